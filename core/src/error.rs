@@ -1,0 +1,88 @@
+//! The one error type: a kind, a message that says what to do, and whether trying again can help.
+
+use std::fmt;
+
+/// What went wrong. The kinds are the same in every language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A rule, or a file of rules, is not valid.
+    InvalidRule,
+    /// No rule has the name that was asked for.
+    UnknownRule,
+    /// A key, cost, resource, option or URL is not acceptable.
+    InvalidArgument,
+    /// The server cannot be reached, or the connection broke.
+    Connection,
+    /// The server did not answer in time. Whether the cost was charged is not known.
+    Timeout,
+    /// The server answered with an error.
+    Server,
+    /// The limiter was closed.
+    Closed,
+}
+
+impl ErrorKind {
+    /// The kind's name, as used by every language: `"InvalidRule"`, `"Timeout"`, ...
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::InvalidRule => "InvalidRule",
+            Self::UnknownRule => "UnknownRule",
+            Self::InvalidArgument => "InvalidArgument",
+            Self::Connection => "Connection",
+            Self::Timeout => "Timeout",
+            Self::Server => "Server",
+            Self::Closed => "Closed",
+        }
+    }
+}
+
+/// An error of the limiter. A denial is not an error: it is a [`Decision`](crate::Decision).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    kind: ErrorKind,
+    message: String,
+}
+
+/// `Result` with the limiter's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into() }
+    }
+
+    /// What went wrong.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// What was wrong, where, and what would be right. Never contains a password.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Whether the same call may succeed later without any change by the caller.
+    ///
+    /// True for [`Connection`](ErrorKind::Connection), [`Timeout`](ErrorKind::Timeout) and
+    /// [`Server`](ErrorKind::Server) errors that pass by themselves. After a timeout the first
+    /// call may have been charged, so a retry can charge twice.
+    pub fn is_retryable(&self) -> bool {
+        match self.kind {
+            ErrorKind::Connection | ErrorKind::Timeout => true,
+            ErrorKind::InvalidRule
+            | ErrorKind::UnknownRule
+            | ErrorKind::InvalidArgument
+            | ErrorKind::Server
+            | ErrorKind::Closed => false,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}

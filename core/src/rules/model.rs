@@ -1,0 +1,157 @@
+//! A rule as its file states it, already validated: what the rest of the library relies on.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A named policy: an algorithm and one or more limits.
+///
+/// Made by [`Rules`](crate::Rules) from JSON, so every `Rule` that exists is valid.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Rule {
+    /// Name, unique in its set: 1 to 128 of `A-Z a-z 0-9 _ . : / -`.
+    pub id: Arc<str>,
+    /// For people; may be empty.
+    pub description: String,
+    /// Where a request's key is taken from.
+    pub identifier_type: Option<Identifier>,
+    /// Where a request's resource is taken from.
+    pub resource_identifier_type: Option<Identifier>,
+    /// How the limits are kept, with the options that belong to that algorithm.
+    pub algorithm: Algorithm,
+    /// At least one.
+    pub limits: Vec<Limit>,
+    /// A denied cost is charged too, by the limits that refused it.
+    pub count_denied: bool,
+    /// Decide and count, but always admit.
+    pub shadow: bool,
+    /// Lower is decided and reported first.
+    pub priority: i64,
+    /// How many leading bits of an IPv6 address identify its owner. 1 to 128, default 64.
+    pub ipv6_prefix_length: u8,
+    /// Which requests the rule applies to; `None`: only when asked for by name.
+    pub matches: Option<Match>,
+}
+
+/// An algorithm and its own options.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Algorithm {
+    /// Counts per window.
+    FixedWindow {
+        /// When windows begin.
+        window_start: WindowStart,
+    },
+    /// Two windows, the former weighted by how much of it is still in view.
+    SlidingWindow,
+    /// The time of every admitted unit.
+    SlidingLog {
+        /// The Redis type that holds the log.
+        structure: Structure,
+    },
+    /// Counts per slot of the window.
+    SlidingBuckets,
+    /// Generic cell rate algorithm.
+    Gcra {
+        /// The name the rule used: `gcra`, `token_bucket`, `leaky_bucket` or `uniform`.
+        name: GcraName,
+        /// The most that is admitted at once; `None`: as much as the limit. 1 for `uniform`.
+        burst: Option<u64>,
+    },
+    /// A level that fades by a factor in every slot.
+    Decay {
+        /// By how much each slot that passes divides the level; greater than 1, default 2.
+        factor: f64,
+    },
+}
+
+/// When the windows of `fixed_window` begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WindowStart {
+    /// At multiples of the window since 1970: the same instant for every key.
+    #[default]
+    Aligned,
+    /// At the first counted check of each key.
+    FirstRequest,
+}
+
+/// The Redis type that holds a `sliding_log`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Structure {
+    /// Newest first; smallest.
+    #[default]
+    List,
+    /// Scored by time.
+    SortedSet,
+}
+
+/// The names one arithmetic goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GcraName {
+    /// `gcra`
+    Gcra,
+    /// `token_bucket`: capacity is the burst, refill is limit per window.
+    TokenBucket,
+    /// `leaky_bucket`
+    LeakyBucket,
+    /// `uniform`: burst 1.
+    Uniform,
+}
+
+/// How much cost may be admitted per window.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Limit {
+    /// At least 1; whole for every algorithm but `decay`.
+    pub limit: f64,
+    /// Microseconds; 0 for `decay`, which has no window.
+    pub window_us: u64,
+    /// Microseconds per slot, for `sliding_buckets` and `decay`; 0 otherwise.
+    pub resolution_us: u64,
+    /// Who is counted.
+    pub scope: Scope,
+}
+
+/// Who a limit counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Scope {
+    /// Each key for itself (with a resource: each key on each resource).
+    #[default]
+    Key,
+    /// All keys of a resource together.
+    Resource,
+}
+
+/// Where in a request a key or a resource is found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Identifier {
+    /// The authenticated user.
+    UserId,
+    /// The client's address.
+    IpAddress,
+    /// The API key.
+    ApiKey,
+    /// The value of a header; the name is lower case.
+    Header(String),
+    /// A named segment of the path pattern.
+    Path(String),
+    /// One key for everybody.
+    Global,
+}
+
+/// Which requests a rule applies to. Every condition that is present has to hold.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Match {
+    /// `*` is any run of characters, `{name}` one segment.
+    pub path_pattern: Option<String>,
+    /// Upper case; empty: any method.
+    pub methods: Vec<String>,
+    /// A user id has to be present.
+    pub requires_authentication: bool,
+    /// Lower-case name to exact value, or `*` for any value.
+    pub required_headers: BTreeMap<String, String>,
+    /// Networks in CIDR notation; empty: any address.
+    pub ip_subnet: Vec<String>,
+}
