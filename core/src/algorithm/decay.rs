@@ -1,0 +1,141 @@
+//! Decay: a level that every slot which passes divides by a factor; an AR(1) filter, or exponential
+//! smoothing, of the admitted cost. (R. G. Brown, "Exponential smoothing for predicting demand",
+//! 1956.)
+
+use super::{Algorithm, Micros, count, flag, micros};
+
+/// A level this small is none.
+const NOTHING: f64 = 1e-9;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Decay {
+    /// May be fractional.
+    pub(crate) limit: f64,
+    /// Length of a slot.
+    pub(crate) resolution: Micros,
+    pub(crate) factor: f64,
+    pub(crate) count_denied: bool,
+}
+
+/// A level, and the slot in which it was so. It stays as it was stored until something is charged:
+/// what a later slot makes of it is then the same however often somebody looked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Level {
+    slot: i64,
+    level: f64,
+}
+
+/// Repeated squaring, and not `powf`: the server's C library might round differently.
+fn power(mut base: f64, mut exponent: i64) -> f64 {
+    let mut result = 1.0;
+    while exponent > 0 {
+        if exponent % 2 == 1 {
+            result *= base;
+        }
+        base *= base;
+        exponent /= 2;
+    }
+    result
+}
+
+impl Decay {
+    fn slot(&self, at: Micros) -> i64 {
+        at.div_euclid(self.resolution)
+    }
+
+    fn level_in(&self, state: &Level, slot: i64) -> f64 {
+        if state.slot >= slot {
+            return state.level;
+        }
+        let level = state.level / power(self.factor, slot - state.slot);
+        if level <= NOTHING { 0.0 } else { level }
+    }
+
+    fn level(&self, state: &Level, now: Micros) -> f64 {
+        self.level_in(state, self.slot(now))
+    }
+
+    /// The start of the first slot after `now` in which the level suffices, as `done` sees it;
+    /// `target` is that level, roughly. The search starts at the estimate that the target gives.
+    fn wait(&self, state: &Level, now: Micros, target: f64, done: impl Fn(f64) -> bool) -> Micros {
+        let slot = self.slot(now);
+        let level = self.level_in(state, slot);
+        let estimate = (level / target.max(NOTHING)).ln() / self.factor.ln();
+        let mut slots = estimate.ceil().max(1.0) as i64;
+        while !done(self.level_in(state, slot + slots)) {
+            slots += 1;
+        }
+        while slots > 1 && done(self.level_in(state, slot + slots - 1)) {
+            slots -= 1;
+        }
+        (slot + slots) * self.resolution - now
+    }
+}
+
+impl Algorithm for Decay {
+    type State = Level;
+
+    fn fresh(&self, now: Micros) -> Level {
+        Level { slot: self.slot(now), level: 0.0 }
+    }
+
+    fn is_ahead(&self, state: &Level, now: Micros) -> bool {
+        state.slot > self.slot(now)
+    }
+
+    fn settle(&self, state: &mut Level, now: Micros) {
+        let slot = self.slot(now);
+        state.slot = state.slot.min(slot);
+        if self.level_in(state, slot) == 0.0 {
+            *state = self.fresh(now);
+        }
+    }
+
+    fn price(&self, cost: f64) -> f64 {
+        cost
+    }
+
+    fn room(&self, state: &Level, now: Micros) -> f64 {
+        (self.limit - self.level(state, now)).floor()
+    }
+
+    fn charge(&self, state: &mut Level, now: Micros, amount: f64) {
+        *state = Level { slot: self.slot(now), level: self.level(state, now) + amount };
+    }
+
+    fn refund(&self, state: &mut Level, now: Micros, amount: f64) {
+        let level = self.level(state, now) - amount;
+        *state = Level { slot: self.slot(now), level: if level > NOTHING { level } else { 0.0 } };
+    }
+
+    fn retry_after(&self, state: &Level, now: Micros, cost: f64) -> Micros {
+        self.wait(state, now, self.limit - cost, |level| (self.limit - level).floor() >= cost)
+    }
+
+    fn reset_after(&self, state: &Level, now: Micros) -> Micros {
+        if self.level(state, now) == 0.0 {
+            return 0;
+        }
+        self.wait(state, now, NOTHING, |level| level == 0.0)
+    }
+
+    fn most(&self) -> f64 {
+        self.limit.floor()
+    }
+
+    fn numbers(&self, cost: f64, out: &mut Vec<f64>) {
+        out.extend([
+            cost,
+            self.limit,
+            self.resolution as f64,
+            self.factor,
+            self.factor.ln().recip(),
+            flag(self.count_denied),
+        ]);
+    }
+
+    fn parse(&self, numbers: &[f64], _cost: f64) -> Option<Level> {
+        let &[_now, slot, level] = numbers else { return None };
+        Some(Level { slot: micros(slot)?, level: count(level)? })
+    }
+}

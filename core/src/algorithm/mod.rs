@@ -1,0 +1,81 @@
+//! The algorithms as pure functions of state, time and cost.
+//!
+//! Each file here is the twin of a file of the same name in the crate `sluicegate-lua`: same names,
+//! same order of operations, so that both decide alike to the last bit. The Lua side decides and
+//! commits; the figures of a decision (remaining, waits) are computed here alone, for every backend.
+//!
+//! Times are whole microseconds. Counts are doubles because Lua has no other number; they are whole
+//! and exact up to 2^53.
+
+mod decay;
+mod fixed_window;
+mod gcra;
+mod policy;
+mod sliding_buckets;
+mod sliding_log;
+mod sliding_window;
+
+pub(crate) use policy::{Policy, State};
+
+/// A time, or a span of time, in microseconds.
+pub(crate) type Micros = i64;
+
+/// One way of limiting: what to keep for a key, and what follows from it.
+///
+/// Room and price are in the algorithm's own measure (microseconds of debt for GCRA, units of cost
+/// otherwise); a cost is admitted when its price is no more than the room there is.
+pub(crate) trait Algorithm {
+    /// What is kept for a key.
+    type State: Clone;
+
+    /// The state of a key that was never seen.
+    fn fresh(&self, now: Micros) -> Self::State;
+
+    /// Whether the state was stored at a time that has not come yet: the clock stepped back.
+    fn is_ahead(&self, state: &Self::State, now: Micros) -> bool;
+
+    /// Brings the state to `now`; a stored time in the future counts as now.
+    fn settle(&self, state: &mut Self::State, now: Micros);
+
+    /// What one check of `cost` takes, in the algorithm's measure.
+    fn price(&self, cost: f64) -> f64;
+
+    /// What can be taken now from a settled state; negative when a limit was lowered.
+    fn room(&self, state: &Self::State, now: Micros) -> f64;
+
+    /// Takes `amount`, in the algorithm's measure, from a settled state.
+    fn charge(&self, state: &mut Self::State, now: Micros, amount: f64);
+
+    /// Gives back `amount`, the newest first, never below nothing.
+    fn refund(&self, state: &mut Self::State, now: Micros, amount: f64);
+
+    /// The shortest wait until `cost`, which does not fit now but can, fits.
+    fn retry_after(&self, state: &Self::State, now: Micros, cost: f64) -> Micros;
+
+    /// Time until the key is as if never seen; 0 when it is.
+    fn reset_after(&self, state: &Self::State, now: Micros) -> Micros;
+
+    /// The most that a key never seen admits at once.
+    fn most(&self) -> f64;
+
+    /// The numbers a script needs, in the order its file states.
+    fn numbers(&self, cost: f64, out: &mut Vec<f64>);
+
+    /// The settled state from the numbers a script replied; `None` when they make no sense.
+    fn parse(&self, numbers: &[f64], cost: f64) -> Option<Self::State>;
+}
+
+/// A time in a script's reply.
+fn micros(number: f64) -> Option<Micros> {
+    (0.0..=9_007_199_254_740_992.0).contains(&number).then_some(number as Micros)
+}
+
+/// A count in a script's reply.
+fn count(number: f64) -> Option<f64> {
+    (0.0..f64::INFINITY).contains(&number).then_some(number)
+}
+
+/// 1 for a rule that counts denied costs, as scripts are told it.
+fn flag(value: bool) -> f64 {
+    f64::from(u8::from(value))
+}

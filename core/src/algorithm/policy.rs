@@ -1,0 +1,210 @@
+//! One limit of a rule, ready for deciding, whichever its algorithm.
+
+use sluicegate_lua::Kernel;
+
+use super::decay::{Decay, Level};
+use super::fixed_window::{FixedWindow, Window};
+use super::gcra::{Debt, Gcra};
+use super::sliding_buckets::{Buckets, SlidingBuckets};
+use super::sliding_log::{Log, SlidingLog};
+use super::sliding_window::{SlidingWindow, Windows};
+use super::{Algorithm, Micros};
+use crate::rules::{self, Limit, Rule, Structure, WindowStart};
+
+/// An algorithm with its numbers.
+#[derive(Debug, Clone)]
+pub(crate) enum Policy {
+    FixedWindow(FixedWindow),
+    SlidingWindow(SlidingWindow),
+    SlidingLog(SlidingLog),
+    SlidingBuckets(SlidingBuckets),
+    Gcra(Gcra),
+    Decay(Decay),
+}
+
+/// What is kept for one key of one limit.
+#[derive(Debug, Clone)]
+pub(crate) enum State {
+    Window(Window),
+    Windows(Windows),
+    Log(Box<Log>),
+    Buckets(Box<Buckets>),
+    Debt(Debt),
+    Level(Level),
+}
+
+/// What a decision says about one limit.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Figures {
+    pub(crate) remaining: u64,
+    /// `None`: never.
+    pub(crate) retry_after: Option<Micros>,
+    pub(crate) reset_after: Micros,
+}
+
+/// Runs `$body` with the algorithm and its state. A state belongs to one policy for its whole life,
+/// so the two always match; `$otherwise` is only there because the compiler cannot know.
+macro_rules! dispatch {
+    ($policy:expr, $state:expr, $otherwise:expr, |$algorithm:ident, $inner:ident| $body:expr) => {
+        match ($policy, $state) {
+            (Policy::FixedWindow($algorithm), State::Window($inner)) => $body,
+            (Policy::SlidingWindow($algorithm), State::Windows($inner)) => $body,
+            (Policy::SlidingLog($algorithm), State::Log($inner)) => $body,
+            (Policy::SlidingBuckets($algorithm), State::Buckets($inner)) => $body,
+            (Policy::Gcra($algorithm), State::Debt($inner)) => $body,
+            (Policy::Decay($algorithm), State::Level($inner)) => $body,
+            _ => $otherwise,
+        }
+    };
+}
+
+/// Runs `$body` with the algorithm; `$wrap` becomes the constructor of its state.
+macro_rules! with_algorithm {
+    ($policy:expr, |$algorithm:ident, $wrap:ident| $body:expr) => {
+        match $policy {
+            Policy::FixedWindow($algorithm) => {
+                let $wrap = State::Window;
+                $body
+            }
+            Policy::SlidingWindow($algorithm) => {
+                let $wrap = State::Windows;
+                $body
+            }
+            Policy::SlidingLog($algorithm) => {
+                let $wrap = |log| State::Log(Box::new(log));
+                $body
+            }
+            Policy::SlidingBuckets($algorithm) => {
+                let $wrap = |buckets| State::Buckets(Box::new(buckets));
+                $body
+            }
+            Policy::Gcra($algorithm) => {
+                let $wrap = State::Debt;
+                $body
+            }
+            Policy::Decay($algorithm) => {
+                let $wrap = State::Level;
+                $body
+            }
+        }
+    };
+}
+
+impl Policy {
+    /// The policy of one limit of a rule; `amount` takes the place of the limit that the rule states.
+    pub(crate) fn new(rule: &Rule, limit: &Limit, amount: Option<u64>) -> Self {
+        let count_denied = rule.count_denied;
+        let window = limit.window_us as Micros;
+        let resolution = limit.resolution_us as Micros;
+        let limit = amount.map_or(limit.limit, |amount| amount as f64);
+        match rule.algorithm {
+            rules::Algorithm::FixedWindow { window_start: begins } => {
+                Self::FixedWindow(FixedWindow { limit, window, begins, count_denied })
+            }
+            rules::Algorithm::SlidingWindow => {
+                Self::SlidingWindow(SlidingWindow { limit, window, count_denied })
+            }
+            rules::Algorithm::SlidingLog { structure } => {
+                Self::SlidingLog(SlidingLog { limit, window, structure })
+            }
+            rules::Algorithm::SlidingBuckets => {
+                Self::SlidingBuckets(SlidingBuckets { limit, window, resolution, count_denied })
+            }
+            rules::Algorithm::Gcra { burst, .. } => {
+                Self::Gcra(Gcra::new(limit, window, burst.map_or(limit, |burst| burst as f64)))
+            }
+            rules::Algorithm::Decay { factor } => {
+                Self::Decay(Decay { limit, resolution, factor, count_denied })
+            }
+        }
+    }
+
+    pub(crate) fn kernel(&self) -> Kernel {
+        match self {
+            Self::FixedWindow(FixedWindow { begins: WindowStart::Aligned, .. }) => Kernel::FixedWindow,
+            Self::FixedWindow(_) => Kernel::FixedWindowFirstRequest,
+            Self::SlidingWindow(_) => Kernel::SlidingWindow,
+            Self::SlidingLog(SlidingLog { structure: Structure::List, .. }) => Kernel::SlidingLogList,
+            Self::SlidingLog(_) => Kernel::SlidingLogSortedSet,
+            Self::SlidingBuckets(_) => Kernel::SlidingBuckets,
+            Self::Gcra(_) => Kernel::Gcra,
+            Self::Decay(_) => Kernel::Decay,
+        }
+    }
+
+    /// Whether a denied cost is charged too.
+    pub(crate) fn counts_denied(&self) -> bool {
+        match self {
+            Self::FixedWindow(FixedWindow { count_denied, .. })
+            | Self::SlidingWindow(SlidingWindow { count_denied, .. })
+            | Self::SlidingBuckets(SlidingBuckets { count_denied, .. })
+            | Self::Decay(Decay { count_denied, .. }) => *count_denied,
+            Self::SlidingLog(_) | Self::Gcra(_) => false,
+        }
+    }
+
+    pub(crate) fn fresh(&self, now: Micros) -> State {
+        with_algorithm!(self, |algorithm, wrap| wrap(algorithm.fresh(now)))
+    }
+
+    pub(crate) fn is_ahead(&self, state: &State, now: Micros) -> bool {
+        dispatch!(self, state, false, |algorithm, inner| algorithm.is_ahead(inner, now))
+    }
+
+    pub(crate) fn settle(&self, state: &mut State, now: Micros) {
+        dispatch!(self, state, (), |algorithm, inner| algorithm.settle(inner, now));
+    }
+
+    /// How many times `cost` fits, at most `units`; none or negative when it does not.
+    pub(crate) fn grant(&self, state: &State, now: Micros, cost: f64, units: f64) -> f64 {
+        dispatch!(self, state, 0.0, |algorithm, inner| {
+            (algorithm.room(inner, now) / algorithm.price(cost)).floor().min(units)
+        })
+    }
+
+    pub(crate) fn charge(&self, state: &mut State, now: Micros, cost: f64) {
+        dispatch!(self, state, (), |algorithm, inner| {
+            algorithm.charge(inner, now, algorithm.price(cost));
+        });
+    }
+
+    pub(crate) fn refund(&self, state: &mut State, now: Micros, cost: f64) {
+        dispatch!(self, state, (), |algorithm, inner| {
+            algorithm.refund(inner, now, algorithm.price(cost));
+        });
+    }
+
+    pub(crate) fn reset_after(&self, state: &State, now: Micros) -> Micros {
+        dispatch!(self, state, 0, |algorithm, inner| algorithm.reset_after(inner, now))
+    }
+
+    /// What to say of a state; `fits` is whether the cost was, or would be, admitted by this limit.
+    pub(crate) fn figures(&self, state: &State, now: Micros, cost: f64, fits: bool) -> Figures {
+        let nothing = Figures { remaining: 0, retry_after: None, reset_after: 0 };
+        dispatch!(self, state, nothing, |algorithm, inner| Figures {
+            remaining: (algorithm.room(inner, now) / algorithm.price(1.0)).floor().max(0.0) as u64,
+            retry_after: if fits {
+                Some(0)
+            } else if cost > algorithm.most() {
+                None
+            } else {
+                Some(algorithm.retry_after(inner, now, cost))
+            },
+            reset_after: algorithm.reset_after(inner, now),
+        })
+    }
+
+    /// The most that a key never seen admits at once: the limit that is reported.
+    pub(crate) fn most(&self) -> u64 {
+        with_algorithm!(self, |algorithm, _wrap| algorithm.most().floor() as u64)
+    }
+
+    pub(crate) fn numbers(&self, cost: f64, out: &mut Vec<f64>) {
+        with_algorithm!(self, |algorithm, _wrap| algorithm.numbers(cost, out));
+    }
+
+    /// The state from a script's numbers: now, then what the script's file states.
+    pub(crate) fn parse(&self, numbers: &[f64], cost: f64) -> Option<State> {
+        with_algorithm!(self, |algorithm, wrap| algorithm.parse(numbers, cost).map(wrap))
+    }
+}

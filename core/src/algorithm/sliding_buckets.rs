@@ -1,0 +1,139 @@
+//! Sliding buckets: a count per slot of the window.
+
+use std::collections::VecDeque;
+
+use super::{Algorithm, Micros, count, flag, micros};
+
+#[derive(Debug, Clone)]
+pub(crate) struct SlidingBuckets {
+    pub(crate) limit: f64,
+    pub(crate) window: Micros,
+    /// Length of a slot.
+    pub(crate) resolution: Micros,
+    pub(crate) count_denied: bool,
+}
+
+/// The newest slot, and the others that are not empty, oldest first.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Buckets {
+    slot: i64,
+    current: f64,
+    past: f64,
+    pairs: VecDeque<(i64, f64)>,
+}
+
+impl SlidingBuckets {
+    fn slot(&self, at: Micros) -> i64 {
+        at.div_euclid(self.resolution)
+    }
+
+    /// The instant at which a slot is gone.
+    fn gone_at(&self, slot: i64) -> Micros {
+        slot * self.resolution + self.window
+    }
+}
+
+impl Algorithm for SlidingBuckets {
+    type State = Buckets;
+
+    fn fresh(&self, now: Micros) -> Buckets {
+        Buckets { slot: self.slot(now), ..Buckets::default() }
+    }
+
+    fn is_ahead(&self, state: &Buckets, now: Micros) -> bool {
+        state.slot > self.slot(now)
+    }
+
+    fn settle(&self, state: &mut Buckets, now: Micros) {
+        let slot = self.slot(now);
+        if state.slot < slot && state.current > 0.0 {
+            state.pairs.push_back((state.slot, state.current));
+            state.past += state.current;
+            state.current = 0.0;
+        }
+        while let Some((_, ahead)) = state.pairs.pop_back_if(|pair| pair.0 >= slot) {
+            state.current += ahead;
+            state.past -= ahead;
+        }
+        state.slot = slot;
+        let gone = self.slot(now - self.window);
+        while let Some((_, old)) = state.pairs.pop_front_if(|pair| pair.0 <= gone) {
+            state.past -= old;
+        }
+    }
+
+    fn price(&self, cost: f64) -> f64 {
+        cost
+    }
+
+    fn room(&self, state: &Buckets, _now: Micros) -> f64 {
+        self.limit - state.past - state.current
+    }
+
+    fn charge(&self, state: &mut Buckets, _now: Micros, amount: f64) {
+        state.current += amount;
+    }
+
+    fn refund(&self, state: &mut Buckets, _now: Micros, amount: f64) {
+        let taken = amount.min(state.current);
+        state.current -= taken;
+        let mut amount = amount - taken;
+        while amount > 0.0
+            && let Some((slot, count)) = state.pairs.pop_back()
+        {
+            let taken = amount.min(count);
+            amount -= taken;
+            state.past -= taken;
+            if count > taken {
+                state.pairs.push_back((slot, count - taken));
+            }
+        }
+    }
+
+    fn retry_after(&self, state: &Buckets, now: Micros, cost: f64) -> Micros {
+        let mut surplus = state.past + state.current + cost - self.limit;
+        for &(slot, count) in &state.pairs {
+            surplus -= count;
+            if surplus <= 0.0 {
+                return self.gone_at(slot) - now;
+            }
+        }
+        self.gone_at(state.slot) - now
+    }
+
+    fn reset_after(&self, state: &Buckets, now: Micros) -> Micros {
+        if state.current > 0.0 {
+            return self.gone_at(state.slot) - now;
+        }
+        state.pairs.back().map_or(0, |&(slot, _)| self.gone_at(slot) - now)
+    }
+
+    fn most(&self) -> f64 {
+        self.limit
+    }
+
+    fn numbers(&self, cost: f64, out: &mut Vec<f64>) {
+        out.extend([
+            cost,
+            self.limit,
+            self.window as f64,
+            self.resolution as f64,
+            flag(self.count_denied),
+        ]);
+    }
+
+    fn parse(&self, numbers: &[f64], _cost: f64) -> Option<Buckets> {
+        let &[_now, slot, current, past, ref pairs @ ..] = numbers else { return None };
+        let (pairs, rest) = pairs.as_chunks::<2>();
+        if !rest.is_empty() {
+            return None;
+        }
+        let pairs = pairs.iter().map(|&[slot, counted]| Some((micros(slot)?, count(counted)?)));
+        Some(Buckets {
+            slot: micros(slot)?,
+            current: count(current)?,
+            past: count(past)?,
+            pairs: pairs.collect::<Option<_>>()?,
+        })
+    }
+}

@@ -1,0 +1,135 @@
+//! Sliding log: the time of every admitted unit; exact, at the price of an entry per unit.
+
+use std::collections::VecDeque;
+
+use super::{Algorithm, Micros, count, micros};
+use crate::rules::Structure;
+
+#[derive(Debug, Clone)]
+pub(crate) struct SlidingLog {
+    pub(crate) limit: f64,
+    pub(crate) window: Micros,
+    pub(crate) structure: Structure,
+}
+
+/// Units admitted at one instant.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    at: Micros,
+    units: f64,
+}
+
+/// Oldest first; units of one microsecond share an entry.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Log {
+    entries: VecDeque<Entry>,
+    live: f64,
+}
+
+impl Log {
+    fn push(&mut self, at: Micros, units: f64) {
+        self.live += units;
+        match self.entries.back_mut() {
+            Some(last) if last.at == at => last.units += units,
+            _ => self.entries.push_back(Entry { at, units }),
+        }
+    }
+
+    fn newest(&self) -> Option<Micros> {
+        self.entries.back().map(|entry| entry.at)
+    }
+}
+
+impl Algorithm for SlidingLog {
+    type State = Log;
+
+    fn fresh(&self, _now: Micros) -> Log {
+        Log::default()
+    }
+
+    fn is_ahead(&self, state: &Log, now: Micros) -> bool {
+        state.newest().is_some_and(|at| at > now)
+    }
+
+    fn settle(&self, state: &mut Log, now: Micros) {
+        let mut ahead = 0.0;
+        while let Some(last) = state.entries.pop_back_if(|entry| entry.at > now) {
+            ahead += last.units;
+        }
+        if ahead > 0.0 {
+            state.live -= ahead;
+            state.push(now, ahead);
+        }
+        while let Some(first) = state.entries.pop_front_if(|entry| entry.at <= now - self.window) {
+            state.live -= first.units;
+        }
+    }
+
+    fn price(&self, cost: f64) -> f64 {
+        cost
+    }
+
+    fn room(&self, state: &Log, _now: Micros) -> f64 {
+        self.limit - state.live
+    }
+
+    fn charge(&self, state: &mut Log, now: Micros, amount: f64) {
+        if amount > 0.0 {
+            state.push(now, amount);
+        }
+    }
+
+    fn refund(&self, state: &mut Log, _now: Micros, mut amount: f64) {
+        while amount > 0.0
+            && let Some(last) = state.entries.back_mut()
+        {
+            let taken = last.units.min(amount);
+            last.units -= taken;
+            amount -= taken;
+            state.live -= taken;
+            if last.units == 0.0 {
+                state.entries.pop_back();
+            }
+        }
+    }
+
+    fn retry_after(&self, state: &Log, now: Micros, cost: f64) -> Micros {
+        let mut surplus = state.live + cost - self.limit;
+        for entry in &state.entries {
+            surplus -= entry.units;
+            if surplus <= 0.0 {
+                return entry.at + self.window - now;
+            }
+        }
+        self.reset_after(state, now)
+    }
+
+    fn reset_after(&self, state: &Log, now: Micros) -> Micros {
+        state.newest().map_or(0, |at| at + self.window - now)
+    }
+
+    fn most(&self) -> f64 {
+        self.limit
+    }
+
+    fn numbers(&self, cost: f64, out: &mut Vec<f64>) {
+        out.extend([cost, self.limit, self.window as f64]);
+    }
+
+    /// The reply is a summary: how many, the newest, and the one that must go before `cost` fits.
+    /// A log with the same summary answers every question about this cost alike.
+    fn parse(&self, numbers: &[f64], cost: f64) -> Option<Log> {
+        let &[now, live, newest, pivot] = numbers else { return None };
+        let (live, newest, pivot) = (count(live)?, micros(newest)?, micros(pivot)?);
+        let mut log = Log::default();
+        let surplus = live + cost - self.limit;
+        if surplus > 0.0 && cost <= self.limit {
+            log.push(pivot.min(micros(now)?), surplus);
+        }
+        if live > log.live {
+            let rest = live - log.live;
+            log.push(newest, rest);
+        }
+        Some(log)
+    }
+}

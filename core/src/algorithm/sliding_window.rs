@@ -1,0 +1,125 @@
+//! Sliding window: two counts, the former weighted by how much of its window is still in view.
+//!
+//! Source: J. Desgats, "How we built rate limiting capable of scaling to millions of domains",
+//! Cloudflare, 2017 (the approximation and its error on real traffic).
+
+use super::{Algorithm, Micros, count, flag, micros};
+
+#[derive(Debug, Clone)]
+pub(crate) struct SlidingWindow {
+    pub(crate) limit: f64,
+    pub(crate) window: Micros,
+    pub(crate) count_denied: bool,
+}
+
+/// The counts of the current window and of the one before it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Windows {
+    start: Micros,
+    previous: f64,
+    current: f64,
+}
+
+impl SlidingWindow {
+    /// The first instant of the window at `start` at which `count`, made in the window before it,
+    /// weighs no more than `allowed`; up to rounding.
+    fn faded(&self, start: Micros, count: f64, allowed: f64) -> Micros {
+        if count <= allowed {
+            return start;
+        }
+        let window = self.window as f64;
+        start + (window - allowed * window / count).ceil() as Micros
+    }
+
+    fn fits_at(&self, state: &Windows, at: Micros, cost: f64) -> bool {
+        let mut later = *state;
+        self.settle(&mut later, at);
+        self.room(&later, at) >= cost
+    }
+}
+
+impl Algorithm for SlidingWindow {
+    type State = Windows;
+
+    fn fresh(&self, now: Micros) -> Windows {
+        Windows { start: now - now.rem_euclid(self.window), previous: 0.0, current: 0.0 }
+    }
+
+    fn is_ahead(&self, state: &Windows, now: Micros) -> bool {
+        state.start > now
+    }
+
+    fn settle(&self, state: &mut Windows, now: Micros) {
+        let fresh = self.fresh(now);
+        if state.start + self.window == fresh.start {
+            state.previous = state.current;
+            state.current = 0.0;
+        } else if state.start < fresh.start {
+            *state = fresh;
+        }
+        state.start = fresh.start;
+    }
+
+    fn price(&self, cost: f64) -> f64 {
+        cost
+    }
+
+    fn room(&self, state: &Windows, now: Micros) -> f64 {
+        let (window, offset) = (self.window as f64, (now - state.start) as f64);
+        // Multiplied before it is divided: exact as long as count times window stays below 2^53.
+        let estimate = state.previous * (window - offset) / window + state.current;
+        (self.limit - estimate).floor()
+    }
+
+    fn charge(&self, state: &mut Windows, _now: Micros, amount: f64) {
+        state.current += amount;
+    }
+
+    fn refund(&self, state: &mut Windows, _now: Micros, amount: f64) {
+        let from_previous = (amount - state.current).max(0.0);
+        state.current = (state.current - amount).max(0.0);
+        state.previous = (state.previous - from_previous).max(0.0);
+    }
+
+    fn retry_after(&self, state: &Windows, now: Micros, cost: f64) -> Micros {
+        let allowed = self.limit - cost;
+        let next = state.start + self.window;
+        let mut at = if state.current <= allowed {
+            self.faded(state.start, state.previous, allowed - state.current)
+        } else {
+            self.faded(next, state.current, allowed)
+        };
+        // The estimate above may be rounded; what counts is what a check at that instant would say.
+        while !self.fits_at(state, at, cost) {
+            at += 1;
+        }
+        while at > now && self.fits_at(state, at - 1, cost) {
+            at -= 1;
+        }
+        at - now
+    }
+
+    fn reset_after(&self, state: &Windows, now: Micros) -> Micros {
+        let left = state.start + self.window - now;
+        if state.current > 0.0 {
+            left + self.window
+        } else if state.previous > 0.0 {
+            left
+        } else {
+            0
+        }
+    }
+
+    fn most(&self) -> f64 {
+        self.limit
+    }
+
+    fn numbers(&self, cost: f64, out: &mut Vec<f64>) {
+        out.extend([cost, self.limit, self.window as f64, flag(self.count_denied)]);
+    }
+
+    fn parse(&self, numbers: &[f64], _cost: f64) -> Option<Windows> {
+        let &[_now, start, previous, current] = numbers else { return None };
+        Some(Windows { start: micros(start)?, previous: count(previous)?, current: count(current)? })
+    }
+}
