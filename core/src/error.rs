@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// An error about more keys than this names the first of them.
+const KEYS_NAMED: usize = 4;
+
 /// What went wrong. The kinds are the same in every language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -50,6 +53,17 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }
+    }
+
+    /// The same error, naming the keys of the call it came from; only a server's is about keys.
+    pub(crate) fn at_keys(self, keys: impl Iterator<Item = String>) -> Self {
+        if self.kind != ErrorKind::Server {
+            return self;
+        }
+        let mut keys = keys;
+        let named: Vec<_> = keys.by_ref().take(KEYS_NAMED).collect();
+        let more = if keys.next().is_some() { ", ..." } else { "" };
+        Self { message: format!("{} (key {}{more})", self.message, named.join(", ")), ..self }
     }
 
     /// What went wrong.

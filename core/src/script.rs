@@ -1,6 +1,6 @@
 //! A script with its digest, and one call of it: what the drivers send.
 
-use redis::{Arg, Cmd};
+use redis::Cmd;
 
 /// A Lua script and its SHA-1, computed once.
 #[derive(Debug)]

@@ -19,6 +19,10 @@ pub(crate) struct Window {
 }
 
 impl FixedWindow {
+    fn count(&self, state: &Window, now: Micros) -> f64 {
+        if now - state.start < self.window { state.count } else { 0.0 }
+    }
+
     fn start(&self, now: Micros) -> Micros {
         match self.begins {
             WindowStart::Aligned => now - now.rem_euclid(self.window),
@@ -50,8 +54,8 @@ impl Algorithm for FixedWindow {
         cost
     }
 
-    fn room(&self, state: &Window, _now: Micros) -> f64 {
-        self.limit - state.count
+    fn room(&self, state: &Window, now: Micros) -> f64 {
+        self.limit - self.count(state, now)
     }
 
     fn charge(&self, state: &mut Window, _now: Micros, amount: f64) {
@@ -67,7 +71,7 @@ impl Algorithm for FixedWindow {
     }
 
     fn reset_after(&self, state: &Window, now: Micros) -> Micros {
-        if state.count > 0.0 { state.start + self.window - now } else { 0 }
+        if self.count(state, now) > 0.0 { state.start + self.window - now } else { 0 }
     }
 
     fn most(&self) -> f64 {

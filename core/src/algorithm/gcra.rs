@@ -37,6 +37,12 @@ fn on_grid(unit: f64, burst: f64) -> f64 {
     (unit * scale).floor() / scale
 }
 
+impl Debt {
+    fn left(&self, now: Micros) -> f64 {
+        (self.debt - (now - self.at) as f64).max(0.0)
+    }
+}
+
 impl Algorithm for Gcra {
     type State = Debt;
 
@@ -49,9 +55,7 @@ impl Algorithm for Gcra {
     }
 
     fn settle(&self, state: &mut Debt, now: Micros) {
-        if state.at <= now {
-            state.debt = (state.debt - (now - state.at) as f64).max(0.0);
-        }
+        state.debt = state.left(now.max(state.at));
         state.at = now;
     }
 
@@ -59,8 +63,8 @@ impl Algorithm for Gcra {
         cost * self.unit
     }
 
-    fn room(&self, state: &Debt, _now: Micros) -> f64 {
-        self.full - state.debt
+    fn room(&self, state: &Debt, now: Micros) -> f64 {
+        self.full - state.left(now)
     }
 
     fn charge(&self, state: &mut Debt, _now: Micros, amount: f64) {
@@ -71,12 +75,12 @@ impl Algorithm for Gcra {
         state.debt = (state.debt - amount).max(0.0);
     }
 
-    fn retry_after(&self, state: &Debt, _now: Micros, cost: f64) -> Micros {
-        (state.debt + self.price(cost) - self.full).ceil() as Micros
+    fn retry_after(&self, state: &Debt, now: Micros, cost: f64) -> Micros {
+        (state.left(now) + self.price(cost) - self.full).ceil() as Micros
     }
 
-    fn reset_after(&self, state: &Debt, _now: Micros) -> Micros {
-        state.debt.ceil() as Micros
+    fn reset_after(&self, state: &Debt, now: Micros) -> Micros {
+        state.left(now).ceil() as Micros
     }
 
     fn most(&self) -> f64 {

@@ -15,7 +15,7 @@ mod sliding_buckets;
 mod sliding_log;
 mod sliding_window;
 
-pub(crate) use policy::{Policy, State};
+pub(crate) use policy::{Figures, Policy, State};
 
 /// A time, or a span of time, in microseconds.
 pub(crate) type Micros = i64;
@@ -24,6 +24,9 @@ pub(crate) type Micros = i64;
 ///
 /// Room and price are in the algorithm's own measure (microseconds of debt for GCRA, units of cost
 /// otherwise); a cost is admitted when its price is no more than the room there is.
+///
+/// Looking never writes: `room`, `retry_after` and `reset_after` take a state of any time up to
+/// `now` as it was stored. Only what changes a state settles it first.
 pub(crate) trait Algorithm {
     /// What is kept for a key.
     type State: Clone;
@@ -40,13 +43,13 @@ pub(crate) trait Algorithm {
     /// What one check of `cost` takes, in the algorithm's measure.
     fn price(&self, cost: f64) -> f64;
 
-    /// What can be taken now from a settled state; negative when a limit was lowered.
+    /// What can be taken now; negative when a limit was lowered.
     fn room(&self, state: &Self::State, now: Micros) -> f64;
 
     /// Takes `amount`, in the algorithm's measure, from a settled state.
     fn charge(&self, state: &mut Self::State, now: Micros, amount: f64);
 
-    /// Gives back `amount`, the newest first, never below nothing.
+    /// Gives `amount` back to a settled state, the newest first, never below nothing.
     fn refund(&self, state: &mut Self::State, now: Micros, amount: f64);
 
     /// The shortest wait until `cost`, which does not fit now but can, fits.

@@ -155,27 +155,25 @@ impl Policy {
         dispatch!(self, state, (), |algorithm, inner| algorithm.settle(inner, now));
     }
 
-    /// How many times `cost` fits, at most `units`; none or negative when it does not.
-    pub(crate) fn grant(&self, state: &State, now: Micros, cost: f64, units: f64) -> f64 {
-        dispatch!(self, state, 0.0, |algorithm, inner| {
-            (algorithm.room(inner, now) / algorithm.price(cost)).floor().min(units)
+    /// Whether there is room for `cost`.
+    pub(crate) fn fits(&self, state: &State, now: Micros, cost: f64) -> bool {
+        dispatch!(self, state, false, |algorithm, inner| {
+            algorithm.room(inner, now) >= algorithm.price(cost)
         })
     }
 
     pub(crate) fn charge(&self, state: &mut State, now: Micros, cost: f64) {
         dispatch!(self, state, (), |algorithm, inner| {
+            algorithm.settle(inner, now);
             algorithm.charge(inner, now, algorithm.price(cost));
         });
     }
 
     pub(crate) fn refund(&self, state: &mut State, now: Micros, cost: f64) {
         dispatch!(self, state, (), |algorithm, inner| {
+            algorithm.settle(inner, now);
             algorithm.refund(inner, now, algorithm.price(cost));
         });
-    }
-
-    pub(crate) fn reset_after(&self, state: &State, now: Micros) -> Micros {
-        dispatch!(self, state, 0, |algorithm, inner| algorithm.reset_after(inner, now))
     }
 
     /// What to say of a state; `fits` is whether the cost was, or would be, admitted by this limit.

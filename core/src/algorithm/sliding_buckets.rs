@@ -27,6 +27,18 @@ impl SlidingBuckets {
         at.div_euclid(self.resolution)
     }
 
+    fn is_live(&self, slot: i64, now: Micros) -> bool {
+        slot > self.slot(now - self.window)
+    }
+
+    fn sum(&self, state: &Buckets, now: Micros) -> f64 {
+        if !self.is_live(state.slot, now) {
+            return 0.0;
+        }
+        let gone = state.pairs.iter().take_while(|pair| !self.is_live(pair.0, now));
+        state.past + state.current - gone.map(|pair| pair.1).sum::<f64>()
+    }
+
     /// The instant at which a slot is gone.
     fn gone_at(&self, slot: i64) -> Micros {
         slot * self.resolution + self.window
@@ -56,8 +68,7 @@ impl Algorithm for SlidingBuckets {
             state.past -= ahead;
         }
         state.slot = slot;
-        let gone = self.slot(now - self.window);
-        while let Some((_, old)) = state.pairs.pop_front_if(|pair| pair.0 <= gone) {
+        while let Some((_, old)) = state.pairs.pop_front_if(|pair| !self.is_live(pair.0, now)) {
             state.past -= old;
         }
     }
@@ -66,8 +77,8 @@ impl Algorithm for SlidingBuckets {
         cost
     }
 
-    fn room(&self, state: &Buckets, _now: Micros) -> f64 {
-        self.limit - state.past - state.current
+    fn room(&self, state: &Buckets, now: Micros) -> f64 {
+        self.limit - self.sum(state, now)
     }
 
     fn charge(&self, state: &mut Buckets, _now: Micros, amount: f64) {
@@ -91,8 +102,8 @@ impl Algorithm for SlidingBuckets {
     }
 
     fn retry_after(&self, state: &Buckets, now: Micros, cost: f64) -> Micros {
-        let mut surplus = state.past + state.current + cost - self.limit;
-        for &(slot, count) in &state.pairs {
+        let mut surplus = self.sum(state, now) + cost - self.limit;
+        for &(slot, count) in state.pairs.iter().skip_while(|pair| !self.is_live(pair.0, now)) {
             surplus -= count;
             if surplus <= 0.0 {
                 return self.gone_at(slot) - now;
@@ -102,10 +113,12 @@ impl Algorithm for SlidingBuckets {
     }
 
     fn reset_after(&self, state: &Buckets, now: Micros) -> Micros {
-        if state.current > 0.0 {
-            return self.gone_at(state.slot) - now;
-        }
-        state.pairs.back().map_or(0, |&(slot, _)| self.gone_at(slot) - now)
+        let newest = match state.pairs.back() {
+            _ if state.current > 0.0 => state.slot,
+            Some(&(slot, _)) => slot,
+            None => return 0,
+        };
+        (self.gone_at(newest) - now).max(0)
     }
 
     fn most(&self) -> f64 {

@@ -40,6 +40,17 @@ impl Log {
     }
 }
 
+impl SlidingLog {
+    fn is_live(&self, entry: &Entry, now: Micros) -> bool {
+        entry.at > now - self.window
+    }
+
+    fn live(&self, state: &Log, now: Micros) -> f64 {
+        let gone = state.entries.iter().take_while(|entry| !self.is_live(entry, now));
+        state.live - gone.map(|entry| entry.units).sum::<f64>()
+    }
+}
+
 impl Algorithm for SlidingLog {
     type State = Log;
 
@@ -60,7 +71,7 @@ impl Algorithm for SlidingLog {
             state.live -= ahead;
             state.push(now, ahead);
         }
-        while let Some(first) = state.entries.pop_front_if(|entry| entry.at <= now - self.window) {
+        while let Some(first) = state.entries.pop_front_if(|entry| !self.is_live(entry, now)) {
             state.live -= first.units;
         }
     }
@@ -69,8 +80,8 @@ impl Algorithm for SlidingLog {
         cost
     }
 
-    fn room(&self, state: &Log, _now: Micros) -> f64 {
-        self.limit - state.live
+    fn room(&self, state: &Log, now: Micros) -> f64 {
+        self.limit - self.live(state, now)
     }
 
     fn charge(&self, state: &mut Log, now: Micros, amount: f64) {
@@ -94,8 +105,8 @@ impl Algorithm for SlidingLog {
     }
 
     fn retry_after(&self, state: &Log, now: Micros, cost: f64) -> Micros {
-        let mut surplus = state.live + cost - self.limit;
-        for entry in &state.entries {
+        let mut surplus = self.live(state, now) + cost - self.limit;
+        for entry in state.entries.iter().skip_while(|entry| !self.is_live(entry, now)) {
             surplus -= entry.units;
             if surplus <= 0.0 {
                 return entry.at + self.window - now;
@@ -105,7 +116,7 @@ impl Algorithm for SlidingLog {
     }
 
     fn reset_after(&self, state: &Log, now: Micros) -> Micros {
-        state.newest().map_or(0, |at| at + self.window - now)
+        state.newest().map_or(0, |at| (at + self.window - now).max(0))
     }
 
     fn most(&self) -> f64 {

@@ -32,9 +32,12 @@ impl SlidingWindow {
     }
 
     fn fits_at(&self, state: &Windows, at: Micros, cost: f64) -> bool {
-        let mut later = *state;
-        self.settle(&mut later, at);
-        self.room(&later, at) >= cost
+        self.room(state, at) >= cost
+    }
+
+    fn settled(&self, mut state: Windows, now: Micros) -> Windows {
+        self.settle(&mut state, now);
+        state
     }
 }
 
@@ -65,6 +68,7 @@ impl Algorithm for SlidingWindow {
     }
 
     fn room(&self, state: &Windows, now: Micros) -> f64 {
+        let state = self.settled(*state, now);
         let (window, offset) = (self.window as f64, (now - state.start) as f64);
         // Multiplied before it is divided: exact as long as count times window stays below 2^53.
         let estimate = state.previous * (window - offset) / window + state.current;
@@ -82,6 +86,7 @@ impl Algorithm for SlidingWindow {
     }
 
     fn retry_after(&self, state: &Windows, now: Micros, cost: f64) -> Micros {
+        let state = &self.settled(*state, now);
         let allowed = self.limit - cost;
         let next = state.start + self.window;
         let mut at = if state.current <= allowed {
@@ -100,6 +105,7 @@ impl Algorithm for SlidingWindow {
     }
 
     fn reset_after(&self, state: &Windows, now: Micros) -> Micros {
+        let state = self.settled(*state, now);
         let left = state.start + self.window - now;
         if state.current > 0.0 {
             left + self.window

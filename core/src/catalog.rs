@@ -1,0 +1,145 @@
+//! The rules, made ready for deciding.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::algorithm::Policy;
+use crate::error::{Error, ErrorKind, Result};
+use crate::rules::{Algorithm, Limit, MAX_MICROS, MAX_LOG, Rule, Rules, Scope, Structure, WindowStart};
+
+/// Every rule of a limiter by name.
+#[derive(Debug)]
+pub(crate) struct Catalog {
+    rules: Rules,
+    ready: HashMap<Arc<str>, ReadyRule>,
+}
+
+/// A rule with the policies of its limits.
+#[derive(Debug)]
+pub(crate) struct ReadyRule {
+    pub(crate) rule: Arc<Rule>,
+    pub(crate) limits: Vec<ReadyLimit>,
+    /// Whether a limit counts a resource, so that a check has to name one.
+    pub(crate) needs_resource: bool,
+}
+
+/// A limit with its policy.
+#[derive(Debug)]
+pub(crate) struct ReadyLimit {
+    /// Tells the limit from every other one of the catalog.
+    pub(crate) number: u32,
+    pub(crate) policy: Policy,
+    pub(crate) scope: Scope,
+    /// The last part of the state's name: algorithm and window, so that state of one shape is never
+    /// read as another.
+    pub(crate) suffix: String,
+}
+
+impl Catalog {
+    pub(crate) fn new(rules: Rules) -> Self {
+        let mut numbers = 0..;
+        let ready = rules.iter().map(|rule| (rule.id.clone(), ReadyRule::new(rule, &mut numbers)));
+        Self { ready: ready.collect(), rules }
+    }
+
+    pub(crate) fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    pub(crate) fn find(&self, id: &str) -> Result<&ReadyRule> {
+        self.ready.get(id).ok_or_else(|| self.rules.unknown(id))
+    }
+}
+
+impl ReadyRule {
+    fn new(rule: &Arc<Rule>, numbers: &mut impl Iterator<Item = u32>) -> Self {
+        let limits = rule.limits.iter().zip(numbers).map(|(limit, number)| ReadyLimit {
+            number,
+            policy: Policy::new(rule, limit, None),
+            scope: limit.scope,
+            suffix: suffix(rule, limit),
+        });
+        Self {
+            limits: limits.collect(),
+            needs_resource: rule.limits.iter().any(|limit| limit.scope == Scope::Resource),
+            rule: rule.clone(),
+        }
+    }
+
+    /// The policy of a limit for one call, in which `amount` may take the place of what the rule states.
+    pub(crate) fn policy<'a>(&'a self, limit: &'a ReadyLimit, amount: Option<u64>) -> Result<Cow<'a, Policy>> {
+        let Some(amount) = amount else { return Ok(Cow::Borrowed(&limit.policy)) };
+        let [stated] = self.rule.limits.as_slice() else {
+            return Err(self.refused("a limit can be given only for a rule with a single limit"));
+        };
+        if let Some(reason) = refusal(&self.rule, stated, amount) {
+            return Err(self.refused(&format!("limit {amount}: {reason}")));
+        }
+        Ok(Cow::Owned(Policy::new(&self.rule, stated, Some(amount))))
+    }
+
+    /// An `InvalidArgument` that names this rule.
+    pub(crate) fn refused(&self, reason: &str) -> Error {
+        Error::new(ErrorKind::InvalidArgument, format!("rule \"{}\": {reason}", self.rule.id))
+    }
+}
+
+/// Why an amount cannot take the place of a limit; the bounds are those of the rules themselves.
+fn refusal(rule: &Rule, stated: &Limit, amount: u64) -> Option<&'static str> {
+    if amount == 0 {
+        return Some("must be at least 1");
+    }
+    if amount >= MAX_MICROS {
+        return Some("must be below 2^53");
+    }
+    match rule.algorithm {
+        Algorithm::SlidingLog { .. } if amount > MAX_LOG as u64 => {
+            Some("a sliding_log keeps an entry per unit and is bound to 100000")
+        }
+        Algorithm::Gcra { burst, .. } => {
+            let full = u128::from(burst.unwrap_or(amount)) * u128::from(stated.window_us) / u128::from(amount);
+            (full > u128::from(MAX_MICROS)).then_some("its burst would take longer than 2^53 microseconds to refill")
+        }
+        _ => None,
+    }
+}
+
+fn suffix(rule: &Rule, limit: &Limit) -> String {
+    let window = span(limit.window_us);
+    let shape = match rule.algorithm {
+        Algorithm::FixedWindow { window_start: WindowStart::Aligned } => format!("f{window}"),
+        Algorithm::FixedWindow { window_start: WindowStart::FirstRequest } => format!("ff{window}"),
+        Algorithm::SlidingWindow => format!("s{window}"),
+        Algorithm::SlidingLog { structure: Structure::List } => format!("l{window}"),
+        Algorithm::SlidingLog { structure: Structure::SortedSet } => format!("z{window}"),
+        Algorithm::SlidingBuckets => format!("b{window}-{}", span(limit.resolution_us)),
+        Algorithm::Gcra { .. } => format!("g{window}"),
+        Algorithm::Decay { .. } => format!("d{}", span(limit.resolution_us)),
+    };
+    match limit.scope {
+        Scope::Key => shape,
+        Scope::Resource => shape + ".r",
+    }
+}
+
+/// A span of time in the largest unit that states it in whole numbers: names are kept in memory once
+/// per key.
+fn span(us: u64) -> String {
+    const UNITS: [(u64, &str); 5] =
+        [(86_400_000_000, "d"), (3_600_000_000, "h"), (60_000_000, "m"), (1_000_000, "s"), (1_000, "ms")];
+    match UNITS.into_iter().find(|unit| us.is_multiple_of(unit.0)) {
+        Some((length, unit)) => format!("{}{unit}", us / length),
+        None => format!("{us}us"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_short() {
+        assert_eq!([1, 1_500_000, 60_000_000, 5_400_000_000].map(span), ["1us", "1500ms", "1m", "90m"]);
+    }
+}

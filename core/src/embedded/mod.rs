@@ -1,0 +1,151 @@
+//! The engine inside the process: the same decisions as on a server, for one process alone.
+//!
+//! States are spread over shards, each behind a lock of its own. What has expired is swept by the
+//! calls themselves, a few places each, so memory follows the keys that are alive without a thread
+//! in the background.
+
+mod shard;
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::available_parallelism;
+
+use crate::algorithm::Micros;
+use crate::decision::{Decision, Source};
+use crate::plan::{Charge, Form, Op, Outcome, Plan, answer};
+use shard::{Place, Shard, Task};
+
+/// Shards per core: few threads meet at one lock.
+const SHARDS_PER_CORE: usize = 8;
+/// Calls to a shard between two sweeps, and the places a sweep looks at: a table is gone through
+/// once for every quarter of its size in calls.
+const CALLS_PER_SWEEP: u32 = 64;
+const PLACES_PER_SWEEP: usize = 256;
+
+/// Keeps the states and decides.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    shards: Box<[Padded]>,
+    /// Keyed at random: nobody can choose keys that meet in one place.
+    hasher: RandomState,
+    /// Which shard is swept next.
+    hand: AtomicUsize,
+}
+
+/// A shard on cache lines of its own.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Padded(Mutex<Shard>);
+
+impl Padded {
+    /// A shard is whole between any two of its statements, so a poisoned lock is as good as any.
+    fn lock(&self) -> MutexGuard<'_, Shard> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Engine {
+    pub(crate) fn new() -> Self {
+        let shards = available_parallelism().map_or(1, usize::from) * SHARDS_PER_CORE;
+        let shards = (0..shards.next_power_of_two()).map(|_| Padded::default());
+        Self { shards: shards.collect(), hasher: RandomState::new(), hand: AtomicUsize::new(0) }
+    }
+
+    /// Decides a plan as a whole.
+    pub(crate) fn run(&self, plan: &Plan<'_>, op: Op, now: Micros, form: Form) -> Decision {
+        let outcomes = match plan.charges.as_slice() {
+            [charge] => vec![self.one(charge, op, now)],
+            charges => self.several(plan, charges, op, now),
+        };
+        answer(plan, &outcomes, Source::Embedded, form)
+    }
+
+    /// Decides one limit: one lock, one lookup.
+    pub(crate) fn one(&self, charge: &Charge<'_>, op: Op, now: Micros) -> Outcome {
+        let name = charge.local_name();
+        let place = self.place(charge, &name);
+        let mut shard = self.shards[self.shard_of(&place)].lock();
+        let task = Task { policy: &charge.policy, cost: charge.cost, now, op };
+        let outcome = shard.settle_up(&place, &task, true);
+        let sweep = shard.calls.is_multiple_of(CALLS_PER_SWEEP);
+        drop(shard);
+        if sweep {
+            self.sweep(now);
+        }
+        outcome
+    }
+
+    /// Decides several limits with all their shards locked, in the order of the shards so that two
+    /// calls never wait for each other.
+    fn several(&self, plan: &Plan<'_>, charges: &[Charge<'_>], op: Op, now: Micros) -> Vec<Outcome> {
+        let names: Vec<_> = charges.iter().map(Charge::local_name).collect();
+        let places: Vec<_> = charges.iter().zip(&names).map(|(charge, name)| self.place(charge, name)).collect();
+        let mut numbers: Vec<_> = places.iter().map(|place| self.shard_of(place)).collect();
+        let shard_of = numbers.clone();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let mut locked: Vec<_> = numbers.iter().map(|&number| self.shards[number].lock()).collect();
+        let mut with = |index: usize, job: &mut dyn FnMut(&mut Shard, &Place<'_>, &Task<'_>)| {
+            let charge: &Charge<'_> = &charges[index];
+            let task = Task { policy: &charge.policy, cost: charge.cost, now, op };
+            if let Ok(lock) = numbers.binary_search(&shard_of[index]) {
+                job(&mut locked[lock], &places[index], &task);
+            }
+        };
+        let mut fits = Vec::with_capacity(charges.len());
+        let indices: Vec<_> = (0..charges.len()).collect();
+        for &index in &indices {
+            with(index, &mut |shard, place, task| fits.push(shard.fits(place, task)));
+        }
+        let mut outcomes = Vec::with_capacity(charges.len());
+        for (index, permitted) in plan.permitted(&indices, &fits).into_iter().enumerate() {
+            with(index, &mut |shard, place, task| outcomes.push(shard.settle_up(place, task, permitted)));
+        }
+        drop(locked);
+        self.sweep(now);
+        outcomes
+    }
+
+    /// Forgets the states of a plan.
+    pub(crate) fn reset(&self, plan: &Plan<'_>) {
+        for charge in &plan.charges {
+            let name = charge.local_name();
+            let place = self.place(charge, &name);
+            self.shards[self.shard_of(&place)].lock().remove(&place);
+        }
+    }
+
+    /// How many states are kept, expired ones included.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.shards.iter().map(|shard| shard.lock().len()).sum()
+    }
+
+    /// How many places the tables have.
+    #[cfg(test)]
+    pub(crate) fn places(&self) -> usize {
+        self.shards.iter().map(|shard| shard.lock().places()).sum()
+    }
+
+    fn place<'a>(&self, charge: &Charge<'_>, name: &'a str) -> Place<'a> {
+        let limit = charge.limit.number;
+        Place { hash: self.hasher.hash_one((limit, name)), limit, name }
+    }
+
+    /// The table inside a shard uses the low and the topmost bits of a hash; these are others.
+    fn shard_of(&self, place: &Place<'_>) -> usize {
+        (place.hash >> 40) as usize & (self.shards.len() - 1)
+    }
+
+    /// Sweeps a part of some shard, unless somebody is at work in it.
+    fn sweep(&self, now: Micros) {
+        let number = self.hand.fetch_add(1, Ordering::Relaxed) & (self.shards.len() - 1);
+        if let Ok(mut shard) = self.shards[number].0.try_lock() {
+            shard.sweep(now, PLACES_PER_SWEEP);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! Names of state in Redis. Whatever a caller passes as a key, the name stays in the rule's
+//! namespace, in one hash slot, and short.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use sha2::{Digest, Sha256};
+
+/// A longer key is replaced by its hash.
+const LONGEST: usize = 128;
+const HASH_BYTES: usize = 16;
+/// Redis Cluster hashes only what stands between the first pair of these.
+const TAG: [char; 2] = ['{', '}'];
+const HASH_SLOTS: u16 = 16384;
+
+/// A key, or a resource, in the form in which it is stored: the same for every backend.
+///
+/// Characters that could end the hash tag, and control characters, become `%XX`, as does `%` itself;
+/// a key longer than 128 bytes becomes `%h` and 32 hexadecimal digits, which no escaping produces.
+pub(crate) fn canonical(key: &str) -> Cow<'_, str> {
+    if key.len() > LONGEST {
+        return Cow::Owned(hashed(key));
+    }
+    if key.bytes().any(is_special) { Cow::Owned(escaped(key)) } else { Cow::Borrowed(key) }
+}
+
+fn is_special(byte: u8) -> bool {
+    byte.is_ascii_control() || matches!(byte, b'%' | b'{' | b'}')
+}
+
+fn hashed(key: &str) -> String {
+    let digest = Sha256::digest(key.as_bytes());
+    digest[..HASH_BYTES].iter().fold(String::from("%h"), |mut text, byte| {
+        // Writing to a String does not fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn escaped(key: &str) -> String {
+    let mut text = String::with_capacity(key.len() + 16);
+    for character in key.chars() {
+        if character.is_ascii() && is_special(character as u8) {
+            let _ = write!(text, "%{:02X}", character as u8);
+        } else {
+            text.push(character);
+        }
+    }
+    text
+}
+
+/// The name of one limit's state: `prefix:rule:{tag}:suffix`, with the key before the suffix when the
+/// tag is a resource.
+pub(crate) fn name(prefix: &str, rule: &str, tag: &str, member: Option<&str>, suffix: &str) -> String {
+    let member_length = member.map_or(0, |member| member.len() + 1);
+    let mut name = String::with_capacity(prefix.len() + rule.len() + tag.len() + member_length + suffix.len() + 5);
+    for piece in [prefix, ":", rule, ":{", tag, "}:"] {
+        name.push_str(piece);
+    }
+    if let Some(member) = member {
+        name.push_str(member);
+        name.push(':');
+    }
+    name.push_str(suffix);
+    name
+}
+
+/// The hash slot of a tag in Redis Cluster: CRC-16/XMODEM modulo 16384.
+pub(crate) fn slot(tag: &str) -> u16 {
+    let crc = tag.bytes().fold(0u16, |crc, byte| {
+        (0..8).fold(crc ^ (u16::from(byte) << 8), |crc, _| {
+            if crc & 0x8000 == 0 { crc << 1 } else { (crc << 1) ^ 0x1021 }
+        })
+    });
+    crc % HASH_SLOTS
+}
+
+/// Whether a prefix can begin every name: it must not open a hash tag of its own.
+pub(crate) fn is_valid_prefix(prefix: &str) -> bool {
+    (1..=LONGEST).contains(&prefix.len()) && !prefix.contains(TAG) && !prefix.contains(char::is_control)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinary_keys_stay_as_they_are() {
+        for key in ["alice", "10.0.0.1", "2001:db8::1", "Grüße", "a b"] {
+            assert!(matches!(canonical(key), Cow::Borrowed(same) if same == key));
+        }
+    }
+
+    #[test]
+    fn special_characters_cannot_leave_the_tag() {
+        assert_eq!(canonical("a}b{c%\n\0"), "a%7Db%7Bc%25%0A%00");
+        assert_ne!(canonical("%7D"), canonical("}"));
+    }
+
+    #[test]
+    fn long_keys_have_bounded_names_of_their_own() {
+        let (long, longer) = ("x".repeat(129), "x".repeat(1 << 20));
+        assert_eq!(canonical(&long).len(), 34);
+        assert_ne!(canonical(&long), canonical(&longer));
+        assert_ne!(canonical(&canonical(&long)), canonical(&long));
+    }
+
+    #[test]
+    fn slots_are_those_of_the_cluster_specification() {
+        // The specification gives the check value of the CRC: 0x31C3 for "123456789".
+        assert_eq!(slot("123456789"), 0x31C3 % HASH_SLOTS);
+    }
+
+    #[test]
+    fn names_keep_limits_and_keys_apart() {
+        assert_eq!(name("sluicegate", "api", "alice", None, "g1m"), "sluicegate:api:{alice}:g1m");
+        assert_eq!(name("p", "r", "pool", Some("bob"), "f1s"), "p:r:{pool}:bob:f1s");
+    }
+}

@@ -1,0 +1,223 @@
+//! The limiter for tasks.
+
+use std::time::Duration;
+
+use super::Builder;
+use super::centre::{Centre, Passed};
+use super::local::Local;
+use super::patience::Patience;
+use crate::decision::Decision;
+use crate::error::Result;
+use crate::plan::{Form, Op, Plan};
+use crate::redis::AsyncRedis;
+use crate::request::{Check, CheckOptions};
+use crate::rules::Rules;
+use crate::transaction::names;
+
+/// Decides whether a cost is admitted; each call is a future that takes one round trip.
+///
+/// Calls share one multiplexed connection per server. A dropped future does not disturb the others; its
+/// cost may have been charged. To be used on a Tokio runtime.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), sluicegate::Error> {
+/// use sluicegate::{AsyncRateLimiter, Rules};
+///
+/// let rules = Rules::from_json(
+///     r#"[{"rule_id": "login", "algorithm": "gcra", "limit": 2, "window_size_seconds": 60}]"#,
+/// )?;
+/// let limiter = AsyncRateLimiter::builder("memory://").rules(rules).connect().await?;
+///
+/// assert_eq!(limiter.check("login", "alice").await?.remaining, 1);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct AsyncRateLimiter {
+    centre: Centre,
+    backend: Backend,
+}
+
+#[derive(Debug)]
+pub(super) enum Backend {
+    Local(Local),
+    Server(AsyncRedis),
+}
+
+impl AsyncRateLimiter {
+    /// Begins a limiter on the backend that `url` names, as
+    /// [`RateLimiter::builder`](crate::RateLimiter::builder) does; end it with
+    /// [`connect`](Builder::connect).
+    pub fn builder(url: impl Into<String>) -> Builder {
+        Builder::new(url.into())
+    }
+
+    pub(super) fn new(centre: Centre, backend: Backend) -> Self {
+        Self { centre, backend }
+    }
+
+    /// Admits a cost of 1 for `key` under `rule`, or denies it.
+    ///
+    /// # Errors
+    /// [`UnknownRule`](crate::ErrorKind::UnknownRule), [`InvalidArgument`](crate::ErrorKind::InvalidArgument)
+    /// (an empty key, a missing resource), and [`Connection`](crate::ErrorKind::Connection),
+    /// [`Timeout`](crate::ErrorKind::Timeout) or [`Server`](crate::ErrorKind::Server) when the server
+    /// cannot decide. A denial is not an error.
+    pub async fn check(&self, rule: &str, key: &str) -> Result<Decision> {
+        self.single(&Check::new(rule, key), Op::Check).await
+    }
+
+    /// [`check`](Self::check) with a cost, a resource or another limit.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub async fn check_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Decision> {
+        self.single(&Check::new(rule, key).with(options), Op::Check).await
+    }
+
+    /// Decides several checks together: all of them are charged, or none is.
+    ///
+    /// The decision is that of the deciding check, and its `parts` hold one decision per item, in order.
+    /// On a Redis Cluster, items in different hash slots are charged slot by slot in order of rule
+    /// priority, and a denial refunds those before it: in between a third caller may be denied
+    /// needlessly, and never admitted wrongly.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check); an empty list is an `InvalidArgument`.
+    pub async fn check_all(&self, checks: &[Check<'_>]) -> Result<Decision> {
+        let plan = self.centre.plan(checks)?;
+        match &self.backend {
+            Backend::Local(local) => local.all(&plan),
+            Backend::Server(redis) => self.converse(redis, &plan, Op::Check, Form::WithParts).await,
+        }
+    }
+
+    /// What [`check`](Self::check) would answer now; changes nothing.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub async fn peek(&self, rule: &str, key: &str) -> Result<Decision> {
+        self.single(&Check::new(rule, key), Op::Peek).await
+    }
+
+    /// What [`check_with`](Self::check_with) would answer now; changes nothing.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub async fn peek_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Decision> {
+        self.single(&Check::new(rule, key).with(options), Op::Peek).await
+    }
+
+    /// Gives back a cost of 1 that turned out not to be used, the newest first, and answers as
+    /// [`peek`](Self::peek) would then. What is no longer counted is not given back.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub async fn refund(&self, rule: &str, key: &str) -> Result<Decision> {
+        self.single(&Check::new(rule, key), Op::Refund).await
+    }
+
+    /// [`refund`](Self::refund) with a cost or a resource.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub async fn refund_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Decision> {
+        self.single(&Check::new(rule, key).with(options), Op::Refund).await
+    }
+
+    /// Forgets what was counted for `key` under `rule`, and nothing else.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub async fn reset(&self, rule: &str, key: &str) -> Result<()> {
+        self.reset_with(rule, key, CheckOptions::new()).await
+    }
+
+    /// [`reset`](Self::reset) for a rule that limits a resource, whose count is forgotten too.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub async fn reset_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<()> {
+        let plan = self.centre.plan(&[Check::new(rule, key).with(options)])?;
+        match &self.backend {
+            Backend::Local(local) => local.reset(&plan),
+            Backend::Server(redis) => redis.delete(&names(&plan, &self.centre.wire)).await,
+        }
+    }
+
+    /// Checks until the cost is admitted, sleeping for `retry_after` in between, for `timeout` at most.
+    ///
+    /// The last decision is returned: a denial as soon as it is known that the wait would go beyond the
+    /// timeout. With a [`ManualClock`](crate::ManualClock) nothing sleeps; the clock is moved on instead.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub async fn wait(&self, rule: &str, key: &str, timeout: Duration) -> Result<Decision> {
+        self.wait_with(rule, key, CheckOptions::new(), timeout).await
+    }
+
+    /// [`wait`](Self::wait) with a cost, a resource or another limit.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub async fn wait_with(
+        &self,
+        rule: &str,
+        key: &str,
+        options: CheckOptions<'_>,
+        timeout: Duration,
+    ) -> Result<Decision> {
+        let mut patience = Patience::new(timeout);
+        loop {
+            let decision = self.check_with(rule, key, options).await?;
+            let Some(wait) = patience.next(&decision) else { return Ok(decision) };
+            match self.centre.pass(wait) {
+                Passed::Already => patience.pass(wait),
+                Passed::ToSleep => tokio::time::sleep(wait).await,
+            }
+        }
+    }
+
+    /// Tries the server.
+    ///
+    /// # Errors
+    /// Whatever keeps the server from answering.
+    pub async fn ping(&self) -> Result<()> {
+        match &self.backend {
+            Backend::Local(local) => local.ensure_open(),
+            Backend::Server(redis) => redis.ping().await,
+        }
+    }
+
+    /// Closes the connections. Final: later calls end with [`Closed`](crate::ErrorKind::Closed).
+    pub fn close(&self) {
+        match &self.backend {
+            Backend::Local(local) => local.close(),
+            Backend::Server(redis) => redis.close(),
+        }
+    }
+
+    /// The rules in force.
+    pub fn rules(&self) -> &Rules {
+        self.centre.catalog.rules()
+    }
+
+    async fn single(&self, check: &Check<'_>, op: Op) -> Result<Decision> {
+        match &self.backend {
+            Backend::Local(local) => local.single(&self.centre.catalog, check, op),
+            Backend::Server(redis) => {
+                let plan = self.centre.plan(&[*check])?;
+                self.converse(redis, &plan, op, Form::Single).await
+            }
+        }
+    }
+
+    async fn converse(&self, redis: &AsyncRedis, plan: &Plan<'_>, op: Op, form: Form) -> Result<Decision> {
+        let mut transaction = self.centre.transaction(plan, op);
+        while let Some(request) = transaction.next() {
+            transaction.feed(redis.call(&request.call()).await);
+        }
+        transaction.finish(form)
+    }
+}

@@ -1,0 +1,142 @@
+//! How a limiter is made.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::centre::Centre;
+use super::local::Local;
+use super::{AsyncRateLimiter, RateLimiter, asynchronous, blocking};
+use crate::clock::ManualClock;
+use crate::error::{Error, ErrorKind, Result};
+use crate::key::is_valid_prefix;
+use crate::redis::{AsyncRedis, Backend, BlockingRedis, ConnectOptions};
+use crate::rules::Rules;
+
+/// What every name in Redis begins with, unless another prefix is chosen.
+const PREFIX: &str = "sluicegate";
+
+/// Options of a limiter. Nothing is validated before [`build`](Self::build) or
+/// [`connect`](Self::connect).
+#[derive(Debug, Clone)]
+#[must_use = "a builder does nothing until `build` or `connect` is called"]
+pub struct Builder {
+    url: Url,
+    rules: Rules,
+    prefix: String,
+    clock: Option<ManualClock>,
+    connection: ConnectOptions,
+}
+
+/// A URL may carry a password, so it is never printed.
+#[derive(Clone)]
+struct Url(String);
+
+impl std::fmt::Debug for Url {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("(hidden)")
+    }
+}
+
+impl Builder {
+    pub(super) fn new(url: String) -> Self {
+        Self {
+            url: Url(url),
+            rules: Rules::default(),
+            prefix: PREFIX.to_owned(),
+            clock: None,
+            connection: ConnectOptions::default(),
+        }
+    }
+
+    /// The rules to decide by. Default: none.
+    pub fn rules(mut self, rules: Rules) -> Self {
+        self.rules = rules;
+        self
+    }
+
+    /// What every name in Redis begins with: 1 to 128 bytes without braces and control characters.
+    /// Limiters share their counts when their prefixes and rules are the same. Default: `sluicegate`.
+    pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.prefix = prefix.into();
+        self
+    }
+
+    /// A clock that the caller moves, instead of the server's (or, embedded, the system's).
+    pub fn clock(mut self, clock: ManualClock) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// The longest time to open a connection. Default: 1 second.
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connection.connect_timeout = timeout;
+        self
+    }
+
+    /// The longest time to wait for an answer; then the call ends with
+    /// [`ErrorKind::Timeout`]. Default: 500 milliseconds.
+    pub fn response_timeout(mut self, timeout: Duration) -> Self {
+        self.connection.response_timeout = timeout;
+        self
+    }
+
+    /// The most connections that a blocking limiter opens to one server. Default: 16.
+    pub fn pool_size(mut self, connections: usize) -> Self {
+        self.connection.pool_size = connections;
+        self
+    }
+
+    /// PEM file with the certificate authorities to trust instead of the system's.
+    pub fn tls_ca(mut self, path: impl Into<PathBuf>) -> Self {
+        self.connection.tls_ca = Some(path.into());
+        self
+    }
+
+    /// PEM files with the certificate chain of this client and its private key.
+    pub fn tls_client(mut self, cert: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
+        self.connection.tls_cert = Some(cert.into());
+        self.connection.tls_key = Some(key.into());
+        self
+    }
+
+    /// A blocking limiter. Opens no connection: the first call does, so a process may fork in between.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] when the URL or an option makes no sense.
+    pub fn build(self) -> Result<RateLimiter> {
+        let backend = match Backend::parse(&self.url.0)? {
+            Backend::Memory => blocking::Backend::Local(Local::new(self.clock.clone())),
+            Backend::Redis(url) => blocking::Backend::Server(BlockingRedis::new(&url, &self.connection)?),
+        };
+        Ok(RateLimiter::new(self.centre()?, backend))
+    }
+
+    /// An async limiter, connected. To be awaited on a Tokio runtime.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build); also [`ErrorKind::Connection`], [`ErrorKind::Timeout`] and
+    /// [`ErrorKind::Server`] when no connection can be made.
+    pub async fn connect(self) -> Result<AsyncRateLimiter> {
+        let centre = self.clone().centre()?;
+        let backend = match Backend::parse(&self.url.0)? {
+            Backend::Memory => asynchronous::Backend::Local(Local::new(self.clock)),
+            Backend::Redis(url) => {
+                asynchronous::Backend::Server(AsyncRedis::connect(&url, &self.connection).await?)
+            }
+        };
+        Ok(AsyncRateLimiter::new(centre, backend))
+    }
+
+    fn centre(self) -> Result<Centre> {
+        self.connection.validate()?;
+        if !is_valid_prefix(&self.prefix) {
+            let what = "prefix: must be 1 to 128 bytes without braces and control characters";
+            return Err(Error::new(ErrorKind::InvalidArgument, what));
+        }
+        let cluster = match Backend::parse(&self.url.0)? {
+            Backend::Memory => false,
+            Backend::Redis(url) => url.is_cluster(),
+        };
+        Ok(Centre::new(self.rules, self.prefix, cluster, self.clock))
+    }
+}

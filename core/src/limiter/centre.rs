@@ -1,0 +1,50 @@
+//! What both limiters share: rules in, plans and conversations out. No I/O happens here.
+
+use std::time::Duration;
+
+use crate::catalog::Catalog;
+use crate::clock::ManualClock;
+use crate::error::Result;
+use crate::plan::{Op, Plan};
+use crate::request::Check;
+use crate::rules::Rules;
+use crate::transaction::{Transaction, Wire};
+
+#[derive(Debug)]
+pub(super) struct Centre {
+    pub(super) catalog: Catalog,
+    pub(super) wire: Wire,
+    clock: Option<ManualClock>,
+}
+
+impl Centre {
+    pub(super) fn new(rules: Rules, prefix: String, cluster: bool, clock: Option<ManualClock>) -> Self {
+        Self { catalog: Catalog::new(rules), wire: Wire { prefix, cluster }, clock }
+    }
+
+    pub(super) fn plan<'a>(&'a self, checks: &[Check<'a>]) -> Result<Plan<'a>> {
+        Plan::new(&self.catalog, checks)
+    }
+
+    /// The conversation that carries out a plan on a server.
+    pub(super) fn transaction<'a>(&'a self, plan: &'a Plan<'a>, op: Op) -> Transaction<'a> {
+        Transaction::new(plan, &self.wire, op, self.clock.as_ref().map(ManualClock::now))
+    }
+
+    /// Lets a wait pass: a manual clock is moved on. Without one, the caller has to sleep.
+    pub(super) fn pass(&self, wait: Duration) -> Passed {
+        match &self.clock {
+            Some(clock) => {
+                clock.advance(wait);
+                Passed::Already
+            }
+            None => Passed::ToSleep,
+        }
+    }
+}
+
+/// Whether time has passed.
+pub(super) enum Passed {
+    Already,
+    ToSleep,
+}

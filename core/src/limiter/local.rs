@@ -1,0 +1,75 @@
+//! The embedded engine with its clock, as both limiters use it.
+
+use std::iter::once;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::algorithm::Micros;
+use crate::catalog::Catalog;
+use crate::clock::{ManualClock, SystemClock};
+use crate::decision::{Decision, Source};
+use crate::embedded::Engine;
+use crate::error::{Error, ErrorKind, Result};
+use crate::plan::{ENFORCED, Form, Op, Plan, Target, answer_one};
+use crate::request::Check;
+
+#[derive(Debug)]
+pub(super) struct Local {
+    engine: Engine,
+    clock: Clock,
+    closed: AtomicBool,
+}
+
+#[derive(Debug)]
+enum Clock {
+    System(SystemClock),
+    Manual(ManualClock),
+}
+
+impl Local {
+    pub(super) fn new(clock: Option<ManualClock>) -> Self {
+        let clock = clock.map_or_else(|| Clock::System(SystemClock::new()), Clock::Manual);
+        Self { engine: Engine::new(), clock, closed: AtomicBool::new(false) }
+    }
+
+    /// One check. That of a rule with one limit, which is nearly every one, needs no plan.
+    pub(super) fn single(&self, catalog: &Catalog, check: &Check<'_>, op: Op) -> Result<Decision> {
+        self.ensure_open()?;
+        let target = Target::new(catalog, check)?;
+        let [limit] = target.rule.limits.as_slice() else {
+            let plan = Plan::new(catalog, &[*check])?;
+            return Ok(self.engine.run(&plan, op, self.now(), Form::Single));
+        };
+        let charge = target.charge(limit, ENFORCED)?;
+        let outcome = self.engine.one(&charge, op, self.now());
+        Ok(answer_one(target.rule, once((charge.policy.as_ref(), &outcome)), Source::Embedded))
+    }
+
+    pub(super) fn all(&self, plan: &Plan<'_>) -> Result<Decision> {
+        self.ensure_open()?;
+        Ok(self.engine.run(plan, Op::Check, self.now(), Form::WithParts))
+    }
+
+    pub(super) fn reset(&self, plan: &Plan<'_>) -> Result<()> {
+        self.ensure_open()?;
+        self.engine.reset(plan);
+        Ok(())
+    }
+
+    pub(super) fn ensure_open(&self) -> Result<()> {
+        if self.closed.load(Ordering::Relaxed) {
+            return Err(Error::new(ErrorKind::Closed, "the limiter was closed"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+    }
+
+    fn now(&self) -> Micros {
+        match &self.clock {
+            Clock::System(clock) => clock.now(),
+            Clock::Manual(clock) => clock.now(),
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! A call, worked out before anything is asked of a backend: which states it touches, and by how much.
+
+mod answer;
+mod charge;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use crate::catalog::{Catalog, ReadyLimit, ReadyRule};
+use crate::error::{Error, ErrorKind, Result};
+use crate::key::canonical;
+use crate::request::Check;
+use crate::rules::{MAX_MICROS, Scope};
+
+pub(crate) use answer::{Form, answer, answer_one};
+pub(crate) use charge::{Charge, Op, Outcome, Verdict, charges, conclude, settle_up};
+
+/// The group of the limits that are enforced. Every other group is a rule in shadow.
+pub(crate) const ENFORCED: usize = 0;
+
+/// What a call touches.
+#[derive(Debug)]
+pub(crate) struct Plan<'a> {
+    /// Each state once, with the sum of what the items ask of it.
+    pub(crate) charges: Vec<Charge<'a>>,
+    pub(crate) items: Vec<Item<'a>>,
+    groups: usize,
+}
+
+/// One (rule, key, cost) of a call.
+#[derive(Debug)]
+pub(crate) struct Item<'a> {
+    pub(crate) rule: &'a ReadyRule,
+    /// The charges of its limits, as indices.
+    pub(crate) charges: Vec<usize>,
+}
+
+/// A check that can be acted upon: its rule exists and its arguments make sense.
+#[derive(Debug, Clone)]
+pub(crate) struct Target<'a> {
+    pub(crate) rule: &'a ReadyRule,
+    pub(crate) tag: Cow<'a, str>,
+    /// The key, where the tag is a resource.
+    member: Option<Cow<'a, str>>,
+    pub(crate) cost: f64,
+    limit: Option<u64>,
+}
+
+impl<'a> Target<'a> {
+    pub(crate) fn new(catalog: &'a Catalog, check: &Check<'a>) -> Result<Self> {
+        let rule = catalog.find(check.rule)?;
+        let options = &check.options;
+        if check.key.is_empty() {
+            return Err(rule.refused("the key is empty; it has to say who is counted"));
+        }
+        if options.cost == 0 || options.cost >= MAX_MICROS {
+            return Err(rule.refused(&format!("cost {}: must be at least 1 and below 2^53", options.cost)));
+        }
+        let (tag, member) = match (options.resource, rule.needs_resource) {
+            (None, false) => (canonical(check.key), None),
+            (Some(resource), true) if !resource.is_empty() => (canonical(resource), Some(canonical(check.key))),
+            (Some(_), true) => return Err(rule.refused("the resource is empty")),
+            (None, true) => return Err(rule.refused("a resource is needed: the rule limits one")),
+            (Some(_), false) => {
+                return Err(rule.refused("a resource was given, but no limit of the rule has scope \"resource\""));
+            }
+        };
+        Ok(Self { rule, tag, member, cost: options.cost as f64, limit: options.limit })
+    }
+
+    pub(crate) fn charge(&self, limit: &'a ReadyLimit, group: usize) -> Result<Charge<'a>> {
+        Ok(Charge {
+            rule: self.rule,
+            limit,
+            policy: self.rule.policy(limit, self.limit)?,
+            tag: self.tag.clone(),
+            member: if limit.scope == Scope::Key { self.member.clone() } else { None },
+            cost: self.cost,
+            amount: self.limit,
+            group,
+        })
+    }
+}
+
+impl<'a> Plan<'a> {
+    pub(crate) fn new(catalog: &'a Catalog, checks: &[Check<'a>]) -> Result<Self> {
+        if checks.is_empty() {
+            return Err(Error::new(ErrorKind::InvalidArgument, "there is nothing to check: the list is empty"));
+        }
+        let mut plan = Self { charges: Vec::with_capacity(checks.len()), items: Vec::new(), groups: 1 };
+        let (mut places, mut shadows) = (HashMap::new(), HashMap::new());
+        for check in checks {
+            let target = Target::new(catalog, check)?;
+            let group = plan.group(&target, &mut shadows);
+            let mut charges = Vec::with_capacity(target.rule.limits.len());
+            for limit in &target.rule.limits {
+                let charge = target.charge(limit, group)?;
+                charges.push(plan.add(charge, &mut places)?);
+            }
+            plan.items.push(Item { rule: target.rule, charges });
+        }
+        Ok(plan)
+    }
+
+    /// A rule in shadow is decided apart from all others, per hash tag: its own limits are charged
+    /// together or not at all.
+    fn group(&mut self, target: &Target<'a>, shadows: &mut HashMap<(u32, Cow<'a, str>), usize>) -> usize {
+        let rule = target.rule;
+        if !rule.rule.shadow {
+            return ENFORCED;
+        }
+        let next = self.groups;
+        let group = *shadows.entry((rule.limits[0].number, target.tag.clone())).or_insert(next);
+        self.groups = self.groups.max(group + 1);
+        group
+    }
+
+    /// Adds a charge; two of one state become one.
+    fn add(&mut self, charge: Charge<'a>, places: &mut HashMap<StateId<'a>, usize>) -> Result<usize> {
+        let id = (charge.limit.number, charge.tag.clone(), charge.member.clone());
+        let place = *places.entry(id).or_insert(self.charges.len());
+        let Some(same) = self.charges.get_mut(place) else {
+            self.charges.push(charge);
+            return Ok(place);
+        };
+        if same.amount != charge.amount {
+            return Err(charge.rule.refused("one key was given two different limits in one call"));
+        }
+        same.cost += charge.cost;
+        if same.cost >= MAX_MICROS as f64 {
+            return Err(charge.rule.refused("the costs of one key add up to 2^53 or more"));
+        }
+        Ok(place)
+    }
+
+    /// Which of some charges may be made when `fits` says which of them have room: all the enforced ones
+    /// or none, and each rule in shadow when it has room itself and the enforced ones are admitted.
+    pub(crate) fn permitted(&self, charges: &[usize], fits: &[bool]) -> Vec<bool> {
+        let group = |index: &usize| self.charges[*index].group;
+        let mut group_fits = vec![true; self.groups];
+        for (index, fits) in charges.iter().zip(fits) {
+            group_fits[group(index)] &= fits;
+        }
+        charges.iter().map(|index| group_fits[ENFORCED] && group_fits[group(index)]).collect()
+    }
+}
+
+/// What tells one state from another.
+type StateId<'a> = (u32, Cow<'a, str>, Option<Cow<'a, str>>);

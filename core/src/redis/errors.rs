@@ -1,0 +1,142 @@
+//! From errors of the `redis` crate to ours. Messages name the server, never a secret.
+
+use std::time::Duration;
+
+use ::redis::{ErrorKind as Cause, RedisError, ServerErrorKind};
+
+use super::address::Address;
+use crate::error::{Error, ErrorKind};
+
+const MAYBE_DONE: &str = "whether the call was carried out is not known";
+
+/// An error while a connection was opened: nothing was asked of the server yet.
+pub(super) fn opening(err: &RedisError, address: &Address, limit: Duration) -> Error {
+    if err.is_timeout() {
+        return Error::new(ErrorKind::Timeout, format!("{address} accepted no connection within {limit:?}"));
+    }
+    match err.kind() {
+        Cause::Io => Error::new(ErrorKind::Connection, format!("cannot connect to {address}: {err}")),
+        Cause::Client | Cause::InvalidClientConfig => {
+            Error::new(ErrorKind::Connection, format!("cannot connect to {address}: {err}"))
+        }
+        Cause::AuthenticationFailed => login_refused(address),
+        _ => answered(err, address),
+    }
+}
+
+/// An error of a call that was sent.
+pub(super) fn calling(err: &RedisError, address: &Address, limit: Duration) -> Error {
+    if err.is_timeout() {
+        let message = format!("{address} did not answer within {limit:?}; {MAYBE_DONE}");
+        return Error::new(ErrorKind::Timeout, message);
+    }
+    match err.kind() {
+        Cause::Io => {
+            Error::new(ErrorKind::Connection, format!("the connection to {address} broke: {err}; {MAYBE_DONE}"))
+        }
+        Cause::Parse => {
+            Error::new(ErrorKind::Connection, format!("{address} sent what is not the Redis protocol; {MAYBE_DONE}"))
+        }
+        _ => answered(err, address),
+    }
+}
+
+/// Whether the error shows that another server than the one asked may now be in charge.
+pub(super) fn topology_changed(err: &RedisError) -> bool {
+    match err.kind() {
+        Cause::Io | Cause::Parse => true,
+        Cause::Server(kind) => matches!(
+            kind,
+            ServerErrorKind::ReadOnly
+                | ServerErrorKind::ClusterDown
+                | ServerErrorKind::MasterDown
+                | ServerErrorKind::Moved
+        ),
+        _ => false,
+    }
+}
+
+/// The server refused: kind `Server`, since trying again does not help against a wrong password.
+fn answered(err: &RedisError, address: &Address) -> Error {
+    let code = err.code().unwrap_or("ERR");
+    match code {
+        "WRONGPASS" => login_refused(address),
+        "NOAUTH" => {
+            Error::new(ErrorKind::Server, format!("{address} asks for a login: give the password in the URL"))
+        }
+        _ => {
+            let detail = err.detail().map_or_else(|| err.category().to_owned(), clean);
+            let detail = without_code(&detail, code);
+            Error::new(ErrorKind::Server, format!("{address}: {code} {detail}"))
+        }
+    }
+}
+
+fn login_refused(address: &Address) -> Error {
+    Error::new(ErrorKind::Server, format!("{address} refused the login: the user or the password is wrong"))
+}
+
+/// The error's own words, without what the server adds about the script: its digest and line mean nothing
+/// to a reader. Arguments that a server repeats in "unknown command" may be a password.
+fn clean(detail: &str) -> String {
+    let text = detail.split(", with args beginning with").next().unwrap_or(detail);
+    let text = match text.find(" script: ") {
+        Some(at) if text[at..].contains("@user_script") => &text[..at],
+        _ => text,
+    };
+    // Redis 6: "Error running script (call to f_<digest>): @user_script:3: user_script:3: the words".
+    let text = match text.strip_prefix("Error running script (call to ").and_then(|t| t.split_once("): ")) {
+        Some((_, rest)) => rest,
+        None => text,
+    };
+    let mut text = text.trim();
+    while let Some(rest) = without_position(text) {
+        text = rest;
+    }
+    text.to_owned()
+}
+
+/// `user_script:12: words` becomes `words`.
+fn without_position(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix('@').unwrap_or(text).strip_prefix("user_script:")?;
+    let (line, words) = rest.split_once(": ")?;
+    line.bytes().all(|b| b.is_ascii_digit()).then_some(words)
+}
+
+/// A script's error on Redis 6 repeats the code inside: `ERR ... WRONGTYPE Operation ...`.
+fn without_code<'a>(text: &'a str, code: &str) -> &'a str {
+    text.strip_prefix(code).map_or(text, str::trim_start)
+}
+
+/// All connections are in use, and stayed so.
+pub(super) fn exhausted(address: &Address, size: usize, limit: Duration) -> Error {
+    let message = format!("all {size} connections to {address} were busy for {limit:?}; raise pool_size");
+    Error::new(ErrorKind::Timeout, message)
+}
+
+pub(super) fn closed() -> Error {
+    Error::new(ErrorKind::Closed, "the limiter is closed")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DIGEST: &str = "2067d915024a3e1657c4169c84f809f8ebdb9767";
+
+    #[test]
+    fn script_noise_is_removed() {
+        let redis7 = format!("Operation against a key script: {DIGEST}, on @user_script:12.");
+        assert_eq!(clean(&redis7), "Operation against a key");
+        let redis6 = format!("Error running script (call to f_{DIGEST}): @user_script:3: user_script:3: bad state");
+        assert_eq!(clean(&redis6), "bad state");
+        assert_eq!(clean("user_script:7: bad state"), "bad state");
+        assert_eq!(clean("words about a script: mine"), "words about a script: mine");
+    }
+
+    #[test]
+    fn repeated_arguments_are_removed() {
+        let text = clean("unknown command 'AUTH', with args beginning with: 'secret'");
+        assert_eq!(text, "unknown command 'AUTH'");
+    }
+}

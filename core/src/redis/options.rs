@@ -1,0 +1,71 @@
+//! How connections are made.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::error::{Error, ErrorKind, Result};
+
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
+const LARGEST_POOL: usize = 10_000;
+
+/// Timeouts, pool size and TLS files of a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ConnectOptions {
+    /// The longest time to open a connection, login included.
+    pub(crate) connect_timeout: Duration,
+    /// The longest time to wait for an answer (and, blocking, for a free connection of the pool).
+    /// A call that must first open a connection may take the sum of both.
+    pub(crate) response_timeout: Duration,
+    /// The most connections that the blocking driver opens to one server.
+    pub(crate) pool_size: usize,
+    /// PEM file with the authorities to trust instead of the system's.
+    pub(crate) tls_ca: Option<PathBuf>,
+    /// PEM file with the client's certificate chain.
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// PEM file with the key of the client's certificate.
+    pub(crate) tls_key: Option<PathBuf>,
+}
+
+impl Default for ConnectOptions {
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(1),
+            response_timeout: Duration::from_millis(500),
+            pool_size: 16,
+            tls_ca: None,
+            tls_cert: None,
+            tls_key: None,
+        }
+    }
+}
+
+impl ConnectOptions {
+    /// Checks the values, not the files.
+    pub(crate) fn validate(&self) -> Result<()> {
+        timeout("connect_timeout", self.connect_timeout)?;
+        timeout("response_timeout", self.response_timeout)?;
+        if !(1..=LARGEST_POOL).contains(&self.pool_size) {
+            return Err(invalid(format!("pool_size must be from 1 to {LARGEST_POOL}")));
+        }
+        if self.tls_cert.is_some() != self.tls_key.is_some() {
+            return Err(invalid("tls_cert and tls_key must be given together"));
+        }
+        Ok(())
+    }
+
+    /// Whether an option is given that only a TLS connection can honour.
+    pub(super) fn wants_tls(&self) -> bool {
+        self.tls_ca.is_some() || self.tls_cert.is_some() || self.tls_key.is_some()
+    }
+}
+
+fn timeout(name: &str, value: Duration) -> Result<()> {
+    if value < Duration::from_millis(1) || value > LONGEST_TIMEOUT {
+        return Err(invalid(format!("{name} must be from 1 millisecond to {} seconds", LONGEST_TIMEOUT.as_secs())));
+    }
+    Ok(())
+}
+
+fn invalid(reason: impl Into<String>) -> Error {
+    Error::new(ErrorKind::InvalidArgument, reason)
+}

@@ -1,0 +1,103 @@
+//! What to send, and what an answer asks for.
+
+use ::redis::{Cmd, ErrorKind as Cause, RedisError, RedisResult, ServerErrorKind, Value};
+
+use super::address::Address;
+use super::slots::slot_of;
+use crate::script::Call;
+
+/// How often a call follows a redirection, as often as it takes for a slot to be moved twice.
+pub(super) const MAX_HOPS: usize = 5;
+
+/// Something to be carried out at most once.
+pub(super) enum Request<'a> {
+    Script(&'a Call<'a>),
+    /// A command and the slot of its keys.
+    Command(Cmd, u16),
+}
+
+impl Request<'_> {
+    /// Removes keys of one slot; the server frees large ones in the background.
+    pub(super) fn delete(keys: &[String]) -> Self {
+        let mut cmd = ::redis::cmd("UNLINK");
+        cmd.arg(keys);
+        Self::Command(cmd, slot_of_keys(keys))
+    }
+
+    pub(super) fn ping() -> Self {
+        Self::Command(::redis::cmd("PING"), 0)
+    }
+
+    pub(super) fn slot(&self) -> u16 {
+        match self {
+            Self::Script(call) => slot_of_keys(call.keys),
+            Self::Command(_, slot) => *slot,
+        }
+    }
+
+    /// The command to send first.
+    pub(super) fn first(&self) -> Cmd {
+        match self {
+            Self::Script(call) => call.evalsha(),
+            Self::Command(cmd, _) => cmd.clone(),
+        }
+    }
+
+    /// The command to send if the server does not know the script.
+    pub(super) fn whole(&self) -> Option<Cmd> {
+        match self {
+            Self::Script(call) => Some(call.eval()),
+            Self::Command(..) => None,
+        }
+    }
+
+    /// The keys, to name them in an error about what is stored there.
+    pub(super) fn keys(&self) -> &[String] {
+        match self {
+            Self::Script(call) => call.keys,
+            Self::Command(..) => &[],
+        }
+    }
+}
+
+fn slot_of_keys(keys: &[String]) -> u16 {
+    keys.first().map_or(0, |key| slot_of(key.as_bytes()))
+}
+
+/// What an answer asks for.
+#[derive(Debug)]
+pub(super) enum Reply {
+    Done(Value),
+    /// Another server owns the slot.
+    Moved(Address),
+    /// Another server has the key for this one call.
+    Ask(Address),
+    /// Keys of this slot are on their way to another server.
+    TryAgain,
+}
+
+/// Sorts the errors that prove that nothing was executed from all others.
+pub(super) fn sort(result: RedisResult<Value>, answered: &Address) -> RedisResult<Reply> {
+    let err = match result.and_then(Value::extract_error) {
+        Ok(value) => return Ok(Reply::Done(value)),
+        Err(err) => err,
+    };
+    let target = || err.redirect_node().and_then(|(node, _)| Address::parse_redirect(node, answered));
+    let reply = match err.kind() {
+        Cause::Server(ServerErrorKind::Moved) => target().map(Reply::Moved),
+        Cause::Server(ServerErrorKind::Ask) => target().map(Reply::Ask),
+        Cause::Server(ServerErrorKind::TryAgain) => Some(Reply::TryAgain),
+        _ => None,
+    };
+    reply.ok_or(err)
+}
+
+/// Whether the server asks for the whole script.
+pub(super) fn is_unknown_script(result: &RedisResult<Value>) -> bool {
+    let no_script = |err: &RedisError| err.kind() == Cause::Server(ServerErrorKind::NoScript);
+    match result {
+        Ok(Value::ServerError(err)) => err.kind() == Some(ServerErrorKind::NoScript),
+        Ok(_) => false,
+        Err(err) => no_script(err),
+    }
+}

@@ -1,0 +1,281 @@
+//! The backend as a URL. No message and no `Debug` output contains a password or a whole URL.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::address::Address;
+use crate::error::{Error, ErrorKind, Result};
+
+const FORMS: &str = "memory://, redis://host:port/db, rediss://host:port/db, unix:///path/to/socket, \
+                     redis-cluster://host1:port1,host2:port2, redis-sentinel://host1:port1,host2:port2/service/db";
+const SENTINEL_PORT: u16 = 26379;
+
+/// Where the state of the limits lives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Backend {
+    /// In this process.
+    Memory,
+    /// On Redis.
+    Redis(RedisUrl),
+}
+
+/// A parsed URL of a Redis backend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RedisUrl {
+    pub(super) servers: Servers,
+    pub(super) login: Login,
+    /// Login at the Sentinels, which have users of their own.
+    pub(super) sentinel_login: Login,
+    pub(super) database: u32,
+    pub(super) tls: bool,
+    pub(super) resp3: bool,
+}
+
+/// Which servers to talk to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Servers {
+    One(Address),
+    /// Any nodes of the Cluster; the others are learnt from them.
+    Cluster(Vec<Address>),
+    /// The Sentinels, and the name of the service whose primary they know.
+    Sentinel(Vec<Address>, String),
+}
+
+/// User and password.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(super) struct Login {
+    pub(super) user: Option<String>,
+    pub(super) password: Option<String>,
+}
+
+impl fmt::Debug for Login {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hidden = |part: &Option<String>| part.as_ref().map(|_| "***");
+        f.debug_struct("Login").field("user", &hidden(&self.user)).field("password", &hidden(&self.password)).finish()
+    }
+}
+
+impl Backend {
+    /// Parses a URL; opens nothing.
+    pub(crate) fn parse(url: &str) -> Result<Self> {
+        let Some((scheme, rest)) = url.trim().split_once("://") else {
+            return Err(invalid(format!("the scheme is missing; known are {FORMS}")));
+        };
+        let parts = Parts::split(rest)?;
+        let url = match scheme.to_ascii_lowercase().as_str() {
+            "memory" => return memory(&parts),
+            "redis" => parts.one(false)?,
+            "rediss" => parts.one(true)?,
+            "unix" | "redis+unix" => parts.unix()?,
+            "redis-cluster" => parts.cluster()?,
+            "redis-sentinel" => parts.sentinel()?,
+            // An unknown scheme is not repeated: text without a scheme may begin with a password.
+            _ => return Err(invalid(format!("the scheme is not known; known are {FORMS}"))),
+        };
+        Ok(Self::Redis(url))
+    }
+}
+
+fn memory(parts: &Parts<'_>) -> Result<Backend> {
+    if parts.hosts.is_empty() && matches!(parts.path, "" | "/") && parts.query.is_empty() && parts.login.is_none() {
+        Ok(Backend::Memory)
+    } else {
+        Err(invalid("memory:// takes no host, path or parameter"))
+    }
+}
+
+/// The raw parts after `scheme://`.
+struct Parts<'a> {
+    login: Option<&'a str>,
+    hosts: &'a str,
+    path: &'a str,
+    query: &'a str,
+}
+
+impl<'a> Parts<'a> {
+    fn split(rest: &'a str) -> Result<Self> {
+        if rest.contains('#') {
+            return Err(invalid("`#` is not allowed; in a password write %23"));
+        }
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, path) = match rest.find('/') {
+            Some(at) => rest.split_at(at),
+            None => (rest, ""),
+        };
+        // An `@` further back means that a `/` or `?` of the password was taken for the end of the host.
+        if path.contains('@') && !authority.is_empty() || query.contains('@') {
+            return Err(invalid("user and password: write `/` as %2F, `?` as %3F and `@` as %40"));
+        }
+        let (login, hosts) = match authority.rsplit_once('@') {
+            Some((login, hosts)) => (Some(login), hosts),
+            None => (None, authority),
+        };
+        Ok(Self { login, hosts, path, query })
+    }
+
+    fn one(&self, tls: bool) -> Result<RedisUrl> {
+        if self.hosts.contains(',') {
+            return Err(invalid("one host only; for several use redis-cluster:// or redis-sentinel://"));
+        }
+        let hosts = if self.hosts.is_empty() { "127.0.0.1" } else { self.hosts };
+        let server = Address::parse(hosts).map_err(invalid)?;
+        let database = self.database(self.path.trim_matches('/'))?;
+        let query = Query::parse(self.query, &["protocol"])?;
+        Ok(RedisUrl { tls, database, ..self.url(Servers::One(server), query)? })
+    }
+
+    fn unix(&self) -> Result<RedisUrl> {
+        if !self.hosts.is_empty() {
+            return Err(invalid("the socket's path must be absolute: unix:///path/to/socket"));
+        }
+        let path = decode(self.path, "path")?;
+        if path.len() < 2 {
+            return Err(invalid("the socket's path is missing: unix:///path/to/socket"));
+        }
+        let mut query = Query::parse(self.query, &["protocol", "db", "user", "password"])?;
+        let login = Login { user: query.user.take(), password: query.password.take() };
+        if self.login.is_some() && login != Login::default() {
+            return Err(invalid("user and password stand either before `@` or in the parameters"));
+        }
+        let database = self.database(query.db.as_deref().unwrap_or(""))?;
+        let mut url = self.url(Servers::One(Address::Unix(PathBuf::from(path))), query)?;
+        if self.login.is_none() {
+            url.login = checked(login)?;
+        }
+        Ok(RedisUrl { database, ..url })
+    }
+
+    fn cluster(&self) -> Result<RedisUrl> {
+        if !matches!(self.path, "" | "/" | "/0") {
+            return Err(invalid("a Cluster has no database but 0"));
+        }
+        let seeds = self.addresses(Address::parse)?;
+        self.url(Servers::Cluster(seeds), Query::parse(self.query, &["protocol", "tls"])?)
+    }
+
+    fn sentinel(&self) -> Result<RedisUrl> {
+        let sentinels = self.addresses(|host| Address::parse_with_port(host, SENTINEL_PORT))?;
+        let path = self.path.trim_matches('/');
+        let (service, database) = path.split_once('/').unwrap_or((path, ""));
+        if service.is_empty() {
+            return Err(invalid("the service is missing: redis-sentinel://host1:port1,host2:port2/service"));
+        }
+        let known = ["protocol", "tls", "sentinel_user", "sentinel_password"];
+        let query = Query::parse(self.query, &known)?;
+        let database = self.database(database)?;
+        let servers = Servers::Sentinel(sentinels, decode(service, "service")?);
+        Ok(RedisUrl { database, ..self.url(servers, query)? })
+    }
+
+    fn addresses(&self, parse: impl Fn(&str) -> Result<Address, String>) -> Result<Vec<Address>> {
+        self.hosts.split(',').map(|host| parse(host.trim()).map_err(invalid)).collect()
+    }
+
+    fn url(&self, servers: Servers, query: Query) -> Result<RedisUrl> {
+        let sentinel_login = Login { user: query.sentinel_user, password: query.sentinel_password };
+        Ok(RedisUrl {
+            servers,
+            login: self.login()?,
+            sentinel_login: checked(sentinel_login)?,
+            database: 0,
+            tls: query.tls,
+            resp3: query.resp3,
+        })
+    }
+
+    /// `user:password`, `:password` or, as many tools write it, `password` alone is not accepted: it would
+    /// be read as a user's name.
+    fn login(&self) -> Result<Login> {
+        let Some(login) = self.login else { return Ok(Login::default()) };
+        let (user, password) = login.split_once(':').unwrap_or((login, ""));
+        let part = |text: &str, what| -> Result<Option<String>> {
+            Ok(if text.is_empty() { None } else { Some(decode(text, what)?) })
+        };
+        checked(Login { user: part(user, "user")?, password: part(password, "password")? })
+    }
+
+    fn database(&self, text: &str) -> Result<u32> {
+        if text.is_empty() {
+            return Ok(0);
+        }
+        text.parse().map_err(|_| invalid("the database must be a whole number, 0 or greater"))
+    }
+}
+
+fn checked(login: Login) -> Result<Login> {
+    if login.user.is_some() && login.password.is_none() {
+        return Err(invalid("a user without a password; for a password alone write :password@"));
+    }
+    Ok(login)
+}
+
+#[derive(Default)]
+struct Query {
+    tls: bool,
+    resp3: bool,
+    db: Option<String>,
+    user: Option<String>,
+    password: Option<String>,
+    sentinel_user: Option<String>,
+    sentinel_password: Option<String>,
+}
+
+impl Query {
+    fn parse(text: &str, known: &[&str]) -> Result<Self> {
+        let mut query = Self::default();
+        for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let Some(name) = known.iter().find(|known| **known == name) else {
+                return Err(invalid(format!("a parameter is not known here; known are {}", known.join(", "))));
+            };
+            let value = decode(value, name)?;
+            match *name {
+                "protocol" => query.resp3 = protocol(&value)?,
+                "tls" => query.tls = yes_or_no(&value)?,
+                "db" => query.db = Some(value),
+                "user" => query.user = Some(value),
+                "password" => query.password = Some(value),
+                "sentinel_user" => query.sentinel_user = Some(value),
+                _ => query.sentinel_password = Some(value),
+            }
+        }
+        Ok(query)
+    }
+}
+
+fn protocol(value: &str) -> Result<bool> {
+    match value {
+        "resp2" | "2" => Ok(false),
+        "resp3" | "3" => Ok(true),
+        _ => Err(invalid("protocol must be resp2 or resp3")),
+    }
+}
+
+fn yes_or_no(value: &str) -> Result<bool> {
+    match value {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(invalid("tls must be true or false")),
+    }
+}
+
+/// Decodes `%41` to `A`. The error names the part only, as it may be the password.
+fn decode(text: &str, part: &str) -> Result<String> {
+    let wrong = || invalid(format!("{part}: `%` must be followed by two hexadecimal digits (UTF-8); write `%` as %25"));
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'%' {
+            let mut digit = || rest.next().and_then(|b| char::from(b).to_digit(16)).ok_or_else(wrong);
+            let value = digit()? * 16 + digit()?;
+            bytes.extend(u8::try_from(value));
+        } else {
+            bytes.push(byte);
+        }
+    }
+    String::from_utf8(bytes).map_err(|_| wrong())
+}
+
+fn invalid(reason: impl fmt::Display) -> Error {
+    Error::new(ErrorKind::InvalidArgument, format!("the backend's URL: {reason}"))
+}

@@ -1,0 +1,91 @@
+//! What a caller asks for.
+
+/// Options of one check; the defaults are a cost of 1, no resource and the limit that the rule states.
+///
+/// ```
+/// use sluicegate::CheckOptions;
+///
+/// let options = CheckOptions::new().cost(5).resource("printer-7");
+/// assert_eq!(options.cost, 5);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct CheckOptions<'a> {
+    /// How much to admit; at least 1.
+    pub cost: u64,
+    /// The resource that is used; needed by rules with a limit of scope `resource`, and only by them.
+    pub resource: Option<&'a str>,
+    /// Takes the place of the rule's single limit for this one call, for plans and tiers. The usage so
+    /// far is kept. The burst of a rule that states none follows it.
+    pub limit: Option<u64>,
+}
+
+impl Default for CheckOptions<'_> {
+    fn default() -> Self {
+        Self { cost: 1, resource: None, limit: None }
+    }
+}
+
+impl<'a> CheckOptions<'a> {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the cost.
+    #[must_use]
+    pub fn cost(mut self, cost: u64) -> Self {
+        self.cost = cost;
+        self
+    }
+
+    /// Sets the resource.
+    #[must_use]
+    pub fn resource(mut self, resource: &'a str) -> Self {
+        self.resource = Some(resource);
+        self
+    }
+
+    /// Sets the limit to use instead of the rule's.
+    #[must_use]
+    pub fn limit(mut self, limit: u64) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+}
+
+/// One item of a `check_all`.
+///
+/// ```
+/// use sluicegate::{Check, CheckOptions};
+///
+/// let plain = Check::new("per_user", "alice");
+/// let dear = Check::new("per_tenant", "acme").with(CheckOptions::new().cost(10));
+/// assert_eq!((plain.options.cost, dear.options.cost), (1, 10));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Check<'a> {
+    /// The rule's name.
+    pub rule: &'a str,
+    /// Who is counted; not empty.
+    pub key: &'a str,
+    /// Cost, resource, limit.
+    pub options: CheckOptions<'a>,
+}
+
+impl<'a> Check<'a> {
+    /// A check with the default options.
+    #[must_use]
+    pub fn new(rule: &'a str, key: &'a str) -> Self {
+        Self { rule, key, options: CheckOptions::default() }
+    }
+
+    /// The same check with other options.
+    #[must_use]
+    pub fn with(mut self, options: CheckOptions<'a>) -> Self {
+        self.options = options;
+        self
+    }
+}

@@ -1,0 +1,102 @@
+//! The algorithm of a rule and the options that belong to it.
+
+use super::fields::{Checked, Fields};
+use super::json::{Json, MAX_WHOLE};
+use super::model::{Algorithm, GcraName, Structure, WindowStart};
+use super::words::{one_of, quote};
+
+/// A smaller factor would need more than half a million slots to forget a level.
+const MIN_DECAY_FACTOR: f64 = 1.0001;
+
+/// Options that only some algorithms have, and those algorithms.
+const OPTIONS: [(&str, &[&str]); 6] = [
+    ("burst", &["gcra", "token_bucket", "leaky_bucket"]),
+    ("resolution_seconds", &["sliding_buckets", "decay"]),
+    ("decay_factor", &["decay"]),
+    ("window_start", &["fixed_window"]),
+    ("structure", &["sliding_log"]),
+    ("count_denied", &["fixed_window", "sliding_window", "sliding_buckets", "decay"]),
+];
+
+pub(super) fn read(fields: &Fields<'_>) -> Checked<Algorithm> {
+    let gcra = |name| Algorithm::Gcra { name, burst: None };
+    let words = [
+        ("fixed_window", Algorithm::FixedWindow { window_start: WindowStart::Aligned }),
+        ("sliding_window", Algorithm::SlidingWindow),
+        ("sliding_log", Algorithm::SlidingLog { structure: Structure::List }),
+        ("sliding_buckets", Algorithm::SlidingBuckets),
+        ("gcra", gcra(GcraName::Gcra)),
+        ("token_bucket", gcra(GcraName::TokenBucket)),
+        ("leaky_bucket", gcra(GcraName::LeakyBucket)),
+        ("uniform", gcra(GcraName::Uniform)),
+        ("decay", Algorithm::Decay { factor: 2.0 }),
+    ];
+    let Some(algorithm) = fields.word("algorithm", &words)? else {
+        return Err(fields.wrong("algorithm", &one_of(&words.map(|word| word.0))));
+    };
+    only_its_options(fields, algorithm)?;
+    with_options(fields, algorithm)
+}
+
+/// The name a rule file uses.
+pub(super) fn name(algorithm: Algorithm) -> &'static str {
+    match algorithm {
+        Algorithm::FixedWindow { .. } => "fixed_window",
+        Algorithm::SlidingWindow => "sliding_window",
+        Algorithm::SlidingLog { .. } => "sliding_log",
+        Algorithm::SlidingBuckets => "sliding_buckets",
+        Algorithm::Gcra { name: GcraName::Gcra, .. } => "gcra",
+        Algorithm::Gcra { name: GcraName::TokenBucket, .. } => "token_bucket",
+        Algorithm::Gcra { name: GcraName::LeakyBucket, .. } => "leaky_bucket",
+        Algorithm::Gcra { name: GcraName::Uniform, .. } => "uniform",
+        Algorithm::Decay { .. } => "decay",
+    }
+}
+
+/// Refuses the options of other algorithms, in a rule or in an entry of its `limits`.
+pub(super) fn only_its_options(fields: &Fields<'_>, algorithm: Algorithm) -> Checked<()> {
+    let name = name(algorithm);
+    for (option, owners) in OPTIONS {
+        if fields.has(option) && !owners.contains(&name) {
+            let option = fields.named(option);
+            return Err(format!(
+                "{option} does not belong to {}; leave it out, or use {}",
+                quote(name),
+                one_of(owners)
+            ));
+        }
+    }
+    if name == "decay" && fields.has("window_size_seconds") {
+        let option = fields.named("window_size_seconds");
+        return Err(format!("{option} does not belong to \"decay\"; its time is \"resolution_seconds\""));
+    }
+    Ok(())
+}
+
+fn with_options(fields: &Fields<'_>, algorithm: Algorithm) -> Checked<Algorithm> {
+    Ok(match algorithm {
+        Algorithm::FixedWindow { window_start } => {
+            let words = [("aligned", WindowStart::Aligned), ("first_request", WindowStart::FirstRequest)];
+            let window_start = fields.word("window_start", &words)?.unwrap_or(window_start);
+            Algorithm::FixedWindow { window_start }
+        }
+        Algorithm::SlidingLog { structure } => {
+            let words = [("list", Structure::List), ("sorted_set", Structure::SortedSet)];
+            Algorithm::SlidingLog { structure: fields.word("structure", &words)?.unwrap_or(structure) }
+        }
+        Algorithm::Gcra { name: name @ GcraName::Uniform, .. } => Algorithm::Gcra { name, burst: Some(1) },
+        Algorithm::Gcra { name, .. } => Algorithm::Gcra { name, burst: burst(fields)? },
+        Algorithm::Decay { factor } => {
+            let right = format!("a number of at least {MIN_DECAY_FACTOR}");
+            let read = |value: &Json| value.number().filter(|factor| *factor >= MIN_DECAY_FACTOR);
+            Algorithm::Decay { factor: fields.optional("decay_factor", &right, read)?.unwrap_or(factor) }
+        }
+        Algorithm::SlidingWindow | Algorithm::SlidingBuckets => algorithm,
+    })
+}
+
+fn burst(fields: &Fields<'_>) -> Checked<Option<u64>> {
+    let right = format!("a whole number from 1 to {MAX_WHOLE}");
+    let burst = fields.optional("burst", &right, |value| value.whole(1, MAX_WHOLE))?;
+    Ok(burst.map(i64::unsigned_abs))
+}

@@ -1,0 +1,148 @@
+//! The `match` of a rule: which requests it applies to.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use super::fields::{Checked, Fields};
+use super::identifier::{is_name, is_token};
+use super::json::Json;
+use super::model::Match;
+use super::words::quote;
+
+const KNOWN: [&str; 5] =
+    ["path_pattern", "methods", "requires_authentication", "required_headers", "ip_subnet"];
+
+const MAX_PATTERN_BYTES: usize = 2048;
+
+/// The match of a rule that has one.
+pub(super) fn read(rule: &Fields<'_>) -> Checked<Option<Match>> {
+    let Some(fields) = rule.optional("match", "an object", Json::object)? else { return Ok(None) };
+    let fields = Fields::new("match.", fields, &KNOWN)?;
+    Ok(Some(Match {
+        path_pattern: path_pattern(&fields)?,
+        methods: methods(&fields)?,
+        requires_authentication: fields.flag("requires_authentication")?,
+        required_headers: required_headers(&fields)?,
+        ip_subnet: ip_subnet(&fields)?,
+    }))
+}
+
+fn path_pattern(fields: &Fields<'_>) -> Checked<Option<String>> {
+    let pattern = fields.optional("path_pattern", "a text", Json::text)?;
+    if let Some(pattern) = pattern
+        && let Some(right) = wrong_with(pattern)
+    {
+        return Err(fields.wrong("path_pattern", right));
+    }
+    Ok(pattern.map(str::to_owned))
+}
+
+/// What a pattern would have to be, when it is not.
+fn wrong_with(pattern: &str) -> Option<&'static str> {
+    if !pattern.starts_with(['/', '*']) {
+        return Some("a path that begins with \"/\" or \"*\"");
+    }
+    if pattern.len() > MAX_PATTERN_BYTES {
+        return Some("at most 2048 bytes long");
+    }
+    if pattern.chars().any(char::is_control) {
+        return Some("a path without control characters");
+    }
+    let mut names: Vec<&str> = Vec::new();
+    let mut rest = pattern;
+    while let Some((before, opened)) = rest.split_once('{') {
+        let Some((name, after)) = opened.split_once('}') else { return Some(BALANCED) };
+        if before.contains('}') {
+            return Some(BALANCED);
+        }
+        if !is_name(name) {
+            return Some("a path whose names in braces are of A-Z a-z 0-9 _");
+        }
+        if names.contains(&name) {
+            return Some("a path whose names in braces are all different");
+        }
+        names.push(name);
+        rest = after;
+    }
+    rest.contains('}').then_some(BALANCED)
+}
+
+const BALANCED: &str = "a path in which every \"{\" has its \"}\", as in \"/orders/{id}\"";
+
+fn methods(fields: &Fields<'_>) -> Checked<Vec<String>> {
+    const RIGHT: &str = "an array of HTTP methods, as in [\"GET\", \"POST\"]";
+    let methods = fields.optional("methods", RIGHT, Json::array)?;
+    let Some(methods) = methods else { return Ok(Vec::new()) };
+    if methods.is_empty() {
+        return Err(fields.wrong("methods", "an array of at least one method; leave it out for all"));
+    }
+    let mut read: Vec<String> = Vec::new();
+    for (at, method) in methods.iter().enumerate() {
+        let name = format!("methods[{at}]");
+        let Some(token) = method.text().filter(|text| is_token(text)) else {
+            return Err(wrong_item(fields, &name, method, "an HTTP method, as in \"GET\""));
+        };
+        let token = token.to_ascii_uppercase();
+        if read.contains(&token) {
+            return Err(format!("{} states {} again; state it once", fields.named(&name), quote(&token)));
+        }
+        read.push(token);
+    }
+    Ok(read)
+}
+
+fn required_headers(fields: &Fields<'_>) -> Checked<BTreeMap<String, String>> {
+    const RIGHT: &str = "an object of names and values of headers";
+    let headers = fields.optional("required_headers", RIGHT, Json::object)?;
+    let mut read = BTreeMap::new();
+    for (name, value) in headers.unwrap_or_default() {
+        let path = format!("required_headers.{name}");
+        if !is_token(name) {
+            let field = fields.named("required_headers");
+            return Err(format!("{field} names {}; it has to be the name of an HTTP header", quote(name)));
+        }
+        let Some(text) = value.text() else {
+            return Err(wrong_item(fields, &path, value, "a text (\"*\" for any value)"));
+        };
+        if read.insert(name.to_ascii_lowercase(), text.to_owned()).is_some() {
+            let field = fields.named(&path);
+            return Err(format!("{field} is stated twice (capitals do not count); state it once"));
+        }
+    }
+    Ok(read)
+}
+
+fn ip_subnet(fields: &Fields<'_>) -> Checked<Vec<String>> {
+    const RIGHT: &str = "a network such as \"192.168.1.0/24\" or \"2001:db8::/32\"";
+    let Some(value) = fields.get("ip_subnet") else { return Ok(Vec::new()) };
+    let Some(networks) = value.array() else {
+        let network = value.text().filter(|text| is_network(text));
+        let network =
+            network.ok_or_else(|| fields.wrong("ip_subnet", &format!("{RIGHT}, or an array of them")))?;
+        return Ok(vec![network.to_owned()]);
+    };
+    if networks.is_empty() {
+        return Err(fields.wrong("ip_subnet", "an array of at least one network; leave it out for all"));
+    }
+    let read = |(at, network): (usize, &Json)| match network.text().filter(|text| is_network(text)) {
+        Some(network) => Ok(network.to_owned()),
+        None => Err(wrong_item(fields, &format!("ip_subnet[{at}]"), network, RIGHT)),
+    };
+    networks.iter().enumerate().map(read).collect()
+}
+
+/// An address, or an address and the length of its prefix.
+fn is_network(text: &str) -> bool {
+    let (address, prefix) = text.split_once('/').unwrap_or((text, "0"));
+    let most = match address.parse() {
+        Ok(IpAddr::V4(_)) => 32,
+        Ok(IpAddr::V6(_)) => 128,
+        Err(_) => return false,
+    };
+    let is_digits = prefix.bytes().all(|byte| byte.is_ascii_digit());
+    is_digits && prefix.parse::<u8>().is_ok_and(|prefix| prefix <= most)
+}
+
+fn wrong_item(fields: &Fields<'_>, name: &str, value: &Json, right: &str) -> String {
+    format!("{} is {}; it has to be {right}", fields.named(name), value.shown())
+}

@@ -1,0 +1,160 @@
+//! Rules: what a rule is, and the strict reading of rule files.
+
+mod algorithm;
+mod comments;
+mod document;
+mod fields;
+mod identifier;
+mod json;
+mod limits;
+mod matching;
+mod model;
+mod rule;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+
+pub use model::{Algorithm, GcraName, Identifier, Limit, Match, Rule, Scope, Structure, WindowStart};
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// A set of rules, each valid and with a name of its own. A clone shares them.
+///
+/// Rules are JSON in which `//` and `/* */` comments may stand: an array of rules, or an object
+/// whose only field is `rules`. Reading is strict. What is unknown, misspelt, stated twice, of the
+/// wrong type or out of range is an error that names the rule, the field, and what would be right.
+///
+/// ```
+/// use sluicegate::Rules;
+///
+/// let rules = Rules::from_json(r#"[{
+///     "rule_id": "orders", // at most 50 a minute
+///     "algorithm": "sliding_window",
+///     "limit": 50,
+///     "window_size_seconds": 60
+/// }]"#)?;
+/// assert_eq!(rules.find("orders")?.limits[0].window_us, 60_000_000);
+/// # Ok::<(), sluicegate::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Rules {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    in_order: Vec<Arc<Rule>>,
+    positions: HashMap<Arc<str>, usize>,
+}
+
+/// An unknown name is compared with so many rules, so that asking for one stays cheap however
+/// large the set is.
+const COMPARED_RULES: usize = 1_000;
+
+/// So many rules are named when none resembles the one that was asked for.
+const NAMED_RULES: usize = 5;
+
+impl Rules {
+    /// Reads rules from JSON text. An empty array is a valid set.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidRule`](ErrorKind::InvalidRule), about the first fault in the text.
+    ///
+    /// ```
+    /// use sluicegate::Rules;
+    ///
+    /// let error = Rules::from_json(r#"[{ "rule_id": "a", "algoritm": "gcra" }]"#).unwrap_err();
+    /// assert_eq!(
+    ///     error.message(),
+    ///     r#"rule "a": field "algoritm" is not known; did you mean "algorithm"?"#
+    /// );
+    /// ```
+    pub fn from_json(text: &str) -> Result<Self> {
+        Self::read(text).map_err(|fault| Error::new(ErrorKind::InvalidRule, fault))
+    }
+
+    /// Reads rules from a file of JSON in UTF-8.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidRule`](ErrorKind::InvalidRule), with the path, when the file cannot be read or as
+    /// for [`from_json`](Self::from_json).
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let rules = fs::read_to_string(path)
+            .map_err(|error| format!("cannot be read: {error}"))
+            .and_then(|text| Self::read(&text));
+        rules.map_err(|fault| {
+            Error::new(ErrorKind::InvalidRule, format!("{}: {fault}", words::one_line(path)))
+        })
+    }
+
+    fn read(text: &str) -> fields::Checked<Self> {
+        document::read(text, |values| {
+            let mut inner = Inner::default();
+            for (at, value) in values.iter().enumerate() {
+                let rule = rule::read(value, at)?;
+                if let Some(earlier) = inner.positions.insert(rule.id.clone(), at) {
+                    return Err(rule::repeated(&rule.id, earlier, at));
+                }
+                inner.in_order.push(Arc::new(rule));
+            }
+            Ok(Self { inner: Arc::new(inner) })
+        })
+    }
+
+    /// The rule of that name, if there is one.
+    pub fn get(&self, id: &str) -> Option<&Arc<Rule>> {
+        self.inner.positions.get(id).and_then(|at| self.inner.in_order.get(*at))
+    }
+
+    /// The rule of that name.
+    ///
+    /// # Errors
+    ///
+    /// [`UnknownRule`](ErrorKind::UnknownRule), with the name that was probably meant.
+    pub fn find(&self, id: &str) -> Result<&Arc<Rule>> {
+        self.get(id).ok_or_else(|| Error::new(ErrorKind::UnknownRule, self.unknown(id)))
+    }
+
+    /// The rules, in the order of their file.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Arc<Rule>> {
+        self.inner.in_order.iter()
+    }
+
+    /// How many rules there are.
+    pub fn len(&self) -> usize {
+        self.inner.in_order.len()
+    }
+
+    /// Whether there is no rule.
+    pub fn is_empty(&self) -> bool {
+        self.inner.in_order.is_empty()
+    }
+
+    fn unknown(&self, id: &str) -> String {
+        let ids = self.inner.in_order.iter().map(|rule| rule.id.as_ref());
+        let instead = match words::nearest(id, ids.clone().take(COMPARED_RULES)) {
+            Some(near) => format!("did you mean {}?", words::quote(near)),
+            None if self.is_empty() => "there are no rules".to_owned(),
+            None => format!("there are {}", words::first_of(ids, NAMED_RULES)),
+        };
+        format!("no rule is called {}; {instead}", words::quote(id))
+    }
+}
+
+impl FromStr for Rules {
+    type Err = Error;
+
+    /// As [`Rules::from_json`].
+    fn from_str(text: &str) -> Result<Self> {
+        Self::from_json(text)
+    }
+}

@@ -1,0 +1,120 @@
+//! One rule.
+
+use std::sync::Arc;
+
+use super::fields::{Checked, Fields};
+use super::json::{Json, MAX_WHOLE};
+use super::model::{Rule, Scope};
+use super::{algorithm, identifier, limits, matching};
+
+const KNOWN: [&str; 18] = [
+    "rule_id",
+    "description",
+    "identifier_type",
+    "algorithm",
+    "limit",
+    "window_size_seconds",
+    "limits",
+    "burst",
+    "resolution_seconds",
+    "decay_factor",
+    "window_start",
+    "structure",
+    "count_denied",
+    "shadow",
+    "match",
+    "priority",
+    "resource_identifier_type",
+    "ipv6_prefix_length",
+];
+
+/// Fields that a rule has, but not at its top.
+const KNOWN_INSIDE: [(&str, &str); 6] = [
+    ("scope", "an entry of \"limits\""),
+    ("path_pattern", "\"match\""),
+    ("methods", "\"match\""),
+    ("requires_authentication", "\"match\""),
+    ("required_headers", "\"match\""),
+    ("ip_subnet", "\"match\""),
+];
+
+const RULE_ID: &str = "1 to 128 of A-Z a-z 0-9 _ . : / -";
+const DEFAULT_IPV6_PREFIX: u8 = 64;
+
+/// The rule at a position of its file, counted from 0.
+pub(super) fn read(value: &Json, at: usize) -> Checked<Rule> {
+    let label = label(value, at);
+    let Some(fields) = value.object() else {
+        return Err(format!("{label}: it is {}; it has to be an object", value.shown()));
+    };
+    read_fields(fields).map_err(|fault| format!("{label}: {fault}"))
+}
+
+/// How messages call a rule: by its id or, if it has no valid one, by its position.
+fn label(value: &Json, at: usize) -> String {
+    let id = value.object().and_then(|fields| fields.iter().find(|field| field.0 == "rule_id"));
+    match id.and_then(|(_, id)| read_id(id)) {
+        Some(id) => format!("rule \"{id}\""),
+        None => format!("rule {}", at + 1),
+    }
+}
+
+fn read_fields(fields: &[(String, Json)]) -> Checked<Rule> {
+    for (name, place) in KNOWN_INSIDE {
+        if fields.iter().any(|field| field.0 == name) {
+            return Err(format!("field \"{name}\" does not belong here; move it into {place}"));
+        }
+    }
+    let fields = Fields::new("", fields, &KNOWN)?;
+    let id = fields.required("rule_id", RULE_ID, read_id)?;
+    let description = fields.optional("description", "a text", Json::text)?;
+    let algorithm = algorithm::read(&fields)?;
+    let limits = limits::read(&fields, algorithm)?;
+    let matches = matching::read(&fields)?;
+    let resource_identifier_type = identifier::read(&fields, "resource_identifier_type", matches.as_ref())?;
+    if resource_identifier_type.is_some() && limits.iter().all(|limit| limit.scope == Scope::Key) {
+        return Err(
+            "field \"resource_identifier_type\" is for a rule with a limit of \"scope\": \"resource\"; \
+             add one, or leave the field out"
+                .to_owned(),
+        );
+    }
+    Ok(Rule {
+        id: Arc::from(id),
+        description: description.unwrap_or_default().to_owned(),
+        identifier_type: identifier::read(&fields, "identifier_type", matches.as_ref())?,
+        resource_identifier_type,
+        algorithm,
+        limits,
+        count_denied: fields.flag("count_denied")?,
+        shadow: fields.flag("shadow")?,
+        priority: priority(&fields)?,
+        ipv6_prefix_length: ipv6_prefix_length(&fields)?,
+        matches,
+    })
+}
+
+fn read_id(value: &Json) -> Option<&str> {
+    let is_id_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:/-".contains(&byte);
+    value.text().filter(|id| (1..=128).contains(&id.len()) && id.bytes().all(is_id_byte))
+}
+
+fn priority(fields: &Fields<'_>) -> Checked<i64> {
+    let right = format!("a whole number from -{MAX_WHOLE} to {MAX_WHOLE}");
+    let priority = fields.optional("priority", &right, |value| value.whole(-MAX_WHOLE, MAX_WHOLE))?;
+    Ok(priority.unwrap_or(0))
+}
+
+fn ipv6_prefix_length(fields: &Fields<'_>) -> Checked<u8> {
+    let bits = |value: &Json| value.whole(1, 128).and_then(|bits| u8::try_from(bits).ok());
+    let length = fields.optional("ipv6_prefix_length", "a whole number from 1 to 128", bits)?;
+    Ok(length.unwrap_or(DEFAULT_IPV6_PREFIX))
+}
+
+/// The message for a rule whose id an earlier one has.
+pub(super) fn repeated(id: &str, earlier: usize, at: usize) -> String {
+    let (earlier, at) = (earlier + 1, at + 1);
+    format!(
+        "rule \"{id}\": field \"rule_id\" is the same in rule {earlier} and rule {at}; ids have to differ"
+    )
+}

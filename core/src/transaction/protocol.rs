@@ -1,0 +1,122 @@
+//! What the scripts are sent and what they reply: little-endian doubles, as `prelude.lua` of the crate
+//! `sluicegate-lua` states.
+
+use std::sync::OnceLock;
+
+use redis::Value;
+use sluicegate_lua::{Kernel, KernelSet};
+
+use crate::script::{Call, Script};
+use crate::algorithm::{Micros, State};
+use crate::error::{Error, ErrorKind, Result};
+use crate::plan::{Charge, Op, Outcome, Verdict, charges, conclude};
+
+/// Asks for the server's clock.
+const SERVER_CLOCK: f64 = -1.0;
+/// How many times the cost is asked for.
+const UNITS: f64 = 1.0;
+
+/// A script with its keys and arguments.
+#[derive(Debug)]
+pub(crate) struct Request {
+    script: &'static Script,
+    keys: Vec<String>,
+    args: Vec<Vec<u8>>,
+}
+
+impl Request {
+    pub(super) fn new(charges: &[&Charge<'_>], op: Op, clock: Option<Micros>, prefix: &str) -> Self {
+        let mode = f64::from(u8::from(op == Op::Check));
+        let header = [clock.map_or(SERVER_CLOCK, |now| now as f64), UNITS, mode];
+        let keys = charges.iter().map(|charge| charge.name(prefix)).collect();
+        if let ([charge], Op::Check | Op::Peek) = (charges, op) {
+            let script = one(charge.policy.kernel());
+            return Self { script, keys, args: vec![pack(&header, charge)] };
+        }
+        let kernels = charges.iter().fold(KernelSet::default(), |set, charge| set.with(charge.policy.kernel()));
+        let mut args = vec![bytes(&header)];
+        args.extend(charges.iter().map(|charge| {
+            let place = f64::from(kernels.place(charge.policy.kernel()));
+            pack(&[place, charge.group as f64, 0.0], charge)
+        }));
+        Self { script: several(kernels, op), keys, args }
+    }
+
+    pub(crate) fn call(&self) -> Call<'_> {
+        Call { script: self.script, keys: &self.keys, args: &self.args }
+    }
+}
+
+/// Three doubles, then the limit's own.
+fn pack(first: &[f64; 3], charge: &Charge<'_>) -> Vec<u8> {
+    let mut numbers = Vec::with_capacity(9);
+    numbers.extend_from_slice(first);
+    charge.policy.numbers(charge.cost, &mut numbers);
+    bytes(&numbers)
+}
+
+fn bytes(numbers: &[f64]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+fn one(kernel: Kernel) -> &'static Script {
+    static SCRIPTS: [OnceLock<Script>; Kernel::ALL.len()] = [const { OnceLock::new() }; Kernel::ALL.len()];
+    SCRIPTS[kernel as usize].get_or_init(|| Script::new(sluicegate_lua::one(kernel)))
+}
+
+fn several(kernels: KernelSet, op: Op) -> &'static Script {
+    static CHECKS: [OnceLock<Script>; 256] = [const { OnceLock::new() }; 256];
+    static REFUNDS: [OnceLock<Script>; 256] = [const { OnceLock::new() }; 256];
+    let place = usize::from(kernels.bits());
+    match op {
+        Op::Check | Op::Peek => CHECKS[place].get_or_init(|| Script::new(sluicegate_lua::several(kernels))),
+        Op::Refund => REFUNDS[place].get_or_init(|| Script::new(sluicegate_lua::refund(kernels))),
+    }
+}
+
+/// What a script says about one limit.
+pub(super) struct Reply {
+    pub(super) fits: bool,
+    now: Micros,
+    state: State,
+}
+
+impl Reply {
+    /// Follows the script's steps, so that the state is the one it left behind.
+    pub(super) fn conclude(mut self, charge: &Charge<'_>, op: Op, permitted: bool) -> Outcome {
+        let policy = &charge.policy;
+        let charged = op == Op::Check && charges(policy, self.fits, permitted);
+        conclude(policy, &mut self.state, self.now, charge.cost, Verdict { fits: self.fits, charged })
+    }
+}
+
+/// One reply per charge.
+pub(super) fn read(charges: &[&Charge<'_>], reply: Value) -> Result<Vec<Reply>> {
+    let replies = match reply {
+        Value::Array(replies) => replies,
+        single => vec![single],
+    };
+    if replies.len() != charges.len() {
+        return Err(unexpected("it is about another number of limits"));
+    }
+    charges.iter().zip(replies).map(|(charge, reply)| read_one(charge, &reply)).collect()
+}
+
+fn read_one(charge: &Charge<'_>, reply: &Value) -> Result<Reply> {
+    let Value::BulkString(bytes) = reply else { return Err(unexpected("it is not a string")) };
+    let (doubles, rest) = bytes.as_chunks::<8>();
+    let numbers: Vec<_> = doubles.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect();
+    match numbers.as_slice() {
+        [grant, numbers @ ..] if rest.is_empty() && !numbers.is_empty() => {
+            let state = charge.policy.parse(numbers, charge.cost);
+            let state = state.ok_or_else(|| unexpected("its state makes no sense"))?;
+            Ok(Reply { fits: *grant >= UNITS, now: numbers[0] as Micros, state })
+        }
+        _ => Err(unexpected("it is too short")),
+    }
+}
+
+/// An error for a reply that no script of ours gives.
+pub(super) fn unexpected(what: &str) -> Error {
+    Error::new(ErrorKind::Server, format!("the script's reply is not one of this limiter's: {what}"))
+}

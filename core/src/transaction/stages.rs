@@ -1,0 +1,29 @@
+//! Which charges go into one script.
+
+use crate::key;
+use crate::plan::{ENFORCED, Plan};
+
+/// One stage with everything: a single server does not mind slots.
+pub(super) fn together(plan: &Plan<'_>) -> Vec<Vec<usize>> {
+    vec![(0..plan.charges.len()).collect()]
+}
+
+/// A stage per hash slot in order of priority; those with nothing but rules in shadow come last, when
+/// it is known whether the others admit.
+pub(super) fn by_slot(plan: &Plan<'_>) -> Vec<Vec<usize>> {
+    let mut stages: Vec<(u16, Vec<usize>)> = Vec::new();
+    for (index, charge) in plan.charges.iter().enumerate() {
+        let slot = key::slot(&charge.tag);
+        match stages.iter_mut().find(|stage| stage.0 == slot) {
+            Some((_, charges)) => charges.push(index),
+            None => stages.push((slot, vec![index])),
+        }
+    }
+    // The sort is stable: of one priority, the first item comes first.
+    stages.sort_by_key(|(_, charges)| {
+        let enforced = charges.iter().map(|&index| &plan.charges[index]).filter(|charge| charge.group == ENFORCED);
+        let priority = enforced.map(|charge| charge.rule.rule.priority).min();
+        (priority.is_none(), priority)
+    });
+    stages.into_iter().map(|(_, charges)| charges).collect()
+}

@@ -1,0 +1,32 @@
+"""What the definitions leave open, so that no vector depends on it by accident.
+
+An implementation may throw expired usage away early or late, may keep the spacing of the gcra family on
+a grid finer than a microsecond, and may compute decay in doubles. A history is a fair vector only if
+none of these choices shows. The maker plays each vector once per choice and compares.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+
+@dataclass(frozen=True)
+class Latitude:
+    sweep_always: bool = False
+    """Forget expired usage whenever its key is touched, even by a peek (else: never, it just stops counting)."""
+
+    gcra_grid: int | None = None
+    """Round the microseconds per unit down to a multiple of 1/gcra_grid."""
+
+    decay_drift: Fraction = Fraction(0)
+    """Relative error of a decay factor that is no power of two (doubles hold the others exactly)."""
+
+
+EXACT = Latitude()
+
+CHOICES = (
+    EXACT,
+    Latitude(sweep_always=True),
+    Latitude(gcra_grid=2**20),
+    Latitude(decay_drift=Fraction(1, 10**12)),
+    Latitude(decay_drift=Fraction(-1, 10**12)),
+)

@@ -1,0 +1,111 @@
+"""Rules as vectors write them, read strictly. A mistake here is a mistake in a vector, hence plain asserts."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from .algorithm import Algorithm
+from .decay import Decay
+from .fixed_window import FixedWindow
+from .gcra import Gcra
+from .latitude import Latitude
+from .sliding_buckets import SlidingBuckets
+from .sliding_log import SlidingLog
+from .sliding_window import SlidingWindow
+
+GCRA_FAMILY = {"gcra", "token_bucket", "leaky_bucket", "uniform"}
+EVERY_RULE = {"rule_id", "description", "algorithm", "limit", "limits", "priority", "shadow"}
+OWN_FIELDS = {
+    "fixed_window": {"window_size_seconds", "window_start", "count_denied"},
+    "sliding_window": {"window_size_seconds", "count_denied"},
+    "sliding_log": {"window_size_seconds", "structure"},
+    "sliding_buckets": {"window_size_seconds", "resolution_seconds", "count_denied"},
+    "gcra": {"window_size_seconds", "burst"},
+    "token_bucket": {"window_size_seconds", "burst"},
+    "leaky_bucket": {"window_size_seconds", "burst"},
+    "uniform": {"window_size_seconds"},
+    "decay": {"resolution_seconds", "decay_factor", "count_denied"},
+}
+
+
+def exact(number: int | float) -> Fraction:
+    """The decimal number that was written, not the double nearest to it."""
+    return Fraction(str(number))
+
+
+def microseconds(seconds: int | float) -> int:
+    whole = exact(seconds) * 1_000_000
+    assert whole.denominator == 1, f"{seconds} s is no whole number of microseconds"
+    return int(whole)
+
+
+def one_slot_in_sixty(window: int) -> int:
+    return -(-window // 60)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One limit of a rule: its fields, those it shares with the others included."""
+
+    fields: dict
+    scope: str
+
+    def algorithm(self, override: int | None, latitude: Latitude) -> Algorithm:
+        """The arithmetic of this limit, or of the limit a call puts in its place."""
+        name = self.fields["algorithm"]
+        limit = exact(self.fields["limit"] if override is None else override)
+        if name == "decay":
+            return Decay(limit, self.resolution(), self.decay_factor(latitude))
+        assert limit.denominator == 1
+        most, window = int(limit), microseconds(self.fields["window_size_seconds"])
+        if name == "fixed_window":
+            return FixedWindow(most, window, self.fields.get("window_start", "aligned") == "aligned")
+        if name == "sliding_window":
+            return SlidingWindow(most, window)
+        if name == "sliding_log":
+            return SlidingLog(most, window)
+        if name == "sliding_buckets":
+            return SlidingBuckets(most, window, self.resolution() or one_slot_in_sixty(window))
+        assert name in GCRA_FAMILY
+        burst = 1 if name == "uniform" else self.fields.get("burst", most)
+        return Gcra(burst, self.unit(Fraction(window, most), latitude))
+
+    def resolution(self) -> int:
+        return microseconds(self.fields.get("resolution_seconds", 0))
+
+    def decay_factor(self, latitude: Latitude) -> Fraction:
+        factor = exact(self.fields.get("decay_factor", 2))
+        is_power_of_two = factor.denominator == 1 and factor.numerator.bit_count() == 1
+        return factor if is_power_of_two else factor * (1 + latitude.decay_drift)
+
+    def unit(self, unit: Fraction, latitude: Latitude) -> Fraction:
+        grid = latitude.gcra_grid
+        return unit if grid is None else Fraction(unit * grid // 1, grid)
+
+
+@dataclass(frozen=True)
+class Rule:
+    id: str
+    limits: list[Limit]
+    priority: int
+    shadow: bool
+    count_denied: bool
+
+    @property
+    def has_resource(self) -> bool:
+        return any(limit.scope == "resource" for limit in self.limits)
+
+
+def read_rule(fields: dict) -> Rule:
+    unknown = set(fields) - EVERY_RULE - OWN_FIELDS[fields["algorithm"]]
+    assert not unknown, f"{fields['rule_id']}: {unknown}"
+    assert ("limits" in fields) != ("limit" in fields)
+    shared = {name: value for name, value in fields.items() if name != "limits"}
+    entries = [{**shared, **entry} for entry in fields.get("limits", [{}])]
+    assert "burst" not in fields or len(entries) == 1
+    return Rule(
+        id=fields["rule_id"],
+        limits=[Limit(entry, entry.get("scope", "key")) for entry in entries],
+        priority=fields.get("priority", 0),
+        shadow=fields.get("shadow", False),
+        count_denied=fields.get("count_denied", False),
+    )

@@ -1,0 +1,104 @@
+"""Plays calls on the reference limiter and answers in the form of the vectors."""
+
+from fractions import Fraction
+
+from limiter import Item, Latitude, Limiter, LimiterError
+from limiter.decay import State as DecayState
+from limiter.latitude import CHOICES
+from scenarios.script import Scenario
+
+ITEM_FIELDS = ("rule", "key", "cost", "resource", "limit")
+
+
+class UnfairVector(Exception):
+    """The answer depends on something the definitions leave open, or contradicts its author."""
+
+
+def item_of(fields: dict) -> Item:
+    return Item(**{name: fields[name] for name in ITEM_FIELDS if name in fields})
+
+
+def play(limiter: Limiter, call: dict) -> dict:
+    """The `expect` of one step."""
+    try:
+        return answer(limiter, call)
+    except LimiterError as refused:
+        return {"error": type(refused).__name__}
+
+
+def answer(limiter: Limiter, call: dict) -> dict:
+    now = call["at_us"]
+    match call["op"]:
+        case "check":
+            return limiter.check(now, item_of(call)).as_json()
+        case "peek":
+            return limiter.peek(now, item_of(call)).as_json()
+        case "refund":
+            return limiter.refund(now, item_of(call)).as_json()
+        case "reset":
+            limiter.reset(item_of(call))
+            return {}
+        case "check_all":
+            overall, parts = limiter.check_all(now, [item_of(item) for item in call["items"]])
+            return overall.as_json() | {"parts": [part.as_json() for part in parts]}
+
+
+class FairPlay:
+    """One limiter for every choice an implementation has; all must give the same answers."""
+
+    def __init__(self, rules: list[dict]):
+        self.limiters = [Limiter(rules, latitude) for latitude in CHOICES]
+
+    def play(self, call: dict) -> dict:
+        """The answer all agree on. After a disagreement nothing has happened."""
+        before = [dict(limiter.states) for limiter in self.limiters]
+        answers = [play(limiter, call) for limiter in self.limiters]
+        agreed = all(answer == answers[0] for answer in answers)
+        if agreed and self.levels_fit_doubles():
+            return answers[0]
+        for limiter, states in zip(self.limiters, before):
+            limiter.states = states
+        raise UnfairVector(f"{call}: " + (f"{answers}" if not agreed else "no double holds this level"))
+
+    def levels_fit_doubles(self) -> bool:
+        """With a factor of two decay is exact in doubles as long as they are wide enough."""
+        exact = self.limiters[0]
+        powers_of_two = {
+            rule.id
+            for rule in exact.rules.values()
+            for limit in rule.limits
+            if limit.fields["algorithm"] == "decay" and is_power_of_two(limit.decay_factor(Latitude()))
+        }
+        return all(
+            Fraction(float(state.level)) == state.level
+            for place, state in exact.states.items()
+            if isinstance(state, DecayState) and place[0] in powers_of_two
+        )
+
+
+def is_power_of_two(factor: Fraction) -> bool:
+    return factor.denominator == 1 and factor.numerator.bit_count() == 1
+
+
+def vector(scenario: Scenario) -> dict:
+    """The scenario with its expectations."""
+    limiters = FairPlay(scenario.rules)
+    steps = []
+    for number, step in enumerate(scenario.steps):
+        where = f"{scenario.id}, step {number}"
+        try:
+            expect = limiters.play(step.call)
+        except UnfairVector as unfair:
+            raise UnfairVector(f"{where}: {unfair}") from None
+        compare_with_author(where, step.by_hand, expect)
+        steps.append(step.call | {"expect": expect})
+    return {"id": scenario.id, "note": scenario.note, "rules": scenario.rules, "steps": steps}
+
+
+def compare_with_author(where: str, by_hand: dict | None, computed: dict) -> None:
+    by_hand = by_hand or {}
+    if "error" in computed and "error" not in by_hand:
+        raise UnfairVector(f"{where}: {computed} was not meant")
+    for name, value in by_hand.items():
+        if computed.get(name) != value:
+            raise UnfairVector(f"{where}: {name} is {value} by hand, computed {computed}")

@@ -1,0 +1,101 @@
+"""Seeded random histories: mixed calls at times that are likely to lie on an edge."""
+
+from dataclasses import dataclass
+
+from player import FairPlay, UnfairVector
+from scenarios.random_plans import PLANS, Plan
+from scenarios.script import BASE
+
+MASK = 2**64 - 1
+TRIES = 40
+
+
+class Dice:
+    """splitmix64: the same numbers for ever, whatever the version of Python."""
+
+    def __init__(self, seed: int):
+        self.state = seed
+
+    def below(self, bound: int) -> int:
+        self.state = (self.state + 0x9E3779B97F4A7C15) & MASK
+        mixed = self.state
+        mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+        mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & MASK
+        return (mixed ^ (mixed >> 31)) % bound
+
+    def one_of(self, choices):
+        return choices[self.below(len(choices))]
+
+
+def vectors(file: str) -> list[dict]:
+    return [history(plan, seed) for plan in PLANS.get(file, []) for seed in range(1, plan.histories + 1)]
+
+
+def history(plan: Plan, seed: int) -> dict:
+    writer = Writer(plan, Dice(int.from_bytes(plan.id.encode(), "big") % MASK + seed), FairPlay(plan.rules))
+    while len(writer.steps) < plan.steps:
+        writer.add_step()
+    return {"id": f"{plan.id}-{seed}", "note": plan.note, "rules": plan.rules, "steps": writer.steps}
+
+
+@dataclass
+class Writer:
+    plan: Plan
+    dice: Dice
+    limiters: FairPlay
+
+    def __post_init__(self):
+        self.now = BASE + self.dice.below(self.plan.span)
+        self.wait = 0
+        self.steps: list[dict] = []
+
+    def add_step(self) -> None:
+        """Draws until a call is fair: its answer follows from the definitions alone."""
+        for _ in range(TRIES):
+            call = self.draw()
+            try:
+                expect = self.limiters.play(call)
+            except UnfairVector:
+                continue
+            self.steps.append(call | {"expect": expect})
+            self.now = call["at_us"]
+            self.wait = expect.get("retry_after_us", self.wait)
+            return
+        self.now += 5 * self.plan.span
+
+    def draw(self) -> dict:
+        at = self.now + self.jump()
+        op = self.dice.one_of(self.plan.ops)
+        if op == "check_all":
+            items = [self.item() for _ in range(1 + self.dice.below(3))]
+            return {"at_us": at, "op": op, "items": items}
+        fields = self.item()
+        if op == "reset":
+            fields = {name: value for name, value in fields.items() if name not in ("cost", "limit")}
+        return {"at_us": at, "op": op, **fields}
+
+    def jump(self) -> int:
+        """No time, a little, a window or so, or just before or at the announced end of a wait."""
+        span = self.plan.span
+        if isinstance(self.wait, int) and self.wait > 0 and self.dice.below(3) == 0:
+            return self.wait - self.dice.below(2)
+        if self.plan.steps_back and self.dice.below(6) == 0:
+            return -1 - self.dice.below(span)
+        return self.dice.one_of(
+            (0, 0, 1, self.dice.below(span // 8 + 1), self.dice.below(span // 2 + 1), self.dice.below(span), span)
+        )
+
+    def item(self) -> dict:
+        rule = self.dice.one_of(self.plan.rules)
+        fields = {"rule": rule["rule_id"], "key": self.dice.one_of(self.plan.keys)}
+        if self.dice.below(2):
+            fields["cost"] = self.dice.one_of(self.plan.costs)
+        if has_resource(rule):
+            fields["resource"] = self.dice.one_of(("printer", "scanner"))
+        if self.plan.overrides and self.dice.below(3) == 0:
+            fields["limit"] = self.dice.one_of(self.plan.overrides)
+        return fields
+
+
+def has_resource(rule: dict) -> bool:
+    return any(limit.get("scope") == "resource" for limit in rule.get("limits", []))

@@ -1,0 +1,3 @@
+"""What the vectors try: rules and calls, without answers. One module per file of vectors."""
+
+FILES = {}

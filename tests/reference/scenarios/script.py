@@ -1,0 +1,82 @@
+"""The words scenarios are written in. Times are offsets from BASE, in microseconds."""
+
+from dataclasses import dataclass, field
+
+BASE = 1_760_000_000_000_000
+"""2025-10-09 08:53:20 UTC: a multiple of 10 s and of every shorter window used here, 20 s into a minute."""
+
+MS = 1_000
+S = 1_000_000
+MINUTE = 60 * S
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+RULE = "api"
+KEY = "alice"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A call without its answer, and what the author of the scenario says about the answer."""
+
+    call: dict
+    by_hand: dict | None = None
+
+
+@dataclass(frozen=True)
+class Scenario:
+    id: str
+    note: str
+    rules: list[dict]
+    steps: list[Step] = field(default_factory=list)
+
+
+def rule(algorithm: str, limit: int | float | None = None, window: int | float | None = None, **others) -> dict:
+    """A rule; `window` in seconds."""
+    named = {"rule_id": RULE, "algorithm": algorithm, "limit": limit, "window_size_seconds": window}
+    return {name: value for name, value in (named | others).items() if value is not None}
+
+
+def call(op: str, at: int, by_hand: dict | None, fields: dict) -> Step:
+    given = {name: value for name, value in fields.items() if value is not None}
+    return Step({"at_us": BASE + at, "op": op, **given}, by_hand)
+
+
+def check(at, cost=None, by_hand=None, *, op="check", rule=RULE, key=KEY, resource=None, limit=None) -> Step:
+    fields = {"rule": rule, "key": key, "cost": cost, "resource": resource, "limit": limit}
+    return call(op, at, by_hand, fields)
+
+
+def peek(at, cost=None, by_hand=None, **fields) -> Step:
+    return check(at, cost, by_hand, op="peek", **fields)
+
+
+def refund(at, cost=None, by_hand=None, **fields) -> Step:
+    return check(at, cost, by_hand, op="refund", **fields)
+
+
+def reset(at, *, rule=RULE, key=KEY, resource=None, by_hand=None) -> Step:
+    return call("reset", at, by_hand, {"rule": rule, "key": key, "resource": resource})
+
+
+def check_all(at, *items: dict, by_hand=None) -> Step:
+    return call("check_all", at, by_hand, {"items": list(items)})
+
+
+def item(rule=RULE, key=KEY, **others) -> dict:
+    """One item of a check_all."""
+    return {"rule": rule, "key": key, **others}
+
+
+def yes(left: int, reset: int, **others) -> dict:
+    """Admitted by hand: what is left, and the time until all is forgotten."""
+    return {"allowed": True, "remaining": left, "retry_after_us": 0, "reset_after_us": reset, **others}
+
+
+def no(left: int, retry: int | str, reset: int, **others) -> dict:
+    """Denied by hand."""
+    return {"allowed": False, "remaining": left, "retry_after_us": retry, "reset_after_us": reset, **others}
+
+
+def error(kind: str) -> dict:
+    return {"error": kind}

@@ -1,0 +1,194 @@
+//! A Redis Cluster.
+
+use std::time::Duration;
+
+use crate::inspect::{field, keys_without_ttl};
+use crate::program::{not_started, redis_cli};
+use crate::ready::wait_until;
+use crate::{Error, Node, Result};
+
+const PRIMARIES: usize = 3;
+const REPLICAS: usize = 3;
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// A node is considered dead after this time; a replica takes over about a second later.
+const NODE_TIMEOUT_MS: u32 = 2000;
+
+/// Three primaries with one replica each, ended when dropped.
+#[derive(Debug)]
+pub struct Cluster {
+    nodes: Vec<Node>,
+}
+
+impl Cluster {
+    /// Starts six servers, makes them a cluster and waits until each of them is ready for every slot.
+    pub fn start() -> Result<Self> {
+        let nodes: Vec<Node> = (0..PRIMARIES + REPLICAS).map(|_| start_node()).collect::<Result<_>>()?;
+        let cluster = Self { nodes };
+        cluster.join()?;
+        wait_until("a complete cluster", DEADLINE, || cluster.when_all(is_complete))?;
+        Ok(cluster)
+    }
+
+    /// `redis-cluster://host:port,host:port,host:port`: the nodes that were primaries at the start.
+    pub fn url(&self) -> String {
+        let seeds: Vec<String> = self.nodes[..PRIMARIES].iter().map(Node::address).collect();
+        format!("redis-cluster://{}", seeds.join(","))
+    }
+
+    /// All six nodes, the killed ones too.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The primary that serves a key's slot. Where running nodes disagree, as after a failover, the latest
+    /// configuration counts.
+    pub fn primary_of(&self, key: &str) -> Result<&Node> {
+        let mut latest: Option<Member> = None;
+        for witness in self.running() {
+            let seen = primary_seen_by(witness, key)?;
+            latest = latest.into_iter().chain(seen).max_by_key(|member| member.epoch);
+        }
+        let latest = latest.ok_or_else(|| Error::new(format!("no node serves the slot of key {key:?}")))?;
+        self.nodes
+            .iter()
+            .find(|node| node.port() == latest.port)
+            .ok_or_else(|| Error::new(format!("port {} is not of this cluster", latest.port)))
+    }
+
+    /// Kills the primary that serves a key's slot and returns it.
+    pub fn kill_primary_of(&self, key: &str) -> Result<&Node> {
+        let primary = self.primary_of(key)?;
+        primary.kill();
+        Ok(primary)
+    }
+
+    /// Waits until every running node knows that somebody else than `old`, which was killed or paused, serves
+    /// the key's slot, and is ready for every slot; returns the new primary.
+    pub fn wait_for_failover(&self, key: &str, old: &Node) -> Result<&Node> {
+        wait_until("a failover in the cluster", DEADLINE, || {
+            for witness in self.running() {
+                let seen = primary_seen_by(witness, key)?;
+                if seen.is_none_or(|primary| primary.port == old.port()) || !is_ok(witness)? {
+                    return Ok(None);
+                }
+            }
+            self.primary_of(key).map(Some)
+        })
+    }
+
+    /// The keys on any running node that would stay for ever.
+    pub fn keys_without_ttl(&self) -> Result<Vec<String>> {
+        let mut forever = Vec::new();
+        for node in self.running() {
+            let mut client = node.client()?;
+            // Without this a replica would send us to its primary for the TTL.
+            redis::cmd("READONLY").exec(&mut client)?;
+            forever.extend(keys_without_ttl(&mut client)?);
+        }
+        forever.sort();
+        forever.dedup();
+        Ok(forever)
+    }
+
+    fn running(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().filter(|node| node.is_running())
+    }
+
+    fn join(&self) -> Result<()> {
+        let mut command = redis_cli();
+        command.args(["--cluster", "create"]).args(self.nodes.iter().map(Node::address)).args([
+            "--cluster-replicas",
+            "1",
+            "--cluster-yes",
+        ]);
+        let output = command.output().map_err(|error| not_started(&command, &error))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        Err(Error::new(format!("redis-cli could not make a cluster:\n{text}")))
+    }
+
+    fn when_all(&self, condition: fn(&Node) -> Result<bool>) -> Result<Option<()>> {
+        for node in &self.nodes {
+            if !condition(node)? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(()))
+    }
+}
+
+fn start_node() -> Result<Node> {
+    Node::server("", |_| {
+        Ok(vec![
+            "cluster-enabled yes".to_owned(),
+            format!("cluster-node-timeout {NODE_TIMEOUT_MS}"),
+            // A replica takes over however long it has not heard of its primary.
+            "cluster-replica-validity-factor 0".to_owned(),
+            // Replicas stay with the primary they were given.
+            "cluster-allow-replica-migration no".to_owned(),
+        ])
+    })
+}
+
+/// Serves every slot, knows all members in their parts and, as a replica, hears its primary.
+fn is_complete(node: &Node) -> Result<bool> {
+    let members = members(node)?;
+    let replicas = members.iter().filter(|member| member.has_flag("slave")).count();
+    let replication = node.info("replication")?;
+    let linked = field(&replication, "master_link_status").is_none_or(|status| status == "up");
+    Ok(members.len() == PRIMARIES + REPLICAS && replicas == REPLICAS && linked && is_ok(node)?)
+}
+
+fn primary_seen_by(witness: &Node, key: &str) -> Result<Option<Member>> {
+    let slot: u16 = redis::cmd("CLUSTER").arg("KEYSLOT").arg(key).query(&mut witness.client()?)?;
+    Ok(members(witness)?.into_iter().find(|member| member.serves(slot)))
+}
+
+fn is_ok(node: &Node) -> Result<bool> {
+    let info: String = redis::cmd("CLUSTER").arg("INFO").query(&mut node.client()?)?;
+    Ok(field(&info, "cluster_state") == Some("ok"))
+}
+
+/// One line of CLUSTER NODES.
+struct Member {
+    port: u16,
+    flags: Vec<String>,
+    epoch: u64,
+    slots: Vec<(u16, u16)>,
+}
+
+impl Member {
+    fn has_flag(&self, flag: &str) -> bool {
+        self.flags.iter().any(|own| own == flag)
+    }
+
+    fn serves(&self, slot: u16) -> bool {
+        self.has_flag("master")
+            && !self.has_flag("fail")
+            && self.slots.iter().any(|&(first, last)| (first..=last).contains(&slot))
+    }
+}
+
+fn members(witness: &Node) -> Result<Vec<Member>> {
+    let text: String = redis::cmd("CLUSTER").arg("NODES").query(&mut witness.client()?)?;
+    Ok(text.lines().filter_map(member).collect())
+}
+
+/// `id host:port@bus flags primary ping pong epoch link slot-slot ...`
+fn member(line: &str) -> Option<Member> {
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let port = fields.get(1)?.split_once('@')?.0.rsplit_once(':')?.1.parse().ok()?;
+    let flags = fields.get(2)?.split(',').map(str::to_owned).collect();
+    let epoch = fields.get(6)?.parse().ok()?;
+    let slots = fields.get(8..)?.iter().filter_map(|range| slot_range(range)).collect();
+    Some(Member { port, flags, epoch, slots })
+}
+
+/// `100-200` or `100`; slots on the move, in brackets, are none.
+fn slot_range(text: &str) -> Option<(u16, u16)> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    Some((first.parse().ok()?, last.parse().ok()?))
+}

@@ -1,0 +1,108 @@
+//! Servers for test runners in other languages.
+//!
+//! `sluicegate-test-servers start redis|tls|cluster|sentinel|all ...` prints one line of JSON with a URL for each
+//! kind of server and the ids of all processes, and keeps the servers until its standard input ends.
+
+use std::any::Any;
+use std::io;
+use std::panic::resume_unwind;
+use std::process::ExitCode;
+use std::thread;
+
+use serde_json::{Map, Value, json};
+use sluicegate_test_servers::{Cluster, Node, Options, Redis, Result, Sentinel, Transport};
+
+const USAGE: &str = "usage: sluicegate-test-servers start redis|tls|cluster|sentinel|all ...";
+
+/// A kind of server and how to start one.
+type Kind = (&'static str, fn() -> Result<Started>);
+
+const KINDS: [Kind; 4] = [("redis", redis), ("tls", tls), ("cluster", cluster), ("sentinel", sentinel)];
+
+/// Servers that run until this is dropped, and what a runner needs to know of them.
+struct Started {
+    entries: Vec<(&'static str, String)>,
+    pids: Vec<u32>,
+    _servers: Box<dyn Any + Send>,
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some(kinds) = requested(&arguments) else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    match serve(&kinds) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The kinds asked for, or nothing if the arguments make no sense.
+fn requested(arguments: &[String]) -> Option<Vec<Kind>> {
+    let (command, names) = arguments.split_first()?;
+    let is_known = |name: &String| name == "all" || KINDS.iter().any(|(kind, _)| kind == name);
+    if command != "start" || names.is_empty() || !names.iter().all(is_known) {
+        return None;
+    }
+    let is_wanted = |(kind, _): &Kind| names.iter().any(|name| name == kind || name == "all");
+    Some(KINDS.into_iter().filter(is_wanted).collect())
+}
+
+fn serve(kinds: &[Kind]) -> Result<()> {
+    let all = start(kinds)?;
+    let entries = all.iter().flat_map(|started| &started.entries);
+    let mut line: Map<String, Value> =
+        entries.map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+    line.insert("pids".to_owned(), all.iter().flat_map(|started| started.pids.clone()).collect());
+    println!("{}", Value::Object(line));
+    io::copy(&mut io::stdin(), &mut io::sink())?;
+    Ok(())
+}
+
+/// Starts all kinds at once, since most of the time each of them waits.
+fn start(kinds: &[Kind]) -> Result<Vec<Started>> {
+    thread::scope(|scope| {
+        let starts: Vec<_> = kinds.iter().map(|(_, start)| scope.spawn(start)).collect();
+        starts.into_iter().map(|start| start.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    })
+}
+
+fn redis() -> Result<Started> {
+    let server = Redis::start()?;
+    let entries = vec![("redis", server.url().to_owned())];
+    Ok(Started { entries, pids: pids([&*server]), _servers: Box::new(server) })
+}
+
+fn tls() -> Result<Started> {
+    let server = Redis::with(&Options { transport: Transport::MutualTls, ..Options::default() })?;
+    let mut entries = vec![("tls", server.url().to_owned())];
+    if let Some(certificates) = server.certificates() {
+        entries.extend([
+            ("tls_ca", certificates.ca_pem().display().to_string()),
+            ("tls_cert", certificates.cert_pem().display().to_string()),
+            ("tls_key", certificates.key_pem().display().to_string()),
+        ]);
+    }
+    Ok(Started { entries, pids: pids([&*server]), _servers: Box::new(server) })
+}
+
+fn cluster() -> Result<Started> {
+    let servers = Cluster::start()?;
+    let entries = vec![("cluster", servers.url())];
+    Ok(Started { entries, pids: pids(servers.nodes()), _servers: Box::new(servers) })
+}
+
+fn sentinel() -> Result<Started> {
+    let servers = Sentinel::start()?;
+    let entries = vec![("sentinel", servers.url())];
+    let pids = pids(servers.servers().iter().chain(servers.sentinels()));
+    Ok(Started { entries, pids, _servers: Box::new(servers) })
+}
+
+fn pids<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Vec<u32> {
+    nodes.into_iter().filter_map(Node::pid).collect()
+}

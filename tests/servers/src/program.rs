@@ -1,0 +1,55 @@
+//! The Redis programs on this machine.
+
+use std::env;
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use crate::{Error, Result};
+
+/// A command that runs `redis-server`.
+pub(crate) fn redis_server() -> Command {
+    command("SLUICEGATE_REDIS_SERVER", "redis-server")
+}
+
+/// A command that runs `redis-cli`.
+pub(crate) fn redis_cli() -> Command {
+    command("SLUICEGATE_REDIS_CLI", "redis-cli")
+}
+
+/// Why a program did not start, and what to do about it.
+pub(crate) fn not_started(command: &Command, error: &std::io::Error) -> Error {
+    let program = command.get_program().to_string_lossy();
+    match error.kind() {
+        ErrorKind::NotFound => Error::new(format!(
+            "{program} is not installed, and the tests need real servers: \
+             apt-get install redis-server redis-sentinel"
+        )),
+        _ => Error::new(format!("{program}: {error}")),
+    }
+}
+
+/// Whether the server has the setting `enable-debug-command` (since Redis 7; before, DEBUG was always allowed).
+pub(crate) fn guards_debug_command() -> Result<bool> {
+    static MAJOR: OnceLock<u32> = OnceLock::new();
+    if let Some(major) = MAJOR.get() {
+        return Ok(*major >= 7);
+    }
+    let major = major_version()?;
+    Ok(*MAJOR.get_or_init(|| major) >= 7)
+}
+
+/// The first number after `v=` in, for example, `Redis server v=7.0.15 sha=...`.
+fn major_version() -> Result<u32> {
+    let mut command = redis_server();
+    let output = command.arg("--version").output().map_err(|error| not_started(&command, &error))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.split_once("v=")
+        .and_then(|(_, version)| version.split('.').next()?.parse().ok())
+        .ok_or_else(|| Error::new(format!("redis-server --version answered: {text}")))
+}
+
+fn command(variable: &str, default: &str) -> Command {
+    Command::new(env::var_os(variable).unwrap_or_else(|| OsString::from(default)))
+}

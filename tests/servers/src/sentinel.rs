@@ -1,0 +1,122 @@
+//! A primary with a replica, watched by sentinels.
+
+use std::time::Duration;
+
+use crate::inspect::field;
+use crate::ready::wait_until;
+use crate::{Error, Node, Result};
+
+const SERVICE: &str = "mymaster";
+const SENTINELS: usize = 3;
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// One primary, one replica and three sentinels, ended when dropped.
+#[derive(Debug)]
+pub struct Sentinel {
+    servers: Vec<Node>,
+    sentinels: Vec<Node>,
+}
+
+impl Sentinel {
+    /// Starts five servers and waits until the sentinels know each other and both data servers.
+    pub fn start() -> Result<Self> {
+        let primary = Node::server("", |_| Ok(Vec::new()))?;
+        let replica = start_replica(&primary)?;
+        let sentinels = (0..SENTINELS).map(|_| start_sentinel(&primary)).collect::<Result<_>>()?;
+        let all = Self { servers: vec![primary, replica], sentinels };
+        wait_until("sentinels that know each other", DEADLINE, || all.when_all_know_each_other())?;
+        Ok(all)
+    }
+
+    /// `redis-sentinel://host:port,host:port,host:port/service`.
+    pub fn url(&self) -> String {
+        let sentinels: Vec<String> = self.sentinels.iter().map(Node::address).collect();
+        format!("redis-sentinel://{}/{SERVICE}", sentinels.join(","))
+    }
+
+    /// The two data servers, the killed ones too.
+    pub fn servers(&self) -> &[Node] {
+        &self.servers
+    }
+
+    /// The three sentinels.
+    pub fn sentinels(&self) -> &[Node] {
+        &self.sentinels
+    }
+
+    /// The primary, as the first running sentinel sees it.
+    pub fn primary(&self) -> Result<&Node> {
+        let witness =
+            self.running_sentinels().next().ok_or_else(|| Error::new("every sentinel was killed"))?;
+        self.primary_seen_by(witness)
+    }
+
+    /// Kills the primary and returns it.
+    pub fn kill_primary(&self) -> Result<&Node> {
+        let primary = self.primary()?;
+        primary.kill();
+        Ok(primary)
+    }
+
+    /// Waits until all running sentinels name another primary than `old`, which was killed or paused, and that
+    /// one has taken over; returns it.
+    pub fn wait_for_failover(&self, old: &Node) -> Result<&Node> {
+        wait_until("a failover by the sentinels", DEADLINE, || {
+            for witness in self.running_sentinels() {
+                if self.primary_seen_by(witness)?.port() == old.port() {
+                    return Ok(None);
+                }
+            }
+            let new = self.primary()?;
+            let is_primary = field(&new.info("replication")?, "role") == Some("master");
+            Ok(is_primary.then_some(new))
+        })
+    }
+
+    fn running_sentinels(&self) -> impl Iterator<Item = &Node> {
+        self.sentinels.iter().filter(|node| node.is_running())
+    }
+
+    fn primary_seen_by(&self, witness: &Node) -> Result<&Node> {
+        let (_, port): (String, u16) = redis::cmd("SENTINEL")
+            .arg("get-master-addr-by-name")
+            .arg(SERVICE)
+            .query(&mut witness.client()?)?;
+        self.servers
+            .iter()
+            .find(|node| node.port() == port)
+            .ok_or_else(|| Error::new(format!("port {port} is not of these servers")))
+    }
+
+    fn when_all_know_each_other(&self) -> Result<Option<()>> {
+        for sentinel in &self.sentinels {
+            // master0:name=mymaster,status=ok,address=127.0.0.1:10000,slaves=1,sentinels=3
+            let info = sentinel.info("sentinel")?;
+            let seen = field(&info, "master0").unwrap_or_default();
+            if !seen.contains("status=ok") || !seen.ends_with(&format!("slaves=1,sentinels={SENTINELS}")) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(()))
+    }
+}
+
+/// Starts a replica and waits until it hears its primary: sentinels find it through the primary.
+fn start_replica(primary: &Node) -> Result<Node> {
+    let replica = Node::server("", |_| Ok(vec![format!("replicaof 127.0.0.1 {}", primary.port())]))?;
+    wait_until("a linked replica", DEADLINE, || {
+        let linked = field(&replica.info("replication")?, "master_link_status") == Some("up");
+        Ok(linked.then_some(()))
+    })?;
+    Ok(replica)
+}
+
+/// Starts a sentinel that declares a server dead after a second of silence.
+fn start_sentinel(primary: &Node) -> Result<Node> {
+    let quorum = SENTINELS / 2 + 1;
+    Node::sentinel(&[
+        format!("sentinel monitor {SERVICE} 127.0.0.1 {} {quorum}", primary.port()),
+        format!("sentinel down-after-milliseconds {SERVICE} 1000"),
+        format!("sentinel failover-timeout {SERVICE} 5000"),
+    ])
+}
