@@ -1,5 +1,6 @@
 //! The limiter for tasks.
 
+use std::fmt;
 use std::time::Duration;
 
 use super::Builder;
@@ -33,13 +34,17 @@ use crate::transaction::names;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug)]
 pub struct AsyncRateLimiter {
     centre: Centre,
     backend: Backend,
 }
 
-#[derive(Debug)]
+impl fmt::Debug for AsyncRateLimiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AsyncRateLimiter").field("prefix", &self.centre.wire.prefix).finish_non_exhaustive()
+    }
+}
+
 pub(super) enum Backend {
     Local(Local),
     Server(AsyncRedis),

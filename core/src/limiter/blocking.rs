@@ -1,5 +1,6 @@
 //! The limiter for threads.
 
+use std::fmt;
 use std::thread;
 use std::time::Duration;
 
@@ -34,13 +35,17 @@ use crate::transaction::names;
 /// assert!(!denied.allowed && denied.retry_after.as_secs() < 60);
 /// # Ok::<(), sluicegate::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct RateLimiter {
     centre: Centre,
     backend: Backend,
 }
 
-#[derive(Debug)]
+impl fmt::Debug for RateLimiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RateLimiter").field("prefix", &self.centre.wire.prefix).finish_non_exhaustive()
+    }
+}
+
 pub(super) enum Backend {
     Local(Local),
     Server(BlockingRedis),

@@ -7,12 +7,12 @@ use std::time::Duration;
 use ::redis::io::tcp::TcpSettings;
 use ::redis::{
     Client, ClientTlsConfig, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion,
-    RedisConnectionInfo, TlsCertificates,
+    RedisConnectionInfo, RedisResult, TlsCertificates,
 };
 
 use super::address::Address;
 use super::options::ConnectOptions;
-use super::url::{Login, RedisUrl};
+use super::url::{Login, RedisUrl, Servers};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What a server is asked for.
@@ -30,6 +30,7 @@ pub(super) struct Connector {
     sentinel: RedisConnectionInfo,
     /// A TLS address without host whose certificates, parsed once, every TLS address shares.
     tls: Option<ConnectionAddr>,
+    pub(super) servers: Servers,
     pub(super) connect_timeout: Duration,
     pub(super) response_timeout: Duration,
     pub(super) pool_size: usize,
@@ -45,6 +46,7 @@ impl Connector {
             data: session(&url.login, url.resp3).set_db(i64::from(url.database)),
             sentinel: session(&url.sentinel_login, false),
             tls: if url.tls { Some(tls_template(options)?) } else { None },
+            servers: url.servers.clone(),
             connect_timeout: options.connect_timeout,
             response_timeout: options.response_timeout,
             pool_size: options.pool_size,
@@ -52,13 +54,12 @@ impl Connector {
     }
 
     /// A client for the server; opens nothing.
-    pub(super) fn client(&self, address: &Address, role: Role) -> Result<Client> {
+    pub(super) fn client(&self, address: &Address, role: Role) -> RedisResult<Client> {
         let session = match role {
             Role::Data => &self.data,
             Role::Sentinel => &self.sentinel,
         };
-        let info = connection_info(self.socket(address))?.set_redis_settings(session.clone());
-        Client::open(info).map_err(|err| invalid(format!("{address}: {err}")))
+        Client::open(connection_info(self.socket(address))?.set_redis_settings(session.clone()))
     }
 
     fn socket(&self, address: &Address) -> ConnectionAddr {
@@ -87,32 +88,32 @@ fn session(login: &Login, resp3: bool) -> RedisConnectionInfo {
     if resp3 { session.set_protocol(ProtocolVersion::RESP3) } else { session }
 }
 
-fn connection_info(address: ConnectionAddr) -> Result<ConnectionInfo> {
-    let info = address.into_connection_info().map_err(|err| invalid(err.to_string()))?;
-    Ok(info.set_tcp_settings(TcpSettings::default().set_nodelay(true)))
+fn connection_info(address: ConnectionAddr) -> RedisResult<ConnectionInfo> {
+    Ok(address.into_connection_info()?.set_tcp_settings(TcpSettings::default().set_nodelay(true)))
 }
 
 fn tls_template(options: &ConnectOptions) -> Result<ConnectionAddr> {
     // Fails only if the application chose a provider of its own already, which is then used.
     let _ = ::rustls::crypto::ring::default_provider().install_default();
-    let read = |name, path: &Option<_>, holds| path.as_ref().map(|path| read_pem(name, path, holds)).transpose();
-    let root_cert = read("tls_ca", &options.tls_ca, "CERTIFICATE-----")?;
-    let client_cert = read("tls_cert", &options.tls_cert, "CERTIFICATE-----")?;
-    let client_key = read("tls_key", &options.tls_key, "PRIVATE KEY-----")?;
+    let root_cert = read_pem("tls_ca", options.tls_ca.as_deref(), "CERTIFICATE-----")?;
+    let client_cert = read_pem("tls_cert", options.tls_cert.as_deref(), "CERTIFICATE-----")?;
+    let client_key = read_pem("tls_key", options.tls_key.as_deref(), "PRIVATE KEY-----")?;
     let client_tls =
         client_cert.zip(client_key).map(|(client_cert, client_key)| ClientTlsConfig { client_cert, client_key });
     let bare = ConnectionAddr::TcpTls { host: String::new(), port: 0, insecure: false, tls_params: None };
-    let client = Client::build_with_tls(connection_info(bare)?, TlsCertificates { client_tls, root_cert })
+    let client = connection_info(bare)
+        .and_then(|info| Client::build_with_tls(info, TlsCertificates { client_tls, root_cert }))
         .map_err(|err| invalid(format!("the TLS files cannot be used: {err}")))?;
     Ok(client.get_connection_info().addr().clone())
 }
 
 /// Reads a PEM file. The parser would take a file without any block for an empty list of certificates.
-fn read_pem(name: &str, path: &Path, holds: &str) -> Result<Vec<u8>> {
+fn read_pem(name: &str, path: Option<&Path>, holds: &str) -> Result<Option<Vec<u8>>> {
+    let Some(path) = path else { return Ok(None) };
     let file = path.display();
     let pem = fs::read(path).map_err(|err| invalid(format!("{name}: cannot read {file}: {err}")))?;
     if String::from_utf8_lossy(&pem).contains(holds) {
-        Ok(pem)
+        Ok(Some(pem))
     } else {
         Err(invalid(format!("{name}: {file} holds no PEM block `{}`", holds.trim_end_matches('-'))))
     }

@@ -9,14 +9,46 @@ use crate::error::{Error, ErrorKind};
 
 const MAYBE_DONE: &str = "whether the call was carried out is not known";
 
+/// A failed call.
+#[derive(Debug, Clone)]
+pub(super) struct Failure {
+    pub(super) error: Error,
+    /// Whether another server than the one asked may now be in charge.
+    pub(super) moved_on: bool,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self { error, moved_on: false }
+    }
+}
+
+impl Failure {
+    /// Names the keys in an error about what is stored there.
+    pub(super) fn about(mut self, keys: &[String]) -> Self {
+        if !keys.is_empty() && self.error.message().contains("WRONGTYPE") {
+            let message = format!("{} (key {})", self.error.message(), quoted(keys));
+            self.error = Error::new(self.error.kind(), message);
+        }
+        self
+    }
+}
+
+fn quoted(keys: &[String]) -> String {
+    keys.iter().map(|key| format!("{key:?}")).collect::<Vec<_>>().join(" or ")
+}
+
 /// An error while a connection was opened: nothing was asked of the server yet.
-pub(super) fn opening(err: &RedisError, address: &Address, limit: Duration) -> Error {
+pub(super) fn opening(err: &RedisError, address: &Address, limit: Duration) -> Failure {
+    Failure { error: not_opened(err, address, limit), moved_on: true }
+}
+
+fn not_opened(err: &RedisError, address: &Address, limit: Duration) -> Error {
     if err.is_timeout() {
         return Error::new(ErrorKind::Timeout, format!("{address} accepted no connection within {limit:?}"));
     }
     match err.kind() {
-        Cause::Io => Error::new(ErrorKind::Connection, format!("cannot connect to {address}: {err}")),
-        Cause::Client | Cause::InvalidClientConfig => {
+        Cause::Io | Cause::Client | Cause::InvalidClientConfig => {
             Error::new(ErrorKind::Connection, format!("cannot connect to {address}: {err}"))
         }
         Cause::AuthenticationFailed => login_refused(address),
@@ -25,7 +57,11 @@ pub(super) fn opening(err: &RedisError, address: &Address, limit: Duration) -> E
 }
 
 /// An error of a call that was sent.
-pub(super) fn calling(err: &RedisError, address: &Address, limit: Duration) -> Error {
+pub(super) fn calling(err: &RedisError, address: &Address, limit: Duration) -> Failure {
+    Failure { error: not_answered(err, address, limit), moved_on: moved_on(err) }
+}
+
+fn not_answered(err: &RedisError, address: &Address, limit: Duration) -> Error {
     if err.is_timeout() {
         let message = format!("{address} did not answer within {limit:?}; {MAYBE_DONE}");
         return Error::new(ErrorKind::Timeout, message);
@@ -41,8 +77,7 @@ pub(super) fn calling(err: &RedisError, address: &Address, limit: Duration) -> E
     }
 }
 
-/// Whether the error shows that another server than the one asked may now be in charge.
-pub(super) fn topology_changed(err: &RedisError) -> bool {
+fn moved_on(err: &RedisError) -> bool {
     match err.kind() {
         Cause::Io | Cause::Parse => true,
         Cause::Server(kind) => matches!(
@@ -109,9 +144,39 @@ fn without_code<'a>(text: &'a str, code: &str) -> &'a str {
 }
 
 /// All connections are in use, and stayed so.
-pub(super) fn exhausted(address: &Address, size: usize, limit: Duration) -> Error {
+pub(super) fn exhausted(address: &Address, size: usize, limit: Duration) -> Failure {
     let message = format!("all {size} connections to {address} were busy for {limit:?}; raise pool_size");
-    Error::new(ErrorKind::Timeout, message)
+    Failure { error: Error::new(ErrorKind::Timeout, message), moved_on: false }
+}
+
+/// Nobody could say which server to ask.
+pub(super) fn undiscovered(adviser: &Address, reason: &str) -> Error {
+    Error::new(ErrorKind::Connection, format!("{adviser} cannot tell which server to use: {reason}"))
+}
+
+/// The Cluster serves no node for the slot at present.
+pub(super) fn unowned(slot: u16) -> Error {
+    Error::new(ErrorKind::Server, format!("CLUSTERDOWN no node of the Cluster serves slot {slot}"))
+}
+
+/// Redirections went in a circle.
+pub(super) fn lost(slot: u16) -> Error {
+    Error::new(ErrorKind::Server, format!("the nodes of the Cluster disagree about who serves slot {slot}"))
+}
+
+/// A call that had to find its server first took too long.
+pub(super) fn patience_lost(limit: Duration) -> Error {
+    Error::new(ErrorKind::Timeout, format!("no server answered within {limit:?}; {MAYBE_DONE}"))
+}
+
+/// Timers and sockets of the asynchronous driver are those of a Tokio runtime.
+pub(super) fn no_runtime() -> Error {
+    Error::new(ErrorKind::Connection, "not called from a Tokio runtime, or the runtime shut down")
+}
+
+/// The asynchronous limiter lives in the process that made it.
+pub(super) fn forked() -> Error {
+    Error::new(ErrorKind::Closed, "the limiter was connected before a fork: connect again in the child process")
 }
 
 pub(super) fn closed() -> Error {

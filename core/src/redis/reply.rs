@@ -1,5 +1,7 @@
 //! What to send, and what an answer asks for.
 
+use std::time::Duration;
+
 use ::redis::{Cmd, ErrorKind as Cause, RedisError, RedisResult, ServerErrorKind, Value};
 
 use super::address::Address;
@@ -8,6 +10,9 @@ use crate::script::Call;
 
 /// How often a call follows a redirection, as often as it takes for a slot to be moved twice.
 pub(super) const MAX_HOPS: usize = 5;
+
+/// How long to wait for keys that are on their way to another server.
+pub(super) const PAUSE_BETWEEN_TRIES: Duration = Duration::from_millis(10);
 
 /// Something to be carried out at most once.
 pub(super) enum Request<'a> {

@@ -31,6 +31,13 @@ pub(crate) struct RedisUrl {
     pub(super) resp3: bool,
 }
 
+impl RedisUrl {
+    /// Whether keys of different hash slots need calls of their own.
+    pub(crate) fn is_cluster(&self) -> bool {
+        matches!(self.servers, Servers::Cluster(_))
+    }
+}
+
 /// Which servers to talk to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Servers {

@@ -18,19 +18,22 @@ const OPTIONS: [(&str, &[&str]); 6] = [
     ("count_denied", &["fixed_window", "sliding_window", "sliding_buckets", "decay"]),
 ];
 
+/// Every algorithm, as it is when a rule states no option of it.
+const DEFAULTS: [Algorithm; 9] = [
+    Algorithm::FixedWindow { window_start: WindowStart::Aligned },
+    Algorithm::SlidingWindow,
+    Algorithm::SlidingLog { structure: Structure::List },
+    Algorithm::SlidingBuckets,
+    Algorithm::Gcra { name: GcraName::Gcra, burst: None },
+    Algorithm::Gcra { name: GcraName::TokenBucket, burst: None },
+    Algorithm::Gcra { name: GcraName::LeakyBucket, burst: None },
+    Algorithm::Gcra { name: GcraName::Uniform, burst: Some(1) },
+    Algorithm::Decay { factor: 2.0 },
+];
+
+/// The algorithm of a rule, with its options.
 pub(super) fn read(fields: &Fields<'_>) -> Checked<Algorithm> {
-    let gcra = |name| Algorithm::Gcra { name, burst: None };
-    let words = [
-        ("fixed_window", Algorithm::FixedWindow { window_start: WindowStart::Aligned }),
-        ("sliding_window", Algorithm::SlidingWindow),
-        ("sliding_log", Algorithm::SlidingLog { structure: Structure::List }),
-        ("sliding_buckets", Algorithm::SlidingBuckets),
-        ("gcra", gcra(GcraName::Gcra)),
-        ("token_bucket", gcra(GcraName::TokenBucket)),
-        ("leaky_bucket", gcra(GcraName::LeakyBucket)),
-        ("uniform", gcra(GcraName::Uniform)),
-        ("decay", Algorithm::Decay { factor: 2.0 }),
-    ];
+    let words = DEFAULTS.map(|algorithm| (name(algorithm), algorithm));
     let Some(algorithm) = fields.word("algorithm", &words)? else {
         return Err(fields.wrong("algorithm", &one_of(&words.map(|word| word.0))));
     };
@@ -39,7 +42,7 @@ pub(super) fn read(fields: &Fields<'_>) -> Checked<Algorithm> {
 }
 
 /// The name a rule file uses.
-pub(super) fn name(algorithm: Algorithm) -> &'static str {
+fn name(algorithm: Algorithm) -> &'static str {
     match algorithm {
         Algorithm::FixedWindow { .. } => "fixed_window",
         Algorithm::SlidingWindow => "sliding_window",
@@ -84,14 +87,13 @@ fn with_options(fields: &Fields<'_>, algorithm: Algorithm) -> Checked<Algorithm>
             let words = [("list", Structure::List), ("sorted_set", Structure::SortedSet)];
             Algorithm::SlidingLog { structure: fields.word("structure", &words)?.unwrap_or(structure) }
         }
-        Algorithm::Gcra { name: name @ GcraName::Uniform, .. } => Algorithm::Gcra { name, burst: Some(1) },
-        Algorithm::Gcra { name, .. } => Algorithm::Gcra { name, burst: burst(fields)? },
+        Algorithm::Gcra { name, burst: None } => Algorithm::Gcra { name, burst: burst(fields)? },
         Algorithm::Decay { factor } => {
             let right = format!("a number of at least {MIN_DECAY_FACTOR}");
             let read = |value: &Json| value.number().filter(|factor| *factor >= MIN_DECAY_FACTOR);
             Algorithm::Decay { factor: fields.optional("decay_factor", &right, read)?.unwrap_or(factor) }
         }
-        Algorithm::SlidingWindow | Algorithm::SlidingBuckets => algorithm,
+        Algorithm::SlidingWindow | Algorithm::SlidingBuckets | Algorithm::Gcra { .. } => algorithm,
     })
 }
 

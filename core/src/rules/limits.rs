@@ -5,7 +5,8 @@ use super::fields::{Checked, Fields};
 use super::json::{Json, MAX_WHOLE};
 use super::model::{Algorithm, Limit, Scope};
 
-const MAX_MICROS: u64 = 1 << 53;
+/// Up to this a double counts in ones, and so do the server's scripts.
+pub(crate) const MAX_MICROS: u64 = 1 << 53;
 const MIN_WINDOW_US: u64 = 1_000;
 const MAX_WINDOW_US: u64 = 3650 * 24 * 3600 * 1_000_000;
 const WINDOW: &str = "a number of seconds from 0.001 to 315360000 (10 years)";
@@ -15,7 +16,7 @@ const RESOLUTION: &str = "a number of seconds from 0.000001 to 315360000 (10 yea
 const MAX_SLOTS: u64 = 4_096;
 const DEFAULT_SLOTS: u64 = 60;
 /// `sliding_log` keeps one entry per unit of cost.
-const MAX_LOG: i64 = 100_000;
+pub(crate) const MAX_LOG: i64 = 100_000;
 
 /// A level that is nothing, and the largest there can be whatever the limit is changed to: between
 /// them lie the slots after which any level has faded.

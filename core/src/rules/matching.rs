@@ -13,6 +13,7 @@ const KNOWN: [&str; 5] =
     ["path_pattern", "methods", "requires_authentication", "required_headers", "ip_subnet"];
 
 const MAX_PATTERN_BYTES: usize = 2048;
+const BALANCED: &str = "a path in which every \"{\" has its \"}\", as in \"/orders/{id}\"";
 
 /// The match of a rule that has one.
 pub(super) fn read(rule: &Fields<'_>) -> Checked<Option<Match>> {
@@ -66,8 +67,6 @@ fn wrong_with(pattern: &str) -> Option<&'static str> {
     }
     rest.contains('}').then_some(BALANCED)
 }
-
-const BALANCED: &str = "a path in which every \"{\" has its \"}\", as in \"/orders/{id}\"";
 
 fn methods(fields: &Fields<'_>) -> Checked<Vec<String>> {
     const RIGHT: &str = "an array of HTTP methods, as in [\"GET\", \"POST\"]";

@@ -20,6 +20,7 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
+pub(crate) use limits::{MAX_LOG, MAX_MICROS};
 pub use model::{Algorithm, GcraName, Identifier, Limit, Match, Rule, Scope, Structure, WindowStart};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -55,7 +56,7 @@ struct Inner {
 
 /// An unknown name is compared with so many rules, so that asking for one stays cheap however
 /// large the set is.
-const COMPARED_RULES: usize = 1_000;
+const COMPARED_RULES: usize = 256;
 
 /// So many rules are named when none resembles the one that was asked for.
 const NAMED_RULES: usize = 5;
@@ -121,7 +122,7 @@ impl Rules {
     ///
     /// [`UnknownRule`](ErrorKind::UnknownRule), with the name that was probably meant.
     pub fn find(&self, id: &str) -> Result<&Arc<Rule>> {
-        self.get(id).ok_or_else(|| Error::new(ErrorKind::UnknownRule, self.unknown(id)))
+        self.get(id).ok_or_else(|| self.unknown(id))
     }
 
     /// The rules, in the order of their file.
@@ -139,14 +140,16 @@ impl Rules {
         self.inner.in_order.is_empty()
     }
 
-    fn unknown(&self, id: &str) -> String {
+    /// The error for a name that no rule has.
+    pub(crate) fn unknown(&self, id: &str) -> Error {
         let ids = self.inner.in_order.iter().map(|rule| rule.id.as_ref());
         let instead = match words::nearest(id, ids.clone().take(COMPARED_RULES)) {
             Some(near) => format!("did you mean {}?", words::quote(near)),
             None if self.is_empty() => "there are no rules".to_owned(),
-            None => format!("there are {}", words::first_of(ids, NAMED_RULES)),
+            None => format!("the rules are {}", words::first_of(ids, NAMED_RULES)),
         };
-        format!("no rule is called {}; {instead}", words::quote(id))
+        let message = format!("no rule is called {}; {instead}", words::quote(id));
+        Error::new(ErrorKind::UnknownRule, message)
     }
 }
 

@@ -60,7 +60,7 @@ pub enum Algorithm {
     },
     /// A level that fades by a factor in every slot.
     Decay {
-        /// By how much each slot that passes divides the level; greater than 1, default 2.
+        /// By how much each slot that passes divides the level; at least 1.0001, default 2.
         factor: f64,
     },
 }
@@ -102,11 +102,12 @@ pub enum GcraName {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Limit {
-    /// At least 1; whole for every algorithm but `decay`.
+    /// From 1 to 2^53 - 1 (`sliding_log`: 100,000); whole for every algorithm but `decay`.
     pub limit: f64,
-    /// Microseconds; 0 for `decay`, which has no window.
+    /// Microseconds, from a millisecond to ten years; 0 for `decay`, which has no window.
     pub window_us: u64,
-    /// Microseconds per slot, for `sliding_buckets` and `decay`; 0 otherwise.
+    /// Microseconds per slot, for `sliding_buckets` (at most 4,096 slots to a window; default 60) and
+    /// `decay` (such that any level fades within 2^53 microseconds); 0 otherwise.
     pub resolution_us: u64,
     /// Who is counted.
     pub scope: Scope,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from .script import HOUR, MS, S, rule
 
+
 @dataclass(frozen=True)
 class Plan:
     id: str
@@ -17,7 +18,7 @@ class Plan:
     keys: tuple[str, ...] = ("alice",)
     overrides: tuple[int, ...] = ()
     steps_back: bool = False
-    steps: int = 24
+    steps: int = 28
     histories: int = 2
 
 

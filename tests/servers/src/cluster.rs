@@ -97,11 +97,8 @@ impl Cluster {
 
     fn join(&self) -> Result<()> {
         let mut command = redis_cli();
-        command.args(["--cluster", "create"]).args(self.nodes.iter().map(Node::address)).args([
-            "--cluster-replicas",
-            "1",
-            "--cluster-yes",
-        ]);
+        command.args(["--cluster-replicas", "1", "--cluster-yes", "--cluster", "create"]);
+        command.args(self.nodes.iter().map(Node::address));
         let output = command.output().map_err(|error| not_started(&command, &error))?;
         if output.status.success() {
             return Ok(());
@@ -127,8 +124,8 @@ fn start_node() -> Result<Node> {
             format!("cluster-node-timeout {NODE_TIMEOUT_MS}"),
             // A replica takes over however long it has not heard of its primary.
             "cluster-replica-validity-factor 0".to_owned(),
-            // Replicas stay with the primary they were given.
-            "cluster-allow-replica-migration no".to_owned(),
+            // No primary ever has so many replicas that one would move to another primary.
+            format!("cluster-migration-barrier {}", PRIMARIES + REPLICAS),
         ])
     })
 }

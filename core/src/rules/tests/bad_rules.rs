@@ -11,7 +11,7 @@ const SHORTHANDS: [(&str, &str); 4] = [
 ];
 
 /// The text of a file with one rule, `r`.
-pub(super) fn bad_rule(fields: &str) -> String {
+pub(super) fn rule_text(fields: &str) -> String {
     let text = format!(r#"[{{ "rule_id": "r", {fields} }}]"#);
     SHORTHANDS.iter().fold(text, |text, (short, long)| text.replace(short, long))
 }
@@ -20,7 +20,7 @@ pub(super) fn bad_rule(fields: &str) -> String {
 fn a_bad_rule_is_answered_with_its_field_and_what_would_be_right() {
     let mut lines = BAD_RULES.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     while let (Some(fields), Some(expected)) = (lines.next(), lines.next()) {
-        assert_eq!(fault(&bad_rule(fields)), format!("rule \"r\": {}", expected.trim_start()), "{fields}");
+        assert_eq!(fault(&rule_text(fields)), format!("rule \"r\": {}", expected.trim_start()), "{fields}");
     }
 }
 
@@ -116,7 +116,7 @@ W
 "limit": 1, "algorithm": "decay"
     field "resolution_seconds" is missing; it has to be a number of seconds from 0.000001 to 315360000 (10 years)
 "limit": 1, "algorithm": "decay", "resolution_seconds": 200000000
-    field "resolution_seconds" is 200000000; it has to be at most 108520472.9486867 seconds for such a "decay_factor"
+    field "resolution_seconds" is 200000000; it has to be at most 108520472.948686 seconds for such a "decay_factor"
 "burst": 0, G
     field "burst" is 0; it has to be a whole number from 1 to 9007199254740991
 "burst": 150119988, G

@@ -1,0 +1,80 @@
+//! The command line, as clap reads it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args as ClapArgs, Parser, Subcommand};
+
+/// Distributed rate limiter: admit or deny keys by a file of rules.
+#[derive(Debug, Parser)]
+#[command(name = "sluicegate", version, after_help = "Exit code: 0 all admitted, 1 some denied, 2 error.")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Admit a cost for a key, or deny it
+    Check(Check),
+    /// Say what a check would answer, and change nothing
+    Peek(One),
+    /// Forget what was counted for a key
+    Reset(One),
+    /// Give back a cost that was not used
+    Refund(One),
+    /// Look at files of rules
+    #[command(subcommand)]
+    Rules(RulesCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RulesCommand {
+    /// Say whether a file of rules is valid, and what is wrong with it
+    Validate {
+        /// File of rules: JSON, comments allowed
+        rules: PathBuf,
+    },
+}
+
+/// One rule and key.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct One {
+    /// File of rules: JSON, comments allowed
+    pub(crate) rules: PathBuf,
+    /// Name of the rule
+    pub(crate) rule: String,
+    /// Who is counted: a user, an address, an API key
+    pub(crate) key: String,
+    /// Where counts are kept: memory://, redis://, rediss://, unix://, redis-cluster:// or
+    /// redis-sentinel://
+    #[arg(long, default_value = "memory://", env = "SLUICEGATE_URL", hide_env_values = true)]
+    pub(crate) url: String,
+    /// What every name in Redis begins with
+    #[arg(long)]
+    pub(crate) prefix: Option<String>,
+    /// How much to admit
+    #[arg(long, default_value_t = 1)]
+    pub(crate) cost: u64,
+    /// The resource that is used, for rules that limit one
+    #[arg(long)]
+    pub(crate) resource: Option<String>,
+    /// Limit to use instead of the rule's
+    #[arg(long)]
+    pub(crate) limit: Option<u64>,
+    /// One JSON object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    pub(crate) one: One,
+    /// How many checks to make
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(crate) times: u64,
+    /// Time between two checks, such as 100ms or 1s
+    #[arg(long, default_value = "0s", value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) every: Duration,
+}

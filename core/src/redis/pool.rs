@@ -1,0 +1,254 @@
+//! The blocking connections to one server.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use ::redis::{Cmd, Connection, ConnectionLike, ErrorKind as Cause, RedisError, RedisResult, Value};
+
+use super::address::Address;
+use super::connector::{Connector, Role};
+use super::errors::{self, Failure};
+use super::reply::{self, Reply, Request};
+use super::router::Node;
+
+/// A connection idle for longer is tried before use: the server may have been restarted meanwhile, or a
+/// firewall may have forgotten it.
+const TRUSTED: Duration = Duration::from_secs(1);
+
+/// A bounded pool; the connection used last is used next, so that the surplus stays idle.
+pub(super) struct Pool {
+    connector: Arc<Connector>,
+    address: Address,
+    role: Role,
+    state: Mutex<State>,
+    freed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    idle: Vec<Idle>,
+    /// Connections idle or in use.
+    open: usize,
+    waiting: usize,
+    /// Counts breaks. A connection that is older than a break is as good as broken.
+    generation: u64,
+}
+
+struct Idle {
+    connection: Connection,
+    since: Instant,
+}
+
+/// When a call began, and until when it may open connections.
+#[derive(Clone, Copy)]
+pub(super) struct Times {
+    pub(super) start: Instant,
+    pub(super) open_by: Instant,
+}
+
+impl Times {
+    pub(super) fn now(connector: &Connector) -> Self {
+        let start = Instant::now();
+        Self { start, open_by: start + connector.connect_timeout }
+    }
+}
+
+impl Node for Pool {
+    fn new(connector: &Arc<Connector>, address: Address, role: Role) -> Self {
+        let (state, freed) = (Mutex::default(), Condvar::new());
+        Self { connector: Arc::clone(connector), address, role, state, freed }
+    }
+
+    fn address(&self) -> &Address {
+        &self.address
+    }
+
+    fn close(&self) {
+        self.discard(None);
+    }
+}
+
+impl Pool {
+    /// Carries out the request at most once; `asking` announces a key that is being moved here.
+    pub(super) fn request(&self, request: &Request<'_>, asking: bool, times: Times) -> Result<Reply, Failure> {
+        let mut lease = self.lease(times)?;
+        let connection = lease.connection(times)?;
+        let sorted = reply::sort(exchange(connection, request, asking), &self.address);
+        sorted.map_err(|err| {
+            lease.judge(&err);
+            errors::calling(&err, &self.address, self.connector.response_timeout).about(request.keys())
+        })
+    }
+
+    /// Closes what a forked child inherited, without a word to the server. A lock held by a thread that does
+    /// not exist here stays locked: then the sockets stay open, unused.
+    pub(super) fn abandon(&self) {
+        if let Ok(mut state) = self.state.try_lock() {
+            state.idle.clear();
+        }
+    }
+
+    fn lease(&self, times: Times) -> Result<Lease<'_>, Failure> {
+        let limit = self.connector.response_timeout;
+        let mut state = self.lock();
+        let mut waited = false;
+        loop {
+            let idle = state.idle.pop();
+            if idle.is_some() || state.open < self.connector.pool_size {
+                state.open += usize::from(idle.is_none());
+                let (generation, start) = (state.generation, times.start);
+                return Ok(Lease { pool: self, idle, generation, start, waited });
+            }
+            let Some(left) = limit.checked_sub(times.start.elapsed()) else {
+                return Err(errors::exhausted(&self.address, self.connector.pool_size, limit));
+            };
+            waited = true;
+            state.waiting += 1;
+            state = self.freed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state.waiting -= 1;
+        }
+    }
+
+    /// Opens a connection whose server answers.
+    fn open(&self, times: Times) -> Result<Connection, Failure> {
+        let limit = self.connector.connect_timeout;
+        let left = times.open_by.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        let open = || -> RedisResult<Connection> {
+            let client = self.connector.client(&self.address, self.role)?;
+            let mut connection = client.get_connection_with_timeout(left)?;
+            let answer_by = Some(left.min(self.connector.response_timeout));
+            connection.set_read_timeout(answer_by)?;
+            connection.set_write_timeout(answer_by)?;
+            ping(&mut connection)?;
+            self.patience(&connection, self.connector.response_timeout)?;
+            Ok(connection)
+        };
+        open().map_err(|err| errors::opening(&err, &self.address, limit))
+    }
+
+    fn patience(&self, connection: &Connection, limit: Duration) -> RedisResult<()> {
+        connection.set_read_timeout(Some(limit))?;
+        connection.set_write_timeout(Some(limit))
+    }
+
+    /// Closes the idle connections, once for each break however many calls notice it.
+    fn discard(&self, generation: Option<u64>) {
+        let mut state = self.lock();
+        if generation.is_some_and(|broken| broken != state.generation) {
+            return;
+        }
+        state.generation += 1;
+        state.open -= state.idle.len();
+        let idle = std::mem::take(&mut state.idle);
+        drop(state);
+        drop(idle);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The right to one connection of the pool. Whatever happens, it goes back.
+struct Lease<'a> {
+    pool: &'a Pool,
+    /// Absent until opened, and again once it cannot be used any more.
+    idle: Option<Idle>,
+    generation: u64,
+    start: Instant,
+    waited: bool,
+}
+
+impl Lease<'_> {
+    fn connection(&mut self, times: Times) -> Result<&mut Connection, Failure> {
+        if let Some(idle) = &mut self.idle
+            && times.start.saturating_duration_since(idle.since) > TRUSTED
+            && let Err(err) = ping(&mut idle.connection)
+        {
+            self.idle = None;
+            if err.is_timeout() {
+                return Err(errors::calling(&err, &self.pool.address, self.pool.connector.response_timeout));
+            }
+            self.pool.discard(Some(self.generation));
+        }
+        let connection = match self.idle.take() {
+            Some(idle) => {
+                if self.waited {
+                    self.hurry(&idle.connection);
+                }
+                idle.connection
+            }
+            None => {
+                self.generation = self.pool.lock().generation;
+                self.pool.open(times)?
+            }
+        };
+        Ok(&mut self.idle.insert(Idle { connection, since: self.start }).connection)
+    }
+
+    /// The time spent waiting for the connection is part of the time to answer.
+    fn hurry(&self, connection: &Connection) {
+        let limit = self.pool.connector.response_timeout;
+        let left = limit.saturating_sub(self.start.elapsed()).max(Duration::from_millis(1));
+        // On failure the full time applies, and the next call on this connection fails if it is broken.
+        let _ = self.pool.patience(connection, left);
+    }
+
+    /// After an error: an answer leaves the connection usable, silence does not, and a break says that
+    /// the server's other connections are gone too.
+    fn judge(&mut self, err: &RedisError) {
+        if matches!(err.kind(), Cause::Server(_) | Cause::Extension) {
+            return;
+        }
+        self.idle = None;
+        if !err.is_timeout() {
+            self.pool.discard(Some(self.generation));
+        }
+    }
+}
+
+impl Drop for Lease<'_> {
+    fn drop(&mut self) {
+        let full = self.pool.connector.response_timeout;
+        let calm = |idle: &Idle| !self.waited || self.pool.patience(&idle.connection, full).is_ok();
+        let idle = self.idle.take().filter(calm);
+        let mut state = self.pool.lock();
+        let outdated = match idle {
+            Some(idle) if self.generation == state.generation => {
+                state.idle.push(idle);
+                None
+            }
+            outdated => {
+                state.open -= 1;
+                outdated
+            }
+        };
+        let waiting = state.waiting > 0;
+        drop(state);
+        drop(outdated);
+        if waiting {
+            self.pool.freed.notify_one();
+        }
+    }
+}
+
+fn exchange(connection: &mut Connection, request: &Request<'_>, asking: bool) -> RedisResult<Value> {
+    let result = send(connection, &request.first(), asking);
+    if reply::is_unknown_script(&result)
+        && let Some(whole) = request.whole()
+    {
+        return send(connection, &whole, asking);
+    }
+    result
+}
+
+fn send(connection: &mut Connection, cmd: &Cmd, asking: bool) -> RedisResult<Value> {
+    if asking {
+        connection.req_command(&::redis::cmd("ASKING"))?.extract_error()?;
+    }
+    connection.req_command(cmd)
+}
+
+fn ping(connection: &mut Connection) -> RedisResult<()> {
+    connection.req_command(&::redis::cmd("PING"))?.extract_error().map(drop)
+}

@@ -1,0 +1,9 @@
+//! What the tests share: vectors, backends, and one way to drive both limiters.
+
+mod backend;
+mod limiter;
+mod vectors;
+
+pub use backend::Backend;
+pub use limiter::{Driver, Limiter};
+pub use vectors::{Tally, run_all};

@@ -1,0 +1,116 @@
+//! Runs the vectors of `tests/vectors`, whose README describes them.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use sluicegate::{Check, CheckOptions, Decision, ManualClock, RateLimiter, Rules};
+
+use crate::{Backend, Driver, Limiter};
+
+/// How many vectors passed, and what the others said.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// Vectors whose every step was answered as expected.
+    pub passed: usize,
+    /// The first step of each other vector that was not.
+    pub failed: Vec<String>,
+}
+
+/// Runs every vector on a backend.
+pub fn run_all(driver: Driver, backend: &Backend) -> Tally {
+    let mut tally = Tally::default();
+    for vector in load() {
+        match run(driver, backend, &vector) {
+            Ok(()) => tally.passed += 1,
+            Err(difference) => tally.failed.push(difference),
+        }
+    }
+    tally
+}
+
+fn load() -> Vec<Value> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../vectors");
+    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "json") && !path.ends_with("schema.json"));
+    files.sort();
+    let vectors = |path| {
+        let file: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+        file["vectors"].as_array().unwrap().clone()
+    };
+    files.into_iter().flat_map(vectors).collect()
+}
+
+/// Vectors have prefixes of their own, so each finds nothing stored.
+fn run(driver: Driver, backend: &Backend, vector: &Value) -> Result<(), String> {
+    let id = text(vector, "id");
+    let clock = ManualClock::new(0);
+    let rules = Rules::from_json(&vector["rules"].to_string()).map_err(|error| format!("{id}: {error}"))?;
+    let builder = RateLimiter::builder(backend.url()).rules(rules).prefix(format!("{driver:?}/{id}"));
+    let limiter = Limiter::new(driver, builder.clock(clock.clone())).unwrap();
+    for (number, step) in vector["steps"].as_array().unwrap().iter().enumerate() {
+        clock.set_us(step["at_us"].as_u64().unwrap());
+        let answer = act(&limiter, step);
+        if answer != step["expect"] {
+            let expected = &step["expect"];
+            return Err(format!("{id}, step {number}: {step}\n  expected {expected}\n  answered {answer}"));
+        }
+    }
+    Ok(())
+}
+
+fn act(limiter: &Limiter, step: &Value) -> Value {
+    if step["op"] == "check_all" {
+        let items: Vec<_> = step["items"].as_array().unwrap().iter().map(check).collect();
+        return limiter.check_all(&items).map_or_else(error, |decision| with_parts(&decision));
+    }
+    let Check { rule, key, options, .. } = check(step);
+    let decision = match text(step, "op") {
+        "check" => limiter.check(rule, key, options),
+        "peek" => limiter.peek(rule, key, options),
+        "refund" => limiter.refund(rule, key, options),
+        "reset" => return limiter.reset(rule, key, options).map_or_else(error, |()| json!({})),
+        other => panic!("the runner knows no operation {other}"),
+    };
+    decision.map_or_else(error, |decision| Value::Object(fields(&decision)))
+}
+
+fn check(item: &Value) -> Check<'_> {
+    let mut options = CheckOptions::new().cost(item["cost"].as_u64().unwrap_or(1));
+    options.resource = item["resource"].as_str();
+    options.limit = item["limit"].as_u64();
+    Check::new(text(item, "rule"), text(item, "key")).with(options)
+}
+
+fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+    value[field].as_str().unwrap()
+}
+
+fn error(error: sluicegate::Error) -> Value {
+    json!({ "error": error.kind().name() })
+}
+
+fn with_parts(decision: &Decision) -> Value {
+    let mut fields_of_all = fields(decision);
+    let parts = decision.parts.iter().map(|part| Value::Object(fields(part)));
+    fields_of_all.insert("parts".to_owned(), parts.collect());
+    Value::Object(fields_of_all)
+}
+
+fn fields(decision: &Decision) -> Map<String, Value> {
+    let fields = json!({
+        "allowed": decision.allowed,
+        "rule": decision.rule.as_ref(),
+        "limit": decision.limit,
+        "remaining": decision.remaining,
+        "retry_after_us": micros(decision.retry_after),
+        "reset_after_us": micros(decision.reset_after),
+        "shadow_denied": decision.shadow_denied,
+    });
+    fields.as_object().unwrap().clone()
+}
+
+fn micros(span: Duration) -> Value {
+    if span == Duration::MAX { json!("never") } else { json!(span.as_micros() as u64) }
+}
