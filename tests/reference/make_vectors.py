@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes tests/vectors/*.json from the scenarios and the reference limiter.
 
-    python3 tests/reference/make_vectors.py           writes the files
-    python3 tests/reference/make_vectors.py --check   writes nothing, exits 1 if a file is not current
+python3 tests/reference/make_vectors.py           writes the files
+python3 tests/reference/make_vectors.py --check   writes nothing, exits 1 if a file is not current
 """
 
 import difflib
@@ -61,10 +61,9 @@ def differences(files: dict[str, dict]) -> list[str]:
     on_disk = {path.name: path.read_text() for path in VECTORS.glob("*.json") if path != SCHEMA}
     found = [f"{name}: nothing makes this file" for name in on_disk.keys() - files.keys()]
     for name, content in files.items():
-        lines = difflib.unified_diff(
-            on_disk.get(name, "").splitlines(), text(content).splitlines(), f"{name} on disk", f"{name} as made", "", "", 0, ""
-        )
-        found += islice(lines, 12)
+        before, after = on_disk.get(name, "").splitlines(), text(content).splitlines()
+        difference = difflib.unified_diff(before, after, f"{name} on disk", f"{name} as made", n=0, lineterm="")
+        found += islice(difference, 12)
     return found
 
 

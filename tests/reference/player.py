@@ -2,9 +2,10 @@
 
 from fractions import Fraction
 
-from limiter import Item, Latitude, Limiter, LimiterError
+from limiter import Item, Limiter, LimiterError
 from limiter.decay import State as DecayState
-from limiter.latitude import CHOICES
+from limiter.latitude import CHOICES, EXACT
+from limiter.rules import Rule, is_power_of_two
 from scenarios.script import Scenario
 
 ITEM_FIELDS = ("rule", "key", "cost", "resource", "limit")
@@ -61,23 +62,21 @@ class FairPlay:
         raise UnfairVector(f"{call}: " + (f"{answers}" if not agreed else "no double holds this level"))
 
     def levels_fit_doubles(self) -> bool:
-        """With a factor of two decay is exact in doubles as long as they are wide enough."""
+        """Decay with a power of two is exact in doubles as long as they are wide enough for the level."""
         exact = self.limiters[0]
-        powers_of_two = {
-            rule.id
-            for rule in exact.rules.values()
-            for limit in rule.limits
-            if limit.fields["algorithm"] == "decay" and is_power_of_two(limit.decay_factor(Latitude()))
-        }
         return all(
-            Fraction(float(state.level)) == state.level
+            fits_a_double(state.level) or not halves(exact.rules[place[0]])
             for place, state in exact.states.items()
-            if isinstance(state, DecayState) and place[0] in powers_of_two
+            if isinstance(state, DecayState)
         )
 
 
-def is_power_of_two(factor: Fraction) -> bool:
-    return factor.denominator == 1 and factor.numerator.bit_count() == 1
+def halves(rule: Rule) -> bool:
+    return is_power_of_two(rule.limits[0].decay_factor(EXACT))
+
+
+def fits_a_double(number: Fraction) -> bool:
+    return Fraction(float(number)) == number
 
 
 def vector(scenario: Scenario) -> dict:

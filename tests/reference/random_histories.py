@@ -81,8 +81,8 @@ class Writer:
             return self.wait - self.dice.below(2)
         if self.plan.steps_back and self.dice.below(6) == 0:
             return -1 - self.dice.below(span)
-        parts = (16, 16, 8, 8, 4, 2, 1)
-        return self.dice.one_of((0, 0, 0, 0, 1, span) + tuple(self.dice.below(span // part) for part in parts))
+        short = tuple(self.dice.below(span // part) for part in (64, 32, 16, 16, 8, 4, 1))
+        return self.dice.one_of((0, 0, 0, 0, 0, 0, 1, 1, span) + short)
 
     def item(self) -> dict:
         rule = self.dice.one_of(self.plan.rules)

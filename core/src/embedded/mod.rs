@@ -107,9 +107,9 @@ impl Engine {
         outcomes
     }
 
-    /// Forgets the states of a plan.
+    /// Forgets what a reset of the plan is to forget.
     pub(crate) fn reset(&self, plan: &Plan<'_>) {
-        for charge in &plan.charges {
+        for charge in plan.to_reset() {
             let name = charge.local_name();
             let place = self.place(charge, &name);
             self.shards[self.shard_of(&place)].lock().remove(&place);

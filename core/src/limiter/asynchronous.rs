@@ -13,7 +13,7 @@ use crate::plan::{Form, Op, Plan};
 use crate::redis::AsyncRedis;
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
-use crate::transaction::names;
+use crate::transaction::names_to_reset;
 
 /// Decides whether a cost is admitted; each call is a future that takes one round trip.
 ///
@@ -139,7 +139,9 @@ impl AsyncRateLimiter {
         self.reset_with(rule, key, CheckOptions::new()).await
     }
 
-    /// [`reset`](Self::reset) for a rule that limits a resource, whose count is forgotten too.
+    /// [`reset`](Self::reset) for a rule that limits a resource: the key's use of it is forgotten. What the
+    /// resource was used in all is kept, since other keys have a part in it; a rule that counts nothing
+    /// else forgets that.
     ///
     /// # Errors
     /// As [`check`](Self::check).
@@ -147,7 +149,7 @@ impl AsyncRateLimiter {
         let plan = self.centre.plan(&[Check::new(rule, key).with(options)])?;
         match &self.backend {
             Backend::Local(local) => local.reset(&plan),
-            Backend::Server(redis) => redis.delete(&names(&plan, &self.centre.wire)).await,
+            Backend::Server(redis) => redis.delete(&names_to_reset(&plan, &self.centre.wire)).await,
         }
     }
 

@@ -14,7 +14,7 @@ use crate::plan::{Form, Op, Plan};
 use crate::redis::BlockingRedis;
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
-use crate::transaction::names;
+use crate::transaction::names_to_reset;
 
 /// Decides whether a cost is admitted; blocks the calling thread for one round trip.
 ///
@@ -140,7 +140,9 @@ impl RateLimiter {
         self.reset_with(rule, key, CheckOptions::new())
     }
 
-    /// [`reset`](Self::reset) for a rule that limits a resource, whose count is forgotten too.
+    /// [`reset`](Self::reset) for a rule that limits a resource: the key's use of it is forgotten. What the
+    /// resource was used in all is kept, since other keys have a part in it; a rule that counts nothing
+    /// else forgets that.
     ///
     /// # Errors
     /// As [`check`](Self::check).
@@ -148,7 +150,7 @@ impl RateLimiter {
         let plan = self.centre.plan(&[Check::new(rule, key).with(options)])?;
         match &self.backend {
             Backend::Local(local) => local.reset(&plan),
-            Backend::Server(redis) => redis.delete(&names(&plan, &self.centre.wire)),
+            Backend::Server(redis) => redis.delete(&names_to_reset(&plan, &self.centre.wire)),
         }
     }
 

@@ -133,6 +133,14 @@ impl<'a> Plan<'a> {
         Ok(place)
     }
 
+    /// The charges whose states a reset forgets: those that count keys. What a resource was used in all
+    /// is the matter of every key, and forgotten only where a rule counts nothing else.
+    pub(crate) fn to_reset(&self) -> impl Iterator<Item = &Charge<'a>> {
+        let counts_keys = |charge: &&Charge<'a>| charge.limit.scope == Scope::Key;
+        let any = self.charges.iter().any(|charge| counts_keys(&charge));
+        self.charges.iter().filter(move |charge| !any || counts_keys(charge))
+    }
+
     /// Which of some charges may be made when `fits` says which of them have room: all the enforced ones
     /// or none, and each rule in shadow when it has room itself and the enforced ones are admitted.
     pub(crate) fn permitted(&self, charges: &[usize], fits: &[bool]) -> Vec<bool> {

@@ -139,7 +139,7 @@ impl<'a> Parts<'a> {
         if path.len() < 2 {
             return Err(invalid("the socket's path is missing: unix:///path/to/socket"));
         }
-        let mut query = Query::parse(self.query, &["protocol", "db", "user", "password"])?;
+        let mut query = Query::parse(self.query, &["protocol", "db", "user", "pass"])?;
         let login = Login { user: query.user.take(), password: query.password.take() };
         if self.login.is_some() && login != Login::default() {
             return Err(invalid("user and password stand either before `@` or in the parameters"));
@@ -241,7 +241,7 @@ impl Query {
                 "tls" => query.tls = yes_or_no(&value)?,
                 "db" => query.db = Some(value),
                 "user" => query.user = Some(value),
-                "password" => query.password = Some(value),
+                "pass" => query.password = Some(value),
                 "sentinel_user" => query.sentinel_user = Some(value),
                 _ => query.sentinel_password = Some(value),
             }

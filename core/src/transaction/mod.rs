@@ -15,7 +15,7 @@ use redis::Value;
 use crate::algorithm::Micros;
 use crate::decision::{Decision, Source};
 use crate::error::{Error, Result};
-use crate::plan::{Charge, ENFORCED, Form, Op, Outcome, Plan, answer};
+use crate::plan::{ENFORCED, Form, Op, Outcome, Plan, answer};
 pub(crate) use protocol::Request;
 
 
@@ -137,7 +137,7 @@ impl<'a> Transaction<'a> {
     }
 }
 
-/// The names of all states of a plan, slot by slot: what a reset deletes.
-pub(crate) fn names(plan: &Plan<'_>, wire: &Wire) -> Vec<String> {
-    plan.charges.iter().map(|charge: &Charge<'_>| charge.name(&wire.prefix)).collect()
+/// The names of the states that a reset deletes; all of one check share a slot.
+pub(crate) fn names_to_reset(plan: &Plan<'_>, wire: &Wire) -> Vec<String> {
+    plan.to_reset().map(|charge| charge.name(&wire.prefix)).collect()
 }

@@ -17,7 +17,7 @@ SUM_MAX = 2**53
 
 
 class Algorithm(ABC):
-    most: Fraction
+    most: Fraction | int
     """What an untouched key admits at once; a fraction only for decay."""
 
     @abstractmethod

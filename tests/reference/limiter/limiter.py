@@ -62,8 +62,7 @@ class Limiter:
         charge = self._charge(item)
         seen = {place: self._seen(place, algorithm, now) for place, algorithm in charge.algorithms.items()}
         room = {
-            place: algorithm.capacity(seen[place], now) >= item.cost
-            for place, algorithm in charge.algorithms.items()
+            place: algorithm.capacity(seen[place], now) >= item.cost for place, algorithm in charge.algorithms.items()
         }
         costs = dict.fromkeys(room, item.cost)
         return answer(charge, seen, costs, room, now)
@@ -107,9 +106,7 @@ class Limiter:
         if rule is None:
             raise UnknownRule(item.rule)
         refuse_bad_arguments(rule, item)
-        algorithms = {
-            place: limit.algorithm(item.limit, self.latitude) for place, limit in places(rule, item)
-        }
+        algorithms = {place: limit.algorithm(item.limit, self.latitude) for place, limit in places(rule, item)}
         return Charge(rule, item, algorithms)
 
     def _seen(self, place: Place, algorithm: Algorithm, now: int) -> object:

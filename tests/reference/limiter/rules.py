@@ -38,6 +38,10 @@ def microseconds(seconds: int | float) -> int:
     return int(whole)
 
 
+def is_power_of_two(number: Fraction) -> bool:
+    return number.denominator == 1 and number.numerator.bit_count() == 1
+
+
 def one_slot_in_sixty(window: int) -> int:
     return -(-window // 60)
 
@@ -74,8 +78,7 @@ class Limit:
 
     def decay_factor(self, latitude: Latitude) -> Fraction:
         factor = exact(self.fields.get("decay_factor", 2))
-        is_power_of_two = factor.denominator == 1 and factor.numerator.bit_count() == 1
-        return factor if is_power_of_two else factor * (1 + latitude.decay_drift)
+        return factor if is_power_of_two(factor) else factor * (1 + latitude.decay_drift)
 
     def unit(self, unit: Fraction, latitude: Latitude) -> Fraction:
         grid = latitude.gcra_grid

@@ -59,13 +59,13 @@ SCENARIOS = [
     ),
     Scenario(
         "decay/factor-4",
-        "8 at 0 s, 2 at 1 s, 0.5 at 2 s. 8 / 4^17 = 4.7e-10 is nothing",
+        "8 at 0 s, 2 at 1 s, 0.5 at 2 s. 8 / 4^17 = 4.7e-10 is nothing, as is 9.5 / 4^17",
         [rule("decay", 10, resolution_seconds=1, decay_factor=4)],
         [
             check(0, 8, yes(2, 17 * S)),
             check(0, 8, no(2, 1 * S, 17 * S)),
             check(1 * S, 9, no(8, 1 * S, 16 * S)),
-            check(2 * S, 9, yes(0, 19 * S - 1 * S)),
+            check(2 * S, 9, yes(0, 17 * S)),
         ],
     ),
     Scenario(
@@ -91,7 +91,7 @@ SCENARIOS = [
         ],
     ),
     Scenario(
-        "decay/refund",
+        "decay/refund-by-hand",
         "8 is 4 at 1 s; 3 given back leave 1, which is nothing 30 slots later. 2 more leave nothing, not less",
         [TEN],
         [

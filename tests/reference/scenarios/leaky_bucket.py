@@ -31,7 +31,7 @@ SCENARIOS = [
         ],
     ),
     Scenario(
-        "leaky_bucket/refund",
+        "leaky_bucket/refund-by-hand",
         "3 in, 1 s later none has leaked out but 1 (1 per s): 2 are taken out again",
         [rule("leaky_bucket", 1, 1, burst=3)],
         [check(0, 3, yes(0, 3 * S)), refund(1 * S, 2, yes(3, 0)), check(1 * S, 3, yes(0, 3 * S))],

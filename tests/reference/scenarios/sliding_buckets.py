@@ -1,7 +1,7 @@
 """sliding_buckets."""
 
 from . import everywhere
-from .script import BASE, DAY, MS, S, Scenario, check, no, peek, refund, rule, yes
+from .script import DAY, MS, S, Scenario, check, no, peek, refund, rule, yes
 
 DESCRIPTION = "sliding_buckets: a count per slot of time"
 
@@ -40,14 +40,14 @@ SCENARIOS = [
     ),
     Scenario(
         "sliding_buckets/default-resolution",
-        "Window 0.1 s: slots of ceil(100,000 / 60) = 1,667 us. BASE / 1,667 leaves"
-        f" {BASE % 1667}, so the slot of BASE began {BASE % 1667} us before it and is gone 100,000 us after it began",
+        "Window 0.1 s: slots of ceil(100,000 / 60) = 1,667 us. BASE mod 1,667 = 923: its slot began 923 us before it"
+        " and is gone 100,000 us after it began, 99,077 us after BASE",
         [rule("sliding_buckets", 3, 0.1)],
         [
-            check(0, 3, yes(0, 100_000 - BASE % 1667)),
-            check(0, 1, no(0, 100_000 - BASE % 1667, 100_000 - BASE % 1667)),
-            check(100_000 - BASE % 1667 - 1, 3, no(0, 1, 1)),
-            peek(100_000 - BASE % 1667, 3, yes(3, 0)),
+            check(0, 3, yes(0, 99_077)),
+            check(0, 1, no(0, 99_077, 99_077)),
+            check(99_076, 3, no(0, 1, 1)),
+            peek(99_077, 3, yes(3, 0)),
         ],
     ),
     Scenario(
@@ -85,17 +85,19 @@ SCENARIOS = [
         "sliding_buckets/refund-spares-the-gone",
         "5 in slot 0, 2 in slot 8. At 10 s only 2 count; giving back 4 removes these 2 and no more",
         [TEN],
-        [check(0, 5), check(8 * S, 2, yes(3, 10 * S)), refund(10 * S, 4, yes(10, 0)), check(10 * S, 10, yes(0, 10 * S))],
+        [
+            check(0, 5),
+            check(8 * S, 2, yes(3, 10 * S)),
+            refund(10 * S, 4, yes(10, 0)),
+            check(10 * S, 10, yes(0, 10 * S)),
+        ],
     ),
     Scenario(
         "sliding_buckets/one-per-millisecond",
-        f"1 per 1 ms in slots of ceil(1,000 / 60) = 17 us; BASE / 17 leaves {BASE % 17}",
+        "1 per 1 ms in slots of ceil(1,000 / 60) = 17 us. BASE mod 17 = 15, so its slot is gone after 985 us; that"
+        " instant lies 14 us into its own slot: (985 + 15) mod 17",
         [rule("sliding_buckets", 1, 0.001)],
-        [
-            check(0, 1, yes(0, 1000 - BASE % 17)),
-            check(999 - BASE % 17, 1, no(0, 1, 1)),
-            check(1000 - BASE % 17, 1, {"allowed": True, "remaining": 0}),
-        ],
+        [check(0, 1, yes(0, 985)), check(984, 1, no(0, 1, 1)), check(985, 1, yes(0, 986))],
     ),
     Scenario(
         "sliding_buckets/thirty-days",

@@ -69,7 +69,12 @@ def exact(prefix: str, **structure) -> list[Scenario]:
             f"{prefix}refund-spares-the-gone",
             "5 at 0 s, 2 at 8 s. At 10 s only 2 count; giving back 4 removes these 2 and no more",
             [ten],
-            [check(0, 5), check(8 * S, 2, yes(3, 10 * S)), refund(10 * S, 4, yes(10, 0)), check(10 * S, 10, yes(0, 10 * S))],
+            [
+                check(0, 5),
+                check(8 * S, 2, yes(3, 10 * S)),
+                refund(10 * S, 4, yes(10, 0)),
+                check(10 * S, 10, yes(0, 10 * S)),
+            ],
         ),
         Scenario(
             f"{prefix}one-per-millisecond",

@@ -25,7 +25,7 @@ SCENARIOS = [
         [check(0, 1, yes(2, S)), check(3600 * S, 4, no(3, "never", 0)), check(3600 * S, 3, yes(0, 3 * S))],
     ),
     Scenario(
-        "token_bucket/refund",
+        "token_bucket/refund-by-hand",
         "2 of the 3 tokens taken are put back: 1 of 5 is missing, for 0.5 s",
         [rule("token_bucket", 2, 1, burst=5)],
         [check(0, 3, yes(2, 1_500 * MS)), refund(0, 2, yes(4, 500 * MS)), check(0, 4, yes(0, 2_500 * MS))],

@@ -1,0 +1,134 @@
+//! A real Cluster: routing, redirections, failover.
+
+use std::thread;
+
+use sluicegate_test_servers::{Cluster, Node, Redis};
+
+use super::*;
+use crate::redis::slot_of;
+
+#[test]
+fn keys_find_their_nodes() {
+    let cluster = Cluster::start().unwrap();
+    let mut node = cluster.nodes()[0].client().unwrap();
+    for driver in both(&cluster.url()) {
+        for number in 0..100 {
+            let key = format!("rule:{{{number}}}");
+            let slot: u16 = ::redis::cmd("CLUSTER").arg("KEYSLOT").arg(&key).query(&mut node).unwrap();
+            assert_eq!(slot_of(key.as_bytes()), slot);
+            assert_eq!(driver.increment(&key).unwrap(), 1);
+            driver.delete(&[&key]).unwrap();
+        }
+        driver.ping().unwrap();
+    }
+}
+
+#[test]
+fn a_moved_slot_is_followed_and_a_moving_one_too() {
+    let cluster = Cluster::start().unwrap();
+    let drivers = both(&cluster.url());
+    let key = "{moving}";
+    let slot = slot_of(key.as_bytes());
+    let source = cluster.primary_of(key).unwrap();
+    let target = (0..100)
+        .map(|number| cluster.primary_of(&format!("{{{number}}}")).unwrap())
+        .find(|node| node.port() != source.port())
+        .unwrap();
+    for driver in &drivers {
+        driver.increment(key).unwrap();
+    }
+    let id = |node: &Node| -> String {
+        ::redis::cmd("CLUSTER").arg("MYID").query(&mut node.client().unwrap()).unwrap()
+    };
+    let set = |node: &Node, state: &str, other: &str| {
+        let mut cmd = ::redis::cmd("CLUSTER");
+        cmd.arg("SETSLOT").arg(slot).arg(state).arg(other);
+        cmd.exec(&mut node.client().unwrap()).unwrap();
+    };
+    set(target, "IMPORTING", &id(source));
+    set(source, "MIGRATING", &id(target));
+    // The key is still at the source: no redirection.
+    assert_eq!(drivers[0].increment(key).unwrap(), 3);
+    let mut migrate = ::redis::cmd("MIGRATE");
+    migrate.arg("127.0.0.1").arg(target.port()).arg(key).arg(0).arg(1000);
+    migrate.exec(&mut source.client().unwrap()).unwrap();
+    // Now it is at the target: ASK.
+    for (driver, count) in drivers.iter().zip([4, 5]) {
+        assert_eq!(driver.increment(key).unwrap(), count);
+    }
+    for node in [target, source] {
+        set(node, "NODE", &id(target));
+    }
+    // The slot has moved: MOVED.
+    for (driver, count) in drivers.iter().zip([6, 7]) {
+        assert_eq!(driver.increment(key).unwrap(), count);
+        thread::sleep(Duration::from_millis(110));
+    }
+    for (driver, count) in drivers.iter().zip([8, 9]) {
+        assert_eq!(driver.increment(key).unwrap(), count);
+    }
+}
+
+#[test]
+fn calls_recover_from_a_killed_primary() {
+    let cluster = Cluster::start().unwrap();
+    let drivers = both(&cluster.url());
+    let key = "{failover}";
+    for driver in &drivers {
+        driver.increment(key).unwrap();
+    }
+    let killed = cluster.kill_primary_of(key).unwrap();
+    let elsewhere = (0..100).map(|n| format!("{{{n}}}")).find(|key| {
+        cluster.primary_of(key).is_ok_and(|node| node.is_running())
+    });
+    for driver in &drivers {
+        let error = driver.increment(key).unwrap_err();
+        assert!(error.is_retryable(), "{error}");
+        // The other nodes go on meanwhile.
+        driver.increment(elsewhere.as_ref().unwrap()).unwrap();
+    }
+    cluster.wait_for_failover(key, killed).unwrap();
+    for driver in &drivers {
+        let took = recovery(driver, key);
+        assert!(took < Duration::from_secs(1), "{took:?}");
+    }
+}
+
+#[test]
+fn calls_recover_from_a_silent_primary() {
+    let cluster = Cluster::start().unwrap();
+    let drivers = both(&cluster.url());
+    let key = "{silence}";
+    for driver in &drivers {
+        driver.increment(key).unwrap();
+    }
+    let silent = cluster.primary_of(key).unwrap();
+    silent.pause().unwrap();
+    for driver in &drivers {
+        let (outcome, took) = timed(|| driver.increment(key));
+        assert_eq!(kind(&outcome), Some(ErrorKind::Timeout));
+        assert!(took < Duration::from_millis(700), "{took:?}");
+    }
+    cluster.wait_for_failover(key, silent).unwrap();
+    for driver in &drivers {
+        let took = recovery(driver, key);
+        assert!(took < Duration::from_secs(2), "{took:?}");
+    }
+    silent.resume().unwrap();
+}
+
+#[test]
+fn an_unreachable_cluster_is_a_connection_error() {
+    for error in refusals("redis-cluster://127.0.0.1:1,127.0.0.1:2", &ConnectOptions::default()) {
+        assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
+    }
+}
+
+#[test]
+fn a_server_that_is_no_cluster_is_told_apart() {
+    let redis = Redis::start().unwrap();
+    for error in refusals(&format!("redis-cluster://{}", redis.address()), &ConnectOptions::default()) {
+        assert_eq!(error.kind(), ErrorKind::Server, "{error}");
+        assert!(error.message().contains("cluster support disabled"), "{error}");
+    }
+}

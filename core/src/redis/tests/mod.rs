@@ -1,0 +1,115 @@
+//! Both drivers against real servers.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod cluster;
+mod login;
+mod outage;
+mod pool;
+mod sentinel;
+mod tls;
+mod url;
+
+use std::time::{Duration, Instant};
+
+use ::redis::Value;
+use tokio::runtime::Runtime;
+
+use super::{AsyncRedis, Backend, BlockingRedis, ConnectOptions, RedisUrl};
+use crate::error::{Error, ErrorKind, Result};
+use crate::script::{Call, Script};
+
+const INCREMENT: &str = "return redis.call('INCR', KEYS[1])";
+
+/// Either driver, so that each test is written once.
+enum Driver {
+    Blocking(BlockingRedis),
+    Async(Runtime, AsyncRedis),
+}
+
+impl Driver {
+    fn blocking(url: &str, options: &ConnectOptions) -> Result<Self> {
+        BlockingRedis::new(&parse(url)?, options).map(Self::Blocking)
+    }
+
+    fn asynchronous(url: &str, options: &ConnectOptions) -> Result<Self> {
+        let runtime = Runtime::new().unwrap();
+        let redis = runtime.block_on(AsyncRedis::connect(&parse(url)?, options))?;
+        Ok(Self::Async(runtime, redis))
+    }
+
+    fn run(&self, script: &str, keys: &[&str], args: &[&str]) -> Result<Value> {
+        let script = Script::new(script.to_owned());
+        let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+        let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.as_bytes().to_vec()).collect();
+        let call = Call { script: &script, keys: &keys, args: &args };
+        match self {
+            Self::Blocking(redis) => redis.call(&call),
+            Self::Async(runtime, redis) => runtime.block_on(redis.call(&call)),
+        }
+    }
+
+    fn increment(&self, key: &str) -> Result<i64> {
+        self.run(INCREMENT, &[key], &[]).map(|value| ::redis::from_redis_value(value).unwrap())
+    }
+
+    fn delete(&self, keys: &[&str]) -> Result<()> {
+        let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+        match self {
+            Self::Blocking(redis) => redis.delete(&keys),
+            Self::Async(runtime, redis) => runtime.block_on(redis.delete(&keys)),
+        }
+    }
+
+    fn ping(&self) -> Result<()> {
+        match self {
+            Self::Blocking(redis) => redis.ping(),
+            Self::Async(runtime, redis) => runtime.block_on(redis.ping()),
+        }
+    }
+
+    fn close(&self) {
+        match self {
+            Self::Blocking(redis) => redis.close(),
+            Self::Async(_, redis) => redis.close(),
+        }
+    }
+}
+
+fn parse(url: &str) -> Result<RedisUrl> {
+    match Backend::parse(url)? {
+        Backend::Redis(url) => Ok(url),
+        Backend::Memory => panic!("not a server"),
+    }
+}
+
+/// Both drivers, connected.
+fn both(url: &str) -> [Driver; 2] {
+    let options = ConnectOptions::default();
+    [Driver::blocking(url, &options).unwrap(), Driver::asynchronous(url, &options).unwrap()]
+}
+
+/// The error of the first contact with a server that cannot be used.
+fn refusals(url: &str, options: &ConnectOptions) -> [Error; 2] {
+    let blocking = Driver::blocking(url, options).and_then(|driver| driver.ping());
+    [blocking.unwrap_err(), Driver::asynchronous(url, options).err().unwrap()]
+}
+
+fn timed<T>(action: impl FnOnce() -> T) -> (T, Duration) {
+    let start = Instant::now();
+    let outcome = action();
+    (outcome, start.elapsed())
+}
+
+fn kind<T: std::fmt::Debug>(outcome: &Result<T>) -> Option<ErrorKind> {
+    outcome.as_ref().err().map(Error::kind)
+}
+
+/// Calls until one succeeds; returns how long that took.
+fn recovery(driver: &Driver, key: &str) -> Duration {
+    let start = Instant::now();
+    while driver.increment(key).is_err() {
+        assert!(start.elapsed() < Duration::from_secs(20), "no recovery");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    start.elapsed()
+}

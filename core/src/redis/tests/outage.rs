@@ -1,0 +1,203 @@
+//! Servers that are away, silent, restarted or forgetful.
+
+use sluicegate_test_servers::Redis;
+
+use super::*;
+
+#[test]
+fn unreachable_server_is_a_connection_error() {
+    for error in refusals("redis://127.0.0.1:1", &ConnectOptions::default()) {
+        assert_eq!(error.kind(), ErrorKind::Connection);
+        assert!(error.message().contains("127.0.0.1:1"), "{error}");
+    }
+    for error in refusals("unix:///nowhere/redis.sock", &ConnectOptions::default()) {
+        assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
+    }
+    for error in refusals("redis://no-such-host.invalid", &ConnectOptions::default()) {
+        assert!(matches!(error.kind(), ErrorKind::Connection | ErrorKind::Timeout), "{error}");
+    }
+}
+
+#[test]
+fn silent_server_is_a_timeout_in_time_and_is_used_again_when_it_wakes() {
+    let redis = Redis::start().unwrap();
+    for driver in both(redis.url()) {
+        driver.increment("key").unwrap();
+        redis.pause().unwrap();
+        for _ in 0..3 {
+            let (outcome, took) = timed(|| driver.increment("key"));
+            assert_eq!(kind(&outcome), Some(ErrorKind::Timeout));
+            assert!(took >= Duration::from_millis(450) && took < Duration::from_millis(700), "{took:?}");
+        }
+        redis.resume().unwrap();
+        assert!(recovery(&driver, "other") < Duration::from_millis(600));
+    }
+}
+
+#[test]
+fn silent_server_gets_at_most_the_calls_that_were_on_their_way() {
+    let redis = Redis::start().unwrap();
+    for driver in both(redis.url()) {
+        driver.delete(&["key"]).unwrap();
+        driver.increment("key").unwrap();
+        redis.pause().unwrap();
+        for _ in 0..4 {
+            driver.increment("key").unwrap_err();
+        }
+        redis.resume().unwrap();
+        recovery(&driver, "other");
+        std::thread::sleep(Duration::from_millis(100));
+        let count = driver.increment("key").unwrap();
+        assert!(count <= 3, "{count}");
+    }
+}
+
+#[test]
+fn restart_between_calls_costs_at_most_one_error() {
+    let redis = Redis::start().unwrap();
+    for driver in both(redis.url()) {
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| drop(driver.run("redis.call('PING') for i=1,2e6 do end return 1", &["k"], &[])));
+            }
+        });
+        redis.restart().unwrap();
+        let errors = (0..20).filter(|_| driver.increment("key").is_err()).count();
+        assert!(errors <= 1, "{errors}");
+    }
+}
+
+#[test]
+fn restart_during_a_quiet_time_costs_no_error_with_threads() {
+    let redis = Redis::start().unwrap();
+    let driver = Driver::blocking(redis.url(), &ConnectOptions::default()).unwrap();
+    driver.increment("key").unwrap();
+    redis.restart().unwrap();
+    std::thread::sleep(Duration::from_millis(1100));
+    driver.increment("key").unwrap();
+}
+
+#[test]
+fn forgotten_script_is_sent_again_and_counts_once() {
+    let redis = Redis::start().unwrap();
+    for (round, driver) in both(redis.url()).iter().enumerate() {
+        let before = i64::try_from(round).unwrap() * 2;
+        assert_eq!(driver.increment("key").unwrap(), before + 1);
+        ::redis::cmd("SCRIPT").arg("FLUSH").exec(&mut redis.client().unwrap()).unwrap();
+        assert_eq!(driver.increment("key").unwrap(), before + 2);
+    }
+}
+
+#[test]
+fn script_errors_keep_their_words_and_name_the_key() {
+    let redis = Redis::start().unwrap();
+    ::redis::cmd("LPUSH").arg("list").arg(1).exec(&mut redis.client().unwrap()).unwrap();
+    for driver in both(redis.url()) {
+        let error = driver.increment("list").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Server);
+        assert!(error.message().contains("WRONGTYPE Operation against a key"), "{error}");
+        assert!(error.message().contains("\"list\""), "{error}");
+        assert!(!error.message().contains("script"), "{error}");
+        let error = driver.run("return redis.error_reply('ERR state is garbage')", &["k"], &[]).unwrap_err();
+        assert!(error.message().ends_with("ERR state is garbage"), "{error}");
+        let error = driver.run("error('boom')", &["k"], &[]).unwrap_err();
+        assert!(error.message().ends_with("ERR boom"), "{error}");
+    }
+}
+
+#[test]
+fn resp3_and_resp2_answer_alike() {
+    let redis = Redis::start().unwrap();
+    for protocol in ["resp2", "resp3"] {
+        for driver in both(&format!("{}?protocol={protocol}", redis.url())) {
+            let value = driver.run("return {1, 'two', false}", &["k"], &["x"]).unwrap();
+            let expected = vec![Value::Int(1), Value::BulkString(b"two".to_vec()), Value::Nil];
+            assert_eq!(value, Value::Array(expected));
+        }
+    }
+}
+
+#[test]
+fn close_is_final() {
+    let redis = Redis::start().unwrap();
+    for driver in both(redis.url()) {
+        driver.increment("key").unwrap();
+        driver.close();
+        driver.close();
+        assert_eq!(kind(&driver.increment("key")), Some(ErrorKind::Closed));
+        assert_eq!(kind(&driver.ping()), Some(ErrorKind::Closed));
+    }
+    std::thread::sleep(Duration::from_millis(50));
+    let clients: String = ::redis::cmd("CLIENT").arg("LIST").query(&mut redis.client().unwrap()).unwrap();
+    assert_eq!(clients.lines().count(), 1, "{clients}");
+}
+
+#[test]
+fn a_dropped_future_disturbs_no_other() {
+    let redis = Redis::start().unwrap();
+    let Driver::Async(runtime, redis) =
+        Driver::asynchronous(redis.url(), &ConnectOptions::default()).unwrap()
+    else {
+        unreachable!()
+    };
+    let script = Script::new("redis.call('PING') return tonumber(ARGV[1])".to_owned());
+    runtime.block_on(async {
+        for number in 0..200_i64 {
+            let args = [number.to_string().into_bytes()];
+            let call = Call { script: &script, keys: &["k".to_owned()], args: &args };
+            let impatient = tokio::time::timeout(Duration::from_micros(20), redis.call(&call));
+            let (_, patient) = tokio::join!(impatient, redis.call(&call));
+            assert_eq!(patient.unwrap(), Value::Int(number));
+        }
+    });
+}
+
+#[test]
+fn many_tasks_share_one_attempt_to_connect() {
+    let server = Redis::start().unwrap();
+    let Driver::Async(runtime, redis) =
+        Driver::asynchronous(server.url(), &ConnectOptions::default()).unwrap()
+    else {
+        unreachable!()
+    };
+    server.restart().unwrap();
+    runtime.block_on(async {
+        redis.ping().await.ok();
+        let pings = (0..100).map(|_| redis.ping());
+        for outcome in join_all(pings).await {
+            outcome.unwrap();
+        }
+    });
+    let info: String = ::redis::cmd("INFO").arg("stats").query(&mut server.client().unwrap()).unwrap();
+    let total = info.lines().find_map(|line| line.strip_prefix("total_connections_received:")).unwrap();
+    assert!(total.parse::<u32>().unwrap() < 10, "{total}");
+}
+
+async fn join_all<T>(futures: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
+    let mut pending: Vec<_> = futures.map(Box::pin).collect();
+    let mut done: Vec<Option<T>> = pending.iter().map(|_| None).collect();
+    std::future::poll_fn(|context| {
+        for (future, slot) in pending.iter_mut().zip(&mut done) {
+            if slot.is_none()
+                && let std::task::Poll::Ready(outcome) = future.as_mut().poll(context)
+            {
+                *slot = Some(outcome);
+            }
+        }
+        if done.iter().all(Option::is_some) { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+    })
+    .await;
+    done.into_iter().flatten().collect()
+}
+
+#[test]
+fn without_a_runtime_the_async_driver_fails_in_words() {
+    let url = parse("redis://127.0.0.1:1").unwrap();
+    let options = ConnectOptions::default();
+    let mut connecting = Box::pin(AsyncRedis::connect(&url, &options));
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    match connecting.as_mut().poll(&mut context) {
+        std::task::Poll::Ready(Err(error)) => assert!(error.message().contains("Tokio"), "{error}"),
+        _ => panic!("no error"),
+    }
+}

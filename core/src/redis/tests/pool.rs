@@ -1,0 +1,74 @@
+//! What only the blocking driver has: a pool, and children of a fork.
+
+use std::thread;
+
+use sluicegate_test_servers::Redis;
+
+use super::*;
+
+const SLOW: &str = "local t = redis.call('TIME') local s = t[1]*1e6+t[2] \
+                    repeat t = redis.call('TIME') until t[1]*1e6+t[2] - s > 300000 return 1";
+
+fn connected(redis: &Redis) -> usize {
+    let clients: String = ::redis::cmd("CLIENT").arg("LIST").query(&mut redis.client().unwrap()).unwrap();
+    clients.lines().count() - 1
+}
+
+#[test]
+fn a_new_limiter_opens_nothing() {
+    let redis = Redis::start().unwrap();
+    let _driver = Driver::blocking(redis.url(), &ConnectOptions::default()).unwrap();
+    assert_eq!(connected(&redis), 0);
+}
+
+#[test]
+fn many_threads_share_few_connections() {
+    let redis = Redis::start().unwrap();
+    let options = ConnectOptions { pool_size: 4, ..ConnectOptions::default() };
+    let driver = Driver::blocking(redis.url(), &options).unwrap();
+    thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(|| (0..500).all(|_| driver.increment("key").is_ok()));
+        }
+    });
+    assert_eq!(driver.increment("key").unwrap(), 8001);
+    assert!(connected(&redis) <= 4);
+}
+
+#[test]
+fn an_exhausted_pool_is_a_timeout_that_says_so() {
+    let redis = Redis::start().unwrap();
+    let options = ConnectOptions {
+        pool_size: 1,
+        response_timeout: Duration::from_millis(200),
+        ..ConnectOptions::default()
+    };
+    let driver = Driver::blocking(redis.url(), &options).unwrap();
+    driver.increment("key").unwrap();
+    redis.pause().unwrap();
+    let errors: Vec<Error> = thread::scope(|scope| {
+        let calls: Vec<_> = (0..3).map(|_| scope.spawn(|| driver.increment("key"))).collect();
+        calls.into_iter().map(|call| call.join().unwrap().unwrap_err()).collect()
+    });
+    redis.resume().unwrap();
+    assert!(errors.iter().all(|error| error.kind() == ErrorKind::Timeout));
+    assert!(errors.iter().any(|error| error.message().contains("pool_size")), "{errors:?}");
+}
+
+#[test]
+fn waiting_for_a_connection_counts_against_the_time_to_answer() {
+    let redis = Redis::start().unwrap();
+    let options = ConnectOptions { pool_size: 1, ..ConnectOptions::default() };
+    let driver = Driver::blocking(redis.url(), &options).unwrap();
+    driver.increment("key").unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| driver.run(SLOW, &["k"], &[]).unwrap());
+        thread::sleep(Duration::from_millis(50));
+        let (outcome, took) = timed(|| driver.run(SLOW, &["k"], &[]));
+        assert_eq!(kind(&outcome), Some(ErrorKind::Timeout));
+        assert!(took < Duration::from_millis(600), "{took:?}");
+    });
+    thread::sleep(Duration::from_millis(100));
+    // The connection that was in a hurry is gone, the next one has its full time.
+    driver.run(SLOW, &["k"], &[]).unwrap();
+}

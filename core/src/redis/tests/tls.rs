@@ -1,0 +1,92 @@
+//! Connections with TLS.
+
+use sluicegate_test_servers::{Options, Redis, Transport};
+
+use super::*;
+
+fn server(transport: Transport) -> Redis {
+    Redis::with(&Options { transport, ..Options::default() }).unwrap()
+}
+
+fn trusting(redis: &Redis) -> ConnectOptions {
+    let authority = redis.certificates().unwrap().ca_pem();
+    ConnectOptions { tls_ca: Some(authority), ..ConnectOptions::default() }
+}
+
+fn drivers(url: &str, options: &ConnectOptions) -> [Driver; 2] {
+    [Driver::blocking(url, options).unwrap(), Driver::asynchronous(url, options).unwrap()]
+}
+
+#[test]
+fn a_trusted_authority_is_enough() {
+    let redis = server(Transport::Tls);
+    for driver in drivers(redis.url(), &trusting(&redis)) {
+        assert!(driver.increment("key").is_ok());
+    }
+}
+
+#[test]
+fn an_unknown_authority_is_refused() {
+    let redis = server(Transport::Tls);
+    let other = server(Transport::Tls);
+    for options in [trusting(&other), ConnectOptions::default()] {
+        for error in refusals(redis.url(), &options) {
+            assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
+            assert!(error.message().contains("certificate"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn the_name_in_the_certificate_counts() {
+    let redis = server(Transport::Tls);
+    let url = redis.url().replace("127.0.0.1", "127.0.0.2");
+    for error in refusals(&url, &trusting(&redis)) {
+        assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
+        assert!(error.message().contains("not valid for name"), "{error}");
+    }
+}
+
+#[test]
+fn a_client_certificate_is_shown() {
+    let redis = server(Transport::MutualTls);
+    let certificates = redis.certificates().unwrap();
+    let with_key = ConnectOptions {
+        tls_cert: Some(certificates.cert_pem()),
+        tls_key: Some(certificates.key_pem()),
+        ..trusting(&redis)
+    };
+    for driver in drivers(redis.url(), &with_key) {
+        driver.increment("key").unwrap();
+    }
+    for error in refusals(redis.url(), &trusting(&redis)) {
+        assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
+    }
+}
+
+#[test]
+fn a_silent_server_is_a_timeout() {
+    let redis = server(Transport::Tls);
+    for driver in drivers(redis.url(), &trusting(&redis)) {
+        driver.increment("key").unwrap();
+        redis.pause().unwrap();
+        let (outcome, took) = timed(|| driver.increment("key"));
+        redis.resume().unwrap();
+        assert_eq!(kind(&outcome), Some(ErrorKind::Timeout));
+        assert!(took < Duration::from_millis(700), "{took:?}");
+    }
+}
+
+#[test]
+fn files_are_checked_when_the_limiter_is_made() {
+    let missing = ConnectOptions { tls_ca: Some("/nowhere/ca.pem".into()), ..ConnectOptions::default() };
+    let error = Driver::blocking("rediss://localhost", &missing).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    assert!(error.message().contains("tls_ca") && error.message().contains("/nowhere/ca.pem"), "{error}");
+    let error = Driver::blocking("redis://localhost", &missing).err().unwrap();
+    assert!(error.message().contains("rediss://"), "{error}");
+    let redis = server(Transport::Tls);
+    let swapped = ConnectOptions { tls_ca: Some(redis.certificates().unwrap().key_pem()), ..ConnectOptions::default() };
+    let error = Driver::blocking("rediss://localhost", &swapped).err().unwrap();
+    assert!(error.message().contains("tls_ca"), "{error}");
+}
