@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::algorithm::Policy;
 use crate::error::{Error, ErrorKind, Result};
-use crate::rules::{Algorithm, Limit, MAX_MICROS, MAX_LOG, Rule, Rules, Scope, Structure, WindowStart};
+use crate::rules::{Algorithm, Limit, MAX_LOG, MAX_MICROS, Rule, Rules, Scope, Structure, WindowStart};
 
 /// Every rule of a limiter by name.
 #[derive(Debug)]
@@ -68,7 +68,11 @@ impl ReadyRule {
     }
 
     /// The policy of a limit for one call, in which `amount` may take the place of what the rule states.
-    pub(crate) fn policy<'a>(&'a self, limit: &'a ReadyLimit, amount: Option<u64>) -> Result<Cow<'a, Policy>> {
+    pub(crate) fn policy<'a>(
+        &'a self,
+        limit: &'a ReadyLimit,
+        amount: Option<u64>,
+    ) -> Result<Cow<'a, Policy>> {
         let Some(amount) = amount else { return Ok(Cow::Borrowed(&limit.policy)) };
         let [stated] = self.rule.limits.as_slice() else {
             return Err(self.refused("a limit can be given only for a rule with a single limit"));
@@ -98,8 +102,10 @@ fn refusal(rule: &Rule, stated: &Limit, amount: u64) -> Option<&'static str> {
             Some("a sliding_log keeps an entry per unit and is bound to 100000")
         }
         Algorithm::Gcra { burst, .. } => {
-            let full = u128::from(burst.unwrap_or(amount)) * u128::from(stated.window_us) / u128::from(amount);
-            (full > u128::from(MAX_MICROS)).then_some("its burst would take longer than 2^53 microseconds to refill")
+            let full =
+                u128::from(burst.unwrap_or(amount)) * u128::from(stated.window_us) / u128::from(amount);
+            (full > u128::from(MAX_MICROS))
+                .then_some("its burst would take longer than 2^53 microseconds to refill")
         }
         _ => None,
     }

@@ -11,7 +11,6 @@ const LONGEST: usize = 128;
 const HASH_BYTES: usize = 16;
 /// Redis Cluster hashes only what stands between the first pair of these.
 const TAG: [char; 2] = ['{', '}'];
-const HASH_SLOTS: u16 = 16384;
 
 /// A key, or a resource, in the form in which it is stored: the same for every backend.
 ///
@@ -53,7 +52,8 @@ fn escaped(key: &str) -> String {
 /// tag is a resource.
 pub(crate) fn name(prefix: &str, rule: &str, tag: &str, member: Option<&str>, suffix: &str) -> String {
     let member_length = member.map_or(0, |member| member.len() + 1);
-    let mut name = String::with_capacity(prefix.len() + rule.len() + tag.len() + member_length + suffix.len() + 5);
+    let mut name =
+        String::with_capacity(prefix.len() + rule.len() + tag.len() + member_length + suffix.len() + 5);
     for piece in [prefix, ":", rule, ":{", tag, "}:"] {
         name.push_str(piece);
     }
@@ -63,16 +63,6 @@ pub(crate) fn name(prefix: &str, rule: &str, tag: &str, member: Option<&str>, su
     }
     name.push_str(suffix);
     name
-}
-
-/// The hash slot of a tag in Redis Cluster: CRC-16/XMODEM modulo 16384.
-pub(crate) fn slot(tag: &str) -> u16 {
-    let crc = tag.bytes().fold(0u16, |crc, byte| {
-        (0..8).fold(crc ^ (u16::from(byte) << 8), |crc, _| {
-            if crc & 0x8000 == 0 { crc << 1 } else { (crc << 1) ^ 0x1021 }
-        })
-    });
-    crc % HASH_SLOTS
 }
 
 /// Whether a prefix can begin every name: it must not open a hash tag of its own.
@@ -103,12 +93,6 @@ mod tests {
         assert_eq!(canonical(&long).len(), 34);
         assert_ne!(canonical(&long), canonical(&longer));
         assert_ne!(canonical(&canonical(&long)), canonical(&long));
-    }
-
-    #[test]
-    fn slots_are_those_of_the_cluster_specification() {
-        // The specification gives the check value of the CRC: 0x31C3 for "123456789".
-        assert_eq!(slot("123456789"), 0x31C3 % HASH_SLOTS);
     }
 
     #[test]

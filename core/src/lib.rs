@@ -2,6 +2,8 @@
 //! of rules.
 
 mod algorithm;
+#[cfg(feature = "bridge")]
+pub mod bridge;
 mod catalog;
 mod clock;
 mod decision;

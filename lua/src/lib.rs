@@ -128,7 +128,9 @@ fn table(kernels: KernelSet, refunds: bool) -> String {
         let place = kernels.place(kernel);
         text.push_str("do\n");
         text.push_str(kernel.algorithm());
-        text.push_str(&format!("load_of[{place}], commit_of[{place}], reply_of[{place}] = load, commit, reply\n"));
+        text.push_str(&format!(
+            "load_of[{place}], commit_of[{place}], reply_of[{place}] = load, commit, reply\n"
+        ));
         if refunds {
             text.push_str(kernel.refund());
             text.push_str(&format!("refund_of[{place}] = refund\n"));

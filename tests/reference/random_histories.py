@@ -67,7 +67,7 @@ class Writer:
         at = self.now + self.jump()
         op = self.dice.one_of(self.plan.ops)
         if op == "check_all":
-            items = [self.item() for _ in range(1 + self.dice.below(3))]
+            items = [self.item() for _ in range(2 + self.dice.below(3))]
             return {"at_us": at, "op": op, "items": items}
         fields = self.item()
         if op == "reset":

@@ -89,7 +89,7 @@ class Properties(unittest.TestCase):
 class Tools(unittest.TestCase):
     def test_first_wait_finds_every_edge(self):
         for edge in range(70):
-            self.assertEqual(first_wait(lambda wait: wait >= edge), edge)
+            self.assertEqual(first_wait(edge.__le__), edge)
 
     def test_dice_are_splitmix64(self):
         dice = Dice(1234567)

@@ -126,13 +126,7 @@ impl Algorithm for SlidingBuckets {
     }
 
     fn numbers(&self, cost: f64, out: &mut Vec<f64>) {
-        out.extend([
-            cost,
-            self.limit,
-            self.window as f64,
-            self.resolution as f64,
-            flag(self.count_denied),
-        ]);
+        out.extend([cost, self.limit, self.window as f64, self.resolution as f64, flag(self.count_denied)]);
     }
 
     fn parse(&self, numbers: &[f64], _cost: f64) -> Option<Buckets> {

@@ -80,7 +80,8 @@ impl Engine {
     /// calls never wait for each other.
     fn several(&self, plan: &Plan<'_>, charges: &[Charge<'_>], op: Op, now: Micros) -> Vec<Outcome> {
         let names: Vec<_> = charges.iter().map(Charge::local_name).collect();
-        let places: Vec<_> = charges.iter().zip(&names).map(|(charge, name)| self.place(charge, name)).collect();
+        let places: Vec<_> =
+            charges.iter().zip(&names).map(|(charge, name)| self.place(charge, name)).collect();
         let mut numbers: Vec<_> = places.iter().map(|place| self.shard_of(place)).collect();
         let shard_of = numbers.clone();
         numbers.sort_unstable();

@@ -8,12 +8,16 @@ use super::centre::{Centre, Passed};
 use super::local::Local;
 use super::patience::Patience;
 use crate::decision::Decision;
+#[cfg(feature = "bridge")]
+use crate::error::Error;
 use crate::error::Result;
 use crate::plan::{Form, Op, Plan};
 use crate::redis::AsyncRedis;
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
 use crate::transaction::names_to_reset;
+#[cfg(feature = "bridge")]
+use crate::transaction::{Request, Transaction};
 
 /// Decides whether a cost is admitted; each call is a future that takes one round trip.
 ///
@@ -47,7 +51,7 @@ impl fmt::Debug for AsyncRateLimiter {
 
 pub(super) enum Backend {
     Local(Local),
-    Server(AsyncRedis),
+    Server(Box<AsyncRedis>),
 }
 
 impl AsyncRateLimiter {
@@ -208,6 +212,47 @@ impl AsyncRateLimiter {
     /// The rules in force.
     pub fn rules(&self) -> &Rules {
         self.centre.catalog.rules()
+    }
+
+    /// The answer to a single check if it needs no I/O.
+    #[cfg(feature = "bridge")]
+    pub(crate) fn at_once(&self, op: Op, check: &Check<'_>) -> Option<Result<Decision>> {
+        match &self.backend {
+            Backend::Local(local) => Some(local.single(&self.centre.catalog, check, op)),
+            Backend::Server(_) => None,
+        }
+    }
+
+    /// Many single checks, each decided for itself, in as few round trips as there are servers.
+    #[cfg(feature = "bridge")]
+    pub(crate) async fn each(&self, calls: &[(Op, Check<'_>)]) -> Vec<Result<Decision>> {
+        let redis = match &self.backend {
+            Backend::Server(redis) => redis,
+            Backend::Local(local) => {
+                let single = |(op, check): &(Op, Check<'_>)| local.single(&self.centre.catalog, check, *op);
+                return calls.iter().map(single).collect();
+            }
+        };
+        let plans: Vec<_> = calls.iter().map(|(_, check)| self.centre.plan(&[*check])).collect();
+        let mut transactions: Vec<_> = calls
+            .iter()
+            .zip(&plans)
+            .map(|((op, _), plan)| plan.as_ref().map(|plan| self.centre.transaction(plan, *op)))
+            .collect();
+        // A single check lies in one slot, so each conversation is one request.
+        let requests: Vec<_> =
+            transactions.iter().filter_map(|transaction| transaction.as_ref().ok()?.next()).collect();
+        let sent: Vec<_> = requests.iter().map(Request::call).collect();
+        let mut replies = redis.call_many(&sent).await.into_iter();
+        for transaction in transactions.iter_mut().flatten() {
+            if let Some(reply) = replies.next() {
+                transaction.feed(reply);
+            }
+        }
+        let finish = |transaction: Result<Transaction<'_>, &Error>| {
+            transaction.map_err(Error::clone)?.finish(Form::Single)
+        };
+        transactions.into_iter().map(finish).collect()
     }
 
     async fn single(&self, check: &Check<'_>, op: Op) -> Result<Decision> {

@@ -48,7 +48,7 @@ impl fmt::Debug for RateLimiter {
 
 pub(super) enum Backend {
     Local(Local),
-    Server(BlockingRedis),
+    Server(Box<BlockingRedis>),
 }
 
 impl RateLimiter {

@@ -106,7 +106,9 @@ impl Builder {
     pub fn build(self) -> Result<RateLimiter> {
         let backend = match Backend::parse(&self.url.0)? {
             Backend::Memory => blocking::Backend::Local(Local::new(self.clock.clone())),
-            Backend::Redis(url) => blocking::Backend::Server(BlockingRedis::new(&url, &self.connection)?),
+            Backend::Redis(url) => {
+                blocking::Backend::Server(BlockingRedis::new(&url, &self.connection)?.into())
+            }
         };
         Ok(RateLimiter::new(self.centre()?, backend))
     }
@@ -121,10 +123,17 @@ impl Builder {
         let backend = match Backend::parse(&self.url.0)? {
             Backend::Memory => asynchronous::Backend::Local(Local::new(self.clock)),
             Backend::Redis(url) => {
-                asynchronous::Backend::Server(AsyncRedis::connect(&url, &self.connection).await?)
+                asynchronous::Backend::Server(AsyncRedis::connect(&url, &self.connection).await?.into())
             }
         };
         Ok(AsyncRateLimiter::new(centre, backend))
+    }
+
+    /// Whether the backend is the engine inside the process; validates everything.
+    #[cfg(feature = "bridge")]
+    pub(crate) fn is_local(&self) -> Result<bool> {
+        self.clone().centre()?;
+        Ok(matches!(Backend::parse(&self.url.0)?, Backend::Memory))
     }
 
     fn centre(self) -> Result<Centre> {

@@ -20,7 +20,8 @@ pub(crate) enum Form {
 /// The decision for a whole call; one outcome per charge of the plan.
 pub(crate) fn answer(plan: &Plan<'_>, outcomes: &[Outcome], source: Source, form: Form) -> Decision {
     let of_item = |item: &Item<'_>| {
-        let limits = item.charges.iter().map(|&index| (plan.charges[index].policy.as_ref(), &outcomes[index]));
+        let limits =
+            item.charges.iter().map(|&index| (plan.charges[index].policy.as_ref(), &outcomes[index]));
         answer_one(item.rule, limits, source)
     };
     let mut parts: Vec<_> = plan.items.iter().map(of_item).collect();

@@ -73,7 +73,13 @@ pub(crate) fn settle_up(
         policy.refund(state, now, cost);
     }
     let fits = policy.fits(state, now, cost);
-    let outcome = conclude(policy, state, now, cost, Verdict { fits, charged: op == Op::Check && charges(policy, fits, permitted) });
+    let outcome = conclude(
+        policy,
+        state,
+        now,
+        cost,
+        Verdict { fits, charged: op == Op::Check && charges(policy, fits, permitted) },
+    );
     Outcome { changed: healed || outcome.changed || op == Op::Refund, ..outcome }
 }
 
@@ -91,7 +97,13 @@ pub(crate) struct Verdict {
 }
 
 /// Charges a settled state as decided, and says how it stands then.
-pub(crate) fn conclude(policy: &Policy, state: &mut State, now: Micros, cost: f64, verdict: Verdict) -> Outcome {
+pub(crate) fn conclude(
+    policy: &Policy,
+    state: &mut State,
+    now: Micros,
+    cost: f64,
+    verdict: Verdict,
+) -> Outcome {
     if verdict.charged {
         policy.charge(state, now, cost);
     }

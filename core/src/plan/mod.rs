@@ -58,11 +58,15 @@ impl<'a> Target<'a> {
         }
         let (tag, member) = match (options.resource, rule.needs_resource) {
             (None, false) => (canonical(check.key), None),
-            (Some(resource), true) if !resource.is_empty() => (canonical(resource), Some(canonical(check.key))),
+            (Some(resource), true) if !resource.is_empty() => {
+                (canonical(resource), Some(canonical(check.key)))
+            }
             (Some(_), true) => return Err(rule.refused("the resource is empty")),
             (None, true) => return Err(rule.refused("a resource is needed: the rule limits one")),
             (Some(_), false) => {
-                return Err(rule.refused("a resource was given, but no limit of the rule has scope \"resource\""));
+                return Err(
+                    rule.refused("a resource was given, but no limit of the rule has scope \"resource\"")
+                );
             }
         };
         Ok(Self { rule, tag, member, cost: options.cost as f64, limit: options.limit })
@@ -85,7 +89,10 @@ impl<'a> Target<'a> {
 impl<'a> Plan<'a> {
     pub(crate) fn new(catalog: &'a Catalog, checks: &[Check<'a>]) -> Result<Self> {
         if checks.is_empty() {
-            return Err(Error::new(ErrorKind::InvalidArgument, "there is nothing to check: the list is empty"));
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                "there is nothing to check: the list is empty",
+            ));
         }
         let mut plan = Self { charges: Vec::with_capacity(checks.len()), items: Vec::new(), groups: 1 };
         let (mut places, mut shadows) = (HashMap::new(), HashMap::new());

@@ -26,7 +26,8 @@ impl Address {
         if host.is_empty() {
             return Err("the host is missing".to_owned());
         }
-        if let Some(bad) = host.chars().find(|c| c.is_whitespace() || c.is_control() || "/?#@[]".contains(*c)) {
+        if let Some(bad) = host.chars().find(|c| c.is_whitespace() || c.is_control() || "/?#@[]".contains(*c))
+        {
             return Err(format!("the host must not contain {bad:?}"));
         }
         let port = match port {

@@ -27,7 +27,7 @@ pub(crate) struct AsyncRedis {
     /// The longest time for a call that has to find its server first.
     patience: Duration,
     connect_timeout: Duration,
-    router: Router<Link>,
+    pub(super) router: Router<Link>,
     /// Held by the one that asks who owns which slots; holds why the last one who asked got no answer.
     discovering: Mutex<Option<Error>>,
 }
@@ -70,7 +70,8 @@ impl AsyncRedis {
         }
     }
 
-    async fn carry_out(&self, request: &Request<'_>) -> Result<Value> {
+    /// Why nothing can be sent, if so.
+    pub(super) fn usable(&self) -> Result<()> {
         if self.closed.load(Ordering::Acquire) {
             return Err(errors::closed());
         }
@@ -82,6 +83,11 @@ impl AsyncRedis {
         if Handle::try_current().is_err() {
             return Err(errors::no_runtime());
         }
+        Ok(())
+    }
+
+    async fn carry_out(&self, request: &Request<'_>) -> Result<Value> {
+        self.usable()?;
         match &self.router {
             Router::Fixed(link) => match link.request(request, false).await {
                 Ok(Reply::Done(value)) => Ok(value),
@@ -125,7 +131,7 @@ impl AsyncRedis {
 
     /// Learns anew who owns which slots. Only one task asks; the others go on with what is known, or wait
     /// if that is nothing. Fails only if nothing is known.
-    async fn discover(&self, learnt: &Learnt<Link>) -> Result<()> {
+    pub(super) async fn discover(&self, learnt: &Learnt<Link>) -> Result<()> {
         let open_by = Instant::now() + self.connect_timeout;
         let Some(mut last_failure) = self.turn(learnt.is_known()).await else { return Ok(()) };
         if !learnt.is_due() {

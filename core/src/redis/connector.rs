@@ -40,7 +40,9 @@ impl Connector {
     pub(super) fn new(url: &RedisUrl, options: &ConnectOptions) -> Result<Self> {
         options.validate()?;
         if options.wants_tls() && !url.tls {
-            return Err(invalid("tls_ca, tls_cert and tls_key need a TLS URL: rediss://, or ?tls=true".to_owned()));
+            return Err(invalid(
+                "tls_ca, tls_cert and tls_key need a TLS URL: rediss://, or ?tls=true".to_owned(),
+            ));
         }
         Ok(Self {
             data: session(&url.login, url.resp3).set_db(i64::from(url.database)),
@@ -65,12 +67,14 @@ impl Connector {
     fn socket(&self, address: &Address) -> ConnectionAddr {
         match (address, &self.tls) {
             (Address::Unix(path), _) => ConnectionAddr::Unix(path.clone()),
-            (Address::Tcp(host, port), Some(ConnectionAddr::TcpTls { tls_params, .. })) => ConnectionAddr::TcpTls {
-                host: host.clone(),
-                port: *port,
-                insecure: false,
-                tls_params: tls_params.clone(),
-            },
+            (Address::Tcp(host, port), Some(ConnectionAddr::TcpTls { tls_params, .. })) => {
+                ConnectionAddr::TcpTls {
+                    host: host.clone(),
+                    port: *port,
+                    insecure: false,
+                    tls_params: tls_params.clone(),
+                }
+            }
             (Address::Tcp(host, port), _) => ConnectionAddr::Tcp(host.clone(), *port),
         }
     }
@@ -98,8 +102,9 @@ fn tls_template(options: &ConnectOptions) -> Result<ConnectionAddr> {
     let root_cert = read_pem("tls_ca", options.tls_ca.as_deref(), "CERTIFICATE-----")?;
     let client_cert = read_pem("tls_cert", options.tls_cert.as_deref(), "CERTIFICATE-----")?;
     let client_key = read_pem("tls_key", options.tls_key.as_deref(), "PRIVATE KEY-----")?;
-    let client_tls =
-        client_cert.zip(client_key).map(|(client_cert, client_key)| ClientTlsConfig { client_cert, client_key });
+    let client_tls = client_cert
+        .zip(client_key)
+        .map(|(client_cert, client_key)| ClientTlsConfig { client_cert, client_key });
     let bare = ConnectionAddr::TcpTls { host: String::new(), port: 0, insecure: false, tls_params: None };
     let client = connection_info(bare)
         .and_then(|info| Client::build_with_tls(info, TlsCertificates { client_tls, root_cert }))

@@ -23,29 +23,15 @@ impl From<Error> for Failure {
     }
 }
 
-impl Failure {
-    /// Names the keys in an error about what is stored there.
-    pub(super) fn about(mut self, keys: &[String]) -> Self {
-        if !keys.is_empty() && self.error.message().contains("WRONGTYPE") {
-            let message = format!("{} (key {})", self.error.message(), quoted(keys));
-            self.error = Error::new(self.error.kind(), message);
-        }
-        self
-    }
+/// An error before anything was asked of the server: while opening a connection, or trying an idle one.
+pub(super) fn opening(err: &RedisError, address: &Address, waited: Duration) -> Failure {
+    Failure { error: not_opened(err, address, waited), moved_on: true }
 }
 
-fn quoted(keys: &[String]) -> String {
-    keys.iter().map(|key| format!("{key:?}")).collect::<Vec<_>>().join(" or ")
-}
-
-/// An error while a connection was opened: nothing was asked of the server yet.
-pub(super) fn opening(err: &RedisError, address: &Address, limit: Duration) -> Failure {
-    Failure { error: not_opened(err, address, limit), moved_on: true }
-}
-
-fn not_opened(err: &RedisError, address: &Address, limit: Duration) -> Error {
+fn not_opened(err: &RedisError, address: &Address, waited: Duration) -> Error {
     if err.is_timeout() {
-        return Error::new(ErrorKind::Timeout, format!("{address} accepted no connection within {limit:?}"));
+        let message = format!("{address} gave no sign of life within {} ms", waited.as_millis());
+        return Error::new(ErrorKind::Timeout, message);
     }
     match err.kind() {
         Cause::Io | Cause::Client | Cause::InvalidClientConfig => {
@@ -67,12 +53,14 @@ fn not_answered(err: &RedisError, address: &Address, limit: Duration) -> Error {
         return Error::new(ErrorKind::Timeout, message);
     }
     match err.kind() {
-        Cause::Io => {
-            Error::new(ErrorKind::Connection, format!("the connection to {address} broke: {err}; {MAYBE_DONE}"))
-        }
-        Cause::Parse => {
-            Error::new(ErrorKind::Connection, format!("{address} sent what is not the Redis protocol; {MAYBE_DONE}"))
-        }
+        Cause::Io => Error::new(
+            ErrorKind::Connection,
+            format!("the connection to {address} broke: {err}; {MAYBE_DONE}"),
+        ),
+        Cause::Parse => Error::new(
+            ErrorKind::Connection,
+            format!("{address} sent what is not the Redis protocol; {MAYBE_DONE}"),
+        ),
         _ => answered(err, address),
     }
 }
@@ -176,7 +164,10 @@ pub(super) fn no_runtime() -> Error {
 
 /// The asynchronous limiter lives in the process that made it.
 pub(super) fn forked() -> Error {
-    Error::new(ErrorKind::Closed, "the limiter was connected before a fork: connect again in the child process")
+    Error::new(
+        ErrorKind::Closed,
+        "the limiter was connected before a fork: connect again in the child process",
+    )
 }
 
 pub(super) fn closed() -> Error {
@@ -193,7 +184,8 @@ mod tests {
     fn script_noise_is_removed() {
         let redis7 = format!("Operation against a key script: {DIGEST}, on @user_script:12.");
         assert_eq!(clean(&redis7), "Operation against a key");
-        let redis6 = format!("Error running script (call to f_{DIGEST}): @user_script:3: user_script:3: bad state");
+        let redis6 =
+            format!("Error running script (call to f_{DIGEST}): @user_script:3: user_script:3: bad state");
         assert_eq!(clean(&redis6), "bad state");
         assert_eq!(clean("user_script:7: bad state"), "bad state");
         assert_eq!(clean("words about a script: mine"), "words about a script: mine");

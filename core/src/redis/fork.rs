@@ -28,3 +28,16 @@ impl<T> PerProcess<T> {
         &process.value
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_gets_one_value_of_its_own() {
+        let parent = PerProcess { pid: 0, value: 1, child: OnceLock::new() };
+        assert_eq!(*parent.get(|value| value + 1), 2);
+        assert_eq!(*parent.get(|_| 9), 2);
+        assert_eq!(*PerProcess::new(7).get(|_| 9), 7);
+    }
+}

@@ -65,8 +65,40 @@ impl Link {
         let result = exchange(&mut shared.connection, request, asking).await;
         reply::sort(result, &self.address).map_err(|err| {
             self.judge(&err, &shared);
-            errors::calling(&err, &self.address, self.connector.response_timeout).about(request.keys())
+            errors::calling(&err, &self.address, self.connector.response_timeout)
         })
+    }
+
+    /// Carries out requests in one piece, each at most once; nothing for one whose script is not known.
+    #[cfg(feature = "bridge")]
+    pub(super) async fn pipeline(&self, requests: &[Request<'_>]) -> Vec<Option<Result<Reply, Failure>>> {
+        let failed = |failure: &Failure| requests.iter().map(|_| Some(Err(failure.clone()))).collect();
+        let mut shared = match self.shared().await {
+            Ok(shared) => shared,
+            Err(failure) => return failed(&failure),
+        };
+        let mut pipeline = ::redis::Pipeline::with_capacity(requests.len());
+        for request in requests {
+            pipeline.add_command(request.first());
+        }
+        let sent = shared.connection.send_packed_commands(&pipeline, 0, requests.len()).await;
+        let sorted = |result| {
+            reply::sort(result, &self.address).map_err(|err| {
+                self.judge(&err, &shared);
+                errors::calling(&err, &self.address, self.connector.response_timeout)
+            })
+        };
+        match sent {
+            Ok(values) => values
+                .into_iter()
+                .map(Ok)
+                .map(|one| (!reply::is_unknown_script(&one)).then(|| sorted(one)))
+                .collect(),
+            Err(err) => match sorted(Err(err)) {
+                Err(failure) => failed(&failure),
+                Ok(_) => requests.iter().map(|_| None).collect(),
+            },
+        }
     }
 
     /// The open connection, or the one being opened, or a new one.
@@ -93,8 +125,9 @@ impl Link {
         let (connector, address, role) = (Arc::clone(&self.connector), self.address.clone(), self.role);
         let state = Arc::clone(&self.state);
         runtime.spawn(async move {
+            let start = Instant::now();
             let opened = connect(&connector, &address, role).await;
-            let opened = opened.map_err(|err| errors::opening(&err, &address, connector.connect_timeout));
+            let opened = opened.map_err(|err| errors::opening(&err, &address, start.elapsed()));
             let mut state = lock(&state);
             // Anything else in the state means that the link was closed meanwhile.
             if let State::Opening(_) = &*state {

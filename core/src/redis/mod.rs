@@ -10,6 +10,8 @@
 
 mod address;
 mod asynchronous;
+#[cfg(feature = "bridge")]
+mod batch;
 mod blocking;
 mod connector;
 mod discovery;
@@ -29,4 +31,4 @@ pub(crate) use asynchronous::AsyncRedis;
 pub(crate) use blocking::BlockingRedis;
 pub(crate) use options::ConnectOptions;
 pub(crate) use slots::slot_of;
-pub(crate) use url::{Backend, RedisUrl};
+pub(crate) use url::Backend;

@@ -61,7 +61,10 @@ impl ConnectOptions {
 
 fn timeout(name: &str, value: Duration) -> Result<()> {
     if value < Duration::from_millis(1) || value > LONGEST_TIMEOUT {
-        return Err(invalid(format!("{name} must be from 1 millisecond to {} seconds", LONGEST_TIMEOUT.as_secs())));
+        return Err(invalid(format!(
+            "{name} must be from 1 millisecond to {} seconds",
+            LONGEST_TIMEOUT.as_secs()
+        )));
     }
     Ok(())
 }

@@ -35,7 +35,8 @@ struct State {
 }
 
 struct Idle {
-    connection: Connection,
+    /// Boxed because it moves from the pool to the lease and back with every call.
+    connection: Box<Connection>,
     since: Instant,
 }
 
@@ -70,13 +71,18 @@ impl Node for Pool {
 
 impl Pool {
     /// Carries out the request at most once; `asking` announces a key that is being moved here.
-    pub(super) fn request(&self, request: &Request<'_>, asking: bool, times: Times) -> Result<Reply, Failure> {
+    pub(super) fn request(
+        &self,
+        request: &Request<'_>,
+        asking: bool,
+        times: Times,
+    ) -> Result<Reply, Failure> {
         let mut lease = self.lease(times)?;
         let connection = lease.connection(times)?;
         let sorted = reply::sort(exchange(connection, request, asking), &self.address);
         sorted.map_err(|err| {
             lease.judge(&err);
-            errors::calling(&err, &self.address, self.connector.response_timeout).about(request.keys())
+            errors::calling(&err, &self.address, self.connector.response_timeout)
         })
     }
 
@@ -111,8 +117,8 @@ impl Pool {
 
     /// Opens a connection whose server answers.
     fn open(&self, times: Times) -> Result<Connection, Failure> {
-        let limit = self.connector.connect_timeout;
-        let left = times.open_by.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        let start = Instant::now();
+        let left = times.open_by.saturating_duration_since(start).max(Duration::from_millis(1));
         let open = || -> RedisResult<Connection> {
             let client = self.connector.client(&self.address, self.role)?;
             let mut connection = client.get_connection_with_timeout(left)?;
@@ -123,7 +129,7 @@ impl Pool {
             self.patience(&connection, self.connector.response_timeout)?;
             Ok(connection)
         };
-        open().map_err(|err| errors::opening(&err, &self.address, limit))
+        open().map_err(|err| errors::opening(&err, &self.address, start.elapsed()))
     }
 
     fn patience(&self, connection: &Connection, limit: Duration) -> RedisResult<()> {
@@ -167,7 +173,7 @@ impl Lease<'_> {
         {
             self.idle = None;
             if err.is_timeout() {
-                return Err(errors::calling(&err, &self.pool.address, self.pool.connector.response_timeout));
+                return Err(errors::opening(&err, &self.pool.address, self.start.elapsed()));
             }
             self.pool.discard(Some(self.generation));
         }
@@ -180,7 +186,7 @@ impl Lease<'_> {
             }
             None => {
                 self.generation = self.pool.lock().generation;
-                self.pool.open(times)?
+                Box::new(self.pool.open(times)?)
             }
         };
         Ok(&mut self.idle.insert(Idle { connection, since: self.start }).connection)

@@ -55,14 +55,6 @@ impl Request<'_> {
             Self::Command(..) => None,
         }
     }
-
-    /// The keys, to name them in an error about what is stored there.
-    pub(super) fn keys(&self) -> &[String] {
-        match self {
-            Self::Script(call) => call.keys,
-            Self::Command(..) => &[],
-        }
-    }
 }
 
 fn slot_of_keys(keys: &[String]) -> u16 {

@@ -45,7 +45,12 @@ impl<N: Node> Router<N> {
             connector: Arc::clone(connector),
             discovery,
             advisers,
-            map: RwLock::new(Map { nodes: HashMap::new(), ranges: Vec::new(), suspect: None, asked_at: None }),
+            map: RwLock::new(Map {
+                nodes: HashMap::new(),
+                ranges: Vec::new(),
+                suspect: None,
+                asked_at: None,
+            }),
             stale: AtomicBool::new(true),
         })
     }
@@ -149,7 +154,8 @@ impl<N: Node> Learnt<N> {
         let mut owned = Vec::with_capacity(ranges.len());
         for Range { first, last, owner } in ranges {
             let known = map.nodes.get(&owner).cloned();
-            let node = nodes.entry(owner).or_insert_with_key(|owner| known.unwrap_or_else(|| self.connect(owner)));
+            let node =
+                nodes.entry(owner).or_insert_with_key(|owner| known.unwrap_or_else(|| self.connect(owner)));
             owned.push((first, last, Arc::clone(node)));
         }
         map.nodes = nodes;

@@ -58,12 +58,22 @@ pub(super) struct Login {
 impl fmt::Debug for Login {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hidden = |part: &Option<String>| part.as_ref().map(|_| "***");
-        f.debug_struct("Login").field("user", &hidden(&self.user)).field("password", &hidden(&self.password)).finish()
+        f.debug_struct("Login")
+            .field("user", &hidden(&self.user))
+            .field("password", &hidden(&self.password))
+            .finish()
     }
 }
 
 impl Backend {
     /// Parses a URL; opens nothing.
+    ///
+    /// `user:password@` may stand before the hosts (percent-encoded), `?protocol=resp3` behind every form.
+    /// - `redis://host:port/database`, with TLS `rediss://`
+    /// - `unix:///path` or `redis+unix:///path`, with `?db=`, `?user=`, `?pass=`
+    /// - `redis-cluster://host1:port1,host2:port2`, with TLS `?tls=true`
+    /// - `redis-sentinel://host1:port1,host2:port2/service/database`, with TLS `?tls=true`. User and password
+    ///   are those of the data servers; `?sentinel_user=` and `?sentinel_password=` are those of the Sentinels
     pub(crate) fn parse(url: &str) -> Result<Self> {
         let Some((scheme, rest)) = url.trim().split_once("://") else {
             return Err(invalid(format!("the scheme is missing; known are {FORMS}")));
@@ -84,7 +94,11 @@ impl Backend {
 }
 
 fn memory(parts: &Parts<'_>) -> Result<Backend> {
-    if parts.hosts.is_empty() && matches!(parts.path, "" | "/") && parts.query.is_empty() && parts.login.is_none() {
+    if parts.hosts.is_empty()
+        && matches!(parts.path, "" | "/")
+        && parts.query.is_empty()
+        && parts.login.is_none()
+    {
         Ok(Backend::Memory)
     } else {
         Err(invalid("memory:// takes no host, path or parameter"))
@@ -190,8 +204,7 @@ impl<'a> Parts<'a> {
         })
     }
 
-    /// `user:password`, `:password` or, as many tools write it, `password` alone is not accepted: it would
-    /// be read as a user's name.
+    /// `user:password` or `:password`. A password alone would be read as a user's name, hence an error.
     fn login(&self) -> Result<Login> {
         let Some(login) = self.login else { return Ok(Login::default()) };
         let (user, password) = login.split_once(':').unwrap_or((login, ""));
@@ -233,7 +246,10 @@ impl Query {
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let Some(name) = known.iter().find(|known| **known == name) else {
-                return Err(invalid(format!("a parameter is not known here; known are {}", known.join(", "))));
+                return Err(invalid(format!(
+                    "a parameter is not known here; known are {}",
+                    known.join(", ")
+                )));
             };
             let value = decode(value, name)?;
             match *name {
@@ -268,7 +284,9 @@ fn yes_or_no(value: &str) -> Result<bool> {
 
 /// Decodes `%41` to `A`. The error names the part only, as it may be the password.
 fn decode(text: &str, part: &str) -> Result<String> {
-    let wrong = || invalid(format!("{part}: `%` must be followed by two hexadecimal digits (UTF-8); write `%` as %25"));
+    let wrong = || {
+        invalid(format!("{part}: `%` must be followed by two hexadecimal digits (UTF-8); write `%` as %25"))
+    };
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {

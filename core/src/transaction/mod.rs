@@ -18,7 +18,6 @@ use crate::error::{Error, Result};
 use crate::plan::{ENFORCED, Form, Op, Outcome, Plan, answer};
 pub(crate) use protocol::Request;
 
-
 /// What all calls of a limiter on a server have in common.
 #[derive(Debug, Clone)]
 pub(crate) struct Wire {

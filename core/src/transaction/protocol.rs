@@ -6,10 +6,10 @@ use std::sync::OnceLock;
 use redis::Value;
 use sluicegate_lua::{Kernel, KernelSet};
 
-use crate::script::{Call, Script};
 use crate::algorithm::{Micros, State};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::{Charge, Op, Outcome, Verdict, charges, conclude};
+use crate::script::{Call, Script};
 
 /// Asks for the server's clock.
 const SERVER_CLOCK: f64 = -1.0;
@@ -33,7 +33,8 @@ impl Request {
             let script = one(charge.policy.kernel());
             return Self { script, keys, args: vec![pack(&header, charge)] };
         }
-        let kernels = charges.iter().fold(KernelSet::default(), |set, charge| set.with(charge.policy.kernel()));
+        let kernels =
+            charges.iter().fold(KernelSet::default(), |set, charge| set.with(charge.policy.kernel()));
         let mut args = vec![bytes(&header)];
         args.extend(charges.iter().map(|charge| {
             let place = f64::from(kernels.place(charge.policy.kernel()));

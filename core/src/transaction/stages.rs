@@ -1,7 +1,7 @@
 //! Which charges go into one script.
 
-use crate::key;
 use crate::plan::{ENFORCED, Plan};
+use crate::redis::slot_of;
 
 /// One stage with everything: a single server does not mind slots.
 pub(super) fn together(plan: &Plan<'_>) -> Vec<Vec<usize>> {
@@ -13,7 +13,7 @@ pub(super) fn together(plan: &Plan<'_>) -> Vec<Vec<usize>> {
 pub(super) fn by_slot(plan: &Plan<'_>) -> Vec<Vec<usize>> {
     let mut stages: Vec<(u16, Vec<usize>)> = Vec::new();
     for (index, charge) in plan.charges.iter().enumerate() {
-        let slot = key::slot(&charge.tag);
+        let slot = slot_of(charge.tag.as_bytes());
         match stages.iter_mut().find(|stage| stage.0 == slot) {
             Some((_, charges)) => charges.push(index),
             None => stages.push((slot, vec![index])),
@@ -21,7 +21,8 @@ pub(super) fn by_slot(plan: &Plan<'_>) -> Vec<Vec<usize>> {
     }
     // The sort is stable: of one priority, the first item comes first.
     stages.sort_by_key(|(_, charges)| {
-        let enforced = charges.iter().map(|&index| &plan.charges[index]).filter(|charge| charge.group == ENFORCED);
+        let enforced =
+            charges.iter().map(|&index| &plan.charges[index]).filter(|charge| charge.group == ENFORCED);
         let priority = enforced.map(|charge| charge.rule.rule.priority).min();
         (priority.is_none(), priority)
     });

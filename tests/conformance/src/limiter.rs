@@ -37,7 +37,8 @@ impl Limiter {
         match driver {
             Driver::Blocking => builder.build().map(Self::Blocking),
             Driver::Async => {
-                let runtime = runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+                let runtime =
+                    runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
                 let limiter = runtime.block_on(builder.connect())?;
                 Ok(Self::Async(limiter, runtime))
             }

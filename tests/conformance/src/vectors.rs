@@ -33,7 +33,9 @@ pub fn run_all(driver: Driver, backend: &Backend) -> Tally {
 fn load() -> Vec<Value> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../vectors");
     let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "json") && !path.ends_with("schema.json"));
+    files.retain(|path| {
+        path.extension().is_some_and(|extension| extension == "json") && !path.ends_with("schema.json")
+    });
     files.sort();
     let vectors = |path| {
         let file: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();

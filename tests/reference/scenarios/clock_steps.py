@@ -101,7 +101,7 @@ SCENARIOS = [
     story(
         "sliding_window",
         "by-hand",
-        "previous 4 and current 3 at 35 s; at 12 s they are previous and current of [10, 20): 4 * 8/10 + 3 = 6.2, 3 left;"
+        "previous 4 and current 3 at 35 s; at 12 s they are those of [10, 20): 4 * 8/10 + 3 = 6.2, 3 left;"
         " 4 fit when 4 * x + 3 <= 6, x = 0.75, at 20 s - 7.5 s = 12.5 s",
         check(25 * S, 4, yes(6, 15 * S)),
         check(35 * S, 3, yes(5, 15 * S)),

@@ -83,7 +83,7 @@ SCENARIOS = [
     ),
     Scenario(
         "count_denied/only-refusing-limits",
-        "2 per second and 9 per 10 s: the denial at 0 s is counted by the first limit, the second had room and stays at 2",
+        "2 per second and 9 per 10 s: the denial at 0 s is counted by the first limit; the second had room: 2",
         [
             rule(
                 "fixed_window",

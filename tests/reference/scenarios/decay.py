@@ -11,7 +11,7 @@ SCENARIOS = [
     *everywhere.scenarios("decay/", TEN),
     Scenario(
         "decay/halving",
-        "8 at 0 s: 4 at 1 s, 2 at 2 s, 1 at 3 s, 0.5 at 4 s; 8 / 2^33 = 9.3e-10 is the first level of 1e-9 or less, at"
+        "8 at 0 s: 4 at 1 s, 2 at 2 s, 1 at 3 s; 8 / 2^33 = 9.3e-10 is the first level of 1e-9 or less, at"
         " 33 s. 9 more fit when 1 is left",
         [TEN],
         [
@@ -19,7 +19,7 @@ SCENARIOS = [
             check(0, 9, no(2, 3 * S, 33 * S)),
             peek(1 * S, 6, yes(6, 32 * S)),
             peek(3 * S - 1, 9, no(8, 1, 30 * S + 1)),
-            peek(4 * S, 9, yes(9, 29 * S)),
+            peek(3 * S, 9, yes(9, 30 * S)),
             check(3 * S, 9, yes(0, 34 * S)),
         ],
     ),
@@ -47,7 +47,7 @@ SCENARIOS = [
     ),
     Scenario(
         "decay/fractional-limit",
-        "2.5 is reported as 2, but counts as 2.5: at a level of 1.5 (3 half gone) one more fits. A cost of 3 never fits",
+        "2.5 is reported as 2, but counts as 2.5: at a level of 1.5 one more fits. A cost of 3 never does",
         [rule("decay", 2.5, resolution_seconds=10)],
         [
             check(0, 3, no(2, "never", 0, limit=2)),

@@ -105,7 +105,7 @@ CLOCK_STEPS = [
 CHECK_ALL = [
     Plan(
         "check_all/random-mixed",
-        "Up to three items of four rules, one of them a shadow rule, one counting denied costs",
+        "Two to four items of four rules, one of them a shadow rule, one counting denied costs",
         [
             rule("fixed_window", 4, 1, rule_id="a", priority=2),
             rule("gcra", 7, 1, rule_id="b", priority=1),
@@ -115,7 +115,7 @@ CHECK_ALL = [
         200 * MS,
         costs=(1, 2, 3),
         ops=("check_all",) * 9 + ("check", "peek", "refund"),
-        keys=("alice", "bob"),
+        keys=("alice", "alice", "bob"),
         histories=4,
     ),
 ]

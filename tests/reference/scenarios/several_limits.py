@@ -95,7 +95,7 @@ SCENARIOS = [
     ),
     Scenario(
         "several_limits/buckets-of-different-resolution",
-        "3 per second in slots of 0.1 s and 5 per minute in slots of 10 s; the long one is free again 60 s after its slot",
+        "3 per second in slots of 0.1 s and 5 per minute in slots of 10 s; the latter go 60 s after their slot began",
         [
             rule(
                 "sliding_buckets",

@@ -14,7 +14,7 @@ def exact(prefix: str, **structure) -> list[Scenario]:
         *everywhere.scenarios(prefix, ten),
         Scenario(
             f"{prefix}exact-expiry",
-            "Entries at 1, 2 and 4 s. At 10.999999 s the first still counts, at 11 s its age is exactly the window: gone",
+            "Entries at 1, 2 and 4 s. At 10.999999 s the first counts, at 11 s its age is exactly the window: gone",
             [three],
             [
                 check(1 * S, 1, yes(2, 10 * S)),

@@ -1,6 +1,6 @@
 """uniform: gcra with a burst of 1."""
 
-from .script import DAY, MS, S, Scenario, check, no, peek, refund, reset, rule, yes
+from .script import DAY, MS, Scenario, check, no, peek, refund, reset, rule, yes
 
 DESCRIPTION = "uniform: evenly spaced, at most one per window / limit"
 

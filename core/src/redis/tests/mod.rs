@@ -14,9 +14,13 @@ use std::time::{Duration, Instant};
 use ::redis::Value;
 use tokio::runtime::Runtime;
 
-use super::{AsyncRedis, Backend, BlockingRedis, ConnectOptions, RedisUrl};
+use super::url::RedisUrl;
+use super::{AsyncRedis, Backend, BlockingRedis, ConnectOptions};
 use crate::error::{Error, ErrorKind, Result};
 use crate::script::{Call, Script};
+
+/// Less than the time to connect and to answer together, with room for a busy machine.
+const PROMPT: Duration = Duration::from_millis(1300);
 
 const INCREMENT: &str = "return redis.call('INCR', KEYS[1])";
 

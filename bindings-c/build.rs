@@ -1,0 +1,9 @@
+//! Names the shared library for the loader: programs ask for the ABI's number, not for a release.
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    let system = std::env::var("CARGO_CFG_TARGET_OS").unwrap_or_default();
+    if system != "windows" && system != "macos" {
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libsluicegate.so.0");
+    }
+}

@@ -1,0 +1,144 @@
+//! A limiter for event loops that are not Rust's: the common part of the bindings to other languages.
+//!
+//! A call from a foreign loop that crossed to Tokio and back on its own would cost more than the check.
+//! So calls cross in batches, one per turn of the loop, and travel to the server as one pipeline; their
+//! answers are collected, and the loop is woken once per burst. What needs no I/O is answered at once,
+//! on the caller's thread.
+
+mod message;
+mod runner;
+
+use std::mem::take;
+use std::pin::pin;
+use std::process;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::limiter::{AsyncRateLimiter, Builder};
+use crate::request::Check;
+pub use message::{Answer, Ask, Completion, Item, Kind};
+use runner::{Runner, Source, answer};
+
+/// A limiter whose calls are submitted in batches and whose answers are fetched in bursts.
+///
+/// The order of answers is not that of the calls; tokens tell which is which.
+pub struct Bridge {
+    /// Answers what needs no I/O; `None` on a server.
+    local: Option<Arc<AsyncRateLimiter>>,
+    /// Started with a server, or by the first call to the embedded engine that has to sleep.
+    runner: OnceLock<Runner>,
+    shared: Arc<Shared>,
+    /// The process that has the runner's thread; a forked child has not.
+    pid: u32,
+}
+
+impl Bridge {
+    /// The token of the first completion, which says that the limiter is connected, or why not.
+    pub const OPENED: u64 = 0;
+
+    /// Begins to connect. `wake` is called, from any thread, when there are answers to fetch.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] when the URL or an option makes no sense.
+    pub fn open(builder: Builder, wake: impl Fn() + Send + Sync + 'static) -> Result<Self> {
+        let shared = Arc::new(Shared { completions: Mutex::default(), wake: Box::new(wake) });
+        let mut bridge = Self { local: None, runner: OnceLock::new(), shared, pid: process::id() };
+        if builder.is_local()? {
+            let limiter = at_once(builder.connect()).unwrap_or_else(|| Err(crossed()))?;
+            bridge.local = Some(Arc::new(limiter));
+            bridge.shared.complete([Completion { token: Self::OPENED, result: Ok(Answer::Done) }]);
+        } else {
+            bridge.runner.get_or_init(|| Runner::start(Source::Builder(builder), &bridge.shared));
+        }
+        Ok(bridge)
+    }
+
+    /// The decision about a single item, if it needs no I/O.
+    pub fn single_at_once(&self, kind: Kind, check: &Check<'_>) -> Option<Result<crate::Decision>> {
+        self.local.as_ref()?.at_once(kind.into(), check)
+    }
+
+    /// The answer to a call, if it needs neither I/O nor sleep.
+    pub fn at_once(&self, ask: &Ask) -> Option<Result<Answer>> {
+        let local = self.local.as_ref()?;
+        if matches!(ask, Ask::Wait(..)) { None } else { at_once(answer(local, ask)) }
+    }
+
+    /// Sends calls on their way, each with a token of the caller's choice. Each is answered, within the
+    /// timeouts of the limiter.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Connection`] in a forked child, where nothing was sent.
+    pub fn submit(&self, asks: Vec<(u64, Ask)>) -> Result<()> {
+        if process::id() != self.pid {
+            return Err(crossed());
+        }
+        let source = || Source::Limiter(self.local.clone());
+        self.runner.get_or_init(|| Runner::start(source(), &self.shared)).submit(asks, &self.shared);
+        Ok(())
+    }
+
+    /// Ends a wait whose caller no longer wants it; its answer may have been fetched already. Other calls
+    /// end by themselves.
+    pub fn cancel(&self, token: u64) {
+        if process::id() == self.pid
+            && let Some(runner) = self.runner.get()
+        {
+            runner.cancel(token);
+        }
+    }
+
+    /// Fetches all answers that have come.
+    pub fn drain(&self) -> Vec<Completion> {
+        take(&mut *self.shared.completions.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Closes the limiter. Final: calls from then on are answered with [`ErrorKind::Closed`].
+    pub fn close(&self) {
+        if let Some(local) = &self.local {
+            local.close();
+        }
+        if process::id() == self.pid
+            && let Some(runner) = self.runner.get()
+        {
+            runner.close();
+        }
+    }
+}
+
+/// What the runner hands over.
+struct Shared {
+    completions: Mutex<Vec<Completion>>,
+    wake: Box<dyn Fn() + Send + Sync>,
+}
+
+impl Shared {
+    /// Adds answers, and wakes the loop unless it has yet to fetch earlier ones.
+    fn complete(&self, answers: impl IntoIterator<Item = Completion>) {
+        let mut completions = self.completions.lock().unwrap_or_else(PoisonError::into_inner);
+        let fetched = completions.is_empty();
+        completions.extend(answers);
+        let wake = fetched && !completions.is_empty();
+        drop(completions);
+        if wake {
+            (self.wake)();
+        }
+    }
+}
+
+/// The output of a future that needs no I/O and so is ready when it is first polled.
+fn at_once<F: Future>(future: F) -> Option<F::Output> {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => Some(output),
+        Poll::Pending => None,
+    }
+}
+
+fn crossed() -> Error {
+    let what = "the process was forked after the limiter was opened; open another one in the child";
+    Error::new(ErrorKind::Connection, what)
+}
+
+#[cfg(test)]
+mod tests;

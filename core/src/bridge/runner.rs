@@ -1,0 +1,187 @@
+//! The thread with a runtime of its own on which calls to a server are carried out.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread;
+
+use tokio::runtime;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::{AbortHandle, LocalSet, spawn_local};
+
+use super::{Answer, Ask, Bridge, Completion, Kind, Shared};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limiter::{AsyncRateLimiter, Builder};
+use crate::plan::Op;
+use crate::request::Check;
+
+/// A handle to the thread, which ends when this is dropped.
+pub(super) struct Runner {
+    sender: UnboundedSender<Message>,
+}
+
+/// Where the thread's limiter comes from.
+pub(super) enum Source {
+    Builder(Builder),
+    Limiter(Option<Arc<AsyncRateLimiter>>),
+}
+
+enum Message {
+    Calls(Vec<(u64, Ask)>),
+    Cancel(u64),
+    Close,
+}
+
+impl Runner {
+    pub(super) fn start(source: Source, shared: &Arc<Shared>) -> Self {
+        let (sender, messages) = unbounded_channel();
+        let shared = Arc::clone(shared);
+        let thread = thread::Builder::new().name("sluicegate".to_owned());
+        // Without a thread the receiver is dropped, and every call is answered with `stopped`.
+        let _ = thread.spawn(move || run(source, messages, &shared));
+        Self { sender }
+    }
+
+    pub(super) fn submit(&self, asks: Vec<(u64, Ask)>, shared: &Shared) {
+        if let Err(unsent) = self.sender.send(Message::Calls(asks))
+            && let Message::Calls(asks) = unsent.0
+        {
+            shared.complete(asks.into_iter().map(|(token, _)| Completion { token, result: Err(stopped()) }));
+        }
+    }
+
+    pub(super) fn cancel(&self, token: u64) {
+        // A thread that has ended has no waits.
+        let _ = self.sender.send(Message::Cancel(token));
+    }
+
+    pub(super) fn close(&self) {
+        let _ = self.sender.send(Message::Close);
+    }
+}
+
+fn stopped() -> Error {
+    Error::new(ErrorKind::Connection, "the limiter's thread is not running")
+}
+
+fn run(source: Source, messages: UnboundedReceiver<Message>, shared: &Arc<Shared>) {
+    match runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => LocalSet::new().block_on(&runtime, serve(source, messages, shared)),
+        Err(error) => {
+            let what = format!("the limiter's thread cannot start: {error}");
+            let result = Err(Error::new(ErrorKind::Connection, what));
+            shared.complete([Completion { token: Bridge::OPENED, result }]);
+        }
+    }
+}
+
+async fn serve(source: Source, mut messages: UnboundedReceiver<Message>, shared: &Arc<Shared>) {
+    let limiter = match source {
+        Source::Limiter(None) => return,
+        Source::Limiter(Some(limiter)) => limiter,
+        Source::Builder(builder) => {
+            let opened = builder.connect().await.map(Arc::new);
+            let result = opened.as_ref().map(|_| Answer::Done).map_err(Error::clone);
+            shared.complete([Completion { token: Bridge::OPENED, result }]);
+            let Ok(limiter) = opened else { return };
+            limiter
+        }
+    };
+    let waits = Waits::default();
+    while let Some(message) = messages.recv().await {
+        match message {
+            Message::Calls(asks) => begin(&limiter, asks, shared, &waits),
+            Message::Cancel(token) => waits.cancel(token),
+            Message::Close => limiter.close(),
+        }
+    }
+}
+
+/// Starts the calls of one batch; those about single items go as one pipeline.
+fn begin(limiter: &Arc<AsyncRateLimiter>, asks: Vec<(u64, Ask)>, shared: &Arc<Shared>, waits: &Waits) {
+    let (singles, others): (Vec<_>, Vec<_>) =
+        asks.into_iter().partition(|(_, ask)| matches!(ask, Ask::Single(..)));
+    if !singles.is_empty() {
+        spawn_local(pipeline(Arc::clone(limiter), singles, Arc::clone(shared)));
+    }
+    for (token, ask) in others {
+        let (limiter, shared, done) = (Arc::clone(limiter), Arc::clone(shared), waits.clone());
+        let is_wait = matches!(ask, Ask::Wait(..));
+        let task = spawn_local(async move {
+            let result = answer(&limiter, &ask).await;
+            done.forget(token);
+            shared.complete([Completion { token, result }]);
+        });
+        if is_wait {
+            waits.note(token, task.abort_handle());
+        }
+    }
+}
+
+async fn pipeline(limiter: Arc<AsyncRateLimiter>, asks: Vec<(u64, Ask)>, shared: Arc<Shared>) {
+    let calls: Vec<_> = asks.iter().filter_map(|(_, ask)| single(ask)).collect();
+    let results = limiter.each(&calls).await;
+    let completion = |((token, _), result): (&(u64, Ask), Result<_>)| Completion {
+        token: *token,
+        result: result.map(Answer::Decision),
+    };
+    shared.complete(asks.iter().zip(results).map(completion));
+}
+
+fn single(ask: &Ask) -> Option<(Op, Check<'_>)> {
+    match ask {
+        Ask::Single(kind, item) => Some(((*kind).into(), item.check())),
+        Ask::All(_) | Ask::Reset(_) | Ask::Wait(..) | Ask::Ping => None,
+    }
+}
+
+/// Carries out one call.
+pub(super) async fn answer(limiter: &AsyncRateLimiter, ask: &Ask) -> Result<Answer> {
+    let decision = match ask {
+        Ask::Single(Kind::Check, item) => limiter.check_with(&item.rule, &item.key, item.options()).await,
+        Ask::Single(Kind::Peek, item) => limiter.peek_with(&item.rule, &item.key, item.options()).await,
+        Ask::Single(Kind::Refund, item) => limiter.refund_with(&item.rule, &item.key, item.options()).await,
+        Ask::All(items) => limiter.check_all(&items.iter().map(super::Item::check).collect::<Vec<_>>()).await,
+        Ask::Wait(item, timeout) => limiter.wait_with(&item.rule, &item.key, item.options(), *timeout).await,
+        Ask::Reset(item) => {
+            limiter.reset_with(&item.rule, &item.key, item.options()).await?;
+            return Ok(Answer::Done);
+        }
+        Ask::Ping => {
+            limiter.ping().await?;
+            return Ok(Answer::Done);
+        }
+    };
+    decision.map(Answer::Decision)
+}
+
+impl From<Kind> for Op {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Check => Self::Check,
+            Kind::Peek => Self::Peek,
+            Kind::Refund => Self::Refund,
+        }
+    }
+}
+
+/// The waits under way, so that they can be given up. All on one thread.
+#[derive(Clone, Default)]
+struct Waits(Rc<RefCell<HashMap<u64, AbortHandle>>>);
+
+impl Waits {
+    fn note(&self, token: u64, task: AbortHandle) {
+        self.0.borrow_mut().insert(token, task);
+    }
+
+    fn forget(&self, token: u64) {
+        self.0.borrow_mut().remove(&token);
+    }
+
+    fn cancel(&self, token: u64) {
+        if let Some(task) = self.0.borrow_mut().remove(&token) {
+            task.abort();
+        }
+    }
+}

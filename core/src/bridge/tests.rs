@@ -1,0 +1,115 @@
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use sluicegate_test_servers::Redis;
+
+use super::*;
+use crate::{RateLimiter, Rules};
+
+const RULES: &str = r#"[{"rule_id": "r", "algorithm": "gcra", "limit": 10, "window_size_seconds": 3600}]"#;
+
+fn item(key: &str) -> Item {
+    Item { rule: "r".to_owned(), key: key.to_owned(), cost: 1, resource: None, limit: None }
+}
+
+fn open(url: &str) -> (Bridge, Receiver<()>) {
+    let (wake, woken) = channel();
+    let builder = RateLimiter::builder(url).rules(Rules::from_json(RULES).unwrap());
+    let bridge = Bridge::open(builder, move || wake.send(()).unwrap()).unwrap();
+    let opened = fetch(&bridge, &woken, 1);
+    assert!(opened[0].token == Bridge::OPENED && opened[0].result.is_ok());
+    (bridge, woken)
+}
+
+/// Waits for wakes until so many answers have come.
+fn fetch(bridge: &Bridge, woken: &Receiver<()>, count: usize) -> Vec<Completion> {
+    let mut answers = Vec::new();
+    while answers.len() < count {
+        woken.recv_timeout(Duration::from_secs(10)).unwrap();
+        answers.extend(bridge.drain());
+    }
+    answers
+}
+
+fn allowed(completion: &Completion) -> bool {
+    matches!(&completion.result, Ok(Answer::Decision(decision)) if decision.allowed)
+}
+
+#[test]
+fn a_batch_is_decided_one_by_one() {
+    let redis = Redis::start().unwrap();
+    let (bridge, woken) = open(redis.url());
+    let asks = |from| (from..from + 15).map(|token| (token, Ask::Single(Kind::Check, item("k")))).collect();
+    bridge.submit(asks(1)).unwrap();
+    let answers = fetch(&bridge, &woken, 15);
+    assert_eq!(answers.iter().filter(|answer| allowed(answer)).count(), 10);
+
+    // The server forgets the script: the batch is asked for again, and charged once.
+    redis::cmd("SCRIPT").arg("FLUSH").exec(&mut redis.client().unwrap()).unwrap();
+    bridge.submit((1..=15).map(|token| (token, Ask::Single(Kind::Check, item("other")))).collect()).unwrap();
+    let answers = fetch(&bridge, &woken, 15);
+    assert_eq!(answers.iter().filter(|answer| allowed(answer)).count(), 10);
+}
+
+#[test]
+fn every_kind_of_call_is_answered() {
+    let redis = Redis::start().unwrap();
+    let (bridge, woken) = open(redis.url());
+    let asks = [
+        Ask::Ping,
+        Ask::Single(Kind::Peek, item("k")),
+        Ask::Single(Kind::Refund, item("k")),
+        Ask::All(vec![item("a"), item("b")]),
+        Ask::Reset(item("k")),
+        Ask::Wait(item("k"), Duration::from_secs(1)),
+    ];
+    let count = asks.len();
+    bridge.submit((1..).zip(asks).collect()).unwrap();
+    let mut answers = fetch(&bridge, &woken, count);
+    answers.sort_by_key(|answer| answer.token);
+    assert!(answers.iter().map(|answer| answer.token).eq(1..=count as u64));
+    assert!(answers.iter().all(|answer| answer.result.is_ok()), "{answers:?}");
+}
+
+#[test]
+fn a_wait_can_be_given_up_in_memory_and_on_a_server() {
+    let redis = Redis::start().unwrap();
+    for url in ["memory://", redis.url()] {
+        let (bridge, woken) = open(url);
+        let mut used_up = item("w");
+        used_up.cost = 10;
+        bridge.submit(vec![(1, Ask::Single(Kind::Check, used_up))]).unwrap();
+        fetch(&bridge, &woken, 1);
+        bridge.submit(vec![(2, Ask::Wait(item("w"), Duration::from_secs(3600)))]).unwrap();
+        bridge.cancel(2);
+        bridge.submit(vec![(3, Ask::Ping)]).unwrap();
+        assert_eq!(fetch(&bridge, &woken, 1)[0].token, 3);
+    }
+}
+
+#[test]
+fn the_embedded_engine_answers_at_once() {
+    let (bridge, _woken) = open("memory://");
+    let began = Instant::now();
+    for _ in 0..10 {
+        assert!(bridge.single_at_once(Kind::Check, &Check::new("r", "k")).unwrap().unwrap().allowed);
+    }
+    assert!(!bridge.single_at_once(Kind::Check, &Check::new("r", "k")).unwrap().unwrap().allowed);
+    assert!(bridge.at_once(&Ask::Wait(item("k"), Duration::ZERO)).is_none());
+    assert!(matches!(bridge.at_once(&Ask::Reset(item("k"))), Some(Ok(Answer::Done))));
+    assert!(began.elapsed() < Duration::from_secs(5));
+    bridge.close();
+    let closed = bridge.at_once(&Ask::Ping).unwrap().unwrap_err();
+    assert_eq!(closed.kind(), ErrorKind::Closed);
+}
+
+#[test]
+fn an_unreachable_server_is_an_answer() {
+    let (wake, woken) = channel();
+    let builder = RateLimiter::builder("redis://127.0.0.1:1");
+    let bridge = Bridge::open(builder, move || wake.send(()).unwrap()).unwrap();
+    let opened = fetch(&bridge, &woken, 1);
+    assert_eq!(opened[0].result.as_ref().unwrap_err().kind(), ErrorKind::Connection);
+    bridge.submit(vec![(1, Ask::Ping)]).unwrap();
+    assert!(fetch(&bridge, &woken, 1)[0].result.is_err());
+}

@@ -1,0 +1,2 @@
+use crate::{Result, options::Options};
+pub(crate) fn run(_: &Options) -> Result<()> { Ok(()) }

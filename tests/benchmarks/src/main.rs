@@ -1,0 +1,51 @@
+//! What a check costs. `cargo run --release -p sluicegate-benchmarks -- --help` names the parts.
+//!
+//! Everything that is compared runs in one process run, round by round in turn, so that a busy machine slows
+//! both sides of a ratio. Tables go to standard output as Markdown.
+
+mod client;
+mod embedded;
+mod lab;
+mod machine;
+mod memory;
+mod options;
+mod recording;
+mod samples;
+mod server;
+mod table;
+mod tap;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use options::{Options, Part};
+
+/// What can go wrong here is for a person to read.
+type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("benchmarks: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
+    let Some(options) = Options::read(std::env::args().skip(1))? else {
+        println!("{}", options::USAGE);
+        return Ok(());
+    };
+    machine::describe(&options)?;
+    for part in &options.parts {
+        match part {
+            Part::Server => server::run(&options)?,
+            Part::Memory => memory::run(&options)?,
+            Part::Client => client::run(&options)?,
+            Part::Embedded => embedded::run(&options)?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,156 @@
+//! Any number of processes and threads admit together what one caller alone would be: exactly the limit.
+//!
+//! The test program is its own crowd: for a server it starts itself several times, each time with the one
+//! test that hammers, told by the environment what to hammer.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::env;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use sluicegate::{RateLimiter, Rules};
+use sluicegate_conformance::Backend;
+
+const PROCESSES: usize = 8;
+const THREADS: usize = 8;
+const LIMIT: u64 = 500;
+/// More calls than the limit, so that it is reached however the calls are spread.
+const CALLS_PER_THREAD: usize = 16;
+/// Far longer than the test.
+const WINDOW_SECONDS: u64 = 36_000;
+const KEY: &str = "the one key";
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What a child process is told, and where in its output the answer stands.
+const URL: &str = "SLUICEGATE_HAMMER_URL";
+const RULE: &str = "SLUICEGATE_HAMMER_RULE";
+const ADMITTED: &str = "admitted=";
+
+/// Algorithms that count exactly.
+const EXACT: [(&str, &str); 6] = [
+    ("aligned", r#""algorithm": "fixed_window""#),
+    ("first_request", r#""algorithm": "fixed_window", "window_start": "first_request""#),
+    ("list", r#""algorithm": "sliding_log""#),
+    ("sorted_set", r#""algorithm": "sliding_log", "structure": "sorted_set""#),
+    ("buckets", r#""algorithm": "sliding_buckets""#),
+    ("gcra", r#""algorithm": "gcra""#),
+];
+
+/// Its windows do not end for hours, and no unit of GCRA comes back within a minute.
+fn limiter(url: &str) -> RateLimiter {
+    let rules = EXACT.map(|(id, algorithm)| {
+        format!(
+            r#"{{"rule_id": "{id}", {algorithm}, "limit": {LIMIT}, "window_size_seconds": {WINDOW_SECONDS}}}"#
+        )
+    });
+    let rules = Rules::from_json(&format!("[{}]", rules.join(","))).unwrap();
+    RateLimiter::builder(url)
+        .rules(rules)
+        .response_timeout(PATIENCE)
+        .connect_timeout(PATIENCE)
+        .build()
+        .unwrap()
+}
+
+/// How many of the calls of all threads are admitted.
+fn hammer(limiter: &RateLimiter, rule: &str, threads: usize, calls: usize) -> usize {
+    let admitted = || (0..calls).filter(|_| limiter.check(rule, KEY).unwrap().allowed).count();
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(admitted)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    })
+}
+
+/// The part of a child process; in a run of its own it has nothing to do.
+#[test]
+fn hammer_as_told() {
+    let (Ok(url), Ok(rule)) = (env::var(URL), env::var(RULE)) else { return };
+    println!("\n{ADMITTED}{}", hammer(&limiter(&url), &rule, THREADS, CALLS_PER_THREAD));
+}
+
+fn child(url: &str, rule: &str) -> Child {
+    Command::new(env::current_exe().unwrap())
+        .args(["--exact", "hammer_as_told", "--nocapture"])
+        .env(URL, url)
+        .env(RULE, rule)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn admitted(child: Child) -> usize {
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "a child failed");
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().find_map(|line| line.strip_prefix(ADMITTED)).unwrap().parse().unwrap()
+}
+
+/// Aligned windows must not end while a test runs.
+fn keep_clear_of_the_window_end() {
+    let into = |now: Duration| now.as_secs() % WINDOW_SECONDS;
+    while into(SystemTime::now().duration_since(UNIX_EPOCH).unwrap()) > WINDOW_SECONDS - 60 {
+        thread::sleep(Duration::from_secs(1));
+    }
+}
+
+fn processes_admit_the_limit(backend: &Backend) {
+    keep_clear_of_the_window_end();
+    for (rule, _) in EXACT {
+        let children: Vec<_> = (0..PROCESSES).map(|_| child(&backend.url(), rule)).collect();
+        let total: usize = children.into_iter().map(admitted).sum();
+        assert_eq!(total as u64, LIMIT, "{rule}");
+    }
+    assert_eq!(backend.immortal_keys(), Vec::<String>::new());
+}
+
+#[test]
+fn processes_on_redis_admit_the_limit() {
+    processes_admit_the_limit(&Backend::redis());
+}
+
+#[test]
+fn processes_on_a_cluster_admit_the_limit() {
+    processes_admit_the_limit(&Backend::cluster());
+}
+
+#[test]
+fn threads_in_memory_admit_the_limit() {
+    keep_clear_of_the_window_end();
+    let limiter = limiter("memory://");
+    for (rule, _) in EXACT {
+        assert_eq!(hammer(&limiter, rule, THREADS, 2_000) as u64, LIMIT, "{rule}");
+    }
+}
+
+/// Where keys are locked together, in whatever order callers name them, nobody waits for ever and
+/// nothing is admitted by halves.
+#[test]
+fn threads_that_check_together_in_memory_admit_the_limit() {
+    together(&limiter("memory://"));
+}
+
+#[test]
+fn threads_that_check_together_on_redis_admit_the_limit() {
+    let backend = Backend::redis();
+    together(&limiter(&backend.url()));
+    assert_eq!(backend.immortal_keys(), Vec::<String>::new());
+}
+
+fn together(limiter: &RateLimiter) {
+    use sluicegate::Check;
+    let admitted = |number: usize| {
+        let mut checks =
+            vec![Check::new("gcra", "alice"), Check::new("gcra", "bob"), Check::new("list", "carol")];
+        checks.rotate_left(number % 3);
+        (0..100).filter(|_| limiter.check_all(&checks).unwrap().allowed).count()
+    };
+    let total: usize = thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS).map(|number| scope.spawn(move || admitted(number))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(total as u64, LIMIT);
+    for (rule, key) in [("gcra", "alice"), ("gcra", "bob"), ("list", "carol")] {
+        assert_eq!(limiter.peek(rule, key).unwrap().remaining, 0);
+    }
+}

@@ -1,0 +1,117 @@
+//! Every key on a server ends by itself, and not much later than it is needed.
+
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+use sluicegate::{CheckOptions, RateLimiter, Rules};
+use sluicegate_conformance::{Driver, Stored};
+use sluicegate_test_servers::Redis;
+
+use crate::history::{Act, Step, any_start, any_steps};
+use crate::holds;
+use crate::rules::{RandomRule, any_rule};
+use crate::world::{World, fits, one};
+
+/// Under a manual clock keys live a minute longer.
+const SLACK_MS: u64 = 60_000;
+/// Rounding up, once by the script and once by the server.
+const ROUNDING_MS: u64 = 2;
+
+/// What a lifetime may exceed `reset_after` by.
+fn excess_ms(rule: &RandomRule) -> u64 {
+    // The number of slots that a level takes to fade is estimated.
+    let estimate = if rule.algorithm() == "decay" { 2 * rule.longest_us().div_ceil(1_000) } else { 0 };
+    estimate + ROUNDING_MS
+}
+
+fn of_one_key(steps: Vec<Step>) -> Vec<Step> {
+    steps.into_iter().map(|step| Step { key: 0, resource: 0, ..step }).collect()
+}
+
+#[test]
+fn cover_reset_after_and_little_more() {
+    let redis = Redis::start().unwrap();
+    holds(250, (any_rule(), any_start(), any_steps().prop_map(of_one_key)), |(rule, start, steps)| {
+        let mut stored = Stored::on(&redis);
+        stored.clear();
+        let mut world = World::new(Driver::Blocking, redis.url(), &one(&rule), start);
+        for (number, step) in steps.iter().enumerate() {
+            let began = Instant::now();
+            let answer = world.play(&rule, step);
+            let entries = stored.entries();
+            let spent_ms = began.elapsed().as_millis() as u64 + 1;
+            prop_assert!(entries.values().all(|entry| entry.ttl_ms > 0), "step {}: {:?}", number, entries);
+            let Some(Ok(decision)) = answer else { continue };
+            if step.act == Act::Check && fits(&decision) {
+                let longest = entries.values().map(|entry| entry.ttl_ms.unsigned_abs()).max().unwrap();
+                let needed = decision.reset_after.as_millis() as u64 + SLACK_MS;
+                prop_assert!(longest + spent_ms >= needed, "step {}: {} of {}", number, longest, needed);
+                let most = needed + excess_ms(&rule);
+                prop_assert!(longest <= most, "step {}: {}, more than {}", number, longest, most);
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn come_back_to_keys_that_lost_them() {
+    let redis = Redis::start().unwrap();
+    holds(150, (any_rule(), any_start(), any_steps().prop_map(of_one_key)), |(rule, start, steps)| {
+        let mut stored = Stored::on(&redis);
+        stored.clear();
+        let mut world = World::new(Driver::Blocking, redis.url(), &one(&rule), start);
+        for step in &steps {
+            let _ = world.play(&rule, step);
+        }
+        stored.persist_all();
+        let decision = world.check(&rule, 1);
+        if !fits(&decision) {
+            world.clock.advance(decision.retry_after);
+            prop_assert!(fits(&world.check(&rule, 1)));
+        }
+        prop_assert_eq!(stored.immortal(), Vec::<String>::new());
+        Ok(())
+    });
+}
+
+#[test]
+fn fit_the_servers_clock() {
+    let redis = Redis::start().unwrap();
+    let mut stored = Stored::on(&redis);
+    holds_now(&redis, &mut stored, "fixed_window", r#""window_size_seconds": 5"#, 0);
+    holds_now(
+        &redis,
+        &mut stored,
+        "fixed_window",
+        r#""window_size_seconds": 0.25, "window_start": "first_request""#,
+        0,
+    );
+    holds_now(&redis, &mut stored, "sliding_window", r#""window_size_seconds": 5"#, 0);
+    holds_now(&redis, &mut stored, "sliding_log", r#""window_size_seconds": 5"#, 0);
+    holds_now(
+        &redis,
+        &mut stored,
+        "sliding_log",
+        r#""window_size_seconds": 5, "structure": "sorted_set""#,
+        0,
+    );
+    holds_now(&redis, &mut stored, "sliding_buckets", r#""window_size_seconds": 5"#, 0);
+    holds_now(&redis, &mut stored, "gcra", r#""window_size_seconds": 5"#, 0);
+    holds_now(&redis, &mut stored, "decay", r#""resolution_seconds": 0.1"#, 200);
+}
+
+/// One check by the server's clock, and what its key then has left.
+fn holds_now(redis: &Redis, stored: &mut Stored, algorithm: &str, options: &str, excess_ms: u64) {
+    let rule = format!(r#"[{{"rule_id": "r", "algorithm": "{algorithm}", "limit": 10, {options}}}]"#);
+    let rules = Rules::from_json(&rule).unwrap();
+    let limiter = RateLimiter::builder(redis.url()).rules(rules).build().unwrap();
+    let began = Instant::now();
+    let reset_after = limiter.check_with("r", "k", CheckOptions::new().cost(7)).unwrap().reset_after;
+    let [entry] = stored.entries().into_values().collect::<Vec<_>>().try_into().unwrap();
+    let (left, spent) = (Duration::from_millis(entry.ttl_ms.unsigned_abs()), began.elapsed());
+    assert!(left + spent >= reset_after, "{algorithm}: {left:?} of {reset_after:?}");
+    let most = reset_after + Duration::from_millis(excess_ms + ROUNDING_MS);
+    assert!(left <= most, "{algorithm}: {left:?}, more than {most:?}");
+    stored.clear();
+}

@@ -1,0 +1,34 @@
+//! What has to hold for every rule and every history, tried on random ones.
+//!
+//! `PROPTEST_CASES` takes the place of every number of cases, for a longer search.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::panic, reason = "a property that does not hold is told by a panic")]
+
+mod bounds;
+mod exactness;
+mod history;
+mod lifetimes;
+mod lua_against_rust;
+mod rules;
+mod together;
+mod unchanged;
+mod world;
+
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config, FileFailurePersistence, TestCaseResult, TestRunner};
+
+/// Tries a property on random values; one that fails is made as small as possible and remembered.
+fn holds<S: Strategy>(cases: u32, values: S, property: impl Fn(S::Value) -> TestCaseResult) {
+    let mut config = Config {
+        source_file: Some(file!()),
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
+        max_shrink_time: 20_000,
+        ..Config::default()
+    };
+    if std::env::var_os("PROPTEST_CASES").is_none() {
+        config.cases = cases;
+    }
+    if let Err(failure) = TestRunner::new(config).run(&values, property) {
+        panic!("{failure}");
+    }
+}
