@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_void};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::slice;
 
 use crate::error::Failure;
@@ -16,16 +16,16 @@ pub(crate) trait Argument<'a> {
     /// Checks the argument, which an error calls `name`.
     ///
     /// # Safety
-    /// A pointer is NULL or points to what its type says, which lives until the call ends (`'a`) and,
-    /// unless it is a handle or an output, does not change meanwhile.
-    unsafe fn receive(self, name: &str) -> Result<Self::Received, Failure>;
+    /// A pointer is NULL or points to what its type says, which lives until the call ends (`'a`) and
+    /// does not change meanwhile, unless the call changes it.
+    unsafe fn receive(self, name: &'static str) -> Result<Self::Received, Failure>;
 }
 
-/// Numbers have nothing to check here; their bounds are known where they are used.
+/// The bounds of numbers are known where they are used.
 impl Argument<'_> for u64 {
     type Received = Self;
 
-    unsafe fn receive(self, _: &str) -> Result<Self, Failure> {
+    unsafe fn receive(self, _: &'static str) -> Result<Self, Failure> {
         Ok(self)
     }
 }
@@ -33,7 +33,7 @@ impl Argument<'_> for u64 {
 impl Argument<'_> for usize {
     type Received = Self;
 
-    unsafe fn receive(self, _: &str) -> Result<Self, Failure> {
+    unsafe fn receive(self, _: &'static str) -> Result<Self, Failure> {
         Ok(self)
     }
 }
@@ -42,35 +42,132 @@ impl Argument<'_> for usize {
 impl<'a> Argument<'a> for *const c_char {
     type Received = &'a str;
 
-    unsafe fn receive(self, name: &str) -> Result<&'a str, Failure> {
+    unsafe fn receive(self, name: &'static str) -> Result<&'a str, Failure> {
         // SAFETY: promised by the caller.
         unsafe { optional_text(self, name) }?.ok_or_else(|| null(name))
     }
 }
 
-/// [`Argument::receive`] for text that may be NULL.
+/// Text of which the length is the next argument.
+impl<'a> Argument<'a> for *const c_void {
+    type Received = Bytes<'a>;
+
+    unsafe fn receive(self, name: &'static str) -> Result<Bytes<'a>, Failure> {
+        let start = NonNull::new(self.cast_mut().cast()).ok_or_else(|| null(name))?;
+        Ok(Bytes { start, name, lifetime: PhantomData })
+    }
+}
+
+/// See `Argument for *const c_void`.
+pub(crate) struct Bytes<'a> {
+    start: NonNull<u8>,
+    name: &'static str,
+    lifetime: PhantomData<&'a u8>,
+}
+
+impl<'a> Bytes<'a> {
+    /// The text, given the length that came with it.
+    pub(crate) fn text(self, length: usize) -> Result<&'a str, Failure> {
+        let length = bounded::<u8>(length, self.name)?;
+        // SAFETY: promised when the argument was received.
+        utf8(unsafe { slice::from_raw_parts(self.start.as_ptr(), length) }, self.name)
+    }
+}
+
+/// Where the answer goes.
+impl<'a, T: Output + 'a> Argument<'a> for *mut T {
+    type Received = &'a mut MaybeUninit<T>;
+
+    unsafe fn receive(self, name: &'static str) -> Result<Self::Received, Failure> {
+        // SAFETY: promised by the caller.
+        unsafe { self.cast::<MaybeUninit<T>>().as_mut() }.ok_or_else(|| null(name))
+    }
+}
+
+/// What is written to the caller's memory.
+pub(crate) trait Output {}
+
+impl Output for u64 {}
+impl<T> Output for *mut T {}
+
+/// An object made by this library.
+pub(crate) trait Handle {}
+
+impl<'a, T: Handle + 'a> Argument<'a> for *const T {
+    type Received = &'a T;
+
+    unsafe fn receive(self, name: &'static str) -> Result<&'a T, Failure> {
+        // SAFETY: promised by the caller.
+        unsafe { self.as_ref() }.ok_or_else(|| null(name))
+    }
+}
+
+/// A struct to which fields are added at the end, with values that mean what was so far. Its first
+/// field is the size that the caller knows.
+///
+/// # Safety
+/// It begins with a `usize`, and every value of its other bytes is valid.
+pub(crate) unsafe trait Growing: Default {
+    /// The size in the first release.
+    const FIRST_SIZE: usize;
+}
+
+/// The struct as far as the caller knows it, the rest as by default; all of it for NULL.
+///
+/// # Safety
+/// As [`Argument::receive`], for as many bytes as the first field says.
+pub(crate) unsafe fn growing<T: Growing>(given: *const T, name: &'static str) -> Result<T, Failure> {
+    let mut known = T::default();
+    if !given.is_null() {
+        // SAFETY: promised by the trait and the caller.
+        let size = unsafe { given.cast::<usize>().read() };
+        if !(T::FIRST_SIZE..=size_of::<T>()).contains(&size) {
+            let what = "size is not set, or of another version: begin with the INIT macro";
+            return Err(Failure::argument(name, what));
+        }
+        // SAFETY: both have that many bytes, any of which are valid.
+        unsafe { ptr::copy_nonoverlapping(given.cast::<u8>(), (&raw mut known).cast(), size) };
+    }
+    Ok(known)
+}
+
+/// Text that ends at its NUL, if there is any.
 ///
 /// # Safety
 /// As [`Argument::receive`].
-pub(crate) unsafe fn optional_text<'a>(text: *const c_char, name: &str) -> Result<Option<&'a str>, Failure> {
+pub(crate) unsafe fn optional_text<'a>(text: *const c_char, name: &'static str) -> Result<Option<&'a str>, Failure> {
     if text.is_null() {
         return Ok(None);
     }
     // SAFETY: promised by the caller.
-    let bytes = unsafe { CStr::from_ptr(text) }.to_bytes();
-    utf8(bytes, name).map(Some)
+    utf8(unsafe { CStr::from_ptr(text) }.to_bytes(), name).map(Some)
 }
 
-/// Bytes whose length is an argument of its own.
-pub(crate) struct Bytes<'a> {
-    start: NonNull<u8>,
-    name: &'a str,
-}
-
-impl<'a> Argument<'a> for *const c_void {
-    type Received = Bytes<'static>;
-
-    unsafe fn receive(self, name: &str) -> Result<Self::Received, Failure> {
-        todo!()
+/// An array, which may be NULL when it is empty.
+///
+/// # Safety
+/// As [`Argument::receive`], for all of its elements.
+pub(crate) unsafe fn array<'a, T>(start: *const T, count: usize, name: &'static str) -> Result<&'a [T], Failure> {
+    if count == 0 {
+        return Ok(&[]);
     }
+    if start.is_null() {
+        return Err(null(name));
+    }
+    // SAFETY: promised by the caller.
+    Ok(unsafe { slice::from_raw_parts(start, bounded::<T>(count, name)?) })
+}
+
+/// No object is larger than `isize::MAX` bytes; a negative number made unsigned is.
+fn bounded<T>(count: usize, name: &'static str) -> Result<usize, Failure> {
+    let fits = count.checked_mul(size_of::<T>()).is_some_and(|bytes| isize::try_from(bytes).is_ok());
+    if fits { Ok(count) } else { Err(Failure::argument(name, "is longer than memory")) }
+}
+
+fn utf8<'a>(bytes: &'a [u8], name: &'static str) -> Result<&'a str, Failure> {
+    std::str::from_utf8(bytes).map_err(|_| Failure::argument(name, "is not UTF-8"))
+}
+
+fn null(name: &'static str) -> Failure {
+    Failure::argument(name, "is NULL")
 }

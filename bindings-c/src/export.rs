@@ -1,6 +1,7 @@
 //! The door between C and Rust.
 
 use std::any::Any;
+use std::ffi::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::error::{Error, Failure};
@@ -40,7 +41,7 @@ macro_rules! export {
         pub extern "C" fn $name($($argument: $type),*) -> $result {
             #[deny(unsafe_code)]
             let body = || -> $result { $body };
-            $crate::export::or_default(body)
+            $crate::export::or_fallback(body)
         }
     };
 }
@@ -60,8 +61,21 @@ pub(crate) unsafe fn report(run: impl FnOnce() -> Result<(), Failure>, error: *m
 }
 
 /// Runs a function that cannot fail.
-pub(crate) fn or_default<T: Default>(run: impl FnOnce() -> T) -> T {
-    catch_unwind(AssertUnwindSafe(run)).unwrap_or_default()
+pub(crate) fn or_fallback<T: Fallback>(run: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or(T::FALLBACK)
+}
+
+/// What a function that cannot fail returns should it panic all the same.
+pub(crate) trait Fallback {
+    const FALLBACK: Self;
+}
+
+impl Fallback for () {
+    const FALLBACK: Self = ();
+}
+
+impl Fallback for *const c_char {
+    const FALLBACK: Self = c"".as_ptr();
 }
 
 /// What a panic says.
@@ -72,6 +86,7 @@ fn told(panic: &(dyn Any + Send)) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::CStr;
     use std::ptr::null_mut;
 
     use super::*;
@@ -84,23 +99,28 @@ mod tests {
     }
 
     export! {
-        fn sluicegate_test_quiet_panic(number: usize) -> usize {
+        fn sluicegate_test_quiet_panic(number: usize) -> *const c_char {
             assert_eq!(number, 0);
-            7
+            c"fine".as_ptr()
         }
+    }
+
+    fn said(error: &Error) -> &str {
+        unsafe { CStr::from_ptr(error.message.as_ptr()) }.to_str().unwrap()
     }
 
     #[test]
     fn a_panic_becomes_a_status() {
         let mut error = Error::from(&Failure::panic(""));
         assert_eq!(unsafe { sluicegate_test_panic(1, &raw mut error) }, Status::Internal);
-        assert!(error.text().contains("the number is not zero"), "{}", error.text());
+        assert!(said(&error).contains("the number is not zero"), "{}", said(&error));
         assert_eq!(unsafe { sluicegate_test_panic(1, null_mut()) }, Status::Internal);
         assert_eq!(unsafe { sluicegate_test_panic(0, null_mut()) }, Status::Ok);
     }
 
     #[test]
-    fn a_panic_without_a_status_becomes_a_default() {
-        assert_eq!((sluicegate_test_quiet_panic(0), sluicegate_test_quiet_panic(1)), (7, 0));
+    fn a_panic_without_a_status_ends_in_the_library() {
+        let answer = |number| unsafe { CStr::from_ptr(sluicegate_test_quiet_panic(number)) };
+        assert_eq!((answer(0), answer(1)), (c"fine", c""));
     }
 }

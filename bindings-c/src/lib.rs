@@ -32,3 +32,5 @@ pub mod check;
 pub mod limiter;
 
 pub mod calls;
+
+mod text;

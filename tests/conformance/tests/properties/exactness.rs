@@ -6,7 +6,8 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use sluicegate::Decision;
+use sluicegate::{CheckOptions, Decision};
+use sluicegate_conformance::Driver;
 
 use crate::history::{Cost, Step, any_cost, any_start, any_steps};
 use crate::holds;
@@ -130,4 +131,21 @@ fn capacity_never_falls_while_nobody_comes() {
         }
         Ok(())
     });
+}
+
+/// A debt larger than the bucket: the fractions of a microsecond that a unit takes must not be lost
+/// while the wait is worked out.
+#[test]
+fn retry_after_is_exact_after_a_limit_was_raised() {
+    let rule = serde_json::json!([{
+        "rule_id": "r", "algorithm": "uniform", "limit": 10, "window_size_seconds": 4.099446
+    }]);
+    let World { limiter, clock, .. } = World::new(Driver::Blocking, "memory://", &rule, 0);
+    assert!(limiter.check("r", "k", CheckOptions::new().limit(3)).unwrap().allowed);
+    clock.set_us(340_872);
+    let wait = limiter.peek("r", "k", CheckOptions::new()).unwrap().retry_after;
+    clock.advance(wait - TICK);
+    assert!(!limiter.peek("r", "k", CheckOptions::new()).unwrap().allowed, "admitted before {wait:?}");
+    clock.advance(TICK);
+    assert!(limiter.peek("r", "k", CheckOptions::new()).unwrap().allowed, "denied after {wait:?}");
 }

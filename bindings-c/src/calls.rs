@@ -1,0 +1,113 @@
+//! What a limiter does.
+
+use std::ffi::{c_char, c_void};
+use std::ptr::NonNull;
+use std::time::Duration;
+
+use crate::check::{CheckOptions, Item};
+use crate::decision::Decision;
+use crate::limiter::Limiter;
+
+export! {
+    /// Admits the cost for `key` under `rule`, or denies it.
+    fn sluicegate_check(
+        limiter: *const Limiter,
+        rule: *const c_char,
+        key: *const c_void,
+        key_len: usize,
+        options: *const CheckOptions,
+        decision: *mut Decision,
+    ) {
+        let answer = limiter.0.check_with(rule, key.text(key_len)?, options)?;
+        decision.write(Decision::from(&answer));
+        Ok(())
+    }
+}
+
+export! {
+    /// Decides several checks together: all of them are charged, or none is. `decision` is that of the
+    /// deciding check. `parts` has room for `count` decisions, one per item in order; or it is NULL.
+    ///
+    /// On a Redis Cluster, items in different hash slots are charged slot by slot in order of rule
+    /// priority, and a denial refunds those before it: in between a third caller may be denied
+    /// needlessly, and never admitted wrongly.
+    fn sluicegate_check_all(
+        limiter: *const Limiter,
+        items: *const Item,
+        count: usize,
+        decision: *mut Decision,
+        parts: Option<NonNull<Decision>>,
+    ) {
+        let answer = limiter.0.check_all(&items.checks(count)?)?;
+        decision.write(Decision::from(&answer));
+        parts.write(&answer.parts);
+        Ok(())
+    }
+}
+
+export! {
+    /// Tells what sluicegate_check would answer now; changes nothing.
+    fn sluicegate_peek(
+        limiter: *const Limiter,
+        rule: *const c_char,
+        key: *const c_void,
+        key_len: usize,
+        options: *const CheckOptions,
+        decision: *mut Decision,
+    ) {
+        let answer = limiter.0.peek_with(rule, key.text(key_len)?, options)?;
+        decision.write(Decision::from(&answer));
+        Ok(())
+    }
+}
+
+export! {
+    /// Gives back a cost that turned out not to be used, the newest first, and answers as
+    /// sluicegate_peek would then. What is no longer counted is not given back.
+    fn sluicegate_refund(
+        limiter: *const Limiter,
+        rule: *const c_char,
+        key: *const c_void,
+        key_len: usize,
+        options: *const CheckOptions,
+        decision: *mut Decision,
+    ) {
+        let answer = limiter.0.refund_with(rule, key.text(key_len)?, options)?;
+        decision.write(Decision::from(&answer));
+        Ok(())
+    }
+}
+
+export! {
+    /// Forgets what was counted for `key` under `rule`, and nothing else. What a resource was used in
+    /// all is kept, since other keys have a part in it; a rule that counts nothing else forgets that.
+    fn sluicegate_reset(
+        limiter: *const Limiter,
+        rule: *const c_char,
+        key: *const c_void,
+        key_len: usize,
+        options: *const CheckOptions,
+    ) {
+        Ok(limiter.0.reset_with(rule, key.text(key_len)?, options)?)
+    }
+}
+
+export! {
+    /// Checks until the cost is admitted, sleeping for `retry_after_us` in between, for `timeout_us` at
+    /// most. The last decision is answered: a denial as soon as it is known that the wait would go beyond
+    /// the timeout. With a clock of its own a limiter does not sleep; the clock is moved on instead.
+    fn sluicegate_wait(
+        limiter: *const Limiter,
+        rule: *const c_char,
+        key: *const c_void,
+        key_len: usize,
+        options: *const CheckOptions,
+        timeout_us: u64,
+        decision: *mut Decision,
+    ) {
+        let timeout = Duration::from_micros(timeout_us);
+        let answer = limiter.0.wait_with(rule, key.text(key_len)?, options, timeout)?;
+        decision.write(Decision::from(&answer));
+        Ok(())
+    }
+}

@@ -1,0 +1,135 @@
+//! What a caller asks for.
+
+use std::ffi::{c_char, c_void};
+use std::marker::PhantomData;
+use std::mem::offset_of;
+use std::ptr::{NonNull, null};
+
+use sluicegate::Check;
+
+use crate::argument::{Argument, Bytes, Growing, array, growing};
+use crate::decision::Decision;
+use crate::error::Failure;
+
+/// Options of one check. Begin with SLUICEGATE_CHECK_OPTIONS_INIT and set what you need.
+#[repr(C)]
+pub struct CheckOptions {
+    /// The size of this struct as the caller knows it; later releases may add fields at the end.
+    pub size: usize,
+    /// How much to admit: at least 1, which is the default.
+    pub cost: u64,
+    /// The resource that is used, in UTF-8; needed by rules with a limit of scope "resource", and only
+    /// by them. NULL: none.
+    pub resource: *const c_void,
+    /// The length of the resource in bytes.
+    pub resource_len: usize,
+    /// Takes the place of the rule's single limit for this one call, for plans and tiers. NULL: the
+    /// limit that the rule states.
+    pub limit: *const u64,
+}
+
+impl Default for CheckOptions {
+    fn default() -> Self {
+        Self { size: size_of::<Self>(), cost: 1, resource: null(), resource_len: 0, limit: null() }
+    }
+}
+
+// SAFETY: it begins with its size; the rest are numbers and pointers.
+unsafe impl Growing for CheckOptions {
+    const FIRST_SIZE: usize = offset_of!(Self, limit) + size_of::<*const u64>();
+}
+
+/// One item of sluicegate_check_all: what the other functions take as arguments.
+#[repr(C)]
+pub struct Item {
+    /// The rule's name.
+    pub rule: *const c_char,
+    /// Who is counted, in UTF-8.
+    pub key: *const c_void,
+    /// The length of the key in bytes.
+    pub key_len: usize,
+    /// Cost, resource and limit; NULL for the defaults.
+    pub options: *const CheckOptions,
+}
+
+impl<'a> Argument<'a> for *const CheckOptions {
+    type Received = sluicegate::CheckOptions<'a>;
+
+    unsafe fn receive(self, name: &'static str) -> Result<Self::Received, Failure> {
+        // SAFETY: promised by the caller, also for what the fields point to.
+        unsafe {
+            let given = growing(self, name)?;
+            let mut options = sluicegate::CheckOptions::new().cost(given.cost);
+            if !given.resource.is_null() || given.resource_len > 0 {
+                options.resource = Some(given.resource.receive("options.resource")?.text(given.resource_len)?);
+            }
+            options.limit = given.limit.as_ref().copied();
+            Ok(options)
+        }
+    }
+}
+
+impl Item {
+    /// # Safety
+    /// As [`Argument::receive`], for what the fields point to.
+    unsafe fn receive<'a>(&self) -> Result<Check<'a>, Failure> {
+        // SAFETY: promised by the caller.
+        unsafe {
+            let key: Bytes<'a> = self.key.receive("key")?;
+            let check = Check::new(self.rule.receive("rule")?, key.text(self.key_len)?);
+            Ok(check.with(self.options.receive("options")?))
+        }
+    }
+}
+
+/// Items of which the count is the next argument.
+pub(crate) struct Items<'a> {
+    start: *const Item,
+    lifetime: PhantomData<&'a Item>,
+}
+
+impl<'a> Argument<'a> for *const Item {
+    type Received = Items<'a>;
+
+    unsafe fn receive(self, _: &'static str) -> Result<Items<'a>, Failure> {
+        Ok(Items { start: self, lifetime: PhantomData })
+    }
+}
+
+impl<'a> Items<'a> {
+    /// The checks, given the count that came with them.
+    pub(crate) fn checks(self, count: usize) -> Result<Vec<Check<'a>>, Failure> {
+        // SAFETY: promised when the argument was received.
+        let items = unsafe { array(self.start, count, "items") }?;
+        let check = |(at, item): (usize, &Item)| {
+            // SAFETY: as above.
+            unsafe { item.receive() }.map_err(|failure| failure.within(&format!("items[{at}].")))
+        };
+        items.iter().enumerate().map(check).collect()
+    }
+}
+
+/// Room for one decision per item, if wanted.
+pub(crate) struct Parts<'a> {
+    start: Option<NonNull<Decision>>,
+    lifetime: PhantomData<&'a mut Decision>,
+}
+
+impl<'a> Argument<'a> for Option<NonNull<Decision>> {
+    type Received = Parts<'a>;
+
+    unsafe fn receive(self, _: &'static str) -> Result<Parts<'a>, Failure> {
+        Ok(Parts { start: self, lifetime: PhantomData })
+    }
+}
+
+impl Parts<'_> {
+    /// Writes the parts, of which there are as many as items.
+    pub(crate) fn write(self, parts: &[sluicegate::Decision]) {
+        let Some(start) = self.start else { return };
+        for (at, part) in parts.iter().enumerate() {
+            // SAFETY: promised when the argument was received.
+            unsafe { start.add(at).write(Decision::from(part)) };
+        }
+    }
+}

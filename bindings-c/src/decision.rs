@@ -1,0 +1,88 @@
+//! The answer to a check.
+
+use std::ffi::c_char;
+use std::time::Duration;
+
+use crate::argument::Output;
+use crate::text::fill;
+
+/// A time that never comes, as in `retry_after_us` of a cost that can never fit.
+pub const SLUICEGATE_NEVER: u64 = u64::MAX;
+
+/// The room for the name of a rule, its NUL included.
+pub const SLUICEGATE_RULE_SIZE: usize = 129;
+
+/// Makes the size of a decision a round 200 bytes.
+const RESERVED: usize = 33;
+
+/// Who decided.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// One that this version of the header does not know.
+    Other = 0,
+    /// A Redis server: the decision holds for every process that shares it.
+    Server = 1,
+    /// The engine inside this process.
+    Embedded = 2,
+}
+
+/// Whether a cost is admitted, and what the caller may want to tell the one who asked. A plain value:
+/// copy it, keep it, and free nothing.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Decision {
+    /// The most that the deciding limit admits at once from a key never seen, in units of cost.
+    pub limit: u64,
+    /// The most cost that would still be admitted now.
+    pub remaining: u64,
+    /// The shortest wait after which the same cost would be admitted if nobody else came: 0 when it
+    /// fits, SLUICEGATE_NEVER when it never can. In microseconds.
+    pub retry_after_us: u64,
+    /// Time until the key is as if never seen, in microseconds.
+    pub reset_after_us: u64,
+    /// Who decided.
+    pub source: Source,
+    /// Whether the cost was, or for a peek would be, admitted. Always true for a rule in shadow.
+    pub allowed: bool,
+    /// True when a rule in shadow would have denied.
+    pub shadow_denied: bool,
+    /// The rule that decided: when denied, the one that makes the caller wait the longest.
+    pub rule: [c_char; SLUICEGATE_RULE_SIZE],
+    /// Zeros, in place of fields to come.
+    pub reserved: [u8; RESERVED],
+}
+
+impl Output for Decision {}
+
+impl From<&sluicegate::Decision> for Decision {
+    fn from(decision: &sluicegate::Decision) -> Self {
+        let mut rule = [0; SLUICEGATE_RULE_SIZE];
+        fill(&mut rule, &decision.rule);
+        Self {
+            limit: decision.limit,
+            remaining: decision.remaining,
+            retry_after_us: micros(decision.retry_after),
+            reset_after_us: micros(decision.reset_after),
+            source: decision.source.into(),
+            allowed: decision.allowed,
+            shadow_denied: decision.shadow_denied,
+            rule,
+            reserved: [0; RESERVED],
+        }
+    }
+}
+
+impl From<sluicegate::Source> for Source {
+    fn from(source: sluicegate::Source) -> Self {
+        match source {
+            sluicegate::Source::Server => Self::Server,
+            sluicegate::Source::Embedded => Self::Embedded,
+            _ => Self::Other,
+        }
+    }
+}
+
+fn micros(span: Duration) -> u64 {
+    u64::try_from(span.as_micros()).unwrap_or(SLUICEGATE_NEVER)
+}

@@ -1,0 +1,131 @@
+//! How a limiter is made.
+
+use std::ffi::c_char;
+use std::mem::offset_of;
+use std::ptr::null;
+use std::time::Duration;
+
+use sluicegate::Builder;
+
+use crate::argument::{Argument, Growing, growing, optional_text};
+use crate::clock::Clock;
+use crate::error::Failure;
+
+/// Options of a limiter. Begin with SLUICEGATE_OPTIONS_INIT and set what you need; NULL and 0 stand
+/// for the default. Nothing in it is needed after the call.
+#[repr(C)]
+pub struct Options {
+    /// The size of this struct as the caller knows it; later releases may add fields at the end.
+    pub size: usize,
+    /// What every name in Redis begins with: 1 to 128 bytes without braces and control characters.
+    /// Limiters share their counts when their prefixes and rules are the same. Default: "sluicegate".
+    pub prefix: *const c_char,
+    /// A clock that the caller moves. Default: the server's, or in memory the system's.
+    pub clock: *const Clock,
+    /// The longest time to open a connection. Default: 1 second.
+    pub connect_timeout_us: u64,
+    /// The longest time to wait for an answer. Default: 500 milliseconds.
+    pub response_timeout_us: u64,
+    /// The most connections to one server. Default: 16.
+    pub pool_size: usize,
+    /// PEM file with the certificate authorities to trust. Default: the system's.
+    pub tls_ca: *const c_char,
+    /// PEM file with the certificate chain of this client. Default: none.
+    pub tls_cert: *const c_char,
+    /// PEM file with the private key of that certificate. Default: none.
+    pub tls_key: *const c_char,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            size: size_of::<Self>(),
+            prefix: null(),
+            clock: null(),
+            connect_timeout_us: 0,
+            response_timeout_us: 0,
+            pool_size: 0,
+            tls_ca: null(),
+            tls_cert: null(),
+            tls_key: null(),
+        }
+    }
+}
+
+// SAFETY: it begins with its size; the rest are numbers and pointers.
+unsafe impl Growing for Options {
+    const FIRST_SIZE: usize = offset_of!(Self, tls_key) + size_of::<*const c_char>();
+}
+
+/// Options as Rust has them.
+#[derive(Default)]
+pub(crate) struct Settings<'a> {
+    prefix: Option<&'a str>,
+    clock: Option<&'a Clock>,
+    connect_timeout: Option<Duration>,
+    response_timeout: Option<Duration>,
+    pool_size: Option<usize>,
+    tls_ca: Option<&'a str>,
+    tls_client: Option<(&'a str, &'a str)>,
+}
+
+impl<'a> Argument<'a> for *const Options {
+    type Received = Settings<'a>;
+
+    unsafe fn receive(self, name: &'static str) -> Result<Settings<'a>, Failure> {
+        // SAFETY: promised by the caller, also for what the fields point to.
+        unsafe {
+            let options = growing(self, name)?;
+            let cert = optional_text(options.tls_cert, "options.tls_cert")?;
+            let key = optional_text(options.tls_key, "options.tls_key")?;
+            Ok(Settings {
+                prefix: optional_text(options.prefix, "options.prefix")?,
+                clock: options.clock.as_ref(),
+                connect_timeout: given(options.connect_timeout_us).map(Duration::from_micros),
+                response_timeout: given(options.response_timeout_us).map(Duration::from_micros),
+                pool_size: given(options.pool_size),
+                tls_ca: optional_text(options.tls_ca, "options.tls_ca")?,
+                tls_client: both(cert, key)?,
+            })
+        }
+    }
+}
+
+fn given<N: Default + PartialEq>(number: N) -> Option<N> {
+    (number != N::default()).then_some(number)
+}
+
+fn both<'a>(cert: Option<&'a str>, key: Option<&'a str>) -> Result<Option<(&'a str, &'a str)>, Failure> {
+    if cert.is_some() != key.is_some() {
+        return Err(Failure::argument("tls_cert and tls_key", "must be given together"));
+    }
+    Ok(cert.zip(key))
+}
+
+impl Settings<'_> {
+    /// Makes the settings in a builder.
+    pub(crate) fn apply(self, mut builder: Builder) -> Builder {
+        if let Some(prefix) = self.prefix {
+            builder = builder.prefix(prefix);
+        }
+        if let Some(clock) = self.clock {
+            builder = builder.clock(clock.0.clone());
+        }
+        if let Some(timeout) = self.connect_timeout {
+            builder = builder.connect_timeout(timeout);
+        }
+        if let Some(timeout) = self.response_timeout {
+            builder = builder.response_timeout(timeout);
+        }
+        if let Some(connections) = self.pool_size {
+            builder = builder.pool_size(connections);
+        }
+        if let Some(path) = self.tls_ca {
+            builder = builder.tls_ca(path);
+        }
+        if let Some((cert, key)) = self.tls_client {
+            builder = builder.tls_client(cert, key);
+        }
+        builder
+    }
+}
