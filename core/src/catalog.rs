@@ -1,8 +1,9 @@
 //! The rules, made ready for deciding.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use hashbrown::HashMap;
 
 use crate::algorithm::Policy;
 use crate::error::{Error, ErrorKind, Result};
@@ -12,6 +13,7 @@ use crate::rules::{Algorithm, Limit, MAX_LOG, MAX_MICROS, Rule, Rules, Scope, St
 #[derive(Debug)]
 pub(crate) struct Catalog {
     rules: Rules,
+    /// Looked up by every check; its hash is a fast one, since names in it are the rules' own.
     ready: HashMap<Arc<str>, ReadyRule>,
 }
 

@@ -1,5 +1,39 @@
 //! One rate limiter for a fleet: it decides atomically inside Redis, or inside the process, by one set
 //! of rules.
+//!
+//! ```
+//! use sluicegate::{RateLimiter, Rules};
+//!
+//! let rules = Rules::from_json(
+//!     r#"[{"rule_id": "login", "algorithm": "gcra", "limit": 5, "window_size_seconds": 60}]"#,
+//! )?;
+//! let limiter = RateLimiter::builder("memory://").rules(rules).build()?;
+//! let decision = limiter.check("login", "203.0.113.9")?;
+//! assert!(decision.allowed);
+//! assert_eq!((decision.limit, decision.remaining), (5, 4));
+//! # Ok::<(), sluicegate::Error>(())
+//! ```
+//!
+//! - [`RateLimiter`] blocks, [`AsyncRateLimiter`] is for Tokio; both are opened by a [`Builder`] on the
+//!   backend that a URL names.
+//! - [`Rules`] are read from JSON, strictly; [`rules`] holds what a rule is.
+//! - A [`Decision`] says whether a cost is admitted, what is left, and when to come back. A denial is a
+//!   decision, never an error. An [`Error`] has a [kind](ErrorKind).
+//! - [`ManualClock`] stands in for the server's clock in tests of your own.
+//!
+//! # Guarantees
+//!
+//! Never more than the algorithm's bound is admitted, however many processes and threads ask. A denial
+//! changes nothing (unless the rule says `count_denied`). `retry_after` is the shortest wait after which
+//! the same cost would be admitted if nobody else came, and `remaining` the most that would be admitted
+//! now. Several limits are charged together or not at all, in one round trip. The clock is the server's; it
+//! never runs backwards for a key. No key stays without an expiry. A call that may have been charged is
+//! never sent again.
+//!
+//! # Features
+//!
+//! - `cli`: the command line tool `sluicegate`.
+//! - `bridge`: what bindings to other languages share; not for applications.
 
 mod algorithm;
 #[cfg(feature = "bridge")]

@@ -1,5 +1,8 @@
 //! The command line tool, as a person or a script uses it.
 
+// A test that cannot go on has failed.
+#![allow(clippy::unwrap_used)]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

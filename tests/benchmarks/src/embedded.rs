@@ -105,7 +105,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
                 let names = if many { &names[..] } else { &names[..1] };
                 // Every key exists before any is measured.
                 if many && threads == 1 {
-                    names.iter().for_each(|name| drop(black_box(limiter.admits(name))));
+                    names.iter().for_each(|name| _ = black_box(limiter.admits(name)));
                 }
                 samples.push(nanos_per_call(limiter.as_ref(), names, threads, calls)?);
             }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use redis::{Cmd, Connection, ConnectionLike, Value, cmd};
+use redis::{Connection, ConnectionLike, Value, cmd};
 use sluicegate_test_servers::Redis;
 
 use crate::Result;
@@ -49,15 +49,11 @@ impl Lab {
     }
 
     pub(crate) fn version(&mut self) -> Result<String> {
-        Ok(self.field("server", "redis_version")?)
+        self.field("server", "redis_version")
     }
 
     pub(crate) fn load_script(&mut self, text: &str) -> Result<String> {
         Ok(cmd("SCRIPT").arg("LOAD").arg(text).query(&mut self.connection)?)
-    }
-
-    pub(crate) fn query(&mut self, cmd: &Cmd) -> Result<Value> {
-        Ok(cmd.query(&mut self.connection)?)
     }
 
     /// Microseconds since 1970.

@@ -48,7 +48,6 @@ impl Contender {
     pub(crate) fn ours(lab: &mut Lab, case: &Case, id: &str) -> Result<[Self; 2]> {
         let record = |limit, asked: Asked| Recording::of_check(&lab.tap, &case.rules(id, limit), id, &asked);
         let check = record(case.ample(), Asked::default())?;
-        let denied = record(case.reached(), Asked::default())?;
         let half = record(case.ample(), Asked { cost: HALF as u64, ..Asked::default() })?;
         let fill = record(case.ample(), Asked { cost: case.reached(), ..Asked::default() })?;
         let now_us = Lab::now_us();
