@@ -5,6 +5,7 @@ from fractions import Fraction
 
 from limiter import Item, Limiter
 from limiter.search import first_wait
+from make_vectors import main
 from player import FairPlay, UnfairVector, vector
 from random_histories import Dice
 from scenarios.script import BASE, S, Scenario, check, rule, yes
@@ -122,6 +123,11 @@ class Tools(unittest.TestCase):
         limiter.check(BASE, Item("api", "alice"))
         (state,) = limiter.states.values()
         self.assertEqual(state.debt, Fraction(100_000, 3))
+
+
+class Files(unittest.TestCase):
+    def test_the_files_on_disk_are_what_the_reference_makes(self):
+        self.assertEqual(main(["--check"]), 0)
 
 
 class Strictness(unittest.TestCase):

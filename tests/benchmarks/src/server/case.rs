@@ -103,7 +103,13 @@ impl Case {
         }
     }
 
-    pub(crate) fn is_log(&self) -> bool {
+    /// The same with a window in which what was used stays used.
+    pub(crate) fn lasting(&self) -> Self {
+        let story = if self.story == Story::Steady { Story::Filling } else { self.story };
+        Self { story, ..*self }
+    }
+
+    fn is_log(&self) -> bool {
         matches!(self.story, Story::Steady | Story::Filling)
     }
 

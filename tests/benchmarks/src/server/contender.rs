@@ -11,6 +11,7 @@ use crate::samples::Samples;
 /// The measured keys: one is admitted for ever, the other denied.
 const ADMITTED: usize = 0;
 const DENIED: usize = 1;
+const USED_BEFORE: Load = Load::Spread { first: ADMITTED, keys: 2 };
 /// How many calls take a log from half full to full.
 const HALF: usize = LOG as usize / 2;
 /// Beats after which a log is steady.
@@ -32,6 +33,17 @@ enum Pace {
     Filling(Recording, usize),
 }
 
+impl Pace {
+    /// `half`, sent so many times, fills a log by half.
+    fn of(case: &Case, half: Recording, times: usize) -> Self {
+        match case.story {
+            Story::Steady => Self::Steady,
+            Story::Filling => Self::Filling(half, times),
+            Story::Recent | Story::EverySlot => Self::Hot(ADMITTED),
+        }
+    }
+}
+
 impl Contender {
     fn new(check: Recording, pace: Pace, admitted: bool) -> Self {
         Self { check, pace, admitted, micros: Samples::default() }
@@ -46,47 +58,43 @@ impl Contender {
 
     /// The library's check, admitted and denied.
     pub(crate) fn ours(lab: &mut Lab, case: &Case, id: &str) -> Result<[Self; 2]> {
-        let record = |limit, asked: Asked| Recording::of_check(&lab.tap, &case.rules(id, limit), id, &asked);
-        let check = record(case.ample(), Asked::default())?;
-        let half = record(case.ample(), Asked { cost: HALF as u64, ..Asked::default() })?;
-        let fill = record(case.ample(), Asked { cost: case.reached(), ..Asked::default() })?;
+        let record = |case: &Case, limit, asked: Asked| {
+            Recording::of_check(&lab.tap, &case.rules(id, limit), id, &asked)
+        };
+        let cost = |cost| Asked { cost, ..Asked::default() };
+        let lasting = case.lasting();
+        let check = record(case, case.ample(), cost(1))?;
+        let denied = record(&lasting, case.reached(), cost(1))?;
+        let half = record(case, case.ample(), cost(HALF as u64))?;
+        let fill = record(&lasting, case.ample(), cost(case.reached()))?;
         let now_us = Lab::now_us();
-        let past = case.past().into_iter().map(|ago| {
-            record(case.ample(), Asked { now_us: Some(now_us - ago), ..Asked::default() })
-        });
+        let at = |ago| Asked { cost: 1, now_us: Some(now_us - ago) };
+        let past = case.past().into_iter().map(|ago| record(case, case.ample(), at(ago)));
         for earlier in past.collect::<Result<Vec<_>>>()? {
-            lab.replay(&earlier, Load::Spread { first: ADMITTED, keys: 2 }, 2)?;
+            lab.replay(&earlier, USED_BEFORE, 2)?;
         }
         lab.replay(&fill, Load::Hot(DENIED), 1)?;
-        let pace = match case.story {
-            Story::Steady => Pace::Steady,
-            Story::Filling => Pace::Filling(half, 1),
-            Story::Recent | Story::EverySlot => Pace::Hot(ADMITTED),
-        };
-        Ok([Self::new(check, pace, true), Self::new(denied, Pace::Hot(DENIED), false)])
+        Ok([Self::new(check, Pace::of(case, half, 1), true), Self::new(denied, Pace::Hot(DENIED), false)])
     }
 
     /// The script written by hand, admitted and denied.
     pub(crate) fn by_hand(lab: &mut Lab, case: &Case, text: &str, name: &str) -> Result<[Self; 2]> {
         let sha = lab.load_script(text)?;
-        let window_ms = case.window().as_millis() as u64;
-        let record = |limit: u64, now_ms: u64| {
+        let record = |case: &Case, limit: u64, now_ms: u64| {
             let mut evalsha = cmd("EVALSHA");
+            let window_ms = case.window().as_millis() as u64;
             evalsha.arg(&sha).arg(1).arg(name).arg(limit).arg(window_ms).arg(now_ms).arg(NONCE);
             Recording::of_command(&evalsha)
         };
-        let check = record(case.ample(), 0);
+        let lasting = case.lasting();
+        let check = record(case, case.ample(), 0);
         for ago in case.past() {
-            let earlier = record(case.ample(), (Lab::now_us() - ago) / 1000);
-            lab.replay(&earlier, Load::Spread { first: ADMITTED, keys: 2 }, 2)?;
+            let earlier = record(case, case.ample(), (Lab::now_us() - ago) / 1000);
+            lab.replay(&earlier, USED_BEFORE, 2)?;
         }
-        lab.replay(&check, Load::Hot(DENIED), case.reached() as usize)?;
-        let pace = match case.story {
-            Story::Steady => Pace::Steady,
-            Story::Filling => Pace::Filling(check.clone(), HALF),
-            Story::Recent | Story::EverySlot => Pace::Hot(ADMITTED),
-        };
-        Ok([Self::new(check, pace, true), Self::new(record(case.reached(), 0), Pace::Hot(DENIED), false)])
+        lab.replay(&record(&lasting, case.ample(), 0), Load::Hot(DENIED), case.reached() as usize)?;
+        let denied = Self::new(record(&lasting, case.reached(), 0), Pace::Hot(DENIED), false);
+        Ok([Self::new(check.clone(), Pace::of(case, check, HALF), true), denied])
     }
 
     /// The same check for many keys in turn.

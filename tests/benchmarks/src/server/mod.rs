@@ -89,6 +89,8 @@ fn admitted(floor: &Samples, contests: &[Contest]) -> Table {
 fn denied(contests: &[Contest]) -> Table {
     let columns = ["denied", "us", "of admitted", "target", "us by hand", "of admitted by hand"];
     let mut table = Table::new(&columns);
+    // A full log is a full log: the other case tells of it.
+    let contests = contests.iter().filter(|contest| contest.case.story != Story::Steady);
     for Contest { case, ours: [admitted, denied], by_hand: [admitted_by_hand, denied_by_hand] } in contests {
         let ratio = denied.micros.over(&admitted.micros);
         table.row([

@@ -1,0 +1,68 @@
+//! `include/sluicegate.h` is generated from the sources, and committed.
+//!
+//! After a change of the sources: `SLUICEGATE_WRITE_HEADER=1 cargo test -p sluicegate-c --test header`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cbindgen::{Builder, Config};
+use quote::ToTokens;
+use syn::{File, Item, ItemFn, ItemMacro, parse_quote, parse_str};
+
+/// The modules with something for the header, in its order.
+const MODULES: [&str; 9] =
+    ["version", "status", "error", "decision", "clock", "options", "check", "limiter", "calls"];
+
+#[test]
+fn the_header_is_current() {
+    let path = folder().join("include/sluicegate.h");
+    let header = generate();
+    if std::env::var_os("SLUICEGATE_WRITE_HEADER").is_some() {
+        fs::write(&path, &header).unwrap();
+    }
+    let committed = fs::read_to_string(&path).unwrap_or_default();
+    assert!(committed == header, "include/sluicegate.h is not current; see tests/header.rs");
+}
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn generate() -> String {
+    let place = tempfile::tempdir().unwrap();
+    let config = Config::from_file(folder().join("cbindgen.toml")).unwrap();
+    let sources = MODULES.into_iter().map(|module| {
+        let plain = place.path().join(module);
+        fs::write(&plain, without_macros(&folder().join(format!("src/{module}.rs")))).unwrap();
+        plain
+    });
+    let builder = sources.fold(Builder::new().with_config(config), Builder::with_src);
+    let mut header = Vec::new();
+    builder.generate().unwrap().write(&mut header);
+    String::from_utf8(header).unwrap()
+}
+
+/// A source with its exports as they are to C, since cbindgen expands no macros.
+fn without_macros(path: &Path) -> String {
+    let mut source: File = parse_str(&fs::read_to_string(path).unwrap()).unwrap();
+    for item in &mut source.items {
+        if let Item::Macro(call) = item && call.mac.path.is_ident("export") {
+            *item = Item::Fn(exported(call));
+        }
+    }
+    source.into_token_stream().to_string()
+}
+
+/// What the macro `export!` makes of a function.
+fn exported(call: &ItemMacro) -> ItemFn {
+    let mut function: ItemFn = call.mac.parse_body().unwrap();
+    function.vis = parse_quote!(pub);
+    function.attrs.push(parse_quote!(#[unsafe(no_mangle)]));
+    function.sig.abi = Some(parse_quote!(extern "C"));
+    let signature = &mut function.sig;
+    if matches!(signature.output, syn::ReturnType::Default) {
+        signature.inputs.push(parse_quote!(error: *mut Error));
+        signature.output = parse_quote!(-> Status);
+    }
+    function
+}
