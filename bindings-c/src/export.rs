@@ -23,12 +23,12 @@ macro_rules! export {
         #[allow(unsafe_code, clippy::missing_safety_doc)] // The header's first comment states it for all.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($argument: $type,)* error: *mut $crate::error::Error) -> $crate::status::Status {
-            let run = || {
+            let run = || -> Result<(), $crate::error::Failure> {
                 // SAFETY: the header tells the caller what each pointer has to be.
                 $(let $argument = unsafe { $crate::argument::Argument::receive($argument, stringify!($argument)) }?;)*
                 #[deny(unsafe_code)]
-                let body = || -> Result<(), $crate::error::Failure> { $body };
-                body()
+                let outcome = $body;
+                outcome
             };
             // SAFETY: the header tells the caller that `error` is NULL or can be written to.
             unsafe { $crate::export::report(run, error) }
@@ -40,8 +40,8 @@ macro_rules! export {
         #[unsafe(no_mangle)]
         pub extern "C" fn $name($($argument: $type),*) -> $result {
             #[deny(unsafe_code)]
-            let body = || -> $result { $body };
-            $crate::export::or_fallback(body)
+            let run = || -> $result { $body };
+            $crate::export::or_fallback(run)
         }
     };
 }

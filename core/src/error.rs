@@ -45,6 +45,7 @@ impl ErrorKind {
 pub struct Error {
     kind: ErrorKind,
     message: String,
+    retryable: bool,
 }
 
 /// `Result` with the limiter's [`Error`].
@@ -52,7 +53,13 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+        let retryable = matches!(kind, ErrorKind::Connection | ErrorKind::Timeout);
+        Self { kind, message: message.into(), retryable }
+    }
+
+    /// The same error, of a state of the server that passes by itself.
+    pub(crate) fn passing(self) -> Self {
+        Self { retryable: true, ..self }
     }
 
     /// The same error, naming the keys of the call it came from; only a server's is about keys.
@@ -82,14 +89,7 @@ impl Error {
     /// [`Server`](ErrorKind::Server) errors that pass by themselves. After a timeout the first
     /// call may have been charged, so a retry can charge twice.
     pub fn is_retryable(&self) -> bool {
-        match self.kind {
-            ErrorKind::Connection | ErrorKind::Timeout => true,
-            ErrorKind::InvalidRule
-            | ErrorKind::UnknownRule
-            | ErrorKind::InvalidArgument
-            | ErrorKind::Server
-            | ErrorKind::Closed => false,
-        }
+        self.retryable
     }
 }
 

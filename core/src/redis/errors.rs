@@ -7,6 +7,9 @@ use ::redis::{ErrorKind as Cause, RedisError, ServerErrorKind};
 use super::address::Address;
 use crate::error::{Error, ErrorKind};
 
+/// Refusals that end with a restart, a failover, a slow script or a migration of slots.
+const PASSING: [&str; 9] =
+    ["LOADING", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "TRYAGAIN", "BUSY", "NOREPLICAS", "MOVED", "ASK"];
 const MAYBE_DONE: &str = "whether the call was carried out is not known";
 
 /// A failed call.
@@ -90,7 +93,8 @@ fn answered(err: &RedisError, address: &Address) -> Error {
         _ => {
             let detail = err.detail().map_or_else(|| err.category().to_owned(), clean);
             let detail = without_code(&detail, code);
-            Error::new(ErrorKind::Server, format!("{address}: {code} {detail}"))
+            let error = Error::new(ErrorKind::Server, format!("{address}: {code} {detail}"));
+            if PASSING.contains(&code) { error.passing() } else { error }
         }
     }
 }
@@ -144,12 +148,13 @@ pub(super) fn undiscovered(adviser: &Address, reason: &str) -> Error {
 
 /// The Cluster serves no node for the slot at present.
 pub(super) fn unowned(slot: u16) -> Error {
-    Error::new(ErrorKind::Server, format!("CLUSTERDOWN no node of the Cluster serves slot {slot}"))
+    Error::new(ErrorKind::Server, format!("CLUSTERDOWN no node of the Cluster serves slot {slot}")).passing()
 }
 
 /// Redirections went in a circle.
 pub(super) fn lost(slot: u16) -> Error {
     Error::new(ErrorKind::Server, format!("the nodes of the Cluster disagree about who serves slot {slot}"))
+        .passing()
 }
 
 /// A call that had to find its server first took too long.

@@ -5,7 +5,7 @@ use redis::cmd;
 use crate::Result;
 use crate::lab::{Lab, Load};
 use crate::options::Options;
-use crate::recording::{Asked, KEY, Recording};
+use crate::recording::{Asked, KEY, NONCE, Recording};
 use crate::table::Table;
 
 const KEYS: usize = 100_000;
@@ -112,7 +112,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut lab = Lab::start()?;
     let columns = ["algorithm", "limit 10", "limit 100", "limit 1000", "target"];
     let mut table = Table::new(&columns);
-    let mut floors = Table::new(&["for comparison", "bytes"]);
+    let mut floors = Table::new(&["for comparison, under names as long", "bytes"]);
     for case in CASES {
         let mut bytes = [0.0; 3];
         for (bytes, limit) in bytes.iter_mut().zip(LIMITS) {
@@ -125,21 +125,36 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         });
         table.row([case.name.to_owned()].into_iter().chain(cells).chain([case.verdict(&bytes)]));
     }
-    let name = format!("sluicegate:{RULE}:{{{KEY}}}:g1h");
-    for (what, lifetime) in [("`SET` of 1", None), ("`SET` of 1 with a lifetime", Some(3_600_000))] {
-        let mut set = cmd("SET");
-        set.arg(&name).arg(1);
-        if let Some(ms) = lifetime {
-            set.arg("PX").arg(ms);
-        }
-        let set = [Recording::of_command(&set)];
-        let bytes = bytes_per_key(&mut lab, &set, options.size(KEYS))?;
-        floors.row([format!("{what}, a name of {} bytes", name.len()), format!("{bytes:.0}")]);
+    for (what, command) in comparisons(&mut lab, options)? {
+        let bytes = bytes_per_key(&mut lab, &[command], options.size(KEYS))?;
+        floors.row([what.to_owned(), format!("{bytes:.0}")]);
     }
     println!("\n## Memory\n");
     println!("Bytes per key on the server: the difference in `used_memory` that {} keys make;", options.size(KEYS));
     println!("fewer keys where it says so. Keys and rule names of 12 bytes.\n\n{table}\n{floors}");
     Ok(())
+}
+
+/// What a key costs whatever it holds, and what scripts written by hand make of it.
+fn comparisons(lab: &mut Lab, options: &Options) -> Result<Vec<(&'static str, Recording)>> {
+    let name = format!("sluicegate:{RULE}:{{{KEY}}}:g1h");
+    let mut set = cmd("SET");
+    let mut commands = vec![("`SET` of 1", Recording::of_command(set.arg(&name).arg(1)))];
+    commands.push(("`SET` of 1 with a lifetime", Recording::of_command(set.arg("PX").arg(3_600_000))));
+    let by_hand = [
+        ("hand-written gcra", "gcra"),
+        ("hand-written fixed window", "fixed_window_ttl"),
+        ("hand-written sliding window, one of its two keys", "two_window_keys"),
+        ("hand-written log in a list, one entry", "log_list"),
+        ("hand-written log in a sorted set, one entry", "log_zset"),
+    ];
+    for (what, script) in by_hand {
+        let sha = lab.load_script(&options.baseline(script)?)?;
+        let mut evalsha = cmd("EVALSHA");
+        evalsha.arg(sha).arg(1).arg(&name).arg(LIMITS[1]).arg(3_600_000).arg(0).arg(NONCE);
+        commands.push((what, Recording::of_command(&evalsha)));
+    }
+    Ok(commands)
 }
 
 fn bytes_per_key(lab: &mut Lab, checks: &[Recording], keys: usize) -> Result<f64> {

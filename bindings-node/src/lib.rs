@@ -1,0 +1,13 @@
+//! The native part of the npm package `sluicegate`: what its JavaScript layer calls, and no more.
+//!
+//! Calls cross to Rust in batches and answers come back in bursts, as rows of numbers in memory that
+//! both sides see. No decision is made here.
+
+mod answers;
+mod calls;
+mod clock;
+mod failure;
+mod limiter;
+mod mailbox;
+mod options;
+mod wake;

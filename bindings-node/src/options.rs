@@ -1,0 +1,69 @@
+//! From the options of `connect` to a builder.
+
+use std::time::Duration;
+
+use napi::bindgen_prelude::Reference;
+use napi_derive::napi;
+use sluicegate::bridge::Bridge;
+use sluicegate::{AsyncRateLimiter, Builder, Result, Rules};
+
+use crate::clock::NativeClock;
+
+/// The options, of the right types already.
+#[napi(object, object_to_js = false)]
+pub struct Options {
+    /// A file of rules.
+    pub rules_path: Option<String>,
+    /// Rules as JSON.
+    pub rules_json: Option<String>,
+    /// What every name in Redis begins with.
+    pub prefix: Option<String>,
+    /// Instead of the server's clock.
+    pub clock: Option<Reference<NativeClock>>,
+    /// The longest time to open a connection.
+    pub connect_timeout_ms: Option<f64>,
+    /// The longest time to wait for an answer.
+    pub response_timeout_ms: Option<f64>,
+    /// PEM file of authorities.
+    pub tls_ca: Option<String>,
+    /// PEM file of the client's certificate.
+    pub tls_cert: Option<String>,
+    /// PEM file of its key.
+    pub tls_key: Option<String>,
+}
+
+impl Options {
+    pub(crate) fn rules(&self) -> Result<Rules> {
+        match (&self.rules_path, &self.rules_json) {
+            (Some(path), _) => Rules::from_file(path),
+            (None, Some(json)) => Rules::from_json(json),
+            (None, None) => Ok(Rules::default()),
+        }
+    }
+
+    pub(crate) fn builder(self, url: String, rules: Rules) -> Builder {
+        let mut builder = AsyncRateLimiter::builder(url).rules(rules);
+        if let Some(prefix) = self.prefix {
+            builder = builder.prefix(prefix);
+        }
+        if let Some(clock) = self.clock {
+            builder = builder.clock(clock.0.clone());
+        }
+        if let Some(timeout) = self.connect_timeout_ms {
+            builder = builder.connect_timeout(milliseconds(timeout));
+        }
+        if let Some(timeout) = self.response_timeout_ms {
+            builder = builder.response_timeout(milliseconds(timeout));
+        }
+        if let Some(path) = self.tls_ca {
+            builder = builder.tls_ca(path);
+        }
+        builder
+    }
+}
+
+/// What is below zero, or no number, becomes zero, which is refused where zero makes no sense; what is
+/// too large becomes the largest.
+pub(crate) fn milliseconds(ms: f64) -> Duration {
+    if ms > 0.0 { Duration::try_from_secs_f64(ms / 1e3).unwrap_or(Duration::MAX) } else { Duration::ZERO }
+}

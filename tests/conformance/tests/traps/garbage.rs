@@ -1,0 +1,165 @@
+//! Values at a limiter's keys that no limiter wrote: a clear error that names the key, and nothing
+//! written over what may be somebody's data.
+
+use redis::ToRedisArgs;
+use sluicegate::{Check, ErrorKind, RateLimiter};
+
+use crate::server::Server;
+use crate::{KINDS, NOW_US, cost, every_kind};
+
+/// The error says which key, and the key is as it was.
+fn is_refused(server: &mut Server, limiter: &RateLimiter, kind: &str, name: &str, what: &str) -> Result<(), String> {
+    let before = server.stored.entry(name);
+    let answers = [
+        ("check", limiter.check(kind, "k")),
+        ("peek", limiter.peek(kind, "k")),
+        ("refund", limiter.refund(kind, "k")),
+        ("check_all", limiter.check_all(&[Check::new(kind, "k"), Check::new(kind, "other")])),
+    ];
+    for (call, answer) in answers {
+        let error = match answer {
+            Ok(decision) => return Err(format!("{kind}, {what}: {call} answered {decision:?}")),
+            Err(error) => error,
+        };
+        if error.kind() != ErrorKind::Server || !error.message().contains(name) {
+            return Err(format!("{kind}, {what}: {call} said {:?}: {error}", error.kind()));
+        }
+    }
+    if server.stored.entry(name) != before {
+        return Err(format!("{kind}, {what}: the value was changed"));
+    }
+    Ok(())
+}
+
+/// The rule's key, after it was planted with whatever command.
+fn plant(server: &mut Server, name: &str, command: &str, args: impl ToRedisArgs) {
+    let _: i64 = server.stored.command("DEL", name);
+    let _: redis::Value = server.stored.command(command, args);
+}
+
+fn names_of_kinds(server: &mut Server, limiter: &RateLimiter) -> Vec<(&'static str, String)> {
+    KINDS
+        .iter()
+        .map(|&(kind, _)| {
+            server.stored.clear();
+            limiter.check(kind, "k").unwrap();
+            let [name] = server.stored.names().try_into().unwrap();
+            (kind, name)
+        })
+        .collect()
+}
+
+fn none(failures: &[String]) {
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn trap_30_a_value_of_another_type() {
+    let mut server = Server::start();
+    let (limiter, _) = server.limiter_at(NOW_US, &every_kind());
+    let mut failures = Vec::new();
+    for (kind, name) in names_of_kinds(&mut server, &limiter) {
+        plant(&mut server, &name, "HSET", (&name, "field", "value"));
+        failures.extend(is_refused(&mut server, &limiter, kind, &name, "a hash").err());
+        plant(&mut server, &name, "SADD", (&name, "member"));
+        failures.extend(is_refused(&mut server, &limiter, kind, &name, "a set").err());
+        if kind == "list" || kind == "sorted_set" {
+            plant(&mut server, &name, "SET", (&name, "text"));
+            failures.extend(is_refused(&mut server, &limiter, kind, &name, "a string").err());
+        } else {
+            plant(&mut server, &name, "RPUSH", (&name, "1", "2"));
+            failures.extend(is_refused(&mut server, &limiter, kind, &name, "a list").err());
+        }
+        // A reset is the way out.
+        limiter.reset(kind, "k").unwrap();
+        assert_eq!(limiter.check(kind, "k").unwrap().remaining, 9, "{kind}");
+    }
+    none(&failures);
+}
+
+#[test]
+fn trap_30_a_string_of_another_length() {
+    let mut server = Server::start();
+    let (limiter, _) = server.limiter_at(NOW_US, &every_kind());
+    let mut failures = Vec::new();
+    for (kind, name) in names_of_kinds(&mut server, &limiter) {
+        if kind == "list" || kind == "sorted_set" {
+            continue;
+        }
+        for length in [0, 1, 7, 8, 15, 17, 23, 25, 39, 41, 1_000] {
+            plant(&mut server, &name, "SET", (&name, vec![b'x'; length]));
+            failures.extend(is_refused(&mut server, &limiter, kind, &name, &format!("{length} bytes")).err());
+        }
+    }
+    none(&failures);
+}
+
+/// Each number of a state in turn becomes one that no limiter writes.
+#[test]
+fn trap_30_numbers_that_are_none() {
+    let mut server = Server::start();
+    let (limiter, clock) = server.limiter_at(NOW_US, &every_kind());
+    let mut failures = Vec::new();
+    for (kind, name) in names_of_kinds(&mut server, &limiter) {
+        if kind == "list" || kind == "sorted_set" {
+            continue;
+        }
+        let _: i64 = server.stored.command("DEL", &name);
+        clock.set_us(NOW_US);
+        limiter.check_with(kind, "k", cost(2)).unwrap();
+        if kind == "sliding_buckets" {
+            // So that there is a pair too.
+            clock.set_us(NOW_US + 2_000_000);
+            limiter.check_with(kind, "k", cost(2)).unwrap();
+        }
+        let good: Vec<u8> = server.stored.command("GET", &name);
+        for place in 0..good.len() / 8 {
+            for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, -1e300] {
+                let mut bad = good.clone();
+                bad[8 * place..8 * place + 8].copy_from_slice(&number.to_le_bytes());
+                plant(&mut server, &name, "SET", (&name, bad));
+                let what = format!("number {place} is {number}");
+                failures.extend(is_refused(&mut server, &limiter, kind, &name, &what).err());
+            }
+        }
+    }
+    none(&failures);
+}
+
+#[test]
+fn trap_30_lists_of_something_else() {
+    let mut server = Server::start();
+    let (limiter, _) = server.limiter_at(NOW_US, &every_kind());
+    let names = names_of_kinds(&mut server, &limiter);
+    let (_, name) = names.iter().find(|(kind, _)| *kind == "list").unwrap();
+    let good = NOW_US.to_string();
+    let mut failures = Vec::new();
+    for bad in ["", "abc", "12x", "nan", "inf", "-inf", "-5"] {
+        for list in [vec![bad], vec![bad, &good], vec![&good, bad], vec![bad, bad]] {
+            let mut args = vec![name.as_str()];
+            args.extend(&list);
+            plant(&mut server, name, "RPUSH", args);
+            failures.extend(is_refused(&mut server, &limiter, "list", name, &format!("{list:?}")).err());
+        }
+    }
+    none(&failures);
+}
+
+#[test]
+fn trap_30_sorted_sets_of_something_else() {
+    let mut server = Server::start();
+    let (limiter, _) = server.limiter_at(NOW_US, &every_kind());
+    let names = names_of_kinds(&mut server, &limiter);
+    let (_, name) = names.iter().find(|(kind, _)| *kind == "sorted_set").unwrap();
+    let mut failures = Vec::new();
+    let nan = [f64::NAN.to_be_bytes().as_slice(), &[0; 4]].concat();
+    let negative = [(-5_f64).to_be_bytes().as_slice(), &[0; 4]].concat();
+    for bad in [b"".to_vec(), b"x".to_vec(), b"1760000000123456-0".to_vec(), nan, negative] {
+        for score in [NOW_US, 5, NOW_US + 5] {
+            plant(&mut server, name, "ZADD", (name, score, &bad));
+            let what = format!("{:?} at {score}", String::from_utf8_lossy(&bad));
+            failures.extend(is_refused(&mut server, &limiter, "sorted_set", name, &what).err());
+        }
+    }
+    none(&failures);
+}

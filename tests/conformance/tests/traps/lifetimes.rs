@@ -1,0 +1,115 @@
+//! What stays on the server, and for how long.
+
+use std::time::Duration;
+
+use sluicegate::{CheckOptions, RateLimiter};
+
+use crate::server::Server;
+use crate::{KINDS, NOW_US, cost, every_kind, rule};
+
+#[test]
+fn trap_02_a_key_without_a_lifetime() {
+    let mut server = Server::start();
+    let (limiter, clock) = server.limiter_at(NOW_US, &every_kind());
+    for round in 0..20 {
+        for (kind, _) in KINDS {
+            let key = format!("k{}", round % 3);
+            limiter.check_with(kind, &key, cost(1 + round % 12)).unwrap();
+            limiter.refund_with(kind, &key, cost(1 + round % 5)).unwrap();
+        }
+        assert_eq!(server.stored.immortal(), Vec::<String>::new(), "round {round}");
+        clock.advance(Duration::from_secs(7));
+    }
+}
+
+/// A count below zero without a lifetime is what DECR leaves of a key that has just ended.
+#[test]
+fn trap_02_a_refund_of_what_is_gone() {
+    let mut server = Server::start();
+    let (limiter, clock) = server.limiter_at(NOW_US, &every_kind());
+    for (kind, _) in KINDS {
+        assert_eq!(limiter.refund_with(kind, "never seen", cost(3)).unwrap().remaining, 10, "{kind}");
+        limiter.check(kind, "k").unwrap();
+        clock.advance(Duration::from_secs(7200));
+        assert_eq!(limiter.refund_with(kind, "k", cost(3)).unwrap().remaining, 10, "{kind}");
+        assert_eq!(server.stored.names(), Vec::<String>::new(), "{kind}");
+    }
+}
+
+#[test]
+fn trap_03_a_key_that_lost_its_lifetime() {
+    let mut server = Server::start();
+    let (limiter, clock) = server.limiter_at(NOW_US, &every_kind());
+    for (kind, _) in KINDS {
+        assert!(limiter.check_with(kind, "k", cost(10)).unwrap().allowed);
+        server.stored.persist_all();
+        assert!(!limiter.check(kind, "k").unwrap().allowed, "{kind}");
+        clock.advance(Duration::from_secs(7200));
+        assert!(limiter.check(kind, "k").unwrap().allowed, "{kind}: blocked for ever");
+        assert_eq!(server.stored.immortal(), Vec::<String>::new(), "{kind}");
+    }
+}
+
+#[test]
+fn trap_04_a_lifetime_of_zero() {
+    let mut server = Server::start();
+    for limit in [1, 7, 1_000, 333_333, 1_000_000] {
+        for burst in [1, 2, 100, 1_000] {
+            let fields = format!(
+                r#""algorithm": "token_bucket", "limit": {limit}, "window_size_seconds": 1, "burst": {burst}"#
+            );
+            let (limiter, _) = server.limiter_at(NOW_US, &rule("r", &fields));
+            assert!(limiter.check_with("r", "k", cost(burst)).unwrap().allowed);
+            assert!(!limiter.check("r", "k").unwrap().allowed, "{limit}/s, burst {burst}: never limits");
+            server.stored.clear();
+            // By the server's clock the key must be there for as long as it counts.
+            let decision = server.limiter(&rule("r", &fields)).check_with("r", "k", cost(burst)).unwrap();
+            assert!(decision.allowed && decision.reset_after > Duration::ZERO, "{limit}/s, burst {burst}");
+            if decision.reset_after > Duration::from_millis(50) {
+                assert!(server.stored.entries().values().all(|entry| entry.ttl_ms > 0));
+                assert_eq!(server.stored.names().len(), 1, "{limit}/s, burst {burst}");
+            }
+            server.stored.clear();
+        }
+    }
+}
+
+/// The window is two thirds over when the server's clock says so, not when a second does.
+#[test]
+fn trap_05_windows_below_a_second() {
+    let mut server = Server::start();
+    for (kind, fields) in KINDS {
+        let fields = fields.replace("_seconds\": 60", "_seconds\": 0.5");
+        let limiter = server.limiter(&rule(kind, &fields));
+        let decision = limiter.check_with(kind, "k", cost(10)).unwrap();
+        assert!(decision.allowed);
+        let [entry] = server.stored.entries().into_values().collect::<Vec<_>>().try_into().unwrap();
+        // Twice for the sliding window; a level fades in some forty halvings.
+        let most = if kind == "decay" { 20_000 } else { 1_010 };
+        assert!((1..=most).contains(&entry.ttl_ms), "{kind}: {} ms", entry.ttl_ms);
+        server.stored.clear();
+    }
+}
+
+#[test]
+fn trap_25_a_reset_forgets_others() {
+    let mut server = Server::start();
+    let limiter = |prefix: &str| server.builder(&every_kind()).prefix(prefix).build().unwrap();
+    let (mine, others) = (limiter("mine"), limiter("mine2"));
+    let charge = |limiter: &RateLimiter, key: &str| {
+        for (kind, _) in KINDS {
+            assert!(limiter.check_with(kind, key, CheckOptions::new()).unwrap().allowed);
+        }
+    };
+    charge(&mine, "alice");
+    charge(&mine, "*");
+    charge(&mine, "alice2");
+    charge(&others, "alice");
+    let _: () = server.stored.command("SET", ("mine:list:{alice}", "an application's own"));
+    let before = server.stored.names();
+    mine.reset("list", "*").unwrap();
+    mine.reset("list", "alice").unwrap();
+    let after = server.stored.names();
+    let gone: Vec<_> = before.into_iter().filter(|name| !after.contains(name)).collect();
+    assert_eq!(gone, ["mine:list:{*}:l1m", "mine:list:{alice}:l1m"]);
+}
