@@ -12,9 +12,6 @@ pub const SLUICEGATE_NEVER: u64 = u64::MAX;
 /// The room for the name of a rule, its NUL included.
 pub const SLUICEGATE_RULE_SIZE: usize = 129;
 
-/// Makes the size of a decision a round 200 bytes.
-const RESERVED: usize = 33;
-
 /// Who decided.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +47,7 @@ pub struct Decision {
     /// The rule that decided: when denied, the one that makes the caller wait the longest.
     pub rule: [c_char; SLUICEGATE_RULE_SIZE],
     /// Zeros, in place of fields to come.
-    pub reserved: [u8; RESERVED],
+    pub reserved: [u8; 33],
 }
 
 impl Output for Decision {}
@@ -68,7 +65,7 @@ impl From<&sluicegate::Decision> for Decision {
             allowed: decision.allowed,
             shadow_denied: decision.shadow_denied,
             rule,
-            reserved: [0; RESERVED],
+            reserved: [0; 33],
         }
     }
 }

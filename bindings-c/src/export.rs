@@ -85,6 +85,7 @@ fn told(panic: &(dyn Any + Send)) -> &str {
 }
 
 #[cfg(test)]
+#[allow(unreachable_pub)] // The macro makes what it exports public.
 mod tests {
     use std::ffi::CStr;
     use std::ptr::null_mut;

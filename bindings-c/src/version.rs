@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char};
 
-/// The major version of the header. Programs go on to work with a library of the same major version.
+/// The major version of the header.
 pub const SLUICEGATE_VERSION_MAJOR: u32 = 0;
 
 /// The minor version of the header.

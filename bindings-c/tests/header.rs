@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cbindgen::{Builder, Config};
-use quote::ToTokens;
-use syn::{File, Item, ItemFn, ItemMacro, parse_quote, parse_str};
+use quote::{ToTokens, format_ident};
+use syn::{File, Item, ItemEnum, ItemFn, ItemMacro, parse_quote, parse_str};
 
 /// The modules with something for the header, in its order.
 const MODULES: [&str; 9] =
@@ -42,15 +42,26 @@ fn generate() -> String {
     String::from_utf8(header).unwrap()
 }
 
-/// A source with its exports as they are to C, since cbindgen expands no macros.
+/// A source with its names and exports as they are to C: cbindgen expands no macros.
 fn without_macros(path: &Path) -> String {
     let mut source: File = parse_str(&fs::read_to_string(path).unwrap()).unwrap();
     for item in &mut source.items {
-        if let Item::Macro(call) = item && call.mac.path.is_ident("export") {
-            *item = Item::Fn(exported(call));
+        match item {
+            Item::Macro(call) if call.mac.path.is_ident("export") => *item = Item::Fn(exported(call)),
+            Item::Enum(numbers) => prefix(numbers),
+            _ => {}
         }
     }
     source.into_token_stream().to_string()
+}
+
+/// C has one namespace for all. `Status::Ok` is `SLUICEGATE_OK`, `Source::Server` is
+/// `SLUICEGATE_SOURCE_SERVER`.
+fn prefix(numbers: &mut ItemEnum) {
+    let of = if numbers.ident == "Status" { String::new() } else { numbers.ident.to_string() };
+    for variant in &mut numbers.variants {
+        variant.ident = format_ident!("Sluicegate{of}{}", variant.ident);
+    }
 }
 
 /// What the macro `export!` makes of a function.

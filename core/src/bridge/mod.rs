@@ -24,13 +24,16 @@ use runner::{Runner, Source, answer};
 ///
 /// The order of answers is not that of the calls; tokens tell which is which.
 pub struct Bridge {
-    /// Answers what needs no I/O; `None` on a server.
-    local: Option<Arc<AsyncRateLimiter>>,
-    /// Started with a server, or by the first call to the embedded engine that has to sleep.
-    runner: OnceLock<Runner>,
+    backend: Backend,
     shared: Arc<Shared>,
     /// The process that has the runner's thread; a forked child has not.
     pid: u32,
+}
+
+enum Backend {
+    /// The embedded engine, with a runner once a call has to sleep.
+    Local(Arc<AsyncRateLimiter>, OnceLock<Runner>),
+    Server(Runner),
 }
 
 impl Bridge {
@@ -43,25 +46,24 @@ impl Bridge {
     /// [`ErrorKind::InvalidArgument`] when the URL or an option makes no sense.
     pub fn open(builder: Builder, wake: impl Fn() + Send + Sync + 'static) -> Result<Self> {
         let shared = Arc::new(Shared { completions: Mutex::default(), wake: Box::new(wake) });
-        let mut bridge = Self { local: None, runner: OnceLock::new(), shared, pid: process::id() };
-        if builder.is_local()? {
+        let backend = if builder.is_local()? {
             let limiter = at_once(builder.connect()).unwrap_or_else(|| Err(crossed()))?;
-            bridge.local = Some(Arc::new(limiter));
-            bridge.shared.complete([Completion { token: Self::OPENED, result: Ok(Answer::Done) }]);
+            shared.complete([Completion { token: Self::OPENED, result: Ok(Answer::Done) }]);
+            Backend::Local(Arc::new(limiter), OnceLock::new())
         } else {
-            bridge.runner.get_or_init(|| Runner::start(Source::Builder(builder), &bridge.shared));
-        }
-        Ok(bridge)
+            Backend::Server(Runner::start(Source::Builder(builder), &shared))
+        };
+        Ok(Self { backend, shared, pid: process::id() })
     }
 
     /// The decision about a single item, if it needs no I/O.
     pub fn single_at_once(&self, kind: Kind, check: &Check<'_>) -> Option<Result<crate::Decision>> {
-        self.local.as_ref()?.at_once(kind.into(), check)
+        self.local()?.at_once(kind.into(), check)
     }
 
     /// The answer to a call, if it needs neither I/O nor sleep.
     pub fn at_once(&self, ask: &Ask) -> Option<Result<Answer>> {
-        let local = self.local.as_ref()?;
+        let local = self.local()?;
         if matches!(ask, Ask::Wait(..)) { None } else { at_once(answer(local, ask)) }
     }
 
@@ -74,8 +76,13 @@ impl Bridge {
         if process::id() != self.pid {
             return Err(crossed());
         }
-        let source = || Source::Limiter(self.local.clone());
-        self.runner.get_or_init(|| Runner::start(source(), &self.shared)).submit(asks, &self.shared);
+        let runner = match &self.backend {
+            Backend::Server(runner) => runner,
+            Backend::Local(limiter, runner) => {
+                runner.get_or_init(|| Runner::start(Source::Limiter(Arc::clone(limiter)), &self.shared))
+            }
+        };
+        runner.submit(asks, &self.shared);
         Ok(())
     }
 
@@ -83,7 +90,7 @@ impl Bridge {
     /// end by themselves.
     pub fn cancel(&self, token: u64) {
         if process::id() == self.pid
-            && let Some(runner) = self.runner.get()
+            && let Some(runner) = self.runner()
         {
             runner.cancel(token);
         }
@@ -96,13 +103,27 @@ impl Bridge {
 
     /// Closes the limiter. Final: calls from then on are answered with [`ErrorKind::Closed`].
     pub fn close(&self) {
-        if let Some(local) = &self.local {
+        if let Some(local) = self.local() {
             local.close();
         }
         if process::id() == self.pid
-            && let Some(runner) = self.runner.get()
+            && let Some(runner) = self.runner()
         {
             runner.close();
+        }
+    }
+
+    fn local(&self) -> Option<&Arc<AsyncRateLimiter>> {
+        match &self.backend {
+            Backend::Local(limiter, _) => Some(limiter),
+            Backend::Server(_) => None,
+        }
+    }
+
+    fn runner(&self) -> Option<&Runner> {
+        match &self.backend {
+            Backend::Local(_, runner) => runner.get(),
+            Backend::Server(runner) => Some(runner),
         }
     }
 }
@@ -124,6 +145,10 @@ impl Shared {
         if wake {
             (self.wake)();
         }
+    }
+
+    fn refuse(&self, asks: Vec<(u64, Ask)>, error: &Error) {
+        self.complete(asks.into_iter().map(|(token, _)| Completion { token, result: Err(error.clone()) }));
     }
 }
 

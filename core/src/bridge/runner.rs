@@ -24,7 +24,7 @@ pub(super) struct Runner {
 /// Where the thread's limiter comes from.
 pub(super) enum Source {
     Builder(Builder),
-    Limiter(Option<Arc<AsyncRateLimiter>>),
+    Limiter(Arc<AsyncRateLimiter>),
 }
 
 enum Message {
@@ -47,7 +47,7 @@ impl Runner {
         if let Err(unsent) = self.sender.send(Message::Calls(asks))
             && let Message::Calls(asks) = unsent.0
         {
-            shared.complete(asks.into_iter().map(|(token, _)| Completion { token, result: Err(stopped()) }));
+            shared.refuse(asks, &stopped());
         }
     }
 
@@ -76,24 +76,42 @@ fn run(source: Source, messages: UnboundedReceiver<Message>, shared: &Arc<Shared
     }
 }
 
-async fn serve(source: Source, mut messages: UnboundedReceiver<Message>, shared: &Arc<Shared>) {
-    let limiter = match source {
-        Source::Limiter(None) => return,
-        Source::Limiter(Some(limiter)) => limiter,
+async fn serve(source: Source, messages: UnboundedReceiver<Message>, shared: &Arc<Shared>) {
+    let opened = match source {
+        Source::Limiter(limiter) => Ok(limiter),
         Source::Builder(builder) => {
             let opened = builder.connect().await.map(Arc::new);
             let result = opened.as_ref().map(|_| Answer::Done).map_err(Error::clone);
             shared.complete([Completion { token: Bridge::OPENED, result }]);
-            let Ok(limiter) = opened else { return };
-            limiter
+            opened
         }
     };
+    match opened {
+        Ok(limiter) => carry_out(&limiter, messages, shared).await,
+        Err(error) => refuse(&error, messages, shared).await,
+    }
+}
+
+async fn carry_out(
+    limiter: &Arc<AsyncRateLimiter>,
+    mut messages: UnboundedReceiver<Message>,
+    shared: &Arc<Shared>,
+) {
     let waits = Waits::default();
     while let Some(message) = messages.recv().await {
         match message {
-            Message::Calls(asks) => begin(&limiter, asks, shared, &waits),
+            Message::Calls(asks) => begin(limiter, asks, shared, &waits),
             Message::Cancel(token) => waits.cancel(token),
             Message::Close => limiter.close(),
+        }
+    }
+}
+
+/// Without a limiter, every call is answered with the reason.
+async fn refuse(error: &Error, mut messages: UnboundedReceiver<Message>, shared: &Arc<Shared>) {
+    while let Some(message) = messages.recv().await {
+        if let Message::Calls(asks) = message {
+            shared.refuse(asks, error);
         }
     }
 }

@@ -176,13 +176,33 @@ impl RateLimiter {
         options: CheckOptions<'_>,
         timeout: Duration,
     ) -> Result<Decision> {
+        self.wait_sleeping(rule, key, options, timeout, |span| {
+            thread::sleep(span);
+            true
+        })
+    }
+
+    /// [`wait_with`](Self::wait_with) for a foreign runtime, whose sleep may be cut short: where `sleep`
+    /// answers false, the wait ends with the last decision.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub fn wait_sleeping(
+        &self,
+        rule: &str,
+        key: &str,
+        options: CheckOptions<'_>,
+        timeout: Duration,
+        mut sleep: impl FnMut(Duration) -> bool,
+    ) -> Result<Decision> {
         let mut patience = Patience::new(timeout);
         loop {
             let decision = self.check_with(rule, key, options)?;
             let Some(wait) = patience.next(&decision) else { return Ok(decision) };
             match self.centre.pass(wait) {
                 Passed::Already => patience.pass(wait),
-                Passed::ToSleep => thread::sleep(wait),
+                Passed::ToSleep if sleep(wait) => (),
+                Passed::ToSleep => return Ok(decision),
             }
         }
     }
@@ -204,6 +224,11 @@ impl RateLimiter {
             Backend::Local(local) => local.close(),
             Backend::Server(redis) => redis.close(),
         }
+    }
+
+    /// Whether calls are answered inside this process, without I/O.
+    pub fn is_embedded(&self) -> bool {
+        matches!(self.backend, Backend::Local(_))
     }
 
     /// The rules in force.

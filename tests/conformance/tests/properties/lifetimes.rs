@@ -1,5 +1,6 @@
 //! Every key on a server ends by itself, and not much later than it is needed.
 
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
@@ -31,8 +32,9 @@ fn of_one_key(steps: Vec<Step>) -> Vec<Step> {
 #[test]
 fn cover_reset_after_and_little_more() {
     let redis = Redis::start().unwrap();
+    let stored = RefCell::new(Stored::on(&redis));
     holds(250, (any_rule(), any_start(), any_steps().prop_map(of_one_key)), |(rule, start, steps)| {
-        let mut stored = Stored::on(&redis);
+        let mut stored = stored.borrow_mut();
         stored.clear();
         let mut world = World::new(Driver::Blocking, redis.url(), &one(&rule), start);
         for (number, step) in steps.iter().enumerate() {
@@ -57,8 +59,9 @@ fn cover_reset_after_and_little_more() {
 #[test]
 fn come_back_to_keys_that_lost_them() {
     let redis = Redis::start().unwrap();
+    let stored = RefCell::new(Stored::on(&redis));
     holds(150, (any_rule(), any_start(), any_steps().prop_map(of_one_key)), |(rule, start, steps)| {
-        let mut stored = Stored::on(&redis);
+        let mut stored = stored.borrow_mut();
         stored.clear();
         let mut world = World::new(Driver::Blocking, redis.url(), &one(&rule), start);
         for step in &steps {

@@ -19,6 +19,8 @@ const KINDS: [(&str, Option<(&str, &str)>); 11] = [
 ];
 /// A log keeps an entry per unit, so larger ones make tests slow and nothing else.
 const LARGEST_LOG: u64 = 2_000;
+/// A burst is kept as time, in which larger ones cannot be told to the unit.
+const LARGEST_BURST: u64 = 1 << 32;
 const DAY_US: u64 = 86_400_000_000;
 
 /// A rule without its name.
@@ -93,8 +95,13 @@ impl RandomRule {
         can && self.count_denied
     }
 
+    /// A limit, or a cost, that this rule can have.
     pub(crate) fn bounded(&self, limit: u64) -> u64 {
-        if self.algorithm() == "sliding_log" { limit.min(LARGEST_LOG) } else { limit }
+        match self.algorithm() {
+            "sliding_log" => limit.min(LARGEST_LOG),
+            _ if self.is_gcra() => limit.min(LARGEST_BURST),
+            _ => limit,
+        }
     }
 
     pub(crate) fn json(&self, id: &str) -> Value {

@@ -1,5 +1,7 @@
 //! Several rules decided together are charged together or not at all; a changed limit forgets nothing.
 
+use std::cell::RefCell;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use sluicegate::Check;
@@ -29,9 +31,10 @@ fn calls() -> impl Strategy<Value = Vec<(Jump, Vec<Cost>)>> {
 #[test]
 fn all_or_nothing() {
     let redis = Redis::start().unwrap();
+    let stored = RefCell::new(Stored::on(&redis));
     let rules = prop::collection::vec(any_rule().prop_map(enforced), 3);
     holds(250, (rules, any_start(), calls()), |(rules, start, calls)| {
-        let mut stored = Stored::on(&redis);
+        let mut stored = stored.borrow_mut();
         stored.clear();
         let json = Value::Array(rules.iter().zip(NAMES).map(|(rule, name)| rule.json(name)).collect());
         let mut world = World::new(Driver::Blocking, redis.url(), &json, start);

@@ -1,5 +1,6 @@
 //! A denial changes nothing, and looking never does: not one byte, not one lifetime.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -22,8 +23,9 @@ fn unchanged(before: &BTreeMap<String, Entry>, after: &BTreeMap<String, Entry>) 
 #[test]
 fn by_a_denial_or_a_peek() {
     let redis = Redis::start().unwrap();
+    let stored = RefCell::new(Stored::on(&redis));
     holds(250, (any_rule(), any_start(), any_steps()), |(rule, start, steps)| {
-        let mut stored = Stored::on(&redis);
+        let mut stored = stored.borrow_mut();
         stored.clear();
         let mut world = World::new(Driver::Blocking, redis.url(), &one(&rule), start);
         let mut stepped_back = false;

@@ -2,13 +2,10 @@
 
 use std::time::Duration;
 
-use redis::Value;
 use sluicegate::{Builder, ManualClock, RateLimiter, Rules};
 use sluicegate_conformance::Stored;
 use sluicegate_test_servers::{Options, Redis};
 
-/// Tells the test's own commands from the limiter's.
-const OBSERVER: &str = "observer";
 /// Generous, because a machine that runs tests may be busy.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -21,8 +18,7 @@ impl Server {
     pub(crate) fn start() -> Self {
         let config = ["slowlog-log-slower-than 0", "slowlog-max-len 100000"].map(str::to_owned).to_vec();
         let redis = Redis::with(&Options { config, ..Options::default() }).unwrap();
-        let mut stored = Stored::on(&redis);
-        let _: () = stored.command("CLIENT", ("SETNAME", OBSERVER));
+        let stored = Stored::on(&redis);
         Self { redis, stored }
     }
 
@@ -42,16 +38,19 @@ impl Server {
         (self.builder(rules).clock(clock.clone()).build().unwrap(), clock)
     }
 
-    /// The commands that limiters sent since the last time, oldest first; not those inside scripts.
-    pub(crate) fn sent(&mut self) -> Vec<Vec<Vec<u8>>> {
-        let log: Vec<(i64, i64, i64, Vec<Vec<u8>>, String, String)> = self.stored.command("SLOWLOG", ("GET", 100_000));
-        let _: Value = self.stored.command("SLOWLOG", "RESET");
-        log.into_iter().rev().filter(|entry| entry.5 != OBSERVER).map(|entry| entry.3).collect()
+    /// The scripts that limiters called since the last time, oldest first: the commands with all arguments.
+    pub(crate) fn sent_scripts(&mut self) -> Vec<Vec<Vec<u8>>> {
+        type Logged = (i64, i64, i64, Vec<Vec<u8>>, String, String);
+        let log: Vec<Logged> = self.stored.command("SLOWLOG", ("GET", 100_000));
+        let _: () = self.stored.command("SLOWLOG", "RESET");
+        // The log also has what the scripts call.
+        let commands = log.into_iter().rev().map(|logged| logged.3);
+        commands.filter(|command| command[0].to_ascii_uppercase().starts_with(b"EVAL")).collect()
     }
 
-    /// The scripts among what was sent: name and all arguments.
-    pub(crate) fn sent_scripts(&mut self) -> Vec<Vec<Vec<u8>>> {
-        let is_script = |command: &Vec<Vec<u8>>| command[0].to_ascii_uppercase().starts_with(b"EVAL");
-        self.sent().into_iter().filter(is_script).collect()
+    /// How often the server has read from its clients.
+    pub(crate) fn reads(&mut self) -> u64 {
+        let stats: String = self.stored.command("INFO", "stats");
+        stats.lines().find_map(|line| line.strip_prefix("total_reads_processed:")).unwrap().parse().unwrap()
     }
 }

@@ -1,0 +1,106 @@
+//! From answers to rows.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use sluicegate::bridge::Answer;
+use sluicegate::{Decision, Source};
+
+use crate::failure::Failure;
+use crate::mailbox::{AnswerRow, Mailbox};
+
+/// The outcomes, as `lib/mailbox.js` has them: a decision is a sum of flags.
+mod outcome {
+    pub(super) const ALLOWED: i32 = 1;
+    pub(super) const SHADOW_DENIED: i32 = 2;
+    pub(super) const EMBEDDED: i32 = 4;
+    pub(super) const DONE: i32 = -1;
+    pub(super) const FAILED: i32 = -2;
+}
+
+/// Writes answers to a mailbox, from its first row on.
+pub(crate) struct Writer<'a> {
+    mailbox: &'a mut Mailbox,
+    rules: &'a HashMap<String, usize>,
+    row: usize,
+}
+
+impl<'a> Writer<'a> {
+    pub(crate) fn new(mailbox: &'a mut Mailbox, rules: &'a HashMap<String, usize>) -> Self {
+        Self { mailbox, rules, row: 0 }
+    }
+
+    /// How many rows were written.
+    pub(crate) fn written(&self) -> usize {
+        self.row
+    }
+
+    /// Whether there is room for an answer.
+    pub(crate) fn has_room(&self, result: &sluicegate::Result<Answer>) -> bool {
+        let parts = match result {
+            Ok(Answer::Decision(decision)) => decision.parts.len(),
+            Ok(Answer::Done) | Err(_) => 0,
+        };
+        self.row + parts < self.mailbox.rows()
+    }
+
+    /// An answer, and the failure that does not fit into a row.
+    pub(crate) fn answer(&mut self, token: u64, result: &sluicegate::Result<Answer>) -> Option<Failure> {
+        match result {
+            Ok(Answer::Decision(decision)) => self.decision(token, decision),
+            Ok(Answer::Done) => self.put(&empty(token, outcome::DONE)),
+            Err(error) => {
+                self.put(&empty(token, outcome::FAILED));
+                return Some(Failure::from(error));
+            }
+        }
+        None
+    }
+
+    /// A decision, with its parts in the rows after it.
+    pub(crate) fn decision(&mut self, token: u64, decision: &Decision) {
+        self.put(&AnswerRow {
+            outcome: flags(decision),
+            rule: self.rules.get(decision.rule.as_ref()).copied().unwrap_or_default(),
+            limit: decision.limit,
+            remaining: decision.remaining,
+            retry_after_ms: milliseconds(decision.retry_after),
+            reset_after_ms: milliseconds(decision.reset_after),
+            parts: decision.parts.len(),
+            ..empty(token, 0)
+        });
+        for part in &decision.parts {
+            self.decision(token, part);
+        }
+    }
+
+    fn put(&mut self, row: &AnswerRow) {
+        self.mailbox.answer(self.row, row);
+        self.row += 1;
+    }
+}
+
+fn empty(token: u64, outcome: i32) -> AnswerRow {
+    AnswerRow {
+        token,
+        outcome,
+        rule: 0,
+        limit: 0,
+        remaining: 0,
+        retry_after_ms: 0.0,
+        reset_after_ms: 0.0,
+        parts: 0,
+    }
+}
+
+fn flags(decision: &Decision) -> i32 {
+    let flag = |is_set, flag| if is_set { flag } else { 0 };
+    flag(decision.allowed, outcome::ALLOWED)
+        + flag(decision.shadow_denied, outcome::SHADOW_DENIED)
+        + flag(decision.source == Source::Embedded, outcome::EMBEDDED)
+}
+
+/// Whole microseconds divided once, so that the result is the double nearest to the exact figure.
+fn milliseconds(span: Duration) -> f64 {
+    if span == Duration::MAX { f64::INFINITY } else { span.as_micros() as f64 / 1e3 }
+}

@@ -1,0 +1,89 @@
+//! From rows and text to calls.
+
+use sluicegate::bridge::{Ask, Item, Kind};
+
+use crate::mailbox::{CallRow, Mailbox};
+use crate::options::milliseconds;
+
+/// The numbers of the operations, as `lib/mailbox.js` has them.
+mod op {
+    pub(super) const CHECK: u8 = 0;
+    pub(super) const PEEK: u8 = 1;
+    pub(super) const REFUND: u8 = 2;
+    pub(super) const RESET: u8 = 3;
+    pub(super) const WAIT: u8 = 4;
+    pub(super) const PING: u8 = 5;
+    pub(super) const ALL: u8 = 6;
+}
+
+/// The operation on a single item, if it is one.
+pub(crate) fn single(op: u8) -> Option<Kind> {
+    match op {
+        op::CHECK => Some(Kind::Check),
+        op::PEEK => Some(Kind::Peek),
+        op::REFUND => Some(Kind::Refund),
+        _ => None,
+    }
+}
+
+/// Reads the calls of a batch. The texts of all of them follow each other in one.
+pub(crate) struct Reader<'a> {
+    mailbox: &'a Mailbox,
+    rules: &'a [String],
+    text: &'a [u16],
+    row: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(mailbox: &'a Mailbox, rules: &'a [String], text: &'a [u16]) -> Self {
+        Self { mailbox, rules, text, row: 0 }
+    }
+
+    /// The next call with its token; `None` when the row is not one that `lib/mailbox.js` writes.
+    pub(crate) fn call(&mut self) -> Option<(u64, Ask)> {
+        let row = self.next_row()?;
+        let ask = match (single(row.op), row.op) {
+            (Some(kind), _) => Ask::Single(kind, self.item(&row)?),
+            (None, op::RESET) => Ask::Reset(self.item(&row)?),
+            (None, op::WAIT) => Ask::Wait(self.item(&row)?, milliseconds(row.extra)),
+            (None, op::PING) => Ask::Ping,
+            (None, op::ALL) => Ask::All(self.items(row.extra as usize)?),
+            _ => return None,
+        };
+        Some((row.token, ask))
+    }
+
+    fn items(&mut self, count: usize) -> Option<Vec<Item>> {
+        let mut item = || {
+            let row = self.next_row()?;
+            self.item(&row)
+        };
+        (0..count).map(|_| item()).collect()
+    }
+
+    fn item(&mut self, row: &CallRow) -> Option<Item> {
+        Some(Item {
+            rule: self.rules.get(row.rule)?.clone(),
+            key: self.words(row.key_length)?,
+            cost: row.cost,
+            resource: match row.resource_length {
+                Some(length) => Some(self.words(length)?),
+                None => None,
+            },
+            limit: row.limit,
+        })
+    }
+
+    fn next_row(&mut self) -> Option<CallRow> {
+        let row = self.mailbox.call(self.row)?;
+        self.row += 1;
+        Some(row)
+    }
+
+    fn words(&mut self, length: usize) -> Option<String> {
+        let (words, rest) = self.text.split_at_checked(length)?;
+        self.text = rest;
+        // JavaScript has refused what is not well-formed.
+        Some(String::from_utf16_lossy(words))
+    }
+}

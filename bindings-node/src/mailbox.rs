@@ -1,0 +1,92 @@
+//! The memory through which calls and answers pass: rows of numbers that both sides read and write, since
+//! making a JavaScript value for each number would cost more than a check.
+//!
+//! `lib/mailbox.js` is the other side.
+
+use napi::bindgen_prelude::Float64Array;
+
+/// Numbers in a row.
+const ROW: usize = 8;
+
+/// A call: what is asked, with the lengths of its texts in UTF-16 units.
+pub(crate) struct CallRow {
+    pub(crate) token: u64,
+    pub(crate) op: u8,
+    pub(crate) rule: usize,
+    pub(crate) key_length: usize,
+    pub(crate) resource_length: Option<usize>,
+    pub(crate) cost: u64,
+    pub(crate) limit: Option<u64>,
+    /// Milliseconds for a wait; how many rows follow, for a `checkAll`.
+    pub(crate) extra: f64,
+}
+
+/// An answer.
+pub(crate) struct AnswerRow {
+    pub(crate) token: u64,
+    pub(crate) outcome: i32,
+    pub(crate) rule: usize,
+    pub(crate) limit: u64,
+    pub(crate) remaining: u64,
+    pub(crate) retry_after_ms: f64,
+    pub(crate) reset_after_ms: f64,
+    /// How many rows follow that belong to this one.
+    pub(crate) parts: usize,
+}
+
+/// Rows, counted from 0.
+pub(crate) struct Mailbox(Float64Array);
+
+impl Mailbox {
+    pub(crate) fn new(numbers: Float64Array) -> Self {
+        Self(numbers)
+    }
+
+    /// How many rows there is room for.
+    pub(crate) fn rows(&self) -> usize {
+        self.0.len() / ROW
+    }
+
+    /// A row that JavaScript wrote.
+    pub(crate) fn call(&self, row: usize) -> Option<CallRow> {
+        let numbers = self.0.get(row * ROW..(row + 1) * ROW)?;
+        let &[token, op, rule, key_length, resource_length, cost, limit, extra] = numbers else {
+            return None;
+        };
+        Some(CallRow {
+            token: token as u64,
+            op: op as u8,
+            rule: rule as usize,
+            key_length: key_length as usize,
+            resource_length: given(resource_length).map(|length| length as usize),
+            cost: cost as u64,
+            limit: given(limit),
+            extra,
+        })
+    }
+
+    /// Writes a row for JavaScript, if there is room.
+    #[allow(unsafe_code)]
+    pub(crate) fn answer(&mut self, row: usize, answer: &AnswerRow) {
+        // SAFETY: this runs on the thread of the JavaScript that owns the memory, which runs none
+        // meanwhile; and that JavaScript neither detaches nor resizes it.
+        let numbers = unsafe { self.0.as_mut() };
+        if let Some(numbers) = numbers.get_mut(row * ROW..(row + 1) * ROW) {
+            numbers.copy_from_slice(&[
+                answer.token as f64,
+                f64::from(answer.outcome),
+                answer.rule as f64,
+                answer.limit as f64,
+                answer.remaining as f64,
+                answer.retry_after_ms,
+                answer.reset_after_ms,
+                answer.parts as f64,
+            ]);
+        }
+    }
+}
+
+/// What is not given is passed as a negative number.
+fn given(number: f64) -> Option<u64> {
+    (number >= 0.0).then_some(number as u64)
+}

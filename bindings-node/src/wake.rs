@@ -1,0 +1,39 @@
+//! How other threads wake the JavaScript loop.
+
+use std::sync::Arc;
+
+use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
+use napi::{Env, Status, sys};
+
+/// Called without arguments; of itself it does not keep the process alive.
+pub(crate) type WakeFunction = ThreadsafeFunction<(), (), (), Status, false, true>;
+
+/// Wakes the loop, and keeps it alive while there is something to wake it for.
+#[derive(Clone)]
+pub(crate) struct Wake(Arc<WakeFunction>);
+
+impl Wake {
+    pub(crate) fn new(function: WakeFunction) -> Self {
+        Self(Arc::new(function))
+    }
+
+    /// Wakes the loop, from any thread. A loop that has ended has nobody who waits.
+    pub(crate) fn call(&self) {
+        let _ = self.0.call((), ThreadsafeFunctionCallMode::NonBlocking);
+    }
+
+    /// Lets the process end, or not, while nothing but this limiter is at work.
+    #[allow(unsafe_code)]
+    pub(crate) fn keep_alive(&self, env: &Env, keep: bool) {
+        let (env, function) = (env.raw(), self.0.raw());
+        // SAFETY: this is the thread of the environment that made the function, which lives as long as
+        // `self`. Both calls fail at most when that environment is ending, and then do nothing.
+        unsafe {
+            let _ = if keep {
+                sys::napi_ref_threadsafe_function(env, function)
+            } else {
+                sys::napi_unref_threadsafe_function(env, function)
+            };
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! One item of a `check_all`.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyTuple};
+use sluicegate::bridge::Item;
+
+use crate::arguments::{Amount, options, text, wrong_type};
+
+/// One item of a `check_all`: a rule, a key, and how much to admit.
+#[pyclass(module = "sluicegate", frozen, eq, hash)]
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct Check(pub(crate) Item);
+
+#[pymethods]
+impl Check {
+    #[new]
+    #[pyo3(
+        signature = (rule, key, *, cost=Amount(1), resource=None, limit=None),
+        text_signature = "(rule, key, *, cost=1, resource=None, limit=None)"
+    )]
+    fn new(
+        rule: &Bound<'_, PyString>,
+        key: &Bound<'_, PyString>,
+        cost: Amount,
+        resource: Option<&Bound<'_, PyString>>,
+        limit: Option<Amount>,
+    ) -> PyResult<Self> {
+        let check = sluicegate::Check::new(text(rule, "rule")?, text(key, "key")?);
+        Ok(Self(owned(&check.with(options(cost, resource, limit)?))))
+    }
+
+    #[getter]
+    fn rule(&self) -> &str {
+        &self.0.rule
+    }
+
+    #[getter]
+    fn key(&self) -> &str {
+        &self.0.key
+    }
+
+    #[getter]
+    fn cost(&self) -> u64 {
+        self.0.cost
+    }
+
+    #[getter]
+    fn resource(&self) -> Option<&str> {
+        self.0.resource.as_deref()
+    }
+
+    #[getter]
+    fn limit(&self) -> Option<u64> {
+        self.0.limit
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let Item { cost, limit, .. } = slf.get().0;
+        let mut text = format!("Check({}, {}", slf.getattr("rule")?.repr()?, slf.getattr("key")?.repr()?);
+        if cost != 1 {
+            text += &format!(", cost={cost}");
+        }
+        if slf.get().0.resource.is_some() {
+            text += &format!(", resource={}", slf.getattr("resource")?.repr()?);
+        }
+        if let Some(limit) = limit {
+            text += &format!(", limit={limit}");
+        }
+        Ok(text + ")")
+    }
+
+    /// For `pickle` and `copy`.
+    fn __getnewargs_ex__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
+        let options = PyDict::new(py);
+        options.set_item("cost", self.0.cost)?;
+        options.set_item("resource", self.0.resource.as_deref())?;
+        options.set_item("limit", self.0.limit)?;
+        Ok(((&self.0.rule, &self.0.key).into_pyobject(py)?, options))
+    }
+}
+
+/// The same check, with texts of its own.
+pub(crate) fn owned(check: &sluicegate::Check<'_>) -> Item {
+    Item {
+        rule: check.rule.to_owned(),
+        key: check.key.to_owned(),
+        cost: check.options.cost,
+        resource: check.options.resource.map(str::to_owned),
+        limit: check.options.limit,
+    }
+}
+
+/// The items of a `check_all`.
+pub(crate) fn items<'py>(checks: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, Check>>> {
+    let iterator = checks.try_iter().map_err(|_| wrong_type("checks", "an iterable of Check", checks))?;
+    let item = |(at, item): (usize, PyResult<Bound<'py, PyAny>>)| {
+        item?.cast_into::<Check>()
+            .map_err(|error| wrong_type(&format!("checks[{at}]"), "Check", &error.into_inner()))
+    };
+    iterator.enumerate().map(item).collect()
+}
