@@ -2,6 +2,7 @@
  * Sluicegate: a distributed rate limiter. It decides atomically inside Redis, or inside the process.
  *
  *     sluicegate_limiter *limiter;
+ *     sluicegate_decision decision;
  *     sluicegate_limiter_new("redis://127.0.0.1:6379", rules, NULL, &limiter, NULL);
  *     sluicegate_check(limiter, "login", user, strlen(user), NULL, &decision, NULL);
  *
@@ -15,10 +16,12 @@
  * Strings    UTF-8; what is not, is an invalid argument. A key is a pointer and a length and may hold any
  *            character, NUL too; everything else ends with NUL.
  * Panics     A fault inside the library becomes SLUICEGATE_INTERNAL. It never unwinds or aborts.
- * Fork       A limiter works in a forked child, which opens connections of its own. The fork itself may
- *            happen while other threads are using the limiter.
+ * Fork       A limiter works in a forked child, which opens connections of its own. On a server the fork
+ *            may happen while other threads are in a call; in memory ("memory://") it must not, and
+ *            parent and child go on with counts of their own.
  * Time       Microseconds, everywhere.
- * Versions   Structs grow at their end, and begin with their size or with room to grow; numbers stay.
+ * Versions   Options grow at their end and begin with their size; a decision has room to grow. Numbers
+ *            and all else stay as they are as long as the library is libsluicegate.so.0.
  */
 
 #ifndef SLUICEGATE_H
@@ -34,263 +37,149 @@
 #define SLUICEGATE_OPTIONS_INIT {sizeof(sluicegate_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL}
 #define SLUICEGATE_CHECK_OPTIONS_INIT {sizeof(sluicegate_check_options), 1, NULL, 0, NULL}
 
-/*
- The major version of the header. Programs go on to work with a library of the same major version.
- */
+/// The major version of the header.
 #define SLUICEGATE_VERSION_MAJOR 0
 
-/*
- The minor version of the header.
- */
+/// The minor version of the header.
 #define SLUICEGATE_VERSION_MINOR 1
 
-/*
- The patch version of the header.
- */
+/// The patch version of the header.
 #define SLUICEGATE_VERSION_PATCH 0
 
-/*
- The room for the message of an error, its NUL included.
- */
+/// The room for the message of an error, its NUL included.
 #define SLUICEGATE_MESSAGE_SIZE 1024
 
-/*
- A time that never comes, as in `retry_after_us` of a cost that can never fit.
- */
+/// A time that never comes, as in `retry_after_us` of a cost that can never fit.
 #define SLUICEGATE_NEVER UINT64_MAX
 
-/*
- The room for the name of a rule, its NUL included.
- */
+/// The room for the name of a rule, its NUL included.
 #define SLUICEGATE_RULE_SIZE 129
 
-/*
- How a call went. The numbers never change; later releases may add some.
- */
+/// How a call went. The numbers never change; later releases may add some.
 typedef enum {
-    /*
-     It succeeded, and only now are its outputs written. A denial is a success, too.
-     */
-    SLUICEGATE_STATUS_OK = 0,
-    /*
-     A rule, or a file of rules, is not valid.
-     */
-    SLUICEGATE_STATUS_INVALID_RULE = 1,
-    /*
-     No rule has the name that was asked for.
-     */
-    SLUICEGATE_STATUS_UNKNOWN_RULE = 2,
-    /*
-     An argument is not acceptable; the message names it.
-     */
-    SLUICEGATE_STATUS_INVALID_ARGUMENT = 3,
-    /*
-     The server cannot be reached, or the connection broke.
-     */
-    SLUICEGATE_STATUS_CONNECTION = 4,
-    /*
-     The server did not answer in time. Whether the cost was charged is not known.
-     */
-    SLUICEGATE_STATUS_TIMEOUT = 5,
-    /*
-     The server answered with an error.
-     */
-    SLUICEGATE_STATUS_SERVER = 6,
-    /*
-     The limiter was closed.
-     */
-    SLUICEGATE_STATUS_CLOSED = 7,
-    /*
-     A fault of this library, such as a panic.
-     */
-    SLUICEGATE_STATUS_INTERNAL = 8,
+    /// It succeeded, and only now are its outputs written. A denial is a success, too.
+    SLUICEGATE_OK = 0,
+    /// A rule, or a file of rules, is not valid.
+    SLUICEGATE_INVALID_RULE = 1,
+    /// No rule has the name that was asked for.
+    SLUICEGATE_UNKNOWN_RULE = 2,
+    /// An argument is not acceptable; the message names it.
+    SLUICEGATE_INVALID_ARGUMENT = 3,
+    /// The server cannot be reached, or the connection broke.
+    SLUICEGATE_CONNECTION = 4,
+    /// The server did not answer in time. Whether the cost was charged is not known.
+    SLUICEGATE_TIMEOUT = 5,
+    /// The server answered with an error.
+    SLUICEGATE_SERVER = 6,
+    /// The limiter was closed.
+    SLUICEGATE_CLOSED = 7,
+    /// A fault of this library, such as a panic.
+    SLUICEGATE_INTERNAL = 8,
 } sluicegate_status;
 
-/*
- Who decided.
- */
+/// Who decided.
 typedef enum {
-    /*
-     One that this version of the header does not know.
-     */
+    /// One that this version of the header does not know.
     SLUICEGATE_SOURCE_OTHER = 0,
-    /*
-     A Redis server: the decision holds for every process that shares it.
-     */
+    /// A Redis server: the decision holds for every process that shares it.
     SLUICEGATE_SOURCE_SERVER = 1,
-    /*
-     The engine inside this process.
-     */
+    /// The engine inside this process.
     SLUICEGATE_SOURCE_EMBEDDED = 2,
 } sluicegate_source;
 
-/*
- A clock that stands still until it is told to move, for testing an application's limits without
- waiting. Give it to a limiter through its options; threads may share it.
- */
+/// A clock that stands still until it is told to move, for testing an application's limits without
+/// waiting. Give it to a limiter through its options; threads may share it.
 typedef struct sluicegate_clock sluicegate_clock;
 
-/*
- Decides whether a cost is admitted; blocks the calling thread for one round trip. Threads may share
- it: calls use a pool of connections that are opened when they are first needed.
- */
+/// Decides whether a cost is admitted; blocks the calling thread for one round trip. Threads may share
+/// it: calls use a pool of connections that are opened when they are first needed.
 typedef struct sluicegate_limiter sluicegate_limiter;
 
-/*
- Why a call failed. Written only when it did; nothing in it has to be freed.
- */
+/// Why a call failed. Written only when it did; nothing in it has to be freed.
 typedef struct {
-    /*
-     What the call returned.
-     */
+    /// What the call returned.
     sluicegate_status status;
-    /*
-     Whether the same call may succeed later without any change by the caller. After a timeout the
-     first call may have been charged, so a retry can charge twice.
-     */
+    /// Whether the same call may succeed later without any change by the caller. After a timeout the
+    /// first call may have been charged, so a retry can charge twice.
     bool retryable;
-    /*
-     What was wrong, where, and what would be right, in UTF-8. A message that is too long ends in
-     "...". Never contains a password.
-     */
+    /// What was wrong, where, and what would be right, in UTF-8. A message that is too long ends in
+    /// "...". Never contains a password.
     char message[SLUICEGATE_MESSAGE_SIZE];
 } sluicegate_error;
 
-/*
- Options of a limiter. Begin with SLUICEGATE_OPTIONS_INIT and set what you need; NULL and 0 stand
- for the default. Nothing in it is needed after the call.
- */
+/// Options of a limiter. Begin with SLUICEGATE_OPTIONS_INIT and set what you need; NULL and 0 stand
+/// for the default. Nothing in it is needed after the call.
 typedef struct {
-    /*
-     The size of this struct as the caller knows it; later releases may add fields at the end.
-     */
+    /// The size of this struct as the caller knows it; later releases may add fields at the end.
     size_t size;
-    /*
-     What every name in Redis begins with: 1 to 128 bytes without braces and control characters.
-     Limiters share their counts when their prefixes and rules are the same. Default: "sluicegate".
-     */
+    /// What every name in Redis begins with: 1 to 128 bytes without braces and control characters.
+    /// Limiters share their counts when their prefixes and rules are the same. Default: "sluicegate".
     const char *prefix;
-    /*
-     A clock that the caller moves. Default: the server's, or in memory the system's.
-     */
+    /// A clock that the caller moves. Default: the server's, or in memory the system's.
     const sluicegate_clock *clock;
-    /*
-     The longest time to open a connection. Default: 1 second.
-     */
+    /// The longest time to open a connection. Default: 1 second.
     uint64_t connect_timeout_us;
-    /*
-     The longest time to wait for an answer. Default: 500 milliseconds.
-     */
+    /// The longest time to wait for an answer. Default: 500 milliseconds.
     uint64_t response_timeout_us;
-    /*
-     The most connections to one server. Default: 16.
-     */
+    /// The most connections to one server. Default: 16.
     size_t pool_size;
-    /*
-     PEM file with the certificate authorities to trust. Default: the system's.
-     */
+    /// PEM file with the certificate authorities to trust. Default: the system's.
     const char *tls_ca;
-    /*
-     PEM file with the certificate chain of this client. Default: none.
-     */
+    /// PEM file with the certificate chain of this client. Default: none.
     const char *tls_cert;
-    /*
-     PEM file with the private key of that certificate. Default: none.
-     */
+    /// PEM file with the private key of that certificate. Default: none.
     const char *tls_key;
 } sluicegate_options;
 
-/*
- Options of one check. Begin with SLUICEGATE_CHECK_OPTIONS_INIT and set what you need.
- */
+/// Options of one check. Begin with SLUICEGATE_CHECK_OPTIONS_INIT and set what you need.
 typedef struct {
-    /*
-     The size of this struct as the caller knows it; later releases may add fields at the end.
-     */
+    /// The size of this struct as the caller knows it; later releases may add fields at the end.
     size_t size;
-    /*
-     How much to admit: at least 1, which is the default.
-     */
+    /// How much to admit: at least 1, which is the default.
     uint64_t cost;
-    /*
-     The resource that is used, in UTF-8; needed by rules with a limit of scope "resource", and only
-     by them. NULL: none.
-     */
+    /// The resource that is used, in UTF-8; needed by rules with a limit of scope "resource", and only
+    /// by them. NULL: none.
     const void *resource;
-    /*
-     The length of the resource in bytes.
-     */
+    /// The length of the resource in bytes.
     size_t resource_len;
-    /*
-     Takes the place of the rule's single limit for this one call, for plans and tiers. NULL: the
-     limit that the rule states.
-     */
+    /// Takes the place of the rule's single limit for this one call, for plans and tiers. NULL: the
+    /// limit that the rule states.
     const uint64_t *limit;
 } sluicegate_check_options;
 
-/*
- Whether a cost is admitted, and what the caller may want to tell the one who asked. A plain value:
- copy it, keep it, and free nothing.
- */
+/// Whether a cost is admitted, and what the caller may want to tell the one who asked. A plain value:
+/// copy it, keep it, and free nothing.
 typedef struct {
-    /*
-     The most that the deciding limit admits at once from a key never seen, in units of cost.
-     */
+    /// The most that the deciding limit admits at once from a key never seen, in units of cost.
     uint64_t limit;
-    /*
-     The most cost that would still be admitted now.
-     */
+    /// The most cost that would still be admitted now.
     uint64_t remaining;
-    /*
-     The shortest wait after which the same cost would be admitted if nobody else came: 0 when it
-     fits, SLUICEGATE_NEVER when it never can. In microseconds.
-     */
+    /// The shortest wait after which the same cost would be admitted if nobody else came: 0 when it
+    /// fits, SLUICEGATE_NEVER when it never can. In microseconds.
     uint64_t retry_after_us;
-    /*
-     Time until the key is as if never seen, in microseconds.
-     */
+    /// Time until the key is as if never seen, in microseconds.
     uint64_t reset_after_us;
-    /*
-     Who decided.
-     */
+    /// Who decided.
     sluicegate_source source;
-    /*
-     Whether the cost was, or for a peek would be, admitted. Always true for a rule in shadow.
-     */
+    /// Whether the cost was, or for a peek would be, admitted. Always true for a rule in shadow.
     bool allowed;
-    /*
-     True when a rule in shadow would have denied.
-     */
+    /// True when a rule in shadow would have denied.
     bool shadow_denied;
-    /*
-     The rule that decided: when denied, the one that makes the caller wait the longest.
-     */
+    /// The rule that decided: when denied, the one that makes the caller wait the longest.
     char rule[SLUICEGATE_RULE_SIZE];
-    /*
-     Zeros, in place of fields to come.
-     */
-    uint8_t reserved[RESERVED];
+    /// Zeros, in place of fields to come.
+    uint8_t reserved[33];
 } sluicegate_decision;
 
-/*
- One item of sluicegate_check_all: what the other functions take as arguments.
- */
+/// One item of sluicegate_check_all: what the other functions take as arguments.
 typedef struct {
-    /*
-     The rule's name.
-     */
+    /// The rule's name.
     const char *rule;
-    /*
-     Who is counted, in UTF-8.
-     */
+    /// Who is counted, in UTF-8.
     const void *key;
-    /*
-     The length of the key in bytes.
-     */
+    /// The length of the key in bytes.
     size_t key_len;
-    /*
-     Cost, resource and limit; NULL for the defaults.
-     */
+    /// Cost, resource and limit; NULL for the defaults.
     const sluicegate_check_options *options;
 } sluicegate_item;
 
@@ -298,92 +187,66 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
-/*
- The version of the library that is loaded, such as "0.1.0". Lives for ever.
- */
+/// The version of the library that is loaded, such as "0.1.0". Lives for ever.
 const char *sluicegate_version(void);
 
-/*
- The name of a status, such as "UnknownRule": the same in every language. "Unknown" for a number
- that is no status. Never NULL; lives for ever.
- */
+/// The name of a status, such as "UnknownRule": the same in every language. "Unknown" for a number
+/// that is no status. Never NULL; lives for ever.
 const char *sluicegate_status_name(int status);
 
-/*
- Makes a clock that shows `now_us` microseconds since 1970, at most 2^53. To be freed.
- */
+/// Makes a clock that shows `now_us` microseconds since 1970, at most 2^53. To be freed.
 sluicegate_status sluicegate_clock_new(uint64_t now_us,
                                        sluicegate_clock **clock,
                                        sluicegate_error *error);
 
-/*
- Moves a clock forward by so many microseconds.
- */
+/// Moves a clock forward by so many microseconds.
 sluicegate_status sluicegate_clock_advance(const sluicegate_clock *clock,
                                            uint64_t by_us,
                                            sluicegate_error *error);
 
-/*
- Sets a clock, also backwards: how a server's clock looks after a failover.
- */
+/// Sets a clock, also backwards: how a server's clock looks after a failover.
 sluicegate_status sluicegate_clock_set(const sluicegate_clock *clock,
                                        uint64_t now_us,
                                        sluicegate_error *error);
 
-/*
- Tells what a clock shows, in microseconds since 1970.
- */
+/// Tells what a clock shows, in microseconds since 1970.
 sluicegate_status sluicegate_clock_now(const sluicegate_clock *clock,
                                        uint64_t *now_us,
                                        sluicegate_error *error);
 
-/*
- Frees a clock; limiters that were made with it keep its time. NULL is fine.
- */
+/// Frees a clock; limiters that were made with it keep its time. NULL is fine.
 void sluicegate_clock_free(sluicegate_clock *clock);
 
-/*
- Makes a limiter, to be freed, on the backend that `url` names: "memory://", "redis://host:port",
- "rediss://", "unix://path", "redis-cluster://host1:port1,host2:port2" or
- "redis-sentinel://host1:port1,host2:port2/service". `rules` is JSON text. `options` may be NULL.
- Opens no connection: the first call does.
- */
+/// Makes a limiter, to be freed, on the backend that `url` names: "memory://", "redis://host:port",
+/// "rediss://", "unix://path", "redis-cluster://host1:port1,host2:port2" or
+/// "redis-sentinel://host1:port1,host2:port2/service". `rules` is JSON text. `options` may be NULL.
+/// Opens no connection: the first call does.
 sluicegate_status sluicegate_limiter_new(const char *url,
                                          const char *rules,
                                          const sluicegate_options *options,
                                          sluicegate_limiter **limiter,
                                          sluicegate_error *error);
 
-/*
- As sluicegate_limiter_new, with the rules in a file.
- */
+/// As sluicegate_limiter_new, with the rules in a file.
 sluicegate_status sluicegate_limiter_new_from_file(const char *url,
                                                    const char *rules_path,
                                                    const sluicegate_options *options,
                                                    sluicegate_limiter **limiter,
                                                    sluicegate_error *error);
 
-/*
- Tries the server.
- */
+/// Tries the server.
 sluicegate_status sluicegate_limiter_ping(const sluicegate_limiter *limiter,
                                           sluicegate_error *error);
 
-/*
- Closes the connections. Final: later calls, also of other threads, end with SLUICEGATE_CLOSED.
- Closing twice is fine. The handle is still to be freed.
- */
+/// Closes the connections. Final: later calls, also of other threads, end with SLUICEGATE_CLOSED.
+/// Closing twice is fine. The handle is still to be freed.
 sluicegate_status sluicegate_limiter_close(const sluicegate_limiter *limiter,
                                            sluicegate_error *error);
 
-/*
- Closes and frees a limiter that no other thread is using. NULL is fine.
- */
+/// Closes and frees a limiter that no other thread is using. NULL is fine.
 void sluicegate_limiter_free(sluicegate_limiter *limiter);
 
-/*
- Admits the cost for `key` under `rule`, or denies it.
- */
+/// Admits the cost for `key` under `rule`, or denies it.
 sluicegate_status sluicegate_check(const sluicegate_limiter *limiter,
                                    const char *rule,
                                    const void *key,
@@ -392,14 +255,12 @@ sluicegate_status sluicegate_check(const sluicegate_limiter *limiter,
                                    sluicegate_decision *decision,
                                    sluicegate_error *error);
 
-/*
- Decides several checks together: all of them are charged, or none is. `decision` is that of the
- deciding check. `parts` has room for `count` decisions, one per item in order; or it is NULL.
-
- On a Redis Cluster, items in different hash slots are charged slot by slot in order of rule
- priority, and a denial refunds those before it: in between a third caller may be denied
- needlessly, and never admitted wrongly.
- */
+/// Decides several checks together: all of them are charged, or none is. `decision` is that of the
+/// deciding check. `parts` has room for `count` decisions, one per item in order; or it is NULL.
+///
+/// On a Redis Cluster, items in different hash slots are charged slot by slot in order of rule
+/// priority, and a denial refunds those before it: in between a third caller may be denied
+/// needlessly, and never admitted wrongly.
 sluicegate_status sluicegate_check_all(const sluicegate_limiter *limiter,
                                        const sluicegate_item *items,
                                        size_t count,
@@ -407,9 +268,7 @@ sluicegate_status sluicegate_check_all(const sluicegate_limiter *limiter,
                                        sluicegate_decision *parts,
                                        sluicegate_error *error);
 
-/*
- Tells what sluicegate_check would answer now; changes nothing.
- */
+/// Tells what sluicegate_check would answer now; changes nothing.
 sluicegate_status sluicegate_peek(const sluicegate_limiter *limiter,
                                   const char *rule,
                                   const void *key,
@@ -418,10 +277,8 @@ sluicegate_status sluicegate_peek(const sluicegate_limiter *limiter,
                                   sluicegate_decision *decision,
                                   sluicegate_error *error);
 
-/*
- Gives back a cost that turned out not to be used, the newest first, and answers as
- sluicegate_peek would then. What is no longer counted is not given back.
- */
+/// Gives back a cost that turned out not to be used, the newest first, and answers as
+/// sluicegate_peek would then. What is no longer counted is not given back.
 sluicegate_status sluicegate_refund(const sluicegate_limiter *limiter,
                                     const char *rule,
                                     const void *key,
@@ -430,10 +287,8 @@ sluicegate_status sluicegate_refund(const sluicegate_limiter *limiter,
                                     sluicegate_decision *decision,
                                     sluicegate_error *error);
 
-/*
- Forgets what was counted for `key` under `rule`, and nothing else. What a resource was used in
- all is kept, since other keys have a part in it; a rule that counts nothing else forgets that.
- */
+/// Forgets what was counted for `key` under `rule`, and nothing else. What a resource was used in
+/// all is kept, since other keys have a part in it; a rule that counts nothing else forgets that.
 sluicegate_status sluicegate_reset(const sluicegate_limiter *limiter,
                                    const char *rule,
                                    const void *key,
@@ -441,11 +296,9 @@ sluicegate_status sluicegate_reset(const sluicegate_limiter *limiter,
                                    const sluicegate_check_options *options,
                                    sluicegate_error *error);
 
-/*
- Checks until the cost is admitted, sleeping for `retry_after_us` in between, for `timeout_us` at
- most. The last decision is answered: a denial as soon as it is known that the wait would go beyond
- the timeout. With a clock of its own a limiter does not sleep; the clock is moved on instead.
- */
+/// Checks until the cost is admitted, sleeping for `retry_after_us` in between, for `timeout_us` at
+/// most. The last decision is answered: a denial as soon as it is known that the wait would go beyond
+/// the timeout. With a clock of its own a limiter does not sleep; the clock is moved on instead.
 sluicegate_status sluicegate_wait(const sluicegate_limiter *limiter,
                                   const char *rule,
                                   const void *key,

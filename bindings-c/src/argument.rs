@@ -135,7 +135,10 @@ pub(crate) unsafe fn growing<T: Growing>(given: *const T, name: &'static str) ->
 ///
 /// # Safety
 /// As [`Argument::receive`].
-pub(crate) unsafe fn optional_text<'a>(text: *const c_char, name: &'static str) -> Result<Option<&'a str>, Failure> {
+pub(crate) unsafe fn optional_text<'a>(
+    text: *const c_char,
+    name: &'static str,
+) -> Result<Option<&'a str>, Failure> {
     if text.is_null() {
         return Ok(None);
     }
@@ -147,7 +150,11 @@ pub(crate) unsafe fn optional_text<'a>(text: *const c_char, name: &'static str) 
 ///
 /// # Safety
 /// As [`Argument::receive`], for all of its elements.
-pub(crate) unsafe fn array<'a, T>(start: *const T, count: usize, name: &'static str) -> Result<&'a [T], Failure> {
+pub(crate) unsafe fn array<'a, T>(
+    start: *const T,
+    count: usize,
+    name: &'static str,
+) -> Result<&'a [T], Failure> {
     if count == 0 {
         return Ok(&[]);
     }

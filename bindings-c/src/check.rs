@@ -61,7 +61,8 @@ impl<'a> Argument<'a> for *const CheckOptions {
             let given = growing(self, name)?;
             let mut options = sluicegate::CheckOptions::new().cost(given.cost);
             if !given.resource.is_null() || given.resource_len > 0 {
-                options.resource = Some(given.resource.receive("options.resource")?.text(given.resource_len)?);
+                options.resource =
+                    Some(given.resource.receive("options.resource")?.text(given.resource_len)?);
             }
             options.limit = given.limit.as_ref().copied();
             Ok(options)

@@ -36,7 +36,11 @@ impl Failure {
     }
 
     pub(crate) fn panic(message: &str) -> Self {
-        Self { status: Status::Internal, retryable: false, message: format!("a fault of sluicegate: {message}") }
+        Self {
+            status: Status::Internal,
+            retryable: false,
+            message: format!("a fault of sluicegate: {message}"),
+        }
     }
 
     /// The same, about a part of something.

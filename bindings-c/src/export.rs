@@ -51,7 +51,8 @@ macro_rules! export {
 /// # Safety
 /// `error` is NULL, or points to memory for an error.
 pub(crate) unsafe fn report(run: impl FnOnce() -> Result<(), Failure>, error: *mut Error) -> Status {
-    let outcome = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(Failure::panic(told(&*panic))));
+    let outcome =
+        catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(Failure::panic(told(&*panic))));
     let Err(failure) = outcome else { return Status::Ok };
     if !error.is_null() {
         // SAFETY: promised by the caller.

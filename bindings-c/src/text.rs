@@ -8,11 +8,8 @@ const CUT: &str = "...";
 /// show it; a NUL in the text, which would end it too early, becomes a space.
 pub(crate) fn fill(room: &mut [c_char], text: &str) {
     let most = room.len().saturating_sub(1);
-    let (kept, cut) = if text.len() <= most {
-        (text, "")
-    } else {
-        (until(text, most.saturating_sub(CUT.len())), CUT)
-    };
+    let (kept, cut) =
+        if text.len() <= most { (text, "") } else { (until(text, most.saturating_sub(CUT.len())), CUT) };
     let bytes = kept.bytes().chain(cut.bytes()).map(|byte| if byte == 0 { b' ' } else { byte });
     for (place, byte) in room.iter_mut().zip(bytes.chain([0])) {
         *place = byte as c_char;
@@ -43,7 +40,10 @@ mod tests {
 
     #[test]
     fn text_that_does_not_is_cut_between_characters() {
-        assert_eq!((filled::<6>("abcdef"), filled::<7>("a\u{e9}\u{e9}\u{e9}b")), ("ab...".to_owned(), "a\u{e9}...".to_owned()));
+        assert_eq!(
+            (filled::<6>("abcdef"), filled::<7>("a\u{e9}\u{e9}\u{e9}b")),
+            ("ab...".to_owned(), "a\u{e9}...".to_owned())
+        );
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //!
 //! After a change of the sources: `SLUICEGATE_WRITE_HEADER=1 cargo test -p sluicegate-c --test header`.
 
+#![allow(clippy::unwrap_used)] // A test that cannot go on has failed.
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

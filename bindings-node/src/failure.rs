@@ -4,7 +4,7 @@ use napi_derive::napi;
 use sluicegate::Error;
 
 /// What a `SluicegateError` is made of. Node-API's own errors keep neither the kind nor `retryable`.
-#[napi(object)]
+#[napi(object, object_from_js = false)]
 pub struct Failure {
     /// The kind's name.
     pub code: &'static str,

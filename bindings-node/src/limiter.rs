@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use napi::bindgen_prelude::{Either, Float64Array, Utf16String};
 use napi::{Env, Error, Result, Status};
 use napi_derive::napi;
-use sluicegate::bridge::{Answer, Ask, Bridge, Completion, Item};
+use sluicegate::bridge::{Ask, Bridge, Completion};
 use sluicegate::{Check, CheckOptions, Rules};
 
 use crate::answers::Writer;
@@ -25,8 +25,8 @@ pub struct NativeLimiter {
     /// The rules' names, in order, and where each stands: a rule crosses as its number.
     names: Vec<String>,
     numbers: HashMap<String, usize>,
-    /// Calls that are not answered yet; the process lives until they are.
-    pending: usize,
+    /// Whether the process is kept alive.
+    busy: bool,
     /// Answers for which the mailbox had no room.
     backlog: VecDeque<Completion>,
 }
@@ -44,7 +44,7 @@ pub struct Burst {
 
 /// Begins to connect. The first answer, with token 0, tells what came of it.
 #[napi(catch_unwind)]
-pub fn open(
+pub(crate) fn open(
     env: Env,
     url: String,
     options: Options,
@@ -78,10 +78,10 @@ impl NativeLimiter {
             numbers: names.iter().cloned().zip(0..).collect(),
             names,
             rules,
-            pending: 0,
+            busy: false,
             backlog: VecDeque::new(),
         };
-        limiter.expect(env, 1);
+        limiter.keep_alive(env, true);
         Ok(limiter)
     }
 
@@ -143,35 +143,33 @@ impl NativeLimiter {
         let mut reader = Reader::new(&self.mailbox, &self.names, &text);
         let calls: Option<Vec<_>> = (0..count).map(|_| reader.call()).collect();
         let calls = calls.ok_or_else(foreign)?;
-        let expected = calls.len();
-        if let Err(error) = self.bridge.submit(calls) {
-            return Ok(Some(Failure::from(&error)));
-        }
-        self.expect(&env, expected);
-        Ok(None)
+        self.keep_alive(&env, true);
+        Ok(self.bridge.submit(calls).err().as_ref().map(Failure::from))
     }
 
     /// Fetches answers into the mailbox.
     #[napi(catch_unwind)]
-    pub fn fetch(&mut self, env: Env) -> Burst {
+    pub fn fetch(&mut self) -> Burst {
         self.backlog.extend(self.bridge.drain());
         let mut writer = Writer::new(&mut self.mailbox, &self.numbers);
         let mut failures = Vec::new();
-        let mut answered = 0;
         while let Some(completion) = self.backlog.pop_front_if(|next| writer.has_room(&next.result)) {
             failures.extend(writer.answer(completion.token, &completion.result));
-            answered += 1;
         }
         let rows = writer.written() as u32;
-        self.settle(&env, answered);
         Burst { rows, failures, more: !self.backlog.is_empty() }
     }
 
-    /// Gives up a wait.
+    /// Gives up a wait; it may be answered nevertheless.
     #[napi]
-    pub fn cancel(&mut self, env: Env, token: f64) {
+    pub fn cancel(&self, token: f64) {
         self.bridge.cancel(token as u64);
-        self.settle(&env, 1);
+    }
+
+    /// Lets the process end: no call waits for its answer.
+    #[napi]
+    pub fn rest(&mut self, env: Env) {
+        self.keep_alive(&env, false);
     }
 
     /// Closes the limiter for good.
@@ -180,17 +178,10 @@ impl NativeLimiter {
         self.bridge.close();
     }
 
-    fn expect(&mut self, env: &Env, calls: usize) {
-        if self.pending == 0 && calls > 0 {
-            self.wake.keep_alive(env, true);
-        }
-        self.pending += calls;
-    }
-
-    fn settle(&mut self, env: &Env, calls: usize) {
-        self.pending = self.pending.saturating_sub(calls);
-        if self.pending == 0 && calls > 0 {
-            self.wake.keep_alive(env, false);
+    fn keep_alive(&mut self, env: &Env, busy: bool) {
+        if self.busy != busy {
+            self.wake.keep_alive(env, busy);
+            self.busy = busy;
         }
     }
 }

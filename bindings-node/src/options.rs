@@ -4,14 +4,13 @@ use std::time::Duration;
 
 use napi::bindgen_prelude::Reference;
 use napi_derive::napi;
-use sluicegate::bridge::Bridge;
 use sluicegate::{AsyncRateLimiter, Builder, Result, Rules};
 
 use crate::clock::NativeClock;
 
 /// The options, of the right types already.
 #[napi(object, object_to_js = false)]
-pub struct Options {
+pub(crate) struct Options {
     /// A file of rules.
     pub rules_path: Option<String>,
     /// Rules as JSON.
@@ -57,6 +56,9 @@ impl Options {
         }
         if let Some(path) = self.tls_ca {
             builder = builder.tls_ca(path);
+        }
+        if let (Some(cert), Some(key)) = (self.tls_cert, self.tls_key) {
+            builder = builder.tls_client(cert, key);
         }
         builder
     }

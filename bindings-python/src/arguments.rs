@@ -1,69 +1,107 @@
 //! What Python passes, made into what the limiter accepts. A wrong type is a `TypeError` that names the
-//! argument, by pyo3; what is out of range is clamped to what the limiter refuses, so that its message
+//! argument; what is out of range becomes something that the limiter itself refuses, so that the message
 //! is the same in every language.
 
+use std::convert::Infallible;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use sluicegate::CheckOptions;
+use sluicegate::Check;
 
 use crate::errors::invalid_argument;
 
-/// A cost, a limit or a size. Negative numbers become 0, and those beyond 64 bits the largest there is:
-/// the limiter refuses both.
-#[derive(Clone, Copy)]
-pub(crate) struct Amount(pub(crate) u64);
+/// An argument of any type that may be left out.
+pub(crate) struct Given<'py>(pub(crate) Option<Bound<'py, PyAny>>);
 
-impl<'py> FromPyObject<'_, 'py> for Amount {
-    type Error = PyErr;
+impl<'py> FromPyObject<'_, 'py> for Given<'py> {
+    type Error = Infallible;
 
-    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        match value.extract::<u64>() {
-            Ok(amount) => Ok(Self(amount)),
-            Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => {
-                Ok(Self(if value.lt(0)? { 0 } else { u64::MAX }))
-            }
-            Err(error) => Err(error),
-        }
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> Result<Self, Infallible> {
+        Ok(Self(Some(value.to_owned())))
     }
 }
 
-/// Text in UTF-8, which a `str` with a lone surrogate has none of.
-pub(crate) fn text<'a>(value: &'a Bound<'_, PyString>, name: &str) -> PyResult<&'a str> {
-    value.to_str().map_err(|_| invalid_argument(value.py(), &format!("{name} is not UTF-8")))
+impl<'py> Given<'py> {
+    /// The argument by one of the functions below, or what it is when left out.
+    pub(crate) fn or<'a, T>(
+        &'a self,
+        default: T,
+        name: &str,
+        read: impl FnOnce(&'a Bound<'py, PyAny>, &str) -> PyResult<T>,
+    ) -> PyResult<T> {
+        self.0.as_ref().map_or(Ok(default), |value| read(value, name))
+    }
 }
 
-/// The options of one check.
-pub(crate) fn options<'a>(
-    cost: Amount,
-    resource: Option<&'a Bound<'_, PyString>>,
-    limit: Option<Amount>,
-) -> PyResult<CheckOptions<'a>> {
-    let mut options = CheckOptions::new().cost(cost.0);
-    options.resource = resource.map(|resource| text(resource, "resource")).transpose()?;
-    options.limit = limit.map(|limit| limit.0);
-    Ok(options)
+/// A `str` that can be written in UTF-8, as one with a lone surrogate cannot.
+pub(crate) fn text<'a>(value: &'a Bound<'_, PyAny>, name: &str) -> PyResult<&'a str> {
+    let text = value.cast::<PyString>().map_err(|_| wrong_type(name, "a str", value))?;
+    text.to_str().map_err(|_| invalid_argument(value.py(), &format!("{name} is not UTF-8")))
 }
 
-/// How long to open a connection or to wait for an answer.
-pub(crate) fn timeout(seconds: f64) -> Duration {
+/// A cost, a limit, a size, a time. Negative numbers become 0 and those beyond 64 bits the largest there
+/// is; where it matters, the limiter refuses both.
+pub(crate) fn amount(value: &Bound<'_, PyAny>, name: &str) -> PyResult<u64> {
+    match value.extract::<u64>() {
+        Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => {
+            Ok(if value.lt(0)? { 0 } else { u64::MAX })
+        }
+        amount => amount.map_err(|error| named(error, name, "an int", value)),
+    }
+}
+
+/// How long to open a connection or to wait for an answer; the limiter refuses what makes no sense.
+pub(crate) fn timeout(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Duration> {
+    let seconds = seconds(value, name)?;
     let refused = if seconds > 0.0 { Duration::MAX } else { Duration::ZERO };
-    Duration::try_from_secs_f64(seconds).unwrap_or(refused)
+    Ok(Duration::try_from_secs_f64(seconds).unwrap_or(refused))
 }
 
 /// A span that may be as long as one likes, infinity included.
-pub(crate) fn span(py: Python<'_>, seconds: f64, name: &str) -> PyResult<Duration> {
-    if seconds >= 0.0 {
-        return Ok(timeout(seconds));
+pub(crate) fn span(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Duration> {
+    // Negative, or not a number.
+    if seconds(value, name)? >= 0.0 {
+        return timeout(value, name);
     }
-    Err(invalid_argument(py, &format!("{name} must be 0 seconds or more")))
+    Err(invalid_argument(value.py(), &format!("{name} must be 0 seconds or more")))
 }
 
-/// A `TypeError` worded like those of pyo3.
+fn seconds(value: &Bound<'_, PyAny>, name: &str) -> PyResult<f64> {
+    value.extract().map_err(|error| named(error, name, "a float", value))
+}
+
+/// A path, as text or as an object of `pathlib`.
+pub(crate) fn path(value: &Bound<'_, PyAny>, name: &str) -> PyResult<PathBuf> {
+    value.extract().map_err(|error| named(error, name, "a path", value))
+}
+
+/// A check, borrowed from its arguments.
+pub(crate) fn requested<'a>(
+    rule: &'a Bound<'_, PyAny>,
+    key: &'a Bound<'_, PyAny>,
+    cost: &Given<'_>,
+    resource: Option<&'a Bound<'_, PyAny>>,
+    limit: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Check<'a>> {
+    let mut check = Check::new(text(rule, "rule")?, text(key, "key")?);
+    check.options.cost = cost.or(1, "cost", amount)?;
+    check.options.resource = resource.map(|resource| text(resource, "resource")).transpose()?;
+    check.options.limit = limit.map(|limit| amount(limit, "limit")).transpose()?;
+    Ok(check)
+}
+
+/// A `TypeError` that names the argument.
 pub(crate) fn wrong_type(name: &str, expected: &str, value: &Bound<'_, PyAny>) -> PyErr {
     let class = value.get_type();
     let got = class.name().map_or_else(|_| "object".to_owned(), |name| name.to_string());
-    PyTypeError::new_err(format!("argument '{name}': expected {expected}, not '{got}'"))
+    PyTypeError::new_err(format!("{name} must be {expected}, not {got}"))
+}
+
+/// The error of a conversion; if it is about the type, it names the argument.
+fn named(error: PyErr, name: &str, expected: &str, value: &Bound<'_, PyAny>) -> PyErr {
+    let py = value.py();
+    if error.is_instance_of::<PyTypeError>(py) { wrong_type(name, expected, value) } else { error }
 }

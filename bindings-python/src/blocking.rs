@@ -1,15 +1,14 @@
 //! The limiter for threads.
 
-use std::path::PathBuf;
+use std::time::Duration;
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
-use sluicegate::{CheckOptions, Result};
+use pyo3::types::{PyDict, PyTuple};
+use sluicegate::{Result, bridge};
 
-use crate::arguments::{Amount, options, span, text};
+use crate::arguments::{Given, requested, span};
 use crate::check;
-use crate::clock::ManualClock;
 use crate::decision::Decision;
 use crate::errors::exception;
 use crate::options::Options;
@@ -19,105 +18,172 @@ use crate::options::Options;
 /// Safe to share between threads, which run on while one waits for the server. Opens no connection before
 /// the first call, and a forked child opens its own.
 #[pyclass(module = "sluicegate", frozen)]
-pub(crate) struct RateLimiter(sluicegate::RateLimiter);
+pub(crate) struct RateLimiter {
+    limiter: sluicegate::RateLimiter,
+    /// Then nothing is gained by letting other threads run meanwhile.
+    embedded: bool,
+}
 
 #[pymethods]
 impl RateLimiter {
     #[new]
     #[pyo3(
-        signature = (
-            url, *, rules, prefix=None, clock=None, connect_timeout=1.0, response_timeout=0.5,
-            pool_size=Amount(16), tls_ca=None, tls_cert=None, tls_key=None
-        ),
+        signature = (url, **options),
         text_signature = "(url, *, rules, prefix='sluicegate', clock=None, connect_timeout=1.0, \
             response_timeout=0.5, pool_size=16, tls_ca=None, tls_cert=None, tls_key=None)"
     )]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    fn new(
-        url: &Bound<'_, PyString>,
-        rules: &Bound<'_, PyAny>,
-        prefix: Option<&Bound<'_, PyString>>,
-        clock: Option<&Bound<'_, ManualClock>>,
-        connect_timeout: f64,
-        response_timeout: f64,
-        pool_size: Amount,
-        tls_ca: Option<PathBuf>,
-        tls_cert: Option<PathBuf>,
-        tls_key: Option<PathBuf>,
-    ) -> PyResult<Self> {
+    fn new(url: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let py = url.py();
-        let prefix = prefix.unwrap_or(intern!(py, "sluicegate"));
-        let options = Options::new(
-            url,
-            rules,
-            prefix,
-            clock,
-            connect_timeout,
-            response_timeout,
-            pool_size,
-            tls_ca,
-            tls_cert,
-            tls_key,
-        )?;
-        options.0.build().map(Self).map_err(|error| exception(py, &error))
+        let options = py.get_type::<Options>().call((url,), options)?.cast_into::<Options>()?;
+        let limiter = options.get().0.clone().build().map_err(|error| exception(py, &error))?;
+        Ok(Self { embedded: bridge::is_embedded(&limiter), limiter })
     }
 
     /// Admits a cost for `key` under `rule`, or denies it.
     #[pyo3(
-        signature = (rule, key, *, cost=Amount(1), resource=None, limit=None),
+        signature = (rule, key, *, cost=Given(None), resource=None, limit=None),
         text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None)"
     )]
     fn check(
         &self,
-        rule: &Bound<'_, PyString>,
-        key: &Bound<'_, PyString>,
-        cost: Amount,
-        resource: Option<&Bound<'_, PyString>>,
-        limit: Option<Amount>,
+        rule: &Bound<'_, PyAny>,
+        key: &Bound<'_, PyAny>,
+        cost: Given<'_>,
+        resource: Option<&Bound<'_, PyAny>>,
+        limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
-        let options = options(cost, resource, limit)?;
-        self.single(rule, key, options, sluicegate::RateLimiter::check_with)
+        let check = requested(rule, key, &cost, resource, limit)?;
+        self.decide(rule.py(), |limiter| limiter.check_with(check.rule, check.key, check.options))
     }
 
     /// What `check` would answer now; changes nothing.
     #[pyo3(
-        signature = (rule, key, *, cost=Amount(1), resource=None, limit=None),
+        signature = (rule, key, *, cost=Given(None), resource=None, limit=None),
         text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None)"
     )]
     fn peek(
         &self,
-        rule: &Bound<'_, PyString>,
-        key: &Bound<'_, PyString>,
-        cost: Amount,
-        resource: Option<&Bound<'_, PyString>>,
-        limit: Option<Amount>,
+        rule: &Bound<'_, PyAny>,
+        key: &Bound<'_, PyAny>,
+        cost: Given<'_>,
+        resource: Option<&Bound<'_, PyAny>>,
+        limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
-        let options = options(cost, resource, limit)?;
-        self.single(rule, key, options, sluicegate::RateLimiter::peek_with)
+        let check = requested(rule, key, &cost, resource, limit)?;
+        self.decide(rule.py(), |limiter| limiter.peek_with(check.rule, check.key, check.options))
     }
 
     /// Gives back a cost that turned out not to be used, the newest first, and answers as `peek` would then.
     #[pyo3(
-        signature = (rule, key, *, cost=Amount(1), resource=None, limit=None),
+        signature = (rule, key, *, cost=Given(None), resource=None, limit=None),
         text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None)"
     )]
     fn refund(
         &self,
-        rule: &Bound<'_, PyString>,
-        key: &Bound<'_, PyString>,
-        cost: Amount,
-        resource: Option<&Bound<'_, PyString>>,
-        limit: Option<Amount>,
+        rule: &Bound<'_, PyAny>,
+        key: &Bound<'_, PyAny>,
+        cost: Given<'_>,
+        resource: Option<&Bound<'_, PyAny>>,
+        limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
-        let options = options(cost, resource, limit)?;
-        self.single(rule, key, options, sluicegate::RateLimiter::refund_with)
+        let check = requested(rule, key, &cost, resource, limit)?;
+        self.decide(rule.py(), |limiter| limiter.refund_with(check.rule, check.key, check.options))
     }
 
     /// Decides several checks together: all of them are charged, or none is. The decision is that of the
     /// deciding check; its `parts` hold one per item.
-    fn check_all(&self, checks: &Bound<'_, PyAny>) -> PyResult<Decision> {
+    fn check_all(&self, py: Python<'_>, checks: &Bound<'_, PyAny>) -> PyResult<Decision> {
         let items = check::items(checks)?;
         let checks: Vec<_> = items.iter().map(|item| item.get().0.check()).collect();
-        self.detached(items_py(&items, checks.len(), checks.as_slice()), || self.0.check_all(&checks))
+        self.decide(py, |limiter| limiter.check_all(&checks))
     }
+
+    /// Forgets what was counted for `key` under `rule`, and nothing else.
+    #[pyo3(signature = (rule, key, *, resource=None))]
+    fn reset(
+        &self,
+        rule: &Bound<'_, PyAny>,
+        key: &Bound<'_, PyAny>,
+        resource: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let check = requested(rule, key, &Given(None), resource, None)?;
+        self.call(rule.py(), |limiter| limiter.reset_with(check.rule, check.key, check.options))
+    }
+
+    /// Checks until the cost is admitted, sleeping for `retry_after` in between, for `timeout` seconds at
+    /// most. Returns the last decision: a denial as soon as it is known that the wait would be too long.
+    #[pyo3(
+        signature = (rule, key, *, timeout, cost=Given(None), resource=None, limit=None),
+        text_signature = "($self, rule, key, *, timeout, cost=1, resource=None, limit=None)"
+    )]
+    fn wait(
+        &self,
+        rule: &Bound<'_, PyAny>,
+        key: &Bound<'_, PyAny>,
+        timeout: &Bound<'_, PyAny>,
+        cost: Given<'_>,
+        resource: Option<&Bound<'_, PyAny>>,
+        limit: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Decision> {
+        let py = rule.py();
+        let check = requested(rule, key, &cost, resource, limit)?;
+        let timeout = span(timeout, "timeout")?;
+        let mut interrupted = None;
+        let sleep = |span| match Python::attach(|py| sleep(py, span)) {
+            Ok(()) => true,
+            Err(exception) => {
+                interrupted = Some(exception);
+                false
+            }
+        };
+        let decision = self.decide(py, |limiter| bridge::wait_sleeping(limiter, &check, timeout, sleep));
+        interrupted.map_or(decision, Err)
+    }
+
+    /// Tries the server.
+    fn ping(&self, py: Python<'_>) -> PyResult<()> {
+        self.call(py, sluicegate::RateLimiter::ping)
+    }
+
+    /// Closes the connections. Final: later calls raise `ClosedError`.
+    fn close(&self) {
+        self.limiter.close();
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, _exception: &Bound<'_, PyTuple>) {
+        self.close();
+    }
+}
+
+impl RateLimiter {
+    fn decide(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(&sluicegate::RateLimiter) -> Result<sluicegate::Decision> + Send,
+    ) -> PyResult<Decision> {
+        self.call(py, call).map(Decision::from)
+    }
+
+    /// Lets other threads run while the server answers.
+    fn call<T: Send>(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(&sluicegate::RateLimiter) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        let limiter = &self.limiter;
+        let result = if self.embedded { call(limiter) } else { py.detach(|| call(limiter)) };
+        result.map_err(|error| exception(py, &error))
+    }
+}
+
+/// Python's sleep, which signals interrupt; so do those that came while the server was asked.
+fn sleep(py: Python<'_>, span: Duration) -> PyResult<()> {
+    py.check_signals()?;
+    py.import(intern!(py, "time"))?.call_method1(intern!(py, "sleep"), (span.as_secs_f64(),))?;
+    Ok(())
 }

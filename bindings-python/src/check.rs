@@ -1,32 +1,33 @@
 //! One item of a `check_all`.
 
+use std::hash::{Hash, Hasher};
+
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::types::{PyDict, PyTuple};
 use sluicegate::bridge::Item;
 
-use crate::arguments::{Amount, options, text, wrong_type};
+use crate::arguments::{Given, requested, wrong_type};
 
 /// One item of a `check_all`: a rule, a key, and how much to admit.
 #[pyclass(module = "sluicegate", frozen, eq, hash)]
-#[derive(PartialEq, Eq, Hash)]
+#[derive(PartialEq, Eq)]
 pub(crate) struct Check(pub(crate) Item);
 
 #[pymethods]
 impl Check {
     #[new]
     #[pyo3(
-        signature = (rule, key, *, cost=Amount(1), resource=None, limit=None),
+        signature = (rule, key, *, cost=Given(None), resource=None, limit=None),
         text_signature = "(rule, key, *, cost=1, resource=None, limit=None)"
     )]
     fn new(
-        rule: &Bound<'_, PyString>,
-        key: &Bound<'_, PyString>,
-        cost: Amount,
-        resource: Option<&Bound<'_, PyString>>,
-        limit: Option<Amount>,
+        rule: &Bound<'_, PyAny>,
+        key: &Bound<'_, PyAny>,
+        cost: Given<'_>,
+        resource: Option<&Bound<'_, PyAny>>,
+        limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let check = sluicegate::Check::new(text(rule, "rule")?, text(key, "key")?);
-        Ok(Self(owned(&check.with(options(cost, resource, limit)?))))
+        requested(rule, key, &cost, resource, limit).map(|check| Self(owned(&check)))
     }
 
     #[getter]
@@ -70,15 +71,19 @@ impl Check {
     }
 
     /// For `pickle` and `copy`.
-    fn __getnewargs_ex__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
         let options = PyDict::new(py);
         options.set_item("cost", self.0.cost)?;
         options.set_item("resource", self.0.resource.as_deref())?;
         options.set_item("limit", self.0.limit)?;
         Ok(((&self.0.rule, &self.0.key).into_pyobject(py)?, options))
+    }
+}
+
+impl Hash for Check {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Item { rule, key, cost, resource, limit } = &self.0;
+        (rule, key, cost, resource, limit).hash(state);
     }
 }
 
@@ -97,7 +102,8 @@ pub(crate) fn owned(check: &sluicegate::Check<'_>) -> Item {
 pub(crate) fn items<'py>(checks: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, Check>>> {
     let iterator = checks.try_iter().map_err(|_| wrong_type("checks", "an iterable of Check", checks))?;
     let item = |(at, item): (usize, PyResult<Bound<'py, PyAny>>)| {
-        item?.cast_into::<Check>()
+        item?
+            .cast_into::<Check>()
             .map_err(|error| wrong_type(&format!("checks[{at}]"), "Check", &error.into_inner()))
     };
     iterator.enumerate().map(item).collect()

@@ -1,8 +1,13 @@
 //! The clock for tests.
 
+use std::time::Duration;
+
 use pyo3::prelude::*;
 
-use crate::arguments::{Amount, span};
+use crate::arguments::{Given, amount, span};
+
+/// Rounds what is not in whole microseconds: 0.3 s is a little less than 300,000 of them in binary.
+const HALF_A_MICROSECOND: Duration = Duration::from_nanos(500);
 
 /// A clock that stands still until it is told to move, for testing limits without waiting.
 ///
@@ -13,21 +18,20 @@ pub(crate) struct ManualClock(pub(crate) sluicegate::ManualClock);
 #[pymethods]
 impl ManualClock {
     #[new]
-    #[pyo3(signature = (now_us=Amount(0)), text_signature = "(now_us=0)")]
-    fn new(now_us: Amount) -> Self {
-        Self(sluicegate::ManualClock::new(now_us.0))
+    #[pyo3(signature = (now_us=Given(None)), text_signature = "(now_us=0)")]
+    fn new(now_us: Given<'_>) -> PyResult<Self> {
+        now_us.or(0, "now_us", amount).map(|now_us| Self(sluicegate::ManualClock::new(now_us)))
     }
 
     /// Moves the clock forward, to the nearest microsecond.
-    fn advance(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
-        // Rounded, because 0.3 s is a little less than 300,000 microseconds in binary.
-        self.0.advance(span(py, (seconds * 1e6).round(), "seconds")? / 1_000_000);
+    fn advance(&self, seconds: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.0.advance(span(seconds, "seconds")?.saturating_add(HALF_A_MICROSECOND));
         Ok(())
     }
 
     /// Sets the clock, also backwards: how a server's clock looks after a failover.
-    fn set(&self, now_us: Amount) {
-        self.0.set_us(now_us.0);
+    fn set(&self, now_us: &Bound<'_, PyAny>) -> PyResult<()> {
+        amount(now_us, "now_us").map(|now_us| self.0.set_us(now_us))
     }
 
     /// What the clock shows, in microseconds since 1970.

@@ -1,14 +1,15 @@
 //! The answer to a check.
 
-use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::arguments::span;
 use crate::errors::invalid_argument;
+
+/// A time that does not come.
+const NEVER: u64 = u64::MAX;
 
 /// Whether a cost is admitted, and what the caller may want to tell the one who asked.
 ///
@@ -30,8 +31,8 @@ pub(crate) struct Decision {
     /// The most cost that would still be admitted now.
     #[pyo3(get)]
     remaining: u64,
-    retry_after: Duration,
-    reset_after: Duration,
+    retry_after_us: u64,
+    reset_after_us: u64,
     parts: Vec<Decision>,
 }
 
@@ -66,8 +67,8 @@ impl Decision {
             rule: rule.into(),
             limit,
             remaining,
-            retry_after: from_seconds(py, retry_after, "retry_after")?,
-            reset_after: from_seconds(py, reset_after, "reset_after")?,
+            retry_after_us: from_seconds(py, retry_after, "retry_after")?,
+            reset_after_us: from_seconds(py, reset_after, "reset_after")?,
             parts: parts.iter().map(|part| Self::clone(part)).collect(),
         })
     }
@@ -82,13 +83,13 @@ impl Decision {
     /// `math.inf` when it never can.
     #[getter]
     fn retry_after(&self) -> f64 {
-        to_seconds(self.retry_after)
+        to_seconds(self.retry_after_us)
     }
 
     /// Seconds until the key is as if never seen.
     #[getter]
     fn reset_after(&self) -> f64 {
-        to_seconds(self.reset_after)
+        to_seconds(self.reset_after_us)
     }
 
     /// Who decided: `"server"`, or `"embedded"` for the engine inside the process.
@@ -116,10 +117,7 @@ impl Decision {
     }
 
     /// For `pickle` and `copy`.
-    fn __getnewargs_ex__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
         Ok((PyTuple::empty(py), self.fields(py)?))
     }
 }
@@ -152,25 +150,28 @@ impl From<sluicegate::Decision> for Decision {
             rule: decision.rule,
             limit: decision.limit,
             remaining: decision.remaining,
-            retry_after: decision.retry_after,
-            reset_after: decision.reset_after,
+            retry_after_us: micros(decision.retry_after),
+            reset_after_us: micros(decision.reset_after),
             parts: decision.parts.into_iter().map(Self::from).collect(),
         }
     }
 }
 
-/// One division, so that the result is the double nearest to the microseconds.
-fn to_seconds(span: Duration) -> f64 {
-    if span == Duration::MAX { f64::INFINITY } else { span.as_micros() as f64 / 1e6 }
+fn micros(span: Duration) -> u64 {
+    u64::try_from(span.as_micros()).unwrap_or(NEVER)
 }
 
-/// The reverse, exact for what [`to_seconds`] made.
-fn from_seconds(py: Python<'_>, seconds: f64, name: &str) -> PyResult<Duration> {
-    let rounded = span(py, (seconds * 1e6).round() / 1e6, name)?;
-    if rounded == Duration::MAX {
-        return Ok(rounded);
+/// One division, so that the result is the double nearest to the microseconds.
+fn to_seconds(us: u64) -> f64 {
+    if us == NEVER { f64::INFINITY } else { us as f64 / 1e6 }
+}
+
+fn from_seconds(py: Python<'_>, seconds: f64, name: &str) -> PyResult<u64> {
+    if seconds >= 0.0 {
+        // Infinity becomes the largest number, which is NEVER.
+        return Ok((seconds * 1e6).round() as u64);
     }
-    Ok(Duration::from_micros((rounded.as_nanos() + 500).div_euclid(1000) as u64))
+    Err(invalid_argument(py, &format!("{name} must be 0 seconds or more")))
 }
 
 fn known_source(py: Python<'_>, name: &str) -> PyResult<&'static str> {

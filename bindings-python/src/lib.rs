@@ -3,11 +3,13 @@
 mod arguments;
 mod asynchronous;
 mod blocking;
+mod calls;
 mod check;
 mod clock;
 mod decision;
 mod doorbell;
 mod errors;
+mod event_loop;
 mod options;
 mod rules;
 

@@ -1,12 +1,9 @@
 //! The options of a limiter, the same for both.
 
-use std::path::PathBuf;
-
 use pyo3::prelude::*;
-use pyo3::types::PyString;
 use sluicegate::Builder;
 
-use crate::arguments::{Amount, text, timeout};
+use crate::arguments::{Given, amount, path, text, timeout, wrong_type};
 use crate::clock::ManualClock;
 use crate::errors::invalid_argument;
 use crate::rules;
@@ -18,36 +15,52 @@ pub(crate) struct Options(pub(crate) Builder);
 #[pymethods]
 impl Options {
     #[new]
-    #[pyo3(signature = (
-        url, *, rules, prefix, clock, connect_timeout, response_timeout, pool_size, tls_ca, tls_cert, tls_key
-    ))]
+    #[pyo3(
+        signature = (
+            url, *, rules, prefix=Given(None), clock=None, connect_timeout=Given(None),
+            response_timeout=Given(None), pool_size=Given(None), tls_ca=None, tls_cert=None, tls_key=None
+        ),
+        text_signature = "(url, *, rules, prefix='sluicegate', clock=None, connect_timeout=1.0, \
+            response_timeout=0.5, pool_size=16, tls_ca=None, tls_cert=None, tls_key=None)"
+    )]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     pub(crate) fn new(
-        url: &Bound<'_, PyString>,
+        url: &Bound<'_, PyAny>,
         rules: &Bound<'_, PyAny>,
-        prefix: &Bound<'_, PyString>,
-        clock: Option<&Bound<'_, ManualClock>>,
-        connect_timeout: f64,
-        response_timeout: f64,
-        pool_size: Amount,
-        tls_ca: Option<PathBuf>,
-        tls_cert: Option<PathBuf>,
-        tls_key: Option<PathBuf>,
+        prefix: Given<'_>,
+        clock: Option<&Bound<'_, PyAny>>,
+        connect_timeout: Given<'_>,
+        response_timeout: Given<'_>,
+        pool_size: Given<'_>,
+        tls_ca: Option<&Bound<'_, PyAny>>,
+        tls_cert: Option<&Bound<'_, PyAny>>,
+        tls_key: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let mut builder = sluicegate::RateLimiter::builder(text(url, "url")?)
-            .rules(rules::read(rules)?)
-            .prefix(text(prefix, "prefix")?)
-            .connect_timeout(timeout(connect_timeout))
-            .response_timeout(timeout(response_timeout))
-            .pool_size(usize::try_from(pool_size.0).unwrap_or(usize::MAX));
+        let mut builder = sluicegate::RateLimiter::builder(text(url, "url")?).rules(rules::read(rules)?);
+        if let Some(prefix) = &prefix.0 {
+            builder = builder.prefix(text(prefix, "prefix")?);
+        }
         if let Some(clock) = clock {
-            builder = builder.clock(clock.get().0.clone());
+            let manual = clock.cast::<ManualClock>();
+            let manual = manual.map_err(|_| wrong_type("clock", "a ManualClock", clock))?;
+            builder = builder.clock(manual.get().0.clone());
+        }
+        if let Some(limit) = &connect_timeout.0 {
+            builder = builder.connect_timeout(timeout(limit, "connect_timeout")?);
+        }
+        if let Some(limit) = &response_timeout.0 {
+            builder = builder.response_timeout(timeout(limit, "response_timeout")?);
+        }
+        if let Some(size) = &pool_size.0 {
+            builder = builder.pool_size(usize::try_from(amount(size, "pool_size")?).unwrap_or(usize::MAX));
         }
         if let Some(authorities) = tls_ca {
-            builder = builder.tls_ca(authorities);
+            builder = builder.tls_ca(path(authorities, "tls_ca")?);
         }
         match (tls_cert, tls_key) {
-            (Some(cert), Some(key)) => builder = builder.tls_client(cert, key),
+            (Some(cert), Some(key)) => {
+                builder = builder.tls_client(path(cert, "tls_cert")?, path(key, "tls_key")?);
+            }
             (None, None) => (),
             _ => return Err(invalid_argument(url.py(), "tls_cert and tls_key must be given together")),
         }

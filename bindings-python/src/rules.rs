@@ -21,8 +21,8 @@ pub(crate) fn read(rules: &Bound<'_, PyAny>) -> PyResult<Rules> {
         || rules.is_instance_of::<PyDict>()
     {
         Rules::from_json(&to_json(rules)?)
-    } else if let Ok(given) = rules.cast::<PyString>() {
-        let given = text(given, "rules")?;
+    } else if rules.is_instance_of::<PyString>() {
+        let given = text(rules, "rules")?;
         let begins = given.trim_start();
         if JSON.iter().any(|mark| begins.starts_with(mark)) {
             Rules::from_json(given)

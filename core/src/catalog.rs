@@ -7,7 +7,8 @@ use hashbrown::HashMap;
 
 use crate::algorithm::Policy;
 use crate::error::{Error, ErrorKind, Result};
-use crate::rules::{Algorithm, Limit, MAX_LOG, MAX_MICROS, Rule, Rules, Scope, Structure, WindowStart};
+use crate::matching::Matcher;
+use crate::rules::{Algorithm, Limit, MAX_BURST, MAX_LOG, MAX_MICROS, Rule, Rules, Scope, Structure, WindowStart};
 
 /// Every rule of a limiter by name.
 #[derive(Debug)]
@@ -15,6 +16,7 @@ pub(crate) struct Catalog {
     rules: Rules,
     /// Looked up by every check; its hash is a fast one, since names in it are the rules' own.
     ready: HashMap<Arc<str>, ReadyRule>,
+    matcher: Matcher,
 }
 
 /// A rule with the policies of its limits.
@@ -42,11 +44,15 @@ impl Catalog {
     pub(crate) fn new(rules: Rules) -> Self {
         let mut numbers = 0..;
         let ready = rules.iter().map(|rule| (rule.id.clone(), ReadyRule::new(rule, &mut numbers)));
-        Self { ready: ready.collect(), rules }
+        Self { ready: ready.collect(), matcher: Matcher::new(&rules), rules }
     }
 
     pub(crate) fn rules(&self) -> &Rules {
         &self.rules
+    }
+
+    pub(crate) fn matcher(&self) -> &Matcher {
+        &self.matcher
     }
 
     pub(crate) fn find(&self, id: &str) -> Result<&ReadyRule> {
@@ -102,6 +108,9 @@ fn refusal(rule: &Rule, stated: &Limit, amount: u64) -> Option<&'static str> {
     match rule.algorithm {
         Algorithm::SlidingLog { .. } if amount > MAX_LOG as u64 => {
             Some("a sliding_log keeps an entry per unit and is bound to 100000")
+        }
+        Algorithm::Gcra { burst: None, .. } if amount > MAX_BURST => {
+            Some("a burst of more than 2^32 cannot be counted")
         }
         Algorithm::Gcra { burst, .. } => {
             let full =

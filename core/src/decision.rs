@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::rules::MAX_MICROS;
+
 /// Who decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -31,10 +33,13 @@ impl Source {
 pub struct Decision {
     /// Whether the cost was, or for a peek would be, admitted. Always true for a rule in shadow.
     pub allowed: bool,
-    /// The rule that decided: when denied, the one that makes the caller wait the longest.
+    /// The rule that decided: when denied, the one that makes the caller wait the longest. Empty when no
+    /// rule applied to a request; then everything is admitted, and `limit` and `remaining` are 2^53 - 1.
     pub rule: Arc<str>,
     /// The most that the deciding limit admits at once from a key never seen, in units of cost.
     pub limit: u64,
+    /// The time in which `limit` is admitted anew, over and over; zero for `decay`, which has no window.
+    pub window: Duration,
     /// The most cost that would still be admitted now.
     pub remaining: u64,
     /// The shortest wait after which the same cost would be admitted if nobody else came.
@@ -44,8 +49,35 @@ pub struct Decision {
     pub reset_after: Duration,
     /// True when a rule in shadow would have denied.
     pub shadow_denied: bool,
+    /// Whether nothing but rules in shadow decided.
+    pub(crate) shadow: bool,
     /// Who decided.
     pub source: Source,
     /// One decision per item of a `check_all`, in order; empty otherwise.
     pub parts: Vec<Decision>,
+}
+
+impl Decision {
+    /// Whether any rule applied. Only a request can find that none does.
+    pub fn rule_applied(&self) -> bool {
+        !self.rule.is_empty()
+    }
+
+    /// The answer to a request to which no rule applies. Its figures are the largest a rule could have,
+    /// which every language holds exactly.
+    pub(crate) fn unruled(source: Source) -> Self {
+        Self {
+            allowed: true,
+            rule: Arc::default(),
+            limit: MAX_MICROS - 1,
+            window: Duration::ZERO,
+            remaining: MAX_MICROS - 1,
+            retry_after: Duration::ZERO,
+            reset_after: Duration::ZERO,
+            shadow_denied: false,
+            shadow: false,
+            source,
+            parts: Vec::new(),
+        }
+    }
 }

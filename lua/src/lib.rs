@@ -8,7 +8,7 @@
 //! state they return, by the crate `sluicegate`, which is the only intended user of this one.
 
 const PRELUDE: &str = include_str!("prelude.lua");
-const ONE: &str = include_str!("driver/one.lua");
+const DECIDE: &str = include_str!("driver/one.lua");
 const SEVERAL: &str = include_str!("driver/several.lua");
 const REFUND: &str = include_str!("driver/refund.lua");
 
@@ -46,37 +46,114 @@ impl Kernel {
         Self::Decay,
     ];
 
-    fn algorithm(self) -> &'static str {
+    fn fragments(self) -> Fragments {
         match self {
-            Self::FixedWindow => concat!(
-                include_str!("algorithm/fixed_window_aligned.lua"),
-                include_str!("algorithm/fixed_window.lua")
-            ),
-            Self::FixedWindowFirstRequest => concat!(
-                include_str!("algorithm/fixed_window_first_request.lua"),
-                include_str!("algorithm/fixed_window.lua")
-            ),
-            Self::SlidingWindow => include_str!("algorithm/sliding_window.lua"),
-            Self::SlidingLogList => include_str!("algorithm/sliding_log_list.lua"),
-            Self::SlidingLogSortedSet => include_str!("algorithm/sliding_log_sorted_set.lua"),
-            Self::SlidingBuckets => include_str!("algorithm/sliding_buckets.lua"),
-            Self::Gcra => include_str!("algorithm/gcra.lua"),
-            Self::Decay => include_str!("algorithm/decay.lua"),
-        }
-    }
-
-    fn refund(self) -> &'static str {
-        match self {
-            Self::FixedWindow | Self::FixedWindowFirstRequest => include_str!("refund/fixed_window.lua"),
-            Self::SlidingWindow => include_str!("refund/sliding_window.lua"),
-            Self::SlidingLogList => include_str!("refund/sliding_log_list.lua"),
-            Self::SlidingLogSortedSet => include_str!("refund/sliding_log_sorted_set.lua"),
-            Self::SlidingBuckets => include_str!("refund/sliding_buckets.lua"),
-            Self::Gcra => include_str!("refund/gcra.lua"),
-            Self::Decay => include_str!("refund/decay.lua"),
+            Self::FixedWindow => {
+                Fragments { load: include_str!("fixed_window/load_aligned.lua"), ..FIXED_WINDOW }
+            }
+            Self::FixedWindowFirstRequest => {
+                Fragments { load: include_str!("fixed_window/load_first_request.lua"), ..FIXED_WINDOW }
+            }
+            Self::SlidingWindow => SLIDING_WINDOW,
+            Self::SlidingLogList => SLIDING_LOG_LIST,
+            Self::SlidingLogSortedSet => SLIDING_LOG_SORTED_SET,
+            Self::SlidingBuckets => SLIDING_BUCKETS,
+            Self::Gcra => GCRA,
+            Self::Decay => DECAY,
         }
     }
 }
+
+/// The Lua of one kernel, in pieces. What the pieces are for is said in `prelude.lua`.
+struct Fragments {
+    helpers: &'static str,
+    load: &'static str,
+    /// The values of its own that `load` leaves to the others.
+    keeps: &'static str,
+    commit: &'static str,
+    reply: &'static str,
+    refund: &'static str,
+}
+
+const GCRA: Fragments = Fragments {
+    helpers: "",
+    load: include_str!("gcra/load.lua"),
+    keeps: "debt",
+    commit: include_str!("gcra/commit.lua"),
+    reply: include_str!("gcra/reply.lua"),
+    refund: include_str!("gcra/refund.lua"),
+};
+
+/// Without `load`, in which the two kinds differ.
+const FIXED_WINDOW: Fragments = Fragments {
+    helpers: "",
+    load: "",
+    keeps: "start, count, window, running",
+    commit: include_str!("fixed_window/commit.lua"),
+    reply: include_str!("fixed_window/reply.lua"),
+    refund: include_str!("fixed_window/refund.lua"),
+};
+
+const SLIDING_WINDOW: Fragments = Fragments {
+    helpers: "",
+    load: include_str!("sliding_window/load.lua"),
+    keeps: "start, previous, current, window, running",
+    commit: include_str!("sliding_window/commit.lua"),
+    reply: include_str!("sliding_window/reply.lua"),
+    refund: include_str!("sliding_window/refund.lua"),
+};
+
+const SLIDING_LOG_LIST: Fragments = Fragments {
+    helpers: include_str!("sliding_log/helpers_list.lua"),
+    load: include_str!("sliding_log/load_list.lua"),
+    keeps: "live, length, pivot, newest, window",
+    commit: concat!(
+        include_str!("sliding_log/commit_list.lua"),
+        include_str!("sliding_log/lifetime.lua"),
+        include_str!("sliding_log/prolong.lua")
+    ),
+    reply: include_str!("sliding_log/reply.lua"),
+    refund: concat!(
+        include_str!("sliding_log/refund_list.lua"),
+        include_str!("sliding_log/lifetime.lua"),
+        include_str!("sliding_log/shorten.lua")
+    ),
+};
+
+const SLIDING_LOG_SORTED_SET: Fragments = Fragments {
+    helpers: include_str!("sliding_log/helpers_sorted_set.lua"),
+    load: include_str!("sliding_log/load_sorted_set.lua"),
+    keeps: "live, length, pivot, newest, window",
+    commit: concat!(
+        include_str!("sliding_log/commit_sorted_set.lua"),
+        include_str!("sliding_log/lifetime.lua"),
+        include_str!("sliding_log/prolong.lua")
+    ),
+    reply: include_str!("sliding_log/reply.lua"),
+    refund: concat!(
+        include_str!("sliding_log/refund_sorted_set.lua"),
+        include_str!("sliding_log/lifetime.lua"),
+        include_str!("sliding_log/shorten.lua")
+    ),
+};
+
+const SLIDING_BUCKETS: Fragments = Fragments {
+    helpers: include_str!("sliding_buckets/helpers.lua"),
+    load: include_str!("sliding_buckets/load.lua"),
+    keeps: "slot, current, past, others, newest, pivot, resolution, window",
+    commit: include_str!("sliding_buckets/commit.lua"),
+    reply: include_str!("sliding_buckets/reply.lua"),
+    refund: include_str!("sliding_buckets/refund.lua"),
+};
+
+const DECAY: Fragments = Fragments {
+    helpers: "",
+    load: include_str!("decay/load.lua"),
+    keeps: "slot, stored, kept, level, resolution, slots_per_e",
+    commit: include_str!("decay/commit.lua"),
+    reply: include_str!("decay/reply.lua"),
+    refund: include_str!("decay/refund.lua"),
+};
 
 /// A set of kernels; one bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -107,33 +184,38 @@ impl KernelSet {
     }
 }
 
-/// The script that checks, or looks at, one limit.
+/// The script that checks, or looks at, one limit: its fragments in a row.
 pub fn one(kernel: Kernel) -> String {
-    [PRELUDE, kernel.algorithm(), ONE].join("\n")
+    let Fragments { helpers, load, commit, reply, .. } = kernel.fragments();
+    let key = "local key, arg = KEYS[1], ARGV[1]\n";
+    [PRELUDE, helpers, key, load, DECIDE, commit, "end\n", reply].concat()
 }
 
 /// The script that checks, or looks at, several limits together.
 pub fn several(kernels: KernelSet) -> String {
-    [PRELUDE, &table(kernels, false), SEVERAL].join("\n")
+    [PRELUDE, &functions(kernels, false), SEVERAL].concat()
 }
 
 /// The script that gives back cost to one or several limits, then looks at them.
 pub fn refund(kernels: KernelSet) -> String {
-    [PRELUDE, &table(kernels, true), REFUND, SEVERAL].join("\n")
+    [PRELUDE, &functions(kernels, true), REFUND, SEVERAL].concat()
 }
 
-fn table(kernels: KernelSet, refunds: bool) -> String {
+/// The fragments of several kernels, as functions in tables by the places of the kernels.
+fn functions(kernels: KernelSet, refunds: bool) -> String {
     let mut text = String::from("local load_of, commit_of, reply_of, refund_of = {}, {}, {}, {}\n");
     for kernel in kernels.iter() {
+        let Fragments { helpers, load, keeps, commit, reply, refund } = kernel.fragments();
         let place = kernels.place(kernel);
-        text.push_str("do\n");
-        text.push_str(kernel.algorithm());
         text.push_str(&format!(
-            "load_of[{place}], commit_of[{place}], reply_of[{place}] = load, commit, reply\n"
+            "do\n{helpers}\
+             local function load(key, arg)\n{load}return cost, capacity, forced, {keeps}\nend\n\
+             local function commit(key, amount, {keeps})\n{commit}end\n\
+             local function reply(grant, {keeps})\n{reply}end\n\
+             load_of[{place}], commit_of[{place}], reply_of[{place}] = load, commit, reply\n"
         ));
         if refunds {
-            text.push_str(kernel.refund());
-            text.push_str(&format!("refund_of[{place}] = refund\n"));
+            text.push_str(&format!("refund_of[{place}] = function(key, amount, {keeps})\n{refund}end\n"));
         }
         text.push_str("end\n");
     }
@@ -155,7 +237,7 @@ mod tests {
     #[test]
     fn a_plain_check_carries_one_algorithm() {
         let script = one(Kernel::Gcra);
-        assert_eq!(script.matches("local function load(").count(), 1);
+        assert_eq!(script.matches("local capacity").count(), 1);
         assert!(!script.contains("load_of"));
     }
 }

@@ -26,6 +26,11 @@ impl Gcra {
         let unit = on_grid(window as f64 / limit, burst);
         Self { unit, full: burst * unit, burst }
     }
+
+    /// The time in which a whole burst leaks away.
+    pub(crate) fn window(&self) -> Micros {
+        self.full.ceil() as Micros
+    }
 }
 
 /// Rounds a unit down to a multiple of a power of two, fine enough that nobody can tell and coarse
@@ -76,7 +81,7 @@ impl Algorithm for Gcra {
     }
 
     fn retry_after(&self, state: &Debt, now: Micros, cost: f64) -> Micros {
-        (state.left(now) + self.price(cost) - self.full).ceil() as Micros
+        (state.left(now) - (self.full - self.price(cost))).ceil() as Micros
     }
 
     fn reset_after(&self, state: &Debt, now: Micros) -> Micros {

@@ -197,6 +197,18 @@ impl Policy {
         with_algorithm!(self, |algorithm, _wrap| algorithm.most().floor() as u64)
     }
 
+    /// The time in which that much is admitted anew; 0 for `decay`, which has no window.
+    pub(crate) fn window(&self) -> Micros {
+        match self {
+            Self::FixedWindow(FixedWindow { window, .. })
+            | Self::SlidingWindow(SlidingWindow { window, .. })
+            | Self::SlidingLog(SlidingLog { window, .. })
+            | Self::SlidingBuckets(SlidingBuckets { window, .. }) => *window,
+            Self::Gcra(gcra) => gcra.window(),
+            Self::Decay(_) => 0,
+        }
+    }
+
     pub(crate) fn numbers(&self, cost: f64, out: &mut Vec<f64>) {
         with_algorithm!(self, |algorithm, _wrap| algorithm.numbers(cost, out));
     }

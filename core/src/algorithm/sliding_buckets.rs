@@ -129,18 +129,25 @@ impl Algorithm for SlidingBuckets {
         out.extend([cost, self.limit, self.window as f64, self.resolution as f64, flag(self.count_denied)]);
     }
 
-    fn parse(&self, numbers: &[f64], _cost: f64) -> Option<Buckets> {
-        let &[_now, slot, current, past, ref pairs @ ..] = numbers else { return None };
-        let (pairs, rest) = pairs.as_chunks::<2>();
-        if !rest.is_empty() {
-            return None;
+    /// The reply is a summary: the head, the newest slot of the past, and the slot that must go before
+    /// `cost` fits. Buckets with the same summary answer every question about this cost alike.
+    fn parse(&self, numbers: &[f64], cost: f64) -> Option<Buckets> {
+        let &[_now, slot, current, past, newest, pivot] = numbers else { return None };
+        let (slot, newest, pivot) = (micros(slot)?, micros(newest)?, micros(pivot)?);
+        let (current, past) = (count(current)?, count(past)?);
+        let mut buckets = Buckets { slot, current, past, pairs: VecDeque::new() };
+        let mut surplus = past + current + cost - self.limit;
+        if surplus > 0.0 && self.count_denied {
+            surplus += cost;
         }
-        let pairs = pairs.iter().map(|&[slot, counted]| Some((micros(slot)?, count(counted)?)));
-        Some(Buckets {
-            slot: micros(slot)?,
-            current: count(current)?,
-            past: count(past)?,
-            pairs: pairs.collect::<Option<_>>()?,
-        })
+        // Where even the whole past would not free enough, the slot named is the current one.
+        let leaving = if pivot < slot { surplus.clamp(0.0, past) } else { 0.0 };
+        if leaving > 0.0 {
+            buckets.pairs.push_back((pivot, leaving));
+        }
+        if past > leaving || newest > pivot {
+            buckets.pairs.push_back((newest, past - leaving));
+        }
+        Some(buckets)
     }
 }

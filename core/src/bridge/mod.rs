@@ -5,6 +5,7 @@
 //! answers are collected, and the loop is woken once per burst. What needs no I/O is answered at once,
 //! on the caller's thread.
 
+mod blocking;
 mod message;
 mod runner;
 
@@ -17,6 +18,7 @@ use std::task::{Context, Poll, Waker};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limiter::{AsyncRateLimiter, Builder};
 use crate::request::Check;
+pub use blocking::{is_embedded, wait_sleeping};
 pub use message::{Answer, Ask, Completion, Item, Kind};
 use runner::{Runner, Source, answer};
 

@@ -7,17 +7,18 @@ use super::Builder;
 use super::centre::{Centre, Passed};
 use super::local::Local;
 use super::patience::Patience;
-use crate::decision::Decision;
+use crate::decision::{Decision, Source};
 #[cfg(feature = "bridge")]
 use crate::error::Error;
 use crate::error::Result;
+use crate::matching::{Explanation, Request, RequestMatch};
 use crate::plan::{Form, Op, Plan};
 use crate::redis::AsyncRedis;
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
 use crate::transaction::names_to_reset;
 #[cfg(feature = "bridge")]
-use crate::transaction::{Request, Transaction};
+use crate::transaction::{self, Transaction};
 
 /// Decides whether a cost is admitted; each call is a future that takes one round trip.
 ///
@@ -100,6 +101,40 @@ impl AsyncRateLimiter {
             Backend::Local(local) => local.all(&plan),
             Backend::Server(redis) => self.converse(redis, &plan, Op::Check, Form::WithParts).await,
         }
+    }
+
+    /// Decides a request by all the rules that match it, together, as [`check_all`](Self::check_all) does:
+    /// `parts` holds one decision per rule, in order of priority. A request that no rule matches is
+    /// admitted, and [`rule_applied`](Decision::rule_applied) says so.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check); a request without a path, a method or a header's name that is no token
+    /// of HTTP and an `ip` that is no address are an `InvalidArgument`.
+    pub async fn check_request(&self, request: &Request<'_>) -> Result<Decision> {
+        let matches = self.match_request(request)?;
+        if matches.is_empty() {
+            return self.unruled();
+        }
+        let checks: Vec<_> = matches.iter().map(RequestMatch::check).collect();
+        self.check_all(&checks).await
+    }
+
+    /// The rules that [`check_request`](Self::check_request) would apply, in order of priority, then of
+    /// their file. Nothing is counted.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, as [`check_request`](Self::check_request).
+    pub fn match_request(&self, request: &Request<'_>) -> Result<Vec<RequestMatch>> {
+        self.centre.catalog.matcher().matches(request)
+    }
+
+    /// For every rule, in the same order, whether it matches and, if not, the first condition that does
+    /// not hold. Looks at every rule, so it is for people rather than for every request.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, as [`check_request`](Self::check_request).
+    pub fn explain_request(&self, request: &Request<'_>) -> Result<Vec<Explanation>> {
+        self.centre.catalog.matcher().explain(request)
     }
 
     /// What [`check`](Self::check) would answer now; changes nothing.
@@ -242,7 +277,7 @@ impl AsyncRateLimiter {
         // A single check lies in one slot, so each conversation is one request.
         let requests: Vec<_> =
             transactions.iter().filter_map(|transaction| transaction.as_ref().ok()?.next()).collect();
-        let sent: Vec<_> = requests.iter().map(Request::call).collect();
+        let sent: Vec<_> = requests.iter().map(transaction::Request::call).collect();
         let mut replies = redis.call_many(&sent).await.into_iter();
         for transaction in transactions.iter_mut().flatten() {
             if let Some(reply) = replies.next() {
@@ -253,6 +288,14 @@ impl AsyncRateLimiter {
             transaction.map_err(Error::clone)?.finish(Form::Single)
         };
         transactions.into_iter().map(finish).collect()
+    }
+
+    fn unruled(&self) -> Result<Decision> {
+        let source = match &self.backend {
+            Backend::Local(local) => local.ensure_open().map(|()| Source::Embedded),
+            Backend::Server(redis) => redis.usable().map(|()| Source::Server),
+        };
+        source.map(Decision::unruled)
     }
 
     async fn single(&self, check: &Check<'_>, op: Op) -> Result<Decision> {

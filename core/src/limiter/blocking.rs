@@ -8,8 +8,9 @@ use super::Builder;
 use super::centre::{Centre, Passed};
 use super::local::Local;
 use super::patience::Patience;
-use crate::decision::Decision;
+use crate::decision::{Decision, Source};
 use crate::error::Result;
+use crate::matching::{Explanation, Request, RequestMatch};
 use crate::plan::{Form, Op, Plan};
 use crate::redis::BlockingRedis;
 use crate::request::{Check, CheckOptions};
@@ -99,6 +100,40 @@ impl RateLimiter {
         }
     }
 
+    /// Decides a request by all the rules that match it, together, as [`check_all`](Self::check_all) does:
+    /// `parts` holds one decision per rule, in order of priority. A request that no rule matches is
+    /// admitted, and [`rule_applied`](Decision::rule_applied) says so.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check); a request without a path, a method or a header's name that is no token
+    /// of HTTP and an `ip` that is no address are an `InvalidArgument`.
+    pub fn check_request(&self, request: &Request<'_>) -> Result<Decision> {
+        let matches = self.match_request(request)?;
+        if matches.is_empty() {
+            return self.unruled();
+        }
+        let checks: Vec<_> = matches.iter().map(RequestMatch::check).collect();
+        self.check_all(&checks)
+    }
+
+    /// The rules that [`check_request`](Self::check_request) would apply, in order of priority, then of
+    /// their file. Nothing is counted.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, as [`check_request`](Self::check_request).
+    pub fn match_request(&self, request: &Request<'_>) -> Result<Vec<RequestMatch>> {
+        self.centre.catalog.matcher().matches(request)
+    }
+
+    /// For every rule, in the same order, whether it matches and, if not, the first condition that does
+    /// not hold. Looks at every rule, so it is for people rather than for every request.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, as [`check_request`](Self::check_request).
+    pub fn explain_request(&self, request: &Request<'_>) -> Result<Vec<Explanation>> {
+        self.centre.catalog.matcher().explain(request)
+    }
+
     /// What [`check`](Self::check) would answer now; changes nothing.
     ///
     /// # Errors
@@ -182,12 +217,9 @@ impl RateLimiter {
         })
     }
 
-    /// [`wait_with`](Self::wait_with) for a foreign runtime, whose sleep may be cut short: where `sleep`
-    /// answers false, the wait ends with the last decision.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check).
-    pub fn wait_sleeping(
+    /// `wait_with` by a sleep that may be cut short: where it answers false, the wait ends with the last
+    /// decision.
+    pub(crate) fn wait_sleeping(
         &self,
         rule: &str,
         key: &str,
@@ -226,14 +258,22 @@ impl RateLimiter {
         }
     }
 
-    /// Whether calls are answered inside this process, without I/O.
-    pub fn is_embedded(&self) -> bool {
+    #[cfg(feature = "bridge")]
+    pub(crate) fn is_embedded(&self) -> bool {
         matches!(self.backend, Backend::Local(_))
     }
 
     /// The rules in force.
     pub fn rules(&self) -> &Rules {
         self.centre.catalog.rules()
+    }
+
+    fn unruled(&self) -> Result<Decision> {
+        let source = match &self.backend {
+            Backend::Local(local) => local.ensure_open().map(|()| Source::Embedded),
+            Backend::Server(redis) => redis.usable().map(|()| Source::Server),
+        };
+        source.map(Decision::unruled)
     }
 
     fn single(&self, check: &Check<'_>, op: Op) -> Result<Decision> {

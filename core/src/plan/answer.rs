@@ -44,11 +44,13 @@ pub(crate) fn answer_one<'a>(
     Decision {
         allowed: fits || shadow,
         rule: rule.rule.id.clone(),
-        limit: deciding.map_or(0, |(policy, _)| policy.most()),
+        limit: deciding.as_ref().map_or(0, |(policy, _)| policy.most()),
+        window: deciding.as_ref().map(|(policy, _)| span(policy.window())).unwrap_or_default(),
         remaining: figures.clone().map(|figures| figures.remaining).min().unwrap_or(0),
         retry_after: figures.clone().map(|figures| wait(figures.retry_after)).max().unwrap_or_default(),
         reset_after: figures.map(|figures| span(figures.reset_after)).max().unwrap_or_default(),
         shadow_denied: shadow && !fits,
+        shadow,
         source,
         parts: Vec::new(),
     }

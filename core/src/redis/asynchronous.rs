@@ -71,7 +71,7 @@ impl AsyncRedis {
     }
 
     /// Why nothing can be sent, if so.
-    pub(super) fn usable(&self) -> Result<()> {
+    pub(crate) fn usable(&self) -> Result<()> {
         if self.closed.load(Ordering::Acquire) {
             return Err(errors::closed());
         }

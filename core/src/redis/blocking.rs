@@ -54,6 +54,11 @@ impl BlockingRedis {
         }
     }
 
+    /// Why nothing can be sent, if so.
+    pub(crate) fn usable(&self) -> Result<()> {
+        self.connections().map(drop)
+    }
+
     fn connections(&self) -> Result<&Connections> {
         if self.closed.load(Ordering::Acquire) {
             return Err(errors::closed());

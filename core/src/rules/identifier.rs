@@ -21,7 +21,7 @@ pub(super) fn read(fields: &Fields<'_>, name: &str, matches: Option<&Match>) -> 
 }
 
 /// A token of HTTP (RFC 9110, 5.6.2): the form of header names and methods.
-pub(super) fn is_token(text: &str) -> bool {
+pub(crate) fn is_token(text: &str) -> bool {
     let is_token_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(is_token_byte)
 }

@@ -15,6 +15,8 @@ const RESOLUTION: &str = "a number of seconds from 0.000001 to 315360000 (10 yea
 /// `sliding_buckets` keeps one count per slot.
 const MAX_SLOTS: u64 = 4_096;
 const DEFAULT_SLOTS: u64 = 60;
+/// A debt is a double: the more units it can hold, the fewer bits are left for each.
+pub(crate) const MAX_BURST: u64 = 1 << 32;
 /// `sliding_log` keeps one entry per unit of cost.
 pub(crate) const MAX_LOG: i64 = 100_000;
 
@@ -84,7 +86,7 @@ fn read_one(rule: &Fields<'_>, fields: &Fields<'_>, algorithm: Algorithm) -> Che
         }
         _ => (read_window(fields)?, 0),
     };
-    if let Algorithm::Gcra { burst: Some(burst), .. } = algorithm {
+    if let Algorithm::Gcra { burst, .. } = algorithm {
         check_burst(rule, burst, limit, window_us)?;
     }
     Ok(Limit { limit, window_us, resolution_us, scope: Scope::Key })
@@ -134,8 +136,14 @@ fn read_decay_resolution(owner: &Fields<'_>, factor: f64) -> Checked<u64> {
 }
 
 /// A debt is kept in microseconds: a full burst must be one that a double holds exactly.
-fn check_burst(rule: &Fields<'_>, burst: u64, limit: f64, window_us: u64) -> Checked<()> {
-    let most = u128::from(MAX_MICROS) * limit as u128 / u128::from(window_us);
+fn check_burst(rule: &Fields<'_>, burst: Option<u64>, limit: f64, window_us: u64) -> Checked<()> {
+    let Some(burst) = burst else {
+        if limit <= MAX_BURST as f64 {
+            return Ok(());
+        }
+        return Err(rule.wrong("limit", &format!("at most {MAX_BURST} without a smaller \"burst\"")));
+    };
+    let most = (u128::from(MAX_MICROS) * limit as u128 / u128::from(window_us)).min(MAX_BURST.into());
     if u128::from(burst) <= most {
         return Ok(());
     }

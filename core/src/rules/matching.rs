@@ -1,13 +1,13 @@
 //! The `match` of a rule: which requests it applies to.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 use super::fields::{Checked, Fields};
 use super::identifier::{is_name, is_token};
 use super::json::Json;
 use super::model::Match;
 use super::words::quote;
+use crate::matching::{Reading, Subnet, decoded};
 
 const KNOWN: [&str; 5] =
     ["path_pattern", "methods", "requires_authentication", "required_headers", "ip_subnet"];
@@ -49,6 +49,13 @@ fn wrong_with(pattern: &str) -> Option<&'static str> {
     if pattern.chars().any(char::is_control) {
         return Some("a path without control characters");
     }
+    if pattern.contains(['?', '#']) {
+        return Some("a path without query, so without \"?\" and \"#\"");
+    }
+    wrong_with_names(pattern).or_else(|| wrong_with_segments(pattern))
+}
+
+fn wrong_with_names(pattern: &str) -> Option<&'static str> {
     let mut names: Vec<&str> = Vec::new();
     let mut rest = pattern;
     while let Some((before, opened)) = rest.split_once('{') {
@@ -62,10 +69,24 @@ fn wrong_with(pattern: &str) -> Option<&'static str> {
         if names.contains(&name) {
             return Some("a path whose names in braces are all different");
         }
+        let is_whole = before.ends_with('/') && (after.is_empty() || after.starts_with(['/', '}']));
+        if !is_whole {
+            return Some("a path whose names in braces are whole segments, as in \"/orders/{id}\"");
+        }
         names.push(name);
         rest = after;
     }
     rest.contains('}').then_some(BALANCED)
+}
+
+/// Paths are matched without empty and dot segments, so a pattern with one would never match.
+fn wrong_with_segments(pattern: &str) -> Option<&'static str> {
+    let pattern = decoded(pattern, Reading::PLAIN);
+    let pattern = pattern.strip_prefix('/').unwrap_or(&pattern);
+    let pattern = pattern.strip_suffix('/').unwrap_or(pattern);
+    let never = |segment: &str| matches!(segment, "" | "." | "..");
+    let is_wrong = !pattern.is_empty() && pattern.split('/').any(never);
+    is_wrong.then_some("a path without empty segments, \".\" and \"..\"")
 }
 
 fn methods(fields: &Fields<'_>) -> Checked<Vec<String>> {
@@ -115,7 +136,7 @@ fn ip_subnet(fields: &Fields<'_>) -> Checked<Vec<String>> {
     const RIGHT: &str = "a network such as \"192.168.1.0/24\" or \"2001:db8::/32\"";
     let Some(value) = fields.get("ip_subnet") else { return Ok(Vec::new()) };
     let Some(networks) = value.array() else {
-        let network = value.text().filter(|text| is_network(text));
+        let network = value.text().filter(|text| Subnet::parse(text).is_some());
         let network =
             network.ok_or_else(|| fields.wrong("ip_subnet", &format!("{RIGHT}, or an array of them")))?;
         return Ok(vec![network.to_owned()]);
@@ -123,23 +144,11 @@ fn ip_subnet(fields: &Fields<'_>) -> Checked<Vec<String>> {
     if networks.is_empty() {
         return Err(fields.wrong("ip_subnet", "an array of at least one network; leave it out for all"));
     }
-    let read = |(at, network): (usize, &Json)| match network.text().filter(|text| is_network(text)) {
+    let read = |(at, network): (usize, &Json)| match network.text().filter(|text| Subnet::parse(text).is_some()) {
         Some(network) => Ok(network.to_owned()),
         None => Err(wrong_item(fields, &format!("ip_subnet[{at}]"), network, RIGHT)),
     };
     networks.iter().enumerate().map(read).collect()
-}
-
-/// An address, or an address and the length of its prefix.
-fn is_network(text: &str) -> bool {
-    let (address, prefix) = text.split_once('/').unwrap_or((text, "0"));
-    let most = match address.parse() {
-        Ok(IpAddr::V4(_)) => 32,
-        Ok(IpAddr::V6(_)) => 128,
-        Err(_) => return false,
-    };
-    let is_digits = prefix.bytes().all(|byte| byte.is_ascii_digit());
-    is_digits && prefix.parse::<u8>().is_ok_and(|prefix| prefix <= most)
 }
 
 fn wrong_item(fields: &Fields<'_>, name: &str, value: &Json, right: &str) -> String {

@@ -20,8 +20,10 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
-pub(crate) use limits::{MAX_LOG, MAX_MICROS};
+pub(crate) use identifier::is_token;
+pub(crate) use limits::{MAX_BURST, MAX_LOG, MAX_MICROS};
 pub use model::{Algorithm, GcraName, Identifier, Limit, Match, Rule, Scope, Structure, WindowStart};
+pub(crate) use words::{first_of, quote};
 
 use crate::error::{Error, ErrorKind, Result};
 

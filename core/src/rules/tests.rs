@@ -123,9 +123,9 @@ fn accepts_the_extremes() {
     assert_eq!(rule(&window("315360000")).limits[0].window_us, 315_360_000_000_000);
     assert_eq!(rule(&window("0.001")).limits[0].window_us, 1_000);
     assert_eq!(rule(&window("0.0010006")).limits[0].window_us, 1_001);
-    let most = rule(r#""algorithm": "gcra", "limit": 9007199254740991, "window_size_seconds": 1"#);
+    let most = rule(r#""algorithm": "sliding_window", "limit": 9007199254740991, "window_size_seconds": 1"#);
     assert_eq!(most.limits[0].limit, 9_007_199_254_740_991.0);
-    rule(r#""algorithm": "gcra", "limit": 1, "window_size_seconds": 1, "burst": 9007199254"#);
+    rule(r#""algorithm": "gcra", "limit": 1, "window_size_seconds": 1, "burst": 4294967296"#);
     rule(r#""algorithm": "decay", "limit": 1, "resolution_seconds": 15674, "decay_factor": 1.0001"#);
     rule(r#""algorithm": "decay", "limit": 1, "resolution_seconds": 315360000, "decay_factor": 1e308"#);
     let slots = r#""algorithm": "sliding_buckets", "limit": 1, "window_size_seconds": 4.096"#;

@@ -9,7 +9,7 @@ const SHOWN_CHARS: usize = 64;
 const COMPARED_BYTES: usize = 128;
 
 /// In double quotes, at most 64 characters of it, control characters escaped.
-pub(super) fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     format!("{:?}", shorten(text))
 }
 
@@ -32,7 +32,7 @@ pub(super) fn one_of(words: &[&str]) -> String {
 }
 
 /// `"a", "b" and 17 more`.
-pub(super) fn first_of<'a>(words: impl ExactSizeIterator<Item = &'a str>, count: usize) -> String {
+pub(crate) fn first_of<'a>(words: impl ExactSizeIterator<Item = &'a str>, count: usize) -> String {
     let more = words.len().saturating_sub(count);
     let listed = words.take(count).map(quote).collect::<Vec<_>>().join(", ");
     if more == 0 { listed } else { format!("{listed} and {more} more") }

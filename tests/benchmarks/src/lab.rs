@@ -93,7 +93,12 @@ impl Lab {
     }
 
     /// The server's own time per EVALSHA while a command is sent `calls` times, in microseconds.
-    pub(crate) fn measure(&mut self, recording: &Recording, load: Load, calls: usize) -> Result<(f64, Outcome)> {
+    pub(crate) fn measure(
+        &mut self,
+        recording: &Recording,
+        load: Load,
+        calls: usize,
+    ) -> Result<(f64, Outcome)> {
         cmd("CONFIG").arg("RESETSTAT").exec(&mut self.connection)?;
         let outcome = self.replay(recording, load, calls)?;
         let stat = self.field("commandstats", "cmdstat_evalsha")?;

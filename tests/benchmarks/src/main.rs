@@ -7,6 +7,7 @@ mod client;
 mod embedded;
 mod lab;
 mod machine;
+mod matching;
 mod memory;
 mod options;
 mod recording;
@@ -45,6 +46,7 @@ fn run() -> Result<()> {
             Part::Memory => memory::run(&options)?,
             Part::Client => client::run(&options)?,
             Part::Embedded => embedded::run(&options)?,
+            Part::Matching => matching::run(&options)?,
         }
     }
     Ok(())

@@ -121,7 +121,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         }
         let cells = bytes.iter().zip(LIMITS).map(|(bytes, limit)| {
             let keys = case.keys(options, limit);
-            if keys == options.size(KEYS) { format!("{bytes:.0}") } else { format!("{bytes:.0} ({keys} keys)") }
+            if keys == options.size(KEYS) {
+                format!("{bytes:.0}")
+            } else {
+                format!("{bytes:.0} ({keys} keys)")
+            }
         });
         table.row([case.name.to_owned()].into_iter().chain(cells).chain([case.verdict(&bytes)]));
     }
@@ -130,7 +134,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         floors.row([what.to_owned(), format!("{bytes:.0}")]);
     }
     println!("\n## Memory\n");
-    println!("Bytes per key on the server: the difference in `used_memory` that {} keys make;", options.size(KEYS));
+    println!(
+        "Bytes per key on the server: the difference in `used_memory` that {} keys make;",
+        options.size(KEYS)
+    );
     println!("fewer keys where it says so. Keys and rule names of 12 bytes.\n\n{table}\n{floors}");
     Ok(())
 }

@@ -8,7 +8,7 @@ use crate::Result;
 pub(crate) const USAGE: &str = "\
 usage: sluicegate-benchmarks [--quick] [--baseline FOLDER] [PART ...]
 
-parts: server, memory, client, embedded; all of them if none is named
+parts: server, memory, client, embedded, matching; all of them if none is named
   --quick             a smoke run of seconds: everything runs, the figures mean nothing
   --baseline FOLDER   hand-written scripts to compare with, instead of this crate's own: return1.lua, gcra.lua,
                       fixed_window_ttl.lua, two_window_keys.lua, log_list.lua, log_zset.lua";
@@ -20,6 +20,7 @@ pub(crate) enum Part {
     Memory,
     Client,
     Embedded,
+    Matching,
 }
 
 #[derive(Debug)]
@@ -43,11 +44,12 @@ impl Options {
                 "memory" => options.parts.push(Part::Memory),
                 "client" => options.parts.push(Part::Client),
                 "embedded" => options.parts.push(Part::Embedded),
+                "matching" => options.parts.push(Part::Matching),
                 other => return Err(format!("{other}: no such part or option\n{USAGE}").into()),
             }
         }
         if options.parts.is_empty() {
-            options.parts = vec![Part::Server, Part::Memory, Part::Client, Part::Embedded];
+            options.parts = vec![Part::Server, Part::Memory, Part::Client, Part::Embedded, Part::Matching];
         }
         Ok(Some(options))
     }

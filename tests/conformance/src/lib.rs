@@ -1,4 +1,5 @@
 //! What the tests share: vectors, backends, and one way to drive both limiters.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod backend;
 mod limiter;

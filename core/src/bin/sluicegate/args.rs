@@ -4,6 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
+use sluicegate::{RateLimiter, Rules};
+
+use crate::asking::{CheckRequest, Match};
 
 /// Distributed rate limiter: admit or deny keys by a file of rules.
 #[derive(Debug, Parser)]
@@ -23,6 +26,10 @@ pub(crate) enum Command {
     Reset(One),
     /// Give back a cost that was not used
     Refund(One),
+    /// Say which rules apply to a request, and count nothing
+    Match(Match),
+    /// Admit a request by all the rules that apply to it, or deny it
+    CheckRequest(CheckRequest),
     /// Look at files of rules
     #[command(subcommand)]
     Rules(RulesCommand),
@@ -37,6 +44,28 @@ pub(crate) enum RulesCommand {
     },
 }
 
+/// Where counts are.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Place {
+    /// Where counts are kept: memory://, redis://, rediss://, unix://, redis-cluster:// or
+    /// redis-sentinel://
+    #[arg(long, default_value = "memory://", env = "SLUICEGATE_URL", hide_env_values = true)]
+    url: String,
+    /// What every name in Redis begins with
+    #[arg(long)]
+    prefix: Option<String>,
+}
+
+impl Place {
+    pub(crate) fn limiter(&self, rules: Rules) -> sluicegate::Result<RateLimiter> {
+        let builder = RateLimiter::builder(&self.url).rules(rules);
+        match &self.prefix {
+            Some(prefix) => builder.prefix(prefix).build(),
+            None => builder.build(),
+        }
+    }
+}
+
 /// One rule and key.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct One {
@@ -46,13 +75,8 @@ pub(crate) struct One {
     pub(crate) rule: String,
     /// Who is counted: a user, an address, an API key
     pub(crate) key: String,
-    /// Where counts are kept: memory://, redis://, rediss://, unix://, redis-cluster:// or
-    /// redis-sentinel://
-    #[arg(long, default_value = "memory://", env = "SLUICEGATE_URL", hide_env_values = true)]
-    pub(crate) url: String,
-    /// What every name in Redis begins with
-    #[arg(long)]
-    pub(crate) prefix: Option<String>,
+    #[command(flatten)]
+    pub(crate) place: Place,
     /// How much to admit
     #[arg(long, default_value_t = 1)]
     pub(crate) cost: u64,

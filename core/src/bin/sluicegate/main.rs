@@ -3,6 +3,7 @@
 //! Exit code: 0 when everything was admitted, 1 when something was denied, 2 on an error.
 
 mod args;
+mod asking;
 mod run;
 mod show;
 
@@ -22,6 +23,8 @@ fn main() -> ExitCode {
         Command::Peek(one) => run::peek(one, &mut out),
         Command::Refund(one) => run::refund(one, &mut out),
         Command::Reset(one) => run::reset(one, &mut out),
+        Command::Match(args) => asking::matching(args, &mut out),
+        Command::CheckRequest(args) => asking::check(args, &mut out),
         Command::Rules(RulesCommand::Validate { rules }) => run::validate(rules, &mut out),
     };
     match result {

@@ -86,12 +86,7 @@ pub(crate) fn validate(path: &Path, out: &mut impl Write) -> Result<Verdict, Fai
 }
 
 fn limiter(args: &One) -> Result<RateLimiter, Failure> {
-    let builder = RateLimiter::builder(&args.url).rules(Rules::from_file(&args.rules)?);
-    let builder = match &args.prefix {
-        Some(prefix) => builder.prefix(prefix),
-        None => builder,
-    };
-    Ok(builder.build()?)
+    Ok(args.place.limiter(Rules::from_file(&args.rules)?)?)
 }
 
 fn options(args: &One) -> CheckOptions<'_> {

@@ -34,18 +34,7 @@ impl<'a> Show<'a> {
         if self.digits > 0 {
             write!(out, "{number:>width$}  ", width = self.digits)?;
         }
-        let (style, word) = word(decision);
-        let width = decision.limit.to_string().len();
-        write!(out, "{style}{word:<8}{style:#}  {:>width$} of {} left", decision.remaining, decision.limit)?;
-        match decision.retry_after {
-            Duration::ZERO => {}
-            Duration::MAX => write!(out, "  never fits")?,
-            retry_after => write!(out, "  retry in {}", about(retry_after))?,
-        }
-        match decision.reset_after {
-            Duration::ZERO => writeln!(out),
-            reset_after => writeln!(out, "  as new in {}", about(reset_after)),
-        }
+        writeln!(out, "{}", line(decision))
     }
 
     pub(crate) fn reset(&self, out: &mut impl Write) -> io::Result<()> {
@@ -57,18 +46,46 @@ impl<'a> Show<'a> {
     }
 
     fn object(&self, decision: &Decision) -> Value {
-        json!({
-            "allowed": decision.allowed,
-            "rule": decision.rule.as_ref(),
-            "key": self.args.key,
-            "limit": decision.limit,
-            "remaining": decision.remaining,
-            "retry_after_us": micros(decision.retry_after),
-            "reset_after_us": micros(decision.reset_after),
-            "shadow_denied": decision.shadow_denied,
-            "source": decision.source.name(),
-        })
+        let mut object = object(decision);
+        object["key"] = json!(self.args.key);
+        object
     }
+}
+
+pub(crate) fn object(decision: &Decision) -> Value {
+    json!({
+        "allowed": decision.allowed,
+        "rule": decision.rule.as_ref(),
+        "limit": decision.limit,
+        "remaining": decision.remaining,
+        "retry_after_us": micros(decision.retry_after),
+        "reset_after_us": micros(decision.reset_after),
+        "shadow_denied": decision.shadow_denied,
+        "source": decision.source.name(),
+    })
+}
+
+/// A decision with its figures.
+pub(crate) fn line(decision: &Decision) -> String {
+    let width = decision.limit.to_string().len();
+    let retry = match decision.retry_after {
+        Duration::ZERO => String::new(),
+        Duration::MAX => "  never fits".to_owned(),
+        retry_after => format!("  retry in {}", about(retry_after)),
+    };
+    let new = match decision.reset_after {
+        Duration::ZERO => String::new(),
+        reset_after => format!("  as new in {}", about(reset_after)),
+    };
+    let (style, word) = word(decision);
+    let (remaining, limit) = (decision.remaining, decision.limit);
+    format!("{style}{word:<8}{style:#}  {remaining:>width$} of {limit} left{retry}{new}")
+}
+
+/// The one word that counts.
+pub(crate) fn verdict(decision: &Decision) -> String {
+    let (style, word) = word(decision);
+    format!("{style}{word}{style:#}")
 }
 
 fn word(decision: &Decision) -> (Style, &'static str) {

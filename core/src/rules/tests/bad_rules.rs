@@ -153,8 +153,8 @@ W
     field "identifier_type" is "header:a b"; it has to be "header:" and the name of an HTTP header
 "identifier_type": "path:id", G
     field "identifier_type" is "path:id"; it has to be "path:" and a name that "match.path_pattern" has in braces, as in "/orders/{id}"
-"identifier_type": "path:a}{b", "match": {"path_pattern": "/{a}{b}"}, G
-    field "identifier_type" is "path:a}{b"; it has to be "path:" and a name that "match.path_pattern" has in braces, as in "/orders/{id}"
+"identifier_type": "path:a}/{b", "match": {"path_pattern": "/{a}/{b}"}, G
+    field "identifier_type" is "path:a}/{b"; it has to be "path:" and a name that "match.path_pattern" has in braces, as in "/orders/{id}"
 "resource_identifier_type": "global", G
     field "resource_identifier_type" is for a rule with a limit of "scope": "resource"; add one, or leave the field out
 
@@ -175,6 +175,18 @@ W
     field "match.path_pattern" is "/{}"; it has to be a path whose names in braces are of A-Z a-z 0-9 _
 "match": {"path_pattern": "/{a}/{a}"}, G
     field "match.path_pattern" is "/{a}/{a}"; it has to be a path whose names in braces are all different
+"match": {"path_pattern": "/{a}{b}"}, G
+    field "match.path_pattern" is "/{a}{b}"; it has to be a path whose names in braces are whole segments, as in "/orders/{id}"
+"match": {"path_pattern": "/*{a}"}, G
+    field "match.path_pattern" is "/*{a}"; it has to be a path whose names in braces are whole segments, as in "/orders/{id}"
+"match": {"path_pattern": "/{a}.json"}, G
+    field "match.path_pattern" is "/{a}.json"; it has to be a path whose names in braces are whole segments, as in "/orders/{id}"
+"match": {"path_pattern": "/orders?full=1"}, G
+    field "match.path_pattern" is "/orders?full=1"; it has to be a path without query, so without "?" and "#"
+"match": {"path_pattern": "//orders"}, G
+    field "match.path_pattern" is "//orders"; it has to be a path without empty segments, "." and ".."
+"match": {"path_pattern": "/orders/%2e./*"}, G
+    field "match.path_pattern" is "/orders/%2e./*"; it has to be a path without empty segments, "." and ".."
 "match": {"path_pattern": "/\u0000"}, G
     field "match.path_pattern" is "/\0"; it has to be a path without control characters
 "match": {"methods": []}, G

@@ -54,7 +54,8 @@ impl Bench {
     async fn many(&self, call: &Call) -> Result<()> {
         let each = self.together / IN_FLIGHT;
         let tasks = (0..IN_FLIGHT).map(|_| {
-            let (call, limiter, mut connection) = (call.clone(), Arc::clone(&self.limiter), self.connection.clone());
+            let (call, limiter, mut connection) =
+                (call.clone(), Arc::clone(&self.limiter), self.connection.clone());
             tokio::spawn(async move {
                 for _ in 0..each {
                     once(&call, &limiter, &mut connection).await?;

@@ -23,7 +23,8 @@ pub(super) struct Bench {
 
 impl Bench {
     pub(super) fn new(lab: &Lab, options: &Options) -> Result<Self> {
-        let connections = (0..IN_FLIGHT).map(|_| lab.redis.client()).collect::<std::result::Result<_, _>>()?;
+        let connections =
+            (0..IN_FLIGHT).map(|_| lab.redis.client()).collect::<std::result::Result<_, _>>()?;
         let limiter = RateLimiter::builder(lab.redis.url());
         let limiter = limiter.rules(Rules::from_json(RULES)?).pool_size(IN_FLIGHT).build()?;
         let (alone, together) = (options.size(CALLS_ALONE), options.size(CALLS_TOGETHER));

@@ -84,7 +84,8 @@ impl Measured {
     }
 
     pub(super) fn table(&self) -> Table {
-        let columns = ["", "p50", "ratio", "target", "p99", "64: calls/s", "64: client us per call", "ratio", "target"];
+        let columns =
+            ["", "p50", "ratio", "target", "p99", "64: calls/s", "64: client us per call", "ratio", "target"];
         let mut table = Table::new(&columns);
         let [.., same_script, check] = self.0.as_slice() else { return table };
         for row in &self.0 {

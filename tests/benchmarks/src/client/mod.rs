@@ -14,7 +14,8 @@ use measured::Measured;
 
 const RULE: &str = "twelve-bytes";
 /// No check is denied: a million an hour, of which a run makes fewer.
-const RULES: &str = r#"[{"rule_id": "twelve-bytes", "algorithm": "gcra", "limit": 10000000, "window_size_seconds": 3600}]"#;
+const RULES: &str =
+    r#"[{"rule_id": "twelve-bytes", "algorithm": "gcra", "limit": 10000000, "window_size_seconds": 3600}]"#;
 /// Tasks, or threads with a connection each.
 const IN_FLIGHT: usize = 64;
 const CALLS_ALONE: usize = 5_000;
@@ -38,7 +39,8 @@ fn contenders(lab: &mut Lab, options: &Options) -> Result<Vec<(&'static str, Cal
     let by_hand = lab.load_script(&options.baseline("gcra")?)?;
     let name = format!("by:hand:{{{KEY}}}");
     let floor = cmd("EVALSHA").arg(floor).arg(1).arg(&name).to_owned();
-    let by_hand = cmd("EVALSHA").arg(by_hand).arg(1).arg(&name).arg(10_000_000).arg(3_600_000).arg(0).to_owned();
+    let by_hand =
+        cmd("EVALSHA").arg(by_hand).arg(1).arg(&name).arg(10_000_000).arg(3_600_000).arg(0).to_owned();
     Ok(vec![
         ("bare `return 1`", Call::Bare(floor)),
         ("bare hand-written gcra", Call::Bare(by_hand)),
@@ -61,9 +63,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         }
     }
     println!("\n## Client\n");
-    println!("`check` of gcra against bare EVALSHAs on the same kind of connection of the `redis` crate. One in");
-    println!("flight: {} calls a round, microseconds; {IN_FLIGHT} in flight: {} calls a round.", options.size(CALLS_ALONE), options.size(CALLS_TOGETHER));
-    println!("Processor time is that of the client process. Ratios are to the bare call of the library's script,");
+    println!(
+        "`check` of gcra against bare EVALSHAs on the same kind of connection of the `redis` crate. One in"
+    );
+    println!(
+        "flight: {} calls a round, microseconds; {IN_FLIGHT} in flight: {} calls a round.",
+        options.size(CALLS_ALONE),
+        options.size(CALLS_TOGETHER)
+    );
+    println!(
+        "Processor time is that of the client process. Ratios are to the bare call of the library's script,"
+    );
     println!("the targets on `check`: what the library adds to what the server does.\n");
     println!("Blocking: `Connection`, {IN_FLIGHT} threads with one each.\n\n{}", blocking.table());
     println!("Async: one `MultiplexedConnection`, {IN_FLIGHT} tasks.\n\n{}", asynchronous.table());

@@ -131,7 +131,8 @@ impl Case {
             Story::Recent => vec![former],
             Story::EverySlot => {
                 let windows = WINDOWS_S[..self.limits].iter();
-                let slots = windows.flat_map(|window| (1..SLOTS).map(move |slot| slot * window * 1_000_000 / SLOTS));
+                let slots =
+                    windows.flat_map(|window| (1..SLOTS).map(move |slot| slot * window * 1_000_000 / SLOTS));
                 let mut ago: Vec<_> = slots.collect();
                 ago.sort_unstable_by(|a, b| b.cmp(a));
                 ago

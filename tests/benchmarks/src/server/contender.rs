@@ -8,10 +8,9 @@ use crate::lab::{Lab, Load};
 use crate::recording::{Asked, KEY, NONCE, Recording};
 use crate::samples::Samples;
 
-/// The measured keys: one is admitted for ever, the other denied.
+/// The measured keys: one is admitted for ever, the other, far from all others, denied.
 const ADMITTED: usize = 0;
-const DENIED: usize = 1;
-const USED_BEFORE: Load = Load::Spread { first: ADMITTED, keys: 2 };
+const DENIED: usize = 9_000_000;
 /// How many calls take a log from half full to full.
 const HALF: usize = LOG as usize / 2;
 /// Beats after which a log is steady.
@@ -71,7 +70,7 @@ impl Contender {
         let at = |ago| Asked { cost: 1, now_us: Some(now_us - ago) };
         let past = case.past().into_iter().map(|ago| record(case, case.ample(), at(ago)));
         for earlier in past.collect::<Result<Vec<_>>>()? {
-            lab.replay(&earlier, USED_BEFORE, 2)?;
+            use_once(lab, &earlier)?;
         }
         lab.replay(&fill, Load::Hot(DENIED), 1)?;
         Ok([Self::new(check, Pace::of(case, half, 1), true), Self::new(denied, Pace::Hot(DENIED), false)])
@@ -90,7 +89,7 @@ impl Contender {
         let check = record(case, case.ample(), 0);
         for ago in case.past() {
             let earlier = record(case, case.ample(), (Lab::now_us() - ago) / 1000);
-            lab.replay(&earlier, USED_BEFORE, 2)?;
+            use_once(lab, &earlier)?;
         }
         lab.replay(&record(&lasting, case.ample(), 0), Load::Hot(DENIED), case.reached() as usize)?;
         let denied = Self::new(record(&lasting, case.reached(), 0), Pace::Hot(DENIED), false);
@@ -114,7 +113,7 @@ impl Contender {
             }
             Pace::Filling(half, times) => {
                 let keys = calls.div_ceil(HALF);
-                let load = Load::Spread { first: DENIED + 1 + round * keys, keys };
+                let load = Load::Spread { first: ADMITTED + 1 + round * keys, keys };
                 lab.replay(half, load, keys * times)?;
                 load
             }
@@ -124,7 +123,9 @@ impl Contender {
         // A window may end, and a slow machine may be late, so that a few are decided otherwise.
         if expected * 100 < outcome.calls * 95 {
             let name = self.check.name()?;
-            return Err(format!("{name}: {} of {} calls were admitted", outcome.admitted, outcome.calls).into());
+            return Err(
+                format!("{name}: {} of {} calls were admitted", outcome.admitted, outcome.calls).into()
+            );
         }
         self.micros.push(micros);
         Ok(())
@@ -134,4 +135,12 @@ impl Contender {
     pub(crate) fn name(&self) -> Result<String> {
         self.check.name()
     }
+}
+
+/// Makes a call of the past for both keys.
+fn use_once(lab: &mut Lab, earlier: &Recording) -> Result<()> {
+    for key in [ADMITTED, DENIED] {
+        lab.replay(earlier, Load::Hot(key), 1)?;
+    }
+    Ok(())
 }

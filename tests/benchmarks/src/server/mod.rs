@@ -40,7 +40,10 @@ impl Contest {
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     println!("\n## Server time per check\n");
-    println!("Microseconds per EVALSHA by `INFO commandstats`, {} calls each.\n", calls(options) * options.rounds());
+    println!(
+        "Microseconds per EVALSHA by `INFO commandstats`, {} calls each.\n",
+        calls(options) * options.rounds()
+    );
     hot(options)?;
     spread(options)
 }

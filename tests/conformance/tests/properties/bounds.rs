@@ -23,7 +23,7 @@ struct Admitted {
 
 #[test]
 fn admitted_costs_stay_within_the_bound() {
-    holds(800, (plain_rule(), any_start(), checks()), |(rule, start, steps)| {
+    holds(2_000, (plain_rule(), any_start(), checks()), |(rule, start, steps)| {
         let mut world = World::new(Driver::Blocking, "memory://", &one(&rule), start);
         let mut admitted = Vec::new();
         for step in steps {

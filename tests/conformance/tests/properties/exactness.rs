@@ -39,7 +39,7 @@ fn later(history: &(RandomRule, u64, Vec<Step>), cost: u64, wait: Duration) -> D
 #[test]
 fn retry_after_is_the_shortest_wait() {
     let costs = prop_oneof![any_cost(), (1..=2_u64).prop_map(Cost::BeyondRemaining)];
-    holds(600, (histories(), costs, 0.0..1.0), |(history, cost, share)| {
+    holds(1_500, (histories(), costs, 0.0..1.0), |(history, cost, share)| {
         let rule = &history.0;
         let world = World::after(rule, history.1, &history.2);
         let remaining = world.peek(rule, 1, 0).remaining;
@@ -72,7 +72,7 @@ fn retry_after_is_the_shortest_wait() {
 
 #[test]
 fn remaining_is_the_most_that_fits() {
-    holds(600, histories(), |history| {
+    holds(1_500, histories(), |history| {
         let (rule, start, steps) = &history;
         let remaining = World::after(rule, *start, steps).peek(rule, 1, 0).remaining;
         if remaining > 0 {
@@ -90,7 +90,7 @@ fn remaining_is_the_most_that_fits() {
 
 #[test]
 fn after_reset_after_a_key_is_as_if_never_seen() {
-    holds(600, (histories(), any_cost()), |(history, cost)| {
+    holds(1_500, (histories(), any_cost()), |(history, cost)| {
         let rule = &history.0;
         let cost = World::after(rule, history.1, &history.2).cost(&cost, rule);
         let (world, decision) = after_check(&history, cost);
@@ -118,7 +118,7 @@ fn after_reset_after_a_key_is_as_if_never_seen() {
 #[test]
 fn capacity_never_falls_while_nobody_comes() {
     let offsets = prop::collection::vec(0.0..3.0_f64, 1..30);
-    holds(400, (histories(), offsets), |(history, mut offsets)| {
+    holds(1_000, (histories(), offsets), |(history, mut offsets)| {
         let rule = &history.0;
         let (world, decision) = after_check(&history, 1);
         let (begin, mut remaining) = (world.clock.now_us(), decision.remaining);

@@ -26,12 +26,12 @@ fn decides_alike(driver: Driver, cases: u32) {
 
 #[test]
 fn one_check_at_a_time() {
-    decides_alike(Driver::Blocking, 500);
+    decides_alike(Driver::Blocking, 1_500);
 }
 
 #[test]
 fn one_check_at_a_time_async() {
-    decides_alike(Driver::Async, 100);
+    decides_alike(Driver::Async, 200);
 }
 
 /// One item of a call.
@@ -44,7 +44,7 @@ fn several_checks_together() {
     let call = (any_jump(), prop::collection::vec(item, 1..6));
     let histories =
         (prop::collection::vec(any_rule(), 1..=3), any_start(), prop::collection::vec(call, 1..20));
-    holds(300, histories, |(rules, start, calls)| {
+    holds(800, histories, |(rules, start, calls)| {
         let json = Value::Array(rules.iter().zip(NAMES).map(|(rule, name)| rule.json(name)).collect());
         let mut in_lua = World::new(Driver::Blocking, &server.url(), &json, start);
         let mut in_rust = World::new(Driver::Blocking, "memory://", &json, start);

@@ -33,7 +33,7 @@ fn all_or_nothing() {
     let redis = Redis::start().unwrap();
     let stored = RefCell::new(Stored::on(&redis));
     let rules = prop::collection::vec(any_rule().prop_map(enforced), 3);
-    holds(250, (rules, any_start(), calls()), |(rules, start, calls)| {
+    holds(500, (rules, any_start(), calls()), |(rules, start, calls)| {
         let mut stored = stored.borrow_mut();
         stored.clear();
         let json = Value::Array(rules.iter().zip(NAMES).map(|(rule, name)| rule.json(name)).collect());
@@ -71,7 +71,7 @@ fn a_changed_limit_forgets_no_usage() {
     let redis = Redis::start().unwrap();
     let counting = plain_rule()
         .prop_filter("a debt is time, which another rate counts otherwise", |rule| !rule.is_gcra());
-    holds(250, (counting, any_start(), checks(), 1..=2_000_u64), |(rule, start, steps, limit)| {
+    holds(500, (counting, any_start(), checks(), 1..=2_000_u64), |(rule, start, steps, limit)| {
         let limit = rule.bounded(limit);
         let mut changed = rule.clone();
         changed.limits[0].limit = limit;

@@ -24,7 +24,7 @@ fn unchanged(before: &BTreeMap<String, Entry>, after: &BTreeMap<String, Entry>) 
 fn by_a_denial_or_a_peek() {
     let redis = Redis::start().unwrap();
     let stored = RefCell::new(Stored::on(&redis));
-    holds(250, (any_rule(), any_start(), any_steps()), |(rule, start, steps)| {
+    holds(500, (any_rule(), any_start(), any_steps()), |(rule, start, steps)| {
         let mut stored = stored.borrow_mut();
         stored.clear();
         let mut world = World::new(Driver::Blocking, redis.url(), &one(&rule), start);

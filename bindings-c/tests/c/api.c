@@ -1,0 +1,242 @@
+/* Every function, as a caller uses it: api URL RULES_FILE */
+#include <stdlib.h>
+#include "expect.h"
+
+static const char *url, *rules_file;
+
+static const char rules[] =
+    "["
+    "{\"rule_id\": \"three\", \"algorithm\": \"fixed_window\", \"limit\": 3, \"window_size_seconds\": 10},"
+    "{\"rule_id\": \"one\", \"algorithm\": \"gcra\", \"limit\": 1, \"window_size_seconds\": 10},"
+    "{\"rule_id\": \"printer\", \"algorithm\": \"fixed_window\", \"limits\": ["
+    "  {\"limit\": 4, \"window_size_seconds\": 10, \"scope\": \"resource\"},"
+    "  {\"limit\": 2, \"window_size_seconds\": 10}]},"
+    "{\"rule_id\": \"quiet\", \"algorithm\": \"fixed_window\", \"limit\": 1, \"window_size_seconds\": 10,"
+    "  \"shadow\": true}"
+    "]";
+
+static sluicegate_clock *the_clock;
+static sluicegate_limiter *limiter;
+
+/* A limiter that finds nothing stored, on a clock that shows second 1000. */
+static void open_limiter(const char *prefix) {
+    sluicegate_options options = SLUICEGATE_OPTIONS_INIT;
+    EXPECT_OK(sluicegate_clock_new(1000000000, &the_clock, error));
+    options.prefix = prefix;
+    options.clock = the_clock;
+    EXPECT_OK(sluicegate_limiter_new(url, rules, &options, &limiter, error));
+}
+
+static void close_limiter(void) {
+    sluicegate_limiter_free(limiter);
+    sluicegate_clock_free(the_clock);
+}
+
+static void a_check_admits_and_denies(void) {
+    sluicegate_decision decision;
+    open_limiter("c/check");
+    for (uint64_t left = 3; left-- > 0;) {
+        EXPECT_OK(sluicegate_check(limiter, "three", "alice", 5, NULL, &decision, error));
+        EXPECT(decision.allowed && decision.remaining == left && decision.retry_after_us == 0);
+    }
+    EXPECT_OK(sluicegate_clock_advance(the_clock, 4000000, error));
+    EXPECT_OK(sluicegate_check(limiter, "three", "alice", 5, NULL, &decision, error));
+    EXPECT(!decision.allowed && !decision.shadow_denied);
+    EXPECT(decision.limit == 3 && decision.remaining == 0);
+    EXPECT(decision.retry_after_us == 6000000 && decision.reset_after_us == 6000000);
+    EXPECT(strcmp(decision.rule, "three") == 0);
+    EXPECT(decision.source == (strcmp(url, "memory://") ? SLUICEGATE_SOURCE_SERVER : SLUICEGATE_SOURCE_EMBEDDED));
+    for (size_t i = 0; i < sizeof decision.reserved; i++)
+        EXPECT(decision.reserved[i] == 0);
+    close_limiter();
+}
+
+static void a_cost_that_never_fits_waits_for_ever(void) {
+    sluicegate_check_options options = SLUICEGATE_CHECK_OPTIONS_INIT;
+    sluicegate_decision decision;
+    open_limiter("c/never");
+    options.cost = 4;
+    EXPECT_OK(sluicegate_check(limiter, "three", "alice", 5, &options, &decision, error));
+    EXPECT(!decision.allowed && decision.retry_after_us == SLUICEGATE_NEVER);
+    EXPECT_OK(sluicegate_wait(limiter, "three", "alice", 5, &options, SLUICEGATE_NEVER, &decision, error));
+    EXPECT(!decision.allowed);
+    close_limiter();
+}
+
+static void a_limit_of_its_own_replaces_the_rule_s(void) {
+    sluicegate_check_options options = SLUICEGATE_CHECK_OPTIONS_INIT;
+    sluicegate_decision decision;
+    const uint64_t limit = 10;
+    open_limiter("c/limit");
+    options.cost = 4;
+    options.limit = &limit;
+    EXPECT_OK(sluicegate_check(limiter, "three", "alice", 5, &options, &decision, error));
+    EXPECT(decision.allowed && decision.limit == 10 && decision.remaining == 6);
+    close_limiter();
+}
+
+static void a_resource_is_shared_by_keys(void) {
+    sluicegate_check_options options = SLUICEGATE_CHECK_OPTIONS_INIT;
+    sluicegate_decision decision;
+    open_limiter("c/resource");
+    options.cost = 2;
+    options.resource = "hall";
+    options.resource_len = 4;
+    EXPECT_OK(sluicegate_check(limiter, "printer", "alice", 5, &options, &decision, error));
+    EXPECT_OK(sluicegate_check(limiter, "printer", "bob", 3, &options, &decision, error));
+    EXPECT(decision.allowed && decision.remaining == 0);
+    EXPECT_OK(sluicegate_check(limiter, "printer", "carol", 5, &options, &decision, error));
+    EXPECT(!decision.allowed && decision.limit == 4);
+    close_limiter();
+}
+
+static void a_shadow_admits_and_says_so(void) {
+    sluicegate_decision decision;
+    open_limiter("c/shadow");
+    EXPECT_OK(sluicegate_check(limiter, "quiet", "alice", 5, NULL, &decision, error));
+    EXPECT(decision.allowed && !decision.shadow_denied);
+    EXPECT_OK(sluicegate_check(limiter, "quiet", "alice", 5, NULL, &decision, error));
+    EXPECT(decision.allowed && decision.shadow_denied);
+    close_limiter();
+}
+
+static void peek_refund_and_reset(void) {
+    sluicegate_check_options two = SLUICEGATE_CHECK_OPTIONS_INIT;
+    sluicegate_decision decision;
+    open_limiter("c/undo");
+    two.cost = 2;
+    EXPECT_OK(sluicegate_check(limiter, "three", "alice", 5, &two, &decision, error));
+    EXPECT_OK(sluicegate_peek(limiter, "three", "alice", 5, &two, &decision, error));
+    EXPECT(!decision.allowed && decision.remaining == 1);
+    EXPECT_OK(sluicegate_refund(limiter, "three", "alice", 5, NULL, &decision, error));
+    EXPECT(decision.allowed && decision.remaining == 2);
+    EXPECT_OK(sluicegate_reset(limiter, "three", "alice", 5, NULL, error));
+    EXPECT_OK(sluicegate_peek(limiter, "three", "alice", 5, NULL, &decision, error));
+    EXPECT(decision.remaining == 3 && decision.reset_after_us == 0);
+    close_limiter();
+}
+
+static void a_wait_moves_a_clock_of_its_own(void) {
+    sluicegate_decision decision;
+    uint64_t now = 0;
+    open_limiter("c/wait");
+    EXPECT_OK(sluicegate_wait(limiter, "one", "alice", 5, NULL, 0, &decision, error));
+    EXPECT(decision.allowed);
+    EXPECT_OK(sluicegate_wait(limiter, "one", "alice", 5, NULL, 9999999, &decision, error));
+    EXPECT(!decision.allowed && decision.retry_after_us == 10000000);
+    EXPECT_OK(sluicegate_wait(limiter, "one", "alice", 5, NULL, 11000000, &decision, error));
+    EXPECT(decision.allowed);
+    EXPECT_OK(sluicegate_clock_now(the_clock, &now, error));
+    EXPECT(now == 1010000000);
+    close_limiter();
+}
+
+static void several_checks_are_all_or_nothing(void) {
+    sluicegate_check_options four = SLUICEGATE_CHECK_OPTIONS_INIT;
+    const sluicegate_item items[] = {{"three", "alice", 5, NULL}, {"one", "alice", 5, NULL}};
+    const sluicegate_item dear[] = {{"one", "bob", 3, NULL}, {"three", "bob", 3, &four}};
+    sluicegate_decision decision, parts[2];
+    open_limiter("c/all");
+    four.cost = 4;
+    EXPECT_OK(sluicegate_check_all(limiter, items, 2, &decision, parts, error));
+    EXPECT(decision.allowed && strcmp(decision.rule, "one") == 0);
+    EXPECT(parts[0].remaining == 2 && parts[1].remaining == 0);
+    EXPECT_OK(sluicegate_check_all(limiter, items, 2, &decision, NULL, error));
+    EXPECT(!decision.allowed && decision.retry_after_us == 10000000);
+    EXPECT_OK(sluicegate_check_all(limiter, dear, 2, &decision, parts, error));
+    EXPECT(!decision.allowed && parts[0].allowed && !parts[1].allowed);
+    EXPECT(strcmp(parts[0].rule, "one") == 0 && strcmp(parts[1].rule, "three") == 0);
+    EXPECT_OK(sluicegate_peek(limiter, "one", "bob", 3, NULL, &decision, error));
+    EXPECT(decision.allowed);
+    close_limiter();
+}
+
+static void keys_hold_any_character(void) {
+    sluicegate_decision decision;
+    char *longer = (char *)malloc(100000);
+    open_limiter("c/keys");
+    memset(longer, 'x', 100000);
+    EXPECT_OK(sluicegate_check(limiter, "one", "a\0b", 3, NULL, &decision, error));
+    EXPECT(decision.allowed);
+    EXPECT_OK(sluicegate_check(limiter, "one", "a", 1, NULL, &decision, error));
+    EXPECT(decision.allowed);
+    EXPECT_OK(sluicegate_check(limiter, "one", "Gr\xc3\xbc\xc3\x9f" "e{}", 9, NULL, &decision, error));
+    EXPECT(decision.allowed);
+    EXPECT_OK(sluicegate_check(limiter, "one", longer, 100000, NULL, &decision, error));
+    EXPECT(decision.allowed);
+    EXPECT_OK(sluicegate_check(limiter, "one", longer, 99999, NULL, &decision, error));
+    EXPECT(decision.allowed);
+    free(longer);
+    close_limiter();
+}
+
+static void a_clock_can_be_set_and_freed_before_its_limiter(void) {
+    sluicegate_decision decision;
+    uint64_t now = 0;
+    open_limiter("c/clock");
+    EXPECT_OK(sluicegate_clock_set(the_clock, 5, error));
+    EXPECT_OK(sluicegate_clock_advance(the_clock, 7, error));
+    EXPECT_OK(sluicegate_clock_now(the_clock, &now, error));
+    EXPECT(now == 12);
+    sluicegate_clock_free(the_clock);
+    the_clock = NULL;
+    EXPECT_OK(sluicegate_check(limiter, "one", "alice", 5, NULL, &decision, error));
+    close_limiter();
+}
+
+static void rules_come_from_a_file_too(void) {
+    sluicegate_options options = SLUICEGATE_OPTIONS_INIT;
+    sluicegate_decision decision;
+    options.prefix = "c/file";
+    EXPECT_OK(sluicegate_limiter_new_from_file(url, rules_file, &options, &limiter, error));
+    EXPECT_OK(sluicegate_check(limiter, "from_file", "alice", 5, NULL, &decision, error));
+    EXPECT(decision.allowed && decision.limit == 7);
+    sluicegate_limiter_free(limiter);
+}
+
+static void options_are_used(void) {
+    sluicegate_options options = SLUICEGATE_OPTIONS_INIT;
+    sluicegate_decision decision;
+    options.prefix = "c/options";
+    options.connect_timeout_us = 2000000;
+    options.response_timeout_us = 2000000;
+    options.pool_size = 1;
+    EXPECT_OK(sluicegate_limiter_new(url, rules, &options, &limiter, error));
+    EXPECT_OK(sluicegate_check(limiter, "one", "alice", 5, NULL, &decision, error));
+    EXPECT(decision.allowed && decision.reset_after_us <= 10000000);
+    sluicegate_limiter_free(limiter);
+}
+
+static void closing_is_final(void) {
+    sluicegate_decision decision;
+    sluicegate_error error;
+    open_limiter("c/close");
+    EXPECT_OK(sluicegate_limiter_ping(limiter, error));
+    EXPECT_OK(sluicegate_limiter_close(limiter, error));
+    EXPECT_OK(sluicegate_limiter_close(limiter, error));
+    EXPECT(sluicegate_check(limiter, "one", "a", 1, NULL, &decision, &error) == SLUICEGATE_CLOSED);
+    EXPECT(error.status == SLUICEGATE_CLOSED && !error.retryable && error.message[0] != '\0');
+    EXPECT(sluicegate_limiter_ping(limiter, NULL) == SLUICEGATE_CLOSED);
+    close_limiter();
+}
+
+int main(int argc, char **argv) {
+    if (argc != 3)
+        return 2;
+    url = argv[1];
+    rules_file = argv[2];
+    RUN(a_check_admits_and_denies);
+    RUN(a_cost_that_never_fits_waits_for_ever);
+    RUN(a_limit_of_its_own_replaces_the_rule_s);
+    RUN(a_resource_is_shared_by_keys);
+    RUN(a_shadow_admits_and_says_so);
+    RUN(peek_refund_and_reset);
+    RUN(a_wait_moves_a_clock_of_its_own);
+    RUN(several_checks_are_all_or_nothing);
+    RUN(keys_hold_any_character);
+    RUN(a_clock_can_be_set_and_freed_before_its_limiter);
+    RUN(rules_come_from_a_file_too);
+    RUN(options_are_used);
+    RUN(closing_is_final);
+    return summary();
+}

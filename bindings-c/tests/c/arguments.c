@@ -1,0 +1,268 @@
+/* Every argument as it must not be: answered with a status and a message that names it. */
+#include "expect.h"
+
+static const char rules[] =
+    "[{\"rule_id\": \"a\", \"algorithm\": \"gcra\", \"limit\": 5, \"window_size_seconds\": 10}]";
+static const char bad[] = "\xff\xfe";
+
+static sluicegate_limiter *limiter;
+static sluicegate_clock *a_clock;
+static sluicegate_decision decision;
+
+/* The call, with and without room for an error, ends with a status and a message that begins so. */
+#define EXPECT_REFUSED(expected, beginning, call)                                             \
+    do {                                                                                      \
+        sluicegate_error error_of_call = {SLUICEGATE_OK, true, ""};                           \
+        sluicegate_error *error = &error_of_call;                                             \
+        EXPECT((call) == (expected));                                                         \
+        EXPECT(error->status == (expected) && !error->retryable);                             \
+        if (strncmp(error->message, beginning, strlen(beginning)) != 0) {                     \
+            printf("%s:%d: \"%s\" does not begin with \"%s\"\n", __FILE__, __LINE__,          \
+                   error->message, beginning);                                                \
+            wrong++;                                                                          \
+        }                                                                                     \
+        error = NULL;                                                                         \
+        EXPECT((call) == (expected));                                                         \
+    } while (0)
+
+#define EXPECT_INVALID(name, call) EXPECT_REFUSED(SLUICEGATE_INVALID_ARGUMENT, name " ", call)
+
+static void limiter_new(void) {
+    sluicegate_limiter *out = NULL;
+    EXPECT_INVALID("url", sluicegate_limiter_new(NULL, rules, NULL, &out, error));
+    EXPECT_INVALID("url", sluicegate_limiter_new(bad, rules, NULL, &out, error));
+    EXPECT_INVALID("rules", sluicegate_limiter_new("memory://", NULL, NULL, &out, error));
+    EXPECT_INVALID("rules", sluicegate_limiter_new("memory://", bad, NULL, &out, error));
+    EXPECT_INVALID("limiter", sluicegate_limiter_new("memory://", rules, NULL, NULL, error));
+    EXPECT_REFUSED(SLUICEGATE_INVALID_RULE, "rule \"a\": ",
+                   sluicegate_limiter_new("memory://", "[{\"rule_id\": \"a\"}]", NULL, &out, error));
+    EXPECT_REFUSED(SLUICEGATE_INVALID_ARGUMENT, "the backend's URL",
+                   sluicegate_limiter_new("nowhere://", rules, NULL, &out, error));
+    EXPECT(out == NULL);
+}
+
+static void limiter_new_from_file(void) {
+    sluicegate_limiter *out = NULL;
+    EXPECT_INVALID("url", sluicegate_limiter_new_from_file(NULL, "x", NULL, &out, error));
+    EXPECT_INVALID("rules_path", sluicegate_limiter_new_from_file("memory://", NULL, NULL, &out, error));
+    EXPECT_INVALID("rules_path", sluicegate_limiter_new_from_file("memory://", bad, NULL, &out, error));
+    EXPECT_INVALID("limiter", sluicegate_limiter_new_from_file("memory://", "x", NULL, NULL, error));
+    EXPECT_REFUSED(SLUICEGATE_INVALID_RULE, "/nowhere.json: ",
+                   sluicegate_limiter_new_from_file("memory://", "/nowhere.json", NULL, &out, error));
+    EXPECT(out == NULL);
+}
+
+static void limiter_options(void) {
+    static const sluicegate_options none = SLUICEGATE_OPTIONS_INIT;
+    sluicegate_options options;
+    sluicegate_limiter *out = NULL;
+#define EXPECT_INVALID_OPTION(name, field, value)                                             \
+    do {                                                                                      \
+        options = none;                                                                       \
+        options.field = (value);                                                              \
+        EXPECT_INVALID(name, sluicegate_limiter_new("memory://", rules, &options, &out, error)); \
+    } while (0)
+    EXPECT_INVALID_OPTION("options.prefix", prefix, bad);
+    EXPECT_INVALID_OPTION("options.tls_ca", tls_ca, bad);
+    EXPECT_INVALID_OPTION("options.tls_cert", tls_cert, bad);
+    EXPECT_INVALID_OPTION("options.tls_key", tls_key, bad);
+    EXPECT_INVALID_OPTION("tls_cert and tls_key", tls_cert, "cert.pem");
+    EXPECT_INVALID_OPTION("tls_cert and tls_key", tls_key, "key.pem");
+    EXPECT_INVALID_OPTION("connect_timeout", connect_timeout_us, 1);
+    EXPECT_INVALID_OPTION("response_timeout", response_timeout_us, SLUICEGATE_NEVER);
+    EXPECT_INVALID_OPTION("pool_size", pool_size, SIZE_MAX);
+    EXPECT_INVALID_OPTION("options", size, 0);
+    EXPECT_INVALID_OPTION("options", size, sizeof options - 1);
+    EXPECT_INVALID_OPTION("options", size, sizeof options + 1);
+    options = none;
+    options.prefix = "";
+    EXPECT_REFUSED(SLUICEGATE_INVALID_ARGUMENT, "prefix",
+                   sluicegate_limiter_new("memory://", rules, &options, &out, error));
+    EXPECT(out == NULL);
+}
+
+static void limiter_calls(void) {
+    EXPECT_INVALID("limiter", sluicegate_limiter_ping(NULL, error));
+    EXPECT_INVALID("limiter", sluicegate_limiter_close(NULL, error));
+    sluicegate_limiter_free(NULL);
+}
+
+/* `call` is a call in terms of `handle`, `rule`, `key`, `length` and `options`. */
+#define EXPECT_ARGUMENTS_ARE_CHECKED(call)                                                    \
+    do {                                                                                      \
+        sluicegate_limiter *handle = NULL;                                                    \
+        const char *rule = "a", *key = "k";                                                   \
+        size_t length = 1;                                                                    \
+        sluicegate_check_options changed = SLUICEGATE_CHECK_OPTIONS_INIT;                     \
+        const sluicegate_check_options *options = NULL;                                       \
+        EXPECT_INVALID("limiter", call);                                                      \
+        handle = limiter;                                                                     \
+        rule = NULL;                                                                          \
+        EXPECT_INVALID("rule", call);                                                         \
+        rule = bad;                                                                           \
+        EXPECT_INVALID("rule", call);                                                         \
+        rule = "b";                                                                           \
+        EXPECT_REFUSED(SLUICEGATE_UNKNOWN_RULE, "no rule is called \"b\"", call);             \
+        rule = "a";                                                                           \
+        key = NULL;                                                                           \
+        EXPECT_INVALID("key", call);                                                          \
+        length = 0;                                                                           \
+        EXPECT_INVALID("key", call);                                                          \
+        key = "k";                                                                            \
+        EXPECT_REFUSED(SLUICEGATE_INVALID_ARGUMENT, "", call);                                \
+        length = SIZE_MAX;                                                                    \
+        EXPECT_INVALID("key", call);                                                          \
+        key = bad;                                                                            \
+        length = 2;                                                                           \
+        EXPECT_INVALID("key", call);                                                          \
+        key = "k";                                                                            \
+        length = 1;                                                                           \
+        options = &changed;                                                                   \
+        changed.size = 0;                                                                     \
+        EXPECT_INVALID("options", call);                                                      \
+        changed.size = sizeof changed + 8;                                                    \
+        EXPECT_INVALID("options", call);                                                      \
+        changed.size = sizeof changed;                                                        \
+        changed.resource_len = 1;                                                             \
+        EXPECT_INVALID("options.resource", call);                                             \
+        changed.resource = bad;                                                               \
+        EXPECT_INVALID("options.resource", call);                                             \
+    } while (0)
+
+static void check(void) {
+    EXPECT_ARGUMENTS_ARE_CHECKED(sluicegate_check(handle, rule, key, length, options, &decision, error));
+    EXPECT_INVALID("decision", sluicegate_check(limiter, "a", "k", 1, NULL, NULL, error));
+}
+
+static void peek(void) {
+    EXPECT_ARGUMENTS_ARE_CHECKED(sluicegate_peek(handle, rule, key, length, options, &decision, error));
+    EXPECT_INVALID("decision", sluicegate_peek(limiter, "a", "k", 1, NULL, NULL, error));
+}
+
+static void refund(void) {
+    EXPECT_ARGUMENTS_ARE_CHECKED(sluicegate_refund(handle, rule, key, length, options, &decision, error));
+    EXPECT_INVALID("decision", sluicegate_refund(limiter, "a", "k", 1, NULL, NULL, error));
+}
+
+static void reset(void) {
+    EXPECT_ARGUMENTS_ARE_CHECKED(sluicegate_reset(handle, rule, key, length, options, error));
+}
+
+static void wait(void) {
+    EXPECT_ARGUMENTS_ARE_CHECKED(sluicegate_wait(handle, rule, key, length, options, 0, &decision, error));
+    EXPECT_INVALID("decision", sluicegate_wait(limiter, "a", "k", 1, NULL, 0, NULL, error));
+}
+
+static void check_all(void) {
+    sluicegate_check_options sizeless = {0, 1, NULL, 0, NULL};
+    sluicegate_item items[2] = {{"a", "k", 1, NULL}, {"a", "k", 1, NULL}};
+    EXPECT_INVALID("limiter", sluicegate_check_all(NULL, items, 2, &decision, NULL, error));
+    EXPECT_INVALID("items", sluicegate_check_all(limiter, NULL, 2, &decision, NULL, error));
+    EXPECT_INVALID("items", sluicegate_check_all(limiter, items, SIZE_MAX, &decision, NULL, error));
+    EXPECT_INVALID("decision", sluicegate_check_all(limiter, items, 2, NULL, NULL, error));
+    EXPECT_REFUSED(SLUICEGATE_INVALID_ARGUMENT, "",
+                   sluicegate_check_all(limiter, NULL, 0, &decision, NULL, error));
+    items[1].rule = NULL;
+    EXPECT_INVALID("items[1].rule", sluicegate_check_all(limiter, items, 2, &decision, NULL, error));
+    items[1].rule = bad;
+    EXPECT_INVALID("items[1].rule", sluicegate_check_all(limiter, items, 2, &decision, NULL, error));
+    items[1].rule = "a";
+    items[1].key = NULL;
+    EXPECT_INVALID("items[1].key", sluicegate_check_all(limiter, items, 2, &decision, NULL, error));
+    items[1].key = bad;
+    EXPECT_INVALID("items[1].key", sluicegate_check_all(limiter, items, 2, &decision, NULL, error));
+    items[1].key = "k";
+    items[1].options = &sizeless;
+    EXPECT_INVALID("items[1].options", sluicegate_check_all(limiter, items, 2, &decision, NULL, error));
+}
+
+static void clocks(void) {
+    uint64_t now;
+    EXPECT_INVALID("clock", sluicegate_clock_new(0, NULL, error));
+    EXPECT_INVALID("clock", sluicegate_clock_advance(NULL, 1, error));
+    EXPECT_INVALID("clock", sluicegate_clock_set(NULL, 1, error));
+    EXPECT_INVALID("clock", sluicegate_clock_now(NULL, &now, error));
+    EXPECT_INVALID("now_us", sluicegate_clock_now(a_clock, NULL, error));
+    sluicegate_clock_free(NULL);
+}
+
+static void clocks_stop_at_the_last_microsecond(void) {
+    uint64_t now = 0;
+    EXPECT_OK(sluicegate_clock_set(a_clock, UINT64_MAX, error));
+    EXPECT_OK(sluicegate_clock_advance(a_clock, UINT64_MAX, error));
+    EXPECT_OK(sluicegate_clock_now(a_clock, &now, error));
+    EXPECT(now == UINT64_C(1) << 53);
+}
+
+/* Outputs are written only on success, errors only on failure. */
+static void outputs_are_left_alone(void) {
+    sluicegate_decision before, after;
+    sluicegate_error unwritten, error;
+    memset(&before, 0x5A, sizeof before);
+    memset(&after, 0x5A, sizeof after);
+    EXPECT(sluicegate_check(limiter, "b", "k", 1, NULL, &after, NULL) == SLUICEGATE_UNKNOWN_RULE);
+    EXPECT(memcmp(&before, &after, sizeof before) == 0);
+    memset(&unwritten, 0x5A, sizeof unwritten);
+    memset(&error, 0x5A, sizeof error);
+    EXPECT(sluicegate_check(limiter, "a", "k", 1, NULL, &after, &error) == SLUICEGATE_OK);
+    EXPECT(memcmp(&unwritten, &error, sizeof error) == 0);
+}
+
+static void a_charge_is_not_lost_on_a_bad_output(void) {
+    EXPECT(sluicegate_check(limiter, "a", "unlost", 6, NULL, NULL, NULL) == SLUICEGATE_INVALID_ARGUMENT);
+    EXPECT_OK(sluicegate_peek(limiter, "a", "unlost", 6, NULL, &decision, error));
+    EXPECT(decision.remaining == 5);
+}
+
+static void a_server_that_is_away_is_worth_a_retry(void) {
+    sluicegate_limiter *away = NULL;
+    sluicegate_error error = {SLUICEGATE_OK, false, ""};
+    EXPECT(sluicegate_limiter_new("redis://:secret@127.0.0.1:1", rules, NULL, &away, NULL) == SLUICEGATE_OK);
+    EXPECT(sluicegate_check(away, "a", "k", 1, NULL, &decision, &error) == SLUICEGATE_CONNECTION);
+    EXPECT(error.status == SLUICEGATE_CONNECTION && error.retryable);
+    EXPECT(strstr(error.message, "127.0.0.1:1") && !strstr(error.message, "secret"));
+    EXPECT(sluicegate_limiter_ping(away, NULL) == SLUICEGATE_CONNECTION);
+    sluicegate_limiter_free(away);
+}
+
+static void statuses_have_names(void) {
+    static const char *names[] = {"Ok", "InvalidRule", "UnknownRule", "InvalidArgument", "Connection",
+                                  "Timeout", "Server", "Closed", "Internal", "Unknown"};
+    for (int status = 0; status < 10; status++)
+        EXPECT(strcmp(sluicegate_status_name(status), names[status]) == 0);
+    EXPECT(strcmp(sluicegate_status_name(-1), "Unknown") == 0);
+    EXPECT(strcmp(sluicegate_status_name(SLUICEGATE_CLOSED), "Closed") == 0);
+}
+
+static void the_version_is_that_of_the_manifest(void) {
+    char header[32];
+    snprintf(header, sizeof header, "%d.%d.%d", SLUICEGATE_VERSION_MAJOR, SLUICEGATE_VERSION_MINOR,
+             SLUICEGATE_VERSION_PATCH);
+    EXPECT(strcmp(header, MANIFEST_VERSION) == 0);
+    EXPECT(strcmp(sluicegate_version(), MANIFEST_VERSION) == 0);
+}
+
+int main(void) {
+    EXPECT_OK(sluicegate_limiter_new("memory://", rules, NULL, &limiter, error));
+    EXPECT_OK(sluicegate_clock_new(0, &a_clock, error));
+    RUN(limiter_new);
+    RUN(limiter_new_from_file);
+    RUN(limiter_options);
+    RUN(limiter_calls);
+    RUN(check);
+    RUN(peek);
+    RUN(refund);
+    RUN(reset);
+    RUN(wait);
+    RUN(check_all);
+    RUN(clocks);
+    RUN(clocks_stop_at_the_last_microsecond);
+    RUN(outputs_are_left_alone);
+    RUN(a_charge_is_not_lost_on_a_bad_output);
+    RUN(a_server_that_is_away_is_worth_a_retry);
+    RUN(statuses_have_names);
+    RUN(the_version_is_that_of_the_manifest);
+    sluicegate_limiter_free(limiter);
+    sluicegate_clock_free(a_clock);
+    return summary();
+}

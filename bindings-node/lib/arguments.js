@@ -1,0 +1,61 @@
+'use strict';
+
+// What callers pass, checked: a value of the wrong type is a TypeError that names the argument; a value
+// that makes no sense is a SluicegateError of kind InvalidArgument. What only the rules can tell, Rust does.
+
+const { invalidArgument } = require('./error.js');
+
+function typeOf(value) {
+  return value === null ? 'null' : Array.isArray(value) ? 'an array' : typeof value;
+}
+
+function wrongType(name, wanted, value) {
+  return new TypeError(`${name}: must be ${wanted}, not ${typeOf(value)}`);
+}
+
+function text(name, value) {
+  if (typeof value !== 'string') throw wrongType(name, 'a string', value);
+  // Half a surrogate pair has no UTF-8: it would be stored as U+FFFD, as any other half.
+  if (!value.isWellFormed()) throw invalidArgument(`${name}: is not well-formed Unicode`);
+  return value;
+}
+
+function number(name, value) {
+  if (typeof value !== 'number') throw wrongType(name, 'a number', value);
+  return value;
+}
+
+/** A cost or a limit; whether it is in range depends on the rule. */
+function amount(name, value) {
+  if (!(Number.isInteger(number(name, value)) && value >= 0)) {
+    throw invalidArgument(`${name} ${value}: must be a whole number, at least 1 and below 2^53`);
+  }
+  return value;
+}
+
+/** A span of time, in any unit. */
+function span(name, value) {
+  if (!(number(name, value) >= 0)) throw invalidArgument(`${name} ${value}: must be 0 or more`);
+  return value;
+}
+
+/** An object of options, all of which have names in `known`: a misspelt one must not be ignored. */
+function options(name, value, known) {
+  if (value === undefined) return {};
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw wrongType(name, 'an object', value);
+  }
+  for (const field in value) {
+    if (!known.has(field)) {
+      throw new TypeError(`${name}: ${field} is not known; there is ${[...known].join(', ')}`);
+    }
+  }
+  return value;
+}
+
+/** `check(name, value)`, unless the value is left out. */
+function optional(check, name, value) {
+  return value === undefined ? undefined : check(name, value);
+}
+
+module.exports = { amount, number, optional, options, span, text, wrongType };

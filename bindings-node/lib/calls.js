@@ -1,0 +1,123 @@
+'use strict';
+
+const { SluicegateError } = require('./error.js');
+const { Mailbox } = require('./mailbox.js');
+
+/** Rows of a new mailbox. A batch that is larger crosses in several parts. */
+const ROWS = 256;
+
+/** The token of the answer that tells whether the limiter is connected. */
+const OPENED = 0;
+
+/**
+ * The calls of one limiter on their way to Rust and back. Those made in one turn of the event loop cross
+ * together, and the answers that have come by the next one are fetched together.
+ *
+ * The native limiter refers to this for ever, by `wake`. So this refers to the native limiter only while
+ * calls are pending: with a circle through native memory, neither would ever be collected.
+ */
+class Calls {
+  mailbox = new Mailbox(ROWS);
+  #native;
+  #queue = [];
+  #pending = new Map();
+  #lastToken = OPENED;
+
+  /** Waits until the limiter is connected. */
+  connected(native) {
+    return this.#expect(native, OPENED, {});
+  }
+
+  /** Makes a call, and promises its answer. */
+  send(native, call) {
+    if (this.#queue.length === 0) process.nextTick(() => this.#flush());
+    this.#queue.push(call);
+    call.token = ++this.#lastToken;
+    return this.#expect(native, call.token, call);
+  }
+
+  /** Gives up a call; its promise is rejected with `reason`. */
+  cancel(native, call, reason) {
+    if (!this.#pending.delete(call.token)) return;
+    if (this.#queue.includes(call)) this.#queue.splice(this.#queue.indexOf(call), 1);
+    else native.cancel(call.token);
+    call.reject(reason);
+    this.#restIfDone();
+  }
+
+  /** Makes room for a call of so many rows. */
+  reserve(native, rows) {
+    if (rows <= this.mailbox.rows) return;
+    this.mailbox.grow(rows);
+    native.useMailbox(this.mailbox.numbers);
+  }
+
+  /** Fetches the answers that have come. Rust calls it, once per burst. */
+  wake() {
+    let more;
+    do {
+      const burst = this.#native.fetch();
+      this.#settle(burst);
+      ({ more } = burst);
+    } while (more);
+    this.#restIfDone();
+  }
+
+  #expect(native, token, call) {
+    this.#native = native;
+    this.#pending.set(token, call);
+    return new Promise((resolve, reject) => {
+      call.resolve = resolve;
+      call.reject = reject;
+    });
+  }
+
+  #flush() {
+    const calls = this.#queue;
+    this.#queue = [];
+    for (let first = 0; first < calls.length; ) first = this.#submit(calls, first);
+  }
+
+  /** Submits as many calls as there is room for, and returns the place of the first that is left. */
+  #submit(calls, first) {
+    let text = '';
+    let row = 0;
+    let next = first;
+    for (; next < calls.length && row + calls[next].rows <= this.mailbox.rows; next++) {
+      text += this.mailbox.putCall(row, calls[next]);
+      row += calls[next].rows;
+    }
+    const failure = this.#native.submit(next - first, text);
+    if (failure) this.#fail(calls.slice(first, next), failure);
+    return next;
+  }
+
+  #settle({ rows, failures }) {
+    let failed = 0;
+    for (let row = 0; row < rows; row += this.mailbox.rowsOf(row)) {
+      const token = this.mailbox.token(row);
+      const call = this.#pending.get(token);
+      const failure = this.mailbox.hasFailed(row) ? failures[failed++] : undefined;
+      // A cancelled call may be answered nevertheless.
+      if (!this.#pending.delete(token)) continue;
+      if (failure) call.reject(new SluicegateError(failure));
+      else call.resolve(this.mailbox.answer(row));
+    }
+  }
+
+  #fail(calls, failure) {
+    for (const call of calls) {
+      this.#pending.delete(call.token);
+      call.reject(new SluicegateError(failure));
+    }
+    this.#restIfDone();
+  }
+
+  #restIfDone() {
+    if (this.#pending.size > 0) return;
+    this.#native.rest();
+    this.#native = undefined;
+  }
+}
+
+module.exports = { Calls };

@@ -1,0 +1,48 @@
+'use strict';
+
+const { number, span } = require('./arguments.js');
+const { invalidArgument } = require('./error.js');
+const { NativeClock } = require('./native.js');
+
+/** The latest time of a clock, in microseconds: whole numbers are exact up to here. */
+const LATEST = 2 ** 53;
+
+let nativeOf;
+
+/** A clock that stands still until it is told to move, for tests without waiting. */
+class ManualClock {
+  #native;
+
+  static {
+    nativeOf = (clock) => clock.#native;
+  }
+
+  /** A clock that shows `nowUs` microseconds since 1970. */
+  constructor(nowUs = 0) {
+    this.#native = new NativeClock(time(nowUs));
+  }
+
+  /** What the clock shows, in microseconds since 1970. */
+  get nowUs() {
+    return this.#native.nowUs;
+  }
+
+  /** Moves the clock forward, by whole microseconds. */
+  advance(ms) {
+    this.#native.advance(Math.round(span('ms', ms) * 1000));
+  }
+
+  /** Sets the clock, also backwards. */
+  set(nowUs) {
+    this.#native.set(time(nowUs));
+  }
+}
+
+function time(nowUs) {
+  if (!(Number.isInteger(number('nowUs', nowUs)) && nowUs >= 0 && nowUs <= LATEST)) {
+    throw invalidArgument(`nowUs ${nowUs}: must be a whole number from 0 to 2^53`);
+  }
+  return nowUs;
+}
+
+module.exports = { ManualClock, nativeOf };

@@ -1,0 +1,157 @@
+'use strict';
+
+const { amount, optional, options, span, text, wrongType } = require('./arguments.js');
+const { Calls } = require('./calls.js');
+const { SluicegateError } = require('./error.js');
+const { Call, OP } = require('./mailbox.js');
+const { NativeLimiter, open } = require('./native.js');
+const { connectOptions } = require('./options.js');
+
+const CHECK_OPTIONS = new Set(['cost', 'resource', 'limit']);
+const RESET_OPTIONS = new Set(['resource']);
+const WAIT_OPTIONS = new Set(['timeoutMs', 'signal', ...CHECK_OPTIONS]);
+const ITEM_FIELDS = new Set(['rule', 'key', ...CHECK_OPTIONS]);
+
+/** Only `connect` makes limiters. */
+const INTERNAL = Symbol('internal');
+
+/**
+ * Decides whether a cost is admitted. Every method returns a promise; whatever is wrong, be it an
+ * argument of the wrong type, rejects it.
+ */
+class RateLimiter {
+  #native;
+  #calls;
+  #isLocal;
+  /** From the name of a rule to its place. */
+  #rules;
+
+  constructor(internal, native, calls) {
+    if (internal !== INTERNAL) throw new TypeError('use RateLimiter.connect(url, options)');
+    this.#native = native;
+    this.#calls = calls;
+    this.#isLocal = native.isLocal;
+    this.#rules = new Map(calls.mailbox.rules.map((name, place) => [name, place]));
+  }
+
+  static async connect(url, options) {
+    const calls = new Calls();
+    const wake = () => calls.wake();
+    const native = open(text('url', url), connectOptions(options), calls.mailbox.numbers, wake);
+    if (!(native instanceof NativeLimiter)) throw new SluicegateError(native);
+    await calls.connected(native);
+    calls.mailbox.rules = native.rules;
+    return new this(INTERNAL, native, calls);
+  }
+
+  check(rule, key, options) {
+    return this.#single(OP.CHECK, rule, key, options, CHECK_OPTIONS);
+  }
+
+  peek(rule, key, options) {
+    return this.#single(OP.PEEK, rule, key, options, CHECK_OPTIONS);
+  }
+
+  refund(rule, key, options) {
+    return this.#single(OP.REFUND, rule, key, options, CHECK_OPTIONS);
+  }
+
+  async reset(rule, key, options) {
+    return this.#make(this.#call(OP.RESET, rule, key, options, RESET_OPTIONS));
+  }
+
+  async checkAll(items) {
+    if (!Array.isArray(items)) throw wrongType('items', 'an array', items);
+    const calls = items.map((item, at) => this.#item(`items[${at}]`, item));
+    const call = new Call(OP.ALL, 0, '', undefined, calls.length, calls);
+    this.#calls.reserve(this.#native, call.rows);
+    return this.#make(call);
+  }
+
+  async wait(rule, key, options) {
+    const call = this.#call(OP.WAIT, rule, key, options, WAIT_OPTIONS);
+    const { timeoutMs, signal } = options ?? {};
+    call.extra = span('options.timeoutMs', timeoutMs);
+    if (signal === undefined) return this.#calls.send(this.#native, call);
+    if (!(signal instanceof AbortSignal)) throw wrongType('options.signal', 'an AbortSignal', signal);
+    return this.#abortable(call, signal);
+  }
+
+  async ping() {
+    return this.#make(new Call(OP.PING, 0, ''));
+  }
+
+  async close() {
+    this.#native.close();
+  }
+
+  async [Symbol.asyncDispose]() {
+    await this.close();
+  }
+
+  /** The plain way for the calls that are made most; for an async function, a promise more would be made. */
+  #single(op, rule, key, options, known) {
+    try {
+      return this.#make(this.#call(op, rule, key, options, known));
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  #make(call) {
+    return this.#isLocal ? this.#atOnce(call) : this.#calls.send(this.#native, call);
+  }
+
+  /** What needs no I/O crosses to no other thread. */
+  #atOnce(call) {
+    const { mailbox } = this.#calls;
+    const words = mailbox.putCall(0, call);
+    const failure =
+      call.op <= OP.REFUND && call.resource === undefined
+        ? this.#native.singleAtOnce(words)
+        : this.#native.atOnce(words);
+    return failure ? Promise.reject(new SluicegateError(failure)) : Promise.resolve(mailbox.answer(0));
+  }
+
+  async #abortable(call, signal) {
+    signal.throwIfAborted();
+    const abort = () => this.#calls.cancel(this.#native, call, signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      return await this.#calls.send(this.#native, call);
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  #call(op, rule, key, given, known) {
+    const place = this.#placeOf(rule);
+    text('key', key);
+    if (given === undefined) return new Call(op, place, key);
+    return new Call(op, place, key, checkOptions('options', options('options', given, known)));
+  }
+
+  #item(name, item) {
+    if (item === undefined) throw wrongType(name, 'an object', item);
+    const given = options(name, item, ITEM_FIELDS);
+    text(`${name}.key`, given.key);
+    return new Call(OP.CHECK, this.#placeOf(given.rule, `${name}.rule`), given.key, checkOptions(name, given));
+  }
+
+  #placeOf(rule, name = 'rule') {
+    const place = this.#rules.get(rule);
+    if (place === undefined) throw new SluicegateError(this.#native.unknownRule(text(name, rule)));
+    return place;
+  }
+}
+
+/** Cost, resource and limit, checked. */
+function checkOptions(name, { cost, resource, limit }) {
+  return {
+    cost: optional(amount, `${name}.cost`, cost),
+    resource: optional(text, `${name}.resource`, resource),
+    limit: optional(amount, `${name}.limit`, limit),
+  };
+}
+
+module.exports = { RateLimiter };

@@ -1,0 +1,126 @@
+'use strict';
+
+// The memory through which calls and answers pass: rows of numbers that both sides read and write, since
+// making a JavaScript value for each number would cost more than a check. src/mailbox.rs is the other side.
+
+/** Numbers in a row. */
+const ROW = 8;
+
+/** What is asked; src/calls.rs has the same numbers. */
+const OP = Object.freeze({ CHECK: 0, PEEK: 1, REFUND: 2, RESET: 3, WAIT: 4, PING: 5, ALL: 6 });
+
+/** What came of it; src/answers.rs has the same numbers. A decision is a sum of flags. */
+const ALLOWED = 1;
+const SHADOW_DENIED = 2;
+const EMBEDDED = 4;
+const DONE = -1;
+const FAILED = -2;
+
+const NOT_GIVEN = -1;
+const NO_OPTIONS = Object.freeze({});
+const NO_PARTS = Object.freeze([]);
+
+class Mailbox {
+  numbers;
+
+  /** The rules' names: a rule crosses as its place among them. */
+  rules = [];
+
+  constructor(rows) {
+    this.numbers = new Float64Array(rows * ROW);
+  }
+
+  /** How many rows there is room for. */
+  get rows() {
+    return this.numbers.length / ROW;
+  }
+
+  grow(rows) {
+    this.numbers = new Float64Array(rows * ROW);
+  }
+
+  /** Writes a call, and returns its texts: those of all calls cross as one. */
+  putCall(row, call) {
+    const { items } = call;
+    let text = this.putItem(row, call);
+    if (items !== undefined) for (const item of items) text += this.putItem(++row, item);
+    return text;
+  }
+
+  putItem(row, { token, op, rule, key, resource, cost, limit, extra }) {
+    const { numbers } = this;
+    const at = row * ROW;
+    numbers[at] = token;
+    numbers[at + 1] = op;
+    numbers[at + 2] = rule;
+    numbers[at + 3] = key.length;
+    numbers[at + 4] = resource === undefined ? NOT_GIVEN : resource.length;
+    numbers[at + 5] = cost;
+    numbers[at + 6] = limit === undefined ? NOT_GIVEN : limit;
+    numbers[at + 7] = extra;
+    return resource === undefined ? key : key + resource;
+  }
+
+  token(row) {
+    return this.numbers[row * ROW];
+  }
+
+  hasFailed(row) {
+    return this.numbers[row * ROW + 1] === FAILED;
+  }
+
+  /** The decision in a row and those after it; `undefined` where the answer is that all is done. */
+  answer(row) {
+    const { numbers, rules } = this;
+    const at = row * ROW;
+    const outcome = numbers[at + 1];
+    if (outcome === DONE) return undefined;
+    const parts = numbers[at + 7];
+    return {
+      allowed: (outcome & ALLOWED) !== 0,
+      rule: rules[numbers[at + 2]],
+      limit: numbers[at + 3],
+      remaining: numbers[at + 4],
+      retryAfterMs: numbers[at + 5],
+      resetAfterMs: numbers[at + 6],
+      shadowDenied: (outcome & SHADOW_DENIED) !== 0,
+      source: (outcome & EMBEDDED) !== 0 ? 'embedded' : 'server',
+      parts: parts === 0 ? NO_PARTS : Array.from({ length: parts }, (_, part) => this.answer(row + 1 + part)),
+    };
+  }
+
+  /** How many rows the answer in a row takes. */
+  rowsOf(row) {
+    return 1 + this.numbers[row * ROW + 7];
+  }
+}
+
+/**
+ * A call as it crosses. Every call has the same fields, in the same order, so that V8 takes them for
+ * objects of one shape.
+ */
+class Call {
+  /** Tells its answer from others. */
+  token = 0;
+  resolve;
+  reject;
+
+  constructor(op, rule, key, { cost = 1, resource, limit } = NO_OPTIONS, extra = 0, items = undefined) {
+    this.op = op;
+    this.rule = rule;
+    this.key = key;
+    this.cost = cost;
+    this.resource = resource;
+    this.limit = limit;
+    /** Milliseconds for a wait; the number of items for a `checkAll`. */
+    this.extra = extra;
+    this.items = items;
+  }
+
+  /** How many rows it takes, and its answer too. */
+  get rows() {
+    return this.items === undefined ? 1 : 1 + this.items.length;
+  }
+}
+
+module.exports = { Call, Mailbox, OP };

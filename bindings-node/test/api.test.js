@@ -1,0 +1,181 @@
+'use strict';
+
+// What each method answers, in memory and on Redis.
+
+const assert = require('node:assert/strict');
+const { mkdtempSync, rmSync, writeFileSync } = require('node:fs');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
+const { after, before, test } = require('node:test');
+const { ManualClock, RateLimiter } = require('sluicegate');
+const { start } = require('./servers.js');
+
+const RULES = [
+  { rule_id: 'login', algorithm: 'gcra', limit: 2, window_size_seconds: 60 },
+  { rule_id: 'orders', algorithm: 'fixed_window', limit: 10, window_size_seconds: 1 },
+  { rule_id: 'trial', algorithm: 'fixed_window', limit: 1, window_size_seconds: 1, shadow: true },
+  {
+    rule_id: 'printer',
+    algorithm: 'sliding_log',
+    limits: [
+      { limit: 3, window_size_seconds: 10 },
+      { limit: 5, window_size_seconds: 10, scope: 'resource' },
+    ],
+  },
+];
+
+let servers;
+before(async () => (servers = await start('redis')));
+after(() => servers.stop());
+
+/** A test in memory and on Redis, with a limiter and a clock of its own. */
+function everywhere(name, body) {
+  for (const backend of ['memory', 'redis']) {
+    test(`${name} (${backend})`, async () => {
+      const clock = new ManualClock();
+      const url = backend === 'memory' ? 'memory://' : servers.redis;
+      const limiter = await RateLimiter.connect(url, { rules: RULES, clock, prefix: name });
+      await body(limiter, clock, backend);
+      await limiter.close();
+    });
+  }
+}
+
+everywhere('a decision has all fields', async (limiter, _, backend) => {
+  assert.deepEqual(await limiter.check('login', 'alice'), {
+    allowed: true,
+    rule: 'login',
+    limit: 2,
+    remaining: 1,
+    retryAfterMs: 0,
+    resetAfterMs: 30_000,
+    shadowDenied: false,
+    source: backend === 'memory' ? 'embedded' : 'server',
+    parts: [],
+  });
+});
+
+everywhere('a denial says when to come back', async (limiter, clock) => {
+  await limiter.check('login', 'alice', { cost: 2 });
+  const denial = await limiter.check('login', 'alice');
+  assert.deepEqual([denial.allowed, denial.retryAfterMs], [false, 30_000]);
+  clock.advance(30_000 - 0.001);
+  assert.equal((await limiter.check('login', 'alice')).allowed, false);
+  clock.advance(0.001);
+  assert.equal((await limiter.check('login', 'alice')).allowed, true);
+});
+
+everywhere('what never fits never comes', async (limiter) => {
+  assert.equal((await limiter.check('login', 'alice', { cost: 3 })).retryAfterMs, Infinity);
+});
+
+everywhere('a limit for one call', async (limiter) => {
+  const decision = await limiter.check('orders', 'gold', { cost: 50, limit: 100 });
+  assert.deepEqual([decision.allowed, decision.limit, decision.remaining], [true, 100, 50]);
+});
+
+everywhere('a peek changes nothing', async (limiter) => {
+  for (let time = 0; time < 3; time++) assert.equal((await limiter.peek('login', 'alice')).remaining, 2);
+});
+
+everywhere('a refund and a reset give back', async (limiter) => {
+  await limiter.check('orders', 'alice', { cost: 8 });
+  assert.equal((await limiter.refund('orders', 'alice', { cost: 3 })).remaining, 5);
+  assert.equal(await limiter.reset('orders', 'alice'), undefined);
+  assert.equal((await limiter.peek('orders', 'alice')).remaining, 10);
+});
+
+everywhere('a resource has a limit of its own', async (limiter) => {
+  const use = (key) => limiter.check('printer', key, { resource: 'hall', cost: 3 });
+  assert.equal((await use('alice')).allowed, true);
+  assert.equal((await use('bob')).allowed, false);
+  await limiter.reset('printer', 'alice', { resource: 'hall' });
+  assert.equal((await limiter.peek('printer', 'alice', { resource: 'hall' })).remaining, 2);
+});
+
+everywhere('several are charged together or not at all', async (limiter) => {
+  const items = [{ rule: 'orders', key: 'alice', cost: 4 }, { rule: 'login', key: 'alice' }];
+  const both = await limiter.checkAll(items);
+  assert.deepEqual([both.allowed, both.rule, both.parts.map((part) => part.rule)], [true, 'login', ['orders', 'login']]);
+  await limiter.check('login', 'alice');
+  const denial = await limiter.checkAll(items);
+  assert.deepEqual([denial.allowed, denial.rule, denial.parts[0].allowed], [false, 'login', true]);
+  assert.equal((await limiter.peek('orders', 'alice')).remaining, 6);
+});
+
+everywhere('more items than the mailbox has rows', async (limiter) => {
+  const items = Array.from({ length: 1000 }, (_, number) => ({ rule: 'orders', key: `key ${number}` }));
+  const decision = await limiter.checkAll(items);
+  assert.equal(decision.parts.length, 1000);
+  assert.ok(decision.parts.every((part) => part.remaining === 9));
+});
+
+everywhere('a rule in shadow admits', async (limiter) => {
+  await limiter.check('trial', 'alice');
+  const decision = await limiter.check('trial', 'alice');
+  assert.deepEqual([decision.allowed, decision.shadowDenied], [true, true]);
+});
+
+everywhere('a wait moves the manual clock on', async (limiter, clock) => {
+  await limiter.check('login', 'alice', { cost: 2 });
+  assert.equal((await limiter.wait('login', 'alice', { timeoutMs: 29_999 })).allowed, false);
+  assert.equal(clock.nowUs, 0);
+  assert.equal((await limiter.wait('login', 'alice', { timeoutMs: Infinity })).allowed, true);
+  assert.equal(clock.nowUs, 30_000_000);
+});
+
+everywhere('many calls in one turn are answered each', async (limiter) => {
+  const keys = Array.from({ length: 2000 }, (_, number) => `user ${number % 500} ü€😀`);
+  const decisions = await Promise.all(keys.map((key) => limiter.check('orders', key)));
+  assert.equal(decisions.filter((decision) => decision.remaining === 6).length, 500);
+});
+
+everywhere('failures and decisions of one batch do not mix', async (limiter) => {
+  const costs = [1, 0, 2, 0, 3];
+  const settled = await Promise.allSettled(costs.map((cost) => limiter.check('orders', 'alice', { cost })));
+  const answers = settled.map(({ value, reason }) => value?.remaining ?? reason.code);
+  assert.deepEqual(answers, [9, 'InvalidArgument', 7, 'InvalidArgument', 4]);
+});
+
+everywhere('a server that is there answers a ping', async (limiter) => {
+  assert.equal(await limiter.ping(), undefined);
+});
+
+test('a wait sleeps by the real clock, and can be given up', async () => {
+  const rules = [{ rule_id: 'slow', algorithm: 'uniform', limit: 1, window_size_seconds: 0.2 }];
+  for (const url of ['memory://', servers.redis]) {
+    const limiter = await RateLimiter.connect(url, { rules, prefix: 'sleep' });
+    await limiter.check('slow', 'alice');
+    const began = performance.now();
+    assert.equal((await limiter.wait('slow', 'alice', { timeoutMs: 5000 })).allowed, true);
+    assert.ok(performance.now() - began >= 100);
+    const wait = limiter.wait('slow', 'alice', { timeoutMs: 5000, signal: AbortSignal.timeout(20) });
+    await assert.rejects(wait, { name: 'TimeoutError' });
+    await assert.rejects(limiter.wait('slow', 'alice', { timeoutMs: 5000, signal: AbortSignal.abort() }), {
+      name: 'AbortError',
+    });
+    assert.equal((await limiter.wait('slow', 'alice', { timeoutMs: 5000 })).allowed, true);
+    await limiter.close();
+  }
+});
+
+test('rules are a path, JSON text, an array or an object', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluicegate-'));
+  const path = join(folder, 'rules.jsonc');
+  writeFileSync(path, `// rules\n${JSON.stringify(RULES)}`);
+  const forms = [path, `/* rules */ ${JSON.stringify(RULES)}`, RULES, { rules: RULES }];
+  for (const rules of forms) {
+    const limiter = await RateLimiter.connect('memory://', { rules });
+    assert.equal((await limiter.check('login', 'alice')).limit, 2);
+  }
+  rmSync(folder, { recursive: true });
+});
+
+test('a clock shows what it was told', () => {
+  const clock = new ManualClock(5);
+  clock.advance(1.5);
+  assert.equal(clock.nowUs, 1505);
+  clock.set(2 ** 53);
+  clock.advance(1);
+  assert.equal(clock.nowUs, 2 ** 53);
+});

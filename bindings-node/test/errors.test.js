@@ -1,0 +1,143 @@
+'use strict';
+
+// What bad input gets.
+
+const assert = require('node:assert/strict');
+const { createServer } = require('node:net');
+const { once } = require('node:events');
+const { after, before, test } = require('node:test');
+const { ManualClock, RateLimiter, SluicegateError } = require('sluicegate');
+const { start } = require('./servers.js');
+
+const RULES = [{ rule_id: 'login', algorithm: 'gcra', limit: 2, window_size_seconds: 60 }];
+
+let servers;
+let limiters;
+before(async () => {
+  servers = await start('redis');
+  limiters = await Promise.all(['memory://', servers.redis].map((url) => RateLimiter.connect(url, { rules: RULES })));
+});
+after(() => servers.stop());
+
+/** Every call is rejected, never thrown, with this error, on every backend. */
+function rejected(name, call, expected) {
+  test(name, async () => {
+    for (const limiter of limiters) {
+      const promise = call(limiter);
+      assert.ok(promise instanceof Promise);
+      await assert.rejects(promise, expected);
+    }
+  });
+}
+
+const invalid = (message) => ({ name: 'SluicegateError', code: 'InvalidArgument', retryable: false, message });
+const wrong = (message) => ({ name: 'TypeError', message });
+
+rejected('an unknown rule', (limiter) => limiter.check('logn', 'alice'), {
+  code: 'UnknownRule',
+  retryable: false,
+  message: 'no rule is called "logn"; did you mean "login"?',
+});
+rejected('an empty key', (limiter) => limiter.check('login', ''), invalid(/the key is empty/));
+rejected('a key that is no Unicode', (limiter) => limiter.check('login', '\ud800'), invalid(/key: is not well-formed/));
+rejected('a cost of 0', (limiter) => limiter.check('login', 'a', { cost: 0 }), invalid(/cost 0: must be at least 1/));
+rejected('a cost too large', (limiter) => limiter.check('login', 'a', { cost: 2 ** 53 }), invalid(/below 2\^53/));
+for (const cost of [-1, 1.5, NaN, Infinity]) {
+  rejected(`a cost of ${cost}`, (limiter) => limiter.check('login', 'a', { cost }), invalid(/options.cost .*whole number/));
+}
+rejected('a limit of 0', (limiter) => limiter.check('login', 'a', { limit: 0 }), invalid(/limit 0: must be at least 1/));
+rejected('a resource too many', (limiter) => limiter.check('login', 'a', { resource: 'x' }), invalid(/resource was given/));
+rejected('an empty list', (limiter) => limiter.checkAll([]), invalid(/the list is empty/));
+rejected('a negative timeout', (limiter) => limiter.wait('login', 'a', { timeoutMs: -1 }), invalid(/timeoutMs -1/));
+
+rejected('a rule that is no string', (limiter) => limiter.check(5, 'a'), wrong('rule: must be a string, not number'));
+rejected('a key that is missing', (limiter) => limiter.check('login'), wrong('key: must be a string, not undefined'));
+rejected('a key that is null', (limiter) => limiter.peek('login', null), wrong('key: must be a string, not null'));
+rejected('options that are none', (limiter) => limiter.refund('login', 'a', 5), wrong('options: must be an object, not number'));
+rejected('a cost in text', (limiter) => limiter.check('login', 'a', { cost: '1' }), wrong('options.cost: must be a number, not string'));
+rejected('a cost in bigint', (limiter) => limiter.check('login', 'a', { cost: 1n }), wrong('options.cost: must be a number, not bigint'));
+rejected('an option misspelt', (limiter) => limiter.check('login', 'a', { costs: 1 }), wrong(/options: costs is not known/));
+rejected('an option of another method', (limiter) => limiter.reset('login', 'a', { cost: 1 }), wrong(/options: cost is not known/));
+rejected('items that are none', (limiter) => limiter.checkAll('login'), wrong('items: must be an array, not string'));
+rejected('an item that is none', (limiter) => limiter.checkAll([undefined]), wrong('items[0]: must be an object, not undefined'));
+rejected('an item without key', (limiter) => limiter.checkAll([{ rule: 'login' }]), wrong('items[0].key: must be a string, not undefined'));
+rejected('a wait without timeout', (limiter) => limiter.wait('login', 'a'), wrong('options.timeoutMs: must be a number, not undefined'));
+rejected('a signal that is none', (limiter) => limiter.wait('login', 'a', { timeoutMs: 1, signal: 1 }), wrong('options.signal: must be an AbortSignal, not number'));
+
+/** `connect` is rejected with this error. */
+function refused(name, [url, options], expected) {
+  test(name, () => assert.rejects(RateLimiter.connect(url, options), expected));
+}
+
+refused('a URL of no kind', ['http://localhost'], { code: 'InvalidArgument' });
+refused('a URL that is no string', [5], wrong('url: must be a string, not number'));
+refused('rules that are none', ['memory://', { rules: 5 }], wrong(/^rules: must be a path/));
+refused('rules that are circular', ['memory://', { rules: circular() }], wrong(/^rules: .*circular/));
+refused('a rule with a fault', ['memory://', { rules: [{ rule_id: 'a', algoritm: 'gcra' }] }], {
+  code: 'InvalidRule',
+  message: 'rule "a": field "algoritm" is not known; did you mean "algorithm"?',
+});
+refused('a file that is missing', ['memory://', { rules: '/nowhere/rules.json' }], {
+  code: 'InvalidRule',
+  message: /^\/nowhere\/rules.json: cannot be read/,
+});
+refused('a prefix with braces', ['memory://', { prefix: '{' }], invalid(/^prefix/));
+refused('a clock that is none', ['memory://', { clock: Date }], wrong('clock: must be a ManualClock, not function'));
+refused('a timeout of 0', ['memory://', { responseTimeoutMs: 0 }], invalid(/response_timeout must be/));
+refused('a timeout in text', ['memory://', { connectTimeoutMs: '1' }], wrong(/^connectTimeoutMs: must be a number/));
+refused('a certificate without key', ['rediss://localhost', { tlsCert: 'a.pem' }], invalid('tls_cert and tls_key must be given together'));
+refused('an option misspelt at connect', ['memory://', { rule: [] }], wrong(/^options: rule is not known/));
+refused('a server that is missing', ['redis://127.0.0.1:1'], { code: 'Connection', retryable: true });
+
+function circular() {
+  const rule = {};
+  rule.match = rule;
+  return [rule];
+}
+
+test('a server that is silent', async () => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const url = `redis://127.0.0.1:${silent.address().port}`;
+  await assert.rejects(RateLimiter.connect(url, { connectTimeoutMs: 50 }), { code: 'Timeout', retryable: true });
+  silent.close();
+});
+
+test('a closed limiter', async () => {
+  for (const url of ['memory://', servers.redis]) {
+    const limiter = await RateLimiter.connect(url, { rules: RULES });
+    await limiter.close();
+    await limiter.close();
+    const calls = [
+      () => limiter.check('login', 'a'),
+      () => limiter.checkAll([{ rule: 'login', key: 'a' }]),
+      () => limiter.reset('login', 'a'),
+      () => limiter.wait('login', 'a', { timeoutMs: 1 }),
+      () => limiter.ping(),
+    ];
+    for (const call of calls) await assert.rejects(call, { code: 'Closed', retryable: false });
+  }
+});
+
+test('disposal closes', async () => {
+  const limiter = await RateLimiter.connect(servers.redis, { rules: RULES });
+  await limiter[Symbol.asyncDispose]();
+  await assert.rejects(limiter.ping(), { code: 'Closed' });
+});
+
+test('limiters are made by connect alone', () => {
+  assert.throws(() => new RateLimiter(), { name: 'TypeError', message: /RateLimiter.connect/ });
+});
+
+test('an error tells where it was made and what it is', async () => {
+  const error = await limiters[1].check('login', '').catch((reason) => reason);
+  assert.ok(error instanceof SluicegateError && error instanceof Error);
+  assert.match(error.stack, /^SluicegateError: rule "login": the key is empty/);
+});
+
+test('clocks refuse what is no time', () => {
+  assert.throws(() => new ManualClock('1'), wrong('nowUs: must be a number, not string'));
+  for (const time of [-1, 0.5, NaN, 2 ** 54]) assert.throws(() => new ManualClock(time), invalid(/^nowUs/));
+  assert.throws(() => new ManualClock().advance(-1), invalid(/^ms -1/));
+  assert.throws(() => new ManualClock().set(), wrong(/^nowUs/));
+});

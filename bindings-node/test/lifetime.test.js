@@ -1,0 +1,148 @@
+'use strict';
+
+// Processes, worker threads and the garbage collector.
+
+const assert = require('node:assert/strict');
+const { spawn } = require('node:child_process');
+const { once } = require('node:events');
+const { join } = require('node:path');
+const { after, before, test } = require('node:test');
+const { setTimeout: sleep } = require('node:timers/promises');
+const { Worker } = require('node:worker_threads');
+const { start } = require('./servers.js');
+
+const RULES = [
+  { rule_id: 'hot', algorithm: 'fixed_window', limit: 100, window_size_seconds: 3600, window_start: 'first_request' },
+  { rule_id: 'slow', algorithm: 'uniform', limit: 1, window_size_seconds: 0.3 },
+];
+
+let servers;
+before(async () => (servers = await start('redis')));
+after(() => servers.stop());
+
+/** The beginning of every program: `open()` connects. */
+const prelude = (url) => `
+  const { RateLimiter } = require('sluicegate');
+  const open = () => RateLimiter.connect(${JSON.stringify(url)}, { rules: ${JSON.stringify(RULES)} });
+`;
+
+/** Runs a program of its own, and returns what it wrote. It has to end by itself, in time. */
+async function run(program, ...flags) {
+  const child = spawn(process.execPath, [...flags, '-e', program], {
+    cwd: join(__dirname, '..'),
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: 20_000,
+  });
+  let written = '';
+  child.stdout.on('data', (data) => (written += data));
+  const [status, signal] = await once(child, 'close');
+  assert.deepEqual([status, signal], [0, null]);
+  return written.trim();
+}
+
+for (const backend of ['memory', 'redis']) {
+  const url = () => (backend === 'memory' ? 'memory://' : servers.redis);
+
+  test(`a limiter at rest does not keep the process (${backend})`, async () => {
+    const written = await run(`${prelude(url())} open().then(async (limiter) => {
+      await limiter.check('hot', 'rest');
+      globalThis.kept = limiter;
+      process.stdout.write('done');
+    });`);
+    assert.equal(written, 'done');
+  });
+
+  test(`pending calls keep the process (${backend})`, async () => {
+    const written = await run(`${prelude(url())} open().then(async (limiter) => {
+      await limiter.check('slow', 'pending');
+      await limiter.wait('slow', 'pending', { timeoutMs: 5000 });
+      process.stdout.write('waited');
+    });`);
+    assert.equal(written, 'waited');
+  });
+
+  test(`a wait that was given up does not keep the process (${backend})`, async () => {
+    const began = performance.now();
+    await run(`${prelude(url())} open().then(async (limiter) => {
+      await limiter.check('slow', 'given up');
+      const long = { timeoutMs: Infinity, signal: AbortSignal.timeout(50) };
+      setTimeout(() => {}, 100);
+      for (let time = 0; time < 100; time++) await limiter.wait('slow', 'given up', long).catch(() => {});
+    });`);
+    assert.ok(performance.now() - began < 15_000);
+  });
+
+  test(`exit with calls pending is clean (${backend})`, async () => {
+    await run(`${prelude(url())} open().then((limiter) => {
+      for (let time = 0; time < 100; time++) limiter.check('hot', 'exit');
+      limiter.wait('slow', 'exit', { timeoutMs: 5000 });
+      process.exit();
+    });`);
+  });
+
+  test(`what nobody refers to is collected (${backend})`, async () => {
+    const written = await run(
+      `${prelude(url())}
+      const registry = new FinalizationRegistry(() => collected++);
+      let collected = 0;
+      (async () => {
+        for (let time = 0; time < 20; time++) {
+          const limiter = await open();
+          await limiter.check('hot', 'collect');
+          registry.register(limiter);
+        }
+        for (let time = 0; time < 50 && collected < 19; time++) {
+          gc();
+          await new Promise((resolve) => setTimeout(resolve, 10));
+        }
+        process.stdout.write(String(collected));
+      })();`,
+      '--expose-gc',
+    );
+    assert.ok(Number(written) >= 19, `${written} of 20 were collected`);
+  });
+}
+
+test('threads of a limiter end with it', async () => {
+  const written = await run(
+    `${prelude(servers.redis)}
+    const threads = () => require('node:fs').readdirSync('/proc/self/task').length;
+    (async () => {
+      await open();
+      const before = threads();
+      for (let time = 0; time < 20; time++) await open();
+      for (let time = 0; time < 50; time++) {
+        gc();
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      process.stdout.write(String(threads() - before));
+    })();`,
+    '--expose-gc',
+  );
+  assert.ok(Number(written) <= 1, `${written} threads are left`);
+});
+
+test('an abandoned promise disturbs no other', async () => {
+  const written = await run(`${prelude(servers.redis)} open().then(async (limiter) => {
+    for (let time = 0; time < 50; time++) limiter.check('hot', 'abandoned');
+    const { remaining } = await limiter.check('hot', 'abandoned');
+    process.stdout.write(String(remaining));
+  });`);
+  assert.equal(written, '49');
+});
+
+test('worker threads share a limit, and may end at any time', async () => {
+  const program = `${prelude(servers.redis)}
+    const { parentPort } = require('node:worker_threads');
+    open().then(async (limiter) => {
+      const calls = Array.from({ length: 40 }, () => limiter.check('hot', 'workers'));
+      const decisions = await Promise.all(calls);
+      parentPort.postMessage(decisions.filter((decision) => decision.allowed).length);
+      for (;;) await limiter.check('hot', 'workers');
+    });`;
+  const workers = Array.from({ length: 4 }, () => new Worker(program, { eval: true }));
+  const admitted = await Promise.all(workers.map(async (worker) => (await once(worker, 'message'))[0]));
+  await sleep(20);
+  await Promise.all(workers.map((worker) => worker.terminate()));
+  assert.equal(admitted.reduce((sum, count) => sum + count), 100);
+});

@@ -1,0 +1,84 @@
+'use strict';
+
+// The conformance vectors of tests/vectors, whose README describes them, on every backend.
+
+const assert = require('node:assert/strict');
+const { readdirSync, readFileSync } = require('node:fs');
+const { join } = require('node:path');
+const { after, before, test } = require('node:test');
+const { inspect } = require('node:util');
+const { ManualClock, RateLimiter } = require('sluicegate');
+const { start } = require('./servers.js');
+
+const folder = process.env.SLUICEGATE_VECTORS ?? join(__dirname, '../../tests/vectors');
+const vectors = readdirSync(folder)
+  .filter((name) => name.endsWith('.json') && name !== 'schema.json')
+  .sort()
+  .flatMap((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')).vectors);
+
+/** So many vectors are under way at once. */
+const TOGETHER = 16;
+
+let servers;
+before(async () => (servers = await start('redis', 'cluster')));
+after(() => servers.stop());
+
+for (const backend of ['memory', 'redis', 'cluster']) {
+  test(`vectors in ${backend}`, async () => {
+    const url = backend === 'memory' ? 'memory://' : servers[backend];
+    const left = [...vectors];
+    const failed = [];
+    const play = async () => {
+      for (let vector; (vector = left.shift()); ) {
+        await run(url, vector).catch((error) => failed.push(`${vector.id}: ${error.message}`));
+      }
+    };
+    await Promise.all(Array.from({ length: TOGETHER }, play));
+    console.log(`vectors: node: ${backend}: ${vectors.length - failed.length} of ${vectors.length} passed, 0 skipped`);
+    assert.equal(failed.join('\n'), '');
+    assert.ok(vectors.length > 100);
+  });
+}
+
+async function run(url, { id, rules, steps }) {
+  const clock = new ManualClock();
+  const limiter = await RateLimiter.connect(url, { rules, clock, prefix: `node/${id}` });
+  for (const step of steps) {
+    clock.set(step.at_us);
+    const answer = await act(limiter, step);
+    assert.deepEqual(answer, expected(step.expect), `${JSON.stringify(step)} answered ${inspect(answer)}`);
+  }
+  await limiter.close();
+}
+
+async function act(limiter, { op, rule, key, items, cost, resource, limit }) {
+  try {
+    switch (op) {
+      case 'check_all': return seen(await limiter.checkAll(items), true);
+      case 'reset': return (await limiter.reset(rule, key, { resource })) ?? {};
+      case 'check':
+      case 'peek':
+      case 'refund': return seen(await limiter[op](rule, key, { cost, resource, limit }));
+    }
+  } catch (error) {
+    if (error.code === undefined) throw error;
+    return { error: error.code };
+  }
+  throw new Error(`the runner knows no operation ${op}`);
+}
+
+function seen({ source: _, parts, ...figures }, withParts = false) {
+  return withParts ? { ...figures, parts: parts.map((part) => seen(part)) } : figures;
+}
+
+/** The names and units of this language. */
+function expected({ retry_after_us, reset_after_us, shadow_denied, parts, ...same }) {
+  if (same.allowed === undefined) return same;
+  const decision = {
+    ...same,
+    retryAfterMs: retry_after_us === 'never' ? Infinity : retry_after_us / 1000,
+    resetAfterMs: reset_after_us / 1000,
+    shadowDenied: shadow_denied,
+  };
+  return parts === undefined ? decision : { ...decision, parts: parts.map(expected) };
+}

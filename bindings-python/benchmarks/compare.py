@@ -1,0 +1,210 @@
+"""Compares clients in one process, on one server: short slices in turn, so that noise meets all alike.
+
+Each figure is the median of its slices; a ratio is the median of the ratios within one round.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import time
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import date
+from statistics import median, quantiles
+from typing import Any
+
+import contenders
+
+IN_FLIGHT = 64
+# How many checks are made between two looks at the clock.
+STRIDE = 20
+
+
+@dataclass
+class Slice:
+    """One contender's part of a round."""
+
+    checks: int
+    seconds: float
+    cpu: float
+    latencies: list[float]
+
+    @property
+    def per_second(self) -> float:
+        return self.checks / self.seconds
+
+    @property
+    def cpu_us(self) -> float:
+        """Which is also CPU seconds per million checks."""
+        return self.cpu / self.checks * 1e6
+
+    @property
+    def p50(self) -> float:
+        return median(self.latencies) * 1e6
+
+    @property
+    def p99(self) -> float:
+        return quantiles(self.latencies, n=100)[98] * 1e6
+
+
+Key = Callable[[], str]
+
+
+class Watch:
+    """Wall time and CPU time of a slice."""
+
+    def __init__(self) -> None:
+        self._began, self._cpu = time.perf_counter(), time.process_time()
+
+    def stop(self, checks: int, latencies: list[float]) -> Slice:
+        cpu, seconds = time.process_time() - self._cpu, time.perf_counter() - self._began
+        return Slice(checks, seconds, cpu, latencies)
+
+
+def one_by_one(check: contenders.Check, key: Key, seconds: float) -> Slice:
+    latencies = []
+    watch = Watch()
+    end = time.perf_counter() + seconds
+    before = 0.0
+    while before < end:
+        before = time.perf_counter()
+        check(key())
+        latencies.append(time.perf_counter() - before)
+    return watch.stop(len(latencies), latencies)
+
+
+def in_strides(check: contenders.Check, key: Key, seconds: float) -> Slice:
+    """For checks so short that a clock would be most of it."""
+    checks = 0
+    watch = Watch()
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        for _ in range(STRIDE):
+            check(key())
+        checks += STRIDE
+    return watch.stop(checks, [])
+
+
+def in_threads(check: contenders.Check, key: Key, seconds: float) -> Slice:
+    watch = Watch()
+    with ThreadPoolExecutor(IN_FLIGHT) as pool:
+        parts = list(pool.map(lambda _: one_by_one(check, key, seconds).checks, range(IN_FLIGHT)))
+    return watch.stop(sum(parts), [])
+
+
+async def task(check: contenders.AsyncCheck, key: Key, end: float) -> list[float]:
+    latencies = []
+    before = 0.0
+    while before < end:
+        before = time.perf_counter()
+        await check(key())
+        latencies.append(time.perf_counter() - before)
+    return latencies
+
+
+async def in_tasks(check: contenders.AsyncCheck, key: Key, seconds: float, tasks: int) -> Slice:
+    watch = Watch()
+    end = time.perf_counter() + seconds
+    parts = await asyncio.gather(*(task(check, key, end) for _ in range(tasks)))
+    latencies = [latency for part in parts for latency in part]
+    return watch.stop(len(latencies), latencies)
+
+
+Results = dict[str, list[Slice]]
+
+
+def rounds(checks: dict[str, Any], count: int, measure: Callable[[Any], Slice]) -> Results:
+    results: Results = {name: [] for name in checks}
+    for number in range(count + 1):
+        for name, check in checks.items():
+            measured = measure(check)
+            # The first round opens connections and warms up.
+            if number:
+                results[name].append(measured)
+    return results
+
+
+async def async_rounds(
+    checks: dict[str, Any], count: int, measure: Callable[[Any], Awaitable[Slice]]
+) -> Results:
+    results: Results = {name: [] for name in checks}
+    for number in range(count + 1):
+        for name, check in checks.items():
+            measured = await measure(check)
+            if number:
+                results[name].append(measured)
+    return results
+
+
+def table(title: str, results: Results, reference: str, columns: dict[str, str], ratio: str) -> None:
+    """Prints one row per contender; the ratio is to the reference, of the figure named."""
+    print(f"\n**{title}**\n")
+    print("|", " | ".join(["", *columns, f"{columns_name(columns, ratio)}, ratio to {reference}"]), "|")
+    print("|" + "---|" * (len(columns) + 2))
+    for name, slices in results.items():
+        figures = [f"{median(getattr(one, figure) for one in slices):,.1f}" for figure in columns.values()]
+        pairs = zip(slices, results[reference], strict=True)
+        relative = median(getattr(one, ratio) / getattr(other, ratio) for one, other in pairs)
+        print("|", " | ".join([name, *figures, f"{relative:.2f}"]), "|")
+
+
+def columns_name(columns: dict[str, str], figure: str) -> str:
+    return next(name for name, column in columns.items() if column == figure)
+
+
+LATENCY = {"p50, us": "p50", "p99, us": "p99", "client CPU, us": "cpu_us"}
+THROUGHPUT = {"checks/s": "per_second", "client CPU, us": "cpu_us"}
+
+
+def compare_blocking(url: str, options: argparse.Namespace) -> None:
+    checks = contenders.blocking(url)
+    for name, count in (("one hot key", 1), ("10,000 keys", 10_000)):
+        key = contenders.keys(count)
+        results = rounds(checks, options.rounds, lambda check: one_by_one(check, key, options.seconds))
+        table(f"Blocking, 1 in flight, {name}", results, "redis-py: return 1", LATENCY, "p50")
+    key = contenders.keys(10_000)
+    results = rounds(checks, options.rounds, lambda check: in_threads(check, key, options.seconds))
+    table(f"Blocking, {IN_FLIGHT} threads, 10,000 keys", results, "redis-py: return 1", THROUGHPUT, "per_second")
+
+
+async def compare_asyncio(url: str, options: argparse.Namespace) -> None:
+    checks = await contenders.asynchronous(url)
+    for name, count in (("one hot key", 1), ("10,000 keys", 10_000)):
+        key = contenders.keys(count)
+        for tasks, columns, ratio in ((1, LATENCY, "p50"), (IN_FLIGHT, THROUGHPUT, "per_second")):
+            results = await async_rounds(
+                checks, options.rounds, lambda check: in_tasks(check, key, options.seconds, tasks)
+            )
+            table(f"asyncio, {tasks} in flight, {name}", results, "redis-py: return 1", columns, ratio)
+
+
+def compare_embedded(options: argparse.Namespace) -> None:
+    key = contenders.keys(10_000)
+    results = rounds(contenders.embedded(), options.rounds, lambda check: in_strides(check, key, options.seconds))
+    table("Embedded, one thread, 10,000 keys", results, "sluicegate gcra", {"us": "cpu_us"}, "cpu_us")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=7, help="slices per contender")
+    parser.add_argument("--seconds", type=float, default=0.5, help="length of a slice")
+    options = parser.parse_args()
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
+    print(f"{date.today()}, {os.cpu_count()} cores, load {load:.1f} before the run,", end=" ")
+    print(f"{options.rounds} rounds of {options.seconds} s")
+    program = [os.environ["SLUICEGATE_TEST_SERVERS"], "start", "redis"]
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout
+        url = json.loads(server.stdout.readline())["redis"]
+        compare_embedded(options)
+        compare_blocking(url, options)
+        asyncio.run(compare_asyncio(url, options))
+
+
+if __name__ == "__main__":
+    main()

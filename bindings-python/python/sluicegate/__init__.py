@@ -1,0 +1,30 @@
+"""Distributed rate limiter: decides atomically inside Redis, or in process, with one set of rules."""
+
+from ._asynchronous import AsyncRateLimiter
+from ._native import Check, Decision, ManualClock, RateLimiter
+from .errors import (
+    ClosedError,
+    ConnectionFailedError,
+    InvalidArgumentError,
+    InvalidRuleError,
+    ResponseTimeoutError,
+    ServerError,
+    SluicegateError,
+    UnknownRuleError,
+)
+
+__all__ = [
+    "AsyncRateLimiter",
+    "Check",
+    "ClosedError",
+    "ConnectionFailedError",
+    "Decision",
+    "InvalidArgumentError",
+    "InvalidRuleError",
+    "ManualClock",
+    "RateLimiter",
+    "ResponseTimeoutError",
+    "ServerError",
+    "SluicegateError",
+    "UnknownRuleError",
+]

@@ -1,0 +1,176 @@
+"""The limiter for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from collections.abc import Generator, Iterable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from ._native import Bridge, Check, Decision, ManualClock, Options
+
+if TYPE_CHECKING:
+    from ._native import _Path, _Rules
+
+__all__ = ["AsyncRateLimiter"]
+
+
+class AsyncRateLimiter:
+    """Decides whether a cost is admitted; each call is a coroutine that takes one round trip.
+
+    Made by `await AsyncRateLimiter.connect(...)`, or `async with AsyncRateLimiter.connect(...) as limiter`,
+    for the event loop that runs then. The calls of one turn of the loop travel together. A call that is
+    cancelled does not disturb the others; its cost may have been charged. `memory://` answers at once.
+    """
+
+    __slots__ = ("__weakref__", "_bridge")
+
+    _bridge: Bridge
+
+    def __init__(self, *_: object, **__: object) -> None:
+        raise TypeError("use `await AsyncRateLimiter.connect(...)`")
+
+    @classmethod
+    def connect(
+        cls,
+        url: str,
+        *,
+        rules: _Rules,
+        prefix: str = "sluicegate",
+        clock: ManualClock | None = None,
+        connect_timeout: float = 1.0,
+        response_timeout: float = 0.5,
+        pool_size: int = 16,
+        tls_ca: _Path | None = None,
+        tls_cert: _Path | None = None,
+        tls_key: _Path | None = None,
+    ) -> Connecting:
+        """Opens a limiter; to be awaited, or entered by `async with`."""
+        return Connecting(
+            Options(
+                url,
+                rules=rules,
+                prefix=prefix,
+                clock=clock,
+                connect_timeout=connect_timeout,
+                response_timeout=response_timeout,
+                pool_size=pool_size,
+                tls_ca=tls_ca,
+                tls_cert=tls_cert,
+                tls_key=tls_key,
+            )
+        )
+
+    @classmethod
+    async def _open(cls, options: Options) -> AsyncRateLimiter:
+        bridge, opened = Bridge.open(options)
+        try:
+            await opened
+        except BaseException:
+            bridge.close()
+            raise
+        limiter = cls.__new__(cls)
+        limiter._bridge = bridge
+        return limiter
+
+    async def check(
+        self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
+    ) -> Decision:
+        """Admits a cost for `key` under `rule`, or denies it."""
+        answer = self._bridge.check(rule, key, cost, resource, limit)
+        return answer if isinstance(answer, Decision) else await answer
+
+    async def check_all(self, checks: Iterable[Check]) -> Decision:
+        """Decides several checks together: all of them are charged, or none is.
+
+        The decision is that of the deciding check; its `parts` hold one per item.
+        """
+        answer = self._bridge.check_all(checks)
+        return answer if isinstance(answer, Decision) else await answer
+
+    async def peek(
+        self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
+    ) -> Decision:
+        """What `check` would answer now; changes nothing."""
+        answer = self._bridge.peek(rule, key, cost, resource, limit)
+        return answer if isinstance(answer, Decision) else await answer
+
+    async def refund(
+        self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
+    ) -> Decision:
+        """Gives back a cost that turned out not to be used, the newest first; answers as `peek` would then."""
+        answer = self._bridge.refund(rule, key, cost, resource, limit)
+        return answer if isinstance(answer, Decision) else await answer
+
+    async def reset(self, rule: str, key: str, *, resource: str | None = None) -> None:
+        """Forgets what was counted for `key` under `rule`, and nothing else."""
+        answer = self._bridge.reset(rule, key, resource)
+        if answer is not None:
+            await answer
+
+    async def wait(
+        self,
+        rule: str,
+        key: str,
+        *,
+        timeout: float,
+        cost: int = 1,
+        resource: str | None = None,
+        limit: int | None = None,
+    ) -> Decision:
+        """Checks until the cost is admitted, sleeping for `retry_after` in between, for `timeout` seconds at most.
+
+        Returns the last decision: a denial as soon as it is known that the wait would be too long.
+        """
+        answer, token = self._bridge.wait(rule, key, timeout, cost, resource, limit)
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            self._bridge.give_up(token)
+            raise
+
+    async def ping(self) -> None:
+        """Tries the server."""
+        answer = self._bridge.ping()
+        if answer is not None:
+            await answer
+
+    async def close(self) -> None:
+        """Closes the connections. Final: calls under way and later ones raise `ClosedError`."""
+        self._bridge.close()
+
+    async def __aenter__(self) -> AsyncRateLimiter:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_bridge") and self._bridge.abandon():
+            warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=1)
+
+
+class Connecting:
+    """A limiter on its way: `await` it, or enter it by `async with`, which closes it at the end."""
+
+    __slots__ = ("_limiter", "_options")
+
+    _limiter: AsyncRateLimiter
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+
+    def __await__(self) -> Generator[Any, None, AsyncRateLimiter]:
+        return AsyncRateLimiter._open(self._options).__await__()
+
+    async def __aenter__(self) -> AsyncRateLimiter:
+        self._limiter = await self
+        return self._limiter
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._limiter.close()

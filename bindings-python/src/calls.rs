@@ -1,0 +1,59 @@
+//! The calls of an async limiter that are under way.
+
+use std::collections::HashMap;
+use std::mem::take;
+
+use pyo3::prelude::*;
+use sluicegate::bridge::{Ask, Bridge};
+
+/// Calls by token. Nothing here runs any Python.
+#[derive(Default)]
+pub(crate) struct Calls {
+    /// Those of this turn of the loop, which are sent together at its end.
+    queue: Vec<(u64, Ask)>,
+    /// The futures of all that were not answered yet.
+    futures: HashMap<u64, Py<PyAny>>,
+    last: u64,
+    pub(crate) closed: bool,
+}
+
+impl Calls {
+    /// The future that says whether the limiter is connected.
+    pub(crate) fn opening(future: Py<PyAny>) -> Self {
+        Self { futures: HashMap::from([(Bridge::OPENED, future)]), last: Bridge::OPENED, ..Self::default() }
+    }
+
+    /// Adds a call; answers its token, and whether it is the first of this turn.
+    pub(crate) fn add(&mut self, ask: Ask, future: Py<PyAny>) -> (u64, bool) {
+        self.last += 1;
+        self.futures.insert(self.last, future);
+        self.queue.push((self.last, ask));
+        (self.last, self.queue.len() == 1)
+    }
+
+    pub(crate) fn take_queue(&mut self) -> Vec<(u64, Ask)> {
+        take(&mut self.queue)
+    }
+
+    /// The future of a call that was answered.
+    pub(crate) fn answered(&mut self, token: u64) -> Option<Py<PyAny>> {
+        self.futures.remove(&token)
+    }
+
+    /// Forgets a call, and says whether it has been sent.
+    pub(crate) fn give_up(&mut self, token: u64) -> bool {
+        self.futures.remove(&token);
+        let place = self.queue.iter().position(|(queued, _)| *queued == token);
+        place.map(|place| self.queue.remove(place)).is_none()
+    }
+
+    /// Forgets all calls; answers their futures.
+    pub(crate) fn clear(&mut self) -> Vec<Py<PyAny>> {
+        self.queue.clear();
+        take(&mut self.futures).into_values().collect()
+    }
+
+    pub(crate) fn futures(&self) -> impl Iterator<Item = &Py<PyAny>> {
+        self.futures.values()
+    }
+}

@@ -1,0 +1,220 @@
+"""How the async limiter lives with tasks, timeouts and loops of several kinds."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import threading
+import time
+import warnings
+import weakref
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from conftest import RULES
+
+from sluicegate import AsyncRateLimiter, ClosedError, SluicegateError
+
+try:
+    import uvloop
+except ImportError:
+    uvloop = None
+
+Body = Callable[[AsyncRateLimiter], Awaitable[None]]
+
+
+class NoReaders(asyncio.SelectorEventLoop):
+    """A loop that cannot watch a pipe, like the one of Windows."""
+
+    def add_reader(self, *_: Any) -> None:
+        raise NotImplementedError
+
+
+LOOPS = {"asyncio": asyncio.new_event_loop, "no_readers": NoReaders}
+if uvloop:
+    LOOPS["uvloop"] = uvloop.new_event_loop
+
+
+@pytest.fixture(params=LOOPS)
+def loop(request: pytest.FixtureRequest) -> Iterator[asyncio.AbstractEventLoop]:
+    loop = LOOPS[request.param]()
+    yield loop
+    loop.close()
+
+
+@pytest.fixture
+def run(loop: asyncio.AbstractEventLoop, url: str, prefix: str) -> Callable[[Body], None]:
+    """Runs a test body with a limiter, on every backend and every kind of loop."""
+
+    async def with_limiter(body: Body) -> None:
+        async with AsyncRateLimiter.connect(url, rules=RULES, prefix=prefix) as limiter:
+            await body(limiter)
+
+    return lambda body: loop.run_until_complete(asyncio.wait_for(with_limiter(body), 30))
+
+
+def test_many_at_once_never_admit_too_much(run: Callable[[Body], None]) -> None:
+    async def body(limiter: AsyncRateLimiter) -> None:
+        answers = await asyncio.gather(*(limiter.check("ten", "a") for _ in range(500)))
+        assert sum(map(bool, answers)) == 10
+
+    run(body)
+
+
+def test_mixed_calls_each_get_their_own_answer(run: Callable[[Body], None]) -> None:
+    async def body(limiter: AsyncRateLimiter) -> None:
+        async def one(number: int) -> None:
+            key = f"key-{number}"
+            assert (await limiter.check("ten", key, cost=number % 10 + 1)).remaining == 9 - number % 10
+            with pytest.raises(SluicegateError, match="tem"):
+                await limiter.check("tem", key)
+            assert (await limiter.peek("ten", key)).remaining == 9 - number % 10
+            await limiter.reset("ten", key)
+            assert (await limiter.check("ten", key)).remaining == 9
+
+        await asyncio.gather(*(one(number) for number in range(100)))
+
+    run(body)
+
+
+def test_a_cancelled_call_disturbs_no_other(run: Callable[[Body], None]) -> None:
+    async def body(limiter: AsyncRateLimiter) -> None:
+        tasks = [asyncio.create_task(limiter.check("ten", f"k{number}")) for number in range(200)]
+        await asyncio.sleep(0)
+        for task in tasks[::2]:
+            task.cancel()
+        answers = await asyncio.gather(*tasks, return_exceptions=True)
+        assert all(answer.remaining == 9 for answer in answers[1::2])
+        assert (await limiter.check("ten", "after")).remaining == 9
+
+    run(body)
+
+
+def test_a_timeout_ends_a_wait(run: Callable[[Body], None]) -> None:
+    async def body(limiter: AsyncRateLimiter) -> None:
+        await limiter.check("ten", "w", cost=10)
+        began = time.monotonic()
+        for delay in (0, 0.05):
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(limiter.wait("ten", "w", timeout=7200), delay)
+        assert time.monotonic() - began < 5
+        await limiter.reset("ten", "w")
+        # Waits that were given up take nothing.
+        await asyncio.sleep(0.05)
+        assert (await limiter.peek("ten", "w")).remaining == 10
+
+    run(body)
+
+
+def test_close_ends_what_is_under_way(run: Callable[[Body], None]) -> None:
+    async def body(limiter: AsyncRateLimiter) -> None:
+        await limiter.check("ten", "c", cost=10)
+        wait = asyncio.create_task(limiter.wait("ten", "c", timeout=7200))
+        await asyncio.sleep(0.01)
+        await limiter.close()
+        with pytest.raises(ClosedError):
+            await wait
+
+    run(body)
+
+
+def test_a_waiting_loop_runs_on(run: Callable[[Body], None]) -> None:
+    async def body(limiter: AsyncRateLimiter) -> None:
+        await limiter.check("quick", "r")
+        turns = 0
+
+        async def count() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0.001)
+
+        counting = asyncio.create_task(count())
+        assert await limiter.wait("quick", "r", timeout=5)
+        counting.cancel()
+        assert turns > 5
+
+    run(body)
+
+
+def test_awaited_or_entered(redis_url: str) -> None:
+    async def both() -> None:
+        limiter = await AsyncRateLimiter.connect(redis_url, rules=RULES)
+        async with limiter as same:
+            assert same is limiter
+        with pytest.raises(ClosedError):
+            await limiter.ping()
+
+    asyncio.run(both())
+
+
+def test_a_limiter_belongs_to_one_loop(redis_url: str) -> None:
+    async def main() -> None:
+        async with AsyncRateLimiter.connect(redis_url, rules=RULES) as limiter:
+            with ThreadPoolExecutor(1) as other:
+                call = asyncio.get_running_loop().run_in_executor(other, asyncio.run, limiter.ping())
+                with pytest.raises(RuntimeError, match="another event loop"):
+                    await call
+
+    asyncio.run(main())
+
+
+def test_a_loop_per_thread(redis_url: str, prefix: str) -> None:
+    admitted = []
+
+    async def main() -> None:
+        async with AsyncRateLimiter.connect(redis_url, rules=RULES, prefix=prefix) as limiter:
+            answers = await asyncio.gather(*(limiter.check("ten", "t") for _ in range(50)))
+            admitted.append(sum(map(bool, answers)))
+
+    threads = [threading.Thread(target=asyncio.run, args=(main(),)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert len(admitted) == 8 and sum(admitted) == 10
+
+
+def test_a_forgotten_limiter_is_closed_with_a_warning(redis_url: str) -> None:
+    async def main() -> None:
+        limiter = await AsyncRateLimiter.connect(redis_url, rules=RULES)
+        await limiter.ping()
+        bridge = weakref.ref(limiter)
+        with pytest.warns(ResourceWarning, match="unclosed"):
+            del limiter
+            gc.collect()
+        assert bridge() is None
+
+    asyncio.run(main())
+
+
+def test_limiters_leave_no_descriptors_and_no_threads(redis_url: str) -> None:
+    def count() -> tuple[int, int]:
+        return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
+
+    async def one() -> None:
+        async with AsyncRateLimiter.connect(redis_url, rules=RULES) as limiter:
+            await asyncio.gather(*(limiter.check("ten", "d") for _ in range(100)))
+
+    async def unfinished() -> None:
+        limiter = await AsyncRateLimiter.connect(redis_url, rules=RULES)
+        asyncio.create_task(limiter.check("ten", "d"))
+
+    def rounds() -> None:
+        for _ in range(5):
+            asyncio.run(one())
+            asyncio.run(unfinished())
+            gc.collect()
+        time.sleep(0.2)
+
+    if not os.path.isdir("/proc/self/fd"):
+        pytest.skip("needs /proc")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        rounds()
+        before = count()
+        rounds()
+        assert count() == before

@@ -1,0 +1,200 @@
+"""Threads, forked children, signals, and the end of the interpreter."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from conftest import RULES
+
+from sluicegate import RateLimiter
+
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+
+def test_threads_never_admit_too_much(url: str, prefix: str) -> None:
+    with RateLimiter(url, rules=RULES, prefix=prefix) as limiter, ThreadPoolExecutor(32) as pool:
+        answers = list(pool.map(lambda _: limiter.check("ten", "a"), range(500)))
+    assert sum(map(bool, answers)) == 10
+
+
+def test_other_threads_run_while_one_waits(url: str, prefix: str) -> None:
+    with RateLimiter(url, rules=RULES, prefix=prefix) as limiter:
+        limiter.check("smooth", "a", cost=5)
+        waiting = threading.Thread(target=limiter.wait, args=("ten", "b"), kwargs={"timeout": 0.5})
+        limiter.check("ten", "b", cost=10)
+        slow = threading.Thread(target=lambda: limiter.wait("quick", "c", cost=1, timeout=1))
+        limiter.check("quick", "c")
+        began = time.monotonic()
+        waiting.start()
+        slow.start()
+        assert time.monotonic() - began < 0.045
+        waiting.join(5)
+        slow.join(5)
+        assert not waiting.is_alive() and not slow.is_alive()
+
+
+def forked(body: Callable[[], bool]) -> bool:
+    """Whether the body was true in a forked child, which must not hang."""
+    context = multiprocessing.get_context("fork")
+    child = context.Process(target=lambda: os._exit(0 if body() else 1))
+    child.start()
+    child.join(20)
+    if child.is_alive():
+        child.kill()
+        pytest.fail("the child hangs")
+    return child.exitcode == 0
+
+
+@forks
+def test_a_child_shares_the_limit_and_not_the_connection(redis_url: str, prefix: str) -> None:
+    with RateLimiter(redis_url, rules=RULES, prefix=prefix) as limiter:
+        limiter.check("ten", "f", cost=3)
+        assert forked(lambda: limiter.check("ten", "f", cost=2).remaining == 5)
+        assert limiter.check("ten", "f").remaining == 4
+
+
+@forks
+@pytest.mark.parametrize("backend", ["memory", "redis"])
+def test_children_of_busy_threads_do_not_hang(backend: str, servers: dict[str, str], prefix: str) -> None:
+    """Pre-fork servers: the fork may happen while other threads are in the middle of calls."""
+    limiter = RateLimiter(servers[backend], rules=RULES, prefix=prefix)
+    stop = threading.Event()
+
+    def hammer() -> None:
+        while not stop.is_set():
+            limiter.check("ten", "h")
+
+    threads = [threading.Thread(target=hammer) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(10):
+            assert forked(lambda: all(limiter.check("ten", f"c{n}").remaining < 10 for n in range(50)))
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+        limiter.close()
+
+
+def python(source: str, *arguments: str, send: int | None = None) -> subprocess.CompletedProcess[str]:
+    """Runs a program in an interpreter of its own; `send` is a signal for it once it has printed a line."""
+    code = "import asyncio, os, sys, threading, time\nfrom sluicegate import *\n" + textwrap.dedent(source)
+    command = [sys.executable, "-X", "dev", "-c", f"RULES = {RULES!r}\n{code}", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        assert child.stdout
+        try:
+            first = child.stdout.readline() if send else ""
+            if send:
+                child.send_signal(send)
+            out, err = child.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            raise
+    return subprocess.CompletedProcess(child.args, child.returncode, first + out, err)
+
+
+@forks
+def test_an_async_limiter_in_a_child_is_refused_clearly(redis_url: str) -> None:
+    done = python(
+        """
+        async def connect():
+            return await AsyncRateLimiter.connect(sys.argv[1], rules=RULES)
+
+        loop = asyncio.new_event_loop()
+        limiter = loop.run_until_complete(connect())
+        pid = os.fork()
+        try:
+            loop.run_until_complete(asyncio.wait_for(limiter.check("ten", "x"), 10))
+            print("decided in the child:", pid == 0)
+        except ConnectionFailedError as error:
+            print(error)
+        if pid == 0:
+            sys.stdout.flush()
+            os._exit(0)
+        os.waitpid(pid, 0)
+        loop.run_until_complete(limiter.close())
+        loop.close()
+        """,
+        redis_url,
+    )
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == [
+        "decided in the child: False",
+        "the process was forked after the limiter was opened; open another one in the child",
+    ]
+
+
+@pytest.mark.parametrize("backend", ["memory", "redis"])
+def test_the_interpreter_ends_with_threads_in_calls(backend: str, servers: dict[str, str]) -> None:
+    done = python(
+        """
+        limiter = RateLimiter(sys.argv[1], rules=RULES)
+
+        def hammer():
+            while True:
+                limiter.check("ten", "x")
+
+        for _ in range(8):
+            threading.Thread(target=hammer, daemon=True).start()
+        threading.Thread(target=lambda: limiter.wait("ten", "x", timeout=7200), daemon=True).start()
+        time.sleep(0.3)
+        print("end")
+        """,
+        servers[backend],
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+
+@pytest.mark.parametrize("backend", ["memory", "redis"])
+def test_the_interpreter_ends_with_tasks_in_calls(backend: str, servers: dict[str, str]) -> None:
+    done = python(
+        """
+        kept = []
+
+        async def main():
+            limiter = await AsyncRateLimiter.connect(sys.argv[1], rules=RULES)
+            kept.append(limiter)
+            await limiter.check("ten", "x", cost=10)
+            for _ in range(100):
+                kept.append(asyncio.create_task(limiter.check("ten", "x")))
+            kept.append(asyncio.create_task(limiter.wait("ten", "x", timeout=7200)))
+            await asyncio.sleep(0)
+
+        asyncio.run(main())
+        print("end")
+        """,
+        servers[backend],
+    )
+    assert (done.returncode, done.stdout) == (0, "end\n"), done.stderr
+    assert "Traceback" not in done.stderr and "Fatal" not in done.stderr, done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
+@pytest.mark.parametrize("backend", ["memory", "redis"])
+def test_a_wait_can_be_interrupted(backend: str, servers: dict[str, str], prefix: str) -> None:
+    done = python(
+        """
+        limiter = RateLimiter(sys.argv[1], rules=RULES, prefix=sys.argv[2])
+        limiter.check("ten", "x", cost=10)
+        print("waiting", flush=True)
+        try:
+            limiter.wait("ten", "x", timeout=7200)
+        except KeyboardInterrupt:
+            print("interrupted", limiter.peek("ten", "x").remaining)
+        """,
+        servers[backend],
+        prefix,
+        send=signal.SIGINT,
+    )
+    assert (done.returncode, done.stdout) == (0, "waiting\ninterrupted 0\n"), done.stderr

@@ -1,0 +1,91 @@
+"""Decision, Check, ManualClock: values one can print, compare, copy and store."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from collections.abc import Callable
+
+import pytest
+
+from sluicegate import Check, Decision, ManualClock, RateLimiter
+
+PART = Decision(allowed=True, rule="b", limit=9, remaining=3)
+DECISION = Decision(
+    allowed=False,
+    rule="a",
+    limit=5,
+    remaining=0,
+    retry_after=math.inf,
+    reset_after=0.3,
+    shadow_denied=True,
+    source="server",
+    parts=(PART,),
+)
+CHECK = Check("login", "it's", cost=2, resource="r", limit=7)
+
+
+@pytest.mark.parametrize("value", [PART, DECISION, CHECK, Check("a", "b")], ids=repr)
+@pytest.mark.parametrize(
+    "copied",
+    [
+        copy.copy,
+        copy.deepcopy,
+        *(lambda value, p=p: pickle.loads(pickle.dumps(value, p)) for p in range(2, pickle.HIGHEST_PROTOCOL + 1)),
+        lambda value: eval(repr(value), {"Decision": Decision, "Check": Check, "inf": math.inf}),
+    ],
+)
+def test_a_copy_is_equal(value: object, copied: Callable[[object], object]) -> None:
+    other = copied(value)
+    assert other == value and hash(other) == hash(value) and repr(other) == repr(value)
+
+
+def test_decisions_differ_in_any_field() -> None:
+    assert DECISION != PART and PART != "b"
+    assert PART == Decision(allowed=True, rule="b", limit=9, remaining=3)
+    assert PART != Decision(allowed=True, rule="b", limit=9, remaining=3, source="server")
+    assert len({PART, DECISION, copy.copy(PART)}) == 2
+
+
+def test_a_decision_reads_well() -> None:
+    assert repr(PART) == (
+        "Decision(allowed=True, rule='b', limit=9, remaining=3, retry_after=0.0, reset_after=0.0, "
+        "shadow_denied=False, source='embedded')"
+    )
+    assert repr(CHECK) == """Check('login', "it's", cost=2, resource='r', limit=7)"""
+    assert (bool(PART), bool(DECISION)) == (True, False)
+    assert DECISION.parts == (PART,) and PART.parts == ()
+
+
+@pytest.mark.parametrize("value", [PART, CHECK])
+def test_values_are_frozen(value: object) -> None:
+    for name in ("rule", "limit", "anything"):
+        with pytest.raises((AttributeError, TypeError)):
+            setattr(value, name, 1)
+
+
+def test_microseconds_survive_a_pickle() -> None:
+    clock = ManualClock(1)
+    rules = [{"rule_id": "w", "algorithm": "fixed_window", "limit": 1, "window_size_seconds": 315_360_000}]
+    decision = RateLimiter("memory://", rules=rules, clock=clock).check("w", "k")
+    assert decision.reset_after == 315_359_999.999999
+    assert pickle.loads(pickle.dumps(decision)) == decision
+
+
+def test_a_clock_moves_in_whole_microseconds() -> None:
+    clock = ManualClock()
+    for _ in range(10):
+        clock.advance(0.1)
+    assert (clock.now_us, repr(clock)) == (1_000_000, "ManualClock(now_us=1000000)")
+    clock.advance(0.3)
+    assert clock.now_us == 1_300_000
+    clock.set(5)
+    clock.advance(2)
+    assert clock.now_us == 2_000_005
+
+
+@pytest.mark.parametrize("seconds", [-1, -0.001, math.nan])
+def test_a_clock_is_not_advanced_backwards(seconds: float) -> None:
+    with pytest.raises(ValueError, match="seconds must be 0 seconds or more"):
+        ManualClock().advance(seconds)

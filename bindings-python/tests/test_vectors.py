@@ -1,0 +1,82 @@
+"""The vectors that every language plays, through both limiters, on every backend.
+
+`tests/vectors/README.md` of the repository describes them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness import Driver
+
+from sluicegate import Check, Decision, ManualClock, SluicegateError
+
+FOLDER = Path(__file__).parents[2] / "tests" / "vectors"
+VECTORS = [
+    vector
+    for file in sorted(FOLDER.glob("*.json"))
+    if file.name != "schema.json"
+    for vector in json.loads(file.read_text(encoding="utf-8"))["vectors"]
+]
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
+def test_vector(vector: dict[str, Any], url: str, open_limiter: Callable[..., Driver]) -> None:
+    clock = ManualClock()
+    limiter = open_limiter(url, rules=vector["rules"], clock=clock)
+    for step in vector["steps"]:
+        clock.set(step["at_us"])
+        assert act(limiter, step) == expected(step["expect"]), step
+
+
+def act(limiter: Driver, step: dict[str, Any]) -> dict[str, Any]:
+    try:
+        if step["op"] == "check_all":
+            decision = limiter.check_all([Check(*names(item), **options(item)) for item in step["items"]])
+            return {**fields(decision), "parts": [fields(part) for part in decision.parts]}
+        decision = getattr(limiter, step["op"])(*names(step), **options(step))
+        return {} if decision is None else fields(decision)
+    except SluicegateError as error:
+        return {"error": type(error).__name__}
+
+
+def names(call: dict[str, Any]) -> tuple[str, str]:
+    return call["rule"], call["key"]
+
+
+def options(call: dict[str, Any]) -> dict[str, Any]:
+    return {name: call[name] for name in ("cost", "resource", "limit") if name in call}
+
+
+def fields(decision: Decision) -> dict[str, Any]:
+    return {
+        "allowed": decision.allowed,
+        "rule": decision.rule,
+        "limit": decision.limit,
+        "remaining": decision.remaining,
+        "retry_after": decision.retry_after,
+        "reset_after": decision.reset_after,
+        "shadow_denied": decision.shadow_denied,
+    }
+
+
+def expected(answer: dict[str, Any]) -> dict[str, Any]:
+    """The answer of a vector in the words and the unit of Python."""
+    if "error" in answer:
+        return {"error": answer["error"] + "Error"}
+    converted = dict(answer)
+    for name in ("retry_after", "reset_after"):
+        if f"{name}_us" in converted:
+            converted[name] = seconds(converted.pop(f"{name}_us"))
+    if "parts" in converted:
+        converted["parts"] = [expected(part) for part in converted["parts"]]
+    return converted
+
+
+def seconds(us: int | str) -> float:
+    return math.inf if us == "never" else int(us) / 1_000_000

@@ -1,0 +1,27 @@
+//! What bindings need of the blocking limiter and Rust does not.
+
+use std::time::Duration;
+
+use crate::decision::Decision;
+use crate::error::Result;
+use crate::limiter::RateLimiter;
+use crate::request::Check;
+
+/// Whether the limiter answers inside this process, so that no call blocks for long.
+pub fn is_embedded(limiter: &RateLimiter) -> bool {
+    limiter.is_embedded()
+}
+
+/// [`RateLimiter::wait_with`] by a sleep that may be cut short, by a signal for instance: where it answers
+/// false, the wait ends with the last decision.
+///
+/// # Errors
+/// As [`RateLimiter::check`].
+pub fn wait_sleeping(
+    limiter: &RateLimiter,
+    check: &Check<'_>,
+    timeout: Duration,
+    sleep: impl FnMut(Duration) -> bool,
+) -> Result<Decision> {
+    limiter.wait_sleeping(check.rule, check.key, check.options, timeout, sleep)
+}

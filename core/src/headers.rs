@@ -1,0 +1,244 @@
+//! What a decision tells an HTTP client.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::decision::Decision;
+use crate::error::{Error, ErrorKind};
+
+/// The largest number that a structured field can hold (RFC 9651, 3.3.1).
+const MAX_INTEGER: u64 = 999_999_999_999_999;
+
+/// A name and its value.
+type Header = (&'static str, String);
+
+/// The fields in which clients are told of limits.
+///
+/// ```
+/// use sluicegate::HeaderStyle;
+///
+/// assert_eq!("x-ratelimit".parse(), Ok(HeaderStyle::XRateLimit));
+/// assert_eq!(HeaderStyle::Ietf.name(), "ietf");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum HeaderStyle {
+    /// `RateLimit-Policy` and `RateLimit`, as draft-ietf-httpapi-ratelimit-headers-10 has them: every rule
+    /// that was applied.
+    Ietf,
+    /// `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset` (in seconds from now): the rule
+    /// that decided.
+    XRateLimit,
+}
+
+impl HeaderStyle {
+    const ALL: [Self; 2] = [Self::Ietf, Self::XRateLimit];
+
+    /// `"ietf"` or `"x-ratelimit"`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ietf => "ietf",
+            Self::XRateLimit => "x-ratelimit",
+        }
+    }
+}
+
+impl FromStr for HeaderStyle {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let known = Self::ALL.into_iter().find(|style| style.name() == name);
+        let wrong = "style: it has to be \"ietf\" or \"x-ratelimit\"";
+        known.ok_or_else(|| Error::new(ErrorKind::InvalidArgument, wrong))
+    }
+}
+
+impl Decision {
+    /// The fields of an answer to the request that was decided on, with `Retry-After` on a denial, unless
+    /// the cost can never fit.
+    ///
+    /// Times are whole seconds, rounded up. Rules in shadow are not mentioned: clients are not to heed
+    /// them. A decision to which no rule applied has no fields.
+    ///
+    /// ```
+    /// use sluicegate::{HeaderStyle, RateLimiter, Rules};
+    ///
+    /// let rules = Rules::from_json(
+    ///     r#"[{"rule_id": "login", "algorithm": "gcra", "limit": 5, "window_size_seconds": 60}]"#,
+    /// )?;
+    /// let limiter = RateLimiter::builder("memory://").rules(rules).build()?;
+    /// let headers = limiter.check("login", "alice")?.headers(HeaderStyle::Ietf);
+    /// assert_eq!(headers[0], ("RateLimit-Policy", r#""login";q=5;w=60"#.to_owned()));
+    /// assert_eq!(headers[1], ("RateLimit", r#""login";r=4;t=12"#.to_owned()));
+    /// # Ok::<(), sluicegate::Error>(())
+    /// ```
+    pub fn headers(&self, style: HeaderStyle) -> Vec<(&'static str, String)> {
+        let mut headers = match style {
+            _ if self.shadow || !self.rule_applied() => Vec::new(),
+            HeaderStyle::Ietf => self.ietf(),
+            HeaderStyle::XRateLimit => self.x_ratelimit(),
+        };
+        if !self.allowed && self.retry_after != Duration::MAX {
+            headers.push(("Retry-After", seconds(self.retry_after).to_string()));
+        }
+        headers
+    }
+
+    fn ietf(&self) -> Vec<Header> {
+        let parts = if self.parts.is_empty() { std::slice::from_ref(self) } else { &self.parts };
+        let listed = |item: fn(&Self) -> String| {
+            let shown = parts.iter().filter(|part| !part.shadow);
+            shown.map(item).collect::<Vec<_>>().join(", ")
+        };
+        vec![("RateLimit-Policy", listed(Self::policy_item)), ("RateLimit", listed(Self::limit_item))]
+    }
+
+    /// `"login";q=5;w=60`. A window is optional and at least a second.
+    fn policy_item(&self) -> String {
+        let item = format!("{};q={}", quoted(&self.rule), integer(self.limit));
+        match seconds(self.window) {
+            0 => item,
+            window => format!("{item};w={}", integer(window)),
+        }
+    }
+
+    /// `"login";r=4;t=12`. When more will be admitted is left out where it never will.
+    fn limit_item(&self) -> String {
+        let item = format!("{};r={}", quoted(&self.rule), integer(self.remaining));
+        match self.more_after() {
+            Duration::MAX => item,
+            time => format!("{item};t={}", integer(seconds(time))),
+        }
+    }
+
+    fn x_ratelimit(&self) -> Vec<Header> {
+        vec![
+            ("X-RateLimit-Limit", self.limit.to_string()),
+            ("X-RateLimit-Remaining", self.remaining.to_string()),
+            ("X-RateLimit-Reset", seconds(self.reset_after).to_string()),
+        ]
+    }
+
+    /// What a client waits for: until the same cost fits or, where it does, until all of it is back.
+    fn more_after(&self) -> Duration {
+        if self.retry_after.is_zero() { self.reset_after } else { self.retry_after }
+    }
+}
+
+fn seconds(span: Duration) -> u64 {
+    span.as_secs().saturating_add(u64::from(span.subsec_nanos() > 0))
+}
+
+fn integer(number: u64) -> u64 {
+    number.min(MAX_INTEGER)
+}
+
+/// A string of a structured field: names of rules are visible ASCII, so these two are all there is to
+/// escape.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Check, CheckOptions, ManualClock, RateLimiter, Request, Rules};
+
+    const RULES: &str = r#"[
+        {"rule_id": "minute", "algorithm": "fixed_window", "limit": 50, "window_size_seconds": 60},
+        {"rule_id": "burst", "algorithm": "gcra", "limit": 100, "burst": 10, "window_size_seconds": 60},
+        {"rule_id": "short", "algorithm": "sliding_window", "limit": 3, "window_size_seconds": 0.25},
+        {"rule_id": "level", "algorithm": "decay", "limit": 4, "resolution_seconds": 1},
+        {"rule_id": "trial", "algorithm": "gcra", "limit": 1, "window_size_seconds": 60, "shadow": true},
+        {"rule_id": "huge", "algorithm": "fixed_window", "limit": 9007199254740991, "window_size_seconds": 1}
+    ]"#;
+
+    fn limiter() -> RateLimiter {
+        let rules = Rules::from_json(RULES).unwrap();
+        RateLimiter::builder("memory://").rules(rules).clock(ManualClock::new(29_500_000)).build().unwrap()
+    }
+
+    fn shown(decision: &Decision, style: HeaderStyle) -> String {
+        let headers = decision.headers(style).into_iter();
+        headers.map(|(name, value)| format!("{name}: {value}")).collect::<Vec<_>>().join("\n")
+    }
+
+    fn of(rule: &str, cost: u64, style: HeaderStyle) -> String {
+        shown(&limiter().check_with(rule, "k", CheckOptions::new().cost(cost)).unwrap(), style)
+    }
+
+    #[test]
+    fn policies_and_what_is_left_of_them() {
+        let of = |rule, cost| of(rule, cost, HeaderStyle::Ietf);
+        assert_eq!(
+            of("minute", 38),
+            "RateLimit-Policy: \"minute\";q=50;w=60\nRateLimit: \"minute\";r=12;t=31"
+        );
+        // A burst of 10 comes back in 6 seconds.
+        assert_eq!(of("burst", 3), "RateLimit-Policy: \"burst\";q=10;w=6\nRateLimit: \"burst\";r=7;t=2");
+        assert_eq!(of("short", 1), "RateLimit-Policy: \"short\";q=3;w=1\nRateLimit: \"short\";r=2;t=1");
+        assert!(of("level", 1).starts_with("RateLimit-Policy: \"level\";q=4\nRateLimit: \"level\";r=3;t="));
+        let most = "999999999999999";
+        assert_eq!(
+            of("huge", 1),
+            format!("RateLimit-Policy: \"huge\";q={most};w=1\nRateLimit: \"huge\";r={most};t=1")
+        );
+    }
+
+    #[test]
+    fn a_denial_says_when_to_come_back() {
+        let limiter = limiter();
+        limiter.check_with("minute", "k", CheckOptions::new().cost(50)).unwrap();
+        let denied = limiter.check("minute", "k").unwrap();
+        let ietf = "RateLimit-Policy: \"minute\";q=50;w=60\nRateLimit: \"minute\";r=0;t=31\nRetry-After: 31";
+        assert_eq!(shown(&denied, HeaderStyle::Ietf), ietf);
+        let x = "X-RateLimit-Limit: 50\nX-RateLimit-Remaining: 0\nX-RateLimit-Reset: 31\nRetry-After: 31";
+        assert_eq!(shown(&denied, HeaderStyle::XRateLimit), x);
+    }
+
+    #[test]
+    fn what_never_fits_has_no_time_to_come_back() {
+        let ietf = "RateLimit-Policy: \"minute\";q=50;w=60\nRateLimit: \"minute\";r=50";
+        assert_eq!(of("minute", 51, HeaderStyle::Ietf), ietf);
+        let x = "X-RateLimit-Limit: 50\nX-RateLimit-Remaining: 50\nX-RateLimit-Reset: 0";
+        assert_eq!(of("minute", 51, HeaderStyle::XRateLimit), x);
+    }
+
+    #[test]
+    fn every_part_is_listed_but_those_in_shadow() {
+        let checks = ["minute", "trial", "burst"].map(|rule| Check::new(rule, "k"));
+        let decision = limiter().check_all(&checks).unwrap();
+        assert_eq!(
+            shown(&decision, HeaderStyle::Ietf),
+            "RateLimit-Policy: \"minute\";q=50;w=60, \"burst\";q=10;w=6\n\
+             RateLimit: \"minute\";r=49;t=31, \"burst\";r=9;t=1"
+        );
+        assert_eq!(of("trial", 1, HeaderStyle::Ietf), "");
+        assert_eq!(of("trial", 1, HeaderStyle::XRateLimit), "");
+    }
+
+    #[test]
+    fn without_a_rule_there_is_nothing_to_say() {
+        let decision = limiter().check_request(&Request::new("GET", "/")).unwrap();
+        assert!(decision.allowed && !decision.rule_applied() && decision.parts.is_empty());
+        assert_eq!((decision.limit, decision.remaining), ((1 << 53) - 1, (1 << 53) - 1));
+        assert_eq!(shown(&decision, HeaderStyle::Ietf) + &shown(&decision, HeaderStyle::XRateLimit), "");
+    }
+
+    #[test]
+    fn strings_are_escaped() {
+        assert_eq!(quoted(r#"a"b\c"#), r#""a\"b\\c""#);
+    }
+
+    #[test]
+    fn styles_have_names() {
+        for style in HeaderStyle::ALL {
+            assert_eq!(style.name().parse(), Ok(style));
+        }
+        let error = "X-RateLimit".parse::<HeaderStyle>().unwrap_err();
+        assert_eq!(
+            (error.kind(), error.message()),
+            (ErrorKind::InvalidArgument, "style: it has to be \"ietf\" or \"x-ratelimit\"")
+        );
+    }
+}

@@ -1,0 +1,135 @@
+//! Path patterns: `*` is any run of characters, `{name}` one whole segment.
+
+use super::path::{Reading, decoded, without_last_slash};
+
+/// A pattern, taken apart at its stars.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Pattern {
+    head: Part,
+    /// What stands between two stars.
+    middles: Vec<Part>,
+    /// What stands behind the last star; `None`: there is no star.
+    tail: Option<Part>,
+}
+
+/// What stands between stars: literal texts and names in turn.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Part(Vec<Piece>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    Literal(String),
+    Segment(String),
+}
+
+impl Pattern {
+    /// A pattern that the rules accepted. Anything else would be taken literally.
+    pub(super) fn new(text: &str) -> Self {
+        let mut parts = without_last_slash(text).split('*').map(Part::new);
+        let head = parts.next().unwrap_or_default();
+        let mut others: Vec<_> = parts.collect();
+        let tail = others.pop();
+        others.retain(|part| !part.0.is_empty());
+        Self { head, middles: others, tail }
+    }
+
+    /// The literal texts that every path it matches contains.
+    pub(super) fn literals(&self) -> impl Iterator<Item = &str> {
+        let parts = [&self.head].into_iter().chain(&self.middles).chain(&self.tail);
+        parts.flat_map(|part| &part.0).filter_map(|piece| match piece {
+            Piece::Literal(text) => Some(text.as_str()),
+            Piece::Segment(_) => None,
+        })
+    }
+
+    pub(super) fn matches(&self, path: &str) -> bool {
+        self.walk(path, &mut |_, _| {})
+    }
+
+    /// The segment that a name stands for, if the pattern matches.
+    pub(super) fn capture<'p>(&self, path: &'p str, wanted: &str) -> Option<&'p str> {
+        let mut found = None;
+        let matches = self.walk(path, &mut |name, segment| {
+            if name == wanted {
+                found = Some(segment);
+            }
+        });
+        found.filter(|_| matches)
+    }
+
+    /// Matches, and tells every name with its segment; the last that is told of a name counts.
+    fn walk<'p>(&self, path: &'p str, tell: &mut impl FnMut(&str, &'p str)) -> bool {
+        let Some(mut rest) = self.head.strip_from_start(path, tell) else { return false };
+        let Some(tail) = &self.tail else { return rest.is_empty() };
+        let Some(before) = tail.strip_from_end(rest, tell) else { return false };
+        rest = before;
+        // A part has a fixed number of slashes and ends in a literal, so the earliest place for it also
+        // ends earliest: no later part needs more room than that leaves.
+        for middle in &self.middles {
+            let Some(after) = middle.find(rest, tell) else { return false };
+            rest = after;
+        }
+        true
+    }
+}
+
+impl Part {
+    fn new(text: &str) -> Self {
+        let mut pieces = Vec::new();
+        let mut rest = text;
+        while let Some((literal, opened)) = rest.split_once('{')
+            && let Some((name, after)) = opened.split_once('}')
+        {
+            push_literal(&mut pieces, literal);
+            pieces.push(Piece::Segment(name.to_owned()));
+            rest = after;
+        }
+        push_literal(&mut pieces, rest);
+        Self(pieces)
+    }
+
+    /// What follows the part, when the text begins with it.
+    fn strip_from_start<'p>(&self, text: &'p str, tell: &mut impl FnMut(&str, &'p str)) -> Option<&'p str> {
+        self.0.iter().try_fold(text, |rest, piece| match piece {
+            Piece::Literal(literal) => rest.strip_prefix(literal.as_str()),
+            Piece::Segment(name) => {
+                let (segment, after) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+                tell(name, segment);
+                (!segment.is_empty()).then_some(after)
+            }
+        })
+    }
+
+    /// What precedes the part, when the text ends with it.
+    fn strip_from_end<'p>(&self, text: &'p str, tell: &mut impl FnMut(&str, &'p str)) -> Option<&'p str> {
+        self.0.iter().rev().try_fold(text, |rest, piece| match piece {
+            Piece::Literal(literal) => rest.strip_suffix(literal.as_str()),
+            Piece::Segment(name) => {
+                let (before, segment) = rest.split_at(rest.rfind('/').map_or(0, |at| at + 1));
+                tell(name, segment);
+                (!segment.is_empty()).then_some(before)
+            }
+        })
+    }
+
+    /// What follows the part where it occurs first.
+    fn find<'p>(&self, text: &'p str, tell: &mut impl FnMut(&str, &'p str)) -> Option<&'p str> {
+        let Some(Piece::Literal(first)) = self.0.first() else { return None };
+        let mut rest = text;
+        while let Some(at) = rest.find(first.as_str()) {
+            if let Some(after) = self.strip_from_start(&rest[at..], tell) {
+                return Some(after);
+            }
+            // Occurrences of the literal may overlap, so the search goes on one character later.
+            let step = rest[at..].chars().next().map_or(1, char::len_utf8);
+            rest = &rest[at + step..];
+        }
+        None
+    }
+}
+
+fn push_literal(pieces: &mut Vec<Piece>, text: &str) {
+    if !text.is_empty() {
+        pieces.push(Piece::Literal(decoded(text, Reading::PLAIN)));
+    }
+}

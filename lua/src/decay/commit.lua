@@ -1,0 +1,3 @@
+local risen = level + amount
+local slots = ceil(math.log(risen / 1e-9) * slots_per_e) + 1
+call('SET', key, pack('<dd', slot, risen), 'PX', ceil(((slot + slots) * resolution - now) / 1000) + slack)

@@ -1,0 +1,1 @@
+return pack('<dddd', grant, now, stored, kept)

@@ -1,0 +1,17 @@
+-- Fixed window, aligned: windows begin at multiples of their length.
+--
+-- Numbers: cost, limit, window, count_denied (0 or 1)
+-- State: start of the window, count. Reply: start, count
+local cost, limit, window, count_denied = unpack_numbers('<dddd', arg, PARAMS)
+local start, count, forced, running = now - now % window, 0, nil, false
+local state = call('GET', key)
+if state then
+  if #state ~= 16 then return { err = BAD_STATE } end
+  local stored
+  stored, count = unpack_numbers('<dd', state)
+  if not (count > 0 and count < ENDLESS and stored >= 0 and stored <= LATEST) then return { err = BAD_STATE } end
+  running = stored == start
+  if stored < start then count = 0 elseif stored > start then forced = 0 end
+end
+local capacity = limit - count
+if count_denied == 1 and capacity < cost then forced = cost end

@@ -1,0 +1,1 @@
+return pack('<ddd', grant, now, debt)

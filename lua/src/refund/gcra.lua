@@ -1,3 +1,0 @@
-local function refund(key, amount, debt)
-  if debt > amount then commit(key, -amount, debt) else call('DEL', key) end
-end

@@ -1,0 +1,1 @@
+return pack('<ddddddd', grant, now, slot, current, past, newest, pivot)

@@ -1,0 +1,1 @@
+call('PEXPIRE', key, ceil((ends - now) / 1000) + slack)

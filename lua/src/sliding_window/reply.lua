@@ -1,0 +1,1 @@
+return pack('<ddddd', grant, now, start, previous, current)
