@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 
 enum { ROUNDS = 40, CALLS = 1000, KEYS = 10000, THREADS = 8 };
@@ -97,6 +96,11 @@ static int by_size(const void *one, const void *other) {
     return (difference > 0) - (difference < 0);
 }
 
+static double median(double *figures, size_t count) {
+    qsort(figures, count, sizeof *figures, by_size);
+    return figures[count / 2];
+}
+
 static size_t name_key(char *room, size_t size, int keys, int call) {
     return (size_t)snprintf(room, size, "user-%d", call % keys);
 }
@@ -117,7 +121,7 @@ static double measure_round(const struct contender *contender, void *connection,
 static void one_in_flight(int keys) {
     static double times[CONTENDERS][ROUNDS * CALLS];
     void *connections[CONTENDERS];
-    double cpu[CONTENDERS] = {0}, warm[CALLS];
+    double cpu[CONTENDERS] = {0}, p50[CONTENDERS], warm[CALLS];
     for (int i = 0; i < CONTENDERS; i++) {
         connections[i] = contenders[i].connect();
         measure_round(&contenders[i], connections[i], keys, 0, warm);
@@ -129,12 +133,12 @@ static void one_in_flight(int keys) {
         }
     printf("1 in flight, %d key%s\n", keys, keys == 1 ? "" : "s, round robin");
     for (int i = 0; i < CONTENDERS; i++) {
-        qsort(times[i], ROUNDS * CALLS, sizeof(double), by_size);
-        printf("  %-10s  p50 %6.1f us  p99 %6.1f us  client CPU %5.1f us\n", contenders[i].name,
-               times[i][ROUNDS * CALLS / 2], times[i][ROUNDS * CALLS / 100 * 99], cpu[i] / ROUNDS);
+        p50[i] = median(times[i], ROUNDS * CALLS);
+        printf("  %-10s  p50 %6.1f us  p99 %6.1f us  client CPU %5.1f us\n", contenders[i].name, p50[i],
+               times[i][ROUNDS * CALLS / 100 * 99], cpu[i] / ROUNDS);
         contenders[i].disconnect(connections[i]);
     }
-    printf("  p50 ratio   %.2f (sluicegate / hiredis)\n", times[0][ROUNDS * CALLS / 2] / times[1][ROUNDS * CALLS / 2]);
+    printf("  p50 ratio   %.2f (sluicegate / hiredis)\n", p50[0] / p50[1]);
 }
 
 /* --- threads --- */
@@ -163,16 +167,19 @@ static double calls_per_second(const struct contender *contender, int threads) {
 }
 
 static void threads(void) {
-    double one[CONTENDERS] = {0}, many[CONTENDERS] = {0};
+    double one[CONTENDERS][ROUNDS], many[CONTENDERS][ROUNDS];
     for (int round = 0; round < ROUNDS; round++)
-        for (int i = 0; i < CONTENDERS; i++) {
-            one[i] += calls_per_second(&contenders[i], 1) / ROUNDS;
-            many[i] += calls_per_second(&contenders[i], THREADS) / ROUNDS;
+        for (int turn = 0; turn < CONTENDERS; turn++) {
+            int i = (turn + round) % CONTENDERS;
+            one[i][round] = calls_per_second(&contenders[i], 1);
+            many[i][round] = calls_per_second(&contenders[i], THREADS);
         }
-    printf("%d threads, %d keys, round robin\n", THREADS, KEYS);
-    for (int i = 0; i < CONTENDERS; i++)
-        printf("  %-10s  1 thread %6.0f/s  %d threads %6.0f/s  ratio %.2f\n", contenders[i].name, one[i], THREADS,
-               many[i], many[i] / one[i]);
+    printf("%d threads, %d keys, round robin, median of %d rounds\n", THREADS, KEYS, ROUNDS);
+    for (int i = 0; i < CONTENDERS; i++) {
+        double alone = median(one[i], ROUNDS), together = median(many[i], ROUNDS);
+        printf("  %-10s  1 thread %6.0f/s  %d threads %6.0f/s  ratio %.2f\n", contenders[i].name, alone, THREADS,
+               together, together / alone);
+    }
 }
 
 /* --- all --- */

@@ -246,7 +246,7 @@ sluicegate_status sluicegate_limiter_close(const sluicegate_limiter *limiter,
 /// Closes and frees a limiter that no other thread is using. NULL is fine.
 void sluicegate_limiter_free(sluicegate_limiter *limiter);
 
-/// Admits the cost for `key` under `rule`, or denies it.
+/// Admits the cost for `key` under `rule`, or denies it. `options` may be NULL, here and below.
 sluicegate_status sluicegate_check(const sluicegate_limiter *limiter,
                                    const char *rule,
                                    const void *key,
@@ -298,7 +298,8 @@ sluicegate_status sluicegate_reset(const sluicegate_limiter *limiter,
 
 /// Checks until the cost is admitted, sleeping for `retry_after_us` in between, for `timeout_us` at
 /// most. The last decision is answered: a denial as soon as it is known that the wait would go beyond
-/// the timeout. With a clock of its own a limiter does not sleep; the clock is moved on instead.
+/// the timeout, or that the cost never fits. With a clock of its own a limiter does not sleep; the
+/// clock is moved on instead.
 sluicegate_status sluicegate_wait(const sluicegate_limiter *limiter,
                                   const char *rule,
                                   const void *key,

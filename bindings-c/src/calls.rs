@@ -9,7 +9,7 @@ use crate::decision::Decision;
 use crate::limiter::Limiter;
 
 export! {
-    /// Admits the cost for `key` under `rule`, or denies it.
+    /// Admits the cost for `key` under `rule`, or denies it. `options` may be NULL, here and below.
     fn sluicegate_check(
         limiter: *const Limiter,
         rule: *const c_char,
@@ -95,7 +95,8 @@ export! {
 export! {
     /// Checks until the cost is admitted, sleeping for `retry_after_us` in between, for `timeout_us` at
     /// most. The last decision is answered: a denial as soon as it is known that the wait would go beyond
-    /// the timeout. With a clock of its own a limiter does not sleep; the clock is moved on instead.
+    /// the timeout, or that the cost never fits. With a clock of its own a limiter does not sleep; the
+    /// clock is moved on instead.
     fn sluicegate_wait(
         limiter: *const Limiter,
         rule: *const c_char,

@@ -12,7 +12,7 @@ use crate::calls::Calls;
 use crate::check::{self, owned};
 use crate::decision::Decision;
 use crate::doorbell::Doorbell;
-use crate::errors::{closed, exception};
+use crate::errors::{self, exception};
 use crate::event_loop::{EventLoop, settle};
 use crate::options::Options;
 
@@ -123,15 +123,12 @@ impl Bridge {
     /// Closes the limiter; calls under way end with `ClosedError`.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.event_loop.ensure_running(py)?;
-        let mut calls = self.calls();
-        if calls.closed {
+        if !self.calls().close() {
             return Ok(());
         }
-        calls.closed = true;
-        drop(calls);
         self.bridge.close();
         self.doorbell.unwatch(self.event_loop.bind(py))?;
-        self.fail_all(py, || closed(py))
+        self.fail_all(py, || errors::closed(py))
     }
 
     /// Closes the limiter on behalf of an owner that is gone without having done so, on any thread.
@@ -139,7 +136,7 @@ impl Bridge {
     fn abandon(slf: &Bound<'_, Self>) -> PyResult<bool> {
         let py = slf.py();
         let Self { event_loop, bridge, .. } = slf.get();
-        if slf.get().calls().closed {
+        if slf.get().calls().state().0 {
             return Ok(false);
         }
         if event_loop.is_closed(py)? {
@@ -152,17 +149,24 @@ impl Bridge {
 
     /// Sends the calls of this turn of the loop.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
-        let queue = self.calls().take_queue();
-        match self.bridge.submit(queue) {
-            Ok(()) => Ok(()),
-            // In a forked child: nothing was sent, and nothing will be answered.
-            Err(error) => self.fail_all(py, || exception(py, &error)),
+        let mut queue = self.calls().take_queue();
+        let n: usize = std::env::var("SG_CHUNK").unwrap().parse().unwrap();
+        while !queue.is_empty() {
+            let rest = queue.split_off(queue.len().min(n));
+            if let Err(error) = self.bridge.submit(queue) {
+                // In a forked child: nothing was sent, and nothing will be answered.
+                return self.fail_all(py, || exception(py, &error));
+            }
+            queue = rest;
         }
+        Ok(())
     }
 
     /// Ends the futures of all calls that were answered.
     fn settle(&self, py: Python<'_>) -> PyResult<()> {
-        self.doorbell.silence()?;
+        if !self.doorbell.silence()? {
+            return Ok(());
+        }
         for completion in self.bridge.drain() {
             let future = self.calls().answered(completion.token);
             if let Some(future) = future {
@@ -210,15 +214,18 @@ impl Bridge {
     fn submit<'py>(slf: &Bound<'py, Self>, ask: Ask) -> PyResult<(Object<'py>, u64)> {
         let py = slf.py();
         let this = slf.get();
-        this.event_loop.ensure_running(py)?;
-        if this.calls().closed {
-            return Err(closed(py));
+        let (closed, first) = this.calls().state();
+        if closed {
+            return Err(errors::closed(py));
+        }
+        if first {
+            this.event_loop.ensure_running(py)?;
+            this.event_loop.call_soon(py, &slf.getattr(intern!(py, "flush"))?)?;
+        } else {
+            this.event_loop.ensure_thread()?;
         }
         let future = this.event_loop.create_future(py)?;
-        let (token, first) = this.calls().add(ask, future.clone().unbind());
-        if first {
-            this.event_loop.call_soon(py, &slf.getattr(intern!(py, "flush"))?)?;
-        }
+        let token = this.calls().add(ask, future.clone().unbind());
         Ok((future, token))
     }
 

@@ -1,7 +1,7 @@
 //! The calls of an async limiter that are under way.
 
 use std::collections::HashMap;
-use std::mem::take;
+use std::mem::{replace, take};
 
 use pyo3::prelude::*;
 use sluicegate::bridge::{Ask, Bridge};
@@ -14,7 +14,7 @@ pub(crate) struct Calls {
     /// The futures of all that were not answered yet.
     futures: HashMap<u64, Py<PyAny>>,
     last: u64,
-    pub(crate) closed: bool,
+    closed: bool,
 }
 
 impl Calls {
@@ -23,12 +23,22 @@ impl Calls {
         Self { futures: HashMap::from([(Bridge::OPENED, future)]), last: Bridge::OPENED, ..Self::default() }
     }
 
-    /// Adds a call; answers its token, and whether it is the first of this turn.
-    pub(crate) fn add(&mut self, ask: Ask, future: Py<PyAny>) -> (u64, bool) {
+    /// Whether no call may be added any more, and whether the next one is the first of this turn.
+    pub(crate) fn state(&self) -> (bool, bool) {
+        (self.closed, self.queue.is_empty())
+    }
+
+    /// Allows no more calls; answers whether that is new.
+    pub(crate) fn close(&mut self) -> bool {
+        !replace(&mut self.closed, true)
+    }
+
+    /// Adds a call; answers its token.
+    pub(crate) fn add(&mut self, ask: Ask, future: Py<PyAny>) -> u64 {
         self.last += 1;
         self.futures.insert(self.last, future);
         self.queue.push((self.last, ask));
-        (self.last, self.queue.len() == 1)
+        self.last
     }
 
     pub(crate) fn take_queue(&mut self) -> Vec<(u64, Ask)> {

@@ -2,6 +2,7 @@
 //! touches Python then.
 
 use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
+use std::process;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyNotImplementedError;
@@ -17,6 +18,8 @@ pub(crate) struct Doorbell {
     writer: PipeWriter,
     /// For loops that cannot watch a pipe.
     caller: Mutex<Option<Arc<Caller>>>,
+    /// A forked child has the same pipe, and in its copy of the loop the same set of watched files.
+    pid: u32,
 }
 
 /// A loop, and what it is to call.
@@ -28,7 +31,7 @@ struct Caller {
 impl Doorbell {
     pub(crate) fn new() -> PyResult<Self> {
         let (reader, writer) = pipe()?;
-        Ok(Self { reader, writer, caller: Mutex::default() })
+        Ok(Self { reader, writer, caller: Mutex::default(), pid: process::id() })
     }
 
     /// Has a loop call the handler after each ring.
@@ -48,6 +51,7 @@ impl Doorbell {
 
     pub(crate) fn unwatch(&self, event_loop: &Bound<'_, PyAny>) -> PyResult<()> {
         if self.caller().take().is_none()
+            && self.is_mine()
             && let Some(pipe) = self.descriptor()
         {
             event_loop.call_method1(intern!(event_loop.py(), "remove_reader"), (pipe,))?;
@@ -65,13 +69,21 @@ impl Doorbell {
         }
     }
 
-    /// To be called by the handler, before it fetches the answers: what comes later rings again.
-    pub(crate) fn silence(&self) -> PyResult<()> {
+    /// To be called by the handler, before it fetches the answers: what comes later rings again. Answers
+    /// whether it rang for this process.
+    pub(crate) fn silence(&self) -> PyResult<bool> {
+        if !self.is_mine() {
+            return Ok(false);
+        }
         if self.caller().is_none() {
             // However many rings it were, one look is enough.
             let _rings = (&self.reader).read(&mut [0; RINGS])?;
         }
-        Ok(())
+        Ok(true)
+    }
+
+    fn is_mine(&self) -> bool {
+        process::id() == self.pid
     }
 
     fn caller(&self) -> MutexGuard<'_, Option<Arc<Caller>>> {

@@ -1,5 +1,7 @@
 //! The asyncio event loop that a limiter belongs to.
 
+use std::thread::{self, ThreadId};
+
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -11,6 +13,7 @@ pub(crate) struct EventLoop {
     create_future: Py<PyAny>,
     call_soon: Py<PyAny>,
     get_running_loop: Py<PyAny>,
+    thread: ThreadId,
 }
 
 impl EventLoop {
@@ -23,6 +26,7 @@ impl EventLoop {
             call_soon: itself.getattr("call_soon")?.unbind(),
             get_running_loop: get_running_loop.unbind(),
             itself: itself.unbind(),
+            thread: thread::current().id(),
         })
     }
 
@@ -35,7 +39,13 @@ impl EventLoop {
         if self.get_running_loop.call0(py)?.is(&self.itself) {
             return Ok(());
         }
-        Err(PyRuntimeError::new_err("the limiter belongs to another event loop; connect one in each loop"))
+        Err(elsewhere())
+    }
+
+    /// A cheaper look, enough where the loop is known to have run since: a task of another loop on the same
+    /// thread cannot await this one's futures.
+    pub(crate) fn ensure_thread(&self) -> PyResult<()> {
+        if thread::current().id() == self.thread { Ok(()) } else { Err(elsewhere()) }
     }
 
     pub(crate) fn is_closed(&self, py: Python<'_>) -> PyResult<bool> {
@@ -61,6 +71,10 @@ impl EventLoop {
         }
         Ok(())
     }
+}
+
+fn elsewhere() -> PyErr {
+    PyRuntimeError::new_err("the limiter belongs to another event loop; connect one in each loop")
 }
 
 /// Ends a future, unless whoever waited has given up.

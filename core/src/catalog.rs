@@ -8,7 +8,9 @@ use hashbrown::HashMap;
 use crate::algorithm::Policy;
 use crate::error::{Error, ErrorKind, Result};
 use crate::matching::Matcher;
-use crate::rules::{Algorithm, Limit, MAX_BURST, MAX_LOG, MAX_MICROS, Rule, Rules, Scope, Structure, WindowStart};
+use crate::rules::{
+    Algorithm, Limit, MAX_BURST, MAX_LOG, MAX_MICROS, Rule, Rules, Scope, Structure, WindowStart,
+};
 
 /// Every rule of a limiter by name.
 #[derive(Debug)]

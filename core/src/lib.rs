@@ -17,6 +17,8 @@
 //! - [`RateLimiter`] blocks, [`AsyncRateLimiter`] is for Tokio; both are opened by a [`Builder`] on the
 //!   backend that a URL names.
 //! - [`Rules`] are read from JSON, strictly; [`rules`] holds what a rule is.
+//! - A [`Request`] chooses the rules that apply to it ([`check_request`](RateLimiter::check_request)), and a
+//!   decision knows the [headers](Decision::headers) of the answer.
 //! - A [`Decision`] says whether a cost is admitted, what is left, and when to come back. A denial is a
 //!   decision, never an error. An [`Error`] has a [kind](ErrorKind).
 //! - [`ManualClock`] stands in for the server's clock in tests of your own.

@@ -129,7 +129,7 @@ fn request_rules(name: &str) -> String {
          "window_size_seconds": 60, "priority": 10,
          "match": {"path_pattern": "/orders/*", "methods": ["GET"], "requires_authentication": true}},
         {"rule_id": "tenant", "identifier_type": "header:X-Tenant", "algorithm": "gcra", "limit": 1,
-         "window_size_seconds": 60, "match": {}},
+         "window_size_seconds": 50, "match": {}},
         {"rule_id": "printer", "identifier_type": "api_key", "resource_identifier_type": "path:printer",
          "algorithm": "fixed_window", "priority": 20,
          "limits": [{"limit": 5, "window_size_seconds": 10, "scope": "resource"}],

@@ -14,7 +14,8 @@ use std::thread::available_parallelism;
 use crate::algorithm::Micros;
 use crate::decision::{Decision, Source};
 use crate::plan::{Charge, Form, Op, Outcome, Plan, answer};
-use shard::{Place, Shard, Task};
+pub(crate) use shard::Task;
+use shard::{Place, Shard};
 
 /// Shards per core: few threads meet at one lock.
 const SHARDS_PER_CORE: usize = 8;
@@ -55,23 +56,22 @@ impl Engine {
     /// Decides a plan as a whole.
     pub(crate) fn run(&self, plan: &Plan<'_>, op: Op, now: Micros, form: Form) -> Decision {
         let outcomes = match plan.charges.as_slice() {
-            [charge] => vec![self.one(charge, op, now)],
+            [charge] => vec![self.one(charge.limit.number, &charge.local_name(), &task(charge, op, now))],
             charges => self.several(plan, charges, op, now),
         };
         answer(plan, &outcomes, Source::Embedded, form)
     }
 
     /// Decides one limit: one lock, one lookup.
-    pub(crate) fn one(&self, charge: &Charge<'_>, op: Op, now: Micros) -> Outcome {
-        let name = charge.local_name();
-        let place = self.place(charge, &name);
+    #[inline]
+    pub(crate) fn one(&self, limit: u32, name: &str, task: &Task<'_>) -> Outcome {
+        let place = self.place(limit, name);
         let mut shard = self.shards[self.shard_of(&place)].lock();
-        let task = Task { policy: &charge.policy, cost: charge.cost, now, op };
-        let outcome = shard.settle_up(&place, &task, true);
+        let outcome = shard.settle_up(&place, task, true);
         let sweep = shard.calls.is_multiple_of(CALLS_PER_SWEEP);
         drop(shard);
         if sweep {
-            self.sweep(now);
+            self.sweep(task.now);
         }
         outcome
     }
@@ -81,15 +81,14 @@ impl Engine {
     fn several(&self, plan: &Plan<'_>, charges: &[Charge<'_>], op: Op, now: Micros) -> Vec<Outcome> {
         let names: Vec<_> = charges.iter().map(Charge::local_name).collect();
         let places: Vec<_> =
-            charges.iter().zip(&names).map(|(charge, name)| self.place(charge, name)).collect();
+            charges.iter().zip(&names).map(|(charge, name)| self.place(charge.limit.number, name)).collect();
         let mut numbers: Vec<_> = places.iter().map(|place| self.shard_of(place)).collect();
         let shard_of = numbers.clone();
         numbers.sort_unstable();
         numbers.dedup();
         let mut locked: Vec<_> = numbers.iter().map(|&number| self.shards[number].lock()).collect();
         let mut with = |index: usize, job: &mut dyn FnMut(&mut Shard, &Place<'_>, &Task<'_>)| {
-            let charge: &Charge<'_> = &charges[index];
-            let task = Task { policy: &charge.policy, cost: charge.cost, now, op };
+            let task = task(&charges[index], op, now);
             if let Ok(lock) = numbers.binary_search(&shard_of[index]) {
                 job(&mut locked[lock], &places[index], &task);
             }
@@ -112,7 +111,7 @@ impl Engine {
     pub(crate) fn reset(&self, plan: &Plan<'_>) {
         for charge in plan.to_reset() {
             let name = charge.local_name();
-            let place = self.place(charge, &name);
+            let place = self.place(charge.limit.number, &name);
             self.shards[self.shard_of(&place)].lock().remove(&place);
         }
     }
@@ -129,8 +128,7 @@ impl Engine {
         self.shards.iter().map(|shard| shard.lock().places()).sum()
     }
 
-    fn place<'a>(&self, charge: &Charge<'_>, name: &'a str) -> Place<'a> {
-        let limit = charge.limit.number;
+    fn place<'a>(&self, limit: u32, name: &'a str) -> Place<'a> {
         Place { hash: self.hasher.hash_one((limit, name)), limit, name }
     }
 
@@ -146,6 +144,10 @@ impl Engine {
             shard.sweep(now, PLACES_PER_SWEEP);
         }
     }
+}
+
+fn task<'a>(charge: &'a Charge<'_>, op: Op, now: Micros) -> Task<'a> {
+    Task { policy: &charge.policy, cost: charge.cost, now, op }
 }
 
 #[cfg(test)]

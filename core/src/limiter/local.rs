@@ -7,9 +7,9 @@ use crate::algorithm::Micros;
 use crate::catalog::Catalog;
 use crate::clock::{ManualClock, SystemClock};
 use crate::decision::{Decision, Source};
-use crate::embedded::Engine;
+use crate::embedded::{Engine, Task};
 use crate::error::{Error, ErrorKind, Result};
-use crate::plan::{ENFORCED, Form, Op, Plan, Target, answer_one};
+use crate::plan::{Form, Op, Plan, Target, answer_one};
 use crate::request::Check;
 
 #[derive(Debug)]
@@ -39,9 +39,10 @@ impl Local {
             let plan = Plan::new(catalog, &[*check])?;
             return Ok(self.engine.run(&plan, op, self.now(), Form::Single));
         };
-        let charge = target.charge(limit, ENFORCED)?;
-        let outcome = self.engine.one(&charge, op, self.now());
-        Ok(answer_one(target.rule, once((charge.policy.as_ref(), &outcome)), Source::Embedded))
+        let policy = target.policy(limit)?;
+        let task = Task { policy: &policy, cost: target.cost, now: self.now(), op };
+        let outcome = self.engine.one(limit.number, &target.local_name(limit), &task);
+        Ok(answer_one(target.rule, once((policy.as_ref(), &outcome)), Source::Embedded))
     }
 
     pub(super) fn all(&self, plan: &Plan<'_>) -> Result<Decision> {

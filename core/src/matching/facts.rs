@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-use super::path::readings;
+use super::path::{path_of, readings};
 use super::request::Request;
 use super::subnet::address;
 use crate::error::{Error, ErrorKind, Result};
 use crate::rules::is_token;
 
-/// Work is bounded whatever a client sends; servers accept less than this.
-const MAX_PATH_BYTES: usize = 65_536;
+/// Work is bounded whatever a client sends; few servers accept as much as this.
+const MAX_PATH_BYTES: usize = 16_384;
 const MAX_HEADERS: usize = 4096;
 /// More than this of an argument is not repeated in a message.
 const SHOWN_CHARS: usize = 64;
@@ -56,12 +56,13 @@ impl<'a> Facts<'a> {
         if request.path.is_empty() {
             return Err(refused("path is empty; a request has one, as in \"/orders/7\""));
         }
-        if request.path.len() > MAX_PATH_BYTES {
-            return Err(refused("path is longer than 65536 bytes"));
+        let path = path_of(request.path);
+        if path.len() > MAX_PATH_BYTES {
+            return Err(refused("path is longer than 16384 bytes"));
         }
         Ok(Self {
             method: request.method,
-            paths: readings(request.path),
+            paths: readings(path),
             user_id: present(request.user_id),
             api_key: present(request.api_key),
             ip: present(request.ip).map(ip).transpose()?,
@@ -142,7 +143,9 @@ mod tests {
     #[test]
     fn work_is_bounded() {
         let long = format!("/{}", "a".repeat(MAX_PATH_BYTES));
-        assert_eq!(message(&Request::new("GET", &long)), "path is longer than 65536 bytes");
+        assert_eq!(message(&Request::new("GET", &long)), "path is longer than 16384 bytes");
+        let query = format!("/?{long}");
+        assert!(Facts::new(&Request::new("GET", &query), &HeaderNames::default()).is_ok());
         let mut many = Request::new("GET", "/");
         many.headers = vec![("a", "b"); MAX_HEADERS + 1];
         assert_eq!(message(&many), "headers are more than 4096");

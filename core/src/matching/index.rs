@@ -25,12 +25,21 @@ enum Mark<'a> {
     Subnet(Subnet),
 }
 
+/// A rule under its rarest literal.
+#[derive(Debug, Clone, Copy)]
+struct ByLiteral {
+    number: Number,
+    /// The next rarest of its literals: looked for too before the rule is looked at.
+    second: Option<u32>,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Index {
     /// Rules without a mark.
     always: Vec<Number>,
-    literals: Option<AhoCorasick>,
-    by_literal: Vec<Vec<Number>>,
+    /// Finds all literals of a path in one pass.
+    automaton: Option<AhoCorasick>,
+    by_literal: Vec<Vec<ByLiteral>>,
     /// By place of the header.
     by_header: HashMap<usize, HashMap<String, Vec<Number>>>,
     by_subnet: HashMap<Subnet, Vec<Number>>,
@@ -40,54 +49,60 @@ pub(super) struct Index {
 
 impl Index {
     pub(super) fn new(rules: &[Conditions]) -> Self {
-        let marks: Vec<Vec<Vec<Mark<'_>>>> = rules.iter().map(alternatives).collect();
+        let alternatives: Vec<_> = rules.iter().map(alternatives).collect();
         let mut sharing: HashMap<Mark<'_>, usize> = HashMap::new();
-        for mark in marks.iter().flatten().flatten() {
+        for mark in alternatives.iter().flatten().flatten() {
             *sharing.entry(*mark).or_default() += 1;
         }
-        let cost = |marks: &&Vec<Mark<'_>>| {
+        let cost = |marks: &Vec<Mark<'_>>| {
             let sharers: usize = marks.iter().map(|mark| sharing[mark]).sum();
             (sharers, Reverse(marks.iter().map(Mark::length).max()))
         };
-        let (mut index, mut literals) = (Self::default(), HashMap::new());
-        for ((number, rule), alternatives) in (0..).zip(rules).zip(&marks) {
-            if !rule.can_hold() {
-                continue;
-            }
-            match alternatives.iter().min_by_key(cost) {
-                Some(marks) => marks.iter().for_each(|mark| index.file(*mark, number, &mut literals)),
-                None => index.always.push(number),
+        let (mut index, mut literals) = (Self::default(), Literals::default());
+        for ((number, rule), mut alternatives) in (0..).zip(rules).zip(alternatives) {
+            alternatives.sort_by_key(cost);
+            if rule.can_hold() {
+                index.file(number, &alternatives, &mut literals);
             }
         }
-        index.compile(literals);
+        index.compile(&literals);
         index
     }
 
-    fn file<'a>(&mut self, mark: Mark<'a>, number: Number, literals: &mut HashMap<&'a str, Vec<Number>>) {
-        let numbers = match mark {
-            Mark::Literal(text) => literals.entry(text).or_default(),
-            Mark::Header(place, value) => {
-                self.by_header.entry(place).or_default().entry(value.to_owned()).or_default()
+    /// Files a rule under the first of its alternatives.
+    fn file<'a>(&mut self, number: Number, alternatives: &[Vec<Mark<'a>>], literals: &mut Literals<'a>) {
+        let Some((first, others)) = alternatives.split_first() else { return self.always.push(number) };
+        for mark in first {
+            match *mark {
+                Mark::Literal(text) => {
+                    let second = others.iter().flatten().find_map(|other| match other {
+                        Mark::Literal(other) if *other != text => Some(literals.place(other)),
+                        _ => None,
+                    });
+                    let place = literals.place(text);
+                    self.by_literal.resize_with(literals.texts.len(), Vec::new);
+                    self.by_literal[place as usize].push(ByLiteral { number, second });
+                }
+                Mark::Header(place, value) => {
+                    let values = self.by_header.entry(place).or_default();
+                    values.entry(value.to_owned()).or_default().push(number);
+                }
+                Mark::Subnet(subnet) => {
+                    self.prefixes.insert(subnet.prefix());
+                    self.by_subnet.entry(subnet).or_default().push(number);
+                }
             }
-            Mark::Subnet(subnet) => {
-                self.prefixes.insert(subnet.prefix());
-                self.by_subnet.entry(subnet).or_default()
-            }
-        };
-        numbers.push(number);
+        }
     }
 
-    /// One automaton finds all literals in one pass. Only gigabytes of them would not fit it; then every
-    /// rule is looked at.
-    fn compile(&mut self, literals: HashMap<&str, Vec<Number>>) {
-        let (texts, numbers): (Vec<_>, Vec<_>) = literals.into_iter().unzip();
-        if texts.is_empty() {
+    /// Only gigabytes of literals would not fit an automaton; then every rule is looked at.
+    fn compile(&mut self, literals: &Literals<'_>) {
+        if literals.texts.is_empty() {
             return;
         }
-        self.by_literal = numbers;
-        match AhoCorasick::new(texts) {
-            Ok(automaton) => self.literals = Some(automaton),
-            Err(_) => self.always.extend(self.by_literal.drain(..).flatten()),
+        match AhoCorasick::new(&literals.texts) {
+            Ok(automaton) => self.automaton = Some(automaton),
+            Err(_) => self.always.extend(self.by_literal.iter().flatten().map(|rule| rule.number)),
         }
     }
 
@@ -108,19 +123,58 @@ impl Index {
     }
 
     fn by_path(&self, facts: &Facts<'_>, found: &mut Vec<Number>) {
-        let Some(literals) = &self.literals else { return };
-        let mut hits: Vec<_> = Vec::new();
+        let Some(automaton) = &self.automaton else { return };
+        let mut hits = Hits::new(self.by_literal.len());
         for path in &facts.paths {
-            hits.extend(literals.find_overlapping_iter(path.as_ref()).map(|hit| hit.pattern().as_usize()));
+            automaton.find_overlapping_iter(path.as_ref()).for_each(|hit| hits.add(hit.pattern().as_u32()));
         }
-        hits.sort_unstable();
-        hits.dedup();
-        found.extend(hits.into_iter().flat_map(|literal| &self.by_literal[literal]));
+        let rules = hits.once.iter().flat_map(|literal| &self.by_literal[*literal as usize]);
+        let may_match = |rule: &&ByLiteral| rule.second.is_none_or(|literal| hits.contain(literal));
+        found.extend(rules.filter(may_match).map(|rule| rule.number));
     }
 
     /// Every network that the address is in and that is of a size that occurs.
     fn networks(&self, ip: IpAddr) -> impl Iterator<Item = Subnet> {
         self.prefixes.iter().map(move |prefix| Subnet::of(ip, *prefix))
+    }
+}
+
+/// The literals that were found, each once, however often a client repeats them.
+struct Hits {
+    bits: Vec<u64>,
+    once: Vec<u32>,
+}
+
+impl Hits {
+    fn new(literals: usize) -> Self {
+        Self { bits: vec![0; literals.div_ceil(64)], once: Vec::new() }
+    }
+
+    fn add(&mut self, literal: u32) {
+        if !self.contain(literal) {
+            self.bits[literal as usize / 64] |= 1 << (literal % 64);
+            self.once.push(literal);
+        }
+    }
+
+    fn contain(&self, literal: u32) -> bool {
+        self.bits[literal as usize / 64] >> (literal % 64) & 1 == 1
+    }
+}
+
+/// The literals to look for, each with a place.
+#[derive(Default)]
+struct Literals<'a> {
+    texts: Vec<&'a str>,
+    places: HashMap<&'a str, u32>,
+}
+
+impl<'a> Literals<'a> {
+    fn place(&mut self, text: &'a str) -> u32 {
+        *self.places.entry(text).or_insert_with(|| {
+            self.texts.push(text);
+            self.texts.len() as u32 - 1
+        })
     }
 }
 

@@ -15,6 +15,18 @@ use std::fmt;
 ///     .header("X-Client-Type", "mobile");
 /// assert_eq!((request.method, request.user_id), ("GET", Some("alice")));
 /// ```
+///
+/// # How a path is matched
+///
+/// A path pattern is a literal path in which `*` is any run of characters, also none and also with
+/// slashes, and `{name}` one whole segment. Capitals count. So that no spelling of a path slips past a
+/// rule, the path is brought into one form first: without scheme, host and query, its escapes decoded
+/// once, without empty and dot segments. `%25`, `%3F`, `%23`, control characters and bytes that are not
+/// UTF-8 stay escaped, in capitals, also in the keys that `path:<name>` yields.
+///
+/// Servers differ in whether `%2F`, `\` and `%5C` separate segments and whether a slash at the end counts.
+/// A rule applies if its pattern matches under any of these readings: one rule too many is the safe side.
+/// A pattern is decoded likewise, so `%2A` is a star; a slash at its end makes no difference.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Request<'a> {

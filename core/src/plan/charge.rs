@@ -30,11 +30,13 @@ impl Charge<'_> {
 
     /// The name of the state among those of its limit.
     pub(crate) fn local_name(&self) -> Cow<'_, str> {
-        match &self.member {
-            None => Cow::Borrowed(&self.tag),
-            Some(member) => Cow::Owned(format!("{}}}{member}", self.tag)),
-        }
+        local_name(&self.tag, self.member.as_ref())
     }
+}
+
+/// A brace ends the tag, for it is escaped inside one.
+pub(super) fn local_name<'a>(tag: &'a str, member: Option<&Cow<'_, str>>) -> Cow<'a, str> {
+    member.map_or(Cow::Borrowed(tag), |member| Cow::Owned(format!("{tag}}}{member}")))
 }
 
 /// What is done with a state.

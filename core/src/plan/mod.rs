@@ -6,6 +6,7 @@ mod charge;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use crate::algorithm::Policy;
 use crate::catalog::{Catalog, ReadyLimit, ReadyRule};
 use crate::error::{Error, ErrorKind, Result};
 use crate::key::canonical;
@@ -13,6 +14,7 @@ use crate::request::Check;
 use crate::rules::{MAX_MICROS, Scope};
 
 pub(crate) use answer::{Form, answer, answer_one};
+use charge::local_name;
 pub(crate) use charge::{Charge, Op, Outcome, Verdict, charges, conclude, settle_up};
 
 /// The group of the limits that are enforced. Every other group is a rule in shadow.
@@ -72,13 +74,26 @@ impl<'a> Target<'a> {
         Ok(Self { rule, tag, member, cost: options.cost as f64, limit: options.limit })
     }
 
-    pub(crate) fn charge(&self, limit: &'a ReadyLimit, group: usize) -> Result<Charge<'a>> {
+    pub(crate) fn policy(&self, limit: &'a ReadyLimit) -> Result<Cow<'a, Policy>> {
+        self.rule.policy(limit, self.limit)
+    }
+
+    /// The name of a limit's state among those of the limit.
+    pub(crate) fn local_name(&self, limit: &ReadyLimit) -> Cow<'_, str> {
+        local_name(&self.tag, self.member(limit))
+    }
+
+    fn member(&self, limit: &ReadyLimit) -> Option<&Cow<'a, str>> {
+        if limit.scope == Scope::Key { self.member.as_ref() } else { None }
+    }
+
+    fn charge(&self, limit: &'a ReadyLimit, group: usize) -> Result<Charge<'a>> {
         Ok(Charge {
             rule: self.rule,
             limit,
-            policy: self.rule.policy(limit, self.limit)?,
+            policy: self.policy(limit)?,
             tag: self.tag.clone(),
-            member: if limit.scope == Scope::Key { self.member.clone() } else { None },
+            member: self.member(limit).cloned(),
             cost: self.cost,
             amount: self.limit,
             group,

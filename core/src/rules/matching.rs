@@ -144,10 +144,11 @@ fn ip_subnet(fields: &Fields<'_>) -> Checked<Vec<String>> {
     if networks.is_empty() {
         return Err(fields.wrong("ip_subnet", "an array of at least one network; leave it out for all"));
     }
-    let read = |(at, network): (usize, &Json)| match network.text().filter(|text| Subnet::parse(text).is_some()) {
-        Some(network) => Ok(network.to_owned()),
-        None => Err(wrong_item(fields, &format!("ip_subnet[{at}]"), network, RIGHT)),
-    };
+    let read =
+        |(at, network): (usize, &Json)| match network.text().filter(|text| Subnet::parse(text).is_some()) {
+            Some(network) => Ok(network.to_owned()),
+            None => Err(wrong_item(fields, &format!("ip_subnet[{at}]"), network, RIGHT)),
+        };
     networks.iter().enumerate().map(read).collect()
 }
 

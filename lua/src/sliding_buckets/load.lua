@@ -40,7 +40,7 @@ if capacity < cost then
   end
   if not others and oldest and surplus <= oldest_count then
     pivot = oldest
-  else
+  elseif surplus <= past then
     local helpers = bucket_helpers(key)
     pivot = helpers.freeing(others or helpers.others(), surplus, slot)
   end

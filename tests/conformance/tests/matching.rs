@@ -1,5 +1,7 @@
 //! The vectors for the matching of requests, through both limiters.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -25,6 +27,17 @@ fn every_case_is_answered_as_expected() {
     println!("matching: {} of {cases} cases passed", cases - failed.len());
     assert!(failed.is_empty(), "{}", failed.join("\n"));
     assert!(cases >= 100, "only {cases} cases were found");
+}
+
+#[test]
+fn a_closed_limiter_admits_no_request() {
+    let request = Request::new("GET", "/");
+    for url in ["memory://", "redis://127.0.0.1:1"] {
+        let limiter = RateLimiter::builder(url).build().unwrap();
+        assert!(limiter.check_request(&request).unwrap().allowed, "no rule, no server needed");
+        limiter.close();
+        assert_eq!(limiter.check_request(&request).unwrap_err().kind(), ErrorKind::Closed);
+    }
 }
 
 fn vectors() -> Vec<Value> {

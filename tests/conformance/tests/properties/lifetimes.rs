@@ -18,15 +18,16 @@ const SLACK_MS: u64 = 60_000;
 /// Rounding up, once by the script and once by the server.
 const ROUNDING_MS: u64 = 2;
 
-/// What a lifetime may exceed `reset_after` by.
+/// What a lifetime may exceed `reset_after` by, under a manual clock.
 fn excess_ms(rule: &RandomRule) -> u64 {
-    // The number of slots that a level takes to fade is estimated.
     let longest_ms = rule.longest_us().div_ceil(1_000);
     let excess = match rule.algorithm() {
+        // The number of slots that a level takes to fade is estimated.
         "decay" => 2 * longest_ms,
-        // A log's lifetime is prolonged once per sixteenth of its window.
-        "sliding_log" => longest_ms.div_ceil(16),
-        _ => 0,
+        // Every charge gives a lifetime of its own.
+        "gcra" | "token_bucket" | "leaky_bucket" | "uniform" => 0,
+        // A lifetime given once for many charges does not see the manual clock run ahead.
+        _ => longest_ms,
     };
     excess + ROUNDING_MS
 }

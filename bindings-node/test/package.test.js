@@ -1,0 +1,33 @@
+'use strict';
+
+// How the package is loaded.
+
+const assert = require('node:assert/strict');
+const { execFileSync } = require('node:child_process');
+const { join } = require('node:path');
+const { test } = require('node:test');
+const sluicegate = require('sluicegate');
+
+const root = join(__dirname, '..');
+
+test('the types are right', () => {
+  execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(__dirname, 'types')], {
+    stdio: 'inherit',
+  });
+});
+
+test('ESM and CommonJS give the same classes', async () => {
+  const esm = await import('sluicegate');
+  assert.deepEqual(Object.keys(esm).sort(), Object.keys(sluicegate).sort());
+  for (const name of Object.keys(sluicegate)) assert.equal(esm[name], sluicegate[name]);
+});
+
+test('nothing private can be loaded', () => {
+  assert.throws(() => require('sluicegate/lib/native.js'), { code: 'ERR_PACKAGE_PATH_NOT_EXPORTED' });
+});
+
+test('the version is that of the Rust workspace', () => {
+  const metadata = execFileSync('cargo', ['metadata', '--no-deps', '--format-version', '1'], { cwd: root });
+  const { version } = JSON.parse(metadata).packages.find(({ name }) => name === 'sluicegate-node');
+  assert.equal(require('sluicegate/package.json').version, version);
+});
