@@ -23,6 +23,7 @@ class RateLimiter {
   #native;
   #calls;
   #isLocal;
+  #singleAtOnce;
   /** From the name of a rule to its place. */
   #rules;
 
@@ -31,6 +32,7 @@ class RateLimiter {
     this.#native = native;
     this.#calls = calls;
     this.#isLocal = native.isLocal;
+    this.#singleAtOnce = native.singleAtOnce(calls.mailbox.units);
     this.#rules = new Map(calls.mailbox.rules.map((name, place) => [name, place]));
   }
 
@@ -106,10 +108,8 @@ class RateLimiter {
   #atOnce(call) {
     const { mailbox } = this.#calls;
     const words = mailbox.putCall(0, call);
-    const failure =
-      call.op <= OP.REFUND && call.resource === undefined
-        ? this.#native.singleAtOnce(words)
-        : this.#native.atOnce(words);
+    const isPlain = call.op <= OP.REFUND && call.resource === undefined && mailbox.putKey(words);
+    const failure = isPlain ? this.#singleAtOnce() : this.#native.atOnce(words);
     return failure ? Promise.reject(new SluicegateError(failure)) : Promise.resolve(mailbox.answer(0));
   }
 

@@ -16,12 +16,16 @@ const EMBEDDED = 4;
 const DONE = -1;
 const FAILED = -2;
 
+/** So long a key passes through memory; for a longer one, passing a string is as fast. */
+const UNITS = 64;
+
 const NOT_GIVEN = -1;
 const NO_OPTIONS = Object.freeze({});
 const NO_PARTS = Object.freeze([]);
 
 class Mailbox {
   numbers;
+  units = new Uint16Array(UNITS);
 
   /** The rules' names: a rule crosses as its place among them. */
   rules = [];
@@ -59,6 +63,15 @@ class Mailbox {
     numbers[at + 6] = limit === undefined ? NOT_GIVEN : limit;
     numbers[at + 7] = extra;
     return resource === undefined ? key : key + resource;
+  }
+
+  /** Writes a key where `singleAtOnce` reads it, unless it is too long. */
+  putKey(key) {
+    const { units } = this;
+    const { length } = key;
+    if (length > UNITS) return false;
+    for (let at = 0; at < length; at++) units[at] = key.charCodeAt(at);
+    return true;
   }
 
   token(row) {

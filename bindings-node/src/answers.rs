@@ -58,10 +58,19 @@ impl<'a> Writer<'a> {
     }
 
     /// A decision, with its parts in the rows after it.
-    pub(crate) fn decision(&mut self, token: u64, decision: &Decision) {
+    fn decision(&mut self, token: u64, decision: &Decision) {
+        let rule = self.rules.get(decision.rule.as_ref()).copied().unwrap_or_default();
+        self.single(token, rule, decision);
+        for part in &decision.parts {
+            self.decision(token, part);
+        }
+    }
+
+    /// The row of a decision by a rule of which the number is known.
+    pub(crate) fn single(&mut self, token: u64, rule: usize, decision: &Decision) {
         self.put(&AnswerRow {
             outcome: flags(decision),
-            rule: self.rules.get(decision.rule.as_ref()).copied().unwrap_or_default(),
+            rule,
             limit: decision.limit,
             remaining: decision.remaining,
             retry_after_ms: milliseconds(decision.retry_after),
@@ -69,9 +78,6 @@ impl<'a> Writer<'a> {
             parts: decision.parts.len(),
             ..empty(token, 0)
         });
-        for part in &decision.parts {
-            self.decision(token, part);
-        }
     }
 
     fn put(&mut self, row: &AnswerRow) {

@@ -6,6 +6,7 @@
 mod answers;
 mod calls;
 mod clock;
+mod embedded;
 mod failure;
 mod limiter;
 mod mailbox;

@@ -1,15 +1,18 @@
 //! The limiter, as the JavaScript layer sees it.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
 
-use napi::bindgen_prelude::{Either, Float64Array, Utf16String};
+use napi::bindgen_prelude::{Either, Float64Array, Uint16Array, Utf16String};
 use napi::{Env, Error, Result, Status};
 use napi_derive::napi;
 use sluicegate::bridge::{Ask, Bridge, Completion};
-use sluicegate::{Check, CheckOptions, Rules};
+use sluicegate::Rules;
 
 use crate::answers::Writer;
-use crate::calls::{Reader, single};
+use crate::calls::Reader;
+use crate::embedded;
 use crate::failure::Failure;
 use crate::mailbox::Mailbox;
 use crate::options::Options;
@@ -18,18 +21,26 @@ use crate::wake::{Wake, WakeFunction};
 /// A limiter with its mailbox.
 #[napi]
 pub struct NativeLimiter {
-    bridge: Bridge,
+    shared: Rc<Shared>,
     wake: Wake,
-    mailbox: Mailbox,
     rules: Rules,
-    /// The rules' names, in order, and where each stands: a rule crosses as its number.
-    names: Vec<String>,
-    numbers: HashMap<String, usize>,
     /// Whether the process is kept alive.
     busy: bool,
     /// Answers for which the mailbox had no room.
     backlog: VecDeque<Completion>,
 }
+
+/// What the limiter's methods and its function share; all on one thread.
+pub(crate) struct Shared {
+    pub(crate) bridge: Bridge,
+    pub(crate) mailbox: RefCell<Mailbox>,
+    /// The rules' names, in order, and where each stands: a rule crosses as its number.
+    pub(crate) names: Vec<String>,
+    pub(crate) numbers: HashMap<String, usize>,
+}
+
+/// A JavaScript function that answers at once.
+pub(crate) type Function<'env> = napi::bindgen_prelude::Function<'env, (), Option<Failure>>;
 
 /// What one fetch brought.
 #[napi(object, object_from_js = false)]
@@ -71,16 +82,14 @@ impl NativeLimiter {
         let waker = wake.clone();
         let bridge = Bridge::open(options.builder(url, rules.clone()), move || waker.call())?;
         let names: Vec<_> = rules.iter().map(|rule| rule.id.to_string()).collect();
-        let mut limiter = Self {
+        let shared = Shared {
             bridge,
-            wake,
-            mailbox: Mailbox::new(mailbox),
+            mailbox: RefCell::new(Mailbox::new(mailbox)),
             numbers: names.iter().cloned().zip(0..).collect(),
             names,
-            rules,
-            busy: false,
-            backlog: VecDeque::new(),
         };
+        let mut limiter =
+            Self { shared: Rc::new(shared), wake, rules, busy: false, backlog: VecDeque::new() };
         limiter.keep_alive(env, true);
         Ok(limiter)
     }
@@ -88,19 +97,19 @@ impl NativeLimiter {
     /// The rules' names; a rule crosses as its place among them.
     #[napi(getter)]
     pub fn rules(&self) -> Vec<&str> {
-        self.names.iter().map(String::as_str).collect()
+        self.shared.names.iter().map(String::as_str).collect()
     }
 
     /// Whether calls are answered at once, since the engine is inside the process.
     #[napi(getter)]
     pub fn is_local(&self) -> bool {
-        self.bridge.at_once(&Ask::Ping).is_some()
+        self.shared.bridge.at_once(&Ask::Ping).is_some()
     }
 
     /// Takes a larger mailbox.
     #[napi]
-    pub fn use_mailbox(&mut self, mailbox: Float64Array) {
-        self.mailbox = Mailbox::new(mailbox);
+    pub fn use_mailbox(&self, mailbox: Float64Array) {
+        self.shared.mailbox.replace(Mailbox::new(mailbox));
     }
 
     /// Why there is no rule of that name.
@@ -109,49 +118,41 @@ impl NativeLimiter {
         self.rules.find(&name).err().as_ref().map(Failure::from)
     }
 
-    /// Answers the check, peek or refund in the first row, which names no resource, by the engine inside
-    /// the process.
-    #[napi(catch_unwind)]
-    pub fn single_at_once(&mut self, key: String) -> Result<Option<Failure>> {
-        let row = self.mailbox.call(0).ok_or_else(foreign)?;
-        let kind = single(row.op).ok_or_else(foreign)?;
-        let rule = self.names.get(row.rule).ok_or_else(foreign)?;
-        let mut options = CheckOptions::new().cost(row.cost);
-        options.limit = row.limit;
-        let check = Check::new(rule, &key).with(options);
-        match self.bridge.single_at_once(kind, &check).ok_or_else(foreign)? {
-            Ok(decision) => {
-                Writer::new(&mut self.mailbox, &self.numbers).decision(row.token, &decision);
-                Ok(None)
-            }
-            Err(error) => Ok(Some(Failure::from(&error))),
-        }
+    /// The shortest way to the engine inside the process; see `embedded`.
+    #[napi(ts_return_type = "() => Failure | null")]
+    pub fn single_at_once<'env>(&self, env: &'env Env, units: Uint16Array) -> Result<Function<'env>> {
+        embedded::function(env, Rc::clone(&self.shared), units)
     }
 
     /// Answers the call that begins in the first row by the engine inside the process.
     #[napi(catch_unwind)]
-    pub fn at_once(&mut self, text: Utf16String) -> Result<Option<Failure>> {
-        let call = Reader::new(&self.mailbox, &self.names, &text).call();
+    pub fn at_once(&self, text: Utf16String) -> Result<Option<Failure>> {
+        let shared = &self.shared;
+        let mut mailbox = shared.mailbox.borrow_mut();
+        let call = Reader::new(&mailbox, &shared.names, &text).call();
         let (token, ask) = call.ok_or_else(foreign)?;
-        let result = self.bridge.at_once(&ask).ok_or_else(foreign)?;
-        Ok(Writer::new(&mut self.mailbox, &self.numbers).answer(token, &result))
+        let result = shared.bridge.at_once(&ask).ok_or_else(foreign)?;
+        Ok(Writer::new(&mut mailbox, &shared.numbers).answer(token, &result))
     }
 
     /// Sends the calls in the mailbox on their way.
     #[napi(catch_unwind)]
     pub fn submit(&mut self, env: Env, count: u32, text: Utf16String) -> Result<Option<Failure>> {
-        let mut reader = Reader::new(&self.mailbox, &self.names, &text);
+        let mailbox = self.shared.mailbox.borrow();
+        let mut reader = Reader::new(&mailbox, &self.shared.names, &text);
         let calls: Option<Vec<_>> = (0..count).map(|_| reader.call()).collect();
         let calls = calls.ok_or_else(foreign)?;
+        drop(mailbox);
         self.keep_alive(&env, true);
-        Ok(self.bridge.submit(calls).err().as_ref().map(Failure::from))
+        Ok(self.shared.bridge.submit(calls).err().as_ref().map(Failure::from))
     }
 
     /// Fetches answers into the mailbox.
     #[napi(catch_unwind)]
     pub fn fetch(&mut self) -> Burst {
-        self.backlog.extend(self.bridge.drain());
-        let mut writer = Writer::new(&mut self.mailbox, &self.numbers);
+        self.backlog.extend(self.shared.bridge.drain());
+        let mut mailbox = self.shared.mailbox.borrow_mut();
+        let mut writer = Writer::new(&mut mailbox, &self.shared.numbers);
         let mut failures = Vec::new();
         while let Some(completion) = self.backlog.pop_front_if(|next| writer.has_room(&next.result)) {
             failures.extend(writer.answer(completion.token, &completion.result));
@@ -163,7 +164,7 @@ impl NativeLimiter {
     /// Gives up a wait; it may be answered nevertheless.
     #[napi]
     pub fn cancel(&self, token: f64) {
-        self.bridge.cancel(token as u64);
+        self.shared.bridge.cancel(token as u64);
     }
 
     /// Lets the process end: no call waits for its answer.
@@ -175,7 +176,7 @@ impl NativeLimiter {
     /// Closes the limiter for good.
     #[napi]
     pub fn close(&self) {
-        self.bridge.close();
+        self.shared.bridge.close();
     }
 
     fn keep_alive(&mut self, env: &Env, busy: bool) {
@@ -186,6 +187,6 @@ impl NativeLimiter {
     }
 }
 
-fn foreign() -> Error {
+pub(crate) fn foreign() -> Error {
     Error::new(Status::InvalidArg, "the mailbox holds what lib/mailbox.js does not write")
 }

@@ -16,6 +16,10 @@ use crate::errors::{self, exception};
 use crate::event_loop::{EventLoop, settle};
 use crate::options::Options;
 
+/// The most calls in one pipeline. Several pipelines overlap: while the server works on one, the loop
+/// takes up the answers of another.
+const PIPELINE: usize = 32;
+
 /// What `AsyncRateLimiter` calls. A method answers with its result, or with a future of it.
 #[pyclass(module = "sluicegate._native", frozen)]
 pub(crate) struct Bridge {
@@ -150,11 +154,10 @@ impl Bridge {
     /// Sends the calls of this turn of the loop.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         let mut queue = self.calls().take_queue();
-        let n: usize = std::env::var("SG_CHUNK").unwrap().parse().unwrap();
         while !queue.is_empty() {
-            let rest = queue.split_off(queue.len().min(n));
+            let rest = queue.split_off(queue.len().min(PIPELINE));
+            // It fails in a forked child: nothing was sent, and nothing will be answered.
             if let Err(error) = self.bridge.submit(queue) {
-                // In a forked child: nothing was sent, and nothing will be answered.
                 return self.fail_all(py, || exception(py, &error));
             }
             queue = rest;

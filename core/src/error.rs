@@ -26,6 +26,17 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// Every kind.
+    pub const ALL: [Self; 7] = [
+        Self::InvalidRule,
+        Self::UnknownRule,
+        Self::InvalidArgument,
+        Self::Connection,
+        Self::Timeout,
+        Self::Server,
+        Self::Closed,
+    ];
+
     /// The kind's name, as used by every language: `"InvalidRule"`, `"Timeout"`, ...
     pub fn name(self) -> &'static str {
         match self {

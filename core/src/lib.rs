@@ -45,6 +45,7 @@ mod clock;
 mod decision;
 mod embedded;
 mod error;
+mod fork;
 mod headers;
 mod key;
 mod limiter;

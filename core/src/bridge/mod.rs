@@ -11,11 +11,11 @@ mod runner;
 
 use std::mem::take;
 use std::pin::pin;
-use std::process;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::fork::generation;
 use crate::limiter::{AsyncRateLimiter, Builder};
 use crate::request::Check;
 pub use blocking::{is_embedded, wait_sleeping};
@@ -29,7 +29,7 @@ pub struct Bridge {
     backend: Backend,
     shared: Arc<Shared>,
     /// The process that has the runner's thread; a forked child has not.
-    pid: u32,
+    generation: u32,
 }
 
 enum Backend {
@@ -55,7 +55,7 @@ impl Bridge {
         } else {
             Backend::Server(Runner::start(Source::Builder(builder), &shared))
         };
-        Ok(Self { backend, shared, pid: process::id() })
+        Ok(Self { backend, shared, generation: generation() })
     }
 
     /// The decision about a single item, if it needs no I/O.
@@ -75,7 +75,7 @@ impl Bridge {
     /// # Errors
     /// [`ErrorKind::Connection`] in a forked child, where nothing was sent.
     pub fn submit(&self, asks: Vec<(u64, Ask)>) -> Result<()> {
-        if process::id() != self.pid {
+        if generation() != self.generation {
             return Err(crossed());
         }
         let runner = match &self.backend {
@@ -91,7 +91,7 @@ impl Bridge {
     /// Ends a wait whose caller no longer wants it; its answer may have been fetched already. Other calls
     /// end by themselves.
     pub fn cancel(&self, token: u64) {
-        if process::id() == self.pid
+        if generation() == self.generation
             && let Some(runner) = self.runner()
         {
             runner.cancel(token);
@@ -108,7 +108,7 @@ impl Bridge {
         if let Some(local) = self.local() {
             local.close();
         }
-        if process::id() == self.pid
+        if generation() == self.generation
             && let Some(runner) = self.runner()
         {
             runner.close();

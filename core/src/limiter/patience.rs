@@ -23,7 +23,8 @@ impl Patience {
     pub(super) fn next(&self, decision: &Decision) -> Option<Duration> {
         let spent = self.began.elapsed().saturating_add(self.passed);
         let left = self.timeout.saturating_sub(spent);
-        (!decision.allowed && decision.retry_after <= left).then_some(decision.retry_after)
+        let never = decision.retry_after == Duration::MAX;
+        (!decision.allowed && !never && decision.retry_after <= left).then_some(decision.retry_after)
     }
 
     pub(super) fn pass(&mut self, wait: Duration) {

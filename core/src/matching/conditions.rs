@@ -114,7 +114,8 @@ impl RequiredHeader {
 fn required_headers(stated: &Match, names: &mut HeaderNames) -> Vec<RequiredHeader> {
     let mut required = |(name, value): (&String, &String)| RequiredHeader {
         place: names.place(name),
-        value: (value != ANY_VALUE).then(|| value.clone()),
+        // Values of headers have no white space around them.
+        value: (value != ANY_VALUE).then(|| value.trim_matches([' ', '\t']).to_owned()),
     };
     stated.required_headers.iter().map(&mut required).collect()
 }

@@ -17,6 +17,9 @@ use super::subnet::Subnet;
 /// A rule's number.
 pub(super) type Number = u32;
 
+/// Longer literals are looked for by their ends.
+const LONGEST_MARK: usize = 32;
+
 /// What a request must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Mark<'a> {
@@ -187,9 +190,15 @@ impl Mark<'_> {
     }
 }
 
+/// The end of a literal is as good a mark as the whole, and bounds how many marks can end at one place of
+/// a path, and thus what a path made of them costs.
+fn mark_of(literal: &str) -> Mark<'_> {
+    Mark::Literal(&literal[literal.ceil_char_boundary(literal.len().saturating_sub(LONGEST_MARK))..])
+}
+
 /// Everything a rule may be filed under; a request that it matches has at least one mark of each.
 fn alternatives(rule: &Conditions) -> Vec<Vec<Mark<'_>>> {
-    let literals = rule.pattern.iter().flat_map(|pattern| pattern.literals().map(Mark::Literal));
+    let literals = rule.pattern.iter().flat_map(|pattern| pattern.literals().map(mark_of));
     let headers =
         rule.headers.iter().filter_map(|header| Some(Mark::Header(header.place, header.value.as_deref()?)));
     let mut alternatives: Vec<_> = literals.chain(headers).map(|mark| vec![mark]).collect();

@@ -132,6 +132,16 @@ proptest! {
 }
 
 #[test]
+fn long_literals_are_told_apart() {
+    let long = |last: &str| format!("/{}/{last}", "é".repeat(40));
+    let with_pattern = |(at, last)| rule(at, "global", &json!({ "path_pattern": long(last) }));
+    let matcher = matcher(["a", "b", "éa"].into_iter().enumerate().map(with_pattern).collect());
+    let path = long("b");
+    let matched = matcher.matches(&Request::new("GET", &path)).unwrap();
+    assert_eq!(matched.iter().map(|it| it.rule_id.as_ref()).collect::<Vec<_>>(), ["r1"]);
+}
+
+#[test]
 fn a_long_path_of_traps_takes_little_time() {
     let patterns = ["*a*a*a*a*a*b", "*/{x}/a/{y}/a/*/b", "/{a}/{b}/*c", "*/a/a/a/a/*/c", "/a/*"];
     let with_pattern =

@@ -103,12 +103,25 @@ impl<'a> Target<'a> {
 
 impl<'a> Plan<'a> {
     pub(crate) fn new(catalog: &'a Catalog, checks: &[Check<'a>]) -> Result<Self> {
-        if checks.is_empty() {
-            return Err(Error::new(
-                ErrorKind::InvalidArgument,
-                "there is nothing to check: the list is empty",
-            ));
+        match checks {
+            [] => Err(Error::new(ErrorKind::InvalidArgument, "there is nothing to check: the list is empty")),
+            [check] => Self::of_one(&Target::new(catalog, check)?),
+            checks => Self::of_several(catalog, checks),
         }
+    }
+
+    /// The limits of one rule are states apart; there is nothing to merge.
+    fn of_one(target: &Target<'a>) -> Result<Self> {
+        let limits = &target.rule.limits;
+        let group = if target.rule.rule.shadow { ENFORCED + 1 } else { ENFORCED };
+        Ok(Self {
+            charges: limits.iter().map(|limit| target.charge(limit, group)).collect::<Result<_>>()?,
+            items: vec![Item { rule: target.rule, charges: (0..limits.len()).collect() }],
+            groups: group + 1,
+        })
+    }
+
+    fn of_several(catalog: &'a Catalog, checks: &[Check<'a>]) -> Result<Self> {
         let mut plan = Self { charges: Vec::with_capacity(checks.len()), items: Vec::new(), groups: 1 };
         let (mut places, mut shadows) = (HashMap::new(), HashMap::new());
         for check in checks {

@@ -18,11 +18,12 @@ use super::reply::{MAX_HOPS, PAUSE_BETWEEN_TRIES, Reply, Request};
 use super::router::{Learnt, Node, Router};
 use super::url::RedisUrl;
 use crate::error::{Error, Result};
+use crate::fork::generation;
 use crate::script::Call;
 
 /// Redis for tasks of a Tokio runtime. Dropping the future of a call disturbs no other call.
 pub(crate) struct AsyncRedis {
-    pid: u32,
+    generation: u32,
     closed: AtomicBool,
     /// The longest time for a call that has to find its server first.
     patience: Duration,
@@ -37,7 +38,7 @@ impl AsyncRedis {
     pub(crate) async fn connect(url: &RedisUrl, options: &ConnectOptions) -> Result<Self> {
         let connector = Arc::new(Connector::new(url, options)?);
         let redis = Self {
-            pid: std::process::id(),
+            generation: generation(),
             closed: AtomicBool::new(false),
             patience: connector.connect_timeout + connector.response_timeout,
             connect_timeout: connector.connect_timeout,
@@ -65,7 +66,7 @@ impl AsyncRedis {
 
     /// Final. Calls under way end as they would have.
     pub(crate) fn close(&self) {
-        if !self.closed.swap(true, Ordering::AcqRel) && self.pid == std::process::id() {
+        if !self.closed.swap(true, Ordering::AcqRel) && self.generation == generation() {
             self.router.close();
         }
     }
@@ -76,7 +77,7 @@ impl AsyncRedis {
             return Err(errors::closed());
         }
         // The tasks that serve the connections live in the parent only.
-        if self.pid != std::process::id() {
+        if self.generation != generation() {
             return Err(errors::forked());
         }
         // Without a runtime, timers panic.

@@ -10,13 +10,13 @@ use ::redis::{Cmd, Value};
 use super::connector::Connector;
 use super::discovery::{self, Range};
 use super::errors::{self, Failure};
-use super::fork::PerProcess;
 use super::options::ConnectOptions;
 use super::pool::{Pool, Times};
 use super::reply::{MAX_HOPS, PAUSE_BETWEEN_TRIES, Reply, Request};
 use super::router::{Learnt, Node, Router};
 use super::url::RedisUrl;
 use crate::error::{Error, Result};
+use crate::fork::PerProcess;
 use crate::script::Call;
 
 /// Redis for threads. Opens connections when they are needed; survives `fork`.

@@ -16,7 +16,6 @@ mod blocking;
 mod connector;
 mod discovery;
 mod errors;
-mod fork;
 mod link;
 mod options;
 mod pool;
