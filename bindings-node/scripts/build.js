@@ -3,35 +3,44 @@
 // Builds the native part from the Rust sources: those of the package, or those of the repository it is in.
 
 const { spawnSync } = require('node:child_process');
-const { copyFileSync, existsSync, mkdirSync, renameSync } = require('node:fs');
+const { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } = require('node:fs');
+const { tmpdir } = require('node:os');
 const { dirname, join } = require('node:path');
 
 const root = join(__dirname, '..');
 const target = join(root, 'native', `sluicegate.${process.platform}-${process.arch}.node`);
+const packed = join(root, 'rust');
 
-/** The Cargo workspace to build in. */
-function workspace() {
-  const packed = join(root, 'rust');
-  return existsSync(packed) ? packed : join(root, '..');
+/**
+ * Runs cargo, and hands the library that it made to `use`. In an installed package nobody builds twice, and
+ * what cargo leaves is larger than all else; so it works in a temporary folder.
+ */
+function compile(use) {
+  if (!existsSync(packed)) return use(cargo(join(root, '..'), []));
+  const scratch = mkdtempSync(join(tmpdir(), 'sluicegate-'));
+  try {
+    return use(cargo(packed, ['--target-dir', scratch]));
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
 }
 
-/** Runs cargo, and returns the library that it made. */
-function compile() {
-  const args = ['rustc', '--release', '--locked', '--package', 'sluicegate-node', '--message-format', 'json'];
+function cargo(workspace, place) {
+  const args = ['rustc', '--release', '--locked', '--package', 'sluicegate-node', '--message-format', 'json', ...place];
   // Line tables are for whoever works on the Rust code.
   args.push('--', '-C', 'strip=debuginfo');
-  const cargo = spawnSync('cargo', args, {
-    cwd: workspace(),
+  const child = spawnSync('cargo', args, {
+    cwd: workspace,
     stdio: ['ignore', 'pipe', 'inherit'],
     encoding: 'utf8',
     maxBuffer: Infinity,
   });
-  if (cargo.error?.code === 'ENOENT') {
+  if (child.error?.code === 'ENOENT') {
     throw new Error('sluicegate has no prebuilt native part for this platform; to build it, install Rust: https://rustup.rs');
   }
-  if (cargo.error) throw cargo.error;
-  if (cargo.status !== 0) throw new Error(`cargo ended with status ${cargo.status ?? cargo.signal}`);
-  return library(cargo.stdout);
+  if (child.error) throw child.error;
+  if (child.status !== 0) throw new Error(`cargo ended with status ${child.status ?? child.signal}`);
+  return library(child.stdout);
 }
 
 /** The file of which cargo's messages say that it is the library. */
@@ -46,9 +55,8 @@ function library(messages) {
 
 /** Builds, and puts the result where lib/native.js looks for it, in one step: a process may have it loaded. */
 function build() {
-  const made = compile();
   mkdirSync(dirname(target), { recursive: true });
-  copyFileSync(made, `${target}.new`);
+  compile((made) => copyFileSync(made, `${target}.new`));
   renameSync(`${target}.new`, target);
 }
 
