@@ -19,12 +19,15 @@ const OPENED = 0;
 class Calls {
   mailbox = new Mailbox(ROWS);
   #native;
+  /** For answers to calls that were given up, which may come when no call is pending. */
+  #weakly;
   #queue = [];
   #pending = new Map();
   #lastToken = OPENED;
 
   /** Waits until the limiter is connected. */
   connected(native) {
+    this.#weakly = new WeakRef(native);
     return this.#expect(native, OPENED, {});
   }
 
@@ -54,12 +57,13 @@ class Calls {
 
   /** Fetches the answers that have come. Rust calls it, once per burst. */
   wake() {
-    let more;
-    do {
-      const burst = this.#native.fetch();
+    const native = this.#weakly.deref();
+    let more = native !== undefined;
+    while (more) {
+      const burst = native.fetch();
       this.#settle(burst);
       ({ more } = burst);
-    } while (more);
+    }
     this.#restIfDone();
   }
 
@@ -87,9 +91,19 @@ class Calls {
       text += this.mailbox.putCall(row, calls[next]);
       row += calls[next].rows;
     }
-    const failure = this.#native.submit(next - first, text);
-    if (failure) this.#fail(calls.slice(first, next), failure);
+    const error = this.#unsent(next - first, text);
+    if (error !== undefined) this.#fail(calls.slice(first, next), error);
     return next;
+  }
+
+  /** Submits what is in the mailbox, and returns what prevented it: nobody else would see it thrown. */
+  #unsent(count, text) {
+    try {
+      const failure = this.#native.submit(count, text);
+      return failure ? new SluicegateError(failure) : undefined;
+    } catch (error) {
+      return error;
+    }
   }
 
   #settle({ rows, failures }) {
@@ -105,17 +119,17 @@ class Calls {
     }
   }
 
-  #fail(calls, failure) {
+  #fail(calls, error) {
     for (const call of calls) {
       this.#pending.delete(call.token);
-      call.reject(new SluicegateError(failure));
+      call.reject(error);
     }
     this.#restIfDone();
   }
 
   #restIfDone() {
     if (this.#pending.size > 0) return;
-    this.#native.rest();
+    this.#native?.rest();
     this.#native = undefined;
   }
 }

@@ -16,7 +16,11 @@ use crate::limiter::{Function, Shared, foreign};
 
 /// A function that answers the check, peek or refund in the first row of the mailbox, which names no
 /// resource. The row's key is at the beginning of `units`, in UTF-16.
-pub(crate) fn function<'env>(env: &'env Env, shared: Rc<Shared>, units: Uint16Array) -> Result<Function<'env>> {
+pub(crate) fn function<'env>(
+    env: &'env Env,
+    shared: Rc<Shared>,
+    units: Uint16Array,
+) -> Result<Function<'env>> {
     let key = RefCell::new(String::new());
     env.create_function_from_closure("singleAtOnce", move |_: FunctionCallContext<'_>| {
         answer(&shared, &units, &mut key.borrow_mut())

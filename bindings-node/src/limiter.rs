@@ -7,8 +7,8 @@ use std::rc::Rc;
 use napi::bindgen_prelude::{Either, Float64Array, Uint16Array, Utf16String};
 use napi::{Env, Error, Result, Status};
 use napi_derive::napi;
-use sluicegate::bridge::{Ask, Bridge, Completion};
 use sluicegate::Rules;
+use sluicegate::bridge::{Ask, Bridge, Completion};
 
 use crate::answers::Writer;
 use crate::calls::Reader;

@@ -4,8 +4,9 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use redis::Client;
 use redis::aio::{ConnectionLike, MultiplexedConnection};
+use redis::io::tcp::TcpSettings;
+use redis::{Client, IntoConnectionInfo};
 use sluicegate::{AsyncRateLimiter, Rules};
 use tokio::runtime::Runtime;
 
@@ -27,7 +28,9 @@ pub(super) struct Bench {
 impl Bench {
     pub(super) fn new(lab: &Lab, options: &Options) -> Result<Self> {
         let runtime = Runtime::new()?;
-        let client = Client::open(lab.redis.url())?;
+        // As the library sets it: a call is sent at once, not held back until the one before is acknowledged.
+        let tcp = TcpSettings::default().set_nodelay(true);
+        let client = Client::open(lab.redis.url().into_connection_info()?.set_tcp_settings(tcp))?;
         let connection = runtime.block_on(client.get_multiplexed_async_connection())?;
         let limiter = AsyncRateLimiter::builder(lab.redis.url()).rules(Rules::from_json(RULES)?);
         let limiter = Arc::new(runtime.block_on(limiter.connect())?);
