@@ -33,9 +33,9 @@ function amount(name, value) {
   return value;
 }
 
-/** A span of time, in any unit. */
+/** A span of time, in milliseconds; `Infinity` is one. Its name in messages is that of every language. */
 function span(name, value) {
-  if (!(number(name, value) >= 0)) throw invalidArgument(`${name} ${value}: must be 0 or more`);
+  if (!(number(`${name}Ms`, value) >= 0)) throw invalidArgument(`${name} must be 0 or more`);
   return value;
 }
 

@@ -84,26 +84,21 @@ class Calls {
 
   /** Submits as many calls as there is room for, and returns the place of the first that is left. */
   #submit(calls, first) {
-    let text = '';
-    let row = 0;
     let next = first;
-    for (; next < calls.length && row + calls[next].rows <= this.mailbox.rows; next++) {
-      text += this.mailbox.putCall(row, calls[next]);
-      row += calls[next].rows;
-    }
-    const error = this.#unsent(next - first, text);
-    if (error !== undefined) this.#fail(calls.slice(first, next), error);
-    return next;
-  }
-
-  /** Submits what is in the mailbox, and returns what prevented it: nobody else would see it thrown. */
-  #unsent(count, text) {
     try {
-      const failure = this.#native.submit(count, text);
-      return failure ? new SluicegateError(failure) : undefined;
+      let text = '';
+      for (let row = 0; next < calls.length && row + calls[next].rows <= this.mailbox.rows; next++) {
+        text += this.mailbox.putCall(row, calls[next]);
+        row += calls[next].rows;
+      }
+      const failure = this.#native.submit(next - first, text);
+      if (failure) throw new SluicegateError(failure);
     } catch (error) {
-      return error;
+      // Keys can be too long for one text: then the calls so far have failed, or the one call that is left.
+      if (next === first) next++;
+      this.#fail(calls.slice(first, next), error);
     }
+    return next;
   }
 
   #settle({ rows, failures }) {

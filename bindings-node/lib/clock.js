@@ -1,6 +1,6 @@
 'use strict';
 
-const { number, span } = require('./arguments.js');
+const { number } = require('./arguments.js');
 const { invalidArgument } = require('./error.js');
 const { NativeClock } = require('./native.js');
 
@@ -29,7 +29,8 @@ class ManualClock {
 
   /** Moves the clock forward, by whole microseconds. */
   advance(ms) {
-    this.#native.advance(Math.round(span('ms', ms) * 1000));
+    if (!(number('ms', ms) >= 0)) throw invalidArgument(`ms ${ms}: must be 0 or more`);
+    this.#native.advance(Math.round(ms * 1000));
   }
 
   /** Sets the clock, also backwards. */

@@ -32,7 +32,7 @@ class RateLimiter {
     this.#native = native;
     this.#calls = calls;
     this.#isLocal = native.isLocal;
-    this.#singleAtOnce = native.singleAtOnce(calls.mailbox.units);
+    this.#singleAtOnce = native.singleAtOnce(calls.mailbox.key);
     this.#rules = new Map(calls.mailbox.rules.map((name, place) => [name, place]));
   }
 
@@ -64,7 +64,8 @@ class RateLimiter {
 
   async checkAll(items) {
     if (!Array.isArray(items)) throw wrongType('items', 'an array', items);
-    const calls = items.map((item, at) => this.#item(`items[${at}]`, item));
+    // Not `map`, which skips holes.
+    const calls = Array.from(items, (item, at) => this.#item(`items[${at}]`, item));
     const call = new Call(OP.ALL, 0, '', undefined, calls.length, calls);
     this.#calls.reserve(this.#native, call.rows);
     return this.#make(call);
@@ -73,9 +74,9 @@ class RateLimiter {
   async wait(rule, key, options) {
     const call = this.#call(OP.WAIT, rule, key, options, WAIT_OPTIONS);
     const { timeoutMs, signal } = options ?? {};
-    call.extra = span('options.timeoutMs', timeoutMs);
+    call.extra = span('timeout', timeoutMs);
     if (signal === undefined) return this.#calls.send(this.#native, call);
-    if (!(signal instanceof AbortSignal)) throw wrongType('options.signal', 'an AbortSignal', signal);
+    if (!(signal instanceof AbortSignal)) throw wrongType('signal', 'an AbortSignal', signal);
     return this.#abortable(call, signal);
   }
 
@@ -128,14 +129,14 @@ class RateLimiter {
     const place = this.#placeOf(rule);
     text('key', key);
     if (given === undefined) return new Call(op, place, key);
-    return new Call(op, place, key, checkOptions('options', options('options', given, known)));
+    return new Call(op, place, key, checkOptions('', options('options', given, known)));
   }
 
   #item(name, item) {
     if (item === undefined) throw wrongType(name, 'an object', item);
     const given = options(name, item, ITEM_FIELDS);
     text(`${name}.key`, given.key);
-    return new Call(OP.CHECK, this.#placeOf(given.rule, `${name}.rule`), given.key, checkOptions(name, given));
+    return new Call(OP.CHECK, this.#placeOf(given.rule, `${name}.rule`), given.key, checkOptions(`${name}.`, given));
   }
 
   #placeOf(rule, name = 'rule') {
@@ -145,12 +146,12 @@ class RateLimiter {
   }
 }
 
-/** Cost, resource and limit, checked. */
-function checkOptions(name, { cost, resource, limit }) {
+/** Cost, resource and limit, checked; messages have `prefix` before their names. */
+function checkOptions(prefix, { cost, resource, limit }) {
   return {
-    cost: optional(amount, `${name}.cost`, cost),
-    resource: optional(text, `${name}.resource`, resource),
-    limit: optional(amount, `${name}.limit`, limit),
+    cost: optional(amount, `${prefix}cost`, cost),
+    resource: optional(text, `${prefix}resource`, resource),
+    limit: optional(amount, `${prefix}limit`, limit),
   };
 }
 

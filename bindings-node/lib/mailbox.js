@@ -16,8 +16,8 @@ const EMBEDDED = 4;
 const DONE = -1;
 const FAILED = -2;
 
-/** So long a key passes through memory; for a longer one, passing a string is as fast. */
-const UNITS = 64;
+/** So long a key in ASCII passes through memory; for a longer one, passing a string is as fast. */
+const KEY_LENGTH = 64;
 
 const NOT_GIVEN = -1;
 const NO_OPTIONS = Object.freeze({});
@@ -25,7 +25,7 @@ const NO_PARTS = Object.freeze([]);
 
 class Mailbox {
   numbers;
-  units = new Uint16Array(UNITS);
+  key = new Uint8Array(KEY_LENGTH);
 
   /** The rules' names: a rule crosses as its place among them. */
   rules = [];
@@ -65,13 +65,18 @@ class Mailbox {
     return resource === undefined ? key : key + resource;
   }
 
-  /** Writes a key where `singleAtOnce` reads it, unless it is too long. */
+  /** Writes a key where `singleAtOnce` reads it, unless it is too long or not in ASCII. */
   putKey(key) {
-    const { units } = this;
+    const bytes = this.key;
     const { length } = key;
-    if (length > UNITS) return false;
-    for (let at = 0; at < length; at++) units[at] = key.charCodeAt(at);
-    return true;
+    if (length > KEY_LENGTH) return false;
+    let all = 0;
+    for (let at = 0; at < length; at++) {
+      const unit = key.charCodeAt(at);
+      all |= unit;
+      bytes[at] = unit;
+    }
+    return all < 128;
   }
 
   token(row) {

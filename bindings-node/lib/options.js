@@ -2,7 +2,7 @@
 
 // The options of `connect`, checked and made into those of the native part.
 
-const { optional, options, span, text, wrongType } = require('./arguments.js');
+const { number, optional, options, text, wrongType } = require('./arguments.js');
 const { ManualClock, nativeOf } = require('./clock.js');
 const { invalidArgument } = require('./error.js');
 
@@ -22,8 +22,8 @@ function connectOptions(value) {
     ...rulesOf(given.rules),
     prefix: optional(text, 'prefix', given.prefix),
     clock: optional(clock, 'clock', given.clock),
-    connectTimeoutMs: optional(span, 'connectTimeoutMs', given.connectTimeoutMs),
-    responseTimeoutMs: optional(span, 'responseTimeoutMs', given.responseTimeoutMs),
+    connectTimeoutMs: optional(number, 'connectTimeoutMs', given.connectTimeoutMs),
+    responseTimeoutMs: optional(number, 'responseTimeoutMs', given.responseTimeoutMs),
     tlsCa: optional(text, 'tlsCa', given.tlsCa),
     tlsCert: optional(text, 'tlsCert', given.tlsCert),
     tlsKey: optional(text, 'tlsKey', given.tlsKey),

@@ -108,5 +108,9 @@ fn flags(decision: &Decision) -> i32 {
 
 /// Whole microseconds divided once, so that the result is the double nearest to the exact figure.
 fn milliseconds(span: Duration) -> f64 {
-    if span == Duration::MAX { f64::INFINITY } else { span.as_micros() as f64 / 1e3 }
+    if span == Duration::MAX {
+        return f64::INFINITY;
+    }
+    // Less than 2^53; 64 bits are converted many times faster than the 128 of `as_micros`.
+    (span.as_secs() * 1_000_000 + u64::from(span.subsec_micros())) as f64 / 1e3
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
-use napi::bindgen_prelude::{Either, Float64Array, Uint16Array, Utf16String};
+use napi::bindgen_prelude::{Either, Float64Array, Uint8Array, Utf16String};
 use napi::{Env, Error, Result, Status};
 use napi_derive::napi;
 use sluicegate::Rules;
@@ -120,8 +120,8 @@ impl NativeLimiter {
 
     /// The shortest way to the engine inside the process; see `embedded`.
     #[napi(ts_return_type = "() => Failure | null")]
-    pub fn single_at_once<'env>(&self, env: &'env Env, units: Uint16Array) -> Result<Function<'env>> {
-        embedded::function(env, Rc::clone(&self.shared), units)
+    pub fn single_at_once<'env>(&self, env: &'env Env, key: Uint8Array) -> Result<Function<'env>> {
+        embedded::function(env, Rc::clone(&self.shared), key)
     }
 
     /// Answers the call that begins in the first row by the engine inside the process.

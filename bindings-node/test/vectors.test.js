@@ -24,7 +24,7 @@ before(async () => (servers = await start('redis', 'cluster')));
 after(() => servers.stop());
 
 for (const backend of ['memory', 'redis', 'cluster']) {
-  test(`vectors in ${backend}`, async () => {
+  test(`vectors (${backend})`, async () => {
     const url = backend === 'memory' ? 'memory://' : servers[backend];
     const left = [...vectors];
     const failed = [];
@@ -34,7 +34,8 @@ for (const backend of ['memory', 'redis', 'cluster']) {
       }
     };
     await Promise.all(Array.from({ length: TOGETHER }, play));
-    console.log(`vectors: node: ${backend}: ${vectors.length - failed.length} of ${vectors.length} passed, 0 skipped`);
+    const passed = vectors.length - failed.length;
+    console.log(`vectors: Node, ${backend}: ${passed} passed, ${failed.length} failed, 0 skipped`);
     assert.equal(failed.join('\n'), '');
     assert.ok(vectors.length > 100);
   });

@@ -3,9 +3,11 @@
 //! is the same in every language.
 
 use std::convert::Infallible;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -45,12 +47,7 @@ pub(crate) fn text<'a>(value: &'a Bound<'_, PyAny>, name: &str) -> PyResult<&'a 
 /// A cost, a limit, a size, a time. Negative numbers become 0 and those beyond 64 bits the largest there
 /// is; where it matters, the limiter refuses both.
 pub(crate) fn amount(value: &Bound<'_, PyAny>, name: &str) -> PyResult<u64> {
-    match value.extract::<u64>() {
-        Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => {
-            Ok(if value.lt(0)? { 0 } else { u64::MAX })
-        }
-        amount => amount.map_err(|error| named(error, name, "an int", value)),
-    }
+    number(value, name, "an int", 0..=u64::MAX)
 }
 
 /// How long to open a connection or to wait for an answer; the limiter refuses what makes no sense.
@@ -70,7 +67,22 @@ pub(crate) fn span(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Duration> {
 }
 
 fn seconds(value: &Bound<'_, PyAny>, name: &str) -> PyResult<f64> {
-    value.extract().map_err(|error| named(error, name, "a float", value))
+    number(value, name, "a float", f64::NEG_INFINITY..=f64::INFINITY)
+}
+
+/// A number; one that is out of range becomes the least or the greatest of it.
+fn number<'py, T: FromPyObjectOwned<'py, Error = PyErr> + Copy>(
+    value: &Bound<'py, PyAny>,
+    name: &str,
+    expected: &str,
+    range: RangeInclusive<T>,
+) -> PyResult<T> {
+    match value.extract::<T>() {
+        Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => {
+            Ok(if value.lt(0)? { *range.start() } else { *range.end() })
+        }
+        number => number.map_err(|error| named(error, name, expected, value)),
+    }
 }
 
 /// A path, as text or as an object of `pathlib`.
@@ -101,7 +113,7 @@ pub(crate) fn wrong_type(name: &str, expected: &str, value: &Bound<'_, PyAny>) -
 }
 
 /// The error of a conversion; if it is about the type, it names the argument.
-fn named(error: PyErr, name: &str, expected: &str, value: &Bound<'_, PyAny>) -> PyErr {
+pub(crate) fn named(error: PyErr, name: &str, expected: &str, value: &Bound<'_, PyAny>) -> PyErr {
     let py = value.py();
     if error.is_instance_of::<PyTypeError>(py) { wrong_type(name, expected, value) } else { error }
 }

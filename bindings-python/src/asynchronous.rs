@@ -1,10 +1,12 @@
 //! The limiter for event loops. Its calls are sent together at the end of each turn of the loop, and
 //! answered in bursts; what needs no I/O is answered at once.
+//!
+//! Nothing here calls Python code. Before 3.14 the end of the interpreter unwinds every daemon thread that
+//! runs Python; a native frame below that, which cannot be unwound, would abort the process.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
-use pyo3::{PyTraverseError, PyVisit, intern};
 use sluicegate::bridge::{self, Answer, Ask, Kind};
 
 use crate::arguments::{Given, requested, span};
@@ -13,19 +15,18 @@ use crate::check::{self, owned};
 use crate::decision::Decision;
 use crate::doorbell::Doorbell;
 use crate::errors::{self, exception};
-use crate::event_loop::{EventLoop, settle};
 use crate::options::Options;
 
 /// The most calls in one pipeline. Several pipelines overlap: while the server works on one, the loop
 /// takes up the answers of another.
 const PIPELINE: usize = 32;
 
-/// What `AsyncRateLimiter` calls. A method answers with its result, or with a future of it.
+/// What `AsyncRateLimiter` calls. A method answers with its result, or with the token of a call that is sent
+/// by the next `flush` and answered by some later `drain`.
 #[pyclass(module = "sluicegate._native", frozen)]
 pub(crate) struct Bridge {
     bridge: bridge::Bridge,
     doorbell: Arc<Doorbell>,
-    event_loop: EventLoop,
     calls: Mutex<Calls>,
 }
 
@@ -33,208 +34,183 @@ type Object<'py> = Bound<'py, PyAny>;
 
 #[pymethods]
 impl Bridge {
-    /// Begins to connect, for the running loop. The future says when it is done.
+    /// The token of an answer that nobody asked for: whether the limiter is connected.
+    #[classattr]
+    const OPENED: u64 = bridge::Bridge::OPENED;
+
+    /// Begins to connect.
     #[staticmethod]
-    fn open<'py>(options: &Bound<'py, Options>) -> PyResult<(Bound<'py, Self>, Object<'py>)> {
-        let py = options.py();
-        let event_loop = EventLoop::running(py)?;
+    fn open(options: &Bound<'_, Options>) -> PyResult<Self> {
         let doorbell = Arc::new(Doorbell::new()?);
         let ringer = Arc::clone(&doorbell);
         let bridge = bridge::Bridge::open(options.get().0.clone(), move || ringer.ring())
-            .map_err(|error| exception(py, &error))?;
-        let opened = event_loop.create_future(py)?;
-        let calls = Mutex::new(Calls::opening(opened.clone().unbind()));
-        let this = Bound::new(py, Self { bridge, doorbell, event_loop, calls })?;
-        let Self { doorbell, event_loop, .. } = this.get();
-        doorbell.watch(event_loop.bind(py), &this.getattr(intern!(py, "settle"))?)?;
-        Ok((this, opened))
+            .map_err(|error| exception(options.py(), &error))?;
+        Ok(Self { bridge, doorbell, calls: Mutex::new(Calls::new()) })
     }
 
     fn check<'py>(
-        slf: &Bound<'py, Self>,
+        &self,
         rule: &Bound<'py, PyAny>,
         key: &Bound<'py, PyAny>,
         cost: Given<'_>,
         resource: Option<&Bound<'py, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
-        Self::single(slf, Kind::Check, &requested(rule, key, &cost, resource, limit)?)
+        self.single(rule.py(), Kind::Check, &requested(rule, key, &cost, resource, limit)?)
     }
 
     fn peek<'py>(
-        slf: &Bound<'py, Self>,
+        &self,
         rule: &Bound<'py, PyAny>,
         key: &Bound<'py, PyAny>,
         cost: Given<'_>,
         resource: Option<&Bound<'py, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
-        Self::single(slf, Kind::Peek, &requested(rule, key, &cost, resource, limit)?)
+        self.single(rule.py(), Kind::Peek, &requested(rule, key, &cost, resource, limit)?)
     }
 
     fn refund<'py>(
-        slf: &Bound<'py, Self>,
+        &self,
         rule: &Bound<'py, PyAny>,
         key: &Bound<'py, PyAny>,
         cost: Given<'_>,
         resource: Option<&Bound<'py, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
-        Self::single(slf, Kind::Refund, &requested(rule, key, &cost, resource, limit)?)
+        self.single(rule.py(), Kind::Refund, &requested(rule, key, &cost, resource, limit)?)
     }
 
-    fn check_all<'py>(slf: &Bound<'py, Self>, checks: &Object<'py>) -> PyResult<Object<'py>> {
+    fn check_all<'py>(&self, checks: &Object<'py>) -> PyResult<Object<'py>> {
         let items = check::items(checks)?;
-        Self::call(slf, Ask::All(items.iter().map(|item| item.get().0.clone()).collect()))
+        self.call(checks.py(), Ask::All(items.iter().map(|item| item.get().0.clone()).collect()))
     }
 
     fn reset<'py>(
-        slf: &Bound<'py, Self>,
+        &self,
         rule: &Bound<'py, PyAny>,
         key: &Bound<'py, PyAny>,
         resource: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Object<'py>> {
         let check = requested(rule, key, &Given(None), resource, None)?;
-        Self::call(slf, Ask::Reset(owned(&check)))
+        self.call(rule.py(), Ask::Reset(owned(&check)))
     }
 
-    /// The future, and the token to give it up with.
-    fn wait<'py>(
-        slf: &Bound<'py, Self>,
-        rule: &Bound<'py, PyAny>,
-        key: &Bound<'py, PyAny>,
+    fn wait(
+        &self,
+        rule: &Bound<'_, PyAny>,
+        key: &Bound<'_, PyAny>,
         timeout: &Bound<'_, PyAny>,
         cost: Given<'_>,
-        resource: Option<&Bound<'py, PyAny>>,
+        resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<(Object<'py>, u64)> {
+    ) -> PyResult<u64> {
         let check = requested(rule, key, &cost, resource, limit)?;
         let timeout = span(timeout, "timeout")?;
-        Self::submit(slf, Ask::Wait(owned(&check), timeout))
+        self.submit(rule.py(), Ask::Wait(owned(&check), timeout))
     }
 
-    fn ping<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
-        Self::call(slf, Ask::Ping)
+    fn ping<'py>(&self, py: Python<'py>) -> PyResult<Object<'py>> {
+        self.call(py, Ask::Ping)
     }
 
-    /// Ends a wait that nobody waits for any longer.
+    /// Sends the calls of this turn of the loop. It fails in a forked child: nothing was sent then, and
+    /// nothing will be answered.
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        let mut queue = self.calls().take().into_iter();
+        loop {
+            let pipeline: Vec<_> = queue.by_ref().take(PIPELINE).collect();
+            if pipeline.is_empty() {
+                return Ok(());
+            }
+            self.bridge.submit(pipeline).map_err(|error| exception(py, &error))?;
+        }
+    }
+
+    /// All answers that have come, with their tokens; errors are among them.
+    fn drain<'py>(&self, py: Python<'py>) -> PyResult<Vec<(u64, Object<'py>)>> {
+        let answered = |completion: bridge::Completion| {
+            let answer = answer(py, completion.result);
+            let object = answer.unwrap_or_else(|error| error.into_value(py).into_bound(py).into_any());
+            (completion.token, object)
+        };
+        Ok(self.bridge.drain().into_iter().map(answered).collect())
+    }
+
+    /// Takes a call back that was not sent yet; ends a wait, which would consume its cost after all.
     fn give_up(&self, token: u64) {
-        if self.calls().give_up(token) {
+        if !self.calls().remove(token) {
             self.bridge.cancel(token);
         }
     }
 
-    /// Closes the limiter; calls under way end with `ClosedError`.
-    fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.event_loop.ensure_running(py)?;
+    /// Closes the limiter. Answers what the calls under way end with, or `None` if it was closed before.
+    fn close<'py>(&self, py: Python<'py>) -> Option<Object<'py>> {
         if !self.calls().close() {
-            return Ok(());
+            return None;
         }
         self.bridge.close();
-        self.doorbell.unwatch(self.event_loop.bind(py))?;
-        self.fail_all(py, || errors::closed(py))
+        // Whoever listens has to hear of it.
+        self.doorbell.ring();
+        Some(errors::closed(py).into_value(py).into_bound(py).into_any())
     }
 
-    /// Closes the limiter on behalf of an owner that is gone without having done so, on any thread.
-    /// Answers whether there was something to close.
-    fn abandon(slf: &Bound<'_, Self>) -> PyResult<bool> {
-        let py = slf.py();
-        let Self { event_loop, bridge, .. } = slf.get();
-        if slf.get().calls().state().0 {
-            return Ok(false);
-        }
-        if event_loop.is_closed(py)? {
-            bridge.close();
-        } else {
-            event_loop.call_soon_threadsafe(&slf.getattr(intern!(py, "close"))?)?;
-        }
-        Ok(true)
+    #[getter]
+    fn closed(&self) -> bool {
+        self.calls().is_closed()
     }
 
-    /// Sends the calls of this turn of the loop.
-    fn flush(&self, py: Python<'_>) -> PyResult<()> {
-        let mut queue = self.calls().take_queue();
-        while !queue.is_empty() {
-            let rest = queue.split_off(queue.len().min(PIPELINE));
-            // It fails in a forked child: nothing was sent, and nothing will be answered.
-            if let Err(error) = self.bridge.submit(queue) {
-                return self.fail_all(py, || exception(py, &error));
-            }
-            queue = rest;
-        }
-        Ok(())
+    /// The file to watch: readable when there are answers. None where there is nothing to be watched, and in
+    /// a forked child, where the file is still that of the parent.
+    #[getter]
+    fn doorbell(&self) -> Option<i32> {
+        self.doorbell.is_mine().then(|| self.doorbell.descriptor()).flatten()
     }
 
-    /// Ends the futures of all calls that were answered.
-    fn settle(&self, py: Python<'_>) -> PyResult<()> {
-        if !self.doorbell.silence()? {
-            return Ok(());
+    /// Makes the doorbell unreadable again. Answers whether it rang for this process.
+    fn silence(&self) -> PyResult<bool> {
+        let mine = self.doorbell.is_mine();
+        if mine {
+            self.doorbell.silence()?;
         }
-        for completion in self.bridge.drain() {
-            let future = self.calls().answered(completion.token);
-            if let Some(future) = future {
-                settle(future.bind(py), answer(py, completion.result))?;
-            }
-        }
-        Ok(())
+        Ok(mine)
     }
 
-    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        self.event_loop.traverse(visit)?;
-        // A thread that is inside keeps all alive anyway.
-        if let Ok(calls) = self.calls.try_lock() {
-            calls.futures().try_for_each(|future| visit.call(future))?;
-        }
-        Ok(())
-    }
-
-    fn __clear__(&self) {
-        let futures = self.calls().clear();
-        drop(futures);
+    /// For a thread instead of a watched file: waits for the doorbell. Answers false once the limiter is closed.
+    fn listen(&self, py: Python<'_>) -> PyResult<bool> {
+        py.detach(|| self.doorbell.silence())?;
+        Ok(!self.closed())
     }
 }
 
 impl Bridge {
     fn single<'py>(
-        slf: &Bound<'py, Self>,
+        &self,
+        py: Python<'py>,
         kind: Kind,
         check: &sluicegate::Check<'_>,
     ) -> PyResult<Object<'py>> {
-        match slf.get().bridge.single_at_once(kind, check) {
-            Some(result) => answer(slf.py(), result.map(Answer::Decision)),
-            None => Ok(Self::submit(slf, Ask::Single(kind, owned(check)))?.0),
+        match self.bridge.single_at_once(kind, check) {
+            Some(result) => answer(py, result.map(Answer::Decision)),
+            None => self.token(py, Ask::Single(kind, owned(check))),
         }
     }
 
-    fn call<'py>(slf: &Bound<'py, Self>, ask: Ask) -> PyResult<Object<'py>> {
-        match slf.get().bridge.at_once(&ask) {
-            Some(result) => answer(slf.py(), result),
-            None => Ok(Self::submit(slf, ask)?.0),
+    fn call<'py>(&self, py: Python<'py>, ask: Ask) -> PyResult<Object<'py>> {
+        match self.bridge.at_once(&ask) {
+            Some(result) => answer(py, result),
+            None => self.token(py, ask),
         }
+    }
+
+    fn token<'py>(&self, py: Python<'py>, ask: Ask) -> PyResult<Object<'py>> {
+        Ok(self.submit(py, ask)?.into_pyobject(py)?.into_any())
     }
 
     /// Puts a call on the list of this turn.
-    fn submit<'py>(slf: &Bound<'py, Self>, ask: Ask) -> PyResult<(Object<'py>, u64)> {
-        let py = slf.py();
-        let this = slf.get();
-        let (closed, first) = this.calls().state();
-        if closed {
-            return Err(errors::closed(py));
-        }
-        if first {
-            this.event_loop.ensure_running(py)?;
-            this.event_loop.call_soon(py, &slf.getattr(intern!(py, "flush"))?)?;
-        } else {
-            this.event_loop.ensure_thread()?;
-        }
-        let future = this.event_loop.create_future(py)?;
-        let token = this.calls().add(ask, future.clone().unbind());
-        Ok((future, token))
-    }
-
-    fn fail_all(&self, py: Python<'_>, error: impl Fn() -> PyErr) -> PyResult<()> {
-        let futures = self.calls().clear();
-        futures.into_iter().try_for_each(|future| settle(future.bind(py), Err(error())))
+    fn submit(&self, py: Python<'_>, ask: Ask) -> PyResult<u64> {
+        let token = self.calls().add(ask);
+        token.ok_or_else(|| errors::closed(py))
     }
 
     /// Never held while Python runs.

@@ -1,8 +1,8 @@
 //! The limiter for threads.
 
+use std::thread;
 use std::time::Duration;
 
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use sluicegate::{Result, bridge};
@@ -12,6 +12,9 @@ use crate::check;
 use crate::decision::Decision;
 use crate::errors::exception;
 use crate::options::Options;
+
+/// How long a sleep goes on before it looks for signals.
+const NAP: Duration = Duration::from_millis(50);
 
 /// Decides whether a cost is admitted; blocks the calling thread for one round trip.
 ///
@@ -181,9 +184,17 @@ impl RateLimiter {
     }
 }
 
-/// Python's sleep, which signals interrupt; so do those that came while the server was asked.
+/// A sleep that signals interrupt, and those that came while the server was asked. It is not that of Python:
+/// see `asynchronous` for why.
 fn sleep(py: Python<'_>, span: Duration) -> PyResult<()> {
-    py.check_signals()?;
-    py.import(intern!(py, "time"))?.call_method1(intern!(py, "sleep"), (span.as_secs_f64(),))?;
-    Ok(())
+    let mut left = span;
+    loop {
+        py.check_signals()?;
+        if left.is_zero() {
+            return Ok(());
+        }
+        let nap = left.min(NAP);
+        py.detach(|| thread::sleep(nap));
+        left -= nap;
+    }
 }

@@ -2,7 +2,8 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyString};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyModule, PyString};
 use sluicegate::{Error, ErrorKind};
 
 /// The exception for an error.
@@ -25,12 +26,22 @@ pub(crate) fn closed(py: Python<'_>) -> PyErr {
     new(py, ErrorKind::Closed, "the limiter is closed", false)
 }
 
+/// Made without the `__init__` of the class: native code of a daemon thread must not run Python code, see
+/// `asynchronous`.
 fn new(py: Python<'_>, kind: ErrorKind, message: &str, retryable: bool) -> PyErr {
     let build = || {
-        let class = py.import(intern!(py, "sluicegate.errors"))?.getattr(class(py, kind))?;
-        class.call((message,), Some(&[("retryable", retryable)].into_py_dict(py)?))
+        let class = classes(py)?.getattr(class(py, kind))?;
+        let exception = class.call_method1(intern!(py, "__new__"), (&class, message))?;
+        exception.setattr(intern!(py, "retryable"), retryable)?;
+        Ok(exception)
     };
     build().map_or_else(|failure: PyErr| failure, PyErr::from_value)
+}
+
+fn classes(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
+    static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    let module = MODULE.get_or_try_init(py, || py.import("sluicegate.errors").map(Bound::unbind))?;
+    Ok(module.bind(py))
 }
 
 fn class(py: Python<'_>, kind: ErrorKind) -> &Bound<'_, PyString> {

@@ -9,7 +9,6 @@ mod clock;
 mod decision;
 mod doorbell;
 mod errors;
-mod event_loop;
 mod options;
 mod rules;
 

@@ -1,48 +1,5 @@
-/* Plays the conformance vectors: vectors URL FILE... */
-#include <stdlib.h>
-#include <jansson.h>
-#include "expect.h"
-
-enum { MOST_ITEMS = 64 };
-
-/* A call's options with room for what they point to. */
-struct call_options {
-    sluicegate_check_options options;
-    uint64_t limit;
-};
-
-static void fail(const char *what, const char *detail) {
-    fprintf(stderr, "%s: %s\n", what, detail);
-    exit(2);
-}
-
-static const char *text(json_t *of, const char *field) {
-    const char *value = json_string_value(json_object_get(of, field));
-    if (!value)
-        fail("a vector has no text", field);
-    return value;
-}
-
-static size_t text_length(json_t *of, const char *field) {
-    return json_string_length(json_object_get(of, field));
-}
-
-static const sluicegate_check_options *options_of(json_t *call, struct call_options *room) {
-    static const sluicegate_check_options defaults = SLUICEGATE_CHECK_OPTIONS_INIT;
-    json_t *cost = json_object_get(call, "cost"), *limit = json_object_get(call, "limit");
-    room->options = defaults;
-    if (cost)
-        room->options.cost = (uint64_t)json_integer_value(cost);
-    if (json_object_get(call, "resource")) {
-        room->options.resource = text(call, "resource");
-        room->options.resource_len = text_length(call, "resource");
-    }
-    if (limit) {
-        room->limit = (uint64_t)json_integer_value(limit);
-        room->options.limit = &room->limit;
-    }
-    return &room->options;
-}
+/* Plays the conformance vectors: vectors BACKEND URL FILE... */
+#include "vector.h"
 
 static json_t *time_as_json(uint64_t us) {
     return us == SLUICEGATE_NEVER ? json_string("never") : json_integer((json_int_t)us);
@@ -61,33 +18,21 @@ static json_t *status_as_json(sluicegate_status status) {
 }
 
 static json_t *play_check_all(const sluicegate_limiter *limiter, json_t *items) {
-    sluicegate_item calls[MOST_ITEMS];
-    struct call_options options[MOST_ITEMS];
+    struct call_items calls;
     sluicegate_decision decision, parts[MOST_ITEMS];
-    size_t count = json_array_size(items);
-    if (count > MOST_ITEMS)
-        fail("a vector has too many items", "enlarge MOST_ITEMS");
-    for (size_t i = 0; i < count; i++) {
-        json_t *item = json_array_get(items, i);
-        calls[i].rule = text(item, "rule");
-        calls[i].key = text(item, "key");
-        calls[i].key_len = text_length(item, "key");
-        calls[i].options = options_of(item, &options[i]);
-    }
-    sluicegate_status status = sluicegate_check_all(limiter, calls, count, &decision, parts, NULL);
+    read_items(items, &calls);
+    sluicegate_status status =
+        sluicegate_check_all(limiter, calls.items, calls.count, &decision, parts, NULL);
     if (status != SLUICEGATE_OK)
         return status_as_json(status);
     json_t *answer = decision_as_json(&decision), *parts_answer = json_array();
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < calls.count; i++)
         json_array_append_new(parts_answer, decision_as_json(&parts[i]));
     json_object_set_new(answer, "parts", parts_answer);
     return answer;
 }
 
 static json_t *play(const sluicegate_limiter *limiter, json_t *step) {
-    typedef sluicegate_status operation(const sluicegate_limiter *, const char *, const void *, size_t,
-                                        const sluicegate_check_options *, sluicegate_decision *,
-                                        sluicegate_error *);
     const char *op = text(step, "op");
     struct call_options room;
     sluicegate_decision decision;
@@ -98,13 +43,7 @@ static json_t *play(const sluicegate_limiter *limiter, json_t *step) {
     size_t length = text_length(step, "key");
     if (strcmp(op, "reset") == 0)
         return status_as_json(sluicegate_reset(limiter, rule, key, length, options, NULL));
-    operation *call = strcmp(op, "check") == 0    ? sluicegate_check
-                      : strcmp(op, "peek") == 0   ? sluicegate_peek
-                      : strcmp(op, "refund") == 0 ? sluicegate_refund
-                                                  : NULL;
-    if (!call)
-        fail("the runner knows no operation", op);
-    sluicegate_status status = call(limiter, rule, key, length, options, &decision, NULL);
+    sluicegate_status status = operation_named(op)(limiter, rule, key, length, options, &decision, NULL);
     return status == SLUICEGATE_OK ? decision_as_json(&decision) : status_as_json(status);
 }
 
@@ -119,7 +58,7 @@ static void tell(const char *id, size_t number, json_t *expected, json_t *answer
 static void run(const char *url, json_t *vector) {
     const char *id = text(vector, "id");
     char prefix[128];
-    char *rules = json_dumps(json_object_get(vector, "rules"), JSON_REAL_PRECISION(17));
+    char *rules = rules_of(json_object_get(vector, "rules"));
     sluicegate_options options = SLUICEGATE_OPTIONS_INIT;
     sluicegate_clock *clock = NULL;
     sluicegate_limiter *limiter = NULL;
@@ -153,15 +92,12 @@ static void run(const char *url, json_t *vector) {
 }
 
 int main(int argc, char **argv) {
-    for (int i = 2; i < argc; i++) {
-        json_error_t error;
+    for (int i = 3; i < argc; i++) {
         size_t number;
-        json_t *vector, *file = json_load_file(argv[i], JSON_ALLOW_NUL, &error);
-        if (!file)
-            fail(argv[i], error.text);
+        json_t *vector, *file = load(argv[i]);
         json_array_foreach(json_object_get(file, "vectors"), number, vector)
-            run(argv[1], vector);
+            run(argv[2], vector);
         json_decref(file);
     }
-    return summary();
+    return vectors_summary(argv[1], 0, "");
 }

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import warnings
 from collections.abc import Generator, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from ._calls import Calls
 from ._native import Bridge, Check, Decision, ManualClock, Options
 
 if TYPE_CHECKING:
@@ -24,9 +24,10 @@ class AsyncRateLimiter:
     cancelled does not disturb the others; its cost may have been charged. `memory://` answers at once.
     """
 
-    __slots__ = ("__weakref__", "_bridge")
+    __slots__ = ("__weakref__", "_bridge", "_calls")
 
     _bridge: Bridge
+    _calls: Calls
 
     def __init__(self, *_: object, **__: object) -> None:
         raise TypeError("use `await AsyncRateLimiter.connect(...)`")
@@ -64,14 +65,14 @@ class AsyncRateLimiter:
 
     @classmethod
     async def _open(cls, options: Options) -> AsyncRateLimiter:
-        bridge, opened = Bridge.open(options)
+        calls = Calls(options)
         try:
-            await opened
+            await calls.opened
         except BaseException:
-            bridge.close()
+            calls.abandon()
             raise
         limiter = cls.__new__(cls)
-        limiter._bridge = bridge
+        limiter._calls, limiter._bridge = calls, calls.bridge
         return limiter
 
     async def check(
@@ -79,7 +80,8 @@ class AsyncRateLimiter:
     ) -> Decision:
         """Admits a cost for `key` under `rule`, or denies it."""
         answer = self._bridge.check(rule, key, cost, resource, limit)
-        return answer if isinstance(answer, Decision) else await answer
+        decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
+        return decision
 
     async def check_all(self, checks: Iterable[Check]) -> Decision:
         """Decides several checks together: all of them are charged, or none is.
@@ -87,27 +89,30 @@ class AsyncRateLimiter:
         The decision is that of the deciding check; its `parts` hold one per item.
         """
         answer = self._bridge.check_all(checks)
-        return answer if isinstance(answer, Decision) else await answer
+        decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
+        return decision
 
     async def peek(
         self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
     ) -> Decision:
         """What `check` would answer now; changes nothing."""
         answer = self._bridge.peek(rule, key, cost, resource, limit)
-        return answer if isinstance(answer, Decision) else await answer
+        decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
+        return decision
 
     async def refund(
         self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
     ) -> Decision:
         """Gives back a cost that turned out not to be used, the newest first; answers as `peek` would then."""
         answer = self._bridge.refund(rule, key, cost, resource, limit)
-        return answer if isinstance(answer, Decision) else await answer
+        decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
+        return decision
 
     async def reset(self, rule: str, key: str, *, resource: str | None = None) -> None:
         """Forgets what was counted for `key` under `rule`, and nothing else."""
         answer = self._bridge.reset(rule, key, resource)
         if answer is not None:
-            await answer
+            await self._calls.future(answer)
 
     async def wait(
         self,
@@ -123,22 +128,24 @@ class AsyncRateLimiter:
 
         Returns the last decision: a denial as soon as it is known that the wait would be too long.
         """
-        answer, token = self._bridge.wait(rule, key, timeout, cost, resource, limit)
+        token = self._bridge.wait(rule, key, timeout, cost, resource, limit)
         try:
-            return await answer
-        except asyncio.CancelledError:
-            self._bridge.give_up(token)
+            decision: Decision = await self._calls.future(token)
+            return decision
+        except BaseException:
+            # Cancelled, or thrown away.
+            self._calls.give_up(token)
             raise
 
     async def ping(self) -> None:
         """Tries the server."""
         answer = self._bridge.ping()
         if answer is not None:
-            await answer
+            await self._calls.future(answer)
 
     async def close(self) -> None:
         """Closes the connections. Final: calls under way and later ones raise `ClosedError`."""
-        self._bridge.close()
+        self._calls.close()
 
     async def __aenter__(self) -> AsyncRateLimiter:
         return self
@@ -149,7 +156,7 @@ class AsyncRateLimiter:
         await self.close()
 
     def __del__(self) -> None:
-        if hasattr(self, "_bridge") and self._bridge.abandon():
+        if hasattr(self, "_calls") and self._calls.abandon():
             warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=1)
 
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::inspect::{field, keys_without_ttl};
-use crate::program::{not_started, redis_cli};
+use crate::program::{REDIS_PACKAGES, not_started, redis_cli};
 use crate::ready::wait_until;
 use crate::{Error, Node, Result};
 
@@ -99,7 +99,7 @@ impl Cluster {
         let mut command = redis_cli();
         command.args(["--cluster-replicas", "1", "--cluster-yes", "--cluster", "create"]);
         command.args(self.nodes.iter().map(Node::address));
-        let output = command.output().map_err(|error| not_started(&command, &error))?;
+        let output = command.output().map_err(|error| not_started(&command, &error, REDIS_PACKAGES))?;
         if output.status.success() {
             return Ok(());
         }

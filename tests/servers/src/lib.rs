@@ -1,4 +1,4 @@
-//! Real Redis servers for tests.
+//! Real Redis and ZooKeeper servers for tests.
 //!
 //! A test starts what it needs, on free loopback ports and in temporary folders of its own:
 //!
@@ -16,7 +16,8 @@
 //! folder stays behind. Any number of tests may run at the same time.
 //!
 //! `SLUICEGATE_REDIS_SERVER` and `SLUICEGATE_REDIS_CLI` name other programs than the `redis-server` and
-//! `redis-cli` on the PATH, for example those of Valkey or of another version.
+//! `redis-cli` on the PATH, for example those of Valkey or of another version; `SLUICEGATE_JAVA` and
+//! `SLUICEGATE_ZOOKEEPER_CLASSPATH` do so for ZooKeeper.
 
 mod certificates;
 mod cluster;
@@ -29,6 +30,8 @@ mod program;
 mod ready;
 mod sentinel;
 mod single;
+mod slot;
+mod zookeeper;
 
 pub use certificates::Certificates;
 pub use cluster::Cluster;
@@ -37,3 +40,4 @@ pub use inspect::keys_without_ttl;
 pub use node::Node;
 pub use sentinel::Sentinel;
 pub use single::{Options, Redis, Transport};
+pub use zookeeper::{Admin, ZooKeeper};

@@ -1,7 +1,8 @@
 //! Servers for test runners in other languages.
 //!
-//! `sluicegate-test-servers start redis|tls|cluster|sentinel|all ...` prints one line of JSON with a URL for each
-//! kind of server and the ids of all processes, and keeps the servers until its standard input ends.
+//! `sluicegate-test-servers start redis|tls|cluster|sentinel|zookeeper|all ...` prints one line of JSON with a URL
+//! for each kind of server (for ZooKeeper: its hosts) and the ids of all processes, and keeps the servers until
+//! its standard input ends.
 
 use std::any::Any;
 use std::io;
@@ -10,14 +11,15 @@ use std::process::ExitCode;
 use std::thread;
 
 use serde_json::{Map, Value, json};
-use sluicegate_test_servers::{Cluster, Node, Options, Redis, Result, Sentinel, Transport};
+use sluicegate_test_servers::{Cluster, Node, Options, Redis, Result, Sentinel, Transport, ZooKeeper};
 
-const USAGE: &str = "usage: sluicegate-test-servers start redis|tls|cluster|sentinel|all ...";
+const USAGE: &str = "usage: sluicegate-test-servers start redis|tls|cluster|sentinel|zookeeper|all ...";
 
 /// A kind of server and how to start one.
 type Kind = (&'static str, fn() -> Result<Started>);
 
-const KINDS: [Kind; 4] = [("redis", redis), ("tls", tls), ("cluster", cluster), ("sentinel", sentinel)];
+const KINDS: [Kind; 5] =
+    [("redis", redis), ("tls", tls), ("cluster", cluster), ("sentinel", sentinel), ("zookeeper", zookeeper)];
 
 /// Servers that run until this is dropped, and what a runner needs to know of them.
 struct Started {
@@ -101,6 +103,12 @@ fn sentinel() -> Result<Started> {
     let entries = vec![("sentinel", servers.url())];
     let pids = pids(servers.servers().iter().chain(servers.sentinels()));
     Ok(Started { entries, pids, _servers: Box::new(servers) })
+}
+
+fn zookeeper() -> Result<Started> {
+    let servers = ZooKeeper::start()?;
+    let entries = vec![("zookeeper", servers.hosts())];
+    Ok(Started { entries, pids: servers.pids(), _servers: Box::new(servers) })
 }
 
 fn pids<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Vec<u32> {

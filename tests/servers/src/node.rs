@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use redis::Connection;
@@ -11,8 +10,9 @@ use tempfile::TempDir;
 use crate::inspect::field;
 use crate::port::free_port;
 use crate::process::{Process, last_output};
-use crate::program::{guards_debug_command, redis_server};
+use crate::program::{REDIS_PACKAGES, guards_debug_command, redis_server};
 use crate::ready::wait_until;
+use crate::slot::Slot;
 use crate::{Error, Result};
 
 const START_DEADLINE: Duration = Duration::from_secs(20);
@@ -27,7 +27,7 @@ const PORTS_TRIED: usize = 5;
 #[derive(Debug)]
 pub struct Node {
     // Before the folder, because fields are dropped in this order and the process uses the folder.
-    process: Mutex<Option<Process>>,
+    process: Slot,
     folder: TempDir,
     port: u16,
     login: String,
@@ -53,7 +53,7 @@ impl Node {
     ) -> Result<Self> {
         let mut attempt = || {
             let folder = tempfile::Builder::new().prefix("sluicegate-redis-").tempdir()?;
-            let (process, port, login) = (Mutex::new(None), free_port()?, login.to_owned());
+            let (process, port, login) = (Slot::default(), free_port()?, login.to_owned());
             let node = Self { process, folder, port, login, sentinel };
             let mut lines = node.base_config()?;
             lines.extend(config(node.folder.path())?);
@@ -92,12 +92,12 @@ impl Node {
 
     /// The process, unless it was killed.
     pub fn pid(&self) -> Option<u32> {
-        self.lock().as_ref().map(Process::pid)
+        self.process.pid()
     }
 
     /// Whether the server is neither killed nor paused.
     pub fn is_running(&self) -> bool {
-        self.lock().as_ref().is_some_and(|process| !process.is_paused())
+        self.process.is_running()
     }
 
     /// A new connection for assertions, over TCP without TLS, that gives up on an answer after 5 seconds.
@@ -110,17 +110,17 @@ impl Node {
 
     /// Freezes the process: connections stay open, new ones are accepted by the system, nobody answers.
     pub fn pause(&self) -> Result<()> {
-        self.set_paused(true)
+        self.process.set_paused(true)
     }
 
     /// Ends a pause.
     pub fn resume(&self) -> Result<()> {
-        self.set_paused(false)
+        self.process.set_paused(false)
     }
 
     /// Ends the process at once, as a crash would. A killed server stays dead until [`Node::restart`].
     pub fn kill(&self) {
-        *self.lock() = None;
+        self.process.kill();
     }
 
     /// Kills the process if it runs and starts it again, empty, on the same port. A Cluster node or a sentinel
@@ -156,10 +156,10 @@ impl Node {
         if self.sentinel {
             command.arg("--sentinel");
         }
-        let mut process = Process::spawn(command, self.folder.path())?;
+        let mut process = Process::spawn(command, self.folder.path(), REDIS_PACKAGES)?;
         let what = format!("redis-server to answer on port {}", self.port);
         wait_until(&what, START_DEADLINE, || self.is_ready(&mut process))?;
-        *self.lock() = Some(process);
+        self.process.fill(process);
         Ok(())
     }
 
@@ -172,17 +172,6 @@ impl Node {
         let Ok(info) = self.info("server") else { return Ok(None) };
         let ours = field(&info, "process_id") == Some(process.pid().to_string().as_str());
         Ok(ours.then_some(()))
-    }
-
-    fn set_paused(&self, paused: bool) -> Result<()> {
-        match &mut *self.lock() {
-            Some(process) => process.set_paused(paused),
-            None => Err(Error::new(format!("the server on port {} was killed", self.port))),
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Process>> {
-        self.process.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -23,8 +23,8 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Runs `command` in `folder`.
-    pub(crate) fn spawn(mut command: Command, folder: &Path) -> Result<Self> {
+    /// Runs `command`, which `packages` of Debian bring, in `folder`.
+    pub(crate) fn spawn(mut command: Command, folder: &Path, packages: &str) -> Result<Self> {
         let output = File::options().create(true).append(true).open(folder.join(LOG))?;
         // Before the child, so that the watchdog only has to be told of it.
         let mut watchdog = spawn_watchdog(folder)?;
@@ -39,7 +39,7 @@ impl Process {
             Ok(child) => child,
             Err(error) => {
                 end(&mut watchdog);
-                return Err(not_started(&command, &error));
+                return Err(not_started(&command, &error, packages));
             }
         };
         let mut process = Self { child, watchdog, paused: false };
@@ -110,10 +110,10 @@ fn spawn_watchdog(folder: &Path) -> Result<Child> {
     Ok(child)
 }
 
-/// The last lines that a program in `folder` wrote.
+/// The last lines that a program in `folder` wrote, without those that only say where in Java it was.
 pub(crate) fn last_output(folder: &Path) -> String {
     let output = fs::read_to_string(folder.join(LOG)).unwrap_or_default();
-    let lines: Vec<&str> = output.lines().collect();
+    let lines: Vec<&str> = output.lines().filter(|line| !line.starts_with("\tat ")).collect();
     lines[lines.len().saturating_sub(10)..].join("\n")
 }
 

@@ -66,7 +66,9 @@ fn all_kinds_are_described_in_one_line() -> Result<()> {
     ] {
         assert!(running.line[name].as_str().is_some_and(|url| url.starts_with(scheme)), "{}", running.line);
     }
-    assert_eq!(running.processes(), 1 + 1 + 6 + 5);
+    let hosts = running.line["zookeeper"].as_str().unwrap_or_default();
+    assert_eq!(hosts.split(',').filter(|host| host.starts_with("127.0.0.1:")).count(), 3, "{hosts}");
+    assert_eq!(running.processes(), 1 + 1 + 6 + 5 + 3);
     drop(running.child.stdin.take());
     assert!(running.child.wait()?.success());
     assert!(running.vanishes()?);
@@ -75,8 +77,8 @@ fn all_kinds_are_described_in_one_line() -> Result<()> {
 
 #[test]
 fn nothing_stays_behind_when_the_program_is_killed() -> Result<()> {
-    let mut running = Running::start(&["redis", "tls"])?;
-    assert_eq!(running.processes(), 2);
+    let mut running = Running::start(&["redis", "tls", "zookeeper"])?;
+    assert_eq!(running.processes(), 1 + 1 + 3);
     running.child.kill()?;
     running.child.wait()?;
     assert!(running.vanishes()?);
@@ -85,12 +87,15 @@ fn nothing_stays_behind_when_the_program_is_killed() -> Result<()> {
 
 #[test]
 fn a_missing_server_says_what_to_install() -> Result<()> {
-    let output = Command::new(PROGRAM)
-        .args(["start", "redis"])
-        .env("SLUICEGATE_REDIS_SERVER", "/nowhere/redis-server")
-        .output()?;
-    let message = String::from_utf8_lossy(&output.stderr);
-    assert!(message.contains("apt-get install redis-server redis-sentinel"), "{message}");
+    for (kind, variable, packages) in [
+        ("redis", "SLUICEGATE_REDIS_SERVER", "redis-server redis-sentinel"),
+        ("zookeeper", "SLUICEGATE_JAVA", "zookeeper default-jre-headless"),
+    ] {
+        let output =
+            Command::new(PROGRAM).args(["start", kind]).env(variable, "/nowhere/program").output()?;
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(message.contains(&format!("apt-get install {packages}")), "{message}");
+    }
     Ok(())
 }
 

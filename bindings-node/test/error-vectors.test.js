@@ -1,0 +1,130 @@
+'use strict';
+
+// The vectors of mistakes in tests/vectors/errors, whose README describes them.
+
+const assert = require('node:assert/strict');
+const { readdirSync, readFileSync } = require('node:fs');
+const { createServer } = require('node:net');
+const { once } = require('node:events');
+const { join } = require('node:path');
+const { after, before, test } = require('node:test');
+const { RateLimiter, SluicegateError } = require('sluicegate');
+const { start } = require('./servers.js');
+
+const folder = join(process.env.SLUICEGATE_VECTORS ?? join(__dirname, '../../tests/vectors'), 'errors');
+/** The vectors, each with the rules of its file unless it has its own. */
+const vectors = readdirSync(folder)
+  .filter((name) => name.endsWith('.json') && name !== 'schema.json')
+  .sort()
+  .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')))
+  .flatMap((file) => file.vectors.map((vector) => ({ rules: file.rules, ...vector })));
+const isForNode = ({ only }) => only === undefined || only.includes('node');
+
+/** The names of this language, where they are others. */
+const NAMES = {
+  connect_timeout: 'connectTimeoutMs',
+  response_timeout: 'responseTimeoutMs',
+  timeout: 'timeoutMs',
+  check_all: 'checkAll',
+  pool_size: 'poolSize',
+  tls_ca: 'tlsCa',
+  tls_cert: 'tlsCert',
+  tls_key: 'tlsKey',
+};
+const renamed = (name) => NAMES[name] ?? name;
+
+let servers;
+let silent;
+/** What the names in braces stand for. */
+let addresses;
+before(async () => {
+  servers = await start('redis');
+  silent = await listening();
+  const nobody = await listening();
+  addresses = { '{redis}': servers.redis.split('//')[1], '{silent}': address(silent), '{nobody}': address(nobody) };
+  // Closed, it was free a moment ago.
+  nobody.close();
+});
+after(async () => {
+  silent.close();
+  await servers.stop();
+});
+
+async function listening() {
+  const server = createServer(() => {}).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
+
+function address(server) {
+  return `127.0.0.1:${server.address().port}`;
+}
+
+test('mistakes', async () => {
+  const played = vectors.filter(isForNode);
+  const failed = [];
+  for (const vector of played) failed.push(...(await differences(vector)));
+  const skipped = vectors.length - played.length;
+  const reasons = [...new Set(vectors.filter((vector) => !isForNode(vector)).map(({ why }) => why))].join('; ');
+  const counts = `${played.length - failed.length} passed, ${failed.length} failed, ${skipped} skipped (${reasons})`;
+  console.log(`vectors: Node, mistakes: ${counts}`);
+  assert.equal(failed.join('\n'), '');
+  assert.ok(played.length > 100);
+});
+
+/** What is not as expected on the first backend where something is not. */
+async function differences(vector) {
+  const expect = vector.instead?.node ?? vector.expect;
+  for (const url of 'url' in vector ? [vector.url] : ['memory://', 'redis://{redis}']) {
+    const error = await attempt(filled(url), vector).then(() => undefined, (reason) => reason);
+    if (error === undefined) return [`${vector.id}: ${url}: no error`];
+    if (!matches(error, expect)) {
+      return [`${vector.id}: ${url}\n  expected ${JSON.stringify(expect)}\n  answered ${error.code ?? error.name}: ${error.message}`];
+    }
+  }
+  return [];
+}
+
+function filled(text) {
+  if (typeof text !== 'string') return text;
+  return Object.entries(addresses).reduce((filled, [name, address]) => filled.replaceAll(name, address), text);
+}
+
+function matches(error, { type_error, error: code, message, message_begins, retryable }) {
+  if (type_error !== undefined) {
+    const names = error.message.match(/[\w.[\]]+/g) ?? [];
+    return error.name === 'TypeError' && names.some((name) => name.replace(/^.*\./, '') === renamed(type_error));
+  }
+  if (!(error instanceof SluicegateError) || error.code !== code || error.retryable !== retryable) return false;
+  return message === undefined ? error.message.startsWith(filled(message_begins)) : error.message === filled(message);
+}
+
+async function attempt(url, vector) {
+  const { options, rules, rules_file } = vector;
+  const limiter = await RateLimiter.connect(url, {
+    prefix: `node/${vector.id}`,
+    ...translated(options),
+    rules: rules_file ?? rules,
+  });
+  try {
+    if (vector.closed) await limiter.close();
+    await act(limiter, vector);
+  } finally {
+    await limiter.close();
+  }
+}
+
+async function act(limiter, { op, rule, key, items, cost, costs, resource, limit, timeout }) {
+  if (op === undefined) return;
+  if (op === 'ping') await limiter.ping();
+  else if (op === 'check_all') await limiter.checkAll(items);
+  else await limiter[op](rule, key, translated({ cost, costs, resource, limit, timeout }));
+}
+
+/** What is given, in the names and units of this language; what is no number is the mistake. */
+function translated(options = {}) {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(
+    given.map(([name, value]) => [renamed(name), name.includes('timeout') && typeof value === 'number' ? value / 1000 : value]),
+  );
+}

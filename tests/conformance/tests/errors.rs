@@ -1,0 +1,193 @@
+//! The vectors of mistakes in `tests/vectors/errors`, whose README describes them, through both limiters.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+use std::fs;
+use std::io::{self, Write};
+use std::net::TcpListener;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use sluicegate::{Builder, Check, CheckOptions, RateLimiter, Result, Rules};
+use sluicegate_conformance::{Driver, Limiter};
+use sluicegate_test_servers::Redis;
+
+/// What stands in a vector for the address of a server.
+struct Servers {
+    redis: Redis,
+    nobody: String,
+    silent: TcpListener,
+}
+
+impl Servers {
+    fn start() -> Self {
+        // Bound and closed again, so it was free a moment ago.
+        let nobody = address(&TcpListener::bind("127.0.0.1:0").unwrap());
+        Self { redis: Redis::start().unwrap(), nobody, silent: TcpListener::bind("127.0.0.1:0").unwrap() }
+    }
+
+    fn fill_in(&self, text: &str) -> String {
+        text.replace("{redis}", &self.redis.address())
+            .replace("{nobody}", &self.nobody)
+            .replace("{silent}", &address(&self.silent))
+    }
+}
+
+fn address(listener: &TcpListener) -> String {
+    listener.local_addr().unwrap().to_string()
+}
+
+#[test]
+fn blocking() -> io::Result<()> {
+    passes(Driver::Blocking, "blocking")
+}
+
+#[test]
+fn asynchronous() -> io::Result<()> {
+    passes(Driver::Async, "async")
+}
+
+fn passes(driver: Driver, name: &str) -> io::Result<()> {
+    let servers = Servers::start();
+    let vectors = load();
+    let (played, skipped): (Vec<_>, Vec<_>) = vectors.iter().partition(|vector| is_for_rust(vector));
+    let failed: Vec<_> = played.iter().flat_map(|vector| differences(driver, &servers, vector)).collect();
+    let (passed, failures, left) = (played.len() - failed.len(), failed.len(), skipped.len());
+    let reason = "the types of Rust exclude the mistake";
+    let counts = format!("{passed} passed, {failures} failed, {left} skipped ({reason})");
+    // Not by a macro, whose output is not shown when a test passes.
+    writeln!(io::stdout(), "vectors: Rust {name}, mistakes: {counts}")?;
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    assert!(passed > 100, "only {passed} vectors were found");
+    Ok(())
+}
+
+/// The vectors, each with the rules of its file unless it has its own.
+fn load() -> Vec<Value> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../vectors/errors");
+    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| {
+        path.extension().is_some_and(|extension| extension == "json") && !path.ends_with("schema.json")
+    });
+    files.sort();
+    let vectors = |path| {
+        let mut file: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+        let rules = file["rules"].take();
+        let Value::Array(mut vectors) = file["vectors"].take() else { panic!("a file has no vectors") };
+        for vector in &mut vectors {
+            let vector = vector.as_object_mut().unwrap();
+            vector.entry("rules").or_insert_with(|| rules.clone());
+        }
+        vectors
+    };
+    files.into_iter().flat_map(vectors).collect()
+}
+
+fn is_for_rust(vector: &Value) -> bool {
+    vector["only"].as_array().is_none_or(|only| only.iter().any(|language| language == "rust"))
+}
+
+/// What is not as expected on the first backend where something is not.
+fn differences(driver: Driver, servers: &Servers, vector: &Value) -> Option<String> {
+    let everywhere = [json!("memory://"), json!("redis://{redis}")];
+    let urls = vector.get("url").map_or(&everywhere[..], std::slice::from_ref);
+    urls.iter().find_map(|url| {
+        let url = servers.fill_in(url.as_str().unwrap());
+        let answer = match attempt(driver, &url, vector) {
+            Ok(()) => return Some(format!("{}: {url}: no error", vector["id"])),
+            Err(error) => error,
+        };
+        let expect = &vector["expect"];
+        let message = |field: &str| expect[field].as_str().map(|text| servers.fill_in(text));
+        let said = answer.message();
+        let matches = message("message").is_none_or(|message| said == message)
+            && message("message_begins").is_none_or(|begins| said.starts_with(&begins))
+            && expect["error"] == answer.kind().name()
+            && expect["retryable"] == answer.is_retryable();
+        let name = answer.kind().name();
+        (!matches).then(|| format!("{}: {url}\n  expected {expect}\n  answered {name}: {said}", vector["id"]))
+    })
+}
+
+fn attempt(driver: Driver, url: &str, vector: &Value) -> Result<()> {
+    let rules = match (vector["rules_file"].as_str(), &vector["rules"]) {
+        (Some(path), _) => Rules::from_file(path)?,
+        (None, Value::String(text)) => Rules::from_json(text)?,
+        (None, rules) => Rules::from_json(&rules.to_string())?,
+    };
+    let prefix = format!("{driver:?}/{}", vector["id"].as_str().unwrap());
+    let builder = RateLimiter::builder(url).rules(rules).prefix(prefix);
+    let limiter = Limiter::new(driver, with_options(builder, vector))?;
+    if vector["closed"] == true {
+        close(&limiter);
+    }
+    act(&limiter, vector)
+}
+
+fn with_options(mut builder: Builder, vector: &Value) -> Builder {
+    for (name, value) in vector["options"].as_object().into_iter().flatten() {
+        let number = || value.as_u64().unwrap();
+        let text = || value.as_str().unwrap();
+        builder = match name.as_str() {
+            "prefix" => builder.prefix(text()),
+            "connect_timeout" => builder.connect_timeout(Duration::from_micros(number())),
+            "response_timeout" => builder.response_timeout(Duration::from_micros(number())),
+            "pool_size" => builder.pool_size(number() as usize),
+            "tls_ca" => builder.tls_ca(text()),
+            other => panic!("the runner knows no option {other}"),
+        };
+    }
+    builder
+}
+
+fn close(limiter: &Limiter) {
+    match limiter {
+        Limiter::Blocking(limiter) => limiter.close(),
+        Limiter::Async(limiter, _) => limiter.close(),
+    }
+}
+
+fn act(limiter: &Limiter, vector: &Value) -> Result<()> {
+    let Some(op) = vector["op"].as_str() else { return Ok(()) };
+    match op {
+        "ping" => return ping(limiter),
+        "check_all" => {
+            let items: Vec<_> = vector["items"].as_array().unwrap().iter().map(check).collect();
+            return limiter.check_all(&items).map(drop);
+        }
+        _ => {}
+    }
+    let Check { rule, key, options, .. } = check(vector);
+    match op {
+        "check" => limiter.check(rule, key, options).map(drop),
+        "peek" => limiter.peek(rule, key, options).map(drop),
+        "refund" => limiter.refund(rule, key, options).map(drop),
+        "reset" => limiter.reset(rule, key, options),
+        "wait" => wait(limiter, &check(vector), Duration::from_micros(vector["timeout"].as_u64().unwrap())),
+        other => panic!("the runner knows no operation {other}"),
+    }
+}
+
+fn ping(limiter: &Limiter) -> Result<()> {
+    match limiter {
+        Limiter::Blocking(limiter) => limiter.ping(),
+        Limiter::Async(limiter, runtime) => runtime.block_on(limiter.ping()),
+    }
+}
+
+fn wait(limiter: &Limiter, check: &Check<'_>, timeout: Duration) -> Result<()> {
+    let Check { rule, key, options, .. } = *check;
+    match limiter {
+        Limiter::Blocking(limiter) => limiter.wait_with(rule, key, options, timeout).map(drop),
+        Limiter::Async(limiter, runtime) => {
+            runtime.block_on(limiter.wait_with(rule, key, options, timeout)).map(drop)
+        }
+    }
+}
+
+fn check(item: &Value) -> Check<'_> {
+    let mut options = CheckOptions::new().cost(item.get("cost").map_or(1, |cost| cost.as_u64().unwrap()));
+    options.resource = item["resource"].as_str();
+    options.limit = item["limit"].as_u64();
+    Check::new(item["rule"].as_str().unwrap(), item["key"].as_str().unwrap()).with(options)
+}

@@ -1,0 +1,133 @@
+"""Six processes in three languages, on one Cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Barrier, Timer
+
+HERE = Path(__file__).parent
+# So long a whole run may take; a worker that hangs is ended.
+PATIENCE = 60
+
+
+@dataclass(frozen=True)
+class Report:
+    """One check as a worker was told. The decision was made between `before` and `after`; times in microseconds."""
+
+    target: int
+    cost: int
+    allowed: bool
+    remaining: int
+    retry_after: int
+    reset_after: int
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What every worker does; see the README."""
+
+    rules: list[dict]
+    targets: list[tuple[str, str]]
+    lanes: int
+    rounds: int
+    heavy: int
+    pause_us: int
+
+
+@dataclass(frozen=True)
+class Told:
+    """What one worker was told: by its checks, and by a peek at each target when all workers were done."""
+
+    name: str
+    checks: list[Report]
+    peeks: list[Report]
+
+
+@contextmanager
+def cluster() -> Iterator[str]:
+    """The URL of a Cluster that is gone afterwards."""
+    command = [os.environ["SLUICEGATE_TEST_SERVERS"], "start", "cluster"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as servers:
+        # Leaving the block closes their standard input, and they end.
+        yield json.loads(servers.stdout.readline())["cluster"]
+
+
+def workers() -> list[tuple[str, list[str]]]:
+    """The name and the command of each worker; `run` names the programs it made."""
+    python = [os.environ["SLUICEGATE_FLEET_PYTHON"], str(HERE / "worker.py")]
+    node = ["node", os.environ["SLUICEGATE_FLEET_NODE"]]
+    c = [os.environ["SLUICEGATE_FLEET_C"]]
+    return [
+        ("Python blocking", [*python, "blocking"]),
+        ("Python asyncio", [*python, "asyncio"]),
+        ("Node 1", node),
+        ("Node 2", node),
+        ("C 1", c),
+        ("C 2", c),
+    ]
+
+
+def hammer(url: str, prefix: str, plan: Plan) -> list[Told]:
+    """Lets all workers carry out a plan at once."""
+    fleet = workers()
+    together = Barrier(len(fleet), timeout=PATIENCE)
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as rules, ThreadPoolExecutor(len(fleet)) as pool:
+        json.dump(plan.rules, rules)
+        rules.flush()
+        numbers = map(str, (plan.lanes, plan.rounds, plan.heavy, plan.pause_us))
+        names = (name for target in plan.targets for name in target)
+        arguments = [url, rules.name, prefix, *numbers, *names]
+        return list(pool.map(lambda worker: conduct(worker[0], worker[1] + arguments, together), fleet))
+
+
+def conduct(name: str, command: list[str], together: Barrier) -> Told:
+    """Runs one worker, which begins, and later peeks, when all others are as far."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as worker:
+        end_of_patience = Timer(PATIENCE, worker.kill)
+        end_of_patience.start()
+        try:
+            assert until(worker, "ready") == []
+            go_on(worker, together)
+            checks = until(worker, "told")
+            go_on(worker, together)
+            peeks = [report(line) for line in worker.stdout]
+        except BaseException:
+            # The others need not wait for this one.
+            together.abort()
+            worker.kill()
+            raise
+        finally:
+            end_of_patience.cancel()
+    assert worker.returncode == 0, f"{name} ended with status {worker.returncode}"
+    return Told(name, checks, peeks)
+
+
+def until(worker: subprocess.Popen, word: str) -> list[Report]:
+    """What a worker reports before it says a word."""
+    reports = []
+    for line in worker.stdout:
+        if line.strip() == word:
+            return reports
+        reports.append(report(line))
+    raise AssertionError(f"{worker.args[0]} ended before it was {word}")
+
+
+def go_on(worker: subprocess.Popen, together: Barrier) -> None:
+    together.wait()
+    worker.stdin.write("go\n")
+    worker.stdin.flush()
+
+
+def report(line: str) -> Report:
+    target, cost, allowed, *others = map(int, line.split())
+    return Report(target, cost, bool(allowed), *others)

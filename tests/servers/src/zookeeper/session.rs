@@ -1,0 +1,165 @@
+//! A connection with a session, and what can be asked for in it.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use super::wire::{Reader, Writer};
+use crate::{Error, Result};
+
+/// A paused server accepts connections and says nothing: then another server is soon tried.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_millis(500);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a session outlives a connection that broke.
+const SESSION_TIMEOUT_MS: i32 = 10_000;
+
+const CREATE: i32 = 1;
+const DELETE: i32 = 2;
+const GET: i32 = 4;
+const SET: i32 = 5;
+const CHILDREN: i32 = 8;
+const SYNC: i32 = 9;
+const AUTHENTICATE: i32 = 100;
+const CLOSE: i32 = -11;
+
+const ANY_VERSION: i32 = -1;
+const ALL_PERMISSIONS: i32 = 31;
+/// Authentication is told from other requests by its number.
+const AUTHENTICATION: i32 = -4;
+const REQUEST: i32 = 1;
+
+// Why a server refuses.
+pub(super) const BAD_ARGUMENTS: i32 = -8;
+pub(super) const NO_NODE: i32 = -101;
+pub(super) const NO_AUTH: i32 = -102;
+pub(super) const NODE_EXISTS: i32 = -110;
+pub(super) const NOT_EMPTY: i32 = -111;
+
+/// What a server answers to a request: its data or its error code.
+pub(super) type Answer<T> = std::result::Result<T, i32>;
+
+/// A session and its connection. Requests follow one another.
+#[derive(Debug)]
+pub(super) struct Session {
+    stream: TcpStream,
+}
+
+impl Session {
+    /// Opens a new session.
+    pub(super) fn open(address: SocketAddr) -> Result<Self> {
+        let session = Self::connect(address, 0, &[0; 16])?;
+        session.ok_or_else(|| Error::new("zookeeper: no session"))
+    }
+
+    /// Takes over the session of another client, unless it is over.
+    pub(super) fn take_over(address: SocketAddr, id: i64) -> Result<Option<Self>> {
+        Self::connect(address, id, &password(id))
+    }
+
+    fn connect(address: SocketAddr, id: i64, password: &[u8; 16]) -> Result<Option<Self>> {
+        let stream = TcpStream::connect_timeout(&address, HANDSHAKE_TIMEOUT)?;
+        stream.set_read_timeout(Some(HANDSHAKE_TIMEOUT))?;
+        stream.set_write_timeout(Some(ANSWER_TIMEOUT))?;
+        stream.set_nodelay(true)?;
+        let mut session = Self { stream };
+        let (version, last_seen, read_only) = (0, 0, false);
+        let request = Writer::default().int(version).long(last_seen).int(SESSION_TIMEOUT_MS);
+        session.send(request.long(id).bytes(password).bool(read_only))?;
+        let answer = session.receive()?;
+        session.stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
+        let mut answer = Reader(&answer);
+        let (_version, timeout) = (answer.int()?, answer.int()?);
+        // A server grants no time to a session it does not know.
+        Ok((timeout > 0).then_some(session))
+    }
+
+    /// Proves an identity for the scheme `digest`: `user:password`.
+    pub(super) fn authenticate(&mut self, identity: &str) -> Result<Answer<()>> {
+        let request = header(AUTHENTICATION, AUTHENTICATE).int(0).text("digest").text(identity);
+        Ok(self.ask(request)?.map(drop))
+    }
+
+    /// Makes a znode that everybody may do everything with, or, if `owned`, only who has authenticated as
+    /// this session has.
+    pub(super) fn create(&mut self, path: &str, data: &[u8], owned: bool) -> Result<Answer<()>> {
+        let (scheme, id) = if owned { ("auth", "") } else { ("world", "anyone") };
+        let (entries, persistent) = (1, 0);
+        let request = header(REQUEST, CREATE).text(path).bytes(data).int(entries);
+        let request = request.int(ALL_PERMISSIONS).text(scheme).text(id).int(persistent);
+        Ok(self.ask(request)?.map(drop))
+    }
+
+    pub(super) fn set(&mut self, path: &str, data: &[u8]) -> Result<Answer<()>> {
+        Ok(self.ask(header(REQUEST, SET).text(path).bytes(data).int(ANY_VERSION))?.map(drop))
+    }
+
+    pub(super) fn delete(&mut self, path: &str) -> Result<Answer<()>> {
+        Ok(self.ask(header(REQUEST, DELETE).text(path).int(ANY_VERSION))?.map(drop))
+    }
+
+    /// Makes reads see what any client had written before.
+    pub(super) fn sync(&mut self) -> Result<Answer<()>> {
+        Ok(self.ask(header(REQUEST, SYNC).text("/"))?.map(drop))
+    }
+
+    pub(super) fn get(&mut self, path: &str) -> Result<Answer<Vec<u8>>> {
+        match self.ask(header(REQUEST, GET).text(path).bool(false))? {
+            Ok(answer) => Ok(Ok(Reader(&answer).bytes()?.to_vec())),
+            Err(code) => Ok(Err(code)),
+        }
+    }
+
+    pub(super) fn children(&mut self, path: &str) -> Result<Answer<Vec<String>>> {
+        match self.ask(header(REQUEST, CHILDREN).text(path).bool(false))? {
+            Ok(answer) => {
+                let mut answer = Reader(&answer);
+                Ok(Ok((0..answer.int()?).map(|_| answer.text()).collect::<Result<_>>()?))
+            }
+            Err(code) => Ok(Err(code)),
+        }
+    }
+
+    /// Ends the session, for whoever else has it too.
+    pub(super) fn close(mut self) -> Result<()> {
+        self.ask(header(REQUEST, CLOSE)).map(drop)
+    }
+
+    fn ask(&mut self, request: Writer) -> Result<Answer<Vec<u8>>> {
+        self.send(request)?;
+        let answer = self.receive()?;
+        let mut reader = Reader(&answer);
+        let (_number, _transaction, code) = (reader.int()?, reader.long()?, reader.int()?);
+        Ok(if code == 0 { Ok(reader.0.to_vec()) } else { Err(code) })
+    }
+
+    fn send(&mut self, request: Writer) -> Result<()> {
+        Ok(self.stream.write_all(&request.frame())?)
+    }
+
+    fn receive(&mut self) -> Result<Vec<u8>> {
+        let mut length = [0; 4];
+        self.stream.read_exact(&mut length)?;
+        let mut answer = vec![0; u32::from_be_bytes(length) as usize];
+        self.stream.read_exact(&mut answer)?;
+        Ok(answer)
+    }
+}
+
+fn header(number: i32, kind: i32) -> Writer {
+    Writer::default().int(number).int(kind)
+}
+
+/// The password that every ZooKeeper server gives to a session: the first bytes of Java's random generator,
+/// with the session's number and a constant of ZooKeeper as its seed.
+fn password(session: i64) -> [u8; 16] {
+    const CONSTANT: u64 = 0xB341_5C00;
+    const MULTIPLIER: u64 = 0x5_DEEC_E66D;
+    const MASK: u64 = (1 << 48) - 1;
+    let mut state = (session as u64 ^ CONSTANT ^ MULTIPLIER) & MASK;
+    let mut password = [0; 16];
+    for chunk in password.chunks_exact_mut(4) {
+        state = state.wrapping_mul(MULTIPLIER).wrapping_add(0xB) & MASK;
+        chunk.copy_from_slice(&((state >> 16) as u32).to_le_bytes());
+    }
+    password
+}
