@@ -19,7 +19,12 @@ pub(crate) struct Catalog {
     /// Looked up by every check; its hash is a fast one, since names in it are the rules' own.
     ready: HashMap<Arc<str>, ReadyRule>,
     matcher: Matcher,
+    numbers: Numbers,
 }
+
+/// The number of every limit that there ever was, by the names of its rule and its state. A limit keeps its
+/// number while rules come and go, so that what the embedded engine counted under it is still its own.
+type Numbers = HashMap<(Arc<str>, String), u32>;
 
 /// A rule with the policies of its limits.
 #[derive(Debug)]
@@ -33,7 +38,7 @@ pub(crate) struct ReadyRule {
 /// A limit with its policy.
 #[derive(Debug)]
 pub(crate) struct ReadyLimit {
-    /// Tells the limit from every other one of the catalog.
+    /// Tells the limit from every other one, also in later catalogs.
     pub(crate) number: u32,
     pub(crate) policy: Policy,
     pub(crate) scope: Scope,
@@ -44,9 +49,17 @@ pub(crate) struct ReadyLimit {
 
 impl Catalog {
     pub(crate) fn new(rules: Rules) -> Self {
-        let mut numbers = 0..;
+        Self::build(rules, Numbers::new())
+    }
+
+    /// The catalog that takes the place of this one.
+    pub(crate) fn after(&self, rules: Rules) -> Self {
+        Self::build(rules, self.numbers.clone())
+    }
+
+    fn build(rules: Rules, mut numbers: Numbers) -> Self {
         let ready = rules.iter().map(|rule| (rule.id.clone(), ReadyRule::new(rule, &mut numbers)));
-        Self { ready: ready.collect(), matcher: Matcher::new(&rules), rules }
+        Self { ready: ready.collect(), matcher: Matcher::new(&rules), rules, numbers }
     }
 
     pub(crate) fn rules(&self) -> &Rules {
@@ -63,12 +76,12 @@ impl Catalog {
 }
 
 impl ReadyRule {
-    fn new(rule: &Arc<Rule>, numbers: &mut impl Iterator<Item = u32>) -> Self {
-        let limits = rule.limits.iter().zip(numbers).map(|(limit, number)| ReadyLimit {
-            number,
-            policy: Policy::new(rule, limit, None),
-            scope: limit.scope,
-            suffix: suffix(rule, limit),
+    fn new(rule: &Arc<Rule>, numbers: &mut Numbers) -> Self {
+        let limits = rule.limits.iter().map(|limit| {
+            let suffix = suffix(rule, limit);
+            let next = numbers.len() as u32;
+            let number = *numbers.entry((rule.id.clone(), suffix.clone())).or_insert(next);
+            ReadyLimit { number, policy: Policy::new(rule, limit, None), scope: limit.scope, suffix }
         });
         Self {
             limits: limits.collect(),

@@ -16,7 +16,8 @@
 //!
 //! - [`RateLimiter`] blocks, [`AsyncRateLimiter`] is for Tokio; both are opened by a [`Builder`] on the
 //!   backend that a URL names.
-//! - [`Rules`] are read from JSON, strictly; [`rules`] holds what a rule is.
+//! - [`Rules`] are read from JSON, strictly; [`rules`] holds what a rule is. They may change while the limiter
+//!   runs: [`sources`].
 //! - A [`Request`] chooses the rules that apply to it ([`check_request`](RateLimiter::check_request)), and a
 //!   decision knows the [headers](Decision::headers) of the answer.
 //! - A [`Decision`] says whether a cost is admitted, what is left, and when to come back. A denial is a
@@ -35,6 +36,7 @@
 //! # Features
 //!
 //! - `cli`: the command line tool `sluicegate`.
+//! - `zookeeper`: rules that ZooKeeper keeps.
 //! - `bridge`: what bindings to other languages share; not for applications.
 
 mod algorithm;
@@ -50,11 +52,13 @@ mod headers;
 mod key;
 mod limiter;
 mod matching;
+mod percent;
 mod plan;
 mod redis;
 mod request;
 pub mod rules;
 mod script;
+pub mod sources;
 mod transaction;
 
 pub use clock::ManualClock;

@@ -1,9 +1,11 @@
 //! What crosses between a foreign loop and the runner.
 
+use std::fmt;
 use std::time::Duration;
 
 use crate::decision::Decision;
 use crate::error::Result;
+use crate::matching::Request;
 use crate::request::{Check, CheckOptions};
 
 /// A check whose texts are its own.
@@ -35,6 +37,41 @@ impl Item {
     }
 }
 
+/// A request whose texts are its own.
+#[derive(Clone, PartialEq, Eq)]
+pub struct OwnedRequest {
+    /// The method.
+    pub method: String,
+    /// The path, as the request line has it.
+    pub path: String,
+    /// The authenticated user.
+    pub user_id: Option<String>,
+    /// The client's address.
+    pub ip: Option<String>,
+    /// The client's API key.
+    pub api_key: Option<String>,
+    /// Names and values.
+    pub headers: Vec<(String, String)>,
+}
+
+impl OwnedRequest {
+    /// The request, borrowed.
+    pub fn request(&self) -> Request<'_> {
+        let mut request = Request::new(&self.method, &self.path);
+        request.user_id = self.user_id.as_deref();
+        request.ip = self.ip.as_deref();
+        request.api_key = self.api_key.as_deref();
+        request.headers = self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        request
+    }
+}
+
+impl fmt::Debug for OwnedRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.request().fmt(f)
+    }
+}
+
 /// What is asked about a single item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -53,6 +90,8 @@ pub enum Ask {
     Single(Kind, Item),
     /// `check_all`
     All(Vec<Item>),
+    /// `check_request`
+    Request(OwnedRequest),
     /// `reset`
     Reset(Item),
     /// `wait`, with its timeout

@@ -6,6 +6,7 @@
 //! on the caller's thread.
 
 mod blocking;
+mod log;
 mod message;
 mod runner;
 
@@ -19,23 +20,19 @@ use crate::fork::generation;
 use crate::limiter::{AsyncRateLimiter, Builder};
 use crate::request::Check;
 pub use blocking::{is_embedded, wait_sleeping};
-pub use message::{Answer, Ask, Completion, Item, Kind};
+pub use log::log_to_stderr;
+pub use message::{Answer, Ask, Completion, Item, Kind, OwnedRequest};
 use runner::{Runner, Source, answer};
 
 /// A limiter whose calls are submitted in batches and whose answers are fetched in bursts.
 ///
 /// The order of answers is not that of the calls; tokens tell which is which.
 pub struct Bridge {
-    backend: Backend,
+    /// Where calls that need I/O or sleep are carried out; started with the first that does.
+    runner: OnceLock<Runner>,
     shared: Arc<Shared>,
     /// The process that has the runner's thread; a forked child has not.
     generation: u32,
-}
-
-enum Backend {
-    /// The embedded engine, with a runner once a call has to sleep.
-    Local(Arc<AsyncRateLimiter>, OnceLock<Runner>),
-    Server(Runner),
 }
 
 impl Bridge {
@@ -47,25 +44,32 @@ impl Bridge {
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] when the URL or an option makes no sense.
     pub fn open(builder: Builder, wake: impl Fn() + Send + Sync + 'static) -> Result<Self> {
-        let shared = Arc::new(Shared { completions: Mutex::default(), wake: Box::new(wake) });
-        let backend = if builder.is_local()? {
+        let shared = Shared { completions: Mutex::default(), limiter: OnceLock::new(), wake: Box::new(wake) };
+        let bridge = Self { runner: OnceLock::new(), shared: Arc::new(shared), generation: generation() };
+        if builder.is_immediate()? {
             let limiter = at_once(builder.connect()).unwrap_or_else(|| Err(crossed()))?;
-            shared.complete([Completion { token: Self::OPENED, result: Ok(Answer::Done) }]);
-            Backend::Local(Arc::new(limiter), OnceLock::new())
+            bridge.shared.limiter.get_or_init(|| Arc::new(limiter));
+            bridge.shared.complete([Completion { token: Self::OPENED, result: Ok(Answer::Done) }]);
         } else {
-            Backend::Server(Runner::start(Source::Builder(builder), &shared))
-        };
-        Ok(Self { backend, shared, generation: generation() })
+            bridge.runner.get_or_init(|| Runner::start(Source::Builder(builder), &bridge.shared));
+        }
+        Ok(bridge)
+    }
+
+    /// The limiter, once it is open: for what needs no I/O, such as
+    /// [`match_request`](AsyncRateLimiter::match_request).
+    pub fn limiter(&self) -> Option<&AsyncRateLimiter> {
+        self.shared.limiter.get().map(Arc::as_ref)
     }
 
     /// The decision about a single item, if it needs no I/O.
     pub fn single_at_once(&self, kind: Kind, check: &Check<'_>) -> Option<Result<crate::Decision>> {
-        self.local()?.at_once(kind.into(), check)
+        self.limiter()?.at_once(kind.into(), check)
     }
 
     /// The answer to a call, if it needs neither I/O nor sleep.
     pub fn at_once(&self, ask: &Ask) -> Option<Result<Answer>> {
-        let local = self.local()?;
+        let local = self.limiter().filter(|limiter| limiter.is_embedded())?;
         if matches!(ask, Ask::Wait(..)) { None } else { at_once(answer(local, ask)) }
     }
 
@@ -78,12 +82,7 @@ impl Bridge {
         if generation() != self.generation {
             return Err(crossed());
         }
-        let runner = match &self.backend {
-            Backend::Server(runner) => runner,
-            Backend::Local(limiter, runner) => {
-                runner.get_or_init(|| Runner::start(Source::Limiter(Arc::clone(limiter)), &self.shared))
-            }
-        };
+        let Some(runner) = self.runner.get().or_else(|| self.late_runner()) else { return Err(crossed()) };
         runner.submit(asks, &self.shared);
         Ok(())
     }
@@ -92,7 +91,7 @@ impl Bridge {
     /// end by themselves.
     pub fn cancel(&self, token: u64) {
         if generation() == self.generation
-            && let Some(runner) = self.runner()
+            && let Some(runner) = self.runner.get()
         {
             runner.cancel(token);
         }
@@ -105,34 +104,28 @@ impl Bridge {
 
     /// Closes the limiter. Final: calls from then on are answered with [`ErrorKind::Closed`].
     pub fn close(&self) {
-        if let Some(local) = self.local() {
+        if let Some(local) = self.limiter().filter(|limiter| limiter.is_embedded()) {
             local.close();
         }
         if generation() == self.generation
-            && let Some(runner) = self.runner()
+            && let Some(runner) = self.runner.get()
         {
             runner.close();
         }
     }
 
-    fn local(&self) -> Option<&Arc<AsyncRateLimiter>> {
-        match &self.backend {
-            Backend::Local(limiter, _) => Some(limiter),
-            Backend::Server(_) => None,
-        }
-    }
-
-    fn runner(&self) -> Option<&Runner> {
-        match &self.backend {
-            Backend::Local(_, runner) => runner.get(),
-            Backend::Server(runner) => Some(runner),
-        }
+    /// The runner of a limiter that was opened without one.
+    fn late_runner(&self) -> Option<&Runner> {
+        let limiter = self.shared.limiter.get()?;
+        Some(self.runner.get_or_init(|| Runner::start(Source::Limiter(Arc::clone(limiter)), &self.shared)))
     }
 }
 
 /// What the runner hands over.
 struct Shared {
     completions: Mutex<Vec<Completion>>,
+    /// Set when it is open.
+    limiter: OnceLock<Arc<AsyncRateLimiter>>,
     wake: Box<dyn Fn() + Send + Sync>,
 }
 

@@ -81,6 +81,10 @@ async fn serve(source: Source, messages: UnboundedReceiver<Message>, shared: &Ar
         Source::Limiter(limiter) => Ok(limiter),
         Source::Builder(builder) => {
             let opened = builder.connect().await.map(Arc::new);
+            if let Ok(limiter) = &opened {
+                // Nobody else opens it.
+                let _ = shared.limiter.set(Arc::clone(limiter));
+            }
             let result = opened.as_ref().map(|_| Answer::Done).map_err(Error::clone);
             shared.complete([Completion { token: Bridge::OPENED, result }]);
             opened
@@ -150,7 +154,7 @@ async fn pipeline(limiter: Arc<AsyncRateLimiter>, asks: Vec<(u64, Ask)>, shared:
 fn single(ask: &Ask) -> Option<(Op, Check<'_>)> {
     match ask {
         Ask::Single(kind, item) => Some(((*kind).into(), item.check())),
-        Ask::All(_) | Ask::Reset(_) | Ask::Wait(..) | Ask::Ping => None,
+        Ask::All(_) | Ask::Request(_) | Ask::Reset(_) | Ask::Wait(..) | Ask::Ping => None,
     }
 }
 
@@ -160,6 +164,7 @@ pub(super) async fn answer(limiter: &AsyncRateLimiter, ask: &Ask) -> Result<Answ
         Ask::Single(Kind::Check, item) => limiter.check_with(&item.rule, &item.key, item.options()).await,
         Ask::Single(Kind::Peek, item) => limiter.peek_with(&item.rule, &item.key, item.options()).await,
         Ask::Single(Kind::Refund, item) => limiter.refund_with(&item.rule, &item.key, item.options()).await,
+        Ask::Request(request) => limiter.check_request(&request.request()).await,
         Ask::All(items) => limiter.check_all(&items.iter().map(super::Item::check).collect::<Vec<_>>()).await,
         Ask::Wait(item, timeout) => limiter.wait_with(&item.rule, &item.key, item.options(), *timeout).await,
         Ask::Reset(item) => {

@@ -7,6 +7,7 @@ use super::Builder;
 use super::centre::{Centre, Passed};
 use super::local::Local;
 use super::patience::Patience;
+use crate::catalog::Catalog;
 use crate::decision::{Decision, Source};
 #[cfg(feature = "bridge")]
 use crate::error::Error;
@@ -16,6 +17,7 @@ use crate::plan::{Form, Op, Plan};
 use crate::redis::AsyncRedis;
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
+use crate::sources::RulesStatus;
 use crate::transaction::names_to_reset;
 #[cfg(feature = "bridge")]
 use crate::transaction::{self, Transaction};
@@ -96,7 +98,11 @@ impl AsyncRateLimiter {
     /// # Errors
     /// As [`check`](Self::check); an empty list is an `InvalidArgument`.
     pub async fn check_all(&self, checks: &[Check<'_>]) -> Result<Decision> {
-        let plan = self.centre.plan(checks)?;
+        self.all(&self.centre.rules.snapshot(), checks).await
+    }
+
+    async fn all(&self, catalog: &Catalog, checks: &[Check<'_>]) -> Result<Decision> {
+        let plan = Plan::new(catalog, checks)?;
         match &self.backend {
             Backend::Local(local) => local.all(&plan),
             Backend::Server(redis) => self.converse(redis, &plan, Op::Check, Form::WithParts).await,
@@ -111,12 +117,13 @@ impl AsyncRateLimiter {
     /// As [`check`](Self::check); a request without a path, a method or a header's name that is no token
     /// of HTTP and an `ip` that is no address are an `InvalidArgument`.
     pub async fn check_request(&self, request: &Request<'_>) -> Result<Decision> {
-        let matches = self.match_request(request)?;
+        let catalog = self.centre.rules.snapshot();
+        let matches = catalog.matcher().matches(request)?;
         if matches.is_empty() {
             return self.unruled();
         }
         let checks: Vec<_> = matches.iter().map(RequestMatch::check).collect();
-        self.check_all(&checks).await
+        self.all(&catalog, &checks).await
     }
 
     /// The rules that [`check_request`](Self::check_request) would apply, in order of priority, then of
@@ -125,7 +132,7 @@ impl AsyncRateLimiter {
     /// # Errors
     /// `InvalidArgument`, as [`check_request`](Self::check_request).
     pub fn match_request(&self, request: &Request<'_>) -> Result<Vec<RequestMatch>> {
-        self.centre.catalog.matcher().matches(request)
+        self.centre.rules.snapshot().matcher().matches(request)
     }
 
     /// For every rule, in the same order, whether it matches and, if not, the first condition that does
@@ -134,7 +141,7 @@ impl AsyncRateLimiter {
     /// # Errors
     /// `InvalidArgument`, as [`check_request`](Self::check_request).
     pub fn explain_request(&self, request: &Request<'_>) -> Result<Vec<Explanation>> {
-        self.centre.catalog.matcher().explain(request)
+        self.centre.rules.snapshot().matcher().explain(request)
     }
 
     /// What [`check`](Self::check) would answer now; changes nothing.
@@ -185,7 +192,8 @@ impl AsyncRateLimiter {
     /// # Errors
     /// As [`check`](Self::check).
     pub async fn reset_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<()> {
-        let plan = self.centre.plan(&[Check::new(rule, key).with(options)])?;
+        let catalog = self.centre.rules.snapshot();
+        let plan = Plan::new(&catalog, &[Check::new(rule, key).with(options)])?;
         match &self.backend {
             Backend::Local(local) => local.reset(&plan),
             Backend::Server(redis) => redis.delete(&names_to_reset(&plan, &self.centre.wire)).await,
@@ -238,6 +246,7 @@ impl AsyncRateLimiter {
 
     /// Closes the connections. Final: later calls end with [`Closed`](crate::ErrorKind::Closed).
     pub fn close(&self) {
+        self.centre.rules.close();
         match &self.backend {
             Backend::Local(local) => local.close(),
             Backend::Server(redis) => redis.close(),
@@ -245,15 +254,25 @@ impl AsyncRateLimiter {
     }
 
     /// The rules in force.
-    pub fn rules(&self) -> &Rules {
-        self.centre.catalog.rules()
+    pub fn rules(&self) -> Rules {
+        self.centre.rules.snapshot().rules().clone()
+    }
+
+    /// Which rules are in force, since when, and what was refused of their source.
+    pub fn rules_status(&self) -> RulesStatus {
+        self.centre.rules.status()
+    }
+
+    #[cfg(feature = "bridge")]
+    pub(crate) fn is_embedded(&self) -> bool {
+        matches!(self.backend, Backend::Local(_))
     }
 
     /// The answer to a single check if it needs no I/O.
     #[cfg(feature = "bridge")]
     pub(crate) fn at_once(&self, op: Op, check: &Check<'_>) -> Option<Result<Decision>> {
         match &self.backend {
-            Backend::Local(local) => Some(local.single(&self.centre.catalog, check, op)),
+            Backend::Local(local) => Some(local.single(&self.centre.rules.snapshot(), check, op)),
             Backend::Server(_) => None,
         }
     }
@@ -261,14 +280,15 @@ impl AsyncRateLimiter {
     /// Many single checks, each decided for itself, in as few round trips as there are servers.
     #[cfg(feature = "bridge")]
     pub(crate) async fn each(&self, calls: &[(Op, Check<'_>)]) -> Vec<Result<Decision>> {
+        let catalog = self.centre.rules.snapshot();
         let redis = match &self.backend {
             Backend::Server(redis) => redis,
             Backend::Local(local) => {
-                let single = |(op, check): &(Op, Check<'_>)| local.single(&self.centre.catalog, check, *op);
+                let single = |(op, check): &(Op, Check<'_>)| local.single(&catalog, check, *op);
                 return calls.iter().map(single).collect();
             }
         };
-        let plans: Vec<_> = calls.iter().map(|(_, check)| self.centre.plan(&[*check])).collect();
+        let plans: Vec<_> = calls.iter().map(|(_, check)| Plan::new(&catalog, &[*check])).collect();
         let mut transactions: Vec<_> = calls
             .iter()
             .zip(&plans)
@@ -300,9 +320,10 @@ impl AsyncRateLimiter {
 
     async fn single(&self, check: &Check<'_>, op: Op) -> Result<Decision> {
         match &self.backend {
-            Backend::Local(local) => local.single(&self.centre.catalog, check, op),
+            Backend::Local(local) => local.single(&self.centre.rules.snapshot(), check, op),
             Backend::Server(redis) => {
-                let plan = self.centre.plan(&[*check])?;
+                let catalog = self.centre.rules.snapshot();
+                let plan = Plan::new(&catalog, &[*check])?;
                 self.converse(redis, &plan, op, Form::Single).await
             }
         }

@@ -8,6 +8,7 @@ use super::Builder;
 use super::centre::{Centre, Passed};
 use super::local::Local;
 use super::patience::Patience;
+use crate::catalog::Catalog;
 use crate::decision::{Decision, Source};
 use crate::error::Result;
 use crate::matching::{Explanation, Request, RequestMatch};
@@ -15,6 +16,7 @@ use crate::plan::{Form, Op, Plan};
 use crate::redis::BlockingRedis;
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
+use crate::sources::RulesStatus;
 use crate::transaction::names_to_reset;
 
 /// Decides whether a cost is admitted; blocks the calling thread for one round trip.
@@ -93,7 +95,11 @@ impl RateLimiter {
     /// # Errors
     /// As [`check`](Self::check); an empty list is an `InvalidArgument`.
     pub fn check_all(&self, checks: &[Check<'_>]) -> Result<Decision> {
-        let plan = self.centre.plan(checks)?;
+        self.all(&self.centre.rules.snapshot(), checks)
+    }
+
+    fn all(&self, catalog: &Catalog, checks: &[Check<'_>]) -> Result<Decision> {
+        let plan = Plan::new(catalog, checks)?;
         match &self.backend {
             Backend::Local(local) => local.all(&plan),
             Backend::Server(redis) => self.converse(redis, &plan, Op::Check, Form::WithParts),
@@ -108,12 +114,13 @@ impl RateLimiter {
     /// As [`check`](Self::check); a request without a path, a method or a header's name that is no token
     /// of HTTP and an `ip` that is no address are an `InvalidArgument`.
     pub fn check_request(&self, request: &Request<'_>) -> Result<Decision> {
-        let matches = self.match_request(request)?;
+        let catalog = self.centre.rules.snapshot();
+        let matches = catalog.matcher().matches(request)?;
         if matches.is_empty() {
             return self.unruled();
         }
         let checks: Vec<_> = matches.iter().map(RequestMatch::check).collect();
-        self.check_all(&checks)
+        self.all(&catalog, &checks)
     }
 
     /// The rules that [`check_request`](Self::check_request) would apply, in order of priority, then of
@@ -122,7 +129,7 @@ impl RateLimiter {
     /// # Errors
     /// `InvalidArgument`, as [`check_request`](Self::check_request).
     pub fn match_request(&self, request: &Request<'_>) -> Result<Vec<RequestMatch>> {
-        self.centre.catalog.matcher().matches(request)
+        self.centre.rules.snapshot().matcher().matches(request)
     }
 
     /// For every rule, in the same order, whether it matches and, if not, the first condition that does
@@ -131,7 +138,7 @@ impl RateLimiter {
     /// # Errors
     /// `InvalidArgument`, as [`check_request`](Self::check_request).
     pub fn explain_request(&self, request: &Request<'_>) -> Result<Vec<Explanation>> {
-        self.centre.catalog.matcher().explain(request)
+        self.centre.rules.snapshot().matcher().explain(request)
     }
 
     /// What [`check`](Self::check) would answer now; changes nothing.
@@ -182,7 +189,8 @@ impl RateLimiter {
     /// # Errors
     /// As [`check`](Self::check).
     pub fn reset_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<()> {
-        let plan = self.centre.plan(&[Check::new(rule, key).with(options)])?;
+        let catalog = self.centre.rules.snapshot();
+        let plan = Plan::new(&catalog, &[Check::new(rule, key).with(options)])?;
         match &self.backend {
             Backend::Local(local) => local.reset(&plan),
             Backend::Server(redis) => redis.delete(&names_to_reset(&plan, &self.centre.wire)),
@@ -252,6 +260,7 @@ impl RateLimiter {
 
     /// Closes the connections. Final: later calls end with [`Closed`](crate::ErrorKind::Closed).
     pub fn close(&self) {
+        self.centre.rules.close();
         match &self.backend {
             Backend::Local(local) => local.close(),
             Backend::Server(redis) => redis.close(),
@@ -264,8 +273,13 @@ impl RateLimiter {
     }
 
     /// The rules in force.
-    pub fn rules(&self) -> &Rules {
-        self.centre.catalog.rules()
+    pub fn rules(&self) -> Rules {
+        self.centre.rules.snapshot().rules().clone()
+    }
+
+    /// Which rules are in force, since when, and what was refused of their source.
+    pub fn rules_status(&self) -> RulesStatus {
+        self.centre.rules.status()
     }
 
     fn unruled(&self) -> Result<Decision> {
@@ -278,9 +292,10 @@ impl RateLimiter {
 
     fn single(&self, check: &Check<'_>, op: Op) -> Result<Decision> {
         match &self.backend {
-            Backend::Local(local) => local.single(&self.centre.catalog, check, op),
+            Backend::Local(local) => local.single(&self.centre.rules.snapshot(), check, op),
             Backend::Server(redis) => {
-                let plan = self.centre.plan(&[*check])?;
+                let catalog = self.centre.rules.snapshot();
+                let plan = Plan::new(&catalog, &[*check])?;
                 self.converse(redis, &plan, op, Form::Single)
             }
         }

@@ -1,6 +1,7 @@
 //! How a limiter is made.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::centre::Centre;
@@ -10,7 +11,8 @@ use crate::clock::ManualClock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::key::is_valid_prefix;
 use crate::redis::{AsyncRedis, Backend, BlockingRedis, ConnectOptions};
-use crate::rules::Rules;
+use crate::sources::{Origin, RuleSource};
+use crate::transaction::Wire;
 
 /// What every name in Redis begins with, unless another prefix is chosen.
 const PREFIX: &str = "sluicegate";
@@ -21,7 +23,7 @@ const PREFIX: &str = "sluicegate";
 #[must_use = "a builder does nothing until `build` or `connect` is called"]
 pub struct Builder {
     url: Url,
-    rules: Rules,
+    rules: Origin,
     prefix: String,
     clock: Option<ManualClock>,
     connection: ConnectOptions,
@@ -41,16 +43,24 @@ impl Builder {
     pub(super) fn new(url: String) -> Self {
         Self {
             url: Url(url),
-            rules: Rules::default(),
+            rules: Origin::default(),
             prefix: PREFIX.to_owned(),
             clock: None,
             connection: ConnectOptions::default(),
         }
     }
 
-    /// The rules to decide by. Default: none.
-    pub fn rules(mut self, rules: Rules) -> Self {
-        self.rules = rules;
+    /// The rules to decide by: [`Rules`](crate::Rules), or a source that is followed while the limiter runs
+    /// (see [`sources`](crate::sources)). Default: none.
+    pub fn rules(mut self, source: impl RuleSource) -> Self {
+        self.rules.source = Arc::new(source);
+        self
+    }
+
+    /// A file in which the last good rules of a followed source are kept. A limiter that is made while the
+    /// source is away begins with them. Default: none; then the limiter is not made.
+    pub fn rules_cache(mut self, path: impl Into<PathBuf>) -> Self {
+        self.rules.cache = Some(path.into());
         self
     }
 
@@ -99,18 +109,21 @@ impl Builder {
         self
     }
 
-    /// A blocking limiter. Opens no connection: the first call does, so a process may fork in between.
+    /// A blocking limiter. Opens no connection to Redis: the first call does, so a process may fork in
+    /// between. Rules that are followed are loaded.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] when the URL or an option makes no sense.
+    /// [`ErrorKind::InvalidArgument`] when the URL or an option makes no sense; [`ErrorKind::InvalidRule`],
+    /// [`ErrorKind::Connection`] and [`ErrorKind::Timeout`] when the rules cannot be loaded.
     pub fn build(self) -> Result<RateLimiter> {
+        let wire = self.wire()?;
         let backend = match Backend::parse(&self.url.0)? {
             Backend::Memory => blocking::Backend::Local(Local::new(self.clock.clone())),
             Backend::Redis(url) => {
                 blocking::Backend::Server(BlockingRedis::new(&url, &self.connection)?.into())
             }
         };
-        Ok(RateLimiter::new(self.centre()?, backend))
+        Ok(RateLimiter::new(Centre::new(self.rules.open()?, wire, self.clock), backend))
     }
 
     /// An async limiter, connected. To be awaited on a Tokio runtime.
@@ -119,7 +132,14 @@ impl Builder {
     /// As [`build`](Self::build); also [`ErrorKind::Connection`], [`ErrorKind::Timeout`] and
     /// [`ErrorKind::Server`] when no connection can be made.
     pub async fn connect(self) -> Result<AsyncRateLimiter> {
-        let centre = self.clone().centre()?;
+        let wire = self.wire()?;
+        let rules = if self.rules.is_fixed() {
+            self.rules.open()?
+        } else {
+            let opening = tokio::task::spawn_blocking(move || self.rules.open());
+            opening.await.map_err(|error| Error::new(ErrorKind::Connection, format!("rules: {error}")))??
+        };
+        let centre = Centre::new(rules, wire, self.clock.clone());
         let backend = match Backend::parse(&self.url.0)? {
             Backend::Memory => asynchronous::Backend::Local(Local::new(self.clock)),
             Backend::Redis(url) => {
@@ -129,14 +149,15 @@ impl Builder {
         Ok(AsyncRateLimiter::new(centre, backend))
     }
 
-    /// Whether the backend is the engine inside the process; validates everything.
+    /// Whether connecting takes no time, as there is nothing to connect to; validates everything.
     #[cfg(feature = "bridge")]
-    pub(crate) fn is_local(&self) -> Result<bool> {
-        self.clone().centre()?;
-        Ok(matches!(Backend::parse(&self.url.0)?, Backend::Memory))
+    pub(crate) fn is_immediate(&self) -> Result<bool> {
+        self.wire()?;
+        Ok(matches!(Backend::parse(&self.url.0)?, Backend::Memory) && self.rules.is_fixed())
     }
 
-    fn centre(self) -> Result<Centre> {
+    /// How states are named; validates everything.
+    fn wire(&self) -> Result<Wire> {
         self.connection.validate()?;
         if !is_valid_prefix(&self.prefix) {
             let what = "prefix: must be 1 to 128 bytes without braces and control characters";
@@ -146,6 +167,6 @@ impl Builder {
             Backend::Memory => false,
             Backend::Redis(url) => url.is_cluster(),
         };
-        Ok(Centre::new(self.rules, self.prefix, cluster, self.clock))
+        Ok(Wire { prefix: self.prefix.clone(), cluster })
     }
 }

@@ -2,28 +2,21 @@
 
 use std::time::Duration;
 
-use crate::catalog::Catalog;
 use crate::clock::ManualClock;
-use crate::error::Result;
 use crate::plan::{Op, Plan};
-use crate::request::Check;
-use crate::rules::Rules;
+use crate::sources::RuleBook;
 use crate::transaction::{Transaction, Wire};
 
 #[derive(Debug)]
 pub(super) struct Centre {
-    pub(super) catalog: Catalog,
+    pub(super) rules: RuleBook,
     pub(super) wire: Wire,
     clock: Option<ManualClock>,
 }
 
 impl Centre {
-    pub(super) fn new(rules: Rules, prefix: String, cluster: bool, clock: Option<ManualClock>) -> Self {
-        Self { catalog: Catalog::new(rules), wire: Wire { prefix, cluster }, clock }
-    }
-
-    pub(super) fn plan<'a>(&'a self, checks: &[Check<'a>]) -> Result<Plan<'a>> {
-        Plan::new(&self.catalog, checks)
+    pub(super) fn new(rules: RuleBook, wire: Wire, clock: Option<ManualClock>) -> Self {
+        Self { rules, wire, clock }
     }
 
     /// The conversation that carries out a plan on a server.

@@ -21,7 +21,7 @@ impl Address {
         Self::parse_with_port(text, DEFAULT_PORT)
     }
 
-    pub(super) fn parse_with_port(text: &str, default_port: u16) -> Result<Self, String> {
+    pub(crate) fn parse_with_port(text: &str, default_port: u16) -> Result<Self, String> {
         let (host, port) = split_port(text)?;
         if host.is_empty() {
             return Err("the host is missing".to_owned());

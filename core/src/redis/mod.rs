@@ -26,6 +26,8 @@ mod slots;
 mod tests;
 mod url;
 
+#[cfg(feature = "zookeeper")]
+pub(crate) use address::Address;
 pub(crate) use asynchronous::AsyncRedis;
 pub(crate) use blocking::BlockingRedis;
 pub(crate) use options::ConnectOptions;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::address::Address;
 use crate::error::{Error, ErrorKind, Result};
+use crate::percent::decode;
 
 const FORMS: &str = "memory://, redis://host:port/db, rediss://host:port/db, unix:///path/to/socket, \
                      redis-cluster://host1:port1,host2:port2, redis-sentinel://host1:port1,host2:port2/service/db";
@@ -149,7 +150,7 @@ impl<'a> Parts<'a> {
         if !self.hosts.is_empty() {
             return Err(invalid("the socket's path must be absolute: unix:///path/to/socket"));
         }
-        let path = decode(self.path, "path")?;
+        let path = decode_part(self.path, "path")?;
         if path.len() < 2 {
             return Err(invalid("the socket's path is missing: unix:///path/to/socket"));
         }
@@ -184,7 +185,7 @@ impl<'a> Parts<'a> {
         let known = ["protocol", "tls", "sentinel_user", "sentinel_password"];
         let query = Query::parse(self.query, &known)?;
         let database = self.database(database)?;
-        let servers = Servers::Sentinel(sentinels, decode(service, "service")?);
+        let servers = Servers::Sentinel(sentinels, decode_part(service, "service")?);
         Ok(RedisUrl { database, ..self.url(servers, query)? })
     }
 
@@ -209,7 +210,7 @@ impl<'a> Parts<'a> {
         let Some(login) = self.login else { return Ok(Login::default()) };
         let (user, password) = login.split_once(':').unwrap_or((login, ""));
         let part = |text: &str, what| -> Result<Option<String>> {
-            Ok(if text.is_empty() { None } else { Some(decode(text, what)?) })
+            Ok(if text.is_empty() { None } else { Some(decode_part(text, what)?) })
         };
         checked(Login { user: part(user, "user")?, password: part(password, "password")? })
     }
@@ -251,7 +252,7 @@ impl Query {
                     known.join(", ")
                 )));
             };
-            let value = decode(value, name)?;
+            let value = decode_part(value, name)?;
             match *name {
                 "protocol" => query.resp3 = protocol(&value)?,
                 "tls" => query.tls = yes_or_no(&value)?,
@@ -282,23 +283,9 @@ fn yes_or_no(value: &str) -> Result<bool> {
     }
 }
 
-/// Decodes `%41` to `A`. The error names the part only, as it may be the password.
-fn decode(text: &str, part: &str) -> Result<String> {
-    let wrong = || {
-        invalid(format!("{part}: `%` must be followed by two hexadecimal digits (UTF-8); write `%` as %25"))
-    };
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte == b'%' {
-            let mut digit = || rest.next().and_then(|b| char::from(b).to_digit(16)).ok_or_else(wrong);
-            let value = digit()? * 16 + digit()?;
-            bytes.extend(u8::try_from(value));
-        } else {
-            bytes.push(byte);
-        }
-    }
-    String::from_utf8(bytes).map_err(|_| wrong())
+/// The error names the part only, as it may be the password.
+fn decode_part(text: &str, part: &str) -> Result<String> {
+    decode(text).map_err(|reason| invalid(format!("{part}: {reason}")))
 }
 
 fn invalid(reason: impl fmt::Display) -> Error {

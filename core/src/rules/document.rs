@@ -1,16 +1,15 @@
-//! From the text of a file to its rules.
+//! From a text to the values in it.
 
 use super::comments::blank_comments;
 use super::fields::{Checked, Fields};
 use super::json::Json;
 
-/// Parses the text and hands the array of rules, as values, to `read`.
-pub(super) fn read<T>(text: &str, read: impl FnOnce(&[Json]) -> Checked<T>) -> Checked<T> {
+/// The value that is written in the text.
+pub(super) fn parse(text: &str) -> Checked<Json> {
     // Some editors begin every file with a byte order mark.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let text = blank_comments(text).map_err(|at| unclosed_comment(text, at))?;
-    let value: Json = serde_json::from_str(&text).map_err(|error| format!("not valid JSON: {error}"))?;
-    read(rules_of(&value)?)
+    serde_json::from_str(&text).map_err(|error| format!("not valid JSON: {error}"))
 }
 
 fn unclosed_comment(text: &str, at: usize) -> String {
@@ -19,7 +18,7 @@ fn unclosed_comment(text: &str, at: usize) -> String {
 }
 
 /// A file is an array of rules, or an object that has it as `rules`.
-fn rules_of(value: &Json) -> Checked<&[Json]> {
+pub(super) fn rules_of(value: &Json) -> Checked<&[Json]> {
     if let Some(rules) = value.array() {
         return Ok(rules);
     }

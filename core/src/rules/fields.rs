@@ -4,7 +4,7 @@ use super::json::Json;
 use super::words::{nearest, one_of, quote};
 
 /// `Err` is the message from the field on: what is wrong, and what would be right.
-pub(super) type Checked<T> = Result<T, String>;
+pub(crate) type Checked<T> = Result<T, String>;
 
 /// The fields of one object.
 pub(super) struct Fields<'a> {

@@ -20,10 +20,13 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
+pub(crate) use fields::Checked;
 pub(crate) use identifier::is_token;
 pub(crate) use limits::{MAX_BURST, MAX_LOG, MAX_MICROS};
 pub use model::{Algorithm, GcraName, Identifier, Limit, Match, Rule, Scope, Structure, WindowStart};
-pub(crate) use words::{first_of, quote};
+pub(crate) use words::{first_of, one_line, quote};
+
+use sha2::{Digest, Sha256};
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -54,6 +57,7 @@ pub struct Rules {
 struct Inner {
     in_order: Vec<Arc<Rule>>,
     positions: HashMap<Arc<str>, usize>,
+    version: String,
 }
 
 /// An unknown name is compared with so many rules, so that asking for one stays cheap however
@@ -83,6 +87,12 @@ impl Rules {
         Self::read(text).map_err(|fault| Error::new(ErrorKind::InvalidRule, fault))
     }
 
+    /// Rules that were read one by one, each with a name of its own, from these texts.
+    pub(crate) fn assemble<'a>(in_order: Vec<Arc<Rule>>, texts: impl Iterator<Item = &'a str>) -> Self {
+        let positions = in_order.iter().enumerate().map(|(at, rule)| (rule.id.clone(), at)).collect();
+        Self { inner: Arc::new(Inner { in_order, positions, version: digest(texts) }) }
+    }
+
     /// Reads rules from a file of JSON in UTF-8.
     ///
     /// # Errors
@@ -94,23 +104,28 @@ impl Rules {
         let rules = fs::read_to_string(path)
             .map_err(|error| format!("cannot be read: {error}"))
             .and_then(|text| Self::read(&text));
-        rules.map_err(|fault| {
-            Error::new(ErrorKind::InvalidRule, format!("{}: {fault}", words::one_line(path)))
-        })
+        rules.map_err(|fault| Error::new(ErrorKind::InvalidRule, format!("{}: {fault}", one_line(path))))
     }
 
-    fn read(text: &str) -> fields::Checked<Self> {
-        document::read(text, |values| {
-            let mut inner = Inner::default();
-            for (at, value) in values.iter().enumerate() {
-                let rule = rule::read(value, at)?;
-                if let Some(earlier) = inner.positions.insert(rule.id.clone(), at) {
-                    return Err(rule::repeated(&rule.id, earlier, at));
-                }
-                inner.in_order.push(Arc::new(rule));
+    /// [`from_json`](Self::from_json), or what is wrong with the text.
+    pub(crate) fn read(text: &str) -> Checked<Self> {
+        let value = document::parse(text)?;
+        let mut inner = Inner { version: digest([text].into_iter()), ..Inner::default() };
+        for (at, value) in document::rules_of(&value)?.iter().enumerate() {
+            let rule = rule::read(value, at)?;
+            if let Some(earlier) = inner.positions.insert(rule.id.clone(), at) {
+                return Err(rule::repeated(&rule.id, earlier, at));
             }
-            Ok(Self { inner: Arc::new(inner) })
-        })
+            inner.in_order.push(Arc::new(rule));
+        }
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Tells these rules from others: 12 hexadecimal digits that depend on nothing but the text they were
+    /// read from. Processes with the same version decide by the same rules. Empty when there never was a
+    /// text.
+    pub fn version(&self) -> &str {
+        &self.inner.version
     }
 
     /// The rule of that name, if there is one.
@@ -153,6 +168,21 @@ impl Rules {
         let message = format!("no rule is called {}; {instead}", words::quote(id));
         Error::new(ErrorKind::UnknownRule, message)
     }
+}
+
+/// The rule in a text that holds one.
+pub(crate) fn read_one(text: &str) -> Checked<Rule> {
+    rule::read(&document::parse(text)?, 0)
+}
+
+fn digest<'a>(texts: impl Iterator<Item = &'a str>) -> String {
+    let mut hash = Sha256::new();
+    for text in texts {
+        hash.update(text);
+        // What ends a text is no part of any, so that the boundaries count.
+        hash.update([0]);
+    }
+    hash.finalize()[..6].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl FromStr for Rules {

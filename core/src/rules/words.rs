@@ -39,7 +39,7 @@ pub(crate) fn first_of<'a>(words: impl ExactSizeIterator<Item = &'a str>, count:
 }
 
 /// A path for a message: whole, without control characters.
-pub(super) fn one_line(path: &Path) -> String {
+pub(crate) fn one_line(path: &Path) -> String {
     let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     path.display().to_string().chars().map(escaped).collect()
 }

@@ -1,0 +1,179 @@
+//! The last good version of every unit of a source. No I/O happens here.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::Refusal;
+use crate::rules::{Checked, Rule, Rules, quote, read_one};
+
+/// More than a rule can need; whoever keeps more in its place has mistaken the place.
+const MAX_RULE_BYTES: usize = 64 * 1024;
+
+/// What a source says of itself, text by text. `Err` says why a text cannot be had.
+pub(super) enum Report {
+    /// All rules in one text, updated as a whole.
+    File(Checked<String>),
+    /// All rules, each in a text of its own that is updated by itself.
+    Rules(Vec<(String, Checked<String>)>),
+    /// Some of these; none for one that is gone.
+    Changed(Vec<(String, Option<Checked<String>>)>),
+}
+
+/// What is in force, and what is refused.
+#[derive(Debug, Default)]
+pub(super) struct Book {
+    file: Entry<Rules>,
+    rules: BTreeMap<String, Entry<Arc<Rule>>>,
+}
+
+#[derive(Debug)]
+struct Entry<T> {
+    good: Option<Good<T>>,
+    fault: Option<String>,
+}
+
+#[derive(Debug)]
+struct Good<T> {
+    text: String,
+    value: T,
+}
+
+/// What became of a report.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Effect {
+    /// Whether other rules are in force.
+    pub(super) changed: bool,
+    /// What was refused that was not so before.
+    pub(super) refused: Vec<Refusal>,
+}
+
+impl<T> Default for Entry<T> {
+    fn default() -> Self {
+        Self { good: None, fault: None }
+    }
+}
+
+impl<T> Entry<T> {
+    /// Takes a text if it is valid, and keeps the last good one if it is not.
+    fn take(
+        &mut self,
+        unit: &str,
+        text: Checked<String>,
+        read: impl FnOnce(&str) -> Checked<T>,
+        effect: &mut Effect,
+    ) {
+        if let (Ok(text), Some(good)) = (&text, &self.good)
+            && *text == good.text
+        {
+            self.fault = None;
+            return;
+        }
+        match text.and_then(|text| Ok(Good { value: read(&text)?, text })) {
+            Ok(good) => {
+                *self = Self { good: Some(good), fault: None };
+                effect.changed = true;
+            }
+            Err(reason) if self.fault.as_ref() == Some(&reason) => (),
+            Err(reason) => {
+                self.fault = Some(reason.clone());
+                effect.refused.push(Refusal { unit: unit.to_owned(), reason });
+            }
+        }
+    }
+}
+
+impl Book {
+    /// Takes what is good of a report of the source called `source`.
+    pub(super) fn apply(&mut self, source: &str, report: Report) -> Effect {
+        let mut effect = Effect::default();
+        match report {
+            Report::File(text) => {
+                self.file.take(source, text, Rules::read, &mut effect);
+                if self.file.good.is_some() {
+                    self.rules.clear();
+                }
+            }
+            Report::Rules(texts) => {
+                self.retain(|id| texts.iter().any(|(name, _)| name == id), &mut effect);
+                for (id, text) in texts {
+                    self.rule(id, text, &mut effect);
+                }
+            }
+            Report::Changed(changes) => {
+                for (id, text) in changes {
+                    match text {
+                        Some(text) => self.rule(id, text, &mut effect),
+                        None => self.retain(|other| other != id, &mut effect),
+                    }
+                }
+            }
+        }
+        effect
+    }
+
+    fn rule(&mut self, id: String, text: Checked<String>, effect: &mut Effect) {
+        effect.changed |= self.file.good.is_some();
+        self.file = Entry::default();
+        let entry = self.rules.entry(id.clone()).or_default();
+        entry.take(&id, text, |text| read_named(&id, text), effect);
+    }
+
+    fn retain(&mut self, keep: impl Fn(&str) -> bool, effect: &mut Effect) {
+        self.rules.retain(|id, entry| {
+            let kept = keep(id);
+            effect.changed |= !kept && entry.good.is_some();
+            kept
+        });
+    }
+
+    /// Whether nothing was ever good of a source that is updated as a whole.
+    pub(super) fn is_blank(&self) -> bool {
+        self.file.good.is_none() && self.file.fault.is_some()
+    }
+
+    /// The rules in force.
+    pub(super) fn in_force(&self) -> Rules {
+        match &self.file.good {
+            Some(file) => file.value.clone(),
+            None => {
+                let good = || self.rules.values().filter_map(|entry| entry.good.as_ref());
+                let rules = good().map(|rule| Arc::clone(&rule.value)).collect();
+                Rules::assemble(rules, good().map(|rule| rule.text.as_str()))
+            }
+        }
+    }
+
+    /// The rules in force as one text.
+    pub(super) fn text(&self) -> String {
+        match &self.file.good {
+            Some(file) => file.text.clone(),
+            None => {
+                let good = self.rules.values().filter_map(|entry| entry.good.as_ref());
+                let texts: Vec<_> = good.map(|rule| rule.text.trim_start_matches('\u{feff}')).collect();
+                // A text may end with a comment, which ends with its line.
+                format!("[\n{}\n]\n", texts.join("\n,\n"))
+            }
+        }
+    }
+
+    /// What is refused at present.
+    pub(super) fn refused(&self, source: &str) -> Vec<Refusal> {
+        let refusal = |unit: &str, fault: &Option<String>| {
+            fault.clone().map(|reason| Refusal { unit: unit.to_owned(), reason })
+        };
+        let rules = self.rules.iter().filter_map(|(id, entry)| refusal(id, &entry.fault));
+        refusal(source, &self.file.fault).into_iter().chain(rules).collect()
+    }
+}
+
+/// The rule in a text that has to be of this name.
+fn read_named(id: &str, text: &str) -> Checked<Arc<Rule>> {
+    if text.len() > MAX_RULE_BYTES {
+        return Err(format!("it has {} bytes; a rule has {MAX_RULE_BYTES} at most", text.len()));
+    }
+    let rule = read_one(text)?;
+    if *rule.id != *id {
+        return Err(format!("it holds the rule {}; name and rule_id have to be the same", quote(&rule.id)));
+    }
+    Ok(Arc::new(rule))
+}

@@ -1,0 +1,301 @@
+//! The thread on which a source is followed, and what it shares with the calls.
+
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use arc_swap::{ArcSwap, Guard};
+use tokio::runtime;
+use tokio::sync::watch;
+
+use super::book::{Book, Effect, Report};
+use super::cache;
+use super::{Origin, RulesStatus};
+use crate::catalog::Catalog;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fork::generation;
+use crate::rules::Rules;
+
+/// The longest time to the first report of a source.
+const START_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Time until a source that gave up is called again.
+const RESTART_AFTER: Duration = Duration::from_secs(1);
+
+/// A source that is followed in this process, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Followed {
+    origin: Origin,
+    updates: Arc<Updates>,
+    /// True when it is over.
+    over: Option<watch::Sender<bool>>,
+    generation: u32,
+}
+
+/// What a source reports to.
+#[derive(Debug)]
+pub struct Updates {
+    name: String,
+    origin: Origin,
+    current: ArcSwap<Catalog>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    book: Book,
+    loaded_at: SystemTime,
+    updates: u64,
+    refusals: u64,
+    reachable: bool,
+    cached: bool,
+    last_error: Option<String>,
+    /// Who waits for the first report.
+    started: Option<mpsc::Sender<Result<()>>>,
+}
+
+impl Followed {
+    /// Begins to follow, and waits for the first report.
+    pub(super) fn start(origin: Origin) -> Result<Self> {
+        let (started, first) = mpsc::channel();
+        let followed = Self::begin(origin, Arc::new(Catalog::new(Rules::default())), Some(started));
+        let outcome = first.recv_timeout(START_TIMEOUT).unwrap_or_else(|error| {
+            let seconds = START_TIMEOUT.as_secs();
+            Err(match error {
+                RecvTimeoutError::Timeout => followed.updates.silent(seconds),
+                RecvTimeoutError::Disconnected => no_thread(),
+            })
+        });
+        match outcome {
+            Ok(()) => Ok(followed),
+            Err(error) => followed.updates.start_from_cache(error).map(|()| followed),
+        }
+    }
+
+    /// What a forked child uses: the parent's rules until its own follower reports.
+    pub(super) fn in_child(parent: &Self) -> Self {
+        Self::begin(parent.origin.clone(), parent.updates.current.load_full(), None)
+    }
+
+    fn begin(origin: Origin, catalog: Arc<Catalog>, started: Option<mpsc::Sender<Result<()>>>) -> Self {
+        let updates = Arc::new(Updates::new(origin.clone(), catalog, started));
+        let (over, watched) = watch::channel(false);
+        let follower = Arc::clone(&updates);
+        let thread = thread::Builder::new().name("sluicegate-rules".to_owned());
+        if thread.spawn(move || follow(&follower, &watched)).is_err() {
+            updates.unreachable(no_thread().message());
+        }
+        Self { origin, updates, over: Some(over), generation: generation() }
+    }
+
+    pub(super) fn current(&self) -> Guard<Arc<Catalog>> {
+        self.updates.current.load()
+    }
+
+    pub(super) fn status(&self) -> RulesStatus {
+        self.updates.status()
+    }
+
+    pub(super) fn stop(&self) {
+        if let Some(over) = &self.over {
+            over.send_replace(true);
+        }
+    }
+}
+
+impl Drop for Followed {
+    fn drop(&mut self) {
+        // The parent's thread does not exist in a forked child, but may have held a lock of the channel.
+        if self.generation != generation() {
+            mem::forget(self.over.take());
+        }
+    }
+}
+
+fn no_thread() -> Error {
+    Error::new(ErrorKind::Connection, "rules: the thread that follows them cannot be started")
+}
+
+fn follow(updates: &Updates, over: &watch::Receiver<bool>) {
+    while !*over.borrow() {
+        let followed = catch_unwind(AssertUnwindSafe(|| follow_once(updates, over.clone())));
+        match followed {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => updates.unreachable(format!("no runtime: {error}")),
+            Err(_) => updates.unreachable("its follower panicked"),
+        }
+        thread::sleep(RESTART_AFTER);
+    }
+}
+
+/// Follows until it is over.
+fn follow_once(updates: &Updates, mut over: watch::Receiver<bool>) -> std::io::Result<()> {
+    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let following = async {
+            loop {
+                updates.origin.source.follow(updates).await;
+                tokio::time::sleep(RESTART_AFTER).await;
+            }
+        };
+        tokio::select! {
+            // Also when there is nobody left who could say so.
+            _ = over.wait_for(|over| *over) => (),
+            () = following => (),
+        }
+    });
+    Ok(())
+}
+
+impl Updates {
+    fn new(origin: Origin, catalog: Arc<Catalog>, started: Option<mpsc::Sender<Result<()>>>) -> Self {
+        let state = State {
+            book: Book::default(),
+            loaded_at: SystemTime::now(),
+            updates: 0,
+            refusals: 0,
+            reachable: true,
+            cached: false,
+            last_error: None,
+            started,
+        };
+        let name = origin.source.name();
+        Self { name, origin, current: ArcSwap::new(catalog), state: Mutex::new(state) }
+    }
+
+    /// All rules in one text, which is taken or refused as a whole. `Err` says why it cannot be had; the last
+    /// good one stays in force.
+    pub fn file(&self, text: Result<String, String>) {
+        self.report(Report::File(text));
+    }
+
+    /// All the rules there are: the name of each and its text, or why that cannot be had. Each is taken or
+    /// refused by itself; rules that are not listed are gone.
+    pub fn rules(&self, texts: Vec<(String, Result<String, String>)>) {
+        self.report(Report::Rules(texts));
+    }
+
+    /// Rules that are new, or changed, or gone, which `None` says. They take effect together.
+    pub fn changed(&self, texts: Vec<(String, Option<Result<String, String>>)>) {
+        self.report(Report::Changed(texts));
+    }
+
+    /// The source cannot be read for now. Before the first report this ends the start of the limiter.
+    pub fn unreachable(&self, reason: impl AsRef<str>) {
+        let what = format!("rules: {}: {}", self.name, reason.as_ref());
+        let mut state = self.state();
+        if state.reachable {
+            log::warn!("{what}; what was read before stays in force");
+        }
+        state.reachable = false;
+        state.last_error = Some(what.clone());
+        state.first(Err(Error::new(ErrorKind::Connection, what)));
+    }
+
+    fn report(&self, report: Report) {
+        let mut state = self.state();
+        let effect = state.book.apply(&self.name, report);
+        state.reachable = true;
+        if effect.changed || state.updates == 0 || state.cached {
+            self.publish(&mut state);
+        }
+        self.refuse(&mut state, effect);
+        let unusable = self.unusable(&state);
+        state.first(unusable.map_or(Ok(()), Err));
+    }
+
+    /// Puts the rules of the book in force, unless nothing was ever good.
+    fn publish(&self, state: &mut State) {
+        if state.book.is_blank() {
+            return;
+        }
+        let catalog = self.current.load().after(state.book.in_force());
+        self.current.store(Arc::new(catalog));
+        state.updates += 1;
+        state.loaded_at = SystemTime::now();
+        state.cached = false;
+        let Some(path) = &self.origin.cache else { return };
+        if let Err(error) = cache::write(path, &state.book.text()) {
+            let what = format!("rules_cache: {}: cannot be written: {error}", path.display());
+            log::warn!("{what}");
+            state.last_error = Some(what);
+        }
+    }
+
+    fn refuse(&self, state: &mut State, effect: Effect) {
+        for refusal in effect.refused {
+            let what = self.message(&refusal.unit, &refusal.reason);
+            log::warn!("rules refused: {what}");
+            state.refusals += 1;
+            state.last_error = Some(what);
+        }
+    }
+
+    /// Why there is nothing to start with: the source is one text, and it is not good.
+    fn unusable(&self, state: &State) -> Option<Error> {
+        let refused = state.book.refused(&self.name);
+        let refusal = refused.first().filter(|_| state.book.is_blank())?;
+        Some(Error::new(ErrorKind::InvalidRule, self.message(&refusal.unit, &refusal.reason)))
+    }
+
+    fn message(&self, unit: &str, reason: &str) -> String {
+        let name = &self.name;
+        if unit == name { format!("{name}: {reason}") } else { format!("{name}/{unit}: {reason}") }
+    }
+
+    fn silent(&self, seconds: u64) -> Error {
+        let what = format!("rules: {}: nothing was heard of it for {seconds} seconds", self.name);
+        Error::new(ErrorKind::Timeout, what)
+    }
+
+    /// Begins with the copy of the last good rules, if there is one to be used.
+    fn start_from_cache(&self, error: Error) -> Result<()> {
+        let Some(path) = &self.origin.cache else { return Err(error) };
+        let rules = cache::read(path).map_err(|unread| {
+            let what = format!("{}; and rules_cache: {}", error.message(), unread.message());
+            Error::new(error.kind(), what)
+        })?;
+        let mut state = self.state();
+        // It may have been heard of at last.
+        if state.updates == 0 {
+            log::warn!("{}; beginning with {}", error.message(), path.display());
+            self.current.store(Arc::new(self.current.load().after(rules)));
+            (state.updates, state.cached) = (1, true);
+        }
+        Ok(())
+    }
+
+    fn status(&self) -> RulesStatus {
+        let state = self.state();
+        let current = self.current.load();
+        RulesStatus {
+            source: self.name.clone(),
+            version: current.rules().version().to_owned(),
+            rules: current.rules().len(),
+            loaded_at: state.loaded_at,
+            updates: state.updates,
+            refusals: state.refusals,
+            refused: state.book.refused(&self.name),
+            reachable: state.reachable,
+            cached: state.cached,
+            last_error: state.last_error.clone(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Tells who waits for the first report; later ones have nobody to be told to.
+    fn first(&mut self, outcome: Result<()>) {
+        if let Some(started) = self.started.take() {
+            // Whoever waited may have lost patience.
+            let _ = started.send(outcome);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The rules of a limiter, as its calls see them: one snapshot each, without a lock.
+
+use std::ops::Deref;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use arc_swap::Guard;
+
+use super::following::Followed;
+use super::{RuleSource, RulesStatus};
+use crate::catalog::Catalog;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fork::PerProcess;
+use crate::rules::Rules;
+
+/// Where a limiter's rules come from.
+#[derive(Debug, Clone)]
+pub(crate) struct Origin {
+    pub(crate) source: Arc<dyn RuleSource>,
+    /// Where the last good rules are kept for a start without the source.
+    pub(crate) cache: Option<PathBuf>,
+}
+
+impl Default for Origin {
+    fn default() -> Self {
+        Self { source: Arc::new(Rules::default()), cache: None }
+    }
+}
+
+impl Origin {
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.source.fixed().is_some()
+    }
+
+    /// Loads the rules. May take some seconds when they are not [fixed](Self::is_fixed).
+    pub(crate) fn open(self) -> Result<RuleBook> {
+        let Some(rules) = self.source.fixed() else {
+            return Ok(RuleBook::Followed(PerProcess::new(Followed::start(self)?)));
+        };
+        if self.cache.is_some() {
+            let what = "rules_cache: it is for rules that are followed, and these are fixed";
+            return Err(Error::new(ErrorKind::InvalidArgument, what));
+        }
+        Ok(RuleBook::Fixed { catalog: Box::new(Catalog::new(rules.clone())), loaded_at: SystemTime::now() })
+    }
+}
+
+/// The rules in force.
+#[derive(Debug)]
+pub(crate) enum RuleBook {
+    Fixed {
+        catalog: Box<Catalog>,
+        loaded_at: SystemTime,
+    },
+    /// A forked child has not the thread that follows, and starts its own.
+    Followed(PerProcess<Followed>),
+}
+
+/// The rules that one call decides by, from beginning to end.
+pub(crate) enum Snapshot<'a> {
+    Fixed(&'a Catalog),
+    Current(Guard<Arc<Catalog>>),
+}
+
+impl Deref for Snapshot<'_> {
+    type Target = Catalog;
+
+    fn deref(&self) -> &Catalog {
+        match self {
+            Self::Fixed(catalog) => catalog,
+            Self::Current(catalog) => catalog,
+        }
+    }
+}
+
+impl RuleBook {
+    pub(crate) fn snapshot(&self) -> Snapshot<'_> {
+        match self {
+            Self::Fixed { catalog, .. } => Snapshot::Fixed(catalog),
+            Self::Followed(followed) => Snapshot::Current(followed.get(Followed::in_child).current()),
+        }
+    }
+
+    pub(crate) fn status(&self) -> RulesStatus {
+        let (catalog, loaded_at) = match self {
+            Self::Fixed { catalog, loaded_at } => (catalog, *loaded_at),
+            Self::Followed(followed) => return followed.get(Followed::in_child).status(),
+        };
+        RulesStatus {
+            source: catalog.rules().name(),
+            version: catalog.rules().version().to_owned(),
+            rules: catalog.rules().len(),
+            loaded_at,
+            updates: 1,
+            refusals: 0,
+            refused: Vec::new(),
+            reachable: true,
+            cached: false,
+            last_error: None,
+        }
+    }
+
+    /// Follows no longer; the rules in force stay.
+    pub(crate) fn close(&self) {
+        if let Self::Followed(followed) = self {
+            followed.get(Followed::in_child).stop();
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What a source of rules is.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use super::{FileSource, Updates};
+use crate::error::Result;
+use crate::rules::Rules;
+
+/// What JSON text begins with, comments and the mark of some editors included, and no path does.
+const JSON: [&str; 5] = ["[", "{", "//", "/*", "\u{feff}"];
+
+/// The scheme of rules that ZooKeeper keeps.
+const ZOOKEEPER: &str = "zookeeper://";
+
+/// A source at work; dropping it ends the work.
+pub type Following<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
+
+/// A place where rules are kept. Implement it for places of your own.
+pub trait RuleSource: fmt::Debug + Send + Sync + 'static {
+    /// What messages and [`RulesStatus`](super::RulesStatus) call it. Never contains a password.
+    fn name(&self) -> String;
+
+    /// Reports what the source holds, everything first and then every change, until dropped. Runs on a
+    /// thread and a Tokio runtime of its own, so it may block for a while. When it returns or panics it is
+    /// called again after a second.
+    fn follow<'a>(&'a self, updates: &'a Updates) -> Following<'a>;
+
+    /// The rules of a source that never changes, which is not followed.
+    fn fixed(&self) -> Option<&Rules> {
+        None
+    }
+}
+
+impl RuleSource for Rules {
+    fn name(&self) -> String {
+        "fixed".to_owned()
+    }
+
+    fn follow<'a>(&'a self, _: &'a Updates) -> Following<'a> {
+        Box::pin(std::future::pending())
+    }
+
+    fn fixed(&self) -> Option<&Rules> {
+        Some(self)
+    }
+}
+
+impl RuleSource for Arc<dyn RuleSource> {
+    fn name(&self) -> String {
+        (**self).name()
+    }
+
+    fn follow<'a>(&'a self, updates: &'a Updates) -> Following<'a> {
+        (**self).follow(updates)
+    }
+
+    fn fixed(&self) -> Option<&Rules> {
+        (**self).fixed()
+    }
+}
+
+/// The source that a text names: `zookeeper://host1:port1,host2:port2/path`, JSON with rules (what begins with
+/// a bracket, a brace or a comment), or else the path of a file.
+///
+/// # Errors
+/// [`InvalidRule`](crate::ErrorKind::InvalidRule) as [`Rules::from_json`];
+/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) when the address of a ZooKeeper makes no sense.
+///
+/// ```
+/// use sluicegate::sources::{RuleSource, named};
+///
+/// assert_eq!(named("/etc/limits.jsonc")?.name(), "/etc/limits.jsonc");
+/// assert!(named("[]")?.fixed().is_some());
+/// # Ok::<(), sluicegate::Error>(())
+/// ```
+pub fn named(text: &str) -> Result<Arc<dyn RuleSource>> {
+    let begins = text.trim_start();
+    if JSON.iter().any(|mark| begins.starts_with(mark)) {
+        return Ok(Arc::new(Rules::from_json(text)?));
+    }
+    if begins.get(..ZOOKEEPER.len()).is_some_and(|scheme| scheme.eq_ignore_ascii_case(ZOOKEEPER)) {
+        return zookeeper(text.trim());
+    }
+    Ok(Arc::new(FileSource::new(text)))
+}
+
+#[cfg(feature = "zookeeper")]
+fn zookeeper(url: &str) -> Result<Arc<dyn RuleSource>> {
+    Ok(Arc::new(super::ZooKeeperSource::new(url)?))
+}
+
+#[cfg(not(feature = "zookeeper"))]
+fn zookeeper(_: &str) -> Result<Arc<dyn RuleSource>> {
+    use crate::error::{Error, ErrorKind};
+
+    let what = "rules: this build has no ZooKeeper; enable the feature \"zookeeper\"";
+    Err(Error::new(ErrorKind::InvalidArgument, what))
+}
