@@ -13,7 +13,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let path = std::env::temp_dir().join(format!("sluicegate-{}.json", std::process::id()));
 //! # let rules = |limit: u64| {
-//! #     let rule = r#"{ "rule_id": "login", "algorithm": "gcra", "window_size_seconds": 60, "limit": "#;
+//! #     let rule = r#"{ "rule_id": "login", "algorithm": "fixed_window", "window_size_seconds": 3600, "limit": "#;
 //! #     format!("[{rule}{limit} }}]")
 //! # };
 //! std::fs::write(&path, rules(5))?;

@@ -21,12 +21,16 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 const JAVA_OPTIONS: [&str; 4] =
     ["-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.net.preferIPv4Stack=true"];
 
-/// Settings that zoo.cfg has no lines for. A server that was alone in looking for a leader asks the others
-/// again at the latest after the interval; the default of a minute would be the length of a test.
-const SYSTEM_PROPERTIES: [&str; 3] = [
+/// Settings that zoo.cfg has no lines for. On a busy machine a follower may give its leader up before that one
+/// listens, after five attempts with the delay between them. The leader would then wait in vain for all of
+/// initLimit, were it not for its own limit.
+const SYSTEM_PROPERTIES: [&str; 5] = [
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-    "-Dzookeeper.fastleader.maxNotificationInterval=500",
     "-Dzookeeper.cnxTimeout=500",
+    // How long a server waits before it asks the others for a leader again; the default is up to a minute.
+    "-Dzookeeper.fastleader.maxNotificationInterval=500",
+    "-Dzookeeper.leaderConnectDelayDuringRetryMs=200",
+    "-Dzookeeper.leader.maxTimeToWaitForEpoch=2000",
 ];
 
 /// A tick of a quarter of a second, and what follows from it: a follower that is silent for two seconds is
