@@ -2,7 +2,7 @@
 //! smoothing, of the admitted cost. (R. G. Brown, "Exponential smoothing for predicting demand",
 //! 1956.)
 
-use super::{Algorithm, Micros, count, flag, micros};
+use super::{Algorithm, Micros, count, first_after, flag, micros};
 
 /// A level this small is none.
 const NOTHING: f64 = 1e-9;
@@ -61,14 +61,8 @@ impl Decay {
         let slot = self.slot(now);
         let level = self.level_in(state, slot);
         let estimate = (level / target.max(NOTHING)).ln() / self.factor.ln();
-        let mut slots = estimate.ceil().max(1.0) as i64;
-        while !done(self.level_in(state, slot + slots)) {
-            slots += 1;
-        }
-        while slots > 1 && done(self.level_in(state, slot + slots - 1)) {
-            slots -= 1;
-        }
-        (slot + slots) * self.resolution - now
+        let estimate = slot + estimate.ceil() as i64;
+        first_after(slot, estimate, |slot| done(self.level_in(state, slot))) * self.resolution - now
     }
 }
 

@@ -68,6 +68,28 @@ pub(crate) trait Algorithm {
     fn parse(&self, numbers: &[f64], cost: f64) -> Option<Self::State>;
 }
 
+/// The first whole number after `early` for which `holds`, which holds for every later one too. It is
+/// looked for from an estimate in steps that double, so that a bad one costs little.
+fn first_after(mut early: i64, estimate: i64, holds: impl Fn(i64) -> bool) -> i64 {
+    let (mut late, mut step) = (estimate.max(early + 1), 1);
+    while !holds(late) {
+        early = late;
+        late += step;
+        step *= 2;
+    }
+    step = 1;
+    while late - early > step && holds(late - step) {
+        late -= step;
+        step *= 2;
+    }
+    early = early.max(late - step);
+    while late - early > 1 {
+        let middle = early + (late - early) / 2;
+        if holds(middle) { late = middle } else { early = middle }
+    }
+    late
+}
+
 /// A time in a script's reply.
 fn micros(number: f64) -> Option<Micros> {
     (0.0..=9_007_199_254_740_992.0).contains(&number).then_some(number as Micros)
@@ -81,4 +103,21 @@ fn count(number: f64) -> Option<f64> {
 /// 1 for a rule that counts denied costs, as scripts are told it.
 fn flag(value: bool) -> f64 {
     f64::from(u8::from(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_estimate_finds_the_first() {
+        for first in 1..40 {
+            for estimate in -5..50 {
+                assert_eq!(first_after(0, estimate, |number| number >= first), first);
+            }
+        }
+        let far = 1 << 60;
+        assert_eq!(first_after(-7, 0, |number| number >= far), far);
+        assert_eq!(first_after(-7, far, |number| number > -7), -6);
+    }
 }

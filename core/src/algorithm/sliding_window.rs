@@ -3,7 +3,7 @@
 //! Source: J. Desgats, "How we built rate limiting capable of scaling to millions of domains",
 //! Cloudflare, 2017 (the approximation and its error on real traffic).
 
-use super::{Algorithm, Micros, count, flag, micros};
+use super::{Algorithm, Micros, count, first_after, flag, micros};
 
 #[derive(Debug, Clone)]
 pub(crate) struct SlidingWindow {
@@ -89,19 +89,13 @@ impl Algorithm for SlidingWindow {
         let state = &self.settled(*state, now);
         let allowed = self.limit - cost;
         let next = state.start + self.window;
-        let mut at = if state.current <= allowed {
+        let estimate = if state.current <= allowed {
             self.faded(state.start, state.previous, allowed - state.current)
         } else {
             self.faded(next, state.current, allowed)
         };
-        // The estimate above may be rounded; what counts is what a check at that instant would say.
-        while !self.fits_at(state, at, cost) {
-            at += 1;
-        }
-        while at > now && self.fits_at(state, at - 1, cost) {
-            at -= 1;
-        }
-        at - now
+        // The estimate may be rounded, for large counts by far; what counts is what a check then would say.
+        first_after(now, estimate, |at| self.fits_at(state, at, cost)) - now
     }
 
     fn reset_after(&self, state: &Windows, now: Micros) -> Micros {

@@ -54,20 +54,26 @@ impl Engine {
     }
 
     /// Decides a plan as a whole.
-    pub(crate) fn run(&self, plan: &Plan<'_>, op: Op, now: Micros, form: Form) -> Decision {
+    pub(crate) fn run(&self, plan: &Plan<'_>, op: Op, clock: impl Fn() -> Micros, form: Form) -> Decision {
         let outcomes = match plan.charges.as_slice() {
-            [charge] => vec![self.one(charge.limit.number, &charge.local_name(), &task(charge, op, now))],
-            charges => self.several(plan, charges, op, now),
+            [charge] => {
+                let task = || task(charge, op, clock());
+                vec![self.one(charge.limit.number, &charge.local_name(), task)]
+            }
+            charges => self.several(plan, charges, op, clock),
         };
         answer(plan, &outcomes, Source::Embedded, form)
     }
 
-    /// Decides one limit: one lock, one lookup.
+    /// Decides one limit: one lock, one lookup. The task, and with it the time, is made behind the lock: a
+    /// thread that waited, or was made to wait, would otherwise come with a time before that of the state,
+    /// and the state would be taken for one of a clock that stepped back.
     #[inline]
-    pub(crate) fn one(&self, limit: u32, name: &str, task: &Task<'_>) -> Outcome {
+    pub(crate) fn one<'a>(&self, limit: u32, name: &str, task: impl FnOnce() -> Task<'a>) -> Outcome {
         let place = self.place(limit, name);
         let mut shard = self.shards[self.shard_of(&place)].lock();
-        let outcome = shard.settle_up(&place, task, true);
+        let task = task();
+        let outcome = shard.settle_up(&place, &task, true);
         let sweep = shard.calls.is_multiple_of(CALLS_PER_SWEEP);
         drop(shard);
         if sweep {
@@ -77,8 +83,14 @@ impl Engine {
     }
 
     /// Decides several limits with all their shards locked, in the order of the shards so that two
-    /// calls never wait for each other.
-    fn several(&self, plan: &Plan<'_>, charges: &[Charge<'_>], op: Op, now: Micros) -> Vec<Outcome> {
+    /// calls never wait for each other. The time is read behind the locks, as in [`one`](Self::one).
+    fn several(
+        &self,
+        plan: &Plan<'_>,
+        charges: &[Charge<'_>],
+        op: Op,
+        clock: impl Fn() -> Micros,
+    ) -> Vec<Outcome> {
         let names: Vec<_> = charges.iter().map(Charge::local_name).collect();
         let places: Vec<_> =
             charges.iter().zip(&names).map(|(charge, name)| self.place(charge.limit.number, name)).collect();
@@ -87,6 +99,7 @@ impl Engine {
         numbers.sort_unstable();
         numbers.dedup();
         let mut locked: Vec<_> = numbers.iter().map(|&number| self.shards[number].lock()).collect();
+        let now = clock();
         let mut with = |index: usize, job: &mut dyn FnMut(&mut Shard, &Place<'_>, &Task<'_>)| {
             let task = task(&charges[index], op, now);
             if let Ok(lock) = numbers.binary_search(&shard_of[index]) {

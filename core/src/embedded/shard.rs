@@ -115,6 +115,8 @@ impl Shard {
     fn make_room(&mut self, now: Micros) {
         if self.table.len() == self.table.capacity() && self.table.len() > SMALL {
             self.table.retain(|entry| entry.expires_at > now);
+            // Where that made little room the table grows, or it would soon be gone through again.
+            self.table.reserve(self.table.capacity() / 8 + 1, |entry| entry.hash);
         }
     }
 

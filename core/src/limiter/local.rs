@@ -38,17 +38,17 @@ impl Local {
         let target = Target::new(catalog, check)?;
         let [limit] = target.rule.limits.as_slice() else {
             let plan = Plan::new(catalog, &[*check])?;
-            return Ok(self.engine().run(&plan, op, self.now(), Form::Single));
+            return Ok(self.engine().run(&plan, op, || self.now(), Form::Single));
         };
         let policy = target.policy(limit)?;
-        let task = Task { policy: &policy, cost: target.cost, now: self.now(), op };
-        let outcome = self.engine().one(limit.number, &target.local_name(limit), &task);
+        let task = || Task { policy: &policy, cost: target.cost, now: self.now(), op };
+        let outcome = self.engine().one(limit.number, &target.local_name(limit), task);
         Ok(answer_one(target.rule, once((policy.as_ref(), &outcome)), Source::Embedded))
     }
 
     pub(super) fn all(&self, plan: &Plan<'_>) -> Result<Decision> {
         self.ensure_open()?;
-        Ok(self.engine().run(plan, Op::Check, self.now(), Form::WithParts))
+        Ok(self.engine().run(plan, Op::Check, || self.now(), Form::WithParts))
     }
 
     pub(super) fn reset(&self, plan: &Plan<'_>) -> Result<()> {

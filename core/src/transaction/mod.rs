@@ -7,6 +7,8 @@
 
 mod protocol;
 mod stages;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 
@@ -76,7 +78,10 @@ impl<'a> Transaction<'a> {
             Ok(outcomes) => self.note(step, outcomes),
             Err(error) if self.failure.is_none() => {
                 self.failure = Some(self.located(error, &step));
-                self.pending = self.refunds();
+                // What was to be given back still is, and then whatever was charged since.
+                self.pending.retain(|step| step.op == Op::Refund);
+                let refunds = self.refunds();
+                self.pending.extend(refunds);
             }
             // The first failure is the one to tell; this one left a charge that could not be undone.
             Err(_) => {}

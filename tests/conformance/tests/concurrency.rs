@@ -8,7 +8,7 @@ use std::env;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use sluicegate::{AsyncRateLimiter, Check, RateLimiter, Rules};
 use sluicegate_conformance::Backend;
@@ -195,4 +195,27 @@ fn threads_that_check_together_on_a_cluster_admit_no_more_than_the_limit() {
     assert!((LIMIT * 9 / 10..=LIMIT).contains(&admitted), "{admitted} admitted");
     nothing_was_charged_by_halves(&limiter, admitted);
     assert_eq!(backend.immortal_keys(), Vec::<String>::new());
+}
+
+/// Windows that pass while threads stand in line: one that waited must not come with the time of a window
+/// that is over.
+#[test]
+fn threads_in_memory_admit_the_limit_of_every_window() {
+    const WINDOW_US: u64 = 20_000;
+    const LIMIT: u64 = 20;
+    let rules = ["aligned", "list", "gcra"].map(|id| {
+        let algorithm = EXACT.iter().find(|exact| exact.0 == id).unwrap().1;
+        let burst = if id == "gcra" { r#", "burst": 1"# } else { "" };
+        format!(r#"{{"rule_id": "{id}", {algorithm}, "limit": {LIMIT}, "window_size_seconds": 0.02{burst}}}"#)
+    });
+    let rules = Rules::from_json(&format!("[{}]", rules.join(","))).unwrap();
+    let limiter = RateLimiter::builder("memory://").rules(rules).build().unwrap();
+    for rule in ["aligned", "list", "gcra"] {
+        let began = Instant::now();
+        let admitted = hammer(&limiter, rule, 2 * THREADS, 10_000) as u64;
+        // Two windows more than passed: the one it began in and the one it ended in.
+        let windows = began.elapsed().as_micros() as u64 / WINDOW_US + 2;
+        assert!(admitted <= windows * LIMIT, "{rule}: {admitted} in {windows} windows");
+        assert!(windows > 3, "{rule}: too short to tell");
+    }
 }

@@ -1,0 +1,44 @@
+//! Conversations whose other side fails.
+
+use redis::Value;
+
+use super::{Transaction, Wire};
+use crate::catalog::Catalog;
+use crate::error::{Error, ErrorKind};
+use crate::plan::{Op, Plan};
+use crate::request::Check;
+use crate::rules::Rules;
+
+/// What a script says of a fixed window: the grant, the time, when the window began, the count before.
+fn reply(grant: f64) -> Value {
+    let numbers = [grant, 1.0, 0.0, 0.0];
+    Value::BulkString(numbers.iter().flat_map(|number: &f64| number.to_le_bytes()).collect())
+}
+
+fn failed(what: &str) -> Error {
+    Error::new(ErrorKind::Connection, what)
+}
+
+#[test]
+fn a_refund_that_fails_does_not_keep_others_from_being_made() {
+    let rule = r#"{ "rule_id": "r", "algorithm": "fixed_window", "limit": 9, "window_size_seconds": 9 }"#;
+    let catalog = Catalog::new(Rules::from_json(&format!("[{rule}]")).unwrap());
+    let wire = Wire { prefix: "p".to_owned(), cluster: true };
+    let checks = ["a", "b", "c", "d"].map(|key| Check::new("r", key));
+    let plan = Plan::new(&catalog, &checks).unwrap();
+    let mut transaction = Transaction::new(&plan, &wire, Op::Check, Some(1));
+
+    for _ in 0..3 {
+        transaction.feed(Ok(reply(1.0)));
+    }
+    transaction.feed(Ok(reply(0.0)));
+    let keys = |transaction: &Transaction<'_>| transaction.next().map(|next| next.call().keys.to_vec());
+    let mut refunded = Vec::new();
+    while let Some(keys) = keys(&transaction) {
+        refunded.extend(keys);
+        transaction.feed(Err(failed("first")));
+    }
+    assert_eq!(refunded, ["c", "b", "a"].map(|key| format!("p:r:{{{key}}}:f9s")));
+    let error = transaction.finish(crate::plan::Form::WithParts).unwrap_err();
+    assert_eq!(error.message(), "first");
+}
