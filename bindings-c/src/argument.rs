@@ -38,13 +38,21 @@ impl Argument<'_> for usize {
     }
 }
 
+impl Argument<'_> for bool {
+    type Received = Self;
+
+    unsafe fn receive(self, _: &'static str) -> Result<Self, Failure> {
+        Ok(self)
+    }
+}
+
 /// Text that ends at its NUL.
 impl<'a> Argument<'a> for *const c_char {
     type Received = &'a str;
 
     unsafe fn receive(self, name: &'static str) -> Result<&'a str, Failure> {
         // SAFETY: promised by the caller.
-        unsafe { optional_text(self, name) }?.ok_or_else(|| null(name))
+        unsafe { optional_text(self, name) }?.ok_or_else(|| Failure::null(name))
     }
 }
 
@@ -53,7 +61,7 @@ impl<'a> Argument<'a> for *const c_void {
     type Received = Bytes<'a>;
 
     unsafe fn receive(self, name: &'static str) -> Result<Bytes<'a>, Failure> {
-        let start = NonNull::new(self.cast_mut().cast()).ok_or_else(|| null(name))?;
+        let start = NonNull::new(self.cast_mut().cast()).ok_or_else(|| Failure::null(name))?;
         Ok(Bytes { start, name, lifetime: PhantomData })
     }
 }
@@ -74,13 +82,29 @@ impl<'a> Bytes<'a> {
     }
 }
 
+/// Text of a field that may be absent: NULL without a length.
+///
+/// # Safety
+/// As [`Argument::receive`].
+pub(crate) unsafe fn optional_bytes<'a>(
+    start: *const c_void,
+    length: usize,
+    name: &'static str,
+) -> Result<Option<&'a str>, Failure> {
+    if start.is_null() && length == 0 {
+        return Ok(None);
+    }
+    // SAFETY: promised by the caller.
+    unsafe { start.receive(name) }?.text(length).map(Some)
+}
+
 /// Where the answer goes.
 impl<'a, T: Output + 'a> Argument<'a> for *mut T {
     type Received = &'a mut MaybeUninit<T>;
 
     unsafe fn receive(self, name: &'static str) -> Result<Self::Received, Failure> {
         // SAFETY: promised by the caller.
-        unsafe { self.cast::<MaybeUninit<T>>().as_mut() }.ok_or_else(|| null(name))
+        unsafe { self.cast::<MaybeUninit<T>>().as_mut() }.ok_or_else(|| Failure::null(name))
     }
 }
 
@@ -98,7 +122,7 @@ impl<'a, T: Handle + 'a> Argument<'a> for *const T {
 
     unsafe fn receive(self, name: &'static str) -> Result<&'a T, Failure> {
         // SAFETY: promised by the caller.
-        unsafe { self.as_ref() }.ok_or_else(|| null(name))
+        unsafe { self.as_ref() }.ok_or_else(|| Failure::null(name))
     }
 }
 
@@ -108,8 +132,8 @@ impl<'a, T: Handle + 'a> Argument<'a> for *const T {
 /// # Safety
 /// It begins with a `usize`, and every value of its other bytes is valid.
 pub(crate) unsafe trait Growing: Default {
-    /// The size in the first release.
-    const FIRST_SIZE: usize;
+    /// Its sizes so far, each of which ends with a whole field.
+    const SIZES: &'static [usize];
 }
 
 /// The struct as far as the caller knows it, the rest as by default; all of it for NULL.
@@ -121,7 +145,7 @@ pub(crate) unsafe fn growing<T: Growing>(given: *const T, name: &'static str) ->
     if !given.is_null() {
         // SAFETY: promised by the trait and the caller.
         let size = unsafe { given.cast::<usize>().read() };
-        if !(T::FIRST_SIZE..=size_of::<T>()).contains(&size) {
+        if !T::SIZES.contains(&size) {
             let what = "size is not set, or of another version: begin with the INIT macro";
             return Err(Failure::argument(name, what));
         }
@@ -159,7 +183,7 @@ pub(crate) unsafe fn array<'a, T>(
         return Ok(&[]);
     }
     if start.is_null() {
-        return Err(null(name));
+        return Err(Failure::null(name));
     }
     // SAFETY: promised by the caller.
     Ok(unsafe { slice::from_raw_parts(start, bounded::<T>(count, name)?) })
@@ -173,8 +197,4 @@ fn bounded<T>(count: usize, name: &'static str) -> Result<usize, Failure> {
 
 fn utf8<'a>(bytes: &'a [u8], name: &'static str) -> Result<&'a str, Failure> {
     std::str::from_utf8(bytes).map_err(|_| Failure::argument(name, "is not UTF-8"))
-}
-
-fn null(name: &'static str) -> Failure {
-    Failure::argument(name, "is NULL")
 }

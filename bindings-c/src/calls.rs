@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::check::{CheckOptions, Item};
 use crate::decision::Decision;
 use crate::limiter::Limiter;
+use crate::request::Request;
 
 export! {
     /// Admits the cost for `key` under `rule`, or denies it. `options` may be NULL, here and below.
@@ -40,7 +41,28 @@ export! {
     ) {
         let answer = limiter.0.check_all(&items.checks(count)?)?;
         decision.write(Decision::from(&answer));
-        parts.write(&answer.parts);
+        parts.write(&answer.parts, count);
+        Ok(())
+    }
+}
+
+export! {
+    /// Decides a request by all the rules that match it, together, as sluicegate_check_all does. A request
+    /// that no rule matches is admitted, and `rule_applied` of the decision says so.
+    ///
+    /// `parts` has room for `parts_room` decisions, one per rule in order of priority, of which `parts_count`
+    /// tells how many were written: the first if there are more. Both may be NULL.
+    fn sluicegate_check_request(
+        limiter: *const Limiter,
+        request: *const Request,
+        decision: *mut Decision,
+        parts: Option<NonNull<Decision>>,
+        parts_room: usize,
+        parts_count: Option<NonNull<usize>>,
+    ) {
+        let answer = limiter.0.check_request(&request)?;
+        decision.write(Decision::from(&answer));
+        parts_count.write(parts.write(&answer.parts, parts_room));
         Ok(())
     }
 }

@@ -2,12 +2,11 @@
 
 use std::ffi::{c_char, c_void};
 use std::marker::PhantomData;
-use std::mem::offset_of;
 use std::ptr::{NonNull, null};
 
 use sluicegate::Check;
 
-use crate::argument::{Argument, Bytes, Growing, array, growing};
+use crate::argument::{Argument, Bytes, Growing, array, growing, optional_bytes};
 use crate::decision::Decision;
 use crate::error::Failure;
 
@@ -36,7 +35,7 @@ impl Default for CheckOptions {
 
 // SAFETY: it begins with its size; the rest are numbers and pointers.
 unsafe impl Growing for CheckOptions {
-    const FIRST_SIZE: usize = offset_of!(Self, limit) + size_of::<*const u64>();
+    const SIZES: &'static [usize] = &[size_of::<Self>()];
 }
 
 /// One item of sluicegate_check_all: what the other functions take as arguments.
@@ -60,10 +59,7 @@ impl<'a> Argument<'a> for *const CheckOptions {
         unsafe {
             let given = growing(self, name)?;
             let mut options = sluicegate::CheckOptions::new().cost(given.cost);
-            if !given.resource.is_null() || given.resource_len > 0 {
-                options.resource =
-                    Some(given.resource.receive("options.resource")?.text(given.resource_len)?);
-            }
+            options.resource = optional_bytes(given.resource, given.resource_len, "options.resource")?;
             options.limit = given.limit.as_ref().copied();
             Ok(options)
         }
@@ -110,7 +106,7 @@ impl<'a> Items<'a> {
     }
 }
 
-/// Room for one decision per item, if wanted.
+/// Room for decisions, if wanted.
 pub(crate) struct Parts<'a> {
     start: Option<NonNull<Decision>>,
     lifetime: PhantomData<&'a mut Decision>,
@@ -125,12 +121,36 @@ impl<'a> Argument<'a> for Option<NonNull<Decision>> {
 }
 
 impl Parts<'_> {
-    /// Writes the parts, of which there are as many as items.
-    pub(crate) fn write(self, parts: &[sluicegate::Decision]) {
-        let Some(start) = self.start else { return };
-        for (at, part) in parts.iter().enumerate() {
+    /// Writes the parts for which there is room, and tells how many.
+    pub(crate) fn write(self, parts: &[sluicegate::Decision], room: usize) -> usize {
+        let Some(start) = self.start else { return 0 };
+        for (at, part) in parts.iter().take(room).enumerate() {
             // SAFETY: promised when the argument was received.
             unsafe { start.add(at).write(Decision::from(part)) };
+        }
+        parts.len().min(room)
+    }
+}
+
+/// Where a number goes, if wanted.
+pub(crate) struct Count<'a> {
+    place: Option<NonNull<usize>>,
+    lifetime: PhantomData<&'a mut usize>,
+}
+
+impl<'a> Argument<'a> for Option<NonNull<usize>> {
+    type Received = Count<'a>;
+
+    unsafe fn receive(self, _: &'static str) -> Result<Count<'a>, Failure> {
+        Ok(Count { place: self, lifetime: PhantomData })
+    }
+}
+
+impl Count<'_> {
+    pub(crate) fn write(self, count: usize) {
+        if let Some(place) = self.place {
+            // SAFETY: promised when the argument was received.
+            unsafe { place.write(count) };
         }
     }
 }

@@ -3,6 +3,8 @@
 use std::ffi::c_char;
 use std::time::Duration;
 
+use sluicegate::HeaderStyle;
+
 use crate::argument::Output;
 use crate::text::fill;
 
@@ -44,10 +46,19 @@ pub struct Decision {
     pub allowed: bool,
     /// True when a rule in shadow would have denied.
     pub shadow_denied: bool,
-    /// The rule that decided: when denied, the one that makes the caller wait the longest.
+    /// The rule that decided: when denied, the one that makes the caller wait the longest. Empty when no
+    /// rule applied to a request.
     pub rule: [c_char; SLUICEGATE_RULE_SIZE],
+    /// Whether any rule applied. Only a request can find that none does; it is admitted, and `limit` and
+    /// `remaining` are 2^53 - 1.
+    pub rule_applied: bool,
+    /// The time in which `limit` is admitted anew, over and over, in microseconds; 0 for "decay", which
+    /// has no window.
+    pub window_us: u64,
+    /// Whether nothing but rules in shadow decided.
+    pub shadow: bool,
     /// Zeros, in place of fields to come.
-    pub reserved: [u8; 33],
+    pub reserved: [u8; 23],
 }
 
 impl Output for Decision {}
@@ -65,7 +76,10 @@ impl From<&sluicegate::Decision> for Decision {
             allowed: decision.allowed,
             shadow_denied: decision.shadow_denied,
             rule,
-            reserved: [0; 33],
+            rule_applied: decision.rule_applied(),
+            window_us: micros(decision.window),
+            shadow: is_shadow(decision),
+            reserved: [0; 23],
         }
     }
 }
@@ -78,6 +92,11 @@ impl From<sluicegate::Source> for Source {
             _ => Self::Other,
         }
     }
+}
+
+/// Decisions of rules in shadow are those that clients are not told of.
+fn is_shadow(decision: &sluicegate::Decision) -> bool {
+    decision.allowed && decision.rule_applied() && decision.headers(HeaderStyle::XRateLimit).is_empty()
 }
 
 fn micros(span: Duration) -> u64 {

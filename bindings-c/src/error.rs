@@ -35,6 +35,10 @@ impl Failure {
         Self { status: Status::InvalidArgument, retryable: false, message: format!("{name} {what}") }
     }
 
+    pub(crate) fn null(name: &str) -> Self {
+        Self::argument(name, "is NULL")
+    }
+
     pub(crate) fn panic(message: &str) -> Self {
         Self {
             status: Status::Internal,

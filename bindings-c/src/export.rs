@@ -75,6 +75,10 @@ impl Fallback for () {
     const FALLBACK: Self = ();
 }
 
+impl Fallback for usize {
+    const FALLBACK: Self = 0;
+}
+
 impl Fallback for *const c_char {
     const FALLBACK: Self = c"".as_ptr();
 }

@@ -29,8 +29,21 @@ pub mod decision;
 #[allow(unsafe_code)]
 pub mod check;
 
+#[allow(unsafe_code)]
+pub mod request;
+
+#[allow(unsafe_code)]
+pub mod callback;
+
 pub mod limiter;
 
+pub mod rules;
+
 pub mod calls;
+
+pub mod matching;
+
+#[allow(unsafe_code)]
+pub mod headers;
 
 mod text;

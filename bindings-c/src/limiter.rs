@@ -2,7 +2,9 @@
 
 use std::ffi::c_char;
 
-use sluicegate::{RateLimiter, Rules};
+use sluicegate::RateLimiter;
+use sluicegate::bridge::log_to_stderr;
+use sluicegate::sources::{FileSource, RuleSource, named};
 
 use crate::argument::Handle;
 use crate::error::Failure;
@@ -17,33 +19,40 @@ impl Handle for Limiter {}
 export! {
     /// Makes a limiter, to be freed, on the backend that `url` names: "memory://", "redis://host:port",
     /// "rediss://", "unix://path", "redis-cluster://host1:port1,host2:port2" or
-    /// "redis-sentinel://host1:port1,host2:port2/service". `rules` is JSON text. `options` may be NULL.
-    /// Opens no connection: the first call does.
+    /// "redis-sentinel://host1:port1,host2:port2/service". `options` may be NULL. Opens no connection to
+    /// Redis: the first call does.
+    ///
+    /// `rules` is JSON text (what begins with a bracket, a brace or a comment), or where rules are kept and
+    /// followed: "zookeeper://host1:port1,host2:port2/path", or else the path of a file. What changes there
+    /// takes effect within a second, all counts kept; what is not valid is refused, and stays as it was:
+    /// see sluicegate_rules_status. To begin, such rules have to be valid and readable; that takes
+    /// milliseconds for a file, and up to ten seconds for a ZooKeeper that does not answer.
     fn sluicegate_limiter_new(
         url: *const c_char,
         rules: *const c_char,
         options: *const Options,
         limiter: *mut *mut Limiter,
     ) {
-        limiter.write(open(url, Rules::from_json(rules)?, options)?);
+        limiter.write(open(url, named(rules)?, options)?);
         Ok(())
     }
 }
 
 export! {
-    /// As sluicegate_limiter_new, with the rules in a file.
+    /// As sluicegate_limiter_new, with rules in a file, whatever its path looks like.
     fn sluicegate_limiter_new_from_file(
         url: *const c_char,
         rules_path: *const c_char,
         options: *const Options,
         limiter: *mut *mut Limiter,
     ) {
-        limiter.write(open(url, Rules::from_file(rules_path)?, options)?);
+        limiter.write(open(url, FileSource::new(rules_path), options)?);
         Ok(())
     }
 }
 
-fn open(url: &str, rules: Rules, settings: Settings<'_>) -> Result<*mut Limiter, Failure> {
+fn open(url: &str, rules: impl RuleSource, settings: Settings<'_>) -> Result<*mut Limiter, Failure> {
+    log_to_stderr();
     let builder = settings.apply(RateLimiter::builder(url).rules(rules));
     Ok(Box::into_raw(Box::new(Limiter(builder.build()?))))
 }

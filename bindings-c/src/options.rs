@@ -34,6 +34,9 @@ pub struct Options {
     pub tls_cert: *const c_char,
     /// PEM file with the private key of that certificate. Default: none.
     pub tls_key: *const c_char,
+    /// A file in which the last good rules of a followed source are kept. A limiter that is made while
+    /// the source is away begins with them. Default: none; then the limiter is not made.
+    pub rules_cache: *const c_char,
 }
 
 impl Default for Options {
@@ -48,13 +51,14 @@ impl Default for Options {
             tls_ca: null(),
             tls_cert: null(),
             tls_key: null(),
+            rules_cache: null(),
         }
     }
 }
 
 // SAFETY: it begins with its size; the rest are numbers and pointers.
 unsafe impl Growing for Options {
-    const FIRST_SIZE: usize = offset_of!(Self, tls_key) + size_of::<*const c_char>();
+    const SIZES: &'static [usize] = &[offset_of!(Self, rules_cache), size_of::<Self>()];
 }
 
 /// Options as Rust has them.
@@ -67,6 +71,7 @@ pub(crate) struct Settings<'a> {
     pool_size: Option<usize>,
     tls_ca: Option<&'a str>,
     tls_client: Option<(&'a str, &'a str)>,
+    rules_cache: Option<&'a str>,
 }
 
 impl<'a> Argument<'a> for *const Options {
@@ -86,6 +91,7 @@ impl<'a> Argument<'a> for *const Options {
                 pool_size: given(options.pool_size),
                 tls_ca: optional_text(options.tls_ca, "options.tls_ca")?,
                 tls_client: both(cert, key)?,
+                rules_cache: optional_text(options.rules_cache, "options.rules_cache")?,
             })
         }
     }
@@ -125,6 +131,9 @@ impl Settings<'_> {
         }
         if let Some((cert, key)) = self.tls_client {
             builder = builder.tls_client(cert, key);
+        }
+        if let Some(path) = self.rules_cache {
+            builder = builder.rules_cache(path);
         }
         builder
     }

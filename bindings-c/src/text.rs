@@ -1,6 +1,6 @@
-//! Text in fixed room, as C likes it.
+//! Text as C likes it.
 
-use std::ffi::c_char;
+use std::ffi::{CString, c_char};
 
 const CUT: &str = "...";
 
@@ -10,10 +10,18 @@ pub(crate) fn fill(room: &mut [c_char], text: &str) {
     let most = room.len().saturating_sub(1);
     let (kept, cut) =
         if text.len() <= most { (text, "") } else { (until(text, most.saturating_sub(CUT.len())), CUT) };
-    let bytes = kept.bytes().chain(cut.bytes()).map(|byte| if byte == 0 { b' ' } else { byte });
-    for (place, byte) in room.iter_mut().zip(bytes.chain([0])) {
+    for (place, byte) in room.iter_mut().zip(without_nul(kept).chain(cut.bytes()).chain([0])) {
         *place = byte as c_char;
     }
+}
+
+/// The same in room of its own.
+pub(crate) fn terminated(text: &str) -> CString {
+    CString::new(without_nul(text).collect::<Vec<_>>()).unwrap_or_default()
+}
+
+fn without_nul(text: &str) -> impl Iterator<Item = u8> {
+    text.bytes().map(|byte| if byte == 0 { b' ' } else { byte })
 }
 
 /// The longest beginning of so many bytes that does not split a character.
@@ -48,6 +56,6 @@ mod tests {
 
     #[test]
     fn a_nul_does_not_end_it() {
-        assert_eq!(filled::<8>("a\0b"), "a b");
+        assert_eq!((filled::<8>("a\0b"), terminated("a\0b").as_c_str()), ("a b".to_owned(), c"a b"));
     }
 }

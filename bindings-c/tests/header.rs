@@ -12,8 +12,10 @@ use quote::{ToTokens, format_ident};
 use syn::{File, Item, ItemEnum, ItemFn, ItemMacro, parse_quote, parse_str};
 
 /// The modules with something for the header, in its order.
-const MODULES: [&str; 9] =
-    ["version", "status", "error", "decision", "clock", "options", "check", "limiter", "calls"];
+const MODULES: [&str; 14] = [
+    "version", "status", "error", "decision", "clock", "options", "check", "request", "callback", "limiter",
+    "rules", "calls", "matching", "headers",
+];
 
 #[test]
 fn the_header_is_current() {

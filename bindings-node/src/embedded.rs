@@ -5,20 +5,20 @@
 use std::rc::Rc;
 use std::str::from_utf8;
 
-use napi::bindgen_prelude::{FunctionCallContext, Uint8Array};
+use napi::bindgen_prelude::Uint8Array;
 use napi::{Env, Result};
 use sluicegate::{Check, CheckOptions};
 
 use crate::answers::Writer;
 use crate::calls::single;
 use crate::failure::Failure;
-use crate::limiter::{Function, Shared, foreign};
+use crate::function::{self, Function};
+use crate::limiter::{Shared, foreign};
 
 /// A function that answers the check, peek or refund in the first row of the mailbox, which names no
 /// resource. The row's key is at the beginning of `key`, in ASCII.
 pub(crate) fn function<'env>(env: &'env Env, shared: Rc<Shared>, key: Uint8Array) -> Result<Function<'env>> {
-    let answer = move |_: FunctionCallContext<'_>| answer(&shared, &key);
-    env.create_function_from_closure("singleAtOnce", answer)
+    function::function(env, move || answer(&shared, &key))
 }
 
 fn answer(shared: &Shared, key: &[u8]) -> Result<Option<Failure>> {

@@ -11,6 +11,7 @@ mod calls;
 mod clock;
 mod embedded;
 mod failure;
+mod function;
 mod limiter;
 mod mailbox;
 mod options;

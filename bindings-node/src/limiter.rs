@@ -14,6 +14,7 @@ use crate::answers::Writer;
 use crate::calls::Reader;
 use crate::embedded;
 use crate::failure::Failure;
+use crate::function::Function;
 use crate::mailbox::Mailbox;
 use crate::options::Options;
 use crate::wake::{Wake, WakeFunction};
@@ -38,9 +39,6 @@ pub(crate) struct Shared {
     pub(crate) names: Vec<String>,
     pub(crate) numbers: HashMap<String, usize>,
 }
-
-/// A JavaScript function that answers at once.
-pub(crate) type Function<'env> = napi::bindgen_prelude::Function<'env, (), Option<Failure>>;
 
 /// What one fetch brought.
 #[napi(object, object_from_js = false)]
@@ -95,31 +93,31 @@ impl NativeLimiter {
     }
 
     /// The rules' names; a rule crosses as its place among them.
-    #[napi(getter)]
+    #[napi(getter, catch_unwind)]
     pub fn rules(&self) -> Vec<&str> {
         self.shared.names.iter().map(String::as_str).collect()
     }
 
     /// Whether calls are answered at once, since the engine is inside the process.
-    #[napi(getter)]
+    #[napi(getter, catch_unwind)]
     pub fn is_local(&self) -> bool {
         self.shared.bridge.at_once(&Ask::Ping).is_some()
     }
 
     /// Takes a larger mailbox.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn use_mailbox(&self, mailbox: Float64Array) {
         self.shared.mailbox.replace(Mailbox::new(mailbox));
     }
 
     /// Why there is no rule of that name.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn unknown_rule(&self, name: String) -> Option<Failure> {
         self.rules.find(&name).err().as_ref().map(Failure::from)
     }
 
     /// The shortest way to the engine inside the process; see `embedded`.
-    #[napi(ts_return_type = "() => Failure | null")]
+    #[napi(catch_unwind, ts_return_type = "() => Failure | undefined")]
     pub fn single_at_once<'env>(&self, env: &'env Env, key: Uint8Array) -> Result<Function<'env>> {
         embedded::function(env, Rc::clone(&self.shared), key)
     }
@@ -162,19 +160,19 @@ impl NativeLimiter {
     }
 
     /// Gives up a wait; it may be answered nevertheless.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn cancel(&self, token: f64) {
         self.shared.bridge.cancel(token as u64);
     }
 
     /// Lets the process end: no call waits for its answer.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn rest(&mut self, env: Env) {
         self.keep_alive(&env, false);
     }
 
     /// Closes the limiter for good.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn close(&self) {
         self.shared.bridge.close();
     }

@@ -130,6 +130,14 @@ everywhere('many calls in one turn are answered each', async (limiter) => {
   assert.equal(decisions.filter((decision) => decision.remaining === 6).length, 500);
 });
 
+everywhere('keys of every length and script are told apart', async (limiter) => {
+  const keys = ['a', 'a\0', 'é', 'e\u0301', '\u0080', '鍵', '😀', 'x'.repeat(63), 'x'.repeat(64), 'x'.repeat(65), 'x'.repeat(100_000)];
+  for (const [at, key] of keys.entries()) {
+    await limiter.checkAll([{ rule: 'orders', key, cost: at % 5 + 1 }]);
+    assert.equal((await limiter.check('orders', key, { cost: 4 })).remaining, 5 - at % 5, `key ${at}`);
+  }
+});
+
 everywhere('failures and decisions of one batch do not mix', async (limiter) => {
   const costs = [1, 0, 2, 0, 3];
   const settled = await Promise.allSettled(costs.map((cost) => limiter.check('orders', 'alice', { cost })));

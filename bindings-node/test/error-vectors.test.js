@@ -79,7 +79,8 @@ async function differences(vector) {
     const error = await attempt(filled(url), vector).then(() => undefined, (reason) => reason);
     if (error === undefined) return [`${vector.id}: ${url}: no error`];
     if (!matches(error, expect)) {
-      return [`${vector.id}: ${url}\n  expected ${JSON.stringify(expect)}\n  answered ${error.code ?? error.name}: ${error.message}`];
+      const answered = `${error.code ?? error.name}: ${error.message}`;
+      return [`${vector.id}: ${url}\n  expected ${JSON.stringify(expect)}\n  answered ${answered}`];
     }
   }
   return [];
@@ -123,8 +124,7 @@ async function act(limiter, { op, rule, key, items, cost, costs, resource, limit
 
 /** What is given, in the names and units of this language; what is no number is the mistake. */
 function translated(options = {}) {
+  const inUnit = (name, value) => (name.includes('timeout') && typeof value === 'number' ? value / 1000 : value);
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(
-    given.map(([name, value]) => [renamed(name), name.includes('timeout') && typeof value === 'number' ? value / 1000 : value]),
-  );
+  return Object.fromEntries(given.map(([name, value]) => [renamed(name), inUnit(name, value)]));
 }

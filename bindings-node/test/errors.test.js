@@ -43,26 +43,28 @@ rejected('a key that is no Unicode', (limiter) => limiter.check('login', '\ud800
 rejected('a cost of 0', (limiter) => limiter.check('login', 'a', { cost: 0 }), invalid(/cost 0: must be at least 1/));
 rejected('a cost too large', (limiter) => limiter.check('login', 'a', { cost: 2 ** 53 }), invalid(/below 2\^53/));
 for (const cost of [-1, 1.5, NaN, Infinity]) {
-  rejected(`a cost of ${cost}`, (limiter) => limiter.check('login', 'a', { cost }), invalid(/options.cost .*whole number/));
+  rejected(`a cost of ${cost}`, (limiter) => limiter.check('login', 'a', { cost }), invalid(`cost ${cost}: must be a whole number, at least 1 and below 2^53`));
 }
 rejected('a limit of 0', (limiter) => limiter.check('login', 'a', { limit: 0 }), invalid(/limit 0: must be at least 1/));
 rejected('a resource too many', (limiter) => limiter.check('login', 'a', { resource: 'x' }), invalid(/resource was given/));
 rejected('an empty list', (limiter) => limiter.checkAll([]), invalid(/the list is empty/));
-rejected('a negative timeout', (limiter) => limiter.wait('login', 'a', { timeoutMs: -1 }), invalid(/timeoutMs -1/));
+rejected('a negative timeout', (limiter) => limiter.wait('login', 'a', { timeoutMs: -1 }), invalid('timeout must be 0 or more'));
 
 rejected('a rule that is no string', (limiter) => limiter.check(5, 'a'), wrong('rule: must be a string, not number'));
 rejected('a key that is missing', (limiter) => limiter.check('login'), wrong('key: must be a string, not undefined'));
 rejected('a key that is null', (limiter) => limiter.peek('login', null), wrong('key: must be a string, not null'));
 rejected('options that are none', (limiter) => limiter.refund('login', 'a', 5), wrong('options: must be an object, not number'));
-rejected('a cost in text', (limiter) => limiter.check('login', 'a', { cost: '1' }), wrong('options.cost: must be a number, not string'));
-rejected('a cost in bigint', (limiter) => limiter.check('login', 'a', { cost: 1n }), wrong('options.cost: must be a number, not bigint'));
+rejected('a cost in text', (limiter) => limiter.check('login', 'a', { cost: '1' }), wrong('cost: must be a number, not string'));
+rejected('a cost in bigint', (limiter) => limiter.check('login', 'a', { cost: 1n }), wrong('cost: must be a number, not bigint'));
 rejected('an option misspelt', (limiter) => limiter.check('login', 'a', { costs: 1 }), wrong(/options: costs is not known/));
 rejected('an option of another method', (limiter) => limiter.reset('login', 'a', { cost: 1 }), wrong(/options: cost is not known/));
 rejected('items that are none', (limiter) => limiter.checkAll('login'), wrong('items: must be an array, not string'));
 rejected('an item that is none', (limiter) => limiter.checkAll([undefined]), wrong('items[0]: must be an object, not undefined'));
+rejected('an item left out', (limiter) => limiter.checkAll([, {}]), wrong('items[0]: must be an object, not undefined'));
+rejected('an item with a cost in text', (limiter) => limiter.checkAll([{ rule: 'login', key: 'a', cost: '1' }]), wrong('items[0].cost: must be a number, not string'));
 rejected('an item without key', (limiter) => limiter.checkAll([{ rule: 'login' }]), wrong('items[0].key: must be a string, not undefined'));
-rejected('a wait without timeout', (limiter) => limiter.wait('login', 'a'), wrong('options.timeoutMs: must be a number, not undefined'));
-rejected('a signal that is none', (limiter) => limiter.wait('login', 'a', { timeoutMs: 1, signal: 1 }), wrong('options.signal: must be an AbortSignal, not number'));
+rejected('a wait without timeout', (limiter) => limiter.wait('login', 'a'), wrong('timeoutMs: must be a number, not undefined'));
+rejected('a signal that is none', (limiter) => limiter.wait('login', 'a', { timeoutMs: 1, signal: 1 }), wrong('signal: must be an AbortSignal, not number'));
 
 /** `connect` is rejected with this error. */
 function refused(name, [url, options], expected) {

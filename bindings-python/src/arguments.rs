@@ -44,8 +44,20 @@ pub(crate) fn text<'a>(value: &'a Bound<'_, PyAny>, name: &str) -> PyResult<&'a 
     text.to_str().map_err(|_| invalid_argument(value.py(), &format!("{name} is not UTF-8")))
 }
 
-/// A cost, a limit, a size, a time. Negative numbers become 0 and those beyond 64 bits the largest there
-/// is; where it matters, the limiter refuses both.
+/// A cost or a limit. What cannot be held is refused here, and what makes no sense by the limiter.
+fn units(value: &Bound<'_, PyAny>, name: &str) -> PyResult<u64> {
+    value.extract().map_err(|error: PyErr| {
+        let py = value.py();
+        if error.is_instance_of::<PyOverflowError>(py) {
+            let right = "must be a whole number, at least 1 and below 2^53";
+            return invalid_argument(py, &format!("{name} {value}: {right}"));
+        }
+        named(error, name, "an int", value)
+    })
+}
+
+/// A size or a time. Negative numbers become 0 and those beyond 64 bits the largest there is; where it
+/// matters, the limiter refuses both.
 pub(crate) fn amount(value: &Bound<'_, PyAny>, name: &str) -> PyResult<u64> {
     number(value, name, "an int", 0..=u64::MAX)
 }
@@ -63,7 +75,7 @@ pub(crate) fn span(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Duration> {
     if seconds(value, name)? >= 0.0 {
         return timeout(value, name);
     }
-    Err(invalid_argument(value.py(), &format!("{name} must be 0 seconds or more")))
+    Err(invalid_argument(value.py(), &format!("{name} must be 0 or more")))
 }
 
 fn seconds(value: &Bound<'_, PyAny>, name: &str) -> PyResult<f64> {
@@ -99,9 +111,9 @@ pub(crate) fn requested<'a>(
     limit: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Check<'a>> {
     let mut check = Check::new(text(rule, "rule")?, text(key, "key")?);
-    check.options.cost = cost.or(1, "cost", amount)?;
+    check.options.cost = cost.or(1, "cost", units)?;
     check.options.resource = resource.map(|resource| text(resource, "resource")).transpose()?;
-    check.options.limit = limit.map(|limit| amount(limit, "limit")).transpose()?;
+    check.options.limit = limit.map(|limit| units(limit, "limit")).transpose()?;
     Ok(check)
 }
 

@@ -171,7 +171,7 @@ fn from_seconds(py: Python<'_>, seconds: f64, name: &str) -> PyResult<u64> {
         // Infinity becomes the largest number, which is NEVER.
         return Ok((seconds * 1e6).round() as u64);
     }
-    Err(invalid_argument(py, &format!("{name} must be 0 seconds or more")))
+    Err(invalid_argument(py, &format!("{name} must be 0 or more")))
 }
 
 fn known_source(py: Python<'_>, name: &str) -> PyResult<&'static str> {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from uuid import uuid4
@@ -13,6 +14,7 @@ import pytest
 from harness import DRIVERS, Driver
 
 RULES = [
+    {"rule_id": "slow", "algorithm": "gcra", "limit": 1, "window_size_seconds": 1},
     {"rule_id": "ten", "algorithm": "fixed_window", "limit": 10, "window_size_seconds": 3600},
     {"rule_id": "smooth", "algorithm": "gcra", "limit": 5, "window_size_seconds": 60},
     {"rule_id": "quick", "algorithm": "gcra", "limit": 20, "window_size_seconds": 1, "burst": 1},
@@ -45,9 +47,14 @@ def servers() -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture(params=["memory", "redis", "cluster"])
-def url(request: pytest.FixtureRequest, servers: dict[str, str]) -> str:
+def backend(request: pytest.FixtureRequest) -> str:
     """Every backend in turn."""
-    return servers[request.param]
+    return request.param
+
+
+@pytest.fixture
+def url(backend: str, servers: dict[str, str]) -> str:
+    return servers[backend]
 
 
 @pytest.fixture
@@ -80,3 +87,24 @@ def open_limiter(driver: type[Driver], prefix: str) -> Iterator[Callable[..., Dr
     yield open_
     for limiter in opened:
         limiter.finish()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Notes whose vectors a test plays, also if it fails before it begins."""
+    for item in items:
+        if isinstance(item, pytest.Function) and item.originalname == "test_vector":
+            of = item.callspec.params
+            item.user_properties.append(("vectors", f"{of['driver'].runner}, {of['backend']}"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """One line per runner and backend, which the command that runs all tests collects."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for outcome in ("passed", "failed", "error"):
+        for report in terminalreporter.getreports(outcome):
+            runner = dict(report.user_properties).get("vectors")
+            if runner:
+                counts[str(runner)][outcome] += 1
+    for runner, count in counts.items():
+        failed = count["failed"] + count["error"]
+        terminalreporter.write_line(f"vectors: {runner}: {count['passed']} passed, {failed} failed, 0 skipped")

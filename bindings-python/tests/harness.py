@@ -14,6 +14,8 @@ PATIENCE = 30
 class Blocking:
     """The limiter for threads, as it is."""
 
+    runner = "Python sync"
+
     def __init__(self, url: str, **options: Any) -> None:
         self._limiter = RateLimiter(url, **options)
 
@@ -26,6 +28,8 @@ class Blocking:
 
 class Asyncio:
     """The limiter for asyncio, on a loop that runs while a call does."""
+
+    runner = "Python async"
 
     def __init__(self, url: str, **options: Any) -> None:
         self._loop = asyncio.new_event_loop()

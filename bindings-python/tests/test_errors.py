@@ -123,6 +123,7 @@ def test_wrong_types_of_options(option: str, value: object, open_limiter: Open) 
         ("url", "http://a", "scheme"),
         ("prefix", "{", "prefix"),
         ("connect_timeout", -1, "connect_timeout"),
+        ("connect_timeout", 1 << 2000, "connect_timeout"),
         ("response_timeout", float("nan"), "response_timeout"),
         ("response_timeout", float("inf"), "response_timeout"),
         ("pool_size", 0, "pool_size"),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
+
+from fastapi.testclient import TestClient
 
 README = Path(__file__).parents[1] / "README.md"
 EXAMPLES = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
@@ -28,19 +28,16 @@ def test_the_first_example_is_short() -> None:
     run(EXAMPLES[0])
 
 
-def test_the_handler_admits_and_denies() -> None:
-    names = run(EXAMPLES[1])
-    app = SimpleNamespace(state=SimpleNamespace())
-    request = SimpleNamespace(app=app, client=SimpleNamespace(host="203.0.113.9"))
-
-    async def serve() -> list[tuple[int, dict[str, str]]]:
-        async with names["lifespan"](app):
-            return [await names["limited"](request) for _ in range(21)]
-
-    answers = asyncio.run(serve())
-    assert answers[0] == (200, {"X-RateLimit-Remaining": "19"})
-    assert answers[-1][0] == 429 and int(answers[-1][1]["Retry-After"]) >= 1
-    assert asyncio.run(names["limited"](request))[0] == 503
+def test_the_handler_admits_denies_and_does_without_a_server(redis_url: str) -> None:
+    app = run(EXAMPLES[1].replace("redis://localhost/0", redis_url))["app"]
+    with TestClient(app) as client:
+        answers = [client.get("/orders") for _ in range(21)]
+    assert [answer.status_code for answer in answers] == [200] * 20 + [429]
+    assert answers[0].headers["X-RateLimit-Remaining"] == "19" and answers[0].json() == ["a book", "a lamp"]
+    assert answers[-1].headers["Retry-After"] == "1"
+    # The limiter was closed with the application.
+    late = TestClient(app).get("/orders")
+    assert late.status_code == 200 and "X-RateLimit-Remaining" not in late.headers
 
 
 def test_the_test_with_a_clock() -> None:

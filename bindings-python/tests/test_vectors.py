@@ -25,6 +25,10 @@ VECTORS = [
 ]
 
 
+def test_there_are_vectors() -> None:
+    assert len(VECTORS) > 100
+
+
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
 def test_vector(vector: dict[str, Any], url: str, open_limiter: Callable[..., Driver]) -> None:
     clock = ManualClock()

@@ -8,10 +8,12 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Barrier, Timer
+
+import stored
 
 HERE = Path(__file__).parent
 # So long a whole run may take; a worker that hangs is ended.
@@ -58,8 +60,17 @@ def cluster() -> Iterator[str]:
     """The URL of a Cluster that is gone afterwards."""
     command = [os.environ["SLUICEGATE_TEST_SERVERS"], "start", "cluster"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as servers:
+        url = json.loads(servers.stdout.readline())["cluster"]
+        keep_in_charge(url)
         # Leaving the block closes their standard input, and they end.
-        yield json.loads(servers.stdout.readline())["cluster"]
+        yield url
+
+
+def keep_in_charge(url: str) -> None:
+    """No node is taken for dead, and replaced, because the machine is busy."""
+    for address in stored.nodes(url):
+        with closing(stored.Server(address)) as node:
+            node.ask("CONFIG", "SET", "cluster-node-timeout", str(PATIENCE * 1000))
 
 
 def workers() -> list[tuple[str, list[str]]]:

@@ -1,4 +1,4 @@
-"""What the limiters left on the servers of a Cluster: every key of a prefix, how much it counts, how long it lives."""
+"""What the limiters left on a Cluster: every key of a prefix, how much it counts, how long it lives."""
 
 from __future__ import annotations
 
@@ -50,6 +50,15 @@ class Server:
         if kind == b"$" and int(rest) >= 0:
             return self._answers.read(int(rest) + 2)[:-2]
         raise RuntimeError(f"the server answered {line!r}")
+
+
+def nodes(url: str) -> list[str]:
+    """The addresses of all nodes, also of those that the URL does not name."""
+    first = url.split("//")[1].split(",")[0]
+    with closing(Server(first)) as server:
+        lines = server.ask("CLUSTER", "NODES").decode().splitlines()
+    # The second word of a line: host:port@port, and in later releases a name.
+    return [line.split()[1].split("@")[0] for line in lines]
 
 
 def states(url: str, prefix: str) -> list[Stored]:
