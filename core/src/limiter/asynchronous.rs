@@ -3,15 +3,15 @@
 use std::fmt;
 use std::time::Duration;
 
+use tokio::runtime::Handle;
+
 use super::Builder;
 use super::centre::{Centre, Passed};
 use super::local::Local;
 use super::patience::Patience;
 use crate::catalog::Catalog;
 use crate::decision::{Decision, Source};
-#[cfg(feature = "bridge")]
-use crate::error::Error;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::matching::{Explanation, Request, RequestMatch};
 use crate::plan::{Form, Op, Plan};
 use crate::redis::AsyncRedis;
@@ -25,7 +25,10 @@ use crate::transaction::{self, Transaction};
 /// Decides whether a cost is admitted; each call is a future that takes one round trip.
 ///
 /// Calls share one multiplexed connection per server. A dropped future does not disturb the others; its
-/// cost may have been charged. To be used on a Tokio runtime.
+/// cost may have been charged.
+///
+/// To be used on a Tokio runtime with timers and I/O enabled (`enable_all`): on one without them, Tokio panics.
+/// Outside any runtime, what needs one ends with a [`Connection`](crate::ErrorKind::Connection) error.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -228,7 +231,7 @@ impl AsyncRateLimiter {
             let Some(wait) = patience.next(&decision) else { return Ok(decision) };
             match self.centre.pass(wait) {
                 Passed::Already => patience.pass(wait),
-                Passed::ToSleep => tokio::time::sleep(wait).await,
+                Passed::ToSleep => sleep(wait).await?,
             }
         }
     }
@@ -335,5 +338,40 @@ impl AsyncRateLimiter {
             transaction.feed(redis.call(&request.call()).await);
         }
         transaction.finish(form)
+    }
+}
+
+/// Sleeps, where there is a runtime that can: elsewhere its timer would panic.
+async fn sleep(span: Duration) -> Result<()> {
+    if Handle::try_current().is_err() {
+        return Err(Error::new(ErrorKind::Connection, "the limiter needs a Tokio runtime to wait on"));
+    }
+    tokio::time::sleep(span).await;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    /// The output of a future that waits for nothing, outside any runtime.
+    fn ready<T>(future: impl Future<Output = T>) -> T {
+        match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(output) => output,
+            Poll::Pending => unreachable!("it waits"),
+        }
+    }
+
+    #[test]
+    fn a_wait_outside_a_runtime_is_an_error() {
+        let rule = r#"[{ "rule_id": "r", "algorithm": "gcra", "limit": 1, "window_size_seconds": 9 }]"#;
+        let builder = AsyncRateLimiter::builder("memory://").rules(Rules::from_json(rule).unwrap());
+        let limiter = ready(builder.connect()).unwrap();
+        assert!(ready(limiter.wait("r", "k", Duration::MAX)).unwrap().allowed);
+        let error = ready(limiter.wait("r", "k", Duration::MAX)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Connection);
     }
 }

@@ -83,8 +83,9 @@ impl Builder {
         self
     }
 
-    /// The longest time to wait for an answer; then the call ends with
-    /// [`ErrorKind::Timeout`]. Default: 500 milliseconds.
+    /// The longest time to wait for an answer; then the call ends with [`ErrorKind::Timeout`]. The blocking
+    /// limiter measures the silence of the server, and waits anew where the server asks for the script.
+    /// Default: 500 milliseconds.
     pub fn response_timeout(mut self, timeout: Duration) -> Self {
         self.connection.response_timeout = timeout;
         self
@@ -126,7 +127,7 @@ impl Builder {
         Ok(RateLimiter::new(Centre::new(self.rules.open()?, wire, self.clock), backend))
     }
 
-    /// An async limiter, connected. To be awaited on a Tokio runtime.
+    /// An async limiter, connected. To be awaited on a Tokio runtime with timers and I/O enabled.
     ///
     /// # Errors
     /// As [`build`](Self::build); also [`ErrorKind::Connection`], [`ErrorKind::Timeout`] and
