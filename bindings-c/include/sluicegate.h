@@ -8,20 +8,24 @@
  *
  * Failure    Functions that can fail return a status. Outputs are written only when it is SLUICEGATE_OK;
  *            a denial is OK too. The last parameter, `error`, may be NULL; it is written only on failure.
- * Ownership  sluicegate_limiter and sluicegate_clock are made by _new and ended by _free. All else is
- *            the caller's: nothing that is passed in is kept, nothing else that is given out is freed.
+ * Ownership  sluicegate_limiter and sluicegate_clock are made by _new, sluicegate_matches by
+ *            sluicegate_match_request, and each is ended by its _free. All else is the caller's: nothing
+ *            that is passed in is kept, nothing else that is given out is freed.
  * Threads    Any number of threads may use a handle at once. Only _free wants to be alone.
  * NULL       _free(NULL) does nothing. Where NULL means something, the function says so; elsewhere it
  *            is answered with SLUICEGATE_INVALID_ARGUMENT and a message that names the argument.
- * Strings    UTF-8; what is not, is an invalid argument. A key is a pointer and a length and may hold any
- *            character, NUL too; everything else ends with NUL.
+ * Strings    UTF-8; what is not, is an invalid argument. What has a length, such as a key or what is known
+ *            of a request, may hold any character, NUL too; everything else ends with NUL.
  * Panics     A fault inside the library becomes SLUICEGATE_INTERNAL. It never unwinds or aborts.
  * Fork       A limiter works in a forked child, which opens connections of its own. On a server the fork
  *            may happen while other threads are in a call; in memory ("memory://") it must not, and
  *            parent and child go on with counts of their own.
  * Time       Microseconds, everywhere.
- * Versions   Options grow at their end and begin with their size; a decision has room to grow. Numbers
- *            and all else stay as they are as long as the library is libsluicegate.so.0.
+ * Log        Rules that are refused while they are followed, and the like, are told to standard error,
+ *            unless the environment variable SLUICEGATE_LOG is "off" when the first limiter is made.
+ * Versions   Options and requests grow at their end and begin with their size; decisions and rules have
+ *            room to grow, and a match grows at its end. Numbers and all else stay as they are as long as
+ *            the library is libsluicegate.so.0.
  */
 
 #ifndef SLUICEGATE_H
@@ -33,9 +37,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The defaults; the way to begin a sluicegate_options or a sluicegate_check_options. */
-#define SLUICEGATE_OPTIONS_INIT {sizeof(sluicegate_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL}
+/* The defaults: how the structs begin that state their size. */
+#define SLUICEGATE_OPTIONS_INIT {sizeof(sluicegate_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL}
 #define SLUICEGATE_CHECK_OPTIONS_INIT {sizeof(sluicegate_check_options), 1, NULL, 0, NULL}
+#define SLUICEGATE_REQUEST_INIT \
+    {sizeof(sluicegate_request), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0}
 
 /// The major version of the header.
 #define SLUICEGATE_VERSION_MAJOR 0
@@ -54,6 +60,9 @@
 
 /// The room for the name of a rule, its NUL included.
 #define SLUICEGATE_RULE_SIZE 129
+
+/// The room for the version of rules, its NUL included.
+#define SLUICEGATE_RULES_VERSION_SIZE 33
 
 /// How a call went. The numbers never change; later releases may add some.
 typedef enum {
@@ -95,6 +104,9 @@ typedef struct sluicegate_clock sluicegate_clock;
 /// it: calls use a pool of connections that are opened when they are first needed.
 typedef struct sluicegate_limiter sluicegate_limiter;
 
+/// What rules have to do with a request, in order of priority, then of their file. Threads may share it.
+typedef struct sluicegate_matches sluicegate_matches;
+
 /// Why a call failed. Written only when it did; nothing in it has to be freed.
 typedef struct {
     /// What the call returned.
@@ -129,7 +141,41 @@ typedef struct {
     const char *tls_cert;
     /// PEM file with the private key of that certificate. Default: none.
     const char *tls_key;
+    /// A file in which the last good rules of a followed source are kept. A limiter that is made while
+    /// the source is away begins with them. Default: none; then the limiter is not made.
+    const char *rules_cache;
 } sluicegate_options;
+
+/// The rules in force: which, since when, and what was refused. A plain value: free nothing.
+typedef struct {
+    /// How many rules are in force.
+    uint64_t count;
+    /// When they were loaded, in microseconds since 1970.
+    uint64_t loaded_at_us;
+    /// How often rules took effect, those of the start included.
+    uint64_t updates;
+    /// How many updates were refused since the start.
+    uint64_t refusals;
+    /// How many files or znodes are refused at present; their last good versions, if there are any, are
+    /// in force instead.
+    uint64_t refused;
+    /// Whether the source could be read the last time. Changes go unnoticed as long as it cannot.
+    bool reachable;
+    /// Whether the rules are the copy of the cache, as the source could not be read yet.
+    bool cached;
+    /// Tells the rules in force from others: processes with the same version decide by the same rules.
+    char version[SLUICEGATE_RULES_VERSION_SIZE];
+    /// Where the rules come from, without passwords; "fixed" for rules that never change.
+    char source[SLUICEGATE_MESSAGE_SIZE];
+    /// What last went wrong, even if it is well again; empty if nothing did.
+    char last_error[SLUICEGATE_MESSAGE_SIZE];
+    /// Zeros, in place of fields to come.
+    uint8_t reserved[61];
+} sluicegate_rules;
+
+/// Is told a name and what belongs to it, which both live until it returns; `context` is what came with
+/// it. It has to return: neither by longjmp nor by an exception.
+typedef void (*sluicegate_pair_callback)(void *context, const char *name, const char *value);
 
 /// Options of one check. Begin with SLUICEGATE_CHECK_OPTIONS_INIT and set what you need.
 typedef struct {
@@ -165,10 +211,19 @@ typedef struct {
     bool allowed;
     /// True when a rule in shadow would have denied.
     bool shadow_denied;
-    /// The rule that decided: when denied, the one that makes the caller wait the longest.
+    /// The rule that decided: when denied, the one that makes the caller wait the longest. Empty when no
+    /// rule applied to a request.
     char rule[SLUICEGATE_RULE_SIZE];
+    /// Whether any rule applied. Only a request can find that none does; it is admitted, and `limit` and
+    /// `remaining` are 2^53 - 1.
+    bool rule_applied;
+    /// The time in which `limit` is admitted anew, over and over, in microseconds; 0 for "decay", which
+    /// has no window.
+    uint64_t window_us;
+    /// Whether nothing but rules in shadow decided.
+    bool shadow;
     /// Zeros, in place of fields to come.
-    uint8_t reserved[33];
+    uint8_t reserved[23];
 } sluicegate_decision;
 
 /// One item of sluicegate_check_all: what the other functions take as arguments.
@@ -182,6 +237,69 @@ typedef struct {
     /// Cost, resource and limit; NULL for the defaults.
     const sluicegate_check_options *options;
 } sluicegate_item;
+
+/// A header of a request.
+typedef struct {
+    /// The name; capitals do not count.
+    const void *name;
+    /// The length of the name in bytes.
+    size_t name_len;
+    /// The value.
+    const void *value;
+    /// The length of the value in bytes.
+    size_t value_len;
+} sluicegate_header;
+
+/// An HTTP request. Begin with SLUICEGATE_REQUEST_INIT and set what you know: everything but the method
+/// and the path may be absent, and an empty text is as good as absent. Texts are UTF-8 and need no NUL at
+/// their end. Nothing in it is needed after the call.
+typedef struct {
+    /// The size of this struct as the caller knows it; later releases may add fields at the end.
+    size_t size;
+    /// The method; capitals do not count.
+    const void *method;
+    /// The length of the method in bytes.
+    size_t method_len;
+    /// The target as the request line has it: percent-encoded, with or without a query.
+    const void *path;
+    /// The length of the path in bytes.
+    size_t path_len;
+    /// The user, once authenticated.
+    const void *user_id;
+    /// The length of the user in bytes.
+    size_t user_id_len;
+    /// The client's address, IPv4 or IPv6.
+    const void *ip;
+    /// The length of the address in bytes.
+    size_t ip_len;
+    /// The client's API key.
+    const void *api_key;
+    /// The length of the API key in bytes.
+    size_t api_key_len;
+    /// The headers; the values of one that is given several times are joined by ", ".
+    const sluicegate_header *headers;
+    /// How many headers there are.
+    size_t header_count;
+} sluicegate_request;
+
+/// What a rule has to do with a request. Its texts live as long as the list.
+typedef struct {
+    /// The rule's name.
+    const char *rule_id;
+    /// Who is counted; NULL if the rule does not apply. The NUL at its end is not part of its length.
+    const char *key;
+    /// The length of the key in bytes.
+    size_t key_len;
+    /// The resource that is used, likewise; NULL if the rule limits none or does not apply.
+    const char *resource;
+    /// The length of the resource in bytes.
+    size_t resource_len;
+    /// Why the rule does not apply: the first condition that does not hold, beginning with the field that
+    /// states it; or "every condition holds". NULL if no explanation was asked for.
+    const char *reason;
+    /// Whether the rule applies.
+    bool matched;
+} sluicegate_match;
 
 #ifdef __cplusplus
 extern "C" {
@@ -219,15 +337,21 @@ void sluicegate_clock_free(sluicegate_clock *clock);
 
 /// Makes a limiter, to be freed, on the backend that `url` names: "memory://", "redis://host:port",
 /// "rediss://", "unix://path", "redis-cluster://host1:port1,host2:port2" or
-/// "redis-sentinel://host1:port1,host2:port2/service". `rules` is JSON text. `options` may be NULL.
-/// Opens no connection: the first call does.
+/// "redis-sentinel://host1:port1,host2:port2/service". `options` may be NULL. Opens no connection to
+/// Redis: the first call does.
+///
+/// `rules` is JSON text (what begins with a bracket, a brace or a comment), or where rules are kept and
+/// followed: "zookeeper://host1:port1,host2:port2/path", or else the path of a file. What changes there
+/// takes effect within a second, all counts kept; what is not valid is refused, and stays as it was:
+/// see sluicegate_rules_status. To begin, such rules have to be valid and readable; that takes
+/// milliseconds for a file, and up to ten seconds for a ZooKeeper that does not answer.
 sluicegate_status sluicegate_limiter_new(const char *url,
                                          const char *rules,
                                          const sluicegate_options *options,
                                          sluicegate_limiter **limiter,
                                          sluicegate_error *error);
 
-/// As sluicegate_limiter_new, with the rules in a file.
+/// As sluicegate_limiter_new, with rules in a file, whatever its path looks like.
 sluicegate_status sluicegate_limiter_new_from_file(const char *url,
                                                    const char *rules_path,
                                                    const sluicegate_options *options,
@@ -245,6 +369,14 @@ sluicegate_status sluicegate_limiter_close(const sluicegate_limiter *limiter,
 
 /// Closes and frees a limiter that no other thread is using. NULL is fine.
 void sluicegate_limiter_free(sluicegate_limiter *limiter);
+
+/// Tells which rules are in force, since when, and what was refused of their source. `refused` is
+/// called for each refused file, or rule of ZooKeeper, with its name and the reason; it may be NULL.
+sluicegate_status sluicegate_rules_status(const sluicegate_limiter *limiter,
+                                          sluicegate_rules *rules,
+                                          sluicegate_pair_callback refused,
+                                          void *context,
+                                          sluicegate_error *error);
 
 /// Admits the cost for `key` under `rule`, or denies it. `options` may be NULL, here and below.
 sluicegate_status sluicegate_check(const sluicegate_limiter *limiter,
@@ -267,6 +399,19 @@ sluicegate_status sluicegate_check_all(const sluicegate_limiter *limiter,
                                        sluicegate_decision *decision,
                                        sluicegate_decision *parts,
                                        sluicegate_error *error);
+
+/// Decides a request by all the rules that match it, together, as sluicegate_check_all does. A request
+/// that no rule matches is admitted, and `rule_applied` of the decision says so.
+///
+/// `parts` has room for `parts_room` decisions, one per rule in order of priority, of which `parts_count`
+/// tells how many were written: the first if there are more. Both may be NULL.
+sluicegate_status sluicegate_check_request(const sluicegate_limiter *limiter,
+                                           const sluicegate_request *request,
+                                           sluicegate_decision *decision,
+                                           sluicegate_decision *parts,
+                                           size_t parts_room,
+                                           size_t *parts_count,
+                                           sluicegate_error *error);
 
 /// Tells what sluicegate_check would answer now; changes nothing.
 sluicegate_status sluicegate_peek(const sluicegate_limiter *limiter,
@@ -308,6 +453,38 @@ sluicegate_status sluicegate_wait(const sluicegate_limiter *limiter,
                                   uint64_t timeout_us,
                                   sluicegate_decision *decision,
                                   sluicegate_error *error);
+
+/// Lists the rules that sluicegate_check_request would apply; with `explain`, every rule, and why it does
+/// not apply. Nothing is counted, and no server is asked. The list is to be freed.
+sluicegate_status sluicegate_match_request(const sluicegate_limiter *limiter,
+                                           const sluicegate_request *request,
+                                           bool explain,
+                                           sluicegate_matches **matches,
+                                           sluicegate_error *error);
+
+/// How many rules a list has; 0 for NULL.
+size_t sluicegate_matches_count(const sluicegate_matches *matches);
+
+/// A rule of a list, from 0 on; NULL behind the end. Lives as long as the list.
+const sluicegate_match *sluicegate_matches_at(const sluicegate_matches *matches, size_t index);
+
+/// Frees a list and all that it points to. NULL is fine.
+void sluicegate_matches_free(sluicegate_matches *matches);
+
+/// Tells the headers of the answer to a request, one call of `header` for each; `style` is "ietf"
+/// (RateLimit-Policy and RateLimit, as draft-ietf-httpapi-ratelimit-headers-10 has them, with all the
+/// rules that were applied) or "x-ratelimit" (X-RateLimit-Limit, -Remaining and -Reset of the rule that
+/// decided). A denial adds Retry-After, unless the cost never fits.
+///
+/// `parts` are those that came with the decision; NULL and 0 if there are none. Rules in shadow are not
+/// mentioned, and without a rule that applied there are no headers.
+sluicegate_status sluicegate_decision_headers(const sluicegate_decision *decision,
+                                              const sluicegate_decision *parts,
+                                              size_t parts_count,
+                                              const char *style,
+                                              sluicegate_pair_callback header,
+                                              void *context,
+                                              sluicegate_error *error);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -190,7 +190,7 @@ pub(crate) unsafe fn array<'a, T>(
 }
 
 /// No object is larger than `isize::MAX` bytes; a negative number made unsigned is.
-fn bounded<T>(count: usize, name: &'static str) -> Result<usize, Failure> {
+pub(crate) fn bounded<T>(count: usize, name: &'static str) -> Result<usize, Failure> {
     let fits = count.checked_mul(size_of::<T>()).is_some_and(|bytes| isize::try_from(bytes).is_ok());
     if fits { Ok(count) } else { Err(Failure::argument(name, "is longer than memory")) }
 }

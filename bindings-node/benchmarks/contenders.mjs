@@ -12,12 +12,22 @@ const LIMIT = 1e9;
 const WINDOW_SECONDS = 3600;
 const baseline = (name) => readFileSync(new URL(`../../tests/benchmarks/baseline/${name}`, import.meta.url), 'utf8');
 
-function sluicegate(algorithm, fixedUrl) {
+const RULES = ['fixed_window', 'gcra'].map((algorithm) => {
+  return { rule_id: algorithm, algorithm, limit: LIMIT, window_size_seconds: WINDOW_SECONDS };
+});
+
+function sluicegate(rule) {
   return async (url) => {
-    const rules = [{ rule_id: algorithm, algorithm, limit: LIMIT, window_size_seconds: WINDOW_SECONDS }];
-    const limiter = await RateLimiter.connect(fixedUrl ?? url, { rules });
-    return { check: (key) => limiter.check(algorithm, key), close: () => limiter.close() };
+    const limiter = await RateLimiter.connect(url, { rules: RULES });
+    return { check: (key) => limiter.check(rule, key), close: () => limiter.close() };
   };
+}
+
+/** One limiter with several rules, as an application has it. */
+const embedded = await RateLimiter.connect('memory://', { rules: RULES });
+
+function sluicegateMemory(rule) {
+  return async () => ({ check: (key) => embedded.check(rule, key), close() {} });
 }
 
 /** A script registered by hand, as somebody does who uses no library. */
@@ -59,7 +69,7 @@ export const ON_REDIS = {
 };
 
 export const IN_MEMORY = {
-  'sluicegate fixed_window': sluicegate('fixed_window', 'memory://'),
-  'sluicegate gcra': sluicegate('gcra', 'memory://'),
+  'sluicegate fixed_window': sluicegateMemory('fixed_window'),
+  'sluicegate gcra': sluicegateMemory('gcra'),
   'rate-limiter-flexible memory': flexibleMemory,
 };

@@ -41,7 +41,7 @@ const latency = (keys) => async (check) => {
 const throughput = (keys) => (check) => together(check, keys, IN_FLIGHT, ms);
 
 /** Too short to be timed one by one. */
-const embedded = (keys) => (check) => together(check, keys, 1, ms);
+const oneAtATime = (keys) => (check) => together(check, keys, 1, ms);
 
 console.log(`Node ${process.version}, ${cpus().length} CPUs (${cpus()[0].model}), ${rounds} rounds of ${ms} ms each\n`);
 for (const [label, keys] of Object.entries(KEYS)) {
@@ -50,5 +50,5 @@ for (const [label, keys] of Object.entries(KEYS)) {
   console.log(`### Redis, ${IN_FLIGHT} in flight, ${label}\n`);
   console.log(table(await interleave(ON_REDIS, throughput(keys)), { perSecond: 'checks/s', cpuUs: 'CPU us a check' }));
   console.log(`### In memory, ${label}\n`);
-  console.log(table(await interleave(IN_MEMORY, embedded(keys)), { perSecond: 'checks/s', cpuUs: 'CPU us a check' }));
+  console.log(table(await interleave(IN_MEMORY, oneAtATime(keys)), { perSecond: 'checks/s', cpuUs: 'CPU us a check' }));
 }

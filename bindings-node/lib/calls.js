@@ -42,8 +42,9 @@ class Calls {
   /** Gives up a call; its promise is rejected with `reason`. */
   cancel(native, call, reason) {
     if (!this.#pending.delete(call.token)) return;
-    if (this.#queue.includes(call)) this.#queue.splice(this.#queue.indexOf(call), 1);
-    else native.cancel(call.token);
+    const unsent = this.#queue.indexOf(call);
+    if (unsent < 0) native.cancel(call.token);
+    else this.#queue.splice(unsent, 1);
     call.reject(reason);
     this.#restIfDone();
   }

@@ -145,6 +145,8 @@ def python(source: str, *arguments: str, send: int | None = None) -> subprocess.
         try:
             first = child.stdout.readline() if send else ""
             if send:
+                # By then it is where it has to wait.
+                time.sleep(0.3)
                 child.send_signal(send)
             out, err = child.communicate(timeout=30)
         except subprocess.TimeoutExpired:

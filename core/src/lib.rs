@@ -37,6 +37,7 @@
 //!
 //! - `cli`: the command line tool `sluicegate`.
 //! - `zookeeper`: rules that ZooKeeper keeps.
+//! - `tower`: a layer for axum, hyper and other servers of HTTP.
 //! - `bridge`: what bindings to other languages share; not for applications.
 
 mod algorithm;
@@ -59,6 +60,8 @@ mod request;
 pub mod rules;
 mod script;
 pub mod sources;
+#[cfg(feature = "tower")]
+pub mod tower;
 mod transaction;
 
 pub use clock::ManualClock;

@@ -1,31 +1,12 @@
 /* Every argument as it must not be: answered with a status and a message that names it. */
-#include "expect.h"
+#include "refused.h"
 
 static const char rules[] =
     "[{\"rule_id\": \"a\", \"algorithm\": \"gcra\", \"limit\": 5, \"window_size_seconds\": 10}]";
-static const char bad[] = "\xff\xfe";
 
 static sluicegate_limiter *limiter;
 static sluicegate_clock *a_clock;
 static sluicegate_decision decision;
-
-/* The call, with and without room for an error, ends with a status and a message that begins so. */
-#define EXPECT_REFUSED(expected, beginning, call)                                             \
-    do {                                                                                      \
-        sluicegate_error error_of_call = {SLUICEGATE_OK, true, ""};                           \
-        sluicegate_error *error = &error_of_call;                                             \
-        EXPECT((call) == (expected));                                                         \
-        EXPECT(error->status == (expected) && !error->retryable);                             \
-        if (strncmp(error->message, beginning, strlen(beginning)) != 0) {                     \
-            printf("%s:%d: \"%s\" does not begin with \"%s\"\n", __FILE__, __LINE__,          \
-                   error->message, beginning);                                                \
-            wrong++;                                                                          \
-        }                                                                                     \
-        error = NULL;                                                                         \
-        EXPECT((call) == (expected));                                                         \
-    } while (0)
-
-#define EXPECT_INVALID(name, call) EXPECT_REFUSED(SLUICEGATE_INVALID_ARGUMENT, name " ", call)
 
 static void limiter_new(void) {
     sluicegate_limiter *out = NULL;
@@ -55,7 +36,7 @@ static void limiter_new_from_file(void) {
 static void limiter_options(void) {
     static const sluicegate_options none = SLUICEGATE_OPTIONS_INIT;
     sluicegate_options options;
-    sluicegate_limiter *out = NULL;
+    sluicegate_limiter *out = NULL, *older = NULL;
 #define EXPECT_INVALID_OPTION(name, field, value)                                             \
     do {                                                                                      \
         options = none;                                                                       \
@@ -66,6 +47,8 @@ static void limiter_options(void) {
     EXPECT_INVALID_OPTION("options.tls_ca", tls_ca, bad);
     EXPECT_INVALID_OPTION("options.tls_cert", tls_cert, bad);
     EXPECT_INVALID_OPTION("options.tls_key", tls_key, bad);
+    EXPECT_INVALID_OPTION("options.rules_cache", rules_cache, bad);
+    EXPECT_INVALID_OPTION("rules_cache:", rules_cache, "cache.json");
     EXPECT_INVALID_OPTION("tls_cert and tls_key", tls_cert, "cert.pem");
     EXPECT_INVALID_OPTION("tls_cert and tls_key", tls_key, "key.pem");
     EXPECT_INVALID_OPTION("connect_timeout", connect_timeout_us, 1);
@@ -74,6 +57,11 @@ static void limiter_options(void) {
     EXPECT_INVALID_OPTION("options", size, 0);
     EXPECT_INVALID_OPTION("options", size, sizeof options - 1);
     EXPECT_INVALID_OPTION("options", size, sizeof options + 1);
+    options = none;
+    options.size = offsetof(sluicegate_options, rules_cache);
+    options.rules_cache = bad;
+    EXPECT_OK(sluicegate_limiter_new("memory://", rules, &options, &older, error));
+    sluicegate_limiter_free(older);
     options = none;
     options.prefix = "";
     EXPECT_REFUSED(SLUICEGATE_INVALID_ARGUMENT, "prefix",

@@ -14,6 +14,7 @@ from .errors import SluicegateError
 
 _ELSEWHERE = "the limiter belongs to another event loop; connect one in each loop"
 
+
 class Calls:
     """Sends the calls of one turn of the loop together, and ends the futures of all that were answered."""
 

@@ -1,0 +1,126 @@
+//! What a decision tells an HTTP client.
+
+use std::cell::OnceCell;
+use std::ffi::{CStr, c_char, c_void};
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use sluicegate::{RateLimiter, Request};
+
+use crate::argument::{Argument, bounded};
+use crate::callback::PairCallback;
+use crate::decision::{Decision, SLUICEGATE_NEVER, SLUICEGATE_RULE_SIZE};
+use crate::error::Failure;
+
+export! {
+    /// Tells the headers of the answer to a request, one call of `header` for each; `style` is "ietf"
+    /// (RateLimit-Policy and RateLimit, as draft-ietf-httpapi-ratelimit-headers-10 has them, with all the
+    /// rules that were applied) or "x-ratelimit" (X-RateLimit-Limit, -Remaining and -Reset of the rule that
+    /// decided). A denial adds Retry-After, unless the cost never fits.
+    ///
+    /// `parts` are those that came with the decision; NULL and 0 if there are none. Rules in shadow are not
+    /// mentioned, and without a rule that applied there are no headers.
+    fn sluicegate_decision_headers(
+        decision: *const Decision,
+        parts: *const Decision,
+        parts_count: usize,
+        style: *const c_char,
+        header: PairCallback,
+        context: *mut c_void,
+    ) {
+        let (header, style) = (header.required()?, style.parse()?);
+        let (decision, shadow) = decision.one()?;
+        let parts = parts.several(parts_count)?;
+        // No shadow ever denies, so that it has not even Retry-After.
+        if shadow {
+            return Ok(());
+        }
+        let told = parts.into_iter().filter_map(|(part, shadow)| (!shadow).then_some(part));
+        for (name, value) in with_parts(decision, told.collect()).headers(style) {
+            header.tell(context, name, &value);
+        }
+        Ok(())
+    }
+}
+
+fn with_parts(mut decision: sluicegate::Decision, parts: Vec<sluicegate::Decision>) -> sluicegate::Decision {
+    decision.parts = parts;
+    decision
+}
+
+/// Decisions that this library made: one, or as many as the next argument says.
+pub(crate) struct Given<'a> {
+    start: *const Decision,
+    name: &'static str,
+    lifetime: PhantomData<&'a Decision>,
+}
+
+impl<'a> Argument<'a> for *const Decision {
+    type Received = Given<'a>;
+
+    unsafe fn receive(self, name: &'static str) -> Result<Given<'a>, Failure> {
+        Ok(Given { start: self, name, lifetime: PhantomData })
+    }
+}
+
+/// A decision, and whether it is one of rules in shadow.
+type Returned = (sluicegate::Decision, bool);
+
+impl Given<'_> {
+    fn one(&self) -> Result<Returned, Failure> {
+        self.several(1)?.pop().ok_or_else(|| Failure::null(self.name))
+    }
+
+    fn several(&self, count: usize) -> Result<Vec<Returned>, Failure> {
+        if count > 0 && self.start.is_null() {
+            return Err(Failure::null(self.name));
+        }
+        let count = bounded::<Decision>(count, self.name)?;
+        // SAFETY: promised when the argument was received.
+        (0..count).map(|at| unsafe { returned(self.start.add(at), self.name) }).collect()
+    }
+}
+
+/// Reads field by field: a caller may hand over what was never written, of which no `bool` may be made.
+///
+/// # Safety
+/// As [`Argument::receive`].
+unsafe fn returned(given: *const Decision, name: &str) -> Result<Returned, Failure> {
+    // SAFETY: promised by the caller.
+    unsafe {
+        let flag = |flag: *const bool| flag.cast::<u8>().read() != 0;
+        let rule = (&raw const (*given).rule).cast::<[u8; SLUICEGATE_RULE_SIZE]>().read();
+        let mut decision = blank()?;
+        decision.allowed = flag(&raw const (*given).allowed);
+        decision.rule = text(&rule).ok_or_else(|| Failure::argument(name, "is not one of this library"))?.into();
+        decision.limit = (*given).limit;
+        decision.remaining = (*given).remaining;
+        decision.window = Duration::from_micros((*given).window_us);
+        decision.retry_after = span((*given).retry_after_us);
+        decision.reset_after = span((*given).reset_after_us);
+        Ok((decision, flag(&raw const (*given).shadow)))
+    }
+}
+
+fn text(room: &[u8]) -> Option<&str> {
+    CStr::from_bytes_until_nul(room).ok()?.to_str().ok()
+}
+
+fn span(us: u64) -> Duration {
+    if us == SLUICEGATE_NEVER { Duration::MAX } else { Duration::from_micros(us) }
+}
+
+/// A decision to be filled in: one cannot be made, but had from a limiter without rules. Each thread keeps
+/// its own, as a lock might be held by a thread that a forked child has not.
+fn blank() -> Result<sluicegate::Decision, Failure> {
+    thread_local! {
+        static BLANK: OnceCell<sluicegate::Decision> = const { OnceCell::new() };
+    }
+    BLANK.with(|blank| {
+        if let Some(decision) = blank.get() {
+            return Ok(decision.clone());
+        }
+        let decision = RateLimiter::builder("memory://").build()?.check_request(&Request::new("GET", "/"))?;
+        Ok(blank.get_or_init(|| decision).clone())
+    })
+}

@@ -1,0 +1,91 @@
+//! What is known of the rules in force.
+
+use std::ffi::{c_char, c_void};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use sluicegate::sources::RulesStatus;
+
+use crate::argument::Output;
+use crate::callback::PairCallback;
+use crate::error::SLUICEGATE_MESSAGE_SIZE;
+use crate::limiter::Limiter;
+use crate::text::fill;
+
+/// The room for the version of rules, its NUL included.
+pub const SLUICEGATE_RULES_VERSION_SIZE: usize = 33;
+
+/// The rules in force: which, since when, and what was refused. A plain value: free nothing.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Rules {
+    /// How many rules are in force.
+    pub count: u64,
+    /// When they were loaded, in microseconds since 1970.
+    pub loaded_at_us: u64,
+    /// How often rules took effect, those of the start included.
+    pub updates: u64,
+    /// How many updates were refused since the start.
+    pub refusals: u64,
+    /// How many files or znodes are refused at present; their last good versions, if there are any, are
+    /// in force instead.
+    pub refused: u64,
+    /// Whether the source could be read the last time. Changes go unnoticed as long as it cannot.
+    pub reachable: bool,
+    /// Whether the rules are the copy of the cache, as the source could not be read yet.
+    pub cached: bool,
+    /// Tells the rules in force from others: processes with the same version decide by the same rules.
+    pub version: [c_char; SLUICEGATE_RULES_VERSION_SIZE],
+    /// Where the rules come from, without passwords; "fixed" for rules that never change.
+    pub source: [c_char; SLUICEGATE_MESSAGE_SIZE],
+    /// What last went wrong, even if it is well again; empty if nothing did.
+    pub last_error: [c_char; SLUICEGATE_MESSAGE_SIZE],
+    /// Zeros, in place of fields to come.
+    pub reserved: [u8; 61],
+}
+
+impl Output for Rules {}
+
+impl From<&RulesStatus> for Rules {
+    fn from(status: &RulesStatus) -> Self {
+        let mut rules = Self {
+            count: status.rules as u64,
+            loaded_at_us: since_1970(status.loaded_at),
+            updates: status.updates,
+            refusals: status.refusals,
+            refused: status.refused.len() as u64,
+            reachable: status.reachable,
+            cached: status.cached,
+            version: [0; SLUICEGATE_RULES_VERSION_SIZE],
+            source: [0; SLUICEGATE_MESSAGE_SIZE],
+            last_error: [0; SLUICEGATE_MESSAGE_SIZE],
+            reserved: [0; 61],
+        };
+        fill(&mut rules.version, &status.version);
+        fill(&mut rules.source, &status.source);
+        fill(&mut rules.last_error, status.last_error.as_deref().unwrap_or_default());
+        rules
+    }
+}
+
+fn since_1970(time: SystemTime) -> u64 {
+    let span = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
+}
+
+export! {
+    /// Tells which rules are in force, since when, and what was refused of their source. `refused` is
+    /// called for each refused file, or rule of ZooKeeper, with its name and the reason; it may be NULL.
+    fn sluicegate_rules_status(
+        limiter: *const Limiter,
+        rules: *mut Rules,
+        refused: PairCallback,
+        context: *mut c_void,
+    ) {
+        let status = limiter.0.rules_status();
+        rules.write(Rules::from(&status));
+        for refusal in &status.refused {
+            refused.tell(context, &refusal.unit, &refusal.reason);
+        }
+        Ok(())
+    }
+}

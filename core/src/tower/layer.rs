@@ -1,0 +1,140 @@
+//! The layer and its options.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use http::request::Parts;
+use tower_layer::Layer;
+
+use super::client;
+use super::service::RateLimit;
+use crate::{AsyncRateLimiter, Decision, HeaderStyle, Request, Result};
+
+/// Finds something in the head of a request.
+type Find<T> = Arc<dyn Fn(&Parts) -> Option<T> + Send + Sync>;
+
+/// What becomes of a request when the limiter cannot decide, such as when its server is away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum OnError {
+    /// It goes on to the service: an outage of the limiter is none of the application.
+    #[default]
+    Admit,
+    /// It is answered with `503 Service Unavailable`.
+    Deny,
+}
+
+/// Limits the requests to a service. See the [module](self) for an example.
+#[derive(Clone)]
+#[must_use = "a layer does nothing until it is put around a service"]
+pub struct RateLimitLayer {
+    limiter: Arc<AsyncRateLimiter>,
+    user_id: Find<String>,
+    api_key: Find<String>,
+    peer: Find<IpAddr>,
+    trusted_proxies: usize,
+    pub(super) style: HeaderStyle,
+    pub(super) on_error: OnError,
+}
+
+impl RateLimitLayer {
+    /// A layer that asks this limiter.
+    pub fn new(limiter: Arc<AsyncRateLimiter>) -> Self {
+        Self {
+            limiter,
+            user_id: Arc::new(|_| None),
+            api_key: Arc::new(|_| None),
+            peer: Arc::new(|_| None),
+            trusted_proxies: 0,
+            style: HeaderStyle::Ietf,
+            on_error: OnError::default(),
+        }
+    }
+
+    /// Where the user is found, once authenticated. Default: nowhere.
+    pub fn user_id(mut self, find: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
+        self.user_id = Arc::new(find);
+        self
+    }
+
+    /// Where the API key is found. Default: nowhere.
+    pub fn api_key(mut self, find: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
+        self.api_key = Arc::new(find);
+        self
+    }
+
+    /// Where the address is found that the connection comes from; servers keep it in the extensions of the
+    /// request. Default: nowhere.
+    pub fn peer(mut self, find: impl Fn(&Parts) -> Option<IpAddr> + Send + Sync + 'static) -> Self {
+        self.peer = Arc::new(find);
+        self
+    }
+
+    /// How many proxies stand between clients and this server, each of which adds the address it was called
+    /// from to `X-Forwarded-For`. With `n` of them the client is the `n`-th address from the right, over all
+    /// lines of that header; a port or brackets are ignored. Where there is no valid address, the client is the
+    /// [`peer`](Self::peer). Default: 0, and the header is not looked at.
+    ///
+    /// One proxy too many, and clients choose their addresses themselves.
+    pub fn trusted_proxies(mut self, trusted_proxies: usize) -> Self {
+        self.trusted_proxies = trusted_proxies;
+        self
+    }
+
+    /// The fields in which clients are told of limits. Default: [`HeaderStyle::Ietf`].
+    pub fn headers(mut self, style: HeaderStyle) -> Self {
+        self.style = style;
+        self
+    }
+
+    /// What becomes of a request when the limiter cannot decide; it is logged in any case. Default:
+    /// [`OnError::Admit`].
+    pub fn on_error(mut self, on_error: OnError) -> Self {
+        self.on_error = on_error;
+        self
+    }
+
+    /// Decides a request.
+    pub(super) async fn decide(&self, parts: &Parts) -> Result<Decision> {
+        let (user_id, api_key) = ((self.user_id)(parts), (self.api_key)(parts));
+        let ip = client::address(&parts.headers, (self.peer)(parts), self.trusted_proxies);
+        let ip = ip.map(|address| address.to_string());
+        let headers = texts(parts);
+        let mut request = Request::new(parts.method.as_str(), target(parts));
+        request.user_id = user_id.as_deref();
+        request.api_key = api_key.as_deref();
+        request.ip = ip.as_deref();
+        request.headers = headers.iter().map(|(name, value)| (*name, value.as_ref())).collect();
+        self.limiter.check_request(&request).await
+    }
+}
+
+/// The path as the client sent it.
+fn target(parts: &Parts) -> &str {
+    parts.uri.path_and_query().map_or("", |target| target.as_str())
+}
+
+/// Values need not be UTF-8; a rule that only wants the header to be present still applies.
+fn texts(parts: &Parts) -> Vec<(&str, Cow<'_, str>)> {
+    let headers = parts.headers.iter();
+    headers.map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value.as_bytes()))).collect()
+}
+
+impl<S> Layer<S> for RateLimitLayer {
+    type Service = RateLimit<S>;
+
+    fn layer(&self, inner: S) -> RateLimit<S> {
+        RateLimit::new(inner, Arc::new(self.clone()))
+    }
+}
+
+impl fmt::Debug for RateLimitLayer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RateLimitLayer")
+            .field("trusted_proxies", &self.trusted_proxies)
+            .field("headers", &self.style)
+            .field("on_error", &self.on_error)
+            .finish_non_exhaustive()
+    }
+}

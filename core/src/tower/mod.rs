@@ -1,0 +1,55 @@
+//! A layer that admits or denies HTTP requests, for axum, hyper and other services of tower.
+//!
+//! Every request is decided by [`check_request`](crate::AsyncRateLimiter::check_request). One that is denied is
+//! answered with `429 Too Many Requests`, the [headers](crate::Decision::headers) of the decision and a small
+//! `application/problem+json` body (RFC 9457). One that is admitted goes on to the service, whose answer gets the
+//! headers too.
+//!
+//! ```
+//! use std::net::SocketAddr;
+//! use std::sync::Arc;
+//!
+//! use axum::extract::ConnectInfo;
+//! use axum::{Router, routing::post};
+//! use sluicegate::tower::RateLimitLayer;
+//! use sluicegate::{AsyncRateLimiter, Rules};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let rules = Rules::from_json(
+//!     r#"[{ "rule_id": "login", "identifier_type": "ip_address",
+//!           "algorithm": "gcra", "limit": 5, "window_size_seconds": 60,
+//!           "match": { "path_pattern": "/login", "methods": ["POST"] } }]"#,
+//! )?;
+//! let limiter = AsyncRateLimiter::builder("memory://").rules(rules).connect().await?;
+//! let layer = RateLimitLayer::new(Arc::new(limiter)).peer(|request| {
+//!     request.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip())
+//! });
+//! let app: Router = Router::new().route("/login", post(async || "welcome")).layer(layer);
+//! let service = app.into_make_service_with_connect_info::<SocketAddr>();
+//! # let _ = service;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Who is counted
+//!
+//! Users, API keys and addresses are found by functions of yours, which see the head of the request and whatever
+//! earlier layers and the server put into its extensions. **A rule does not apply to a request that lacks what
+//! the rule counts by**: without [`peer`](RateLimitLayer::peer), rules per address limit nobody.
+//!
+//! `X-Forwarded-For` is ignored, since any client can send it, unless
+//! [`trusted_proxies`](RateLimitLayer::trusted_proxies) says how many proxies of yours add to it.
+//!
+//! # Where to put it
+//!
+//! Outside of whatever rewrites paths (in axum: on the outermost `Router`, not on one that is nested), so that
+//! path patterns see what the client sent; inside of whatever authenticates, if rules count users.
+
+mod answer;
+mod client;
+mod layer;
+mod service;
+
+pub use layer::{OnError, RateLimitLayer};
+pub use service::RateLimit;

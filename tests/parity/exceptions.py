@@ -1,0 +1,37 @@
+"""What one language lacks or has alone, and why."""
+
+SO_FAR = "rules that a request chooses, and rules that change while the limiter runs, are not there so far"
+LATE_METHODS = ("check_request", "match_request", "rules", "rules_status")
+
+# (language, part of the surface, name): it is not there.
+MISSING = {
+    ("node", "options", "pool_size"): "all calls share one connection",
+    ("c", "decision", "parts"): "sluicegate_check_all writes them to an array of the caller's",
+    ("c", "limiter", "rules"): "the rules are the caller's; sluicegate_rules_status tells which are in force",
+    ("python", "error", "kind"): "the class is the kind",
+    ("python", "error", "message"): "str(error) is the message",
+    ("node", "error", "message"): "Error has it",
+}
+MISSING |= {("python", "async_limiter", method): SO_FAR for method in LATE_METHODS}
+for language in ("python", "node"):
+    MISSING |= {(language, "limiter", method): SO_FAR for method in LATE_METHODS}
+    MISSING |= {(language, "decision", member): SO_FAR for member in ("window", "rule_applied", "headers")}
+    MISSING[language, "options", "rules_cache"] = SO_FAR
+
+# (language, part of the surface, name): no other language has it.
+ALONE = {
+    ("c", "limiter", "new_from_file"): "elsewhere one argument takes both JSON and a path",
+    ("c", "limiter", "free"): "memory is freed by hand",
+    ("c", "clock", "free"): "memory is freed by hand",
+    ("c", "decision", "reserved"): "the ABI stays as it is when fields are added",
+    ("c", "decision", "shadow"): "sluicegate_decision_headers asks for it, and a plain value hides nothing",
+    ("c", "kinds", "Internal"): "a panic, which other languages have exceptions for",
+    ("c", "sources", "other"): "the ABI stays as it is when sources are added",
+    ("node", "error", "name"): "Error has it",
+}
+
+# Languages without an asynchronous limiter beside the blocking one.
+ONE_LIMITER = {
+    "node": "every call answers with a promise",
+    "c": "there is no event loop that all programs share",
+}
