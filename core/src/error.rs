@@ -68,6 +68,11 @@ impl Error {
         Self { kind, message: message.into(), retryable }
     }
 
+    /// What every call of a closed limiter ends with.
+    pub(crate) fn closed() -> Self {
+        Self::new(ErrorKind::Closed, "the limiter is closed")
+    }
+
     /// The same error, of a state of the server that passes by itself.
     pub(crate) fn passing(self) -> Self {
         Self { retryable: true, ..self }

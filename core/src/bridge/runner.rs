@@ -1,14 +1,12 @@
 //! The thread with a runtime of its own on which calls to a server are carried out.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
-use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use tokio::runtime;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::task::{AbortHandle, LocalSet, spawn_local};
+use tokio::task::AbortHandle;
+use tokio::{runtime, spawn};
 
 use super::{Answer, Ask, Bridge, Completion, Kind, Shared};
 use crate::error::{Error, ErrorKind, Result};
@@ -67,7 +65,7 @@ fn stopped() -> Error {
 
 fn run(source: Source, messages: UnboundedReceiver<Message>, shared: &Arc<Shared>) {
     match runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => LocalSet::new().block_on(&runtime, serve(source, messages, shared)),
+        Ok(runtime) => runtime.block_on(serve(source, messages, shared)),
         Err(error) => {
             let what = format!("the limiter's thread cannot start: {error}");
             let result = Err(Error::new(ErrorKind::Connection, what));
@@ -106,7 +104,11 @@ async fn carry_out(
         match message {
             Message::Calls(asks) => begin(limiter, asks, shared, &waits),
             Message::Cancel(token) => waits.cancel(token),
-            Message::Close => limiter.close(),
+            Message::Close => {
+                limiter.close();
+                let ended = waits.give_up().into_iter();
+                shared.complete(ended.map(|token| Completion { token, result: Err(Error::closed()) }));
+            }
         }
     }
 }
@@ -125,15 +127,17 @@ fn begin(limiter: &Arc<AsyncRateLimiter>, asks: Vec<(u64, Ask)>, shared: &Arc<Sh
     let (singles, others): (Vec<_>, Vec<_>) =
         asks.into_iter().partition(|(_, ask)| matches!(ask, Ask::Single(..)));
     if !singles.is_empty() {
-        spawn_local(pipeline(Arc::clone(limiter), singles, Arc::clone(shared)));
+        spawn(pipeline(Arc::clone(limiter), singles, Arc::clone(shared)));
     }
     for (token, ask) in others {
         let (limiter, shared, done) = (Arc::clone(limiter), Arc::clone(shared), waits.clone());
         let is_wait = matches!(ask, Ask::Wait(..));
-        let task = spawn_local(async move {
+        let task = spawn(async move {
             let result = answer(&limiter, &ask).await;
-            done.forget(token);
-            shared.complete([Completion { token, result }]);
+            // A wait that was given up has been answered.
+            if done.forget(token) || !is_wait {
+                shared.complete([Completion { token, result }]);
+            }
         });
         if is_wait {
             waits.note(token, task.abort_handle());
@@ -189,21 +193,36 @@ impl From<Kind> for Op {
     }
 }
 
-/// The waits under way, so that they can be given up. All on one thread.
+/// The waits under way, so that they can be given up.
 #[derive(Clone, Default)]
-struct Waits(Rc<RefCell<HashMap<u64, AbortHandle>>>);
+struct Waits(Arc<Mutex<HashMap<u64, AbortHandle>>>);
 
 impl Waits {
     fn note(&self, token: u64, task: AbortHandle) {
-        self.0.borrow_mut().insert(token, task);
+        self.lock().insert(token, task);
     }
 
-    fn forget(&self, token: u64) {
-        self.0.borrow_mut().remove(&token);
+    /// Ends all waits and returns their tokens.
+    fn give_up(&self) -> Vec<u64> {
+        let mut waits = self.lock();
+        let given_up = waits.drain().map(|(token, task)| {
+            task.abort();
+            token
+        });
+        given_up.collect()
+    }
+
+    /// Whether it was still there.
+    fn forget(&self, token: u64) -> bool {
+        self.lock().remove(&token).is_some()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, AbortHandle>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn cancel(&self, token: u64) {
-        if let Some(task) = self.0.borrow_mut().remove(&token) {
+        if let Some(task) = self.lock().remove(&token) {
             task.abort();
         }
     }

@@ -113,3 +113,42 @@ fn an_unreachable_server_is_an_answer() {
     bridge.submit(vec![(1, Ask::Ping)]).unwrap();
     assert!(fetch(&bridge, &woken, 1)[0].result.is_err());
 }
+
+#[test]
+fn closing_ends_waits() {
+    let redis = Redis::start().unwrap();
+    for url in ["memory://", redis.url()] {
+        let (bridge, woken) = open(url);
+        let waits = |from: u64| (from..from + 15).map(|token| (token, Ask::Wait(item("k"), Duration::MAX)));
+        bridge.submit(waits(1).collect()).unwrap();
+        assert!(fetch(&bridge, &woken, 10).iter().all(allowed));
+        bridge.close();
+        let ended = fetch(&bridge, &woken, 5);
+        assert!(
+            ended
+                .iter()
+                .all(|wait| wait.result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Closed))
+        );
+    }
+}
+
+#[test]
+fn rules_that_are_followed_are_in_force_in_memory_too() {
+    let path = std::env::temp_dir().join(format!("sluicegate-bridge-{}.json", std::process::id()));
+    std::fs::write(&path, RULES).unwrap();
+    let (wake, woken) = channel();
+    let builder = RateLimiter::builder("memory://").rules(crate::sources::FileSource::new(&path));
+    let bridge = Bridge::open(builder, move || wake.send(()).unwrap()).unwrap();
+    assert!(fetch(&bridge, &woken, 1)[0].result.is_ok());
+    assert!(bridge.single_at_once(Kind::Check, &Check::new("r", "k")).unwrap().unwrap().allowed);
+    std::fs::write(&path, RULES.replace("\"r\"", "\"s\"")).unwrap();
+    let limiter = bridge.limiter().unwrap();
+    while limiter.rules_status().updates < 2 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(matches!(
+        bridge.at_once(&Ask::Single(Kind::Peek, Item { rule: "s".to_owned(), ..item("k") })),
+        Some(Ok(_))
+    ));
+    std::fs::remove_file(path).unwrap();
+}

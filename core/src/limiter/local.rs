@@ -8,7 +8,7 @@ use crate::catalog::Catalog;
 use crate::clock::{ManualClock, SystemClock};
 use crate::decision::{Decision, Source};
 use crate::embedded::{Engine, Task};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::fork::PerProcess;
 use crate::plan::{Form, Op, Plan, Target, answer_one};
 use crate::request::Check;
@@ -59,7 +59,7 @@ impl Local {
 
     pub(super) fn ensure_open(&self) -> Result<()> {
         if self.closed.load(Ordering::Relaxed) {
-            return Err(Error::new(ErrorKind::Closed, "the limiter was closed"));
+            return Err(Error::closed());
         }
         Ok(())
     }

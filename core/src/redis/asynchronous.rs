@@ -74,7 +74,7 @@ impl AsyncRedis {
     /// Why nothing can be sent, if so.
     pub(crate) fn usable(&self) -> Result<()> {
         if self.closed.load(Ordering::Acquire) {
-            return Err(errors::closed());
+            return Err(Error::closed());
         }
         // The tasks that serve the connections live in the parent only.
         if self.generation != generation() {

@@ -61,7 +61,7 @@ impl BlockingRedis {
 
     fn connections(&self) -> Result<&Connections> {
         if self.closed.load(Ordering::Acquire) {
-            return Err(errors::closed());
+            return Err(Error::closed());
         }
         Ok(self.connections.get(Connections::inherited))
     }

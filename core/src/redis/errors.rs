@@ -175,10 +175,6 @@ pub(super) fn forked() -> Error {
     )
 }
 
-pub(super) fn closed() -> Error {
-    Error::new(ErrorKind::Closed, "the limiter is closed")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,8 +4,8 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::{Duration, SystemTime};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant, SystemTime};
 
 use arc_swap::{ArcSwap, Guard};
 use tokio::runtime;
@@ -25,6 +25,9 @@ const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time until a source that gave up is called again.
 const RESTART_AFTER: Duration = Duration::from_secs(1);
 
+/// The longest time that its end is waited for.
+const END_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// A source that is followed in this process, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Followed {
@@ -32,6 +35,7 @@ pub(crate) struct Followed {
     updates: Arc<Updates>,
     /// True when it is over.
     over: Option<watch::Sender<bool>>,
+    thread: Option<JoinHandle<()>>,
     generation: u32,
 }
 
@@ -85,10 +89,11 @@ impl Followed {
         let (over, watched) = watch::channel(false);
         let follower = Arc::clone(&updates);
         let thread = thread::Builder::new().name("sluicegate-rules".to_owned());
-        if thread.spawn(move || follow(&follower, &watched)).is_err() {
+        let thread = thread.spawn(move || follow(&follower, &watched)).ok();
+        if thread.is_none() {
             updates.unreachable(no_thread().message());
         }
-        Self { origin, updates, over: Some(over), generation: generation() }
+        Self { origin, updates, over: Some(over), thread, generation: generation() }
     }
 
     pub(super) fn current(&self) -> Guard<Arc<Catalog>> {
@@ -110,8 +115,26 @@ impl Drop for Followed {
     fn drop(&mut self) {
         // The parent's thread does not exist in a forked child, but may have held a lock of the channel.
         if self.generation != generation() {
-            mem::forget(self.over.take());
+            mem::forget((self.over.take(), self.thread.take()));
+            return;
         }
+        self.stop();
+        if let Some(thread) = self.thread.take() {
+            join(thread);
+        }
+    }
+}
+
+/// Lets a thread come to its end, so that nothing of it is at work when the library is unloaded, unless it is
+/// held up by a file system.
+fn join(thread: JoinHandle<()>) {
+    let began = Instant::now();
+    while !thread.is_finished() && began.elapsed() < END_TIMEOUT {
+        thread::sleep(Duration::from_millis(1));
+    }
+    if thread.is_finished() {
+        // A panic of a source was noted when it happened.
+        let _ = thread.join();
     }
 }
 
