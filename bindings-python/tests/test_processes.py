@@ -282,3 +282,21 @@ def test_a_wait_can_be_interrupted(url: str, prefix: str) -> None:
         send=signal.SIGINT,
     )
     assert (done.returncode, done.stdout) == (0, "waiting\ninterrupted 0\n"), done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
+def test_signals_do_not_break_calls(redis_url: str, prefix: str) -> None:
+    done = python(
+        """
+        import signal
+        signal.signal(signal.SIGALRM, lambda *_: None)
+        with RateLimiter(sys.argv[1], rules=RULES, prefix=sys.argv[2]) as limiter:
+            signal.setitimer(signal.ITIMER_REAL, 0.001, 0.0013)
+            admitted = sum(limiter.check("ten", "x").allowed for _ in range(5000))
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            print(admitted)
+        """,
+        redis_url,
+        prefix,
+    )
+    assert (done.returncode, done.stdout) == (0, "10\n"), done.stderr

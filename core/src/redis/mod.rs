@@ -21,6 +21,7 @@ mod options;
 mod pool;
 mod reply;
 mod router;
+mod signals;
 mod slots;
 #[cfg(test)]
 mod tests;

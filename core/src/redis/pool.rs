@@ -10,6 +10,7 @@ use super::connector::{Connector, Role};
 use super::errors::{self, Failure};
 use super::reply::{self, Reply, Request};
 use super::router::Node;
+use super::signals::Undisturbed;
 
 /// A connection idle for longer is tried before use: the server may have been restarted meanwhile, or a
 /// firewall may have forgotten it.
@@ -78,6 +79,7 @@ impl Pool {
         times: Times,
     ) -> Result<Reply, Failure> {
         let mut lease = self.lease(times)?;
+        let _undisturbed = Undisturbed::begin();
         let connection = lease.connection(times)?;
         let sorted = reply::sort(exchange(connection, request, asking), &self.address);
         sorted.map_err(|err| {

@@ -1,14 +1,16 @@
 //! The command line, as clap reads it.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
-use sluicegate::{RateLimiter, Rules};
+use sluicegate::RateLimiter;
+use sluicegate::sources::RuleSource;
 
 use crate::asking::{CheckRequest, Match};
+use crate::rules::RulesCommand;
+use crate::source::RulesArgs;
 
-/// Distributed rate limiter: admit or deny keys by a file of rules.
+/// Distributed rate limiter: admit or deny keys by rules.
 #[derive(Debug, Parser)]
 #[command(name = "sluicegate", version, after_help = "Exit code: 0 all admitted, 1 some denied, 2 error.")]
 pub(crate) struct Args {
@@ -30,18 +32,9 @@ pub(crate) enum Command {
     Match(Match),
     /// Admit a request by all the rules that apply to it, or deny it
     CheckRequest(CheckRequest),
-    /// Look at files of rules
+    /// Look at rules where they are kept, and change them
     #[command(subcommand)]
     Rules(RulesCommand),
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum RulesCommand {
-    /// Say whether a file of rules is valid, and what is wrong with it
-    Validate {
-        /// File of rules: JSON, comments allowed
-        rules: PathBuf,
-    },
 }
 
 /// Where counts are.
@@ -57,7 +50,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    pub(crate) fn limiter(&self, rules: Rules) -> sluicegate::Result<RateLimiter> {
+    pub(crate) fn limiter(&self, rules: impl RuleSource) -> sluicegate::Result<RateLimiter> {
         let builder = RateLimiter::builder(&self.url).rules(rules);
         match &self.prefix {
             Some(prefix) => builder.prefix(prefix).build(),
@@ -69,8 +62,8 @@ impl Place {
 /// One rule and key.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct One {
-    /// File of rules: JSON, comments allowed
-    pub(crate) rules: PathBuf,
+    #[command(flatten)]
+    pub(crate) rules: RulesArgs,
     /// Name of the rule
     pub(crate) rule: String,
     /// Who is counted: a user, an address, an API key
@@ -95,7 +88,7 @@ pub(crate) struct One {
 pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) one: One,
-    /// How many checks to make
+    /// How many checks to make; rules that change meanwhile are followed
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub(crate) times: u64,
     /// Time between two checks, such as 100ms or 1s

@@ -1,21 +1,21 @@
 //! A request on the command line, and the commands that take one.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 use serde_json::{Value, json};
-use sluicegate::{Decision, Explanation, RateLimiter, Request, RequestMatch, Rules};
+use sluicegate::{Decision, Explanation, RateLimiter, Request, RequestMatch};
 
 use crate::args::Place;
-use crate::run::{Failure, Verdict};
+use crate::outcome::{Failure, Verdict};
 use crate::show;
+use crate::source::{Contents, RulesArgs};
 
 /// A request.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RequestArgs {
-    /// File of rules: JSON, comments allowed
-    rules: PathBuf,
+    #[command(flatten)]
+    rules: RulesArgs,
     /// Method of the request
     #[arg(long, default_value = "GET")]
     method: String,
@@ -62,10 +62,6 @@ fn header(text: &str) -> Result<(String, String), &'static str> {
 }
 
 impl RequestArgs {
-    fn rules(&self) -> Result<Rules, Failure> {
-        Ok(Rules::from_file(&self.rules)?)
-    }
-
     fn request(&self) -> Request<'_> {
         let mut request = Request::new(&self.method, &self.path);
         request.user_id = self.user.as_deref();
@@ -78,19 +74,21 @@ impl RequestArgs {
 
 /// Which rules apply; nothing is counted.
 pub(crate) fn matching(args: &Match, out: &mut impl Write) -> Result<Verdict, Failure> {
-    let limiter = RateLimiter::builder("memory://").rules(args.request.rules()?).build()?;
+    let limiter = RateLimiter::builder("memory://").rules(args.request.rules.source()?).build()?;
     let request = args.request.request();
     if args.explain {
         show_explanations(out, &limiter.explain_request(&request)?, args.request.json)?;
     } else {
         show_matches(out, &limiter.match_request(&request)?, args.request.json)?;
     }
-    Ok(Verdict::Admitted)
+    Ok(Verdict::Yes)
 }
 
 /// Decides the request by all rules that apply.
 pub(crate) fn check(args: &CheckRequest, out: &mut impl Write) -> Result<Verdict, Failure> {
-    let limiter = args.place.limiter(args.request.rules()?)?;
+    // What matches and what is decided are to be of the same rules.
+    let rules = Contents::load(args.request.rules.source()?)?.rules;
+    let limiter = args.place.limiter(rules)?;
     let request = args.request.request();
     let matches = limiter.match_request(&request)?;
     let decision = limiter.check_request(&request)?;
@@ -99,7 +97,7 @@ pub(crate) fn check(args: &CheckRequest, out: &mut impl Write) -> Result<Verdict
     } else {
         show_parts(out, &decision, &matches)?;
     }
-    Ok(if decision.allowed { Verdict::Admitted } else { Verdict::Denied })
+    Ok(Verdict::of(decision.allowed))
 }
 
 fn show_matches(out: &mut impl Write, matches: &[RequestMatch], json: bool) -> io::Result<()> {

@@ -1,44 +1,59 @@
-//! Limits keys from the command line, by a file of rules.
+//! Limits keys from the command line, and keeps the rules to do so.
 //!
 //! Exit code: 0 when everything was admitted, 1 when something was denied, 2 on an error.
 
 mod args;
 mod asking;
+mod outcome;
+mod rules;
 mod run;
 mod show;
+mod source;
+mod stderr;
 
-use std::io::{self, ErrorKind, Write};
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Args, Command, RulesCommand};
-use run::{Failure, Verdict};
+use args::{Args, Command};
+use outcome::{Failure, Verdict};
 
 fn main() -> ExitCode {
-    let args = Args::parse();
-    let mut out = anstream::stdout().lock();
-    let result = match &args.command {
-        Command::Check(check) => run::check(check, &mut out),
-        Command::Peek(one) => run::peek(one, &mut out),
-        Command::Refund(one) => run::refund(one, &mut out),
-        Command::Reset(one) => run::reset(one, &mut out),
-        Command::Match(args) => asking::matching(args, &mut out),
-        Command::CheckRequest(args) => asking::check(args, &mut out),
-        Command::Rules(RulesCommand::Validate { rules }) => run::validate(rules, &mut out),
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        // Help and version.
+        Err(error) if !error.use_stderr() => error.exit(),
+        Err(error) => {
+            stderr::usage(&error.render().ansi().to_string());
+            return ExitCode::from(2);
+        }
     };
-    match result {
-        Ok(Verdict::Admitted) => ExitCode::SUCCESS,
-        Ok(Verdict::Denied) => ExitCode::from(1),
+    match carry_out(&args.command, &mut anstream::stdout().lock()) {
+        Ok(Verdict::Yes) => ExitCode::SUCCESS,
+        Ok(Verdict::No) => ExitCode::from(1),
         // Whoever read the output has seen enough.
         Err(Failure::Output(error)) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(failure) => complain(&failure),
+        Err(Failure::Told) => ExitCode::from(2),
+        Err(failure) => {
+            stderr::complain(failure);
+            ExitCode::from(2)
+        }
     }
 }
 
-fn complain(failure: &Failure) -> ExitCode {
-    let (bold, plain) = (show::ERROR.render(), show::ERROR.render_reset());
-    // Where nothing can be written, the exit code still tells.
-    let _ = writeln!(anstream::AutoStream::auto(io::stderr()), "{bold}error{plain}: {failure}");
-    ExitCode::from(2)
+fn carry_out(command: &Command, out: &mut impl Write) -> Result<Verdict, Failure> {
+    if let Command::Rules(command) = command {
+        return rules::carry_out(command, out);
+    }
+    stderr::show_warnings();
+    match command {
+        Command::Check(check) => run::check(check, out),
+        Command::Peek(one) => run::peek(one, out),
+        Command::Refund(one) => run::refund(one, out),
+        Command::Reset(one) => run::reset(one, out),
+        Command::Match(args) => asking::matching(args, out),
+        Command::CheckRequest(args) => asking::check(args, out),
+        Command::Rules(command) => rules::carry_out(command, out),
+    }
 }

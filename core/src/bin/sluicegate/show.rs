@@ -10,7 +10,6 @@ use sluicegate::Decision;
 
 use crate::args::One;
 
-pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
 const ADMITTED: Style = AnsiColor::Green.on_default();
 const DENIED: Style = AnsiColor::Red.on_default();
 const SHADOW: Style = AnsiColor::Yellow.on_default();

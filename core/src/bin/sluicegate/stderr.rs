@@ -1,0 +1,69 @@
+//! What is told beside the output: errors and warnings. No password is.
+
+use std::env;
+use std::fmt;
+use std::io::Write;
+
+use anstyle::{AnsiColor, Style};
+use log::{Level, LevelFilter, Log, Metadata, Record};
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+
+pub(crate) fn complain(what: impl fmt::Display) {
+    tell(ERROR, "error", &what);
+}
+
+/// A text of clap's, which repeats arguments.
+pub(crate) fn usage(text: &str) {
+    // Where nothing can be written, the exit code still tells.
+    let _ = write!(anstream::stderr(), "{}", without_logins(text));
+}
+
+fn tell(style: Style, word: &str, what: &dyn fmt::Display) {
+    let what = without_logins(&what.to_string());
+    // As above.
+    let _ = writeln!(anstream::stderr(), "{style}{word}{style:#}: {what}");
+}
+
+/// The text without the user and password of any URL on the command line, also of one that is misspelt and so
+/// is taken for something else.
+fn without_logins(text: &str) -> String {
+    let mut text = text.to_owned();
+    for argument in env::args_os() {
+        if let Some(login) = login(&argument.to_string_lossy()) {
+            text = text.replace(login, "***");
+        }
+    }
+    text
+}
+
+fn login(argument: &str) -> Option<&str> {
+    let (_, rest) = argument.split_once("://")?;
+    let (login, _) = rest.rsplit_once('@')?;
+    Some(login).filter(|login| !login.is_empty())
+}
+
+/// The library's warnings, such as of rules that were refused while they are followed.
+struct Warnings;
+
+/// Shows warnings from now on.
+pub(crate) fn show_warnings() {
+    if log::set_logger(&Warnings).is_ok() {
+        log::set_max_level(LevelFilter::Warn);
+    }
+}
+
+impl Log for Warnings {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.level() <= Level::Warn && metadata.target().starts_with("sluicegate")
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if self.enabled(record.metadata()) {
+            tell(WARNING, "warning", record.args());
+        }
+    }
+
+    fn flush(&self) {}
+}
