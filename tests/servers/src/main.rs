@@ -2,10 +2,11 @@
 //!
 //! `sluicegate-test-servers start redis|tls|cluster|sentinel|zookeeper|all ...` prints one line of JSON with a URL
 //! for each kind of server (for ZooKeeper: its hosts) and the ids of all processes, and keeps the servers until
-//! its standard input ends.
+//! its standard input ends. Until then it obeys [`commands`].
+
+mod commands;
 
 use std::any::Any;
-use std::io;
 use std::panic::resume_unwind;
 use std::process::ExitCode;
 use std::thread;
@@ -25,7 +26,7 @@ const KINDS: [Kind; 5] =
 struct Started {
     entries: Vec<(&'static str, String)>,
     pids: Vec<u32>,
-    _servers: Box<dyn Any + Send>,
+    servers: Box<dyn Any + Send>,
 }
 
 fn main() -> ExitCode {
@@ -61,8 +62,7 @@ fn serve(kinds: &[Kind]) -> Result<()> {
         entries.map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
     line.insert("pids".to_owned(), all.iter().flat_map(|started| started.pids.clone()).collect());
     println!("{}", Value::Object(line));
-    io::copy(&mut io::stdin(), &mut io::sink())?;
-    Ok(())
+    commands::obey(all.iter().find_map(|started| started.servers.downcast_ref::<ZooKeeper>()))
 }
 
 /// Starts all kinds at once, since most of the time each of them waits.
@@ -76,7 +76,7 @@ fn start(kinds: &[Kind]) -> Result<Vec<Started>> {
 fn redis() -> Result<Started> {
     let server = Redis::start()?;
     let entries = vec![("redis", server.url().to_owned())];
-    Ok(Started { entries, pids: pids([&*server]), _servers: Box::new(server) })
+    Ok(Started { entries, pids: pids([&*server]), servers: Box::new(server) })
 }
 
 fn tls() -> Result<Started> {
@@ -89,26 +89,26 @@ fn tls() -> Result<Started> {
             ("tls_key", certificates.key_pem().display().to_string()),
         ]);
     }
-    Ok(Started { entries, pids: pids([&*server]), _servers: Box::new(server) })
+    Ok(Started { entries, pids: pids([&*server]), servers: Box::new(server) })
 }
 
 fn cluster() -> Result<Started> {
     let servers = Cluster::start()?;
     let entries = vec![("cluster", servers.url())];
-    Ok(Started { entries, pids: pids(servers.nodes()), _servers: Box::new(servers) })
+    Ok(Started { entries, pids: pids(servers.nodes()), servers: Box::new(servers) })
 }
 
 fn sentinel() -> Result<Started> {
     let servers = Sentinel::start()?;
     let entries = vec![("sentinel", servers.url())];
     let pids = pids(servers.servers().iter().chain(servers.sentinels()));
-    Ok(Started { entries, pids, _servers: Box::new(servers) })
+    Ok(Started { entries, pids, servers: Box::new(servers) })
 }
 
 fn zookeeper() -> Result<Started> {
     let servers = ZooKeeper::start()?;
     let entries = vec![("zookeeper", servers.hosts())];
-    Ok(Started { entries, pids: servers.pids(), _servers: Box::new(servers) })
+    Ok(Started { entries, pids: servers.pids(), servers: Box::new(servers) })
 }
 
 fn pids<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Vec<u32> {
