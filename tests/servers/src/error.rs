@@ -10,6 +10,7 @@ pub struct Error(String);
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
+    /// An error that says this.
     pub fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }
