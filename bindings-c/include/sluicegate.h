@@ -6,6 +6,8 @@
  *     sluicegate_limiter_new("redis://127.0.0.1:6379", rules, NULL, &limiter, NULL);
  *     sluicegate_check(limiter, "login", user, strlen(user), NULL, &decision, NULL);
  *
+ * Or hand over a whole request, for which the rules that match it are applied: sluicegate_check_request.
+ *
  * Failure    Functions that can fail return a status. Outputs are written only when it is SLUICEGATE_OK;
  *            a denial is OK too. The last parameter, `error`, may be NULL; it is written only on failure.
  * Ownership  sluicegate_limiter and sluicegate_clock are made by _new, sluicegate_matches by
@@ -19,7 +21,8 @@
  * Panics     A fault inside the library becomes SLUICEGATE_INTERNAL. It never unwinds or aborts.
  * Fork       A limiter works in a forked child, which opens connections of its own. On a server the fork
  *            may happen while other threads are in a call; in memory ("memory://") it must not, and
- *            parent and child go on with counts of their own.
+ *            parent and child go on with counts of their own. The child follows a file of rules by itself.
+ *            ZooKeeper it cannot follow if its parent did: make such limiters after the fork.
  * Time       Microseconds, everywhere.
  * Log        Rules that are refused while they are followed, and the like, are told to standard error,
  *            unless the environment variable SLUICEGATE_LOG is "off" when the first limiter is made.

@@ -92,7 +92,8 @@ unsafe fn returned(given: *const Decision, name: &str) -> Result<Returned, Failu
         let rule = (&raw const (*given).rule).cast::<[u8; SLUICEGATE_RULE_SIZE]>().read();
         let mut decision = blank()?;
         decision.allowed = flag(&raw const (*given).allowed);
-        decision.rule = text(&rule).ok_or_else(|| Failure::argument(name, "is not one of this library"))?.into();
+        decision.rule =
+            text(&rule).ok_or_else(|| Failure::argument(name, "is not one of this library"))?.into();
         decision.limit = (*given).limit;
         decision.remaining = (*given).remaining;
         decision.window = Duration::from_micros((*given).window_us);
