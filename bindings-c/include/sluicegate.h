@@ -21,8 +21,7 @@
  * Panics     A fault inside the library becomes SLUICEGATE_INTERNAL. It never unwinds or aborts.
  * Fork       A limiter works in a forked child, which opens connections of its own. On a server the fork
  *            may happen while other threads are in a call; in memory ("memory://") it must not, and
- *            parent and child go on with counts of their own. The child follows a file of rules by itself.
- *            ZooKeeper it cannot follow if its parent did: make such limiters after the fork.
+ *            parent and child go on with counts of their own. The child follows the rules by itself.
  * Time       Microseconds, everywhere.
  * Log        Rules that are refused while they are followed, and the like, are told to standard error,
  *            unless the environment variable SLUICEGATE_LOG is "off" when the first limiter is made.

@@ -3,8 +3,6 @@
 use std::ffi::c_char;
 use std::time::Duration;
 
-use sluicegate::HeaderStyle;
-
 use crate::argument::Output;
 use crate::text::fill;
 
@@ -78,7 +76,7 @@ impl From<&sluicegate::Decision> for Decision {
             rule,
             rule_applied: decision.rule_applied(),
             window_us: micros(decision.window),
-            shadow: is_shadow(decision),
+            shadow: decision.shadow,
             reserved: [0; 23],
         }
     }
@@ -92,11 +90,6 @@ impl From<sluicegate::Source> for Source {
             _ => Self::Other,
         }
     }
-}
-
-/// Decisions of rules in shadow are those that clients are not told of.
-fn is_shadow(decision: &sluicegate::Decision) -> bool {
-    decision.allowed && decision.rule_applied() && decision.headers(HeaderStyle::XRateLimit).is_empty()
 }
 
 fn micros(span: Duration) -> u64 {

@@ -1,11 +1,8 @@
 //! What a decision tells an HTTP client.
 
-use std::cell::OnceCell;
 use std::ffi::{CStr, c_char, c_void};
 use std::marker::PhantomData;
 use std::time::Duration;
-
-use sluicegate::{RateLimiter, Request};
 
 use crate::argument::{Argument, bounded};
 use crate::callback::PairCallback;
@@ -29,23 +26,13 @@ export! {
         context: *mut c_void,
     ) {
         let (header, style) = (header.required()?, style.parse()?);
-        let (decision, shadow) = decision.one()?;
-        let parts = parts.several(parts_count)?;
-        // No shadow ever denies, so that it has not even Retry-After.
-        if shadow {
-            return Ok(());
-        }
-        let told = parts.into_iter().filter_map(|(part, shadow)| (!shadow).then_some(part));
-        for (name, value) in with_parts(decision, told.collect()).headers(style) {
+        let mut decision = decision.one()?;
+        decision.parts = parts.several(parts_count)?;
+        for (name, value) in decision.headers(style) {
             header.tell(context, name, &value);
         }
         Ok(())
     }
-}
-
-fn with_parts(mut decision: sluicegate::Decision, parts: Vec<sluicegate::Decision>) -> sluicegate::Decision {
-    decision.parts = parts;
-    decision
 }
 
 /// Decisions that this library made: one, or as many as the next argument says.
@@ -63,15 +50,12 @@ impl<'a> Argument<'a> for *const Decision {
     }
 }
 
-/// A decision, and whether it is one of rules in shadow.
-type Returned = (sluicegate::Decision, bool);
-
 impl Given<'_> {
-    fn one(&self) -> Result<Returned, Failure> {
+    fn one(&self) -> Result<sluicegate::Decision, Failure> {
         self.several(1)?.pop().ok_or_else(|| Failure::null(self.name))
     }
 
-    fn several(&self, count: usize) -> Result<Vec<Returned>, Failure> {
+    fn several(&self, count: usize) -> Result<Vec<sluicegate::Decision>, Failure> {
         if count > 0 && self.start.is_null() {
             return Err(Failure::null(self.name));
         }
@@ -85,12 +69,12 @@ impl Given<'_> {
 ///
 /// # Safety
 /// As [`Argument::receive`].
-unsafe fn returned(given: *const Decision, name: &str) -> Result<Returned, Failure> {
+unsafe fn returned(given: *const Decision, name: &str) -> Result<sluicegate::Decision, Failure> {
     // SAFETY: promised by the caller.
     unsafe {
         let flag = |flag: *const bool| flag.cast::<u8>().read() != 0;
         let rule = (&raw const (*given).rule).cast::<[u8; SLUICEGATE_RULE_SIZE]>().read();
-        let mut decision = blank()?;
+        let mut decision = sluicegate::Decision::blank();
         decision.allowed = flag(&raw const (*given).allowed);
         decision.rule =
             text(&rule).ok_or_else(|| Failure::argument(name, "is not one of this library"))?.into();
@@ -99,7 +83,8 @@ unsafe fn returned(given: *const Decision, name: &str) -> Result<Returned, Failu
         decision.window = Duration::from_micros((*given).window_us);
         decision.retry_after = span((*given).retry_after_us);
         decision.reset_after = span((*given).reset_after_us);
-        Ok((decision, flag(&raw const (*given).shadow)))
+        decision.shadow = flag(&raw const (*given).shadow);
+        Ok(decision)
     }
 }
 
@@ -109,19 +94,4 @@ fn text(room: &[u8]) -> Option<&str> {
 
 fn span(us: u64) -> Duration {
     if us == SLUICEGATE_NEVER { Duration::MAX } else { Duration::from_micros(us) }
-}
-
-/// A decision to be filled in: one cannot be made, but had from a limiter without rules. Each thread keeps
-/// its own, as a lock might be held by a thread that a forked child has not.
-fn blank() -> Result<sluicegate::Decision, Failure> {
-    thread_local! {
-        static BLANK: OnceCell<sluicegate::Decision> = const { OnceCell::new() };
-    }
-    BLANK.with(|blank| {
-        if let Some(decision) = blank.get() {
-            return Ok(decision.clone());
-        }
-        let decision = RateLimiter::builder("memory://").build()?.check_request(&Request::new("GET", "/"))?;
-        Ok(blank.get_or_init(|| decision).clone())
-    })
 }

@@ -50,7 +50,7 @@ pub struct Decision {
     /// True when a rule in shadow would have denied.
     pub shadow_denied: bool,
     /// Whether nothing but rules in shadow decided.
-    pub(crate) shadow: bool,
+    pub shadow: bool,
     /// Who decided.
     pub source: Source,
     /// One decision per item of a `check_all`, in order; empty otherwise.
@@ -61,6 +61,12 @@ impl Decision {
     /// Whether any rule applied. Only a request can find that none does.
     pub fn rule_applied(&self) -> bool {
         !self.rule.is_empty()
+    }
+
+    /// A decision to be filled in, for bindings that keep decisions in a form of their own.
+    #[cfg(feature = "bridge")]
+    pub fn blank() -> Self {
+        Self::unruled(Source::Embedded)
     }
 
     /// The answer to a request to which no rule applies. Its figures are the largest a rule could have,

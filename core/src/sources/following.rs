@@ -170,6 +170,8 @@ fn follow_once(updates: &Updates, mut over: watch::Receiver<bool>) -> std::io::R
             () = following => (),
         }
     });
+    // A look-up of a host's name may still be under way; nobody waits for it.
+    runtime.shutdown_background();
     Ok(())
 }
 
@@ -220,8 +222,8 @@ impl Updates {
 
     fn report(&self, report: Report) {
         let mut state = self.state();
+        state.reachable = !matches!(report, Report::File(Err(_)));
         let effect = state.book.apply(&self.name, report);
-        state.reachable = true;
         if effect.changed || state.updates == 0 || state.cached {
             self.publish(&mut state);
         }

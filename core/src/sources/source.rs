@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use super::{FileSource, Updates};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::rules::Rules;
 
 /// What JSON text begins with, comments and the mark of some editors included, and no path does.
@@ -73,6 +73,7 @@ impl RuleSource for Arc<dyn RuleSource> {
 ///
 /// assert_eq!(named("/etc/limits.jsonc")?.name(), "/etc/limits.jsonc");
 /// assert!(named("[]")?.fixed().is_some());
+/// assert!(named("zookeper://user:password@host/path").is_err());
 /// # Ok::<(), sluicegate::Error>(())
 /// ```
 pub fn named(text: &str) -> Result<Arc<dyn RuleSource>> {
@@ -83,7 +84,18 @@ pub fn named(text: &str) -> Result<Arc<dyn RuleSource>> {
     if begins.get(..ZOOKEEPER.len()).is_some_and(|scheme| scheme.eq_ignore_ascii_case(ZOOKEEPER)) {
         return zookeeper(text.trim());
     }
+    if has_scheme(begins) {
+        // It is not repeated: it may hold a password.
+        let what = "rules: the scheme is not known; rules are JSON, the path of a file or zookeeper://...";
+        return Err(Error::new(ErrorKind::InvalidArgument, what));
+    }
     Ok(Arc::new(FileSource::new(text)))
+}
+
+/// Whether a text begins as a URL does.
+fn has_scheme(text: &str) -> bool {
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
 
 #[cfg(feature = "zookeeper")]
@@ -93,8 +105,6 @@ fn zookeeper(url: &str) -> Result<Arc<dyn RuleSource>> {
 
 #[cfg(not(feature = "zookeeper"))]
 fn zookeeper(_: &str) -> Result<Arc<dyn RuleSource>> {
-    use crate::error::{Error, ErrorKind};
-
     let what = "rules: this build has no ZooKeeper; enable the feature \"zookeeper\"";
     Err(Error::new(ErrorKind::InvalidArgument, what))
 }

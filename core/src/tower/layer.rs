@@ -25,7 +25,7 @@ pub enum OnError {
     Deny,
 }
 
-/// Limits the requests to a service. See the [module](self) for an example.
+/// Limits the requests to a service. See the [module](crate::tower) for an example.
 #[derive(Clone)]
 #[must_use = "a layer does nothing until it is put around a service"]
 pub struct RateLimitLayer {

@@ -49,8 +49,8 @@ where
         Box::pin(async move {
             let (parts, body) = request.into_parts();
             let headers = match judge(&layer, &parts).await {
-                Ok(headers) => headers,
-                Err(answer) => return Ok(answer.map(Answered::from)),
+                Ruling::Admit(headers) => headers,
+                Ruling::Answer(answer) => return Ok(answer.map(Answered::from)),
             };
             let mut response = inner.call(Request::from_parts(parts, body)).await?;
             for (name, value) in &headers {
@@ -61,25 +61,32 @@ where
     }
 }
 
-/// The headers for the answer of the service, or the answer to a request that does not get there.
-async fn judge(layer: &RateLimitLayer, parts: &Parts) -> Result<HeaderMap, Response<String>> {
+/// What becomes of a request.
+enum Ruling {
+    /// It goes on to the service, whose answer gets these headers.
+    Admit(HeaderMap),
+    /// It does not get there.
+    Answer(Response<String>),
+}
+
+async fn judge(layer: &RateLimitLayer, parts: &Parts) -> Ruling {
     match layer.decide(parts).await {
-        Ok(decision) if decision.allowed => Ok(answer::headers(&decision, layer.style)),
-        Ok(decision) => Err(answer::denied(&decision, layer.style)),
-        Err(error) if error.kind() == ErrorKind::InvalidArgument => Err(answer::invalid(&error)),
+        Ok(decision) if decision.allowed => Ruling::Admit(answer::headers(&decision, layer.style)),
+        Ok(decision) => Ruling::Answer(answer::denied(&decision, layer.style)),
+        Err(error) if error.kind() == ErrorKind::InvalidArgument => Ruling::Answer(answer::invalid(&error)),
         Err(error) => undecided(&error, layer.on_error),
     }
 }
 
-fn undecided(error: &Error, on_error: OnError) -> Result<HeaderMap, Response<String>> {
+fn undecided(error: &Error, on_error: OnError) -> Ruling {
     match on_error {
         OnError::Admit => {
             log::warn!("a request is admitted undecided: {error}");
-            Ok(HeaderMap::new())
+            Ruling::Admit(HeaderMap::new())
         }
         OnError::Deny => {
             log::warn!("a request is refused undecided: {error}");
-            Err(answer::undecided())
+            Ruling::Answer(answer::undecided())
         }
     }
 }

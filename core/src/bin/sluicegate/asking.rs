@@ -9,7 +9,7 @@ use sluicegate::{Decision, Explanation, RateLimiter, Request, RequestMatch};
 use crate::args::Place;
 use crate::outcome::{Failure, Verdict};
 use crate::show;
-use crate::source::{Contents, RulesArgs};
+use crate::source::RulesArgs;
 
 /// A request.
 #[derive(Debug, ClapArgs)]
@@ -74,7 +74,7 @@ impl RequestArgs {
 
 /// Which rules apply; nothing is counted.
 pub(crate) fn matching(args: &Match, out: &mut impl Write) -> Result<Verdict, Failure> {
-    let limiter = RateLimiter::builder("memory://").rules(args.request.rules.source()?).build()?;
+    let limiter = RateLimiter::builder("memory://").rules(args.request.rules.load()?).build()?;
     let request = args.request.request();
     if args.explain {
         show_explanations(out, &limiter.explain_request(&request)?, args.request.json)?;
@@ -87,8 +87,7 @@ pub(crate) fn matching(args: &Match, out: &mut impl Write) -> Result<Verdict, Fa
 /// Decides the request by all rules that apply.
 pub(crate) fn check(args: &CheckRequest, out: &mut impl Write) -> Result<Verdict, Failure> {
     // What matches and what is decided are to be of the same rules.
-    let rules = Contents::load(args.request.rules.source()?)?.rules;
-    let limiter = args.place.limiter(rules)?;
+    let limiter = args.place.limiter(args.request.rules.load()?)?;
     let request = args.request.request();
     let matches = limiter.match_request(&request)?;
     let decision = limiter.check_request(&request)?;

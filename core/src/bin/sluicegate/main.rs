@@ -43,10 +43,6 @@ fn main() -> ExitCode {
 }
 
 fn carry_out(command: &Command, out: &mut impl Write) -> Result<Verdict, Failure> {
-    if let Command::Rules(command) = command {
-        return rules::carry_out(command, out);
-    }
-    stderr::show_warnings();
     match command {
         Command::Check(check) => run::check(check, out),
         Command::Peek(one) => run::peek(one, out),

@@ -8,9 +8,13 @@ use sluicegate::{CheckOptions, Decision, RateLimiter};
 use crate::args::{Check, One};
 use crate::outcome::{Failure, Verdict};
 use crate::show::Show;
+use crate::source::faults;
+use crate::stderr::{show_warnings, warn};
 
 pub(crate) fn check(args: &Check, out: &mut impl Write) -> Result<Verdict, Failure> {
-    let limiter = limiter(&args.one)?;
+    let limiter = args.one.place.limiter(args.one.rules.source()?)?;
+    faults(&limiter.rules_status()).for_each(warn);
+    show_warnings();
     let show = Show::new(&args.one, args.times);
     let mut verdict = Verdict::Yes;
     for number in 1..=args.times {
@@ -44,7 +48,7 @@ pub(crate) fn reset(args: &One, out: &mut impl Write) -> Result<Verdict, Failure
 }
 
 fn limiter(args: &One) -> Result<RateLimiter, Failure> {
-    Ok(args.place.limiter(args.rules.source()?)?)
+    Ok(args.place.limiter(args.rules.load()?)?)
 }
 
 fn options(args: &One) -> CheckOptions<'_> {

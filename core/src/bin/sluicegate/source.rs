@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args as ClapArgs;
-use sluicegate::sources::{FileSource, Refusal, RuleSource, ZooKeeperSource, named};
+use sluicegate::sources::{FileSource, RuleSource, RulesStatus, ZooKeeperSource, named};
 use sluicegate::{RateLimiter, Rules};
 
 use crate::outcome::Failure;
+use crate::stderr::warn;
 
 /// Where rules are kept.
 #[derive(Debug, ClapArgs)]
@@ -20,6 +21,13 @@ pub(crate) struct RulesArgs {
 impl RulesArgs {
     pub(crate) fn source(&self) -> Result<Arc<dyn RuleSource>, Failure> {
         source(&self.rules)
+    }
+
+    /// The rules at present, with warnings of those that are refused.
+    pub(crate) fn load(&self) -> Result<Rules, Failure> {
+        let contents = Contents::load(self.source()?)?;
+        faults(&contents.status).for_each(warn);
+        Ok(contents.rules)
     }
 }
 
@@ -50,23 +58,19 @@ impl Store {
 
 /// What a source holds at present.
 pub(crate) struct Contents {
-    pub(crate) name: String,
     pub(crate) rules: Rules,
-    pub(crate) refused: Vec<Refusal>,
+    pub(crate) status: RulesStatus,
 }
 
 impl Contents {
     pub(crate) fn load(source: impl RuleSource) -> Result<Self, Failure> {
         let limiter = RateLimiter::builder("memory://").rules(source).build()?;
-        let status = limiter.rules_status();
-        Ok(Self { name: status.source, rules: limiter.rules(), refused: status.refused })
+        Ok(Self { rules: limiter.rules(), status: limiter.rules_status() })
     }
+}
 
-    /// Refusals as messages: the name of the source, of the rule, and why.
-    pub(crate) fn faults(&self) -> impl Iterator<Item = String> {
-        let fault = |Refusal { unit, reason, .. }: &Refusal| {
-            format!("{}/{}: {reason}", self.name, unit.escape_debug())
-        };
-        self.refused.iter().map(fault)
-    }
+/// What is refused, as messages: the name of the source, of the rule, and why.
+pub(crate) fn faults(status: &RulesStatus) -> impl Iterator<Item = String> {
+    let source = &status.source;
+    status.refused.iter().map(move |it| format!("{source}/{}: {}", it.unit.escape_debug(), it.reason))
 }

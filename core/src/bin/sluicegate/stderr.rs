@@ -14,6 +14,10 @@ pub(crate) fn complain(what: impl fmt::Display) {
     tell(ERROR, "error", &what);
 }
 
+pub(crate) fn warn(what: impl fmt::Display) {
+    tell(WARNING, "warning", &what);
+}
+
 /// A text of clap's, which repeats arguments.
 pub(crate) fn usage(text: &str) {
     // Where nothing can be written, the exit code still tells.
@@ -47,7 +51,7 @@ fn login(argument: &str) -> Option<&str> {
 /// The library's warnings, such as of rules that were refused while they are followed.
 struct Warnings;
 
-/// Shows warnings from now on.
+/// Shows warnings from now on. What keeps a source from being followed at all is told as an error.
 pub(crate) fn show_warnings() {
     if log::set_logger(&Warnings).is_ok() {
         log::set_max_level(LevelFilter::Warn);
@@ -61,7 +65,7 @@ impl Log for Warnings {
 
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
-            tell(WARNING, "warning", record.args());
+            warn(record.args());
         }
     }
 

@@ -1,22 +1,20 @@
 //! Rules that ZooKeeper keeps: one znode per rule, below a common one.
+//!
+//! The client is our own, and small, since the one that is kept up among Rust's hands its sockets to a thread
+//! that the whole process shares: a forked child has not got that thread, and pre-fork servers have to work.
 
+mod connection;
 mod session;
 mod url;
+mod wire;
 
 use std::time::Duration;
 
-use zookeeper_client::{Client, Connector, CreateMode, Error as ClientError};
-
 use super::{Following, RuleSource, Updates};
 use crate::error::{Error, ErrorKind, Result};
-use session::follow_session;
+use connection::{Connection, Outcome};
 use url::ZooKeeperUrl;
-
-/// Without a sign of life for two fifths of it, the next server is tried.
-const SESSION_TIMEOUT: Duration = Duration::from_secs(6);
-
-/// The longest time to open a session, at any of the servers.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
+use wire::{Failure, NO_NODE, NODE_EXISTS, Request};
 
 /// Time between two attempts to open a session.
 const RETRY_AFTER: Duration = Duration::from_millis(250);
@@ -24,7 +22,7 @@ const RETRY_AFTER: Duration = Duration::from_millis(250);
 /// Rules in ZooKeeper: each child of a znode is named after its rule and holds the JSON of it. (A `/` in a
 /// rule's name is `%2F` in the name of the znode.)
 ///
-/// Changes arrive by watches. When a session is lost, or moves to another server, everything is read anew.
+/// Changes arrive by watches. When a connection is lost, another server is asked, and everything is read anew.
 #[derive(Debug, Clone)]
 pub struct ZooKeeperSource {
     url: ZooKeeperUrl,
@@ -54,22 +52,7 @@ impl ZooKeeperSource {
     /// # Errors
     /// [`ErrorKind::Connection`] and [`ErrorKind::Server`], when ZooKeeper cannot be reached or refuses.
     pub async fn put(&self, rule_id: &str, text: &str) -> Result<()> {
-        let client = self.connect().await.map_err(|error| self.failed(error))?;
-        let acls = if self.url.login.is_some() {
-            zookeeper_client::Acls::creator_all()
-        } else {
-            zookeeper_client::Acls::anyone_all()
-        };
-        let options = CreateMode::Persistent.with_acls(acls);
-        let put = async {
-            client.mkdir(&self.url.path, &options).await.or_else(existing)?;
-            let node = self.url.node(rule_id);
-            match client.create(&node, text.as_bytes(), &options).await {
-                Err(ClientError::NodeExists) => client.set_data(&node, text.as_bytes(), None).await.map(drop),
-                created => created.map(drop),
-            }
-        };
-        put.await.map_err(|error| self.failed(error))
+        self.put_at(&self.url.node(rule_id), text.as_bytes()).await.map_err(|failure| self.error(&failure))
     }
 
     /// Deletes the znode of a rule; false when there is none.
@@ -77,37 +60,50 @@ impl ZooKeeperSource {
     /// # Errors
     /// As [`put`](Self::put).
     pub async fn delete(&self, rule_id: &str) -> Result<bool> {
-        let client = self.connect().await.map_err(|error| self.failed(error))?;
-        match client.delete(&self.url.node(rule_id), None).await {
-            Ok(()) => Ok(true),
-            Err(ClientError::NoNode) => Ok(false),
-            Err(error) => Err(self.failed(error)),
-        }
+        self.delete_at(&self.url.node(rule_id)).await.map_err(|failure| self.error(&failure))
     }
 
-    async fn connect(&self) -> Result<Client, ClientError> {
-        let mut connector: Connector =
-            Client::connector().with_session_timeout(SESSION_TIMEOUT).with_fail_eagerly();
-        if let Some(login) = &self.url.login {
-            connector = connector.with_auth("digest", login.0.as_bytes());
+    async fn put_at(&self, node: &str, data: &[u8]) -> Outcome<()> {
+        let mut connection = Connection::open(&self.url).await?;
+        let owned = self.url.login.is_some();
+        for (end, _) in node.match_indices('/').skip(1) {
+            let above = Request::Create { path: &node[..end], data: b"", owned };
+            connection.call_one(above).await?.map(drop).or_else(unless(NODE_EXISTS))?;
         }
-        let connecting = connector.connect(&self.url.hosts);
-        tokio::time::timeout(CONNECT_TIMEOUT, connecting).await.unwrap_or(Err(ClientError::Timeout))
+        match connection.call_one(Request::Create { path: node, data, owned }).await? {
+            Err(NODE_EXISTS) => connection.call_one(Request::Set { path: node, data }).await?,
+            created => created,
+        }
+        .map_err(Failure::Refused)?;
+        close(connection).await
     }
 
-    fn failed(&self, error: ClientError) -> Error {
-        let kind = match error {
-            ClientError::NoHosts | ClientError::Timeout | ClientError::ConnectionLoss => {
-                ErrorKind::Connection
-            }
-            _ => ErrorKind::Server,
+    async fn delete_at(&self, node: &str) -> Outcome<bool> {
+        let mut connection = Connection::open(&self.url).await?;
+        let deleted = connection.call_one(Request::Delete(node)).await?;
+        close(connection).await?;
+        let was_there = deleted.is_ok();
+        deleted.map(drop).or_else(unless(NO_NODE))?;
+        Ok(was_there)
+    }
+
+    fn error(&self, failure: &Failure) -> Error {
+        let kind = match failure {
+            Failure::Lost(_) => ErrorKind::Connection,
+            Failure::Refused(_) => ErrorKind::Server,
         };
-        Error::new(kind, format!("{}: {error}", self.name()))
+        Error::new(kind, format!("{}: {failure}", self.name()))
     }
 }
 
-fn existing(error: ClientError) -> Result<(), ClientError> {
-    if error == ClientError::NodeExists { Ok(()) } else { Err(error) }
+/// Accepts one code as good.
+fn unless(code: i32) -> impl FnOnce(i32) -> Outcome<()> {
+    move |refused| if refused == code { Ok(()) } else { Err(Failure::Refused(refused)) }
+}
+
+/// Ends the session, which would otherwise be kept for a while.
+async fn close(mut connection: Connection) -> Outcome<()> {
+    connection.call_one(Request::Close).await?.map(drop).map_err(Failure::Refused)
 }
 
 impl RuleSource for ZooKeeperSource {
@@ -118,9 +114,9 @@ impl RuleSource for ZooKeeperSource {
     fn follow<'a>(&'a self, updates: &'a Updates) -> Following<'a> {
         Box::pin(async move {
             loop {
-                let ended = match self.connect().await {
-                    Ok(client) => follow_session(&client, &self.url, updates).await,
-                    Err(error) => error,
+                let ended = match Connection::open(&self.url).await {
+                    Ok(connection) => session::follow(connection, &self.url, updates).await,
+                    Err(failure) => failure,
                 };
                 updates.unreachable(ended.to_string());
                 tokio::time::sleep(RETRY_AFTER).await;

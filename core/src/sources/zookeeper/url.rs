@@ -1,6 +1,7 @@
 //! The address of rules in ZooKeeper. No message and no output contains a password.
 
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::percent::decode;
@@ -12,8 +13,8 @@ const PORT: u16 = 2181;
 
 #[derive(Debug, Clone)]
 pub(super) struct ZooKeeperUrl {
-    /// `host:port`, separated by commas.
-    pub(super) hosts: String,
+    /// `host:port`, at least one.
+    pub(super) hosts: Vec<String>,
     /// The znode below which the rules are.
     pub(super) path: String,
     pub(super) login: Option<Login>,
@@ -31,7 +32,7 @@ impl fmt::Debug for Login {
 
 impl fmt::Display for ZooKeeperUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{SCHEME}{}{}", self.hosts, self.path)
+        write!(f, "{SCHEME}{}{}", self.hosts.join(","), self.path)
     }
 }
 
@@ -60,7 +61,12 @@ impl ZooKeeperUrl {
             .split(',')
             .map(|host| Address::parse_with_port(host.trim(), PORT).map(|address| address.to_string()))
             .collect::<Result<_, _>>()?;
-        Ok(Self { hosts: hosts.join(","), path: read_path(path)?, login })
+        Ok(Self { hosts, path: read_path(path)?, login })
+    }
+
+    /// The place of any of the hosts, another one for every caller, so that they are spread.
+    pub(super) fn any_host(&self) -> usize {
+        RandomState::new().hash_one(()) as usize % self.hosts.len()
     }
 
     /// The znode of a rule.
@@ -96,9 +102,12 @@ fn node_name(rule_id: &str) -> String {
     }
 }
 
-/// The rule that a znode has to hold.
+/// The rule that a znode has to hold. No two names are of one rule.
 pub(super) fn rule_id(node_name: &str) -> String {
-    node_name.replace("%2F", "/").replace("%2E", ".")
+    match node_name {
+        "%2E" | "%2E%2E" => node_name.replace("%2E", "."),
+        _ => node_name.replace("%2F", "/"),
+    }
 }
 
 #[cfg(test)]
@@ -110,6 +119,7 @@ mod tests {
         for id in ["a", "a/b//c", ".", "..", "a.b"] {
             assert_eq!(rule_id(&node_name(id)), id);
         }
+        assert_eq!(rule_id("a%2Eb"), "a%2Eb", "the name of no rule");
         let url = ZooKeeperUrl::parse("zookeeper://h/p/").unwrap();
         assert_eq!(url.node("a/b"), "/p/a%2Fb");
     }

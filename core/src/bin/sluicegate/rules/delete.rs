@@ -18,10 +18,10 @@ pub(super) fn delete(
     let store = Store::new(argument)?;
     let contents = Contents::load(source(argument)?)?;
     // One that is refused may be deleted too.
-    if !contents.refused.iter().any(|refusal| refusal.unit == id) {
+    if !contents.status.refused.iter().any(|refusal| refusal.unit == id) {
         contents.rules.find(id)?;
     }
-    let shown = format!("{} from {}", id.escape_debug(), contents.name);
+    let shown = format!("{} from {}", id.escape_debug(), contents.status.source);
     if !(yes || is_wanted(&shown)?) {
         writeln!(out, "nothing was deleted")?;
         return Ok(Verdict::No);
@@ -31,7 +31,10 @@ pub(super) fn delete(
         Store::ZooKeeper(source) => {
             let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
             if !runtime.block_on(source.delete(id))? {
-                return Err(Failure::Other(format!("{}: somebody else deleted {id}", contents.name)));
+                return Err(Failure::Other(format!(
+                    "{}: somebody else deleted {id}",
+                    contents.status.source
+                )));
             }
         }
     }

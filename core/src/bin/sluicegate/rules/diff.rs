@@ -12,7 +12,7 @@ use sluicegate::rules::Rule;
 use super::list::limits;
 use super::object::{name, object};
 use crate::outcome::{Failure, Verdict};
-use crate::source::{Contents, source};
+use crate::source::{Contents, faults, source};
 use crate::stderr::complain;
 
 const ADDED: Style = AnsiColor::Green.on_default();
@@ -40,11 +40,12 @@ pub(super) fn diff(old: &OsStr, new: &OsStr, json: bool, out: &mut impl Write) -
         if json { writeln!(out, "{}", change.json())? } else { change.show(out)? }
     }
     // What is not valid cannot be compared.
-    old.faults().chain(new.faults()).for_each(complain);
-    if !(old.refused.is_empty() && new.refused.is_empty()) {
-        return Err(Failure::Told);
+    let faults: Vec<_> = faults(&old.status).chain(faults(&new.status)).collect();
+    if faults.is_empty() {
+        return Ok(Verdict::of(changes.is_empty()));
     }
-    Ok(Verdict::of(changes.is_empty()))
+    faults.iter().for_each(complain);
+    Err(Failure::Told)
 }
 
 /// In the order of the old rules, then of the new.
@@ -143,7 +144,9 @@ impl Change<'_> {
     }
 }
 
-/// JSON escapes what a terminal obeys, but for a few characters that it leaves to UTF-8.
+/// As JSON, which leaves some of the characters that a terminal obeys as they are.
 fn shown(value: Option<&Value>) -> String {
-    value.map_or_else(|| "unset".to_owned(), Value::to_string)
+    let Some(value) = value else { return "unset".to_owned() };
+    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    value.to_string().chars().map(escaped).collect()
 }

@@ -1,8 +1,11 @@
 //! A text of rules that is changed and keeps its comments, its order and its layout.
 
+use std::sync::Arc;
+
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstLeafNode, CstNode, CstObject, CstRootNode};
 use sluicegate::Rules;
+use sluicegate::rules::Rule;
 
 use crate::outcome::Failure;
 
@@ -14,7 +17,10 @@ pub(super) struct Document {
     has_mark: bool,
     root: CstRootNode,
     array: CstArray,
+    /// As they were read.
     pub(super) rules: Rules,
+    /// As they are to become.
+    wanted: Vec<Arc<Rule>>,
 }
 
 impl Document {
@@ -26,7 +32,8 @@ impl Document {
         let root = root.map_err(|error| Failure::Other(format!("not valid JSON: {error}")))?;
         let array = root.array_value().or_else(|| root.object_value()?.array_value("rules"));
         let array = array.ok_or_else(|| Failure::Other("it has no array of rules".to_owned()))?;
-        Ok(Self { has_mark: bare.len() < text.len(), root, array, rules })
+        let wanted = rules.iter().cloned().collect();
+        Ok(Self { has_mark: bare.len() < text.len(), root, array, rules, wanted })
     }
 
     /// Reads the text of a file of rules, or of one rule.
@@ -46,25 +53,35 @@ impl Document {
     }
 
     /// Puts the rules of another document in place of those with the same names, or at the end.
-    pub(super) fn put(&self, other: &Self) {
+    pub(super) fn put(&mut self, other: &Self) {
         let present = self.elements();
-        for (id, rule) in other.elements() {
-            match present.iter().find(|(name, _)| *name == id) {
-                Some((_, there)) => update(there, &rule),
-                None => drop(self.array.append(input(&rule.into()))),
+        for ((id, text), rule) in other.elements().iter().zip(other.rules.iter()) {
+            if let Some(at) = present.iter().position(|(name, _)| name == id) {
+                update(&present[at].1, text);
+                self.wanted[at] = rule.clone();
+            } else {
+                self.array.append(input(&text.clone().into()));
+                self.wanted.push(rule.clone());
             }
         }
     }
 
-    pub(super) fn delete(&self, id: &str) {
-        if let Some((_, rule)) = self.elements().into_iter().find(|(name, _)| name == id) {
+    pub(super) fn delete(&mut self, id: &str) {
+        let present = self.elements().into_iter().find(|(name, _)| name == id);
+        if let Some((_, rule)) = present {
             rule.remove();
+            self.wanted.retain(|rule| *rule.id != *id);
         }
     }
 
-    pub(super) fn text(&self) -> String {
+    /// The text, which was read again: whatever else it became, it holds the rules that it has to.
+    pub(super) fn text(&self) -> Result<String, Failure> {
         let mark = if self.has_mark { MARK.to_string() } else { String::new() };
-        format!("{mark}{}", self.root)
+        let text = format!("{mark}{}", self.root);
+        if Rules::from_json(&text)?.iter().eq(&self.wanted) {
+            return Ok(text);
+        }
+        Err(Failure::Other("its layout does not allow for this change; change it by hand".to_owned()))
     }
 
     fn elements(&self) -> Vec<(String, CstObject)> {
@@ -120,4 +137,63 @@ fn without_indent(text: &str) -> String {
     let indent = &last[..last.len() - last.trim_start().len()];
     let lines = text.lines().map(|line| line.strip_prefix(indent).unwrap_or(line));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(id: &str, limit: u64) -> String {
+        format!(r#"{{"rule_id": "{id}", "algorithm": "gcra", "limit": {limit}, "window_size_seconds": 1}}"#)
+    }
+
+    fn after(text: &str, change: impl FnOnce(&mut Document)) -> String {
+        let mut document = Document::read(text).unwrap();
+        change(&mut document);
+        document.text().unwrap()
+    }
+
+    #[test]
+    fn rules_are_put_and_deleted_in_any_layout() {
+        let (a, b) = (rule("a", 1), rule("b", 2));
+        let layouts = [
+            format!("[{a},{b}]"),
+            format!("/* top */ [ // first\n{a} // of a\n, {b} /* of b */ // end\n] // last"),
+            format!("{{\"rules\": [\r\n\t{a},\r\n\r\n\t// of b\r\n\t{b}\r\n]}}\r\n"),
+            format!("\u{feff}[{a}/**/,/**/\n// , ]\n{b}]"),
+        ];
+        let wanted =
+            Document::read(&format!("[{}, {}, {}]", rule("c", 3), rule("b", 9), rule("d", 4))).unwrap();
+        for text in &layouts {
+            let put = after(text, |document| document.put(&wanted));
+            assert!(text.matches("//").count() == put.matches("//").count(), "{put}");
+            let (one, none) = (after(&put, |it| it.delete("b")), |it: &mut Document| it.delete("a"));
+            let rest = after(&after(&after(&one, none), |it| it.delete("d")), |it| it.delete("c"));
+            assert!(Rules::from_json(&rest).unwrap().is_empty());
+            assert_eq!(after(&rest, |document| document.put(&wanted)).matches("rule_id").count(), 3);
+        }
+    }
+
+    #[test]
+    fn a_change_touches_nothing_else() {
+        let before = r#"[
+  { "rule_id": "a", /* who */ "algorithm": "gcra", "limit": 1.0, // one
+    "window_size_seconds": 1, "match": { "methods": ["GET"], // read
+      "path_pattern": "/a" } }
+]"#;
+        let wanted = r#"{"match": {"path_pattern": "/b", "methods": ["GET"]}, "limit": 1.0,
+            "window_size_seconds": 1, "rule_id": "a", "algorithm": "gcra"}"#;
+        let wanted = Document::read_some(wanted).unwrap();
+        assert_eq!(after(before, |document| document.put(&wanted)), before.replace("/a", "/b"));
+    }
+
+    #[test]
+    fn texts_are_brought_to_the_margin() {
+        let text = "[\n    {\n      \"rule_id\": \"a\", // name\n      \"algorithm\": \"gcra\", \"limit\": 1,\n\
+                    \"window_size_seconds\": 1\n    }\n]";
+        let texts = Document::read(text).unwrap().texts();
+        let margin = "{\n  \"rule_id\": \"a\", // name\n  \"algorithm\": \"gcra\", \"limit\": 1,\n\
+                      \"window_size_seconds\": 1\n}";
+        assert_eq!(texts, [("a".to_owned(), margin.to_owned())]);
+    }
 }

@@ -34,7 +34,7 @@ fn objects(contents: &Contents, out: &mut impl Write) -> io::Result<()> {
     for rule in contents.rules.iter() {
         writeln!(out, "{}", Value::Object(object(rule)))?;
     }
-    for refusal in &contents.refused {
+    for refusal in &contents.status.refused {
         writeln!(out, "{}", json!({ "refused": refusal.unit, "reason": refusal.reason }))?;
     }
     Ok(())
@@ -52,7 +52,7 @@ fn table(contents: &Contents, out: &mut impl Write) -> io::Result<()> {
     for row in &rows {
         writeln!(out, "{}", line(row, &widths))?;
     }
-    for refusal in &contents.refused {
+    for refusal in &contents.status.refused {
         let (unit, reason) = (refusal.unit.escape_debug(), &refusal.reason);
         writeln!(out, "{REFUSED}refused{REFUSED:#}  {unit}: {reason}")?;
     }

@@ -51,15 +51,14 @@ fn put_in_file(path: &Path, wanted: &Document, out: &mut impl Write) -> Result<(
     Ok(())
 }
 
-/// Changes the rules of a file, if they are valid before and after, and returns those that were.
-pub(super) fn edit(path: &Path, change: impl FnOnce(&Document)) -> Result<Rules, Failure> {
+/// Changes the rules of a file, if they are valid, and returns those that were.
+pub(super) fn edit(path: &Path, change: impl FnOnce(&mut Document)) -> Result<Rules, Failure> {
     let name = FileSource::new(path).name();
     let failed = |what: &dyn std::fmt::Display| Failure::Other(format!("{name}: {what}"));
     let seen = read(path).map_err(|error| failed(&format!("cannot be read: {error}")))?;
-    let document = Document::read(seen.as_deref().unwrap_or(EMPTY)).map_err(|fault| failed(&fault))?;
-    change(&document);
-    let text = document.text();
-    Rules::from_json(&text).map_err(|fault| failed(&format!("it would not be valid any more: {fault}")))?;
+    let mut document = Document::read(seen.as_deref().unwrap_or(EMPTY)).map_err(|fault| failed(&fault))?;
+    change(&mut document);
+    let text = document.text().map_err(|fault| failed(&fault))?;
     if seen.as_deref() != Some(&text) {
         let written = replace(path, seen.as_deref(), &text);
         written.map_err(|error| failed(&format!("cannot be written: {error}")))?;
@@ -99,7 +98,7 @@ fn tell(old: &Rules, new: &Rules, id: &str, out: &mut impl Write) -> io::Result<
 
 /// Refuses what those who follow ZooKeeper would.
 fn judge(texts: &[(String, String)]) -> Result<(), Failure> {
-    match Contents::load(Texts(texts.to_vec()))?.refused.first() {
+    match Contents::load(Texts(texts.to_vec()))?.status.refused.first() {
         Some(refusal) => Err(Failure::Other(format!("rule \"{}\": {}", refusal.unit, refusal.reason))),
         None => Ok(()),
     }

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::Write;
 
 use crate::outcome::{Failure, Verdict};
-use crate::source::{Contents, source};
+use crate::source::{Contents, faults, source};
 use crate::stderr::complain;
 
 /// Every source is looked at, whatever is wrong with those before.
@@ -24,9 +24,9 @@ pub(super) fn validate(sources: &[OsString], out: &mut impl Write) -> Result<Ver
 }
 
 fn one(argument: &OsStr, out: &mut impl Write) -> Result<bool, Failure> {
-    let contents = Contents::load(source(argument)?)?;
-    contents.faults().for_each(complain);
-    let (name, valid, refused) = (&contents.name, contents.rules.len(), contents.refused.len());
+    let status = Contents::load(source(argument)?)?.status;
+    faults(&status).for_each(complain);
+    let (name, valid, refused) = (&status.source, status.rules, status.refused.len());
     let noun = if valid == 1 { "rule" } else { "rules" };
     match refused {
         0 => writeln!(out, "{name}: {valid} {noun}, valid")?,

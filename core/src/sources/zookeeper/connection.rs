@@ -1,0 +1,193 @@
+//! A connection to one of the servers, with a session of its own. Nothing depends on a session beyond its
+//! connection, so none is ever taken up again.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::url::ZooKeeperUrl;
+use super::wire::{self, AUTH, EVENT, Failure, PING, Reader, Request};
+
+/// How long the servers are to wait for a sign of life.
+const SESSION_TIMEOUT: Duration = Duration::from_secs(6);
+/// The longest time to open a session with one server.
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(1_500);
+/// What is larger is not ZooKeeper's: it refuses data of a megabyte, and names make up the rest.
+const LONGEST_FRAME: usize = 64 << 20;
+
+pub(super) type Outcome<T> = Result<T, Failure>;
+
+/// What a reply holds after its header, or the code of a refusal.
+pub(super) type Reply = Result<Vec<u8>, i32>;
+
+pub(super) struct Connection {
+    stream: TcpStream,
+    /// What was received and is not yet a whole frame.
+    received: Vec<u8>,
+    /// The paths of znodes that changed, came or went.
+    events: VecDeque<String>,
+    last_xid: i32,
+    /// What the servers agreed to.
+    session_timeout: Duration,
+    heard: Instant,
+}
+
+impl Connection {
+    /// Opens a session with the first server that has time, beginning with any.
+    pub(super) async fn open(url: &ZooKeeperUrl) -> Outcome<Self> {
+        let first = url.any_host();
+        let (before, after) = url.hosts.split_at(first);
+        let mut last = Failure::Lost("there are no servers".to_owned());
+        for host in after.iter().chain(before) {
+            match timeout(CONNECT_TIMEOUT, Self::open_at(host, url)).await {
+                Ok(Ok(connection)) => return Ok(connection),
+                Ok(Err(failure)) => last = failure,
+                Err(_) => last = Failure::Lost(format!("{host} did not answer in time")),
+            }
+        }
+        Err(last)
+    }
+
+    async fn open_at(host: &str, url: &ZooKeeperUrl) -> Outcome<Self> {
+        let stream = TcpStream::connect(host).await;
+        let stream = stream.map_err(|error| Failure::Lost(format!("cannot connect to {host}: {error}")))?;
+        stream.set_nodelay(true)?;
+        let mut connection = Self {
+            stream,
+            received: Vec::new(),
+            events: VecDeque::new(),
+            last_xid: 0,
+            session_timeout: SESSION_TIMEOUT,
+            heard: Instant::now(),
+        };
+        connection.begin().await?;
+        if let Some(login) = &url.login {
+            connection.stream.write_all(&wire::login(&login.0)).await?;
+            connection.reply(AUTH).await?.map_err(Failure::Refused)?;
+        }
+        Ok(connection)
+    }
+
+    async fn begin(&mut self) -> Outcome<()> {
+        self.stream.write_all(&wire::begin(SESSION_TIMEOUT.as_millis() as i32)).await?;
+        let frame = self.frame().await?;
+        let mut reader = Reader(&frame);
+        let (_protocol, timeout_ms) = (reader.int()?, reader.int()?);
+        match u64::try_from(timeout_ms) {
+            Ok(0) | Err(_) => Err(Failure::Lost("the server refused the session".to_owned())),
+            Ok(timeout_ms) => {
+                self.session_timeout = Duration::from_millis(timeout_ms);
+                Ok(())
+            }
+        }
+    }
+
+    /// Sends requests together and returns their replies, in order.
+    pub(super) async fn call(&mut self, requests: &[Request<'_>]) -> Outcome<Vec<Reply>> {
+        let first = self.last_xid + 1;
+        let mut frames = Vec::new();
+        for request in requests {
+            self.last_xid += 1;
+            frames.extend(request.frame(self.last_xid));
+        }
+        let patience = self.silence();
+        let calling = async {
+            self.stream.write_all(&frames).await?;
+            let mut replies = Vec::with_capacity(requests.len());
+            for xid in first..first + requests.len() as i32 {
+                replies.push(self.reply(xid).await?);
+            }
+            Ok(replies)
+        };
+        timeout(patience, calling).await.unwrap_or_else(|_| Err(silent()))
+    }
+
+    /// [`call`](Self::call) with one request.
+    pub(super) async fn call_one(&mut self, request: Request<'_>) -> Outcome<Reply> {
+        let mut replies = self.call(&[request]).await?;
+        Ok(replies.remove(0))
+    }
+
+    /// The paths of znodes of which there is something to be told: waits for one, and gives signs of life
+    /// meanwhile.
+    pub(super) async fn changes(&mut self) -> Outcome<Vec<String>> {
+        let mut pinged = false;
+        while self.events.is_empty() {
+            let ping_at = self.heard + self.session_timeout / 3;
+            let lost_at = self.heard + self.silence();
+            tokio::select! {
+                frame = self.frame() => {
+                    self.unasked(&frame?)?;
+                    pinged = false;
+                }
+                () = sleep_until(ping_at), if !pinged => {
+                    self.stream.write_all(&wire::ping()).await?;
+                    pinged = true;
+                }
+                () = sleep_until(lost_at) => return Err(silent()),
+            }
+        }
+        Ok(self.events.drain(..).collect())
+    }
+
+    /// The longest time without a sign of life from the server.
+    fn silence(&self) -> Duration {
+        self.session_timeout * 2 / 3
+    }
+
+    /// The reply to a request; what comes before it are events.
+    async fn reply(&mut self, expected: i32) -> Outcome<Reply> {
+        loop {
+            let frame = self.frame().await?;
+            let mut reader = Reader(&frame);
+            let (xid, _transaction, code) = (reader.int()?, reader.long()?, reader.int()?);
+            if xid == expected {
+                return Ok(if code == 0 { Ok(reader.0.to_vec()) } else { Err(code) });
+            }
+            self.unasked(&frame)?;
+        }
+    }
+
+    /// Takes a frame that answers nothing.
+    fn unasked(&mut self, frame: &[u8]) -> Outcome<()> {
+        let mut reader = Reader(frame);
+        let (xid, _transaction, _code) = (reader.int()?, reader.long()?, reader.int()?);
+        match xid {
+            PING => Ok(()),
+            EVENT => {
+                let (_kind, _state) = (reader.int()?, reader.int()?);
+                self.events.push_back(reader.text()?);
+                Ok(())
+            }
+            _ => Err(wire::Garbled.into()),
+        }
+    }
+
+    /// The next frame, without its length. May be dropped and called again.
+    async fn frame(&mut self) -> Outcome<Vec<u8>> {
+        loop {
+            if let Some((length, rest)) = self.received.split_first_chunk() {
+                let length = usize::try_from(i32::from_be_bytes(*length)).map_err(|_| wire::Garbled)?;
+                if length > LONGEST_FRAME {
+                    return Err(wire::Garbled.into());
+                }
+                if rest.len() >= length {
+                    let frame = rest[..length].to_vec();
+                    self.received.drain(..4 + length);
+                    return Ok(frame);
+                }
+            }
+            if self.stream.read_buf(&mut self.received).await? == 0 {
+                return Err(Failure::Lost("the server closed the connection".to_owned()));
+            }
+            self.heard = Instant::now();
+        }
+    }
+}
+
+fn silent() -> Failure {
+    Failure::Lost("the server fell silent".to_owned())
+}

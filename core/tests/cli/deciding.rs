@@ -1,0 +1,105 @@
+//! Checks of one rule and key.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use serde_json::Value;
+use sluicegate_test_servers::Redis;
+
+use crate::{command, file, root, run, stderr, stdout, without_times};
+
+#[test]
+fn the_readme_shows_what_happens() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let shown = readme.split("```console\n$ cargo run --features cli -- ").nth(1).unwrap();
+    let (command, rest) = shown.split_once('\n').unwrap();
+    let expected = rest.split_once("\n```").unwrap().0;
+    let output = run(&command.split(' ').collect::<Vec<_>>());
+    assert_eq!(without_times(&stdout(&output)), without_times(expected));
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn exit_codes_tell_admitted_from_denied_from_errors() {
+    let check = |more: &[&str]| run(&[&["check", "examples/rules.jsonc"], more].concat()).status.code();
+    assert_eq!(check(&["login", "k"]), Some(0));
+    assert_eq!(check(&["login", "k", "--times", "6"]), Some(1));
+    assert_eq!(check(&["login", "k", "--cost", "6"]), Some(1));
+    assert_eq!(check(&["logn", "k"]), Some(2));
+    assert_eq!(check(&["login", "k", "--cost", "many"]), Some(2));
+    assert_eq!(check(&["login", "k", "--url", "redis://127.0.0.1:1"]), Some(2));
+}
+
+#[test]
+fn errors_say_what_would_be_right_and_keep_secrets() {
+    let misspelt = run(&["check", "examples/rules.jsonc", "logn", "k"]);
+    assert_eq!(stderr(&misspelt), "error: no rule is called \"logn\"; did you mean \"login\"?\n");
+    assert_eq!(stdout(&misspelt), "");
+    let url = "redis://user:s3cret@127.0.0.1:1";
+    let unreachable = run(&["check", "examples/rules.jsonc", "login", "k", "--url", url]);
+    assert!(stderr(&unreachable).contains("127.0.0.1:1") && !stderr(&unreachable).contains("s3cret"));
+}
+
+#[test]
+fn json_is_one_object_per_line() {
+    let output = run(&["check", "examples/rules.jsonc", "login", "k", "--times", "6", "--json"]);
+    let text = stdout(&output);
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 6);
+    assert_eq!((&lines[0]["allowed"], &lines[0]["remaining"]), (&Value::from(true), &Value::from(4)));
+    assert_eq!((&lines[5]["allowed"], &lines[5]["limit"]), (&Value::from(false), &Value::from(5)));
+    let wait = lines[5]["retry_after_us"].as_u64().unwrap();
+    assert!((1..=12_000_000).contains(&wait));
+    let never = run(&["peek", "examples/rules.jsonc", "login", "k", "--cost", "6", "--json"]);
+    let never: Value = serde_json::from_str(&stdout(&never)).unwrap();
+    assert_eq!(never["retry_after_us"], Value::Null);
+}
+
+#[test]
+fn calls_share_their_counts_on_a_server() {
+    let redis = Redis::start().unwrap();
+    let call = |command: &str| {
+        let output =
+            run(&[command, "examples/rules.jsonc", "login", "k", "--cost", "3", "--url", redis.url()]);
+        (output.status.code().unwrap(), stdout(&output))
+    };
+    assert_eq!(call("check").0, 0);
+    assert_eq!(call("check").0, 1);
+    assert_eq!(call("peek").0, 1);
+    assert!(call("refund").1.contains("5 of 5 left"));
+    assert_eq!(call("check").0, 0);
+    assert_eq!(call("reset"), (0, "reset login for k\n".to_owned()));
+    assert!(call("peek").1.starts_with("admitted"));
+}
+
+#[test]
+fn time_passes_between_checks() {
+    let began = std::time::Instant::now();
+    let output = run(&["check", "examples/rules.jsonc", "login", "k", "--times", "3", "--every", "20ms"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(began.elapsed() >= std::time::Duration::from_millis(40));
+}
+
+#[test]
+fn rules_are_followed_between_checks() {
+    let rules = |limit: u64| {
+        let rest = r#""rule_id": "r", "algorithm": "fixed_window", "window_size_seconds": 36000"#;
+        format!("[{{{rest}, \"limit\": {limit}}}]")
+    };
+    let path = file("followed.json", &rules(1000));
+    let mut check = command(&["check", &path, "r", "k", "--times", "1000", "--every", "20ms", "--json"]);
+    let mut check = check.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(check.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut until = |limit: u64| {
+        let mut decisions = lines.by_ref().map(|line| serde_json::from_str::<Value>(&line).unwrap());
+        decisions.find(|decision| decision["limit"] == limit).unwrap()
+    };
+    assert_eq!(until(1000)["remaining"], 999);
+    fs::write(&path, "garbage").unwrap();
+    fs::write(&path, rules(2000)).unwrap();
+    let after = until(2000);
+    assert!(after["remaining"].as_u64().unwrap() < 1999, "what was counted is kept");
+    check.kill().unwrap();
+    check.wait().unwrap();
+}
