@@ -33,7 +33,7 @@ const DEFAULTS: [Algorithm; 9] = [
 
 /// The algorithm of a rule, with its options.
 pub(super) fn read(fields: &Fields<'_>) -> Checked<Algorithm> {
-    let words = DEFAULTS.map(|algorithm| (name(algorithm), algorithm));
+    let words = DEFAULTS.map(|algorithm| (algorithm.name(), algorithm));
     let Some(algorithm) = fields.word("algorithm", &words)? else {
         return Err(fields.wrong("algorithm", &one_of(&words.map(|word| word.0))));
     };
@@ -41,24 +41,9 @@ pub(super) fn read(fields: &Fields<'_>) -> Checked<Algorithm> {
     with_options(fields, algorithm)
 }
 
-/// The name a rule file uses.
-fn name(algorithm: Algorithm) -> &'static str {
-    match algorithm {
-        Algorithm::FixedWindow { .. } => "fixed_window",
-        Algorithm::SlidingWindow => "sliding_window",
-        Algorithm::SlidingLog { .. } => "sliding_log",
-        Algorithm::SlidingBuckets => "sliding_buckets",
-        Algorithm::Gcra { name: GcraName::Gcra, .. } => "gcra",
-        Algorithm::Gcra { name: GcraName::TokenBucket, .. } => "token_bucket",
-        Algorithm::Gcra { name: GcraName::LeakyBucket, .. } => "leaky_bucket",
-        Algorithm::Gcra { name: GcraName::Uniform, .. } => "uniform",
-        Algorithm::Decay { .. } => "decay",
-    }
-}
-
 /// Refuses the options of other algorithms, in a rule or in an entry of its `limits`.
 pub(super) fn only_its_options(fields: &Fields<'_>, algorithm: Algorithm) -> Checked<()> {
-    let name = name(algorithm);
+    let name = algorithm.name();
     for (option, owners) in OPTIONS {
         if fields.has(option) && !owners.contains(&name) {
             let option = fields.named(option);

@@ -65,6 +65,23 @@ pub enum Algorithm {
     },
 }
 
+impl Algorithm {
+    /// The name that rules use: `"gcra"`, `"sliding_log"`, ...
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::FixedWindow { .. } => "fixed_window",
+            Self::SlidingWindow => "sliding_window",
+            Self::SlidingLog { .. } => "sliding_log",
+            Self::SlidingBuckets => "sliding_buckets",
+            Self::Gcra { name: GcraName::Gcra, .. } => "gcra",
+            Self::Gcra { name: GcraName::TokenBucket, .. } => "token_bucket",
+            Self::Gcra { name: GcraName::LeakyBucket, .. } => "leaky_bucket",
+            Self::Gcra { name: GcraName::Uniform, .. } => "uniform",
+            Self::Decay { .. } => "decay",
+        }
+    }
+}
+
 /// When the windows of `fixed_window` begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WindowStart {

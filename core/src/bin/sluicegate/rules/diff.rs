@@ -10,7 +10,7 @@ use sluicegate::Rules;
 use sluicegate::rules::Rule;
 
 use super::list::limits;
-use super::object::{name, object};
+use super::object::object;
 use crate::outcome::{Failure, Verdict};
 use crate::source::{Contents, faults, source};
 use crate::stderr::complain;
@@ -120,7 +120,7 @@ impl Change<'_> {
         let rule = self.rule();
         write!(out, "{style}{word:<7}{style:#}  {}", rule.id)?;
         let Self::Changed(_, fields) = self else {
-            return writeln!(out, "  {}, {}", name(rule.algorithm), limits(rule));
+            return writeln!(out, "  {}, {}", rule.algorithm.name(), limits(rule));
         };
         writeln!(out)?;
         for Field { path, old, new } in fields {

@@ -9,7 +9,7 @@ use humantime::format_duration;
 use serde_json::{Value, json};
 use sluicegate::rules::{Algorithm, Limit, Match, Rule, Scope};
 
-use super::object::{identifier, name, object};
+use super::object::{identifier, object};
 use crate::outcome::{Failure, Verdict};
 use crate::source::{Contents, source};
 
@@ -68,7 +68,7 @@ fn line(row: &Row, widths: &[usize; COLUMNS.len()]) -> String {
 fn row(rule: &Rule) -> Row {
     [
         rule.id.to_string(),
-        format!("{}{}", name(rule.algorithm), if rule.shadow { " (shadow)" } else { "" }),
+        format!("{}{}", rule.algorithm.name(), if rule.shadow { " (shadow)" } else { "" }),
         limits(rule),
         requests(rule),
         rule.priority.to_string(),

@@ -13,7 +13,7 @@ pub(super) fn object(rule: &Rule) -> Object {
         ("description", present(!rule.description.is_empty(), &rule.description)),
         ("identifier_type", rule.identifier_type.as_ref().map(identifier)),
         ("resource_identifier_type", rule.resource_identifier_type.as_ref().map(identifier)),
-        ("algorithm", Some(json!(name(rule.algorithm)))),
+        ("algorithm", Some(json!(rule.algorithm.name()))),
         ("count_denied", present(rule.count_denied, true)),
         ("shadow", present(rule.shadow, true)),
         ("priority", Some(json!(rule.priority))),
@@ -33,23 +33,6 @@ pub(super) fn object(rule: &Rule) -> Object {
         }
     }
     object
-}
-
-/// The name of the algorithm.
-pub(super) fn name(algorithm: Algorithm) -> &'static str {
-    match algorithm {
-        Algorithm::FixedWindow { .. } => "fixed_window",
-        Algorithm::SlidingWindow => "sliding_window",
-        Algorithm::SlidingLog { .. } => "sliding_log",
-        Algorithm::SlidingBuckets => "sliding_buckets",
-        Algorithm::Gcra { name: GcraName::Gcra, .. } => "gcra",
-        Algorithm::Gcra { name: GcraName::TokenBucket, .. } => "token_bucket",
-        Algorithm::Gcra { name: GcraName::LeakyBucket, .. } => "leaky_bucket",
-        Algorithm::Gcra { name: GcraName::Uniform, .. } => "uniform",
-        Algorithm::Decay { .. } => "decay",
-        // The library may come to have more.
-        _ => "another",
-    }
 }
 
 /// Where keys or resources are taken from.
