@@ -149,7 +149,7 @@ const SLIDING_BUCKETS: Fragments = Fragments {
 const DECAY: Fragments = Fragments {
     helpers: "",
     load: include_str!("decay/load.lua"),
-    keeps: "slot, stored, kept, level, resolution, slots_per_e",
+    keeps: "slot, stored, kept, level, resolution, factor, slots_per_e",
     commit: include_str!("decay/commit.lua"),
     reply: include_str!("decay/reply.lua"),
     refund: include_str!("decay/refund.lua"),
@@ -215,7 +215,9 @@ fn functions(kernels: KernelSet, refunds: bool) -> String {
              load_of[{place}], commit_of[{place}], reply_of[{place}] = load, commit, reply\n"
         ));
         if refunds {
-            text.push_str(&format!("refund_of[{place}] = function(key, amount, {keeps})\n{refund}end\n"));
+            text.push_str(&format!(
+                "refund_of[{place}] = function(key, amount, charged_at, {keeps})\n{refund}end\n"
+            ));
         }
         text.push_str("end\n");
     }

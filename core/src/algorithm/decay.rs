@@ -97,8 +97,9 @@ impl Algorithm for Decay {
         *state = Level { slot: self.slot(now), level: self.level(state, now) + amount };
     }
 
-    fn refund(&self, state: &mut Level, now: Micros, amount: f64) {
-        let level = self.level(state, now) - amount;
+    fn refund(&self, state: &mut Level, now: Micros, amount: f64, charged_at: Option<Micros>) {
+        let slots_passed = charged_at.map_or(0, |at| self.slot(now) - self.slot(at));
+        let level = self.level(state, now) - amount / power(self.factor, slots_passed);
         *state = Level { slot: self.slot(now), level: if level > NOTHING { level } else { 0.0 } };
     }
 

@@ -62,8 +62,10 @@ impl Algorithm for FixedWindow {
         state.count += amount;
     }
 
-    fn refund(&self, state: &mut Window, _now: Micros, amount: f64) {
-        state.count = (state.count - amount).max(0.0);
+    fn refund(&self, state: &mut Window, _now: Micros, amount: f64, charged_at: Option<Micros>) {
+        if charged_at.is_none_or(|at| at >= state.start) {
+            state.count = (state.count - amount).max(0.0);
+        }
     }
 
     fn retry_after(&self, state: &Window, now: Micros, _cost: f64) -> Micros {

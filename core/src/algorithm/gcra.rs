@@ -76,8 +76,10 @@ impl Algorithm for Gcra {
         state.debt += amount;
     }
 
-    fn refund(&self, state: &mut Debt, _now: Micros, amount: f64) {
-        state.debt = (state.debt - amount).max(0.0);
+    /// What may have leaked since is not given back, whether it was this charge's or not.
+    fn refund(&self, state: &mut Debt, now: Micros, amount: f64, charged_at: Option<Micros>) {
+        let leaked = charged_at.map_or(0.0, |at| (now - at) as f64);
+        state.debt = (state.debt - (amount - leaked).max(0.0)).max(0.0);
     }
 
     fn retry_after(&self, state: &Debt, now: Micros, cost: f64) -> Micros {

@@ -49,8 +49,9 @@ pub(crate) trait Algorithm {
     /// Takes `amount`, in the algorithm's measure, from a settled state.
     fn charge(&self, state: &mut Self::State, now: Micros, amount: f64);
 
-    /// Gives `amount` back to a settled state, the newest first, never below nothing.
-    fn refund(&self, state: &mut Self::State, now: Micros, amount: f64);
+    /// Gives `amount` back to a settled state, never below nothing: the newest first or, where it is known
+    /// when it was charged, what is surely left of that charge and nothing of any other.
+    fn refund(&self, state: &mut Self::State, now: Micros, amount: f64, charged_at: Option<Micros>);
 
     /// The shortest wait until `cost`, which does not fit now but can, fits.
     fn retry_after(&self, state: &Self::State, now: Micros, cost: f64) -> Micros;

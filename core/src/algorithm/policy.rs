@@ -143,6 +143,19 @@ impl Policy {
         }
     }
 
+    /// The same limit, except that denied costs are not charged.
+    pub(crate) fn sparing_denied(&self) -> Self {
+        let mut policy = self.clone();
+        match &mut policy {
+            Self::FixedWindow(FixedWindow { count_denied, .. })
+            | Self::SlidingWindow(SlidingWindow { count_denied, .. })
+            | Self::SlidingBuckets(SlidingBuckets { count_denied, .. })
+            | Self::Decay(Decay { count_denied, .. }) => *count_denied = false,
+            Self::SlidingLog(_) | Self::Gcra(_) => {}
+        }
+        policy
+    }
+
     pub(crate) fn fresh(&self, now: Micros) -> State {
         with_algorithm!(self, |algorithm, wrap| wrap(algorithm.fresh(now)))
     }
@@ -169,10 +182,15 @@ impl Policy {
         });
     }
 
-    pub(crate) fn refund(&self, state: &mut State, now: Micros, cost: f64) {
+    /// Gives back `cost`: the newest first or, where it is known when it was charged, what is left of that
+    /// charge. When the clock stepped back since, nobody knows what became of it: then nothing is touched.
+    pub(crate) fn refund(&self, state: &mut State, now: Micros, cost: f64, charged_at: Option<Micros>) {
+        if charged_at.is_some_and(|at| at > now || self.is_ahead(state, now)) {
+            return;
+        }
         dispatch!(self, state, (), |algorithm, inner| {
             algorithm.settle(inner, now);
-            algorithm.refund(inner, now, algorithm.price(cost));
+            algorithm.refund(inner, now, algorithm.price(cost), charged_at);
         });
     }
 

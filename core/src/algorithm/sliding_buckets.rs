@@ -85,20 +85,20 @@ impl Algorithm for SlidingBuckets {
         state.current += amount;
     }
 
-    fn refund(&self, state: &mut Buckets, _now: Micros, amount: f64) {
-        let taken = amount.min(state.current);
-        state.current -= taken;
-        let mut amount = amount - taken;
-        while amount > 0.0
-            && let Some((slot, count)) = state.pairs.pop_back()
-        {
-            let taken = amount.min(count);
+    fn refund(&self, state: &mut Buckets, _now: Micros, mut amount: f64, charged_at: Option<Micros>) {
+        let due = |slot| charged_at.is_none_or(|at| self.slot(at) == slot);
+        if due(state.slot) {
+            let taken = amount.min(state.current);
+            state.current -= taken;
+            amount -= taken;
+        }
+        for (_, count) in state.pairs.iter_mut().rev().filter(|pair| due(pair.0)) {
+            let taken = amount.min(*count);
+            *count -= taken;
             amount -= taken;
             state.past -= taken;
-            if count > taken {
-                state.pairs.push_back((slot, count - taken));
-            }
         }
+        state.pairs.retain(|pair| pair.1 > 0.0);
     }
 
     fn retry_after(&self, state: &Buckets, now: Micros, cost: f64) -> Micros {

@@ -90,16 +90,22 @@ impl Algorithm for SlidingLog {
         }
     }
 
-    fn refund(&self, state: &mut Log, _now: Micros, mut amount: f64) {
-        while amount > 0.0
-            && let Some(last) = state.entries.back_mut()
-        {
-            let taken = last.units.min(amount);
-            last.units -= taken;
+    fn refund(&self, state: &mut Log, _now: Micros, mut amount: f64, charged_at: Option<Micros>) {
+        let entries = &mut state.entries;
+        let not_after = |at| entries.partition_point(|entry| entry.at <= at);
+        let mut place = charged_at.map_or(entries.len(), not_after);
+        while amount > 0.0 && place > 0 {
+            place -= 1;
+            let entry = &mut entries[place];
+            if charged_at.is_some_and(|at| entry.at < at) {
+                break;
+            }
+            let taken = entry.units.min(amount);
+            entry.units -= taken;
             amount -= taken;
             state.live -= taken;
-            if last.units == 0.0 {
-                state.entries.pop_back();
+            if entry.units == 0.0 {
+                entries.remove(place);
             }
         }
     }

@@ -79,9 +79,15 @@ impl Algorithm for SlidingWindow {
         state.current += amount;
     }
 
-    fn refund(&self, state: &mut Windows, _now: Micros, amount: f64) {
-        let from_previous = (amount - state.current).max(0.0);
-        state.current = (state.current - amount).max(0.0);
+    fn refund(&self, state: &mut Windows, _now: Micros, amount: f64, charged_at: Option<Micros>) {
+        let newest = amount.min(state.current);
+        let (from_previous, from_current) = match charged_at {
+            None => (amount - newest, newest),
+            Some(at) if at >= state.start => (0.0, newest),
+            Some(at) if at >= state.start - self.window => (amount, 0.0),
+            Some(_) => return,
+        };
+        state.current -= from_current;
         state.previous = (state.previous - from_previous).max(0.0);
     }
 

@@ -72,7 +72,7 @@ pub(crate) fn settle_up(
         policy.settle(state, now);
     }
     if op == Op::Refund {
-        policy.refund(state, now, cost);
+        policy.refund(state, now, cost, None);
     }
     let fits = policy.fits(state, now, cost);
     let outcome = conclude(

@@ -2,8 +2,11 @@
 //!
 //! Nearly always one script is sent and its reply is the answer. Only a `check_all` whose items lie in
 //! several hash slots of a Cluster takes more: its slots are charged one after the other in order of
-//! priority, and when one denies, those before it are given back what they were charged. Between the
-//! two a third caller may be denied needlessly; nobody is ever admitted wrongly.
+//! priority, and when one denies, those before it are compensated: given back what they were charged.
+//! Between the two a third caller may be denied needlessly; nobody is ever admitted wrongly. For a
+//! compensation says when the charge was made, and takes back what is surely left of that one: never what
+//! somebody else was charged in the meantime, rather too little where that cannot be told. (A reset, or a
+//! refund by its user, of the same key in between is not noticed.)
 
 mod protocol;
 mod stages;
@@ -37,8 +40,8 @@ pub(crate) struct Transaction<'a> {
     clock: Option<Micros>,
     pending: VecDeque<Step>,
     outcomes: Vec<Option<Outcome>>,
-    /// What was charged in slots that are done.
-    charged: Vec<Vec<usize>>,
+    /// Steps that undo what was charged in slots that are done.
+    compensations: Vec<Step>,
     /// Set when a slot failed to answer, while those before it are given back their charges.
     failure: Option<Error>,
 }
@@ -48,6 +51,8 @@ pub(crate) struct Transaction<'a> {
 struct Step {
     op: Op,
     charges: Vec<usize>,
+    /// Of a compensation: when the charges were made.
+    charged_at: Option<Micros>,
 }
 
 impl<'a> Transaction<'a> {
@@ -57,9 +62,9 @@ impl<'a> Transaction<'a> {
             plan,
             wire,
             clock,
-            pending: stages.into_iter().map(|charges| Step { op, charges }).collect(),
+            pending: stages.into_iter().map(|charges| Step { op, charges, charged_at: None }).collect(),
             outcomes: vec![None; plan.charges.len()],
-            charged: Vec::new(),
+            compensations: Vec::new(),
             failure: None,
         }
     }
@@ -68,20 +73,19 @@ impl<'a> Transaction<'a> {
     pub(crate) fn next(&self) -> Option<Request> {
         let step = self.pending.front()?;
         let charges: Vec<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
-        Some(Request::new(&charges, step.op, self.clock, &self.wire.prefix))
+        Some(Request::new(step, &charges, self.clock, &self.wire.prefix))
     }
 
     /// Takes the reply to what [`next`](Self::next) gave.
     pub(crate) fn feed(&mut self, reply: Result<Value>) {
         let Some(step) = self.pending.pop_front() else { return };
         match reply.and_then(|reply| self.read(&step, reply)) {
-            Ok(outcomes) => self.note(step, outcomes),
+            Ok((now, outcomes)) => self.note(step, now, outcomes),
             Err(error) if self.failure.is_none() => {
                 self.failure = Some(self.located(error, &step));
                 // What was to be given back still is, and then whatever was charged since.
                 self.pending.retain(|step| step.op == Op::Refund);
-                let refunds = self.refunds();
-                self.pending.extend(refunds);
+                self.pending.extend(self.compensations.drain(..).rev());
             }
             // The first failure is the one to tell; this one left a charge that could not be undone.
             Err(_) => {}
@@ -97,16 +101,19 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    fn read(&self, step: &Step, reply: Value) -> Result<Vec<Outcome>> {
+    /// The time of a reply, and what came of each charge.
+    fn read(&self, step: &Step, reply: Value) -> Result<(Micros, Vec<Outcome>)> {
         let charges: Vec<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
         let replies = protocol::read(&charges, reply)?;
         let fits: Vec<_> = replies.iter().map(|reply| reply.fits).collect();
         let permitted = self.plan.permitted(&step.charges, &fits);
+        let now = replies.first().map_or(0, |reply| reply.now);
         let each = charges.iter().zip(replies).zip(permitted);
-        Ok(each.map(|((charge, reply), permitted)| reply.conclude(charge, step.op, permitted)).collect())
+        let outcomes = each.map(|((charge, reply), permitted)| reply.conclude(charge, step.op, permitted));
+        Ok((now, outcomes.collect()))
     }
 
-    fn note(&mut self, step: Step, outcomes: Vec<Outcome>) {
+    fn note(&mut self, step: Step, now: Micros, outcomes: Vec<Outcome>) {
         let mut charged = Vec::new();
         let mut denied = false;
         for (&index, outcome) in step.charges.iter().zip(outcomes) {
@@ -121,17 +128,12 @@ impl<'a> Transaction<'a> {
         }
         if denied {
             let after = self.pending.drain(..).map(|step| Step { op: Op::Peek, ..step }).collect::<Vec<_>>();
-            self.pending = self.refunds();
+            // The last first.
+            self.pending.extend(self.compensations.drain(..).rev());
             self.pending.extend(after);
-        } else {
-            self.charged.push(charged);
+        } else if !charged.is_empty() {
+            self.compensations.push(Step { op: Op::Refund, charges: charged, charged_at: Some(now) });
         }
-    }
-
-    /// Steps that undo what was charged so far, the last first.
-    fn refunds(&mut self) -> VecDeque<Step> {
-        let charged = self.charged.drain(..).rev().filter(|charges| !charges.is_empty());
-        charged.map(|charges| Step { op: Op::Refund, charges }).collect()
     }
 
     /// An error of a step, with the keys it was about.

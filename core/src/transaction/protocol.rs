@@ -6,7 +6,8 @@ use std::sync::OnceLock;
 use redis::Value;
 use sluicegate_lua::{Kernel, KernelSet};
 
-use crate::algorithm::{Micros, State};
+use super::Step;
+use crate::algorithm::{Micros, Policy, State};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::{Charge, Op, Outcome, Verdict, charges, conclude};
 use crate::script::{Call, Script};
@@ -15,6 +16,8 @@ use crate::script::{Call, Script};
 const SERVER_CLOCK: f64 = -1.0;
 /// How many times the cost is asked for.
 const UNITS: f64 = 1.0;
+/// Asks a refund to take the newest, whenever it was charged.
+const NEWEST: f64 = -1.0;
 
 /// A script with its keys and arguments.
 #[derive(Debug)]
@@ -25,22 +28,28 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    pub(super) fn new(charges: &[&Charge<'_>], op: Op, clock: Option<Micros>, prefix: &str) -> Self {
-        let mode = f64::from(u8::from(op == Op::Check));
+    /// The script for a step, whose charges are these.
+    pub(super) fn new(step: &Step, charges: &[&Charge<'_>], clock: Option<Micros>, prefix: &str) -> Self {
+        let mode = f64::from(u8::from(step.op == Op::Check));
         let header = [clock.map_or(SERVER_CLOCK, |now| now as f64), UNITS, mode];
         let keys = charges.iter().map(|charge| charge.name(prefix)).collect();
-        if let ([charge], Op::Check | Op::Peek) = (charges, op) {
+        if let ([charge], Op::Check | Op::Peek) = (charges, step.op) {
             let script = one(charge.policy.kernel());
-            return Self { script, keys, args: vec![pack(&header, charge)] };
+            return Self { script, keys, args: vec![pack(&header, &charge.policy, charge.cost)] };
         }
         let kernels =
             charges.iter().fold(KernelSet::default(), |set, charge| set.with(charge.policy.kernel()));
         let mut args = vec![bytes(&header)];
         args.extend(charges.iter().map(|charge| {
             let place = f64::from(kernels.place(charge.policy.kernel()));
-            pack(&[place, charge.group as f64, 0.0], charge)
+            let charged_at = step.charged_at.map_or(NEWEST, |at| at as f64);
+            let first = [place, charge.group as f64, charged_at];
+            match step.op {
+                Op::Check | Op::Peek => pack(&first, &charge.policy, charge.cost),
+                Op::Refund => pack(&first, &charge.policy.sparing_denied(), charge.cost),
+            }
         }));
-        Self { script: several(kernels, op), keys, args }
+        Self { script: several(kernels, step.op), keys, args }
     }
 
     pub(crate) fn call(&self) -> Call<'_> {
@@ -49,10 +58,10 @@ impl Request {
 }
 
 /// Three doubles, then the limit's own.
-fn pack(first: &[f64; 3], charge: &Charge<'_>) -> Vec<u8> {
+fn pack(first: &[f64; 3], policy: &Policy, cost: f64) -> Vec<u8> {
     let mut numbers = Vec::with_capacity(9);
     numbers.extend_from_slice(first);
-    charge.policy.numbers(charge.cost, &mut numbers);
+    policy.numbers(cost, &mut numbers);
     bytes(&numbers)
 }
 
@@ -78,7 +87,7 @@ fn several(kernels: KernelSet, op: Op) -> &'static Script {
 /// What a script says about one limit.
 pub(super) struct Reply {
     pub(super) fits: bool,
-    now: Micros,
+    pub(super) now: Micros,
     state: State,
 }
 

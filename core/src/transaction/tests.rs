@@ -1,4 +1,8 @@
-//! Conversations whose other side fails.
+//! Conversations whose other side fails; what is taken back, in modules of their own.
+
+mod compensations;
+mod histories;
+mod server;
 
 use redis::Value;
 

@@ -1,3 +1,5 @@
+-- Decides one limit: says the grant, from capacity and cost, and the amount to commit. The last line opens
+-- what the commit that follows stands in.
 local grant = floor(capacity / cost)
 if grant > units then grant = units end
 local amount = forced

@@ -1,4 +1,5 @@
--- A window that is running keeps the lifetime it was given when it was opened.
+-- Writes start and count, AMOUNT added. A window that is running keeps the lifetime it was given when it
+-- was opened.
 if running then
   call('SETRANGE', key, '8', pack('<d', count + amount))
 else

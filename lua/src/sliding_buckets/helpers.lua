@@ -1,4 +1,4 @@
--- What is seldom needed is made when it is.
+-- The pairs of the other slots: to heal, to expire, to look up. What is seldom needed is made when it is.
 local function bucket_helpers(key)
   local PAIR = 16
 

@@ -1,13 +1,20 @@
+-- Takes AMOUNT from the slots, the newest first. Of a charge made at CHARGED_AT: from the slot of that time.
 others = others or bucket_helpers(key).others()
-local taken = amount < current and amount or current
-current, amount = current - taken, amount - taken
-while amount > 0 and others ~= '' do
-  local rest = string.sub(others, 1, -17)
-  local pair_slot, count = unpack_numbers('<dd', others, #rest + 1)
-  taken = amount < count and amount or count
-  amount, past, count = amount - taken, past - taken, count - taken
-  if count > 0 then rest = rest .. pack('<dd', pair_slot, count) end
-  others = rest
+local charged_in = charged_at and floor(charged_at / resolution)
+if not charged_in or charged_in == slot then
+  local taken = amount < current and amount or current
+  current, amount = current - taken, amount - taken
+end
+local position = #others - 15
+while amount > 0 and position > 0 do
+  local pair_slot, count = unpack_numbers('<dd', others, position)
+  if not charged_in or charged_in == pair_slot then
+    local taken = amount < count and amount or count
+    amount, past, count = amount - taken, past - taken, count - taken
+    local rest = count > 0 and pack('<dd', pair_slot, count) or ''
+    others = string.sub(others, 1, position - 1) .. rest .. string.sub(others, position + 16)
+  end
+  position = position - 16
 end
 if past + current > 0 then
   commit(key, 0, slot, current, past, others, newest, pivot, resolution, window)

@@ -1,3 +1,4 @@
+-- Pushes AMOUNT entries of now, after those that are gone went. Says `latest`: the time of the newest entry.
 if live == 0 then
   if length > 0 then call('DEL', key) end
 else

@@ -1,3 +1,4 @@
+-- Adds AMOUNT members of now, after those that are gone went. Says `latest`: the time of the newest member.
 if live < length then call('ZREMRANGEBYRANK', key, '0', length - live - 1) end
 if amount == 1 and newest ~= now then
   call('ZADD', key, now, pack('>dI4', now, 0))

@@ -1,4 +1,4 @@
--- What is seldom needed is made when it is.
+-- Looks into the list, pushes many, heals. What is seldom needed is made when it is.
 local function list_helpers(key)
   local CHUNK = 1000
 

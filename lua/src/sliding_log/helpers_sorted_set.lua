@@ -1,4 +1,4 @@
--- What is seldom needed is made when it is.
+-- Looks into the set, adds many, heals. What is seldom needed is made when it is.
 local function set_helpers(key)
   local CHUNK = 1000
 

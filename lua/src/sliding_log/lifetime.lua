@@ -1,4 +1,5 @@
--- An entry gives the log a life to the end of its sixteenth of the window, plus a window: so of many
--- charges only the first in each sixteenth has to prolong it.
+-- Says `ends`, from `latest`: when the key's life ends. An entry gives the log a life to the end of its
+-- sixteenth of the window, plus a window: so of many charges only the first in each sixteenth has to
+-- prolong it.
 local slice = window / 16
 local ends = (floor(latest / slice) + 1) * slice + window

@@ -1,1 +1,2 @@
+-- After a refund: gives the key the life, to `ends`, of the newest entry left.
 call('PEXPIRE', key, ceil((ends - now) / 1000) + slack)

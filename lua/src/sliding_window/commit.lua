@@ -1,4 +1,5 @@
--- A window with a count keeps the lifetime that its first count gave it: to the end of the next one.
+-- Writes start and both counts, AMOUNT added to the current one. A window with a count keeps the lifetime
+-- that its first count gave it: to the end of the next one.
 local counted, left = current + amount, start + window - now
 if counted > 0 then left = left + window end
 if running and counted > 0 then

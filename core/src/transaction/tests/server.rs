@@ -1,0 +1,69 @@
+//! A server on which transactions are driven by hand, one script at a time.
+
+use redis::{Connection, Value};
+use sluicegate_test_servers::Redis;
+
+use super::super::{Request, Transaction, Wire};
+use crate::algorithm::Micros;
+use crate::catalog::Catalog;
+use crate::decision::Decision;
+use crate::plan::{Form, Op, Plan};
+use crate::request::{Check, CheckOptions};
+use crate::rules::Rules;
+
+pub(super) struct Server {
+    connection: Connection,
+    /// One server minds no slots, so it can stand for all the primaries of a Cluster.
+    pub(super) wire: Wire,
+    _redis: Redis,
+}
+
+impl Server {
+    pub(super) fn start() -> Self {
+        let redis = Redis::start().unwrap();
+        let wire = Wire { prefix: "p".to_owned(), cluster: true };
+        Self { connection: redis.client().unwrap(), wire, _redis: redis }
+    }
+
+    pub(super) fn send(&mut self, request: &Request) -> Value {
+        request.call().eval().query(&mut self.connection).unwrap()
+    }
+
+    /// Takes the next step of a transaction at a time of its own.
+    pub(super) fn step(&mut self, transaction: &mut Transaction<'_>, now: Micros) {
+        transaction.clock = Some(now);
+        let request = transaction.next().unwrap();
+        let reply = self.send(&request);
+        transaction.feed(Ok(reply));
+    }
+
+    /// A check of one rule, from beginning to end.
+    pub(super) fn check(&mut self, catalog: &Catalog, check: Check<'_>, now: Micros) -> Decision {
+        let checks = [check];
+        let plan = Plan::new(catalog, &checks).unwrap();
+        let wire = self.wire.clone();
+        let mut transaction = Transaction::new(&plan, &wire, Op::Check, None);
+        self.step(&mut transaction, now);
+        transaction.finish(Form::Single).unwrap()
+    }
+
+    /// The names of all keys with their values, as DUMP serializes them.
+    pub(super) fn stored(&mut self) -> Vec<(String, Vec<u8>)> {
+        let mut names: Vec<String> = redis::cmd("KEYS").arg("*").query(&mut self.connection).unwrap();
+        names.sort();
+        let mut dump = |name: &String| redis::cmd("DUMP").arg(name).query(&mut self.connection).unwrap();
+        names.iter().map(|name| (name.clone(), dump(name))).collect()
+    }
+
+    pub(super) fn clear(&mut self) {
+        redis::cmd("FLUSHALL").arg("SYNC").exec(&mut self.connection).unwrap();
+    }
+}
+
+pub(super) fn catalog(rules: &str) -> Catalog {
+    Catalog::new(Rules::from_json(rules).unwrap())
+}
+
+pub(super) fn check<'a>(rule: &'a str, key: &'a str, cost: u64) -> Check<'a> {
+    Check::new(rule, key).with(CheckOptions::new().cost(cost))
+}
