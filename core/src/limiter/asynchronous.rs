@@ -94,8 +94,8 @@ impl AsyncRateLimiter {
     /// Decides several checks together: all of them are charged, or none is.
     ///
     /// The decision is that of the deciding check, and its `parts` hold one decision per item, in order.
-    /// On a Redis Cluster, items in different hash slots are charged slot by slot in order of rule
-    /// priority, and a denial refunds those before it: in between a third caller may be denied
+    /// On a Redis Cluster, items in different hash slots are looked at and then charged slot by slot in order
+    /// of rule priority, and a denial refunds those before it: in between a third caller may be denied
     /// needlessly, and never admitted wrongly.
     ///
     /// # Errors

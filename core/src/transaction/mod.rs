@@ -1,12 +1,14 @@
 //! A call on a server, as a conversation without I/O: what to send next, and what its reply means.
 //!
 //! Nearly always one script is sent and its reply is the answer. Only a `check_all` whose items lie in
-//! several hash slots of a Cluster takes more: its slots are charged one after the other in order of
-//! priority, and when one denies, those before it are compensated: given back what they were charged.
-//! Between the two a third caller may be denied needlessly; nobody is ever admitted wrongly. For a
-//! compensation says when the charge was made, and takes back what is surely left of that one: never what
-//! somebody else was charged in the meantime, rather too little where that cannot be told. (A reset, or a
-//! refund by its user, of the same key in between is not noticed.)
+//! several hash slots of a Cluster takes more: its slots are looked at, and if all have room they are charged
+//! one after the other in order of priority. When one denies all the same, since somebody else came first,
+//! those before it are compensated: given back what they were charged. In between a third caller may be denied
+//! needlessly; nobody is ever admitted wrongly. For a compensation says when the charge was made, and takes
+//! back what is surely left of that one: never what somebody else was charged in the meantime, rather too
+//! little where that cannot be told, and that is why slots are looked at first: callers who are denied all the
+//! time would leave something behind all the time. (A reset, or a refund by its user, of the same key in
+//! between is not noticed.)
 
 mod protocol;
 mod stages;
@@ -40,6 +42,8 @@ pub(crate) struct Transaction<'a> {
     clock: Option<Micros>,
     pending: VecDeque<Step>,
     outcomes: Vec<Option<Outcome>>,
+    /// Charges of the first stage that had no room when it was looked at.
+    full: Option<Vec<usize>>,
     /// Steps that undo what was charged in slots that are done.
     compensations: Vec<Step>,
     /// Set when a slot failed to answer, while those before it are given back their charges.
@@ -58,11 +62,16 @@ struct Step {
 impl<'a> Transaction<'a> {
     pub(crate) fn new(plan: &'a Plan<'a>, wire: &'a Wire, op: Op, clock: Option<Micros>) -> Self {
         let stages = if wire.cluster { stages::by_slot(plan) } else { stages::together(plan) };
+        let looks = if op == Op::Check && stages.len() > 1 { stages.clone() } else { Vec::new() };
+        let steps = |op, stages: Vec<Vec<usize>>| {
+            stages.into_iter().map(move |charges| Step { op, charges, charged_at: None })
+        };
         Self {
             plan,
             wire,
             clock,
-            pending: stages.into_iter().map(|charges| Step { op, charges, charged_at: None }).collect(),
+            pending: steps(Op::Peek, looks).chain(steps(op, stages)).collect(),
+            full: None,
             outcomes: vec![None; plan.charges.len()],
             compensations: Vec::new(),
             failure: None,
@@ -123,16 +132,31 @@ impl<'a> Transaction<'a> {
             }
             self.outcomes[index] = Some(outcome);
         }
-        if step.op != Op::Check {
-            return;
+        match step.op {
+            Op::Peek => self.looked(step.charges, denied),
+            Op::Check if denied => {
+                self.pending.clear();
+                // The last first.
+                self.pending.extend(self.compensations.drain(..).rev());
+            }
+            Op::Check if !charged.is_empty() => {
+                self.compensations.push(Step { op: Op::Refund, charges: charged, charged_at: Some(now) });
+            }
+            Op::Check | Op::Refund => {}
         }
-        if denied {
-            let after = self.pending.drain(..).map(|step| Step { op: Op::Peek, ..step }).collect::<Vec<_>>();
-            // The last first.
-            self.pending.extend(self.compensations.drain(..).rev());
-            self.pending.extend(after);
-        } else if !charged.is_empty() {
-            self.compensations.push(Step { op: Op::Refund, charges: charged, charged_at: Some(now) });
+    }
+
+    /// When all stages were looked at, one without room is asked first: it will deny, and may count that.
+    fn looked(&mut self, stage: Vec<usize>, denied: bool) {
+        if denied && self.full.is_none() {
+            self.full = Some(stage);
+        }
+        let is_full = |step: &Step| step.op == Op::Check && Some(&step.charges) == self.full.as_ref();
+        if self.pending.front().is_some_and(|step| step.op == Op::Check)
+            && let Some(place) = self.pending.iter().position(is_full)
+            && let Some(step) = self.pending.remove(place)
+        {
+            self.pending.push_front(step);
         }
     }
 

@@ -32,7 +32,8 @@ fn a_refund_that_fails_does_not_keep_others_from_being_made() {
     let plan = Plan::new(&catalog, &checks).unwrap();
     let mut transaction = Transaction::new(&plan, &wire, Op::Check, Some(1));
 
-    for _ in 0..3 {
+    // All four are looked at, and three are charged.
+    for _ in 0..7 {
         transaction.feed(Ok(reply(1.0)));
     }
     transaction.feed(Ok(reply(0.0)));

@@ -81,16 +81,16 @@ const KINDS: [Kind; 9] = [
     },
 ];
 
-/// All kinds, and a rule that is decided after them and denies.
+/// All kinds, and a rule that is decided after them.
 fn rules() -> Catalog {
     let kinds = KINDS.iter().map(|Kind { name, fields, .. }| format!(r#"{{"rule_id": "{name}", {fields}}}"#));
-    let full =
-        r#"{"rule_id": "full", "algorithm": "gcra", "limit": 1, "window_size_seconds": 1, "priority": 1}"#;
-    catalog(&format!("[{}, {full}]", kinds.collect::<Vec<_>>().join(",")))
+    let last =
+        r#"{"rule_id": "last", "algorithm": "gcra", "limit": 1, "window_size_seconds": 3600, "priority": 1}"#;
+    catalog(&format!("[{}, {last}]", kinds.collect::<Vec<_>>().join(",")))
 }
 
-/// Checks some rules and the one that denies: what was charged is taken back at another time, after
-/// `meanwhile` happened.
+/// Checks some rules, and one that somebody else uses up between the look and the charge: what was charged is
+/// taken back at another time, after `meanwhile` happened.
 fn denied(
     server: &mut Server,
     catalog: &Catalog,
@@ -99,16 +99,60 @@ fn denied(
     meanwhile: impl FnOnce(&mut Server),
 ) {
     let mut checks: Vec<Check<'_>> = rules.iter().map(|rule| check(rule, "a", COST)).collect();
-    checks.push(check("full", "b", 2));
+    let last = check("last", "b", 1);
+    checks.push(last);
     let plan = Plan::new(catalog, &checks).unwrap();
     let wire = server.wire.clone();
     let mut transaction = Transaction::new(&plan, &wire, Op::Check, None);
-    server.step(&mut transaction, CHARGED_AT);
+    for _ in ["looked at", "looked at", "charged"] {
+        server.step(&mut transaction, CHARGED_AT);
+    }
     meanwhile(server);
+    assert!(server.check(catalog, last, CHARGED_AT).allowed);
     server.step(&mut transaction, compensated_at);
     server.step(&mut transaction, compensated_at);
     assert!(transaction.next().is_none());
     assert!(!transaction.finish(Form::WithParts).unwrap().allowed);
+    server.forget("p:last:{b}:g1h");
+}
+
+/// Callers who are denied all the time leave nothing behind.
+#[test]
+fn what_has_no_room_is_not_charged_elsewhere() {
+    let (mut server, catalog) = (Server::start(), rules());
+    assert!(server.check(&catalog, check("last", "b", 1), CHARGED_AT).allowed);
+    let before = server.stored();
+    let checks = [check("gcra", "a", COST), check("last", "b", 1), check("list", "c", COST)];
+    let plan = Plan::new(&catalog, &checks).unwrap();
+    let wire = server.wire.clone();
+    let mut transaction = Transaction::new(&plan, &wire, Op::Check, None);
+    while transaction.next().is_some() {
+        server.step(&mut transaction, CHARGED_AT);
+        assert_eq!(server.stored(), before);
+    }
+    let decision = transaction.finish(Form::WithParts).unwrap();
+    assert_eq!((decision.allowed, decision.rule.as_ref()), (false, "last"));
+    assert_eq!(decision.parts.iter().map(|part| part.allowed).collect::<Vec<_>>(), [true, false, true]);
+}
+
+/// What was used up when it was looked at, and has room when it is asked, is charged with all others.
+#[test]
+fn room_that_comes_between_is_used() {
+    let (mut server, catalog) = (Server::start(), rules());
+    assert!(server.check(&catalog, check("last", "b", 1), CHARGED_AT).allowed);
+    let checks = [check("gcra", "a", COST), check("last", "b", 1)];
+    let plan = Plan::new(&catalog, &checks).unwrap();
+    let wire = server.wire.clone();
+    let mut transaction = Transaction::new(&plan, &wire, Op::Check, None);
+    for _ in ["looked at", "looked at"] {
+        server.step(&mut transaction, CHARGED_AT);
+    }
+    server.forget("p:last:{b}:g1h");
+    while transaction.next().is_some() {
+        server.step(&mut transaction, CHARGED_AT);
+    }
+    assert!(transaction.finish(Form::WithParts).unwrap().allowed);
+    assert_eq!(server.stored().len(), 2);
 }
 
 #[test]

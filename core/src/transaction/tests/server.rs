@@ -55,6 +55,11 @@ impl Server {
         names.iter().map(|name| (name.clone(), dump(name))).collect()
     }
 
+    pub(super) fn forget(&mut self, name: &str) {
+        let removed: u64 = redis::cmd("DEL").arg(name).query(&mut self.connection).unwrap();
+        assert_eq!(removed, 1);
+    }
+
     pub(super) fn clear(&mut self) {
         redis::cmd("FLUSHALL").arg("SYNC").exec(&mut self.connection).unwrap();
     }
