@@ -101,7 +101,9 @@ fn after_reset_after_a_key_is_as_if_never_seen() {
         world.clock.advance(wait - TICK);
         let almost = world.peek(rule, 1, 0);
         prop_assert_eq!(almost.reset_after, TICK);
-        let counts_exactly = !matches!(rule.algorithm(), "sliding_window" | "decay");
+        // A debt of units of different lengths may end with a fraction of a microsecond.
+        let alike = history.2.iter().all(|step| step.limit.is_none());
+        let counts_exactly = alike && !matches!(rule.algorithm(), "sliding_window" | "decay");
         if counts_exactly && rule.limits.len() == 1 && almost.limit <= COUNTED_EXACTLY {
             prop_assert!(almost.remaining < almost.limit, "as if never seen before {:?}", wait);
         }
