@@ -25,6 +25,11 @@ function number(name, value) {
   return value;
 }
 
+function boolean(name, value) {
+  if (typeof value !== 'boolean') throw wrongType(name, 'a boolean', value);
+  return value;
+}
+
 /** A cost or a limit; whether it is in range depends on the rule. */
 function amount(name, value) {
   if (!(Number.isInteger(number(name, value)) && value >= 0)) {
@@ -36,6 +41,12 @@ function amount(name, value) {
 /** A span of time, in milliseconds; `Infinity` is one. Its name in messages is that of every language. */
 function span(name, value) {
   if (!(number(`${name}Ms`, value) >= 0)) throw invalidArgument(`${name} must be 0 or more`);
+  return value;
+}
+
+/** One of a list of pairs. */
+function pair(name, value) {
+  if (!Array.isArray(value) || value.length !== 2) throw new TypeError(`${name}: must be pairs of a name and a value`);
   return value;
 }
 
@@ -58,4 +69,4 @@ function optional(check, name, value) {
   return value === undefined ? undefined : check(name, value);
 }
 
-module.exports = { amount, number, optional, options, span, text, wrongType };
+module.exports = { amount, boolean, number, optional, options, pair, span, text, wrongType };

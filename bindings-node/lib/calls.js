@@ -39,6 +39,19 @@ class Calls {
     return this.#expect(native, call.token, call);
   }
 
+  /** Makes a call about a request where the engine is inside the process: it crosses to no other thread. */
+  sendAtOnce(native, call) {
+    call.token = ++this.#lastToken;
+    const answer = this.#expect(native, call.token, call);
+    try {
+      native.requestAtOnce(this.mailbox.putCall(0, call));
+    } catch (error) {
+      this.#fail([call], error);
+    }
+    this.wake();
+    return answer;
+  }
+
   /** Gives up a call; its promise is rejected with `reason`. */
   cancel(native, call, reason) {
     if (!this.#pending.delete(call.token)) return;
@@ -49,7 +62,7 @@ class Calls {
     this.#restIfDone();
   }
 
-  /** Makes room for a call of so many rows. */
+  /** Makes room for a call, or an answer, of so many rows. */
   reserve(native, rows) {
     if (rows <= this.mailbox.rows) return;
     this.mailbox.grow(rows);
@@ -59,11 +72,12 @@ class Calls {
   /** Fetches the answers that have come. Rust calls it, once per burst. */
   wake() {
     const native = this.#weakly.deref();
-    let more = native !== undefined;
-    while (more) {
+    for (let rows = native === undefined ? 0 : 1; rows > 0; ) {
+      this.reserve(native, rows);
       const burst = native.fetch();
+      this.mailbox.learn(burst.names);
       this.#settle(burst);
-      ({ more } = burst);
+      rows = burst.more;
     }
     this.#restIfDone();
   }

@@ -24,4 +24,10 @@ function invalidArgument(message) {
   return new SluicegateError({ code: 'InvalidArgument', message, retryable: false });
 }
 
-module.exports = { SluicegateError, invalidArgument };
+/** What the native part answers with a list, unless it answers with what went wrong. */
+function succeeded(answer) {
+  if (!Array.isArray(answer)) throw new SluicegateError(answer);
+  return answer;
+}
+
+module.exports = { SluicegateError, invalidArgument, succeeded };

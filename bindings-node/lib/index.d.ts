@@ -7,10 +7,20 @@
 export interface Decision {
   /** Whether the cost was, or for a peek would be, admitted. Always true for a rule in shadow. */
   readonly allowed: boolean;
-  /** The rule that decided: when denied, the one that makes the caller wait the longest. */
+  /**
+   * The rule that decided: when denied, the one that makes the caller wait the longest. Empty when none
+   * applied.
+   */
   readonly rule: string;
+  /**
+   * Whether any rule applied. Only a request can find that none does; then it is admitted, and `limit` and
+   * `remaining` are 2^53 - 1.
+   */
+  readonly ruleApplied: boolean;
   /** The most that the deciding limit admits at once from a key never seen, in units of cost. */
   readonly limit: number;
+  /** The time in which `limit` is admitted anew, over and over; 0 for `decay`, which has no window. */
+  readonly windowMs: number;
   /** The most cost that would still be admitted now. */
   readonly remaining: number;
   /**
@@ -20,11 +30,13 @@ export interface Decision {
   readonly retryAfterMs: number;
   /** Time until the key is as if never seen. */
   readonly resetAfterMs: number;
+  /** Whether nothing but rules in shadow decided. */
+  readonly shadow: boolean;
   /** True when a rule in shadow would have denied. */
   readonly shadowDenied: boolean;
   /** Who decided: a Redis server, or the engine inside this process. */
   readonly source: 'server' | 'embedded';
-  /** One decision per item of a `checkAll`, in order; empty otherwise. */
+  /** One decision per item of a `checkAll`, or rule of a `checkRequest`, in order; empty otherwise. */
   readonly parts: readonly Decision[];
 }
 
@@ -56,6 +68,84 @@ export interface Check extends CheckOptions {
   /** Who is counted; not empty. */
   key: string;
 }
+
+/** A request, from which the rules that apply to it and their keys are found. An empty text is as good as none. */
+export interface HttpRequest {
+  /** The method; capitals do not count. */
+  method: string;
+  /**
+   * The target as the request line has it: percent-encoded, with or without a query. What was decoded already
+   * has to be encoded again.
+   */
+  path: string;
+  /** The user, once authenticated. */
+  userId?: string | null | undefined;
+  /** The client's address, IPv4 or IPv6, without a port. */
+  ip?: string | null | undefined;
+  /** The client's API key. */
+  apiKey?: string | null | undefined;
+  /** The headers, as Node has them, or `Headers`, or pairs of a name and a value. */
+  headers?:
+    | Readonly<Record<string, string | readonly string[] | undefined>>
+    | Iterable<readonly [string, string]>
+    | undefined;
+}
+
+/** A rule that applies to a request. */
+export interface RequestMatch {
+  /** The rule's name. */
+  ruleId: string;
+  /** Who is counted. */
+  key: string;
+  /** The resource that is used, for a rule that limits one. */
+  resource?: string;
+}
+
+/** What a rule has to do with a request. */
+export interface Explanation extends Partial<RequestMatch> {
+  ruleId: string;
+  /** Whether the rule applies. */
+  matched: boolean;
+  /** The first condition that does not hold, beginning with the field that states it. */
+  reason: string;
+}
+
+/** Which rules are in force, since when, and what was refused. */
+export interface RulesStatus {
+  /** Where the rules come from, without passwords; `fixed` for rules that never change. */
+  source: string;
+  /** Tells the rules in force from others. */
+  version: string;
+  /** How many rules are in force. */
+  rules: number;
+  /** When the rules in force were loaded. */
+  loadedAt: Date;
+  /** How often rules took effect, those of the start included. */
+  updates: number;
+  /** How many updates were refused since the start. */
+  refusals: number;
+  /** What is refused at present: a rule, or the source where that is updated as a whole, and why. */
+  refused: { unit: string; reason: string }[];
+  /** Whether the source could be read the last time. Changes go unnoticed as long as it cannot. */
+  reachable: boolean;
+  /** Whether the rules are the copy of the cache, as the source could not be read yet. */
+  cached: boolean;
+  /** What last went wrong, even if it is well again. */
+  lastError?: string;
+}
+
+/**
+ * The headers in which a client is told of limits: `RateLimit-Policy` and `RateLimit`, as
+ * draft-ietf-httpapi-ratelimit-headers-10 has them, or `X-RateLimit-Limit`, `-Remaining` and `-Reset`.
+ */
+export type HeaderStyle = 'ietf' | 'x-ratelimit';
+
+/**
+ * The headers of the answer to the request that was decided on, names and values, with `Retry-After` on a denial
+ * unless the cost can never fit. Rules in shadow are not mentioned, and without a rule that applied there are no
+ * headers.
+ */
+export function headers(decision: Decision, style?: HeaderStyle): Record<string, string>;
 
 /** How many may be admitted per window. */
 export interface Limit {
@@ -109,9 +199,15 @@ export interface Rule {
 export interface ConnectOptions {
   /**
    * The rules to decide by: an array of rules, JSON text (what begins with a bracket, a brace or a
-   * comment), or the path of a file. Default: none.
+   * comment), or a source that is followed while the limiter runs: the path of a file, or
+   * `zookeeper://h1:p1,h2:p2/path`. Default: none.
    */
   rules?: string | readonly Rule[] | { readonly rules: readonly Rule[] } | undefined;
+  /**
+   * A file in which the last good rules of a followed source are kept. A limiter that is made while the
+   * source is away begins with them. Default: none; then `connect` is rejected.
+   */
+  rulesCache?: string | undefined;
   /** What every name in Redis begins with: 1 to 128 bytes without braces. Default: `sluicegate`. */
   prefix?: string | undefined;
   /** A clock that the caller moves, instead of the server's (or, embedded, the system's). */
@@ -131,9 +227,9 @@ export interface ConnectOptions {
 /**
  * Decides whether a cost is admitted.
  *
- * Whatever is wrong rejects the promise, and nothing is thrown: a `TypeError` for an argument of the wrong
- * type, else a `SluicegateError`. While a call is pending the process stays alive; a limiter at rest does
- * not keep it.
+ * Whatever is wrong rejects the promise: a `TypeError` for an argument of the wrong type, else a
+ * `SluicegateError`. `matchRequest` and `rulesStatus` answer at once, and throw. While a call is pending the
+ * process stays alive; a limiter at rest does not keep it.
  */
 export class RateLimiter implements AsyncDisposable {
   private constructor();
@@ -156,6 +252,23 @@ export class RateLimiter implements AsyncDisposable {
    * admitted wrongly.
    */
   checkAll(items: readonly Check[]): Promise<Decision>;
+
+  /**
+   * Decides a request by all the rules that match it, together, as `checkAll` does: `parts` holds one decision per
+   * rule, in order of priority. A request that no rule matches is admitted, and `ruleApplied` says so.
+   */
+  checkRequest(request: HttpRequest): Promise<Decision>;
+
+  /**
+   * The rules that `checkRequest` would apply, in order of priority; or, to `explain`, all rules, and why each
+   * applies or not. Nothing is counted.
+   */
+  matchRequest(request: HttpRequest, options?: { explain?: false | undefined }): RequestMatch[];
+  matchRequest(request: HttpRequest, options: { explain: true }): Explanation[];
+  matchRequest(request: HttpRequest, options: { explain: boolean }): RequestMatch[] | Explanation[];
+
+  /** Which rules are in force, since when, and what was refused of their source. */
+  rulesStatus(): RulesStatus;
 
   /** What `check` would answer now; changes nothing. */
   peek(rule: string, key: string, options?: CheckOptions): Promise<Decision>;

@@ -1,23 +1,25 @@
 'use strict';
 
-const { amount, optional, options, span, text, wrongType } = require('./arguments.js');
+const { amount, boolean, optional, options, span, text, wrongType } = require('./arguments.js');
 const { Calls } = require('./calls.js');
-const { SluicegateError } = require('./error.js');
+const { SluicegateError, succeeded } = require('./error.js');
 const { Call, OP } = require('./mailbox.js');
 const { NativeLimiter, open } = require('./native.js');
 const { connectOptions } = require('./options.js');
+const { requestCall } = require('./request.js');
 
 const CHECK_OPTIONS = new Set(['cost', 'resource', 'limit']);
 const RESET_OPTIONS = new Set(['resource']);
 const WAIT_OPTIONS = new Set(['timeoutMs', 'signal', ...CHECK_OPTIONS]);
+const MATCH_OPTIONS = new Set(['explain']);
 const ITEM_FIELDS = new Set(['rule', 'key', ...CHECK_OPTIONS]);
 
 /** Only `connect` makes limiters. */
 const INTERNAL = Symbol('internal');
 
 /**
- * Decides whether a cost is admitted. Every method returns a promise; whatever is wrong, be it an
- * argument of the wrong type, rejects it.
+ * Decides whether a cost is admitted. Every method but `matchRequest` and `rulesStatus`, which only look,
+ * returns a promise; whatever is wrong, be it an argument of the wrong type, rejects it.
  */
 class RateLimiter {
   #native;
@@ -25,7 +27,7 @@ class RateLimiter {
   #isLocal;
   #singleAtOnce;
   /** From the name of a rule to its place. */
-  #rules;
+  #places;
 
   constructor(internal, native, calls) {
     if (internal !== INTERNAL) throw new TypeError('use RateLimiter.connect(url, options)');
@@ -33,7 +35,7 @@ class RateLimiter {
     this.#calls = calls;
     this.#isLocal = native.isLocal;
     this.#singleAtOnce = native.singleAtOnce(calls.mailbox.key);
-    this.#rules = new Map(calls.mailbox.rules.map((name, place) => [name, place]));
+    this.#places = calls.mailbox.places;
   }
 
   static async connect(url, options) {
@@ -42,7 +44,6 @@ class RateLimiter {
     const native = open(text('url', url), connectOptions(options), calls.mailbox.numbers, wake);
     if (!(native instanceof NativeLimiter)) throw new SluicegateError(native);
     await calls.connected(native);
-    calls.mailbox.rules = native.rules;
     return new this(INTERNAL, native, calls);
   }
 
@@ -69,6 +70,25 @@ class RateLimiter {
     const call = new Call(OP.ALL, 0, '', undefined, calls.length, calls);
     this.#calls.reserve(this.#native, call.rows);
     return this.#make(call);
+  }
+
+  async checkRequest(request) {
+    const call = requestCall(request);
+    this.#calls.reserve(this.#native, call.rows);
+    return this.#isLocal ? this.#calls.sendAtOnce(this.#native, call) : this.#calls.send(this.#native, call);
+  }
+
+  matchRequest(request, given) {
+    const call = requestCall(request);
+    const { explain = false } = options('options', given, MATCH_OPTIONS);
+    this.#calls.reserve(this.#native, call.rows);
+    const words = this.#calls.mailbox.putCall(0, call);
+    return succeeded(this.#native.matchRequest(words, boolean('explain', explain)));
+  }
+
+  rulesStatus() {
+    const status = this.#native.rulesStatus();
+    return { ...status, loadedAt: new Date(status.loadedAt) };
   }
 
   async wait(rule, key, options) {
@@ -140,9 +160,12 @@ class RateLimiter {
   }
 
   #placeOf(rule, name = 'rule') {
-    const place = this.#rules.get(rule);
-    if (place === undefined) throw new SluicegateError(this.#native.unknownRule(text(name, rule)));
-    return place;
+    return this.#places.get(rule) ?? this.#learn(text(name, rule));
+  }
+
+  #learn(rule) {
+    this.#calls.mailbox.learn(succeeded(this.#native.learn(rule)));
+    return this.#places.get(rule);
   }
 }
 

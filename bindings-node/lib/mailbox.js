@@ -4,15 +4,16 @@
 // making a JavaScript value for each number would cost more than a check. src/mailbox.rs is the other side.
 
 /** Numbers in a row. */
-const ROW = 8;
+const ROW = 9;
 
 /** What is asked; src/calls.rs has the same numbers. */
-const OP = Object.freeze({ CHECK: 0, PEEK: 1, REFUND: 2, RESET: 3, WAIT: 4, PING: 5, ALL: 6 });
+const OP = Object.freeze({ CHECK: 0, PEEK: 1, REFUND: 2, RESET: 3, WAIT: 4, PING: 5, ALL: 6, REQUEST: 7 });
 
 /** What came of it; src/answers.rs has the same numbers. A decision is a sum of flags. */
 const ALLOWED = 1;
 const SHADOW_DENIED = 2;
 const EMBEDDED = 4;
+const SHADOW = 8;
 const DONE = -1;
 const FAILED = -2;
 
@@ -27,8 +28,9 @@ class Mailbox {
   numbers;
   key = new Uint8Array(KEY_LENGTH);
 
-  /** The rules' names: a rule crosses as its place among them. */
+  /** The names of rules that crossed so far, and the place of each: from then on it crosses as that. */
   rules = [];
+  places = new Map();
 
   constructor(rows) {
     this.numbers = new Float64Array(rows * ROW);
@@ -41,6 +43,11 @@ class Mailbox {
 
   grow(rows) {
     this.numbers = new Float64Array(rows * ROW);
+  }
+
+  /** Takes up names; src/names.rs has the same ones. */
+  learn(names) {
+    for (const name of names) this.places.set(name, this.rules.push(name) - 1);
   }
 
   /** Writes a call, and returns its texts: those of all calls cross as one. */
@@ -93,14 +100,18 @@ class Mailbox {
     const at = row * ROW;
     const outcome = numbers[at + 1];
     if (outcome === DONE) return undefined;
-    const parts = numbers[at + 7];
+    const rule = rules[numbers[at + 2]];
+    const parts = numbers[at + 8];
     return {
       allowed: (outcome & ALLOWED) !== 0,
-      rule: rules[numbers[at + 2]],
+      rule,
+      ruleApplied: rule !== '',
       limit: numbers[at + 3],
-      remaining: numbers[at + 4],
-      retryAfterMs: numbers[at + 5],
-      resetAfterMs: numbers[at + 6],
+      windowMs: numbers[at + 4],
+      remaining: numbers[at + 5],
+      retryAfterMs: numbers[at + 6],
+      resetAfterMs: numbers[at + 7],
+      shadow: (outcome & SHADOW) !== 0,
       shadowDenied: (outcome & SHADOW_DENIED) !== 0,
       source: (outcome & EMBEDDED) !== 0 ? 'embedded' : 'server',
       parts: parts === 0 ? NO_PARTS : Array.from({ length: parts }, (_, part) => this.answer(row + 1 + part)),
@@ -109,7 +120,7 @@ class Mailbox {
 
   /** How many rows the answer in a row takes. */
   rowsOf(row) {
-    return 1 + this.numbers[row * ROW + 7];
+    return 1 + this.numbers[row * ROW + 8];
   }
 }
 
@@ -130,12 +141,12 @@ class Call {
     this.cost = cost;
     this.resource = resource;
     this.limit = limit;
-    /** Milliseconds for a wait; the number of items for a `checkAll`. */
+    /** Milliseconds for a wait; otherwise the number of items. */
     this.extra = extra;
     this.items = items;
   }
 
-  /** How many rows it takes, and its answer too. */
+  /** How many rows it takes. */
   get rows() {
     return this.items === undefined ? 1 : 1 + this.items.length;
   }

@@ -7,11 +7,8 @@ const { ManualClock, nativeOf } = require('./clock.js');
 const { invalidArgument } = require('./error.js');
 
 const NAMES = new Set([
-  'rules', 'prefix', 'clock', 'connectTimeoutMs', 'responseTimeoutMs', 'tlsCa', 'tlsCert', 'tlsKey',
+  'rules', 'rulesCache', 'prefix', 'clock', 'connectTimeoutMs', 'responseTimeoutMs', 'tlsCa', 'tlsCert', 'tlsKey',
 ]);
-
-/** JSON begins with a bracket, a brace or a comment; no path to a file of rules does. */
-const JSON_TEXT = /^\uFEFF?\s*(?:[[{]|\/[/*])/;
 
 function connectOptions(value) {
   const given = options('options', value, NAMES);
@@ -20,6 +17,7 @@ function connectOptions(value) {
   }
   return {
     ...rulesOf(given.rules),
+    rulesCache: optional(text, 'rulesCache', given.rulesCache),
     prefix: optional(text, 'prefix', given.prefix),
     clock: optional(clock, 'clock', given.clock),
     connectTimeoutMs: optional(number, 'connectTimeoutMs', given.connectTimeoutMs),
@@ -32,9 +30,7 @@ function connectOptions(value) {
 
 function rulesOf(rules) {
   if (rules === undefined) return {};
-  if (typeof rules === 'string') {
-    return JSON_TEXT.test(text('rules', rules)) ? { rulesJson: rules } : { rulesPath: rules };
-  }
+  if (typeof rules === 'string') return { rules: text('rules', rules) };
   if (typeof rules !== 'object' || rules === null) {
     throw wrongType('rules', 'a path, JSON text, or an array of rules', rules);
   }

@@ -11,12 +11,15 @@ const root = join(__dirname, '..');
 const target = join(root, 'native', `sluicegate.${process.platform}-${process.arch}.node`);
 const packed = join(root, 'rust');
 
+/** Whether this is the package as npm delivers it, rather than its folder in the repository. */
+const isPacked = !existsSync(join(root, 'Cargo.toml'));
+
 /**
  * Runs cargo, and hands the library that it made to `use`. In an installed package nobody builds twice, and
  * what cargo leaves is larger than all else; so it works in a temporary folder.
  */
 function compile(use) {
-  if (!existsSync(packed)) return use(cargo(join(root, '..'), []));
+  if (!isPacked) return use(cargo(join(root, '..'), []));
   const scratch = mkdtempSync(join(tmpdir(), 'sluicegate-'));
   try {
     return use(cargo(packed, ['--target-dir', scratch]));
@@ -56,10 +59,11 @@ function library(messages) {
 /** Builds, and puts the result where lib/native.js looks for it, in one step: a process may have it loaded. */
 function build() {
   mkdirSync(dirname(target), { recursive: true });
-  compile((made) => copyFileSync(made, `${target}.new`));
-  renameSync(`${target}.new`, target);
+  const copy = `${target}.${process.pid}`;
+  compile((made) => copyFileSync(made, copy));
+  renameSync(copy, target);
 }
 
-module.exports = { build, target };
+module.exports = { build, isPacked, target };
 
 if (require.main === module) build();

@@ -4,9 +4,7 @@
 // the package and can be loaded. `SLUICEGATE_BUILD_FROM_SOURCE=1` builds in any case. In the repository
 // it is always built, so that it is never stale.
 
-const { existsSync } = require('node:fs');
-const { join } = require('node:path');
-const { build, target } = require('./build.js');
+const { build, isPacked, target } = require('./build.js');
 
 function isLoadable() {
   try {
@@ -17,6 +15,5 @@ function isLoadable() {
   }
 }
 
-const isPacked = existsSync(join(__dirname, '..', 'rust'));
 const isWanted = process.env.SLUICEGATE_BUILD_FROM_SOURCE === '1';
 if (!isPacked || isWanted || !isLoadable()) build();

@@ -4,7 +4,7 @@
 // with the same layout as the repository. `--remove` takes them away again.
 
 const { execFileSync } = require('node:child_process');
-const { cpSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
+const { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } = require('node:fs');
 const { basename, join } = require('node:path');
 
 const root = join(__dirname, '..');
@@ -27,17 +27,41 @@ const SOURCES = [
 const MEMBERS = 'members = ["lua", "core", "bindings-node", "tests/servers"]';
 const LEFT_OUT = new Set(['target', 'node_modules']);
 
+/** Packing takes less; a folder that is older was left by one that was killed. */
+const PATIENCE_MS = 60_000;
+
 function stage() {
-  rmSync(staged, { recursive: true, force: true });
+  const workspace = mkdtempSync(join(root, 'rust.'));
   for (const source of SOURCES) {
     const filter = (path) => !LEFT_OUT.has(basename(path));
-    cpSync(join(repository, source), join(staged, source), { recursive: true, filter });
+    cpSync(join(repository, source), join(workspace, source), { recursive: true, filter });
   }
   const manifest = readFileSync(join(repository, 'Cargo.toml'), 'utf8');
-  writeFileSync(join(staged, 'Cargo.toml'), manifest.replace(/^members = \[[^\]]*\]/m, MEMBERS));
+  writeFileSync(join(workspace, 'Cargo.toml'), manifest.replace(/^members = \[[^\]]*\]/m, MEMBERS));
   // The packages that other members need leave the lock file; the versions of the rest stay.
-  execFileSync('cargo', ['update', '--workspace', '--offline', '--quiet'], { cwd: staged, stdio: 'inherit' });
+  execFileSync('cargo', ['update', '--workspace', '--offline', '--quiet'], { cwd: workspace, stdio: 'inherit' });
+  putInPlace(workspace);
 }
 
-if (process.argv.includes('--remove')) rmSync(staged, { recursive: true, force: true });
+/** Waits until no other packing is under way. */
+function putInPlace(workspace) {
+  for (const end = Date.now() + PATIENCE_MS; ; sleep(100)) {
+    if (Date.now() > end) remove();
+    try {
+      return renameSync(workspace, staged);
+    } catch (error) {
+      if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+    }
+  }
+}
+
+function sleep(ms) {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+function remove() {
+  rmSync(staged, { recursive: true, force: true });
+}
+
+if (process.argv.includes('--remove')) remove();
 else stage();

@@ -1,6 +1,5 @@
 //! From answers to rows.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use sluicegate::bridge::Answer;
@@ -8,12 +7,14 @@ use sluicegate::{Decision, Source};
 
 use crate::failure::Failure;
 use crate::mailbox::{AnswerRow, Mailbox};
+use crate::names::Names;
 
 /// The outcomes, as `lib/mailbox.js` has them: a decision is a sum of flags.
 mod outcome {
     pub(super) const ALLOWED: i32 = 1;
     pub(super) const SHADOW_DENIED: i32 = 2;
     pub(super) const EMBEDDED: i32 = 4;
+    pub(super) const SHADOW: i32 = 8;
     pub(super) const DONE: i32 = -1;
     pub(super) const FAILED: i32 = -2;
 }
@@ -21,13 +22,13 @@ mod outcome {
 /// Writes answers to a mailbox, from its first row on.
 pub(crate) struct Writer<'a> {
     mailbox: &'a mut Mailbox,
-    rules: &'a HashMap<String, usize>,
+    names: &'a mut Names,
     row: usize,
 }
 
 impl<'a> Writer<'a> {
-    pub(crate) fn new(mailbox: &'a mut Mailbox, rules: &'a HashMap<String, usize>) -> Self {
-        Self { mailbox, rules, row: 0 }
+    pub(crate) fn new(mailbox: &'a mut Mailbox, names: &'a mut Names) -> Self {
+        Self { mailbox, names, row: 0 }
     }
 
     /// How many rows were written.
@@ -37,11 +38,7 @@ impl<'a> Writer<'a> {
 
     /// Whether there is room for an answer.
     pub(crate) fn has_room(&self, result: &sluicegate::Result<Answer>) -> bool {
-        let parts = match result {
-            Ok(Answer::Decision(decision)) => decision.parts.len(),
-            Ok(Answer::Done) | Err(_) => 0,
-        };
-        self.row + parts < self.mailbox.rows()
+        self.row + rows(result) <= self.mailbox.rows()
     }
 
     /// An answer, and the failure that does not fit into a row.
@@ -59,30 +56,39 @@ impl<'a> Writer<'a> {
 
     /// A decision, with its parts in the rows after it.
     fn decision(&mut self, token: u64, decision: &Decision) {
-        let rule = self.rules.get(decision.rule.as_ref()).copied().unwrap_or_default();
-        self.single(token, rule, decision);
+        let rule = self.names.number(&decision.rule);
+        self.put(&single(token, rule, decision));
         for part in &decision.parts {
             self.decision(token, part);
         }
     }
 
-    /// The row of a decision by a rule of which the number is known.
-    pub(crate) fn single(&mut self, token: u64, rule: usize, decision: &Decision) {
-        self.put(&AnswerRow {
-            outcome: flags(decision),
-            rule,
-            limit: decision.limit,
-            remaining: decision.remaining,
-            retry_after_ms: milliseconds(decision.retry_after),
-            reset_after_ms: milliseconds(decision.reset_after),
-            parts: decision.parts.len(),
-            ..empty(token, 0)
-        });
-    }
-
     fn put(&mut self, row: &AnswerRow) {
         self.mailbox.answer(self.row, row);
         self.row += 1;
+    }
+}
+
+/// How many rows an answer takes.
+pub(crate) fn rows(result: &sluicegate::Result<Answer>) -> usize {
+    match result {
+        Ok(Answer::Decision(decision)) => 1 + decision.parts.len(),
+        Ok(Answer::Done) | Err(_) => 1,
+    }
+}
+
+/// The row of a decision by a rule of which the number is known.
+pub(crate) fn single(token: u64, rule: usize, decision: &Decision) -> AnswerRow {
+    AnswerRow {
+        outcome: flags(decision),
+        rule,
+        limit: decision.limit,
+        window_ms: milliseconds(decision.window),
+        remaining: decision.remaining,
+        retry_after_ms: milliseconds(decision.retry_after),
+        reset_after_ms: milliseconds(decision.reset_after),
+        parts: decision.parts.len(),
+        ..empty(token, 0)
     }
 }
 
@@ -92,6 +98,7 @@ fn empty(token: u64, outcome: i32) -> AnswerRow {
         outcome,
         rule: 0,
         limit: 0,
+        window_ms: 0.0,
         remaining: 0,
         retry_after_ms: 0.0,
         reset_after_ms: 0.0,
@@ -104,6 +111,7 @@ fn flags(decision: &Decision) -> i32 {
     flag(decision.allowed, outcome::ALLOWED)
         + flag(decision.shadow_denied, outcome::SHADOW_DENIED)
         + flag(decision.source == Source::Embedded, outcome::EMBEDDED)
+        + flag(decision.shadow, outcome::SHADOW)
 }
 
 /// Whole microseconds divided once, so that the result is the double nearest to the exact figure.

@@ -1,8 +1,9 @@
 //! From rows and text to calls.
 
-use sluicegate::bridge::{Ask, Item, Kind};
+use sluicegate::bridge::{Ask, Item, Kind, OwnedRequest};
 
 use crate::mailbox::{CallRow, Mailbox};
+use crate::names::Names;
 use crate::options::milliseconds;
 
 /// The numbers of the operations, as `lib/mailbox.js` has them.
@@ -14,6 +15,7 @@ mod op {
     pub(super) const WAIT: u8 = 4;
     pub(super) const PING: u8 = 5;
     pub(super) const ALL: u8 = 6;
+    pub(super) const REQUEST: u8 = 7;
 }
 
 /// The operation on a single item, if it is one.
@@ -29,14 +31,14 @@ pub(crate) fn single(op: u8) -> Option<Kind> {
 /// Reads the calls of a batch. The texts of all of them follow each other in one.
 pub(crate) struct Reader<'a> {
     mailbox: &'a Mailbox,
-    rules: &'a [String],
+    names: &'a Names,
     text: &'a [u16],
     row: usize,
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(mailbox: &'a Mailbox, rules: &'a [String], text: &'a [u16]) -> Self {
-        Self { mailbox, rules, text, row: 0 }
+    pub(crate) fn new(mailbox: &'a Mailbox, names: &'a Names, text: &'a [u16]) -> Self {
+        Self { mailbox, names, text, row: 0 }
     }
 
     /// The next call with its token; `None` when the row is not one that `lib/mailbox.js` writes.
@@ -48,6 +50,7 @@ impl<'a> Reader<'a> {
             (None, op::WAIT) => Ask::Wait(self.item(&row)?, milliseconds(row.extra)),
             (None, op::PING) => Ask::Ping,
             (None, op::ALL) => Ask::All(self.items(row.extra as usize)?),
+            (None, op::REQUEST) => Ask::Request(self.request(&row)?),
             _ => return None,
         };
         Some((row.token, ask))
@@ -61,9 +64,35 @@ impl<'a> Reader<'a> {
         (0..count).map(|_| item()).collect()
     }
 
+    /// A request crosses as pairs of texts: method and path, user and address, API key and nothing, and its
+    /// headers. An empty text is as good as none.
+    fn request(&mut self, row: &CallRow) -> Option<OwnedRequest> {
+        let (method, path) = self.pair(row)?;
+        let (user_id, ip) = self.next_pair()?;
+        let (api_key, _) = self.next_pair()?;
+        let headers = (2..row.extra as usize).map(|_| self.next_pair()).collect::<Option<_>>()?;
+        Some(OwnedRequest {
+            method,
+            path,
+            user_id: Some(user_id),
+            ip: Some(ip),
+            api_key: Some(api_key),
+            headers,
+        })
+    }
+
+    fn next_pair(&mut self) -> Option<(String, String)> {
+        let row = self.next_row()?;
+        self.pair(&row)
+    }
+
+    fn pair(&mut self, row: &CallRow) -> Option<(String, String)> {
+        Some((self.words(row.key_length)?, self.words(row.resource_length?)?))
+    }
+
     fn item(&mut self, row: &CallRow) -> Option<Item> {
         Some(Item {
-            rule: self.rules.get(row.rule)?.clone(),
+            rule: self.names.get(row.rule)?.to_string(),
             key: self.words(row.key_length)?,
             cost: row.cost,
             resource: match row.resource_length {

@@ -9,7 +9,7 @@ use napi::bindgen_prelude::Uint8Array;
 use napi::{Env, Result};
 use sluicegate::{Check, CheckOptions};
 
-use crate::answers::Writer;
+use crate::answers::single as answer_row;
 use crate::calls::single;
 use crate::failure::Failure;
 use crate::function::{self, Function};
@@ -25,14 +25,15 @@ fn answer(shared: &Shared, key: &[u8]) -> Result<Option<Failure>> {
     let mut mailbox = shared.mailbox.borrow_mut();
     let row = mailbox.call(0).ok_or_else(foreign)?;
     let kind = single(row.op).ok_or_else(foreign)?;
-    let rule = shared.names.get(row.rule).ok_or_else(foreign)?;
+    let names = shared.names.borrow();
+    let rule = names.get(row.rule).ok_or_else(foreign)?;
     let key = key.get(..row.key_length).and_then(|key| from_utf8(key).ok()).ok_or_else(foreign)?;
     let mut options = CheckOptions::new().cost(row.cost);
     options.limit = row.limit;
     let check = Check::new(rule, key).with(options);
     match shared.bridge.single_at_once(kind, &check).ok_or_else(foreign)? {
         Ok(decision) => {
-            Writer::new(&mut mailbox, &shared.numbers).single(row.token, row.rule, &decision);
+            mailbox.answer(0, &answer_row(row.token, row.rule, &decision));
             Ok(None)
         }
         Err(error) => Ok(Some(Failure::from(&error))),

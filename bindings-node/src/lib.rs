@@ -12,7 +12,22 @@ mod clock;
 mod embedded;
 mod failure;
 mod function;
+mod headers;
 mod limiter;
 mod mailbox;
+mod matching;
+mod names;
 mod options;
+mod status;
 mod wake;
+
+use napi::Result;
+use napi::bindgen_prelude::Object;
+use napi_derive::napi;
+
+/// Run when the module is loaded.
+#[napi(module_exports)]
+pub(crate) fn loaded(_: Object<'_>) -> Result<()> {
+    sluicegate::bridge::log_to_stderr();
+    Ok(())
+}

@@ -1,22 +1,25 @@
 //! The limiter, as the JavaScript layer sees it.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use napi::bindgen_prelude::{Either, Float64Array, Uint8Array, Utf16String};
-use napi::{Env, Error, Result, Status};
+use napi::{Env, Error, Result};
 use napi_derive::napi;
-use sluicegate::Rules;
+use sluicegate::AsyncRateLimiter;
 use sluicegate::bridge::{Ask, Bridge, Completion};
 
-use crate::answers::Writer;
+use crate::answers::{self, Writer};
 use crate::calls::Reader;
 use crate::embedded;
 use crate::failure::Failure;
 use crate::function::Function;
 use crate::mailbox::Mailbox;
+use crate::matching::{Match, matches};
+use crate::names::Names;
 use crate::options::Options;
+use crate::status::Status;
 use crate::wake::{Wake, WakeFunction};
 
 /// A limiter with its mailbox.
@@ -24,10 +27,9 @@ use crate::wake::{Wake, WakeFunction};
 pub struct NativeLimiter {
     shared: Rc<Shared>,
     wake: Wake,
-    rules: Rules,
     /// Whether the process is kept alive.
     busy: bool,
-    /// Answers for which the mailbox had no room.
+    /// Answers that are still to be fetched.
     backlog: VecDeque<Completion>,
 }
 
@@ -35,9 +37,7 @@ pub struct NativeLimiter {
 pub(crate) struct Shared {
     pub(crate) bridge: Bridge,
     pub(crate) mailbox: RefCell<Mailbox>,
-    /// The rules' names, in order, and where each stands: a rule crosses as its number.
-    pub(crate) names: Vec<String>,
-    pub(crate) numbers: HashMap<String, usize>,
+    pub(crate) names: RefCell<Names>,
 }
 
 /// What one fetch brought.
@@ -47,8 +47,10 @@ pub struct Burst {
     pub rows: u32,
     /// What the failed among them are about, in order.
     pub failures: Vec<Failure>,
-    /// Whether there are more answers to fetch.
-    pub more: bool,
+    /// The names of rules that JavaScript has yet to learn.
+    pub names: Vec<String>,
+    /// How many rows the next answer takes; 0 when there is none.
+    pub more: u32,
 }
 
 /// Begins to connect. The first answer, with token 0, tells what came of it.
@@ -75,27 +77,14 @@ impl NativeLimiter {
         mailbox: Float64Array,
         wake: WakeFunction,
     ) -> sluicegate::Result<Self> {
-        let rules = options.rules()?;
         let wake = Wake::new(wake);
         let waker = wake.clone();
-        let bridge = Bridge::open(options.builder(url, rules.clone()), move || waker.call())?;
-        let names: Vec<_> = rules.iter().map(|rule| rule.id.to_string()).collect();
-        let shared = Shared {
-            bridge,
-            mailbox: RefCell::new(Mailbox::new(mailbox)),
-            numbers: names.iter().cloned().zip(0..).collect(),
-            names,
-        };
-        let mut limiter =
-            Self { shared: Rc::new(shared), wake, rules, busy: false, backlog: VecDeque::new() };
+        let bridge = Bridge::open(options.builder(url)?, move || waker.call())?;
+        let shared =
+            Shared { bridge, mailbox: RefCell::new(Mailbox::new(mailbox)), names: RefCell::default() };
+        let mut limiter = Self { shared: Rc::new(shared), wake, busy: false, backlog: VecDeque::new() };
         limiter.keep_alive(env, true);
         Ok(limiter)
-    }
-
-    /// The rules' names; a rule crosses as its place among them.
-    #[napi(getter, catch_unwind)]
-    pub fn rules(&self) -> Vec<&str> {
-        self.shared.names.iter().map(String::as_str).collect()
     }
 
     /// Whether calls are answered at once, since the engine is inside the process.
@@ -110,10 +99,36 @@ impl NativeLimiter {
         self.shared.mailbox.replace(Mailbox::new(mailbox));
     }
 
-    /// Why there is no rule of that name.
+    /// Gives a rule its number: that of its place among the names that JavaScript has learnt, these included.
     #[napi(catch_unwind)]
-    pub fn unknown_rule(&self, name: String) -> Option<Failure> {
-        self.rules.find(&name).err().as_ref().map(Failure::from)
+    pub fn learn(&self, name: String) -> Result<Either<Vec<String>, Failure>> {
+        let rules = self.limiter()?.rules();
+        Ok(match rules.find(&name) {
+            Ok(rule) => {
+                let mut names = self.shared.names.borrow_mut();
+                names.number(&rule.id);
+                Either::A(names.news())
+            }
+            Err(error) => Either::B(Failure::from(&error)),
+        })
+    }
+
+    /// Which rules the request that begins in the first row chooses or, to `explain`, what every rule has to
+    /// do with it.
+    #[napi(catch_unwind)]
+    pub fn match_request(&self, text: Utf16String, explain: bool) -> Result<Either<Vec<Match>, Failure>> {
+        let (_, ask) = self.first(&text)?;
+        let Ask::Request(request) = ask else { return Err(foreign()) };
+        Ok(match matches(self.limiter()?, &request.request(), explain) {
+            Ok(matches) => Either::A(matches),
+            Err(error) => Either::B(Failure::from(&error)),
+        })
+    }
+
+    /// Which rules are in force.
+    #[napi(catch_unwind)]
+    pub fn rules_status(&self) -> Result<Status> {
+        Ok(self.limiter()?.rules_status().into())
     }
 
     /// The shortest way to the engine inside the process; see `embedded`.
@@ -125,22 +140,27 @@ impl NativeLimiter {
     /// Answers the call that begins in the first row by the engine inside the process.
     #[napi(catch_unwind)]
     pub fn at_once(&self, text: Utf16String) -> Result<Option<Failure>> {
+        let (token, ask) = self.first(&text)?;
         let shared = &self.shared;
-        let mut mailbox = shared.mailbox.borrow_mut();
-        let call = Reader::new(&mailbox, &shared.names, &text).call();
-        let (token, ask) = call.ok_or_else(foreign)?;
         let result = shared.bridge.at_once(&ask).ok_or_else(foreign)?;
-        Ok(Writer::new(&mut mailbox, &shared.numbers).answer(token, &result))
+        let (mut mailbox, mut names) = (shared.mailbox.borrow_mut(), shared.names.borrow_mut());
+        Ok(Writer::new(&mut mailbox, &mut names).answer(token, &result))
+    }
+
+    /// Answers the call that begins in the first row likewise, whatever the size of the answer: that is to be
+    /// fetched.
+    #[napi(catch_unwind)]
+    pub fn request_at_once(&mut self, text: Utf16String) -> Result<()> {
+        let (token, ask) = self.first(&text)?;
+        let result = self.shared.bridge.at_once(&ask).ok_or_else(foreign)?;
+        self.backlog.push_back(Completion { token, result });
+        Ok(())
     }
 
     /// Sends the calls in the mailbox on their way.
     #[napi(catch_unwind)]
     pub fn submit(&mut self, env: Env, count: u32, text: Utf16String) -> Result<Option<Failure>> {
-        let mailbox = self.shared.mailbox.borrow();
-        let mut reader = Reader::new(&mailbox, &self.shared.names, &text);
-        let calls: Option<Vec<_>> = (0..count).map(|_| reader.call()).collect();
-        let calls = calls.ok_or_else(foreign)?;
-        drop(mailbox);
+        let calls = self.read(&text, count)?;
         self.keep_alive(&env, true);
         Ok(self.shared.bridge.submit(calls).err().as_ref().map(Failure::from))
     }
@@ -150,13 +170,15 @@ impl NativeLimiter {
     pub fn fetch(&mut self) -> Burst {
         self.backlog.extend(self.shared.bridge.drain());
         let mut mailbox = self.shared.mailbox.borrow_mut();
-        let mut writer = Writer::new(&mut mailbox, &self.shared.numbers);
+        let mut names = self.shared.names.borrow_mut();
+        let mut writer = Writer::new(&mut mailbox, &mut names);
         let mut failures = Vec::new();
         while let Some(completion) = self.backlog.pop_front_if(|next| writer.has_room(&next.result)) {
             failures.extend(writer.answer(completion.token, &completion.result));
         }
         let rows = writer.written() as u32;
-        Burst { rows, failures, more: !self.backlog.is_empty() }
+        let more = self.backlog.front().map_or(0, |next| answers::rows(&next.result)) as u32;
+        Burst { rows, failures, names: names.news(), more }
     }
 
     /// Gives up a wait; it may be answered nevertheless.
@@ -177,6 +199,23 @@ impl NativeLimiter {
         self.shared.bridge.close();
     }
 
+    fn first(&self, text: &Utf16String) -> Result<(u64, Ask)> {
+        self.read(text, 1)?.pop().ok_or_else(foreign)
+    }
+
+    /// The calls in the mailbox.
+    fn read(&self, text: &Utf16String, count: u32) -> Result<Vec<(u64, Ask)>> {
+        let (mailbox, names) = (self.shared.mailbox.borrow(), self.shared.names.borrow());
+        let mut reader = Reader::new(&mailbox, &names, text);
+        let calls: Option<Vec<_>> = (0..count).map(|_| reader.call()).collect();
+        calls.ok_or_else(foreign)
+    }
+
+    fn limiter(&self) -> Result<&AsyncRateLimiter> {
+        let unopened = || Error::new(napi::Status::GenericFailure, "the limiter is not connected");
+        self.shared.bridge.limiter().ok_or_else(unopened)
+    }
+
     fn keep_alive(&mut self, env: &Env, busy: bool) {
         if self.busy != busy {
             self.wake.keep_alive(env, busy);
@@ -186,5 +225,5 @@ impl NativeLimiter {
 }
 
 pub(crate) fn foreign() -> Error {
-    Error::new(Status::InvalidArg, "the mailbox holds what lib/mailbox.js does not write")
+    Error::new(napi::Status::InvalidArg, "the mailbox holds what lib/mailbox.js does not write")
 }

@@ -6,7 +6,7 @@
 use napi::bindgen_prelude::Float64Array;
 
 /// Numbers in a row.
-const ROW: usize = 8;
+const ROW: usize = 9;
 
 /// A call: what is asked, with the lengths of its texts in UTF-16 units.
 pub(crate) struct CallRow {
@@ -17,7 +17,7 @@ pub(crate) struct CallRow {
     pub(crate) resource_length: Option<usize>,
     pub(crate) cost: u64,
     pub(crate) limit: Option<u64>,
-    /// Milliseconds for a wait; how many rows follow, for a `checkAll`.
+    /// Milliseconds for a wait; for a `checkAll` or a `checkRequest`, how many rows follow.
     pub(crate) extra: f64,
 }
 
@@ -27,6 +27,7 @@ pub(crate) struct AnswerRow {
     pub(crate) outcome: i32,
     pub(crate) rule: usize,
     pub(crate) limit: u64,
+    pub(crate) window_ms: f64,
     pub(crate) remaining: u64,
     pub(crate) retry_after_ms: f64,
     pub(crate) reset_after_ms: f64,
@@ -50,7 +51,7 @@ impl Mailbox {
     /// A row that JavaScript wrote.
     pub(crate) fn call(&self, row: usize) -> Option<CallRow> {
         let numbers = self.0.get(row * ROW..(row + 1) * ROW)?;
-        let &[token, op, rule, key_length, resource_length, cost, limit, extra] = numbers else {
+        let &[token, op, rule, key_length, resource_length, cost, limit, extra, _] = numbers else {
             return None;
         };
         Some(CallRow {
@@ -77,6 +78,7 @@ impl Mailbox {
                 f64::from(answer.outcome),
                 answer.rule as f64,
                 answer.limit as f64,
+                answer.window_ms,
                 answer.remaining as f64,
                 answer.retry_after_ms,
                 answer.reset_after_ms,

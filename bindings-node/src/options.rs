@@ -1,9 +1,11 @@
 //! From the options of `connect` to a builder.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use napi::bindgen_prelude::Reference;
 use napi_derive::napi;
+use sluicegate::sources::{RuleSource, named};
 use sluicegate::{AsyncRateLimiter, Builder, Result, Rules};
 
 use crate::clock::NativeClock;
@@ -11,10 +13,12 @@ use crate::clock::NativeClock;
 /// The options, of the right types already.
 #[napi(object, object_to_js = false)]
 pub(crate) struct Options {
-    /// A file of rules.
-    pub rules_path: Option<String>,
-    /// Rules as JSON.
+    /// Where rules come from: a path, the address of a ZooKeeper, or JSON.
+    pub rules: Option<String>,
+    /// Rules as JSON, whatever it looks like.
     pub rules_json: Option<String>,
+    /// A file for the last good rules.
+    pub rules_cache: Option<String>,
     /// What every name in Redis begins with.
     pub prefix: Option<String>,
     /// Instead of the server's clock.
@@ -32,16 +36,19 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(crate) fn rules(&self) -> Result<Rules> {
-        match (&self.rules_path, &self.rules_json) {
-            (Some(path), _) => Rules::from_file(path),
-            (None, Some(json)) => Rules::from_json(json),
-            (None, None) => Ok(Rules::default()),
+    fn source(&self) -> Result<Arc<dyn RuleSource>> {
+        match (&self.rules, &self.rules_json) {
+            (Some(text), _) => named(text),
+            (None, Some(json)) => Ok(Arc::new(Rules::from_json(json)?)),
+            (None, None) => Ok(Arc::new(Rules::default())),
         }
     }
 
-    pub(crate) fn builder(self, url: String, rules: Rules) -> Builder {
-        let mut builder = AsyncRateLimiter::builder(url).rules(rules);
+    pub(crate) fn builder(self, url: String) -> Result<Builder> {
+        let mut builder = AsyncRateLimiter::builder(url).rules(self.source()?);
+        if let Some(path) = self.rules_cache {
+            builder = builder.rules_cache(path);
+        }
         if let Some(prefix) = self.prefix {
             builder = builder.prefix(prefix);
         }
@@ -60,7 +67,7 @@ impl Options {
         if let (Some(cert), Some(key)) = (self.tls_cert, self.tls_key) {
             builder = builder.tls_client(cert, key);
         }
-        builder
+        Ok(builder)
     }
 }
 

@@ -45,10 +45,13 @@ everywhere('a decision has all fields', async (limiter, _, backend) => {
   assert.deepEqual(await limiter.check('login', 'alice'), {
     allowed: true,
     rule: 'login',
+    ruleApplied: true,
     limit: 2,
+    windowMs: 60_000,
     remaining: 1,
     retryAfterMs: 0,
     resetAfterMs: 30_000,
+    shadow: false,
     shadowDenied: false,
     source: backend === 'memory' ? 'embedded' : 'server',
     parts: [],
@@ -113,7 +116,7 @@ everywhere('more items than the mailbox has rows', async (limiter) => {
 everywhere('a rule in shadow admits', async (limiter) => {
   await limiter.check('trial', 'alice');
   const decision = await limiter.check('trial', 'alice');
-  assert.deepEqual([decision.allowed, decision.shadowDenied], [true, true]);
+  assert.deepEqual([decision.allowed, decision.shadow, decision.shadowDenied], [true, true, true]);
 });
 
 everywhere('a wait moves the manual clock on', async (limiter, clock) => {

@@ -5,6 +5,8 @@
 const assert = require('node:assert/strict');
 const { spawn } = require('node:child_process');
 const { once } = require('node:events');
+const { mkdtempSync, rmSync, writeFileSync } = require('node:fs');
+const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { after, before, test } = require('node:test');
 const { setTimeout: sleep } = require('node:timers/promises');
@@ -128,6 +130,33 @@ test('threads of a limiter end with it', async () => {
     '--expose-gc',
   );
   assert.ok(Number(written) <= 1, `${written} threads are left`);
+});
+
+test('the thread that follows a file neither keeps the process nor outlives its limiter', async (t) => {
+  const place = mkdtempSync(join(tmpdir(), 'sluicegate-'));
+  t.after(() => rmSync(place, { recursive: true }));
+  const rules = join(place, 'rules.json');
+  writeFileSync(rules, JSON.stringify(RULES));
+  const written = await run(
+    `const { RateLimiter } = require('sluicegate');
+    const { setTimeout: sleep } = require('node:timers/promises');
+    const names = () => require('node:fs').readdirSync('/proc/self/task')
+      .map((task) => require('node:fs').readFileSync('/proc/self/task/' + task + '/comm', 'utf8').trim());
+    const followers = () => names().filter((name) => 'sluicegate-rules'.startsWith(name)).length;
+    const open = () => RateLimiter.connect('memory://', { rules: ${JSON.stringify(rules)} });
+    (async () => {
+      for (let time = 0; time < 5; time++) await open();
+      const begun = followers();
+      for (let time = 0; time < 50 && followers() > 0; time++) {
+        gc();
+        await sleep(10);
+      }
+      globalThis.kept = [begun, followers(), await open()];
+      process.stdout.write(kept.slice(0, 2).join());
+    })();`,
+    '--expose-gc',
+  );
+  assert.equal(written, '5,0');
 });
 
 test('an abandoned promise disturbs no other', async () => {

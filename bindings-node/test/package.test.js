@@ -6,7 +6,6 @@ const assert = require('node:assert/strict');
 const { execFileSync } = require('node:child_process');
 const { join } = require('node:path');
 const { test } = require('node:test');
-const sluicegate = require('sluicegate');
 
 const root = join(__dirname, '..');
 
@@ -16,10 +15,12 @@ test('the types are right', () => {
   });
 });
 
-test('ESM and CommonJS give the same classes', async () => {
-  const esm = await import('sluicegate');
-  assert.deepEqual(Object.keys(esm).sort(), Object.keys(sluicegate).sort());
-  for (const name of Object.keys(sluicegate)) assert.equal(esm[name], sluicegate[name]);
+test('ESM and CommonJS give the same classes and functions', async () => {
+  for (const name of ['sluicegate', 'sluicegate/express', 'sluicegate/fastify']) {
+    const [esm, common] = [await import(name), require(name)];
+    assert.deepEqual(Object.keys(esm).sort(), Object.keys(common).sort());
+    for (const name of Object.keys(common)) assert.equal(esm[name], common[name]);
+  }
 });
 
 test('nothing private can be loaded', () => {

@@ -6,22 +6,33 @@ const { spawn } = require('node:child_process');
 const { createInterface } = require('node:readline');
 const { once } = require('node:events');
 
-/** Starts servers of these kinds, and returns their URLs with `stop()`. test/run names the program. */
+/**
+ * Starts servers of these kinds, and returns their URLs with `stop()` and `order(...words)`, which has something
+ * done to ZooKeeper. test/run names the program.
+ */
 async function start(...kinds) {
   const program = process.env.SLUICEGATE_TEST_SERVERS;
   if (!program) throw new Error('SLUICEGATE_TEST_SERVERS is not set; test/run sets it');
   const child = spawn(program, ['start', ...kinds], { stdio: ['pipe', 'pipe', 'inherit'] });
   const lines = createInterface({ input: child.stdout });
   const ended = once(child, 'exit');
-  const [line] = await Promise.race([
-    once(lines, 'line'),
-    ended.then(([status]) => Promise.reject(new Error(`${program} ended with status ${status}`))),
-  ]);
+  const answer = async () => {
+    const [line] = await Promise.race([
+      once(lines, 'line'),
+      ended.then(([status]) => Promise.reject(new Error(`${program} ended with status ${status}`))),
+    ]);
+    return JSON.parse(line);
+  };
+  const order = async (...words) => {
+    child.stdin.write(`${JSON.stringify(words)}\n`);
+    const { error } = await answer();
+    if (error) throw new Error(`${words}: ${error}`);
+  };
   const stop = async () => {
     child.stdin.end();
     await ended;
   };
-  return { ...JSON.parse(line), stop };
+  return { ...(await answer()), order, stop };
 }
 
 module.exports = { start };

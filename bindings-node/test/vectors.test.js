@@ -68,7 +68,8 @@ async function act(limiter, { op, rule, key, items, cost, resource, limit }) {
   throw new Error(`the runner knows no operation ${op}`);
 }
 
-function seen({ source: _, parts, ...figures }, withParts = false) {
+/** What the vectors tell of a decision. */
+function seen({ source, windowMs, ruleApplied, shadow, parts, ...figures }, withParts = false) {
   return withParts ? { ...figures, parts: parts.map((part) => seen(part)) } : figures;
 }
 

@@ -97,6 +97,11 @@ fn number<'py, T: FromPyObjectOwned<'py, Error = PyErr> + Copy>(
     }
 }
 
+/// True or false, and nothing that is merely taken for it.
+pub(crate) fn flag(value: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
+    value.extract().map_err(|error| named(error, name, "a bool", value))
+}
+
 /// A path, as text or as an object of `pathlib`.
 pub(crate) fn path(value: &Bound<'_, PyAny>, name: &str) -> PyResult<PathBuf> {
     value.extract().map_err(|error| named(error, name, "a path", value))

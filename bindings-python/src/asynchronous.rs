@@ -9,13 +9,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pyo3::prelude::*;
 use sluicegate::bridge::{self, Answer, Ask, Kind};
 
-use crate::arguments::{Given, requested, span};
+use crate::arguments::{Given, flag, requested, span};
 use crate::calls::Calls;
 use crate::check::{self, owned};
 use crate::decision::Decision;
 use crate::doorbell::Doorbell;
 use crate::errors::{self, exception};
+use crate::matching::{RequestMatch, listed};
 use crate::options::Options;
+use crate::request::request;
+use crate::status::RulesStatus;
 
 /// The most calls in one pipeline. Several pipelines overlap: while the server works on one, the loop
 /// takes up the answers of another.
@@ -84,6 +87,43 @@ impl Bridge {
     fn check_all<'py>(&self, checks: &Object<'py>) -> PyResult<Object<'py>> {
         let items = check::items(checks)?;
         self.call(checks.py(), Ask::All(items.iter().map(|item| item.get().0.clone()).collect()))
+    }
+
+    fn check_request<'py>(
+        &self,
+        method: &Bound<'py, PyAny>,
+        path: &Bound<'_, PyAny>,
+        user_id: Option<&Bound<'_, PyAny>>,
+        ip: Option<&Bound<'_, PyAny>>,
+        api_key: Option<&Bound<'_, PyAny>>,
+        headers: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
+        self.call(method.py(), Ask::Request(request(method, path, user_id, ip, api_key, headers)?))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn match_request(
+        &self,
+        method: &Bound<'_, PyAny>,
+        path: &Bound<'_, PyAny>,
+        user_id: Option<&Bound<'_, PyAny>>,
+        ip: Option<&Bound<'_, PyAny>>,
+        api_key: Option<&Bound<'_, PyAny>>,
+        headers: Option<&Bound<'_, PyAny>>,
+        explain: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<RequestMatch>> {
+        let py = method.py();
+        let request = request(method, path, user_id, ip, api_key, headers)?;
+        let limiter = self.limiter(py)?;
+        if flag(explain, "explain")? {
+            listed(py, limiter.explain_request(&request.request()))
+        } else {
+            listed(py, limiter.match_request(&request.request()))
+        }
+    }
+
+    fn rules_status(&self, py: Python<'_>) -> PyResult<RulesStatus> {
+        self.limiter(py).map(|limiter| RulesStatus(limiter.rules_status()))
     }
 
     fn reset<'py>(
@@ -184,6 +224,11 @@ impl Bridge {
 }
 
 impl Bridge {
+    /// It is there as soon as `connect` was awaited.
+    fn limiter(&self, py: Python<'_>) -> PyResult<&sluicegate::AsyncRateLimiter> {
+        self.bridge.limiter().ok_or_else(|| errors::closed(py))
+    }
+
     fn single<'py>(
         &self,
         py: Python<'py>,

@@ -7,11 +7,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use sluicegate::{Result, bridge};
 
-use crate::arguments::{Given, requested, span};
+use crate::arguments::{Given, flag, requested, span};
 use crate::check;
 use crate::decision::Decision;
 use crate::errors::exception;
+use crate::matching::{RequestMatch, listed};
 use crate::options::Options;
+use crate::request::request;
+use crate::status::RulesStatus;
 
 /// How long a sleep goes on before it looks for signals.
 const NAP: Duration = Duration::from_millis(50);
@@ -33,12 +36,14 @@ impl RateLimiter {
     #[pyo3(
         signature = (url, **options),
         text_signature = "(url, *, rules, prefix='sluicegate', clock=None, connect_timeout=1.0, \
-            response_timeout=0.5, pool_size=16, tls_ca=None, tls_cert=None, tls_key=None)"
+            response_timeout=0.5, pool_size=16, tls_ca=None, tls_cert=None, tls_key=None, rules_cache=None)"
     )]
     fn new(url: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let py = url.py();
         let options = py.get_type::<Options>().call((url,), options)?.cast_into::<Options>()?;
-        let limiter = options.get().0.clone().build().map_err(|error| exception(py, &error))?;
+        let builder = options.get().0.clone();
+        // A source of rules may take its time.
+        let limiter = py.detach(|| builder.build()).map_err(|error| exception(py, &error))?;
         Ok(Self { embedded: bridge::is_embedded(&limiter), limiter })
     }
 
@@ -99,6 +104,55 @@ impl RateLimiter {
         let items = check::items(checks)?;
         let checks: Vec<_> = items.iter().map(|item| item.get().0.check()).collect();
         self.decide(py, |limiter| limiter.check_all(&checks))
+    }
+
+    /// Decides a request by all the rules that match it, together. The `parts` of the decision hold one per
+    /// rule; if there is none, the request is admitted and `rule_applied` is false.
+    #[pyo3(signature = (method, path, *, user_id=None, ip=None, api_key=None, headers=None))]
+    fn check_request(
+        &self,
+        method: &Bound<'_, PyAny>,
+        path: &Bound<'_, PyAny>,
+        user_id: Option<&Bound<'_, PyAny>>,
+        ip: Option<&Bound<'_, PyAny>>,
+        api_key: Option<&Bound<'_, PyAny>>,
+        headers: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Decision> {
+        let request = request(method, path, user_id, ip, api_key, headers)?;
+        self.decide(method.py(), |limiter| limiter.check_request(&request.request()))
+    }
+
+    /// The rules that `check_request` would apply, in order of priority; with `explain` all rules, and why
+    /// each applies or not. Nothing is counted.
+    #[pyo3(
+        signature = (
+            method, path, *, user_id=None, ip=None, api_key=None, headers=None, explain=Given(None)
+        ),
+        text_signature = "($self, method, path, *, user_id=None, ip=None, api_key=None, headers=None, \
+            explain=False)"
+    )]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn match_request(
+        &self,
+        method: &Bound<'_, PyAny>,
+        path: &Bound<'_, PyAny>,
+        user_id: Option<&Bound<'_, PyAny>>,
+        ip: Option<&Bound<'_, PyAny>>,
+        api_key: Option<&Bound<'_, PyAny>>,
+        headers: Option<&Bound<'_, PyAny>>,
+        explain: Given<'_>,
+    ) -> PyResult<Vec<RequestMatch>> {
+        let request = request(method, path, user_id, ip, api_key, headers)?;
+        if explain.or(false, "explain", flag)? {
+            listed(method.py(), self.limiter.explain_request(&request.request()))
+        } else {
+            listed(method.py(), self.limiter.match_request(&request.request()))
+        }
+    }
+
+    /// Which rules are in force, since when, and what was refused of their source.
+    fn rules_status(&self) -> RulesStatus {
+        RulesStatus(self.limiter.rules_status())
     }
 
     /// Forgets what was counted for `key` under `rule`, and nothing else.

@@ -1,40 +1,22 @@
 //! The answer to a check.
 
-use std::sync::Arc;
+use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use sluicegate::{HeaderStyle, Source};
 
-use crate::errors::invalid_argument;
-
-/// A time that does not come.
-const NEVER: u64 = u64::MAX;
+use crate::arguments::{Given, text};
+use crate::errors::{exception, invalid_argument};
+use crate::representation::representation;
 
 /// Whether a cost is admitted, and what the caller may want to tell the one who asked.
 ///
 /// True or false like `allowed`. A denial is a decision too, never an exception.
 #[pyclass(module = "sluicegate", frozen, eq, hash)]
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Decision {
-    /// Whether the cost was, or for a peek would be, admitted. Always true for a rule in shadow.
-    #[pyo3(get)]
-    allowed: bool,
-    /// True when a rule in shadow would have denied.
-    #[pyo3(get)]
-    shadow_denied: bool,
-    source: &'static str,
-    rule: Arc<str>,
-    /// The most that the deciding limit admits at once from a key never seen, in units of cost.
-    #[pyo3(get)]
-    limit: u64,
-    /// The most cost that would still be admitted now.
-    #[pyo3(get)]
-    remaining: u64,
-    retry_after_us: u64,
-    reset_after_us: u64,
-    parts: Vec<Decision>,
-}
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Decision(sluicegate::Decision);
 
 #[pymethods]
 impl Decision {
@@ -42,10 +24,10 @@ impl Decision {
     #[pyo3(
         signature = (
             *, allowed, rule, limit, remaining, retry_after=0.0, reset_after=0.0, shadow_denied=false,
-            source="embedded", parts=Vec::new()
+            source="embedded", parts=Vec::new(), window=0.0, shadow=false
         ),
         text_signature = "(*, allowed, rule, limit, remaining, retry_after=0.0, reset_after=0.0, \
-            shadow_denied=False, source='embedded', parts=())"
+            shadow_denied=False, source='embedded', parts=(), window=0.0, shadow=False)"
     )]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
@@ -59,61 +41,115 @@ impl Decision {
         shadow_denied: bool,
         source: &str,
         parts: Vec<PyRef<'_, Self>>,
+        window: f64,
+        shadow: bool,
     ) -> PyResult<Self> {
-        Ok(Self {
-            allowed,
-            shadow_denied,
-            source: known_source(py, source)?,
-            rule: rule.into(),
-            limit,
-            remaining,
-            retry_after_us: from_seconds(py, retry_after, "retry_after")?,
-            reset_after_us: from_seconds(py, reset_after, "reset_after")?,
-            parts: parts.iter().map(|part| Self::clone(part)).collect(),
-        })
+        let mut decision = sluicegate::Decision::blank();
+        decision.allowed = allowed;
+        decision.rule = rule.into();
+        decision.limit = limit;
+        decision.window = from_seconds(py, window, "window")?;
+        decision.remaining = remaining;
+        decision.retry_after = from_seconds(py, retry_after, "retry_after")?;
+        decision.reset_after = from_seconds(py, reset_after, "reset_after")?;
+        decision.shadow_denied = shadow_denied;
+        decision.shadow = shadow;
+        decision.source = known_source(py, source)?;
+        decision.parts = parts.iter().map(|part| part.0.clone()).collect();
+        Ok(Self(decision))
     }
 
-    /// The rule that decided: when denied, the one that makes the caller wait the longest.
+    /// Whether the cost was, or for a peek would be, admitted. Always true for a rule in shadow.
+    #[getter]
+    fn allowed(&self) -> bool {
+        self.0.allowed
+    }
+
+    /// The rule that decided: when denied, the one that makes the caller wait the longest. Empty when no rule
+    /// applied to a request.
     #[getter]
     fn rule(&self) -> &str {
-        &self.rule
+        &self.0.rule
+    }
+
+    /// Whether any rule applied. Only a request can find that none does; it is admitted.
+    #[getter]
+    fn rule_applied(&self) -> bool {
+        self.0.rule_applied()
+    }
+
+    /// The most that the deciding limit admits at once from a key never seen, in units of cost.
+    #[getter]
+    fn limit(&self) -> u64 {
+        self.0.limit
+    }
+
+    /// Seconds in which `limit` is admitted anew, over and over; 0.0 for `decay`, which has no window.
+    #[getter]
+    fn window(&self) -> f64 {
+        to_seconds(self.0.window)
+    }
+
+    /// The most cost that would still be admitted now.
+    #[getter]
+    fn remaining(&self) -> u64 {
+        self.0.remaining
     }
 
     /// Seconds after which the same cost would be admitted if nobody else came: 0.0 when it fits,
     /// `math.inf` when it never can.
     #[getter]
     fn retry_after(&self) -> f64 {
-        to_seconds(self.retry_after_us)
+        to_seconds(self.0.retry_after)
     }
 
     /// Seconds until the key is as if never seen.
     #[getter]
     fn reset_after(&self) -> f64 {
-        to_seconds(self.reset_after_us)
+        to_seconds(self.0.reset_after)
+    }
+
+    /// True when a rule in shadow would have denied.
+    #[getter]
+    fn shadow_denied(&self) -> bool {
+        self.0.shadow_denied
+    }
+
+    /// Whether nothing but rules in shadow decided.
+    #[getter]
+    fn shadow(&self) -> bool {
+        self.0.shadow
     }
 
     /// Who decided: `"server"`, or `"embedded"` for the engine inside the process.
     #[getter]
     fn source(&self) -> &'static str {
-        self.source
+        self.0.source.name()
     }
 
     /// One decision per item of a `check_all`, in order; empty otherwise.
     #[getter]
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.parts.iter().cloned())
+        PyTuple::new(py, self.0.parts.iter().cloned().map(Self))
+    }
+
+    /// The headers of the answer to an HTTP request, as names and values: `"ietf"` (`RateLimit-Policy` and
+    /// `RateLimit`, with all rules that were applied) or `"x-ratelimit"` (`X-RateLimit-Limit`, `-Remaining`
+    /// and `-Reset` of the one that decided). A denial adds `Retry-After`, unless the cost never fits.
+    #[pyo3(signature = (style=Given(None)), text_signature = "($self, style='ietf')")]
+    fn headers(&self, py: Python<'_>, style: Given<'_>) -> PyResult<Vec<(&'static str, String)>> {
+        let style = style.or(HeaderStyle::Ietf, "style", |style, name| {
+            text(style, name)?.parse().map_err(|error| exception(py, &error))
+        })?;
+        Ok(self.0.headers(style))
     }
 
     fn __bool__(&self) -> bool {
-        self.allowed
+        self.0.allowed
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        let fields = slf.get().fields(slf.py())?;
-        let field = |(name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| -> PyResult<String> {
-            Ok(format!("{name}={}", value.repr()?))
-        };
-        Ok(format!("Decision({})", fields.iter().map(field).collect::<PyResult<Vec<_>>>()?.join(", ")))
+        representation("Decision", &slf.get().fields(slf.py())?)
     }
 
     /// For `pickle` and `copy`.
@@ -126,15 +162,17 @@ impl Decision {
     /// The keyword arguments that make the same decision.
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let fields = PyDict::new(py);
-        fields.set_item("allowed", self.allowed)?;
+        fields.set_item("allowed", self.allowed())?;
         fields.set_item("rule", self.rule())?;
-        fields.set_item("limit", self.limit)?;
-        fields.set_item("remaining", self.remaining)?;
+        fields.set_item("limit", self.limit())?;
+        fields.set_item("window", self.window())?;
+        fields.set_item("remaining", self.remaining())?;
         fields.set_item("retry_after", self.retry_after())?;
         fields.set_item("reset_after", self.reset_after())?;
-        fields.set_item("shadow_denied", self.shadow_denied)?;
-        fields.set_item("source", self.source)?;
-        if !self.parts.is_empty() {
+        fields.set_item("shadow_denied", self.shadow_denied())?;
+        fields.set_item("shadow", self.shadow())?;
+        fields.set_item("source", self.source())?;
+        if !self.0.parts.is_empty() {
             fields.set_item("parts", self.parts(py)?)?;
         }
         Ok(fields)
@@ -143,39 +181,34 @@ impl Decision {
 
 impl From<sluicegate::Decision> for Decision {
     fn from(decision: sluicegate::Decision) -> Self {
-        Self {
-            allowed: decision.allowed,
-            shadow_denied: decision.shadow_denied,
-            source: decision.source.name(),
-            rule: decision.rule,
-            limit: decision.limit,
-            remaining: decision.remaining,
-            retry_after_us: micros(decision.retry_after),
-            reset_after_us: micros(decision.reset_after),
-            parts: decision.parts.into_iter().map(Self::from).collect(),
-        }
+        Self(decision)
     }
 }
 
-fn micros(span: Duration) -> u64 {
-    u64::try_from(span.as_micros()).unwrap_or(NEVER)
+impl Hash for Decision {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self(decision) = self;
+        (decision.allowed, &decision.rule, decision.limit, decision.remaining).hash(state);
+        (decision.retry_after, decision.reset_after).hash(state);
+    }
 }
 
 /// One division, so that the result is the double nearest to the microseconds.
-fn to_seconds(us: u64) -> f64 {
-    if us == NEVER { f64::INFINITY } else { us as f64 / 1e6 }
+fn to_seconds(span: Duration) -> f64 {
+    if span == Duration::MAX { f64::INFINITY } else { span.as_micros() as f64 / 1e6 }
 }
 
-fn from_seconds(py: Python<'_>, seconds: f64, name: &str) -> PyResult<u64> {
+fn from_seconds(py: Python<'_>, seconds: f64, name: &str) -> PyResult<Duration> {
+    if seconds.is_infinite() && seconds > 0.0 {
+        return Ok(Duration::MAX);
+    }
     if seconds >= 0.0 {
-        // Infinity becomes the largest number, which is NEVER.
-        return Ok((seconds * 1e6).round() as u64);
+        return Ok(Duration::from_micros((seconds * 1e6).round() as u64));
     }
     Err(invalid_argument(py, &format!("{name} must be 0 or more")))
 }
 
-fn known_source(py: Python<'_>, name: &str) -> PyResult<&'static str> {
-    let sources = [sluicegate::Source::Server, sluicegate::Source::Embedded].map(sluicegate::Source::name);
-    let known = sources.into_iter().find(|source| *source == name);
+fn known_source(py: Python<'_>, name: &str) -> PyResult<Source> {
+    let known = [Source::Server, Source::Embedded].into_iter().find(|source| source.name() == name);
     known.ok_or_else(|| invalid_argument(py, "source must be \"server\" or \"embedded\""))
 }

@@ -9,13 +9,19 @@ mod clock;
 mod decision;
 mod doorbell;
 mod errors;
+mod matching;
 mod options;
+mod representation;
+mod request;
 mod rules;
+mod status;
 
 use pyo3::prelude::*;
 
 #[pymodule(name = "_native")]
 mod native {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use crate::asynchronous::Bridge;
     #[pymodule_export]
@@ -27,5 +33,16 @@ mod native {
     #[pymodule_export]
     use crate::decision::Decision;
     #[pymodule_export]
+    use crate::matching::RequestMatch;
+    #[pymodule_export]
     use crate::options::Options;
+    #[pymodule_export]
+    use crate::status::{Refusal, RulesStatus};
+
+    /// Rules that are refused while they are followed are told of by a thread that is none of Python's.
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        sluicegate::bridge::log_to_stderr();
+        Ok(())
+    }
 }

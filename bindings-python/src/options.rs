@@ -18,10 +18,11 @@ impl Options {
     #[pyo3(
         signature = (
             url, *, rules, prefix=Given(None), clock=None, connect_timeout=Given(None),
-            response_timeout=Given(None), pool_size=Given(None), tls_ca=None, tls_cert=None, tls_key=None
+            response_timeout=Given(None), pool_size=Given(None), tls_ca=None, tls_cert=None, tls_key=None,
+            rules_cache=None
         ),
         text_signature = "(url, *, rules, prefix='sluicegate', clock=None, connect_timeout=1.0, \
-            response_timeout=0.5, pool_size=16, tls_ca=None, tls_cert=None, tls_key=None)"
+            response_timeout=0.5, pool_size=16, tls_ca=None, tls_cert=None, tls_key=None, rules_cache=None)"
     )]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     pub(crate) fn new(
@@ -35,8 +36,9 @@ impl Options {
         tls_ca: Option<&Bound<'_, PyAny>>,
         tls_cert: Option<&Bound<'_, PyAny>>,
         tls_key: Option<&Bound<'_, PyAny>>,
+        rules_cache: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let mut builder = sluicegate::RateLimiter::builder(text(url, "url")?).rules(rules::read(rules)?);
+        let mut builder = sluicegate::RateLimiter::builder(text(url, "url")?).rules(rules::source(rules)?);
         if let Some(prefix) = &prefix.0 {
             builder = builder.prefix(text(prefix, "prefix")?);
         }
@@ -63,6 +65,9 @@ impl Options {
             }
             (None, None) => (),
             _ => return Err(invalid_argument(url.py(), "tls_cert and tls_key must be given together")),
+        }
+        if let Some(cache) = rules_cache {
+            builder = builder.rules_cache(path(cache, "rules_cache")?);
         }
         Ok(Self(builder))
     }

@@ -1,36 +1,29 @@
 //! Rules in the forms that Python has for them.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyList, PyString, PyTuple};
 use sluicegate::Rules;
+use sluicegate::sources::{FileSource, RuleSource, named};
 
 use crate::arguments::{text, wrong_type};
 use crate::errors::{exception, invalid_rule};
 
-/// What JSON text begins with, comments included, and no path does.
-const JSON: [&str; 4] = ["[", "{", "//", "/*"];
-
-/// Rules from JSON text, a path, or what JSON would be made from.
-pub(crate) fn read(rules: &Bound<'_, PyAny>) -> PyResult<Rules> {
+/// Rules from JSON text, a path, the address of a ZooKeeper, or what JSON would be made from.
+pub(crate) fn source(rules: &Bound<'_, PyAny>) -> PyResult<Arc<dyn RuleSource>> {
     let py = rules.py();
-    let read = if rules.is_instance_of::<PyList>()
+    let read: sluicegate::Result<Arc<dyn RuleSource>> = if rules.is_instance_of::<PyList>()
         || rules.is_instance_of::<PyTuple>()
         || rules.is_instance_of::<PyDict>()
     {
-        Rules::from_json(&to_json(rules)?)
+        Rules::from_json(&to_json(rules)?).map(|rules| Arc::new(rules) as _)
     } else if rules.is_instance_of::<PyString>() {
-        let given = text(rules, "rules")?;
-        let begins = given.trim_start();
-        if JSON.iter().any(|mark| begins.starts_with(mark)) {
-            Rules::from_json(given)
-        } else {
-            Rules::from_file(given)
-        }
+        named(text(rules, "rules")?)
     } else if let Ok(path) = rules.extract::<PathBuf>() {
-        Rules::from_file(path)
+        Ok(Arc::new(FileSource::new(path)))
     } else {
         return Err(wrong_type("rules", "a path, JSON text or a list of dict", rules));
     };

@@ -8,6 +8,7 @@ import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -29,21 +30,38 @@ RULES = [
 ]
 
 
+class Servers:
+    """Real servers that obey commands."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self.addresses: dict[str, str] = self._answer()
+
+    def command(self, *words: str) -> None:
+        assert self._process.stdin
+        print(json.dumps(words), file=self._process.stdin, flush=True)
+        answer = self._answer()
+        assert answer == {"done": True}, answer
+
+    def _answer(self) -> Any:
+        assert self._process.stdout
+        return json.loads(self._process.stdout.readline())
+
+
 @contextmanager
-def started(*kinds: str) -> Iterator[dict[str, str]]:
-    """Real servers, gone afterwards."""
+def started(*kinds: str) -> Iterator[Servers]:
+    """Servers that are gone afterwards."""
     program = os.environ["SLUICEGATE_TEST_SERVERS"]
     command = [program, "start", *kinds]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as servers:
-        assert servers.stdin and servers.stdout
         # Leaving the block closes their standard input, and they end.
-        yield json.loads(servers.stdout.readline())
+        yield Servers(servers)
 
 
 @pytest.fixture(scope="session")
 def servers() -> Iterator[dict[str, str]]:
-    with started("redis", "cluster") as urls:
-        yield {"memory": "memory://", **urls}
+    with started("redis", "cluster") as servers:
+        yield {"memory": "memory://", **servers.addresses}
 
 
 @pytest.fixture(params=["memory", "redis", "cluster"])

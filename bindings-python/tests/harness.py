@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from typing import Any
 
 from sluicegate import AsyncRateLimiter, RateLimiter
@@ -48,7 +49,12 @@ class Asyncio:
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._limiter, name)
-        return lambda *arguments, **options: self._run(method(*arguments, **options))
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            answer = method(*arguments, **options)
+            return self._run(answer) if inspect.isawaitable(answer) else answer
+
+        return call
 
     def finish(self) -> None:
         self._run(self._limiter.close())

@@ -1,4 +1,4 @@
-"""The examples of the README run."""
+"""The examples of the READMEs run."""
 
 from __future__ import annotations
 
@@ -8,18 +8,31 @@ from typing import Any
 
 import pytest
 
-README = Path(__file__).parents[1] / "README.md"
-EXAMPLES = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+PACKAGE = Path(__file__).parents[1]
+RULES = '"orders.jsonc"'
+
+
+def examples(readme: Path) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", readme.read_text(encoding="utf-8"), re.DOTALL)
+
+
+EXAMPLES = examples(PACKAGE / "README.md")
 
 
 def run(example: str) -> dict[str, Any]:
-    names: dict[str, Any] = {}
-    exec(compile(example, str(README), "exec"), names)
+    names: dict[str, Any] = {"__name__": "readme"}
+    exec(compile(example, "README.md", "exec"), names)
     return names
 
 
-def test_there_are_three_examples() -> None:
-    assert len(EXAMPLES) == 3
+def located(example: str, redis_url: str) -> str:
+    """The example with the server and the rules of the tests."""
+    rules = PACKAGE.parent / "examples" / "orders.jsonc"
+    return example.replace("redis://localhost/0", redis_url).replace(RULES, repr(str(rules)))
+
+
+def test_there_are_six_examples() -> None:
+    assert len(EXAMPLES) == 6
 
 
 def test_the_first_example_is_short() -> None:
@@ -28,9 +41,14 @@ def test_the_first_example_is_short() -> None:
     run(EXAMPLES[0])
 
 
+def test_the_example_of_the_repository() -> None:
+    (example,) = examples(PACKAGE.parent / "README.md")
+    assert run(example)["decision"].remaining == 4
+
+
 def test_the_handler_admits_denies_and_does_without_a_server(redis_url: str) -> None:
     client_of = pytest.importorskip("fastapi.testclient", reason="needs Python 3.11").TestClient
-    app = run(EXAMPLES[1].replace("redis://localhost/0", redis_url))["app"]
+    app = run(located(EXAMPLES[1], redis_url))["app"]
     with client_of(app) as client:
         answers = [client.get("/orders") for _ in range(21)]
     assert [answer.status_code for answer in answers] == [200] * 20 + [429]
@@ -41,5 +59,24 @@ def test_the_handler_admits_denies_and_does_without_a_server(redis_url: str) -> 
     assert late.status_code == 200 and "X-RateLimit-Remaining" not in late.headers
 
 
+def test_the_request_that_chooses_its_rules() -> None:
+    assert run(EXAMPLES[2])["decision"].rule == "login"
+
+
+def test_the_middleware_for_asgi(redis_url: str) -> None:
+    client_of = pytest.importorskip("fastapi.testclient", reason="needs Python 3.11").TestClient
+    app = run(located(EXAMPLES[3], redis_url))["app"]
+    with client_of(app, client=("192.0.2.1", 50000)) as client:
+        answers = [client.post("/login") for _ in range(6)]
+    assert [answer.status_code for answer in answers] == [404] * 5 + [429]
+
+
+def test_the_middleware_for_wsgi(redis_url: str) -> None:
+    client = run(located(EXAMPLES[4], redis_url))["app"].test_client()
+    peer = {"REMOTE_ADDR": "192.0.2.2"}
+    answers = [client.post("/login", environ_overrides=peer) for _ in range(6)]
+    assert [answer.status_code for answer in answers] == [404] * 5 + [429]
+
+
 def test_the_test_with_a_clock() -> None:
-    run(EXAMPLES[2])
+    run(EXAMPLES[5])

@@ -13,7 +13,7 @@ pytest.importorskip("mypy")
 PROGRAM = """
 import asyncio
 from pathlib import Path
-from sluicegate import AsyncRateLimiter, Check, Decision, ManualClock, RateLimiter, SluicegateError
+from sluicegate import AsyncRateLimiter, Check, Decision, ManualClock, RateLimiter, RequestMatch, SluicegateError
 
 def blocking() -> float:
     clock = ManualClock()
@@ -31,8 +31,37 @@ async def asynchronous() -> int:
             print(error.retryable)
         return task.result().remaining
 
+def requests(limiter: RateLimiter) -> list[tuple[str, str]]:
+    matches: list[RequestMatch] = limiter.match_request("GET", "/", headers=[("a", "b")], explain=True)
+    refused: list[str] = [refusal.reason for refusal in limiter.rules_status().refused]
+    print(matches[0].reason, refused)
+    return limiter.check_request("GET", "/", user_id="alice", headers={"a": "b"}).headers("x-ratelimit")
+
+limiter = RateLimiter("memory://", rules="[]", rules_cache=Path("cache.json"))
+limiter.check("login", "alice").headers("draft")  # type: ignore[arg-type]
 RateLimiter("memory://", rules=3)  # type: ignore[arg-type]
 RateLimiter("memory://", rules="[]").check("login", 7)  # type: ignore[arg-type]
+"""
+
+APPLICATIONS = """
+from starlette.applications import Starlette
+from flask import Flask
+from sluicegate import AsyncRateLimiter, RateLimiter, asgi, wsgi
+
+async def user(scope: object) -> str | None:
+    return None
+
+def find(scope: asgi.Scope) -> AsyncRateLimiter:
+    limiter: AsyncRateLimiter = scope["app"].state.limiter
+    return limiter
+
+app = Starlette()
+app.add_middleware(asgi.RateLimitMiddleware, limiter=find, user_id=user, api_key="X-Key", on_error="deny")
+app.add_middleware(asgi.RateLimitMiddleware, limiter=find, on_error="ignore")  # type: ignore[arg-type]
+
+flask = Flask(__name__)
+limited = wsgi.RateLimitMiddleware(flask.wsgi_app, RateLimiter("memory://", rules="[]"), user_id=lambda environ: "me")
+flask.wsgi_app = limited  # type: ignore[method-assign]
 """
 
 
@@ -47,8 +76,9 @@ def test_the_stubs_match_the_module(tmp_path: Path) -> None:
     mypy("mypy.stubtest", "sluicegate", folder=tmp_path)
 
 
-def test_programs_pass_strict_checking(tmp_path: Path) -> None:
-    (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
+@pytest.mark.parametrize("program", [PROGRAM, APPLICATIONS], ids=["program", "applications"])
+def test_programs_pass_strict_checking(program: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(program, encoding="utf-8")
     mypy("mypy", "--strict", "--python-version=3.11", "program.py", folder=tmp_path)
 
 

@@ -50,8 +50,8 @@ def test_decisions_differ_in_any_field() -> None:
 
 def test_a_decision_reads_well() -> None:
     assert repr(PART) == (
-        "Decision(allowed=True, rule='b', limit=9, remaining=3, retry_after=0.0, reset_after=0.0, "
-        "shadow_denied=False, source='embedded')"
+        "Decision(allowed=True, rule='b', limit=9, window=0.0, remaining=3, retry_after=0.0, reset_after=0.0, "
+        "shadow_denied=False, shadow=False, source='embedded')"
     )
     assert repr(CHECK) == """Check('login', "it's", cost=2, resource='r', limit=7)"""
     assert (bool(PART), bool(DECISION)) == (True, False)

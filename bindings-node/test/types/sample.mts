@@ -1,6 +1,18 @@
 // Compiled, never run: the types say what the library does.
 
-import { ManualClock, RateLimiter, SluicegateError, type Decision, type ErrorCode, type Rule } from 'sluicegate';
+import {
+  ManualClock,
+  RateLimiter,
+  SluicegateError,
+  headers,
+  type Decision,
+  type ErrorCode,
+  type Explanation,
+  type HttpRequest,
+  type RequestMatch,
+  type Rule,
+  type RulesStatus,
+} from 'sluicegate';
 
 const rules: Rule[] = [
   { rule_id: 'login', algorithm: 'gcra', limit: 5, window_size_seconds: 60 },
@@ -10,6 +22,7 @@ const rules: Rule[] = [
 const clock = new ManualClock(0);
 await using limiter: RateLimiter = await RateLimiter.connect('redis://localhost', {
   rules,
+  rulesCache: 'rules.cache.json',
   clock,
   prefix: 'shop',
   connectTimeoutMs: 1000,
@@ -20,14 +33,14 @@ await using limiter: RateLimiter = await RateLimiter.connect('redis://localhost'
 });
 
 const decision: Decision = await limiter.check('login', 'alice', { cost: 2, resource: 'printer', limit: 10 });
-const figures: [boolean, string, number, number, number, number, boolean, 'server' | 'embedded'] = [
-  decision.allowed,
+const flags: boolean[] = [decision.allowed, decision.ruleApplied, decision.shadow, decision.shadowDenied];
+const figures: [string, number, number, number, number, number, 'server' | 'embedded'] = [
   decision.rule,
   decision.limit,
+  decision.windowMs,
   decision.remaining,
   decision.retryAfterMs,
   decision.resetAfterMs,
-  decision.shadowDenied,
   decision.source,
 ];
 const parts: readonly Decision[] = (await limiter.checkAll([{ rule: 'login', key: 'alice', cost: 1 }])).parts;
@@ -36,6 +49,18 @@ await limiter.refund('login', 'alice', { cost: 1 });
 const nothing: void = await limiter.reset('login', 'alice', { resource: 'printer' });
 await limiter.wait('login', 'alice', { timeoutMs: 100, signal: AbortSignal.timeout(10) });
 await limiter.ping();
+
+const request: HttpRequest = { method: 'GET', path: '/', userId: null, ip: '::1', headers: new Headers() };
+const told: Record<string, string> = headers(await limiter.checkRequest(request), 'x-ratelimit');
+await limiter.checkRequest({ ...request, headers: [['a', 'b']] });
+await limiter.checkRequest({ ...request, headers: { a: ['b', 'c'], d: undefined } });
+const matches: RequestMatch[] = limiter.matchRequest(request);
+const reasons: [boolean, string, string | undefined][] = limiter
+  .matchRequest(request, { explain: true })
+  .map(({ matched, reason, key }: Explanation) => [matched, reason, key]);
+const { loadedAt, refused, lastError }: RulesStatus = limiter.rulesStatus();
+const status: [Date, string | undefined, string | undefined] = [loadedAt, refused[0]?.reason, lastError];
+
 clock.advance(5);
 clock.set(clock.nowUs + 1);
 
@@ -53,6 +78,10 @@ try {
 await limiter.check(5, 'alice');
 // @ts-expect-error There is no such option.
 await limiter.check('login', 'alice', { costs: 1 });
+// @ts-expect-error A request has a path.
+await limiter.checkRequest({ method: 'GET' });
+// @ts-expect-error There is no such style.
+headers(decision, 'X-RateLimit');
 // @ts-expect-error A wait needs a timeout.
 await limiter.wait('login', 'alice');
 // @ts-expect-error Limiters are made by `connect`.
@@ -62,4 +91,4 @@ decision.allowed = true;
 // @ts-expect-error There is no such algorithm.
 rules.push({ rule_id: 'x', algorithm: 'guess' });
 
-console.log(figures, parts, nothing);
+console.log(flags, figures, parts, nothing, told, matches, reasons, status);

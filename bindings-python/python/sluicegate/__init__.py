@@ -1,7 +1,7 @@
 """Distributed rate limiter: decides atomically inside Redis, or in process, with one set of rules."""
 
 from ._asynchronous import AsyncRateLimiter
-from ._native import Check, Decision, ManualClock, RateLimiter
+from ._native import Check, Decision, ManualClock, RateLimiter, Refusal, RequestMatch, RulesStatus
 from .errors import (
     ClosedError,
     ConnectionFailedError,
@@ -23,7 +23,10 @@ __all__ = [
     "InvalidRuleError",
     "ManualClock",
     "RateLimiter",
+    "Refusal",
+    "RequestMatch",
     "ResponseTimeoutError",
+    "RulesStatus",
     "ServerError",
     "SluicegateError",
     "UnknownRuleError",

@@ -8,10 +8,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ._calls import Calls
-from ._native import Bridge, Check, Decision, ManualClock, Options
+from ._native import Bridge, Check, Decision, ManualClock, Options, RequestMatch, RulesStatus
 
 if TYPE_CHECKING:
-    from ._native import _Path, _Rules
+    from ._native import _Headers, _Path, _Rules
 
 __all__ = ["AsyncRateLimiter"]
 
@@ -46,6 +46,7 @@ class AsyncRateLimiter:
         tls_ca: _Path | None = None,
         tls_cert: _Path | None = None,
         tls_key: _Path | None = None,
+        rules_cache: _Path | None = None,
     ) -> Connecting:
         """Opens a limiter; to be awaited, or entered by `async with`."""
         return Connecting(
@@ -60,6 +61,7 @@ class AsyncRateLimiter:
                 tls_ca=tls_ca,
                 tls_cert=tls_cert,
                 tls_key=tls_key,
+                rules_cache=rules_cache,
             )
         )
 
@@ -91,6 +93,42 @@ class AsyncRateLimiter:
         answer = self._bridge.check_all(checks)
         decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
         return decision
+
+    async def check_request(
+        self,
+        method: str,
+        path: str,
+        *,
+        user_id: str | None = None,
+        ip: str | None = None,
+        api_key: str | None = None,
+        headers: _Headers | None = None,
+    ) -> Decision:
+        """Decides a request by all the rules that match it, together.
+
+        The `parts` of the decision hold one per rule; if there is none, the request is admitted and `rule_applied`
+        is false. The path is that of the request line, percent-encoded.
+        """
+        answer = self._bridge.check_request(method, path, user_id, ip, api_key, headers)
+        decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
+        return decision
+
+    def match_request(
+        self,
+        method: str,
+        path: str,
+        *,
+        user_id: str | None = None,
+        ip: str | None = None,
+        api_key: str | None = None,
+        headers: _Headers | None = None,
+        explain: bool = False,
+    ) -> list[RequestMatch]:
+        """The rules that `check_request` would apply, in order of priority; nothing is counted.
+
+        With `explain` all rules, and why each applies or not.
+        """
+        return self._bridge.match_request(method, path, user_id, ip, api_key, headers, explain)
 
     async def peek(
         self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
@@ -136,6 +174,10 @@ class AsyncRateLimiter:
             # Cancelled, or thrown away.
             self._calls.give_up(token)
             raise
+
+    def rules_status(self) -> RulesStatus:
+        """Which rules are in force, since when, and what was refused of their source."""
+        return self._bridge.rules_status()
 
     async def ping(self) -> None:
         """Tries the server."""

@@ -1,15 +1,28 @@
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 from os import PathLike
 from types import TracebackType
 from typing import Any, Literal, TypeAlias, final
 
 from .errors import SluicegateError
 
-__all__ = ["Bridge", "Check", "Decision", "ManualClock", "Options", "RateLimiter"]
+__all__ = [
+    "Bridge",
+    "Check",
+    "Decision",
+    "ManualClock",
+    "Options",
+    "RateLimiter",
+    "Refusal",
+    "RequestMatch",
+    "RulesStatus",
+]
 
 _Path: TypeAlias = str | PathLike[str]
-# A path, JSON text, rules, or an object whose only field is `rules`.
+# A path, JSON text, the address of a ZooKeeper, rules, or an object whose only field is `rules`.
 _Rules: TypeAlias = _Path | list[dict[str, Any]] | tuple[dict[str, Any], ...] | dict[str, Any]
+# Names and values; in pairs a name may come several times.
+_Headers: TypeAlias = Mapping[str, str] | Iterable[tuple[str, str]]
 
 @final
 class Decision:
@@ -27,6 +40,8 @@ class Decision:
         shadow_denied: bool = False,
         source: str = "embedded",
         parts: tuple[Decision, ...] = (),
+        window: float = 0.0,
+        shadow: bool = False,
     ) -> Decision: ...
     @property
     def allowed(self) -> bool:
@@ -34,11 +49,22 @@ class Decision:
 
     @property
     def rule(self) -> str:
-        """The rule that decided: when denied, the one that makes the caller wait the longest."""
+        """The rule that decided: when denied, the one that makes the caller wait the longest.
+
+        Empty when no rule applied to a request.
+        """
+
+    @property
+    def rule_applied(self) -> bool:
+        """Whether any rule applied. Only a request can find that none does; it is admitted."""
 
     @property
     def limit(self) -> int:
         """The most that the deciding limit admits at once from a key never seen, in units of cost."""
+
+    @property
+    def window(self) -> float:
+        """Seconds in which `limit` is admitted anew, over and over; 0.0 for `decay`, which has no window."""
 
     @property
     def remaining(self) -> int:
@@ -60,12 +86,24 @@ class Decision:
         """True when a rule in shadow would have denied."""
 
     @property
+    def shadow(self) -> bool:
+        """Whether nothing but rules in shadow decided."""
+
+    @property
     def source(self) -> Literal["server", "embedded"]:
         """Who decided."""
 
     @property
     def parts(self) -> tuple[Decision, ...]:
         """One decision per item of a `check_all`, in order; empty otherwise."""
+
+    def headers(self, style: Literal["ietf", "x-ratelimit"] = "ietf") -> list[tuple[str, str]]:
+        """The headers of the answer to an HTTP request, as names and values.
+
+        `"ietf"`: `RateLimit-Policy` and `RateLimit`, with all rules that were applied. `"x-ratelimit"`:
+        `X-RateLimit-Limit`, `-Remaining` and `-Reset` of the one that decided. A denial adds `Retry-After`, unless
+        the cost never fits.
+        """
 
     def __bool__(self) -> bool: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -94,6 +132,96 @@ class Check:
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __getnewargs_ex__(self) -> tuple[tuple[str, str], dict[str, Any]]: ...
+
+@final
+class RequestMatch:
+    """A rule that applies to a request or, when all rules are explained, one that does not."""
+
+    @property
+    def rule_id(self) -> str: ...
+    @property
+    def key(self) -> str | None:
+        """Who is counted; `None` if the rule does not apply."""
+
+    @property
+    def resource(self) -> str | None:
+        """The resource that is used, if the rule applies and limits one."""
+
+    @property
+    def matched(self) -> bool:
+        """Whether the rule applies."""
+
+    @property
+    def reason(self) -> str | None:
+        """The first condition that does not hold, beginning with the field that states it.
+
+        `every condition holds` if the rule applies; `None` if no explanation was asked for.
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class RulesStatus:
+    """The rules in force: which, since when, and what was refused."""
+
+    @property
+    def source(self) -> str:
+        """Where the rules come from, without passwords; `fixed` for rules that never change."""
+
+    @property
+    def version(self) -> str:
+        """Tells the rules in force from others."""
+
+    @property
+    def rules(self) -> int:
+        """How many rules are in force."""
+
+    @property
+    def loaded_at(self) -> datetime:
+        """When the rules in force were loaded, in UTC."""
+
+    @property
+    def updates(self) -> int:
+        """How often rules took effect, those of the start included."""
+
+    @property
+    def refusals(self) -> int:
+        """How many updates were refused since the start."""
+
+    @property
+    def refused(self) -> tuple[Refusal, ...]:
+        """What is refused at present; its last good version, if there is one, is in force instead."""
+
+    @property
+    def reachable(self) -> bool:
+        """Whether the source could be read the last time. Changes go unnoticed as long as it cannot."""
+
+    @property
+    def cached(self) -> bool:
+        """Whether the rules are the copy of the cache, as the source could not be read yet."""
+
+    @property
+    def last_error(self) -> str | None:
+        """What last went wrong, even if it is well again."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Refusal:
+    """A unit of a source that is not in force as it stands there."""
+
+    @property
+    def unit(self) -> str:
+        """The name of the rule, or of the source where that is updated as a whole."""
+
+    @property
+    def reason(self) -> str: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
 
 @final
 class ManualClock:
@@ -127,6 +255,7 @@ class RateLimiter:
         tls_ca: _Path | None = None,
         tls_cert: _Path | None = None,
         tls_key: _Path | None = None,
+        rules_cache: _Path | None = None,
     ) -> RateLimiter: ...
     def check(
         self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
@@ -137,6 +266,38 @@ class RateLimiter:
         """Decides several checks together: all of them are charged, or none is.
 
         The decision is that of the deciding check; its `parts` hold one per item.
+        """
+
+    def check_request(
+        self,
+        method: str,
+        path: str,
+        *,
+        user_id: str | None = None,
+        ip: str | None = None,
+        api_key: str | None = None,
+        headers: _Headers | None = None,
+    ) -> Decision:
+        """Decides a request by all the rules that match it, together.
+
+        The `parts` of the decision hold one per rule; if there is none, the request is admitted and `rule_applied`
+        is false. The path is that of the request line, percent-encoded.
+        """
+
+    def match_request(
+        self,
+        method: str,
+        path: str,
+        *,
+        user_id: str | None = None,
+        ip: str | None = None,
+        api_key: str | None = None,
+        headers: _Headers | None = None,
+        explain: bool = False,
+    ) -> list[RequestMatch]:
+        """The rules that `check_request` would apply, in order of priority; nothing is counted.
+
+        With `explain` all rules, and why each applies or not.
         """
 
     def peek(
@@ -167,6 +328,9 @@ class RateLimiter:
         Returns the last decision: a denial as soon as it is known that the wait would be too long.
         """
 
+    def rules_status(self) -> RulesStatus:
+        """Which rules are in force, since when, and what was refused of their source."""
+
     def ping(self) -> None:
         """Tries the server."""
 
@@ -195,6 +359,7 @@ class Options:
         tls_ca: _Path | None = None,
         tls_cert: _Path | None = None,
         tls_key: _Path | None = None,
+        rules_cache: _Path | None = None,
     ) -> Options: ...
 
 @final
@@ -212,6 +377,26 @@ class Bridge:
     def open(options: Options) -> Bridge: ...
     def check(self, rule: str, key: str, cost: int, resource: str | None, limit: int | None) -> Decision | int: ...
     def check_all(self, checks: Iterable[Check]) -> Decision | int: ...
+    def check_request(
+        self,
+        method: str,
+        path: str,
+        user_id: str | None,
+        ip: str | None,
+        api_key: str | None,
+        headers: _Headers | None,
+    ) -> Decision | int: ...
+    def match_request(
+        self,
+        method: str,
+        path: str,
+        user_id: str | None,
+        ip: str | None,
+        api_key: str | None,
+        headers: _Headers | None,
+        explain: bool,
+    ) -> list[RequestMatch]: ...
+    def rules_status(self) -> RulesStatus: ...
     def peek(self, rule: str, key: str, cost: int, resource: str | None, limit: int | None) -> Decision | int: ...
     def refund(self, rule: str, key: str, cost: int, resource: str | None, limit: int | None) -> Decision | int: ...
     def reset(self, rule: str, key: str, resource: str | None) -> int | None: ...

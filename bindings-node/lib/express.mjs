@@ -1,0 +1,3 @@
+import middleware from './express.js';
+
+export const { rateLimit } = middleware;

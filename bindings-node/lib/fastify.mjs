@@ -1,0 +1,3 @@
+import middleware from './fastify.js';
+
+export const { rateLimit } = middleware;

@@ -1,0 +1,42 @@
+'use strict';
+
+// A request, checked and made ready to cross.
+
+const { optional, options, pair, text, wrongType } = require('./arguments.js');
+const { Call, OP } = require('./mailbox.js');
+
+const FIELDS = new Set(['method', 'path', 'userId', 'ip', 'apiKey', 'headers']);
+
+/** A request crosses as pairs of texts; src/calls.rs has the same order. An empty text is as good as none. */
+function requestCall(request) {
+  if (request === undefined) throw wrongType('request', 'an object', request);
+  const { method, path, userId, ip, apiKey, headers } = options('request', request, FIELDS);
+  const pairs = [crossing(given('userId', userId), given('ip', ip)), crossing(given('apiKey', apiKey), '')];
+  for (const [name, value] of headerPairs(headers)) pairs.push(crossing(name, value));
+  return new Call(OP.REQUEST, 0, text('method', method), { resource: text('path', path) }, pairs.length, pairs);
+}
+
+function crossing(first, second) {
+  return new Call(OP.REQUEST, 0, first, { resource: second });
+}
+
+function given(name, value) {
+  return value === null ? '' : (optional(text, name, value) ?? '');
+}
+
+/** The headers in any form that Node and the web have for them: an object, `Headers`, a `Map`, a list of pairs. */
+function* headerPairs(headers) {
+  if (headers === undefined) return;
+  if (typeof headers !== 'object' || headers === null) {
+    throw wrongType('headers', 'an object or a list of pairs', headers);
+  }
+  const isList = Symbol.iterator in headers;
+  for (const header of isList ? headers : Object.entries(headers)) {
+    const [name, value] = pair('headers', header);
+    for (const line of Array.isArray(value) ? value : [value]) {
+      if (line !== undefined) yield [text('headers', name), text('headers', line)];
+    }
+  }
+}
+
+module.exports = { requestCall };

@@ -1,0 +1,37 @@
+//! The names of rules: each crosses once, and then as a number.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Names in the order in which they were met, which is their number. Rules come and go while a limiter runs,
+/// so a name keeps its number for good.
+#[derive(Default)]
+pub(crate) struct Names {
+    in_order: Vec<Arc<str>>,
+    numbers: HashMap<Arc<str>, usize>,
+    /// How many of them JavaScript knows.
+    told: usize,
+}
+
+impl Names {
+    pub(crate) fn get(&self, number: usize) -> Option<&Arc<str>> {
+        self.in_order.get(number)
+    }
+
+    pub(crate) fn number(&mut self, name: &Arc<str>) -> usize {
+        if let Some(&number) = self.numbers.get(name) {
+            return number;
+        }
+        let number = self.in_order.len();
+        self.in_order.push(Arc::clone(name));
+        self.numbers.insert(Arc::clone(name), number);
+        number
+    }
+
+    /// The names, in order, that JavaScript is not told of yet.
+    pub(crate) fn news(&mut self) -> Vec<String> {
+        let news = self.in_order[self.told..].iter().map(ToString::to_string).collect();
+        self.told = self.in_order.len();
+        news
+    }
+}

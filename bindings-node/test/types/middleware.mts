@@ -1,0 +1,38 @@
+// Compiled, never run: the middleware fits into the frameworks.
+
+import express, { type Request } from 'express';
+import fastify from 'fastify';
+import { createServer } from 'node:http';
+import { RateLimiter } from 'sluicegate';
+import { rateLimit as forExpress, type RateLimitOptions } from 'sluicegate/express';
+import { rateLimit as forFastify } from 'sluicegate/fastify';
+
+const limiter = await RateLimiter.connect('memory://', { rules: 'rules.jsonc' });
+const options: RateLimitOptions<Request> = {
+  userId: (request) => request.get('authorization'),
+  apiKey: async (request) => request.query.key?.toString() ?? null,
+  trustedProxies: 1,
+  headers: 'ietf',
+  onError: 'throw',
+  log: (error) => console.warn(error.code, error.message),
+};
+
+const app = express();
+app.use(forExpress(limiter));
+app.use('/orders', forExpress(limiter, options));
+app.post('/login', forExpress(limiter, { userId: ({ headers }) => headers.authorization }), (request, response) => {
+  response.send(request.ip);
+});
+
+const plain = forExpress(limiter, { apiKey: 'X-API-Key' });
+createServer((request, response) => plain(request, response, () => response.end()));
+
+const server = fastify();
+await server.register(forFastify, { limiter, userId: (request) => request.headers.authorization, onError: 'deny' });
+
+// @ts-expect-error The plugin needs a limiter.
+await server.register(forFastify, { onError: 'deny' });
+// @ts-expect-error There is nothing else to do.
+forExpress(limiter, { onError: 'raise' });
+// @ts-expect-error A user is a string.
+forExpress(limiter, { userId: () => 5 });

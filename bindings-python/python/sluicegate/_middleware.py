@@ -1,0 +1,131 @@
+"""What the middleware for ASGI and that for WSGI have in common."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from http import HTTPStatus
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, AnyStr, Literal
+from urllib.parse import quote
+
+from ._native import Decision
+from .errors import InvalidArgumentError, SluicegateError
+
+if TYPE_CHECKING:
+    _Style = Literal["ietf", "x-ratelimit"]
+    _OnError = Literal["admit", "deny", "raise"]
+
+Headers = list[tuple[str, str]]
+
+# What a path may have as it is, and the percent sign of what is encoded already.
+_VISIBLE = "".join(map(chr, range(0x21, 0x7F)))
+_LOG = logging.getLogger("sluicegate")
+# Some proxies add a port, or write IPv6 in brackets.
+_DECORATED = re.compile(r"\[(?P<six>[^]]*:[^]]*)\](:[0-9]+)?|(?P<four>[0-9.]+):[0-9]+")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a request is answered that does not get to the application."""
+
+    status: HTTPStatus
+    headers: Headers
+    body: bytes
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What becomes of requests."""
+
+    trusted_proxies: int
+    headers: _Style
+    on_error: _OnError
+
+    def __post_init__(self) -> None:
+        if self.trusted_proxies < 0:
+            raise InvalidArgumentError("trusted_proxies must be 0 or more")
+        if self.on_error not in ("admit", "deny", "raise"):
+            raise InvalidArgumentError('on_error must be "admit", "deny" or "raise"')
+        # An unknown style is refused now rather than with the first request.
+        Decision(allowed=True, rule="any", limit=1, remaining=1).headers(self.headers)
+
+    def ip(self, peer: str | None, forwarded_for: Iterable[str]) -> str | None:
+        """The address that the outermost of the trusted proxies was called from, or else the peer's."""
+        return self._forwarded(",".join(forwarded_for).split(",")) or _address(peer or "")
+
+    def _forwarded(self, addresses: list[str]) -> str | None:
+        # Each proxy adds the address it was called from on the right. What stands further left than as many as
+        # are trusted is the client's own word.
+        if 0 < self.trusted_proxies <= len(addresses):
+            return _address(addresses[-self.trusted_proxies].strip())
+        return None
+
+    def decided(self, decision: Decision) -> Headers | Answer:
+        """The headers for the answer of the application, or the answer to a request that is denied."""
+        headers = decision.headers(self.headers)
+        if decision.allowed:
+            return headers
+        detail = _when(decision.retry_after)
+        return _problem(HTTPStatus.TOO_MANY_REQUESTS, headers, detail=detail, rule=decision.rule)
+
+    def undecided(self, error: SluicegateError) -> Headers | Answer:
+        """Likewise if the limiter raised an error. It is for the log, not for the client."""
+        if isinstance(error, InvalidArgumentError):
+            return _problem(HTTPStatus.BAD_REQUEST, [], detail=str(error))
+        if self.on_error == "raise":
+            raise error
+        if self.on_error == "admit":
+            _LOG.warning("a request is admitted undecided: %s", error)
+            return []
+        _LOG.warning("a request is refused undecided: %s", error)
+        detail = "It cannot be decided now whether a limit is exceeded."
+        return _problem(HTTPStatus.SERVICE_UNAVAILABLE, [], detail=detail)
+
+
+def target(raw: bytes, decoded: bytes) -> str:
+    """The path as the client sent it or, where a server does not tell, as it would have to be sent."""
+    # Bytes that no request line should have are encoded, too: applications take them for the same.
+    return (quote(raw, safe=_VISIBLE) if raw else quote(decoded)) or "/"
+
+
+def text(value: bytes) -> str:
+    """The value of a header need not be UTF-8; a rule that only wants it to be present still applies."""
+    return value.decode("utf-8", "replace")
+
+
+def merged(
+    headers: Iterable[tuple[AnyStr, AnyStr]], added: list[tuple[AnyStr, AnyStr]]
+) -> list[tuple[AnyStr, AnyStr]]:
+    """The headers of the application, and those of a decision in place of any of the same name."""
+    names = {name.lower() for name, _ in added}
+    return [(name, value) for name, value in headers if name.lower() not in names] + added
+
+
+def _address(text: str) -> str | None:
+    decorated = _DECORATED.fullmatch(text)
+    try:
+        address = ip_address(decorated["six"] or decorated["four"] if decorated else text)
+    except ValueError:
+        return None
+    # A link-local address may have a zone, which is the server's name for the network.
+    return str(address).partition("%")[0]
+
+
+def _when(retry_after: float) -> str:
+    if math.isinf(retry_after):
+        return "This is never admitted."
+    seconds = math.ceil(retry_after)
+    return f"Try again in {seconds} second{'' if seconds == 1 else 's'}."
+
+
+def _problem(status: HTTPStatus, headers: Headers, **members: str) -> Answer:
+    """Problem details (RFC 9457)."""
+    problem = {"type": "about:blank", "title": status.phrase, "status": status.value, **members}
+    body = json.dumps(problem).encode()
+    of_body = [("Content-Type", "application/problem+json"), ("Content-Length", str(len(body)))]
+    return Answer(status, of_body + headers, body)

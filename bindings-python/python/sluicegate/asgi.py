@@ -1,0 +1,121 @@
+"""Middleware for ASGI: Starlette, FastAPI and others."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import TYPE_CHECKING, Any
+
+from ._asynchronous import AsyncRateLimiter
+from ._middleware import Answer, Headers, Policy, merged, target, text
+from .errors import SluicegateError
+
+if TYPE_CHECKING:
+    from ._middleware import _OnError, _Style
+
+__all__ = ["RateLimitMiddleware"]
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+_Receive = Callable[[], Awaitable[Message]]
+_Send = Callable[[Message], Awaitable[None]]
+_App = Callable[[Scope, _Receive, _Send], Awaitable[None]]
+_Find = Callable[[Scope], str | None | Awaitable[str | None]]
+
+
+class RateLimitMiddleware:
+    """Decides every HTTP request by `check_request`; one that is denied is answered with 429.
+
+    Answers get the headers of the decision, admitted or not. Connections of other kinds pass.
+
+    `limiter`: an `AsyncRateLimiter`, or a function that finds it in the scope, as it can be connected only once the
+    loop runs: `lambda scope: scope["app"].state.limiter`.
+
+    `user_id`, `api_key`: functions of the scope, which may be coroutines; for `api_key` also the name of a header.
+    A rule does not apply to a request that lacks what the rule counts by.
+
+    `trusted_proxies`: how many proxies stand between clients and this server, each of which adds the address it was
+    called from to `X-Forwarded-For`. With n of them the client is the n-th address from the right, over all lines of
+    that header; where there is no valid address, the client is the peer. One too many, and clients choose their
+    addresses themselves. If the server looks at that header already (as uvicorn does for local peers, unless run
+    with `--no-proxy-headers`), the peer is what it found.
+
+    `headers`: the style, as of `Decision.headers`.
+
+    `on_error`: what becomes of a request if the limiter cannot decide, such as when its server is away: `"admit"`,
+    `"deny"` (503), or `"raise"`. The first two are told to the logger `sluicegate`.
+    """
+
+    def __init__(
+        self,
+        app: _App,
+        limiter: AsyncRateLimiter | Callable[[Scope], AsyncRateLimiter],
+        *,
+        user_id: _Find | None = None,
+        api_key: _Find | str | None = None,
+        trusted_proxies: int = 0,
+        headers: _Style = "ietf",
+        on_error: _OnError = "admit",
+    ) -> None:
+        self._app = app
+        self._limiter = limiter
+        self._user_id = user_id
+        self._api_key = _header(api_key) if isinstance(api_key, str) else api_key
+        self._policy = Policy(trusted_proxies, headers, on_error)
+
+    async def __call__(self, scope: Scope, receive: _Receive, send: _Send) -> None:
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        verdict = await self._judge(scope)
+        if isinstance(verdict, Answer):
+            return await _answer(verdict, scope, send)
+        return await self._app(scope, receive, _with_headers(send, _encoded(verdict)) if verdict else send)
+
+    async def _judge(self, scope: Scope) -> Headers | Answer:
+        limiter = self._limiter if isinstance(self._limiter, AsyncRateLimiter) else self._limiter(scope)
+        user_id, api_key = await _found(self._user_id, scope), await _found(self._api_key, scope)
+        headers = [(name.decode("latin-1"), text(value)) for name, value in scope["headers"]]
+        peer = scope.get("client")
+        forwarded_for = (value for name, value in headers if name.lower() == "x-forwarded-for")
+        ip = self._policy.ip(peer[0] if peer else None, forwarded_for)
+        path = target(scope.get("raw_path") or b"", scope["path"].encode("utf-8", "surrogateescape"))
+        try:
+            decision = await limiter.check_request(
+                scope["method"], path, user_id=user_id, ip=ip, api_key=api_key, headers=headers
+            )
+        except SluicegateError as error:
+            return self._policy.undecided(error)
+        return self._policy.decided(decision)
+
+
+def _header(name: str) -> _Find:
+    wanted = name.lower().encode("latin-1")
+
+    def find(scope: Scope) -> str | None:
+        return next((text(value) for name, value in scope["headers"] if name.lower() == wanted), None)
+
+    return find
+
+
+async def _found(find: _Find | None, scope: Scope) -> str | None:
+    found = find(scope) if find else None
+    return await found if inspect.isawaitable(found) else found
+
+
+def _encoded(headers: Headers) -> list[tuple[bytes, bytes]]:
+    return [(name.lower().encode(), value.encode()) for name, value in headers]
+
+
+def _with_headers(send: _Send, added: list[tuple[bytes, bytes]]) -> _Send:
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers: Iterable[tuple[bytes, bytes]] = message.get("headers", ())
+            message = {**message, "headers": merged(headers, added)}
+        await send(message)
+
+    return send_with_headers
+
+
+async def _answer(answer: Answer, scope: Scope, send: _Send) -> None:
+    await send({"type": "http.response.start", "status": answer.status.value, "headers": _encoded(answer.headers)})
+    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else answer.body})

@@ -1,0 +1,112 @@
+"""Middleware for WSGI: Flask, Django and others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from ._middleware import Answer, Headers, Policy, merged, target, text
+from ._native import RateLimiter
+from .errors import SluicegateError
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+    from ._middleware import _OnError, _Style
+
+__all__ = ["RateLimitMiddleware"]
+
+
+class RateLimitMiddleware:
+    """Decides every request by `check_request`; one that is denied is answered with 429.
+
+    Answers get the headers of the decision, admitted or not.
+
+    `user_id`, `api_key`: functions of the environ; for `api_key` also the name of a header. A rule does not apply
+    to a request that lacks what the rule counts by.
+
+    `trusted_proxies`: how many proxies stand between clients and this server, each of which adds the address it was
+    called from to `X-Forwarded-For`. With n of them the client is the n-th address from the right, over all lines of
+    that header; where there is no valid address, the client is the peer. One too many, and clients choose their
+    addresses themselves; so they do if the server takes `X_Forwarded_For` for the same header (gunicorn, uWSGI,
+    nginx and Werkzeug do not).
+
+    `headers`: the style, as of `Decision.headers`.
+
+    `on_error`: what becomes of a request if the limiter cannot decide, such as when its server is away: `"admit"`,
+    `"deny"` (503), or `"raise"`. The first two are told to the logger `sluicegate`.
+    """
+
+    def __init__(
+        self,
+        app: WSGIApplication,
+        limiter: RateLimiter,
+        *,
+        user_id: Callable[[WSGIEnvironment], str | None] | None = None,
+        api_key: Callable[[WSGIEnvironment], str | None] | str | None = None,
+        trusted_proxies: int = 0,
+        headers: _Style = "ietf",
+        on_error: _OnError = "admit",
+    ) -> None:
+        self._app = app
+        self._limiter = limiter
+        self._user_id = user_id
+        self._api_key = _header(api_key) if isinstance(api_key, str) else api_key
+        self._policy = Policy(trusted_proxies, headers, on_error)
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        verdict = self._judge(environ)
+        if isinstance(verdict, Answer):
+            start_response(f"{verdict.status.value} {verdict.status.phrase}", verdict.headers)
+            return [] if environ["REQUEST_METHOD"] == "HEAD" else [verdict.body]
+        return self._app(environ, _with_headers(start_response, verdict) if verdict else start_response)
+
+    def _judge(self, environ: WSGIEnvironment) -> Headers | Answer:
+        user_id = self._user_id(environ) if self._user_id else None
+        api_key = self._api_key(environ) if self._api_key else None
+        headers = _headers(environ)
+        # Several lines of one header are joined by the server.
+        forwarded_for = (value for name, value in headers if name == "X-FORWARDED-FOR")
+        ip = self._policy.ip(environ.get("REMOTE_ADDR"), forwarded_for)
+        path = target(_bytes(environ.get("RAW_URI") or environ.get("REQUEST_URI")), _decoded_path(environ))
+        try:
+            decision = self._limiter.check_request(
+                environ["REQUEST_METHOD"], path, user_id=user_id, ip=ip, api_key=api_key, headers=headers
+            )
+        except SluicegateError as error:
+            return self._policy.undecided(error)
+        return self._policy.decided(decision)
+
+
+def _decoded_path(environ: WSGIEnvironment) -> bytes:
+    return _bytes(environ.get("SCRIPT_NAME")) + _bytes(environ.get("PATH_INFO"))
+
+
+def _headers(environ: WSGIEnvironment) -> Headers:
+    named = ((name.removeprefix("HTTP_"), value) for name, value in environ.items() if _is_header(name))
+    return [(name.replace("_", "-"), text(_bytes(value))) for name, value in named]
+
+
+def _is_header(name: str) -> bool:
+    return name.startswith("HTTP_") or name in ("CONTENT_TYPE", "CONTENT_LENGTH")
+
+
+def _header(name: str) -> Callable[[WSGIEnvironment], str | None]:
+    wanted = "HTTP_" + name.upper().replace("-", "_")
+
+    def find(environ: WSGIEnvironment) -> str | None:
+        return text(_bytes(environ.get(wanted)))
+
+    return find
+
+
+def _bytes(value: str | None) -> bytes:
+    """Texts of a request are bytes in the guise of Latin-1 (PEP 3333)."""
+    return (value or "").encode("latin-1", "replace")
+
+
+def _with_headers(start_response: StartResponse, added: Headers) -> StartResponse:
+    def start_with_headers(status: str, headers: Headers, *exc_info: Any) -> Callable[[bytes], object]:
+        return start_response(status, merged(headers, added), *exc_info)
+
+    return start_with_headers

@@ -1,0 +1,55 @@
+//! A request, as Python hands it over.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyMapping, PyTuple};
+use sluicegate::bridge::OwnedRequest;
+
+use crate::arguments::{named, text, wrong_type};
+
+const HEADERS: &str = "a mapping or an iterable of pairs";
+
+/// A request of these arguments. What makes no sense is left to the limiter.
+pub(crate) fn request(
+    method: &Bound<'_, PyAny>,
+    path: &Bound<'_, PyAny>,
+    user_id: Option<&Bound<'_, PyAny>>,
+    ip: Option<&Bound<'_, PyAny>>,
+    api_key: Option<&Bound<'_, PyAny>>,
+    given: Option<&Bound<'_, PyAny>>,
+) -> PyResult<OwnedRequest> {
+    let optional = |value: Option<&Bound<'_, PyAny>>, name| value.map(|value| owned(value, name)).transpose();
+    Ok(OwnedRequest {
+        method: owned(method, "method")?,
+        path: owned(path, "path")?,
+        user_id: optional(user_id, "user_id")?,
+        ip: optional(ip, "ip")?,
+        api_key: optional(api_key, "api_key")?,
+        headers: given.map_or(Ok(Vec::new()), headers)?,
+    })
+}
+
+fn owned(value: &Bound<'_, PyAny>, name: &str) -> PyResult<String> {
+    text(value, name).map(str::to_owned)
+}
+
+fn headers(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {
+    let pairs = match given.cast::<PyMapping>() {
+        Ok(mapping) => mapping.items()?.into_any(),
+        Err(_) => given.clone(),
+    };
+    let iterator = pairs.try_iter().map_err(|error| named(error, "headers", HEADERS, given))?;
+    iterator.map(|item| header(&item?)).collect()
+}
+
+fn header(item: &Bound<'_, PyAny>) -> PyResult<(String, String)> {
+    let pair = match item.cast::<PyList>() {
+        Ok(list) => list.to_tuple(),
+        Err(_) => item
+            .cast::<PyTuple>()
+            .map_err(|_| wrong_type("an item of headers", "a name and a value", item))?
+            .clone(),
+    };
+    let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) =
+        pair.extract().map_err(|_| wrong_type("an item of headers", "a name and a value", item))?;
+    Ok((owned(&name, "a name in headers")?, owned(&value, "a value in headers")?))
+}

@@ -1,0 +1,292 @@
+"""The middleware for ASGI and WSGI, in real frameworks and by real HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from web import FRAMEWORKS, Limits, Site
+
+from sluicegate import AsyncRateLimiter, InvalidArgumentError, RateLimiter, asgi, wsgi
+
+MINUTE = {"algorithm": "gcra", "window_size_seconds": 60}
+RULES: list[dict[str, Any]] = [
+    {
+        "rule_id": "orders",
+        "identifier_type": "user_id",
+        "algorithm": "fixed_window",
+        "limit": 2,
+        "window_size_seconds": 3600,
+        "window_start": "first_request",
+        "match": {"path_pattern": "/orders/*", "methods": ["GET", "HEAD"]},
+    },
+    {"rule_id": "login", "identifier_type": "ip_address", "limit": 5, **MINUTE, "match": {"path_pattern": "/login"}},
+    {"rule_id": "keys", "identifier_type": "api_key", "limit": 5, **MINUTE, "match": {"path_pattern": "/keys"}},
+    {"rule_id": "devices", "identifier_type": "header:x-device", "limit": 5, **MINUTE, "match": {}},
+    {
+        "rule_id": "items",
+        "identifier_type": "path:name",
+        "limit": 1,
+        **MINUTE,
+        "match": {"path_pattern": "/items/{name}"},
+    },
+]
+ALICE = ("X-User", "alice")
+
+Serve = Callable[..., Site]
+
+
+@pytest.fixture(params=FRAMEWORKS, ids=lambda framework: framework.__name__)
+def serve(request: pytest.FixtureRequest, prefix: str) -> Iterator[Serve]:
+    """Starts sites of every framework in turn."""
+    with ExitStack() as sites:
+
+        def start(url: str = "memory://", *, closed: bool = False, rules: Any = RULES, **middleware: Any) -> Site:
+            limits = Limits(url, {"rules": rules, "prefix": prefix}, middleware, closed)
+            return sites.enter_context(request.param(limits))
+
+        yield start
+
+
+@pytest.fixture
+def left(redis_url: str, prefix: str) -> Iterator[Callable[[str, str], int]]:
+    """What a site on the same server left of a key."""
+    with RateLimiter(redis_url, rules=RULES, prefix=prefix) as limiter:
+        yield lambda rule, key: limiter.peek(rule, key).remaining
+
+
+def test_requests_are_admitted_and_denied(redis_url: str, serve: Serve) -> None:
+    site = serve(redis_url)
+    first = site.ask("GET", "/orders/7", ALICE)
+    assert first.status == 200 and first.json()["path"].strip("/") == "orders/7"
+    assert first.header("RateLimit-Policy") == '"orders";q=2;w=3600'
+    # In place of the application's own, and no other header is touched.
+    assert first.header("RateLimit") == '"orders";r=1;t=3600'
+    assert first.header("X-Mine") == "1" and first.header("Retry-After") is None
+    assert site.ask("GET", "/orders/8", ALICE).status == 200
+    denied = site.ask("GET", "/orders/9?x=1", ALICE)
+    assert denied.status == 429 and denied.header("X-Mine") is None
+    assert denied.header("RateLimit-Policy") == '"orders";q=2;w=3600'
+    seconds = denied.header("Retry-After")
+    assert seconds and 3590 <= int(seconds) <= 3600
+    assert denied.header("RateLimit") == f'"orders";r=0;t={seconds}'
+    assert denied.header("Content-Type") == "application/problem+json"
+    assert denied.json() == {
+        "type": "about:blank",
+        "title": "Too Many Requests",
+        "status": 429,
+        "detail": f"Try again in {seconds} seconds.",
+        "rule": "orders",
+    }
+    head = site.ask("HEAD", "/orders/9", ALICE)
+    assert (head.status, head.body, head.header("Content-Length")) == (429, b"", str(len(denied.body)))
+    assert site.ask("GET", "/orders/9", ("X-User", "bob")).status == 200
+
+
+def test_requests_that_no_rule_matches(serve: Serve) -> None:
+    site = serve()
+    for answer in (site.ask("POST", "/orders/7", ALICE), site.ask("GET", "/orders/7"), site.ask("GET", "/")):
+        assert answer.status == 200
+        assert answer.header("RateLimit") == "mine" and answer.header("RateLimit-Policy") is None
+
+
+def test_no_spelling_of_a_path_slips_past(serve: Serve) -> None:
+    site = serve(rules=[{**RULES[0], "limit": 1}])
+    spellings = ["/orders/7", "/%6frders/7", "//orders//7", "/x/../orders/7", "/x/%2e%2e/orders/7", "/orders/%3F"]
+    assert [site.ask("GET", spelling, ALICE).status for spelling in spellings] == [200] + [429] * 5
+
+
+def test_paths_are_decoded_once(serve: Serve) -> None:
+    site = serve()
+    # They are five items, whether the server tells the target or its decoded form.
+    targets = ["/items/50%25", "/items/50%2525", "/items/50", "/items/50%3Fa", "/items/50%23a", "/items/%C3%A9"]
+    assert [site.ask("GET", target).status for target in targets] == [200] * 6
+    again = ["/items/5%30%25", "/items/%350?a", "/items/%c3%a9"]
+    assert [site.ask("GET", target).status for target in again] == [429] * 3
+
+
+@pytest.mark.parametrize(
+    ("trusted_proxies", "lines", "client"),
+    [
+        (0, ["192.0.2.1"], "127.0.0.1"),
+        (1, [], "127.0.0.1"),
+        (1, ["6.6.6.6, 192.0.2.1"], "192.0.2.1"),
+        (1, ["6.6.6.6", "192.0.2.1"], "192.0.2.1"),
+        (2, ["6.6.6.6", "192.0.2.1,192.0.2.2"], "192.0.2.1"),
+        (3, ["192.0.2.1, 192.0.2.2"], "127.0.0.1"),
+        (1, ["192.0.2.1:8080"], "192.0.2.1"),
+        (1, ["2001:db8::1"], "2001:db8::/64"),
+        (1, ["[2001:db8::1]"], "2001:db8::/64"),
+        (1, ["[2001:db8::1]:443"], "2001:db8::/64"),
+        (1, ["fe80::1%eth0"], "fe80::/64"),
+        (1, ["192.0.2.1, unknown"], "127.0.0.1"),
+        (1, ["192.0.2.1,"], "127.0.0.1"),
+        (1, ["[192.0.2.1]"], "127.0.0.1"),
+        (1, ["192.0.2.256"], "127.0.0.1"),
+        (1, ["\xe9"], "127.0.0.1"),
+    ],
+)
+def test_clients_behind_proxies(
+    trusted_proxies: int, lines: list[str], client: str, redis_url: str, serve: Serve, left: Callable[[str, str], int]
+) -> None:
+    site = serve(redis_url, trusted_proxies=trusted_proxies)
+    answer = site.ask("POST", "/login", *(("X-Forwarded-For", line) for line in lines))
+    assert answer.header("RateLimit") == '"login";r=4;t=12'
+    assert left("login", client) == 4
+
+
+def test_keys_and_headers(redis_url: str, serve: Serve, left: Callable[[str, str], int]) -> None:
+    site = serve(redis_url, api_key="X-Api-Key")
+    assert site.ask("GET", "/keys", ("x-api-key", "k1")).header("RateLimit") == '"keys";r=4;t=12'
+    assert left("keys", "k1") == 4
+    assert site.ask("GET", "/keys").header("RateLimit") == "mine"
+    # Whatever the server makes of bytes beyond ASCII, they are the same key for all.
+    site.ask("GET", "/", ("X-Device", "gr\xc3\xbcn"))
+    assert left("devices", "grün") == 4
+
+
+def test_keys_by_a_function(redis_url: str, serve: Serve, left: Callable[[str, str], int]) -> None:
+    site = serve(redis_url, api_key=lambda request: "from " + (request.get("path") or request.get("PATH_INFO")))
+    assert site.ask("GET", "/keys").status == 200
+    assert left("keys", "from /keys") == 4
+
+
+def test_the_other_style(serve: Serve) -> None:
+    answer = serve(headers="x-ratelimit").ask("GET", "/orders/7", ALICE)
+    assert answer.header("X-RateLimit-Limit") == "2" and answer.header("X-RateLimit-Remaining") == "1"
+    assert answer.header("RateLimit-Policy") is None
+
+
+def test_what_is_no_request(serve: Serve) -> None:
+    answer = serve(on_error="raise").ask("GET", "/" + "a" * 17_000)
+    assert answer.status == 400 and answer.header("Content-Type") == "application/problem+json"
+    assert answer.json() == {
+        "type": "about:blank",
+        "title": "Bad Request",
+        "status": 400,
+        "detail": "path is longer than 16384 bytes",
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "said"),
+    [
+        ({}, 200, "a request is admitted undecided: the limiter is closed"),
+        ({"on_error": "admit"}, 200, "a request is admitted undecided: the limiter is closed"),
+        ({"on_error": "deny"}, 503, "a request is refused undecided: the limiter is closed"),
+        ({"on_error": "raise"}, 500, None),
+    ],
+)
+def test_a_limiter_that_cannot_decide(
+    options: dict[str, str], status: int, said: str | None, serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    answer = serve(closed=True, **options).ask("GET", "/orders/7", ALICE)
+    assert answer.status == status
+    told = [record for record in caplog.records if record.name == "sluicegate"]
+    assert [(record.levelno, record.getMessage()) for record in told] == ([(logging.WARNING, said)] if said else [])
+    if status == 200:
+        assert answer.header("RateLimit") == "mine"
+    if status == 503:
+        assert answer.json()["detail"] == "It cannot be decided now whether a limit is exceeded."
+        assert "closed" not in answer.body.decode()
+
+
+def test_rules_change_while_requests_run(tmp_path: Path, serve: Serve) -> None:
+    path = tmp_path / "rules.json"
+
+    def limit(limit: int) -> None:
+        new = tmp_path / "new.json"
+        new.write_text(json.dumps([{**RULES[0], "limit": limit}]), encoding="utf-8")
+        os.replace(new, path)
+
+    limit(10_000)
+    site = serve(rules=path)
+    asked: list[int] = []
+    over = threading.Event()
+
+    def ask() -> None:
+        while not over.is_set():
+            asked.append(site.ask("GET", "/orders/7", ALICE).status)
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        while len(asked) < 20:
+            time.sleep(0.01)
+        limit(5)
+        end = time.monotonic() + 10
+        while 429 not in asked and time.monotonic() < end:
+            time.sleep(0.01)
+        limit(20_000)
+        end = time.monotonic() + 10
+        while asked[-1] == 429 and time.monotonic() < end:
+            time.sleep(0.01)
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+    assert set(asked) == {200, 429}
+    # Nothing was forgotten meanwhile.
+    policy = site.ask("GET", "/orders/7", ALICE)
+    assert policy.header("RateLimit-Policy") == '"orders";q=20000;w=3600'
+    admitted = asked.count(200) + 1
+    assert str(policy.header("RateLimit")).startswith(f'"orders";r={20_000 - admitted};')
+
+
+async def ask_asgi(**scope: Any) -> list[Any]:
+    """What an ASGI server gets that hands over just this."""
+    seen: list[Any] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope["type"])
+
+    async def send(message: Any) -> None:
+        seen.append(message.get("status", message["type"]))
+
+    async def receive() -> Any:
+        raise AssertionError("nothing is to be read")
+
+    async with AsyncRateLimiter.connect("memory://", rules=RULES) as limiter:
+        middleware = asgi.RateLimitMiddleware(app, limiter, user_id=lambda scope: "alice")
+        for _ in range(3):
+            await middleware({"headers": [], "method": "GET", **scope}, receive, send)
+    return seen
+
+
+def test_other_kinds_of_connections_pass() -> None:
+    for kind in ("websocket", "lifespan"):
+        assert asyncio.run(ask_asgi(type=kind)) == [kind] * 3
+
+
+@pytest.mark.parametrize("client", [None, ("", 0), ("testclient", 50000), ("/run/socket", None)])
+def test_servers_that_tell_no_target_and_no_address(client: Any) -> None:
+    assert asyncio.run(ask_asgi(type="http", path="/login", client=client)) == ["http"] * 3
+    assert asyncio.run(ask_asgi(type="http", path="", raw_path=None, client=client)) == ["http"] * 3
+    denied = [429, "http.response.body"]
+    assert asyncio.run(ask_asgi(type="http", path="/orders/7%", client=client)) == ["http", "http", *denied]
+    # A question mark that was decoded does not end the path.
+    assert asyncio.run(ask_asgi(type="http", path="/?/../orders/7")) == ["http", "http", *denied]
+
+
+@pytest.mark.parametrize("middleware", [asgi.RateLimitMiddleware, wsgi.RateLimitMiddleware])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"trusted_proxies": -1}, "trusted_proxies must be 0 or more"),
+        ({"on_error": "ignore"}, 'on_error must be "admit", "deny" or "raise"'),
+        ({"headers": "draft"}, 'style: it has to be "ietf" or "x-ratelimit"'),
+    ],
+)
+def test_options_that_make_no_sense(middleware: Any, options: dict[str, Any], message: str) -> None:
+    with RateLimiter("memory://", rules=RULES) as limiter, pytest.raises(InvalidArgumentError, match=message):
+        middleware(None, limiter, **options)

@@ -1,0 +1,256 @@
+"""Applications of real frameworks behind the middleware, on real servers, and a client for them."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import threading
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from socketserver import ThreadingMixIn
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+import pytest
+
+from sluicegate import AsyncRateLimiter, RateLimiter, asgi, wsgi
+
+PATIENCE = 30
+METHODS = ["GET", "HEAD", "POST"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: list[tuple[str, str]]
+    body: bytes
+
+    def header(self, name: str) -> str | None:
+        """The value of a header, which must not be there twice."""
+        values = [value for other, value in self.headers if other.lower() == name.lower()]
+        assert len(values) <= 1, values
+        return values[0] if values else None
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass(frozen=True)
+class Site:
+    """A server that runs."""
+
+    port: int
+
+    def ask(self, method: str, target: str, *headers: tuple[str, str]) -> Answer:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        try:
+            connection.putrequest(method, target)
+            for name, value in headers:
+                connection.putheader(name, value)
+            connection.endheaders()
+            answer = connection.getresponse()
+            return Answer(answer.status, answer.getheaders(), answer.read())
+        finally:
+            connection.close()
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What limits a site."""
+
+    url: str
+    options: dict[str, Any]
+    middleware: dict[str, Any]
+    closed: bool = False
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator[AsyncRateLimiter]:
+        async with AsyncRateLimiter.connect(self.url, **self.options) as limiter:
+            if self.closed:
+                await limiter.close()
+            yield limiter
+
+    @contextmanager
+    def opened(self) -> Iterator[RateLimiter]:
+        with RateLimiter(self.url, **self.options) as limiter:
+            if self.closed:
+                limiter.close()
+            yield limiter
+
+
+def serve_uvicorn(app: Any) -> Any:
+    uvicorn = pytest.importorskip("uvicorn")
+    return _uvicorn(uvicorn, app)
+
+
+@contextmanager
+def _uvicorn(uvicorn: Any, app: Any) -> Iterator[Site]:
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, proxy_headers=False, log_level="critical"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        # It accepts from now on, and answers as soon as the application has started.
+        yield Site(listener.getsockname()[1])
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()
+
+
+@contextmanager
+def serve_wsgiref(app: Any) -> Iterator[Site]:
+    """A server that tells no target, only the decoded path."""
+    with make_server("127.0.0.1", 0, app, ThreadingServer, SilentHandler) as server, running(server):
+        yield Site(server.server_port)
+
+
+@contextmanager
+def serve_werkzeug(app: Any) -> Iterator[Site]:
+    from werkzeug.serving import WSGIRequestHandler as Handler
+    from werkzeug.serving import make_server as make
+
+    class Silent(Handler):
+        def log(self, *_: object) -> None:
+            pass
+
+    server = make("127.0.0.1", 0, app, threaded=True, request_handler=Silent)
+    with running(server):
+        yield Site(server.server_port)
+
+
+@contextmanager
+def running(server: Any) -> Iterator[None]:
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class ThreadingServer(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+
+
+class SilentHandler(WSGIRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def get_stderr(self) -> Any:
+        """What the application raises is part of the tests."""
+        return _Nowhere()
+
+
+class _Nowhere:
+    def write(self, _: str) -> None: ...
+    def flush(self) -> None: ...
+
+
+@contextmanager
+def starlette(limits: Limits) -> Iterator[Site]:
+    applications = pytest.importorskip("starlette.applications")
+    from starlette.responses import JSONResponse
+    from starlette.routing import Route
+
+    @asynccontextmanager
+    async def lifespan(app: Any) -> AsyncIterator[None]:
+        async with limits.connected() as app.state.limiter:
+            yield
+
+    async def answer(request: Any) -> Any:
+        return JSONResponse({"path": request.url.path}, headers={"RateLimit": "mine", "X-Mine": "1"})
+
+    routes = [Route("/{path:path}", answer, methods=METHODS)]
+    app = applications.Starlette(routes=routes, lifespan=lifespan)
+    app.add_middleware(asgi.RateLimitMiddleware, limiter=_limiter_of, user_id=_user_of_scope, **limits.middleware)
+    with serve_uvicorn(app) as site:
+        yield site
+
+
+@contextmanager
+def fastapi(limits: Limits) -> Iterator[Site]:
+    module = pytest.importorskip("fastapi", reason="needs Python 3.11")
+
+    @asynccontextmanager
+    async def lifespan(app: Any) -> AsyncIterator[None]:
+        async with limits.connected() as app.state.limiter:
+            yield
+
+    app = module.FastAPI(lifespan=lifespan)
+    app.add_middleware(asgi.RateLimitMiddleware, limiter=_limiter_of, user_id=_user_of_scope, **limits.middleware)
+
+    @app.api_route("/{path:path}", methods=METHODS)
+    async def answer(path: str) -> Any:
+        return module.responses.JSONResponse({"path": path}, headers={"RateLimit": "mine", "X-Mine": "1"})
+
+    with serve_uvicorn(app) as site:
+        yield site
+
+
+def flask_application() -> Any:
+    from flask import Flask
+
+    app = Flask(__name__)
+    app.url_map.merge_slashes = False
+
+    @app.route("/", defaults={"path": ""}, methods=METHODS)
+    @app.route("/<path:path>", methods=METHODS)
+    def answer(path: str) -> Any:
+        return {"path": path}, {"RateLimit": "mine", "X-Mine": "1"}
+
+    return app
+
+
+@contextmanager
+def flask(limits: Limits) -> Iterator[Site]:
+    app = flask_application()
+    with limits.opened() as limiter:
+        app.wsgi_app = wsgi.RateLimitMiddleware(app.wsgi_app, limiter, user_id=_user_of_environ, **limits.middleware)
+        with serve_werkzeug(app) as site:
+            yield site
+
+
+@contextmanager
+def django(limits: Limits) -> Iterator[Site]:
+    from django.conf import settings
+    from django.core.wsgi import get_wsgi_application
+
+    if not settings.configured:
+        settings.configure(ROOT_URLCONF=_urls(), ALLOWED_HOSTS=["127.0.0.1"], SECRET_KEY="for tests")
+    with limits.opened() as limiter:
+        app = get_wsgi_application()
+        app = wsgi.RateLimitMiddleware(app, limiter, user_id=_user_of_environ, **limits.middleware)
+        with serve_wsgiref(app) as site:
+            yield site
+
+
+def _urls() -> Any:
+    from django.http import JsonResponse
+    from django.urls import re_path
+
+    def answer(request: Any) -> Any:
+        return JsonResponse({"path": request.path}, headers={"RateLimit": "mine", "X-Mine": "1"})
+
+    return type("urls", (), {"urlpatterns": [re_path("", answer)]})
+
+
+def _limiter_of(scope: Any) -> AsyncRateLimiter:
+    limiter: AsyncRateLimiter = scope["app"].state.limiter
+    return limiter
+
+
+async def _user_of_scope(scope: Any) -> str | None:
+    return next((value.decode() for name, value in scope["headers"] if name == b"x-user"), None)
+
+
+def _user_of_environ(environ: Any) -> str | None:
+    user: str | None = environ.get("HTTP_X_USER")
+    return user
+
+
+FRAMEWORKS: Iterable[Callable[[Limits], Any]] = [starlette, fastapi, flask, django]
