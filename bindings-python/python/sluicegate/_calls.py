@@ -72,21 +72,24 @@ class Calls:
             raise RuntimeError(_ELSEWHERE)
         error = self.bridge.close()
         if error is not None:
-            self._unwatch()
-            self._fail_all(error)
+            self._end(error)
+
+    def _end(self, error: SluicegateError) -> None:
+        self._unwatch()
+        self._fail_all(error)
 
     def abandon(self) -> bool:
         """Closes the limiter on behalf of an owner that is gone, on any thread, with the loop closed or not.
 
         Answers whether there was something to close.
         """
-        if self.bridge.closed:
+        # At once: a loop that has stopped may never come to it.
+        error = self.bridge.close()
+        if error is None:
             return False
-        try:
-            self._loop.call_soon_threadsafe(self.close)
-        except RuntimeError:
-            # The loop is closed, so there is nobody to be told.
-            self.bridge.close()
+        # There is nobody to be told if the loop is closed.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._end, error)
         return True
 
     def _watch(self) -> None:

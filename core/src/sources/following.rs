@@ -212,7 +212,8 @@ impl Updates {
     pub fn unreachable(&self, reason: impl AsRef<str>) {
         let what = format!("rules: {}: {}", self.name, reason.as_ref());
         let mut state = self.state();
-        if state.reachable {
+        // Before the first report, whoever makes the limiter is told.
+        if state.reachable && state.updates > 0 {
             log::warn!("{what}; what was read before stays in force");
         }
         state.reachable = false;

@@ -5,10 +5,10 @@
 for i = 1, #KEYS do
   local arg = ARGV[i + 1]
   local which, _, time = unpack_numbers('<ddd', arg)
-  local cost, capacity, forced, a, b, c, d, e, f, g, h = load_of[which](KEYS[i], arg)
+  local cost, capacity, forced, a, b, c, d, e, f, g, h, k = load_of[which](KEYS[i], arg)
   if not capacity then return cost end
   local charged_at = time >= 0 and time
   if not charged_at or charged_at <= now and not forced then
-    refund_of[which](KEYS[i], cost, charged_at, a, b, c, d, e, f, g, h)
+    refund_of[which](KEYS[i], cost, charged_at, a, b, c, d, e, f, g, h, k)
   end
 end

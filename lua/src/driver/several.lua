@@ -6,22 +6,22 @@ local loaded, grants, group_grant = {}, {}, { [0] = units }
 for i = 1, count do
   local arg = ARGV[i + 1]
   local which, group = unpack_numbers('<dd', arg)
-  local cost, capacity, forced, a, b, c, d, e, f, g, h = load_of[which](KEYS[i], arg)
+  local cost, capacity, forced, a, b, c, d, e, f, g, h, k = load_of[which](KEYS[i], arg)
   if not capacity then return cost end
   local grant = floor(capacity / cost)
   if grant > units then grant = units end
-  loaded[i], grants[i] = { which, group, cost, forced, a, b, c, d, e, f, g, h }, grant
+  loaded[i], grants[i] = { which, group, cost, forced, a, b, c, d, e, f, g, h, k }, grant
   local least = group_grant[group]
   if not least or grant < least then group_grant[group] = grant end
 end
 
 local replies = {}
 for i = 1, count do
-  local which, group, cost, forced, a, b, c, d, e, f, g, h = unpack(loaded[i], 1, 12)
+  local which, group, cost, forced, a, b, c, d, e, f, g, h, k = unpack(loaded[i], 1, 13)
   local grant, amount = group_grant[group], forced
   if group_grant[0] < grant then grant = group_grant[0] end
   if grant > 0 then amount = grant * cost end
-  if amount and mode == 1 then commit_of[which](KEYS[i], amount, a, b, c, d, e, f, g, h) end
-  replies[i] = reply_of[which](grants[i], a, b, c, d, e, f, g, h)
+  if amount and mode == 1 then commit_of[which](KEYS[i], amount, a, b, c, d, e, f, g, h, k) end
+  replies[i] = reply_of[which](grants[i], a, b, c, d, e, f, g, h, k)
 end
 return replies

@@ -30,14 +30,19 @@ local function bucket_helpers(key)
     return others, past
   end
 
-  -- The pairs of the other slots, oldest first.
-  local function others()
+  -- The pairs that are stored.
+  local function stored_pairs()
     return call('GETRANGE', key, '24', '-1')
+  end
+
+  -- The pairs of the other slots, oldest first.
+  local function all(others, tail)
+    return others or stored_pairs() .. (tail or '')
   end
 
   -- Brings the state to `slot`: what was current becomes past, what is too old goes.
   local function advance(stored, slot, gone, current, past)
-    local pairs_text, healed = others(), nil
+    local pairs_text, healed = stored_pairs(), nil
     if #pairs_text % PAIR ~= 0 then return nil end
     if stored < slot then
       if current > 0 then
@@ -61,10 +66,12 @@ local function bucket_helpers(key)
     return slot
   end
 
-  local function newest(pairs_text)
-    return (unpack_numbers('<d', pairs_text, #pairs_text - PAIR + 1))
+  -- The slot of the last pair.
+  local function newest(others, tail)
+    local text = tail ~= '' and tail or others or call('GETRANGE', key, '-16', '-1')
+    return (unpack_numbers('<d', text, #text - PAIR + 1))
   end
 
-  return { others = others, advance = advance, freeing = freeing, newest = newest }
+  return { all = all, advance = advance, freeing = freeing, newest = newest }
 end
 

@@ -9,6 +9,9 @@
 local cost, limit, window, resolution, count_denied = unpack_numbers('<ddddd', arg, PARAMS)
 local slot, gone = floor(now / resolution), floor((now - window) / resolution)
 local current, past, others, forced, oldest, oldest_count = 0, 0, '', nil, nil, 0
+-- What is to follow the stored pairs when the state is written: nil, or the pair of a slot that has become
+-- one of the past. So a denial in a new slot, which writes nothing, need not read the pairs.
+local tail
 -- The head and the oldest pair.
 local head = call('GETRANGE', key, '0', '39')
 if head ~= '' then
@@ -18,20 +21,25 @@ if head ~= '' then
   if not (stored >= 0 and stored <= LATEST) then return { err = BAD_STATE } end
   if not (current >= 0 and past >= 0 and current + past < ENDLESS) then return { err = BAD_STATE } end
   if #head == 40 then oldest, oldest_count = unpack_numbers('<dd', head, 25) end
-  if stored ~= slot or oldest and oldest <= gone then
+  if stored > slot or (oldest or stored) <= gone then
     others, current, past, forced = bucket_helpers(key).advance(stored, slot, gone, current, past)
     if not others then return { err = BAD_STATE } end
   else
     others = nil
+    if stored < slot then
+      tail = ''
+      if current > 0 then
+        tail = pack('<dd', stored, current)
+        if not oldest then oldest, oldest_count = stored, current end
+        past, current = past + current, 0
+      end
+    end
   end
 elseif call('EXISTS', key) == 1 then
   return { err = BAD_STATE }
 end
 local capacity, newest, pivot = limit - past - current, slot, slot
-if current == 0 and past > 0 then
-  local helpers = bucket_helpers(key)
-  newest = helpers.newest(others or helpers.others())
-end
+if current == 0 and past > 0 then newest = bucket_helpers(key).newest(others, tail) end
 if capacity < cost then
   local surplus = cost - capacity
   if count_denied == 1 then
@@ -42,6 +50,6 @@ if capacity < cost then
     pivot = oldest
   elseif surplus <= past then
     local helpers = bucket_helpers(key)
-    pivot = helpers.freeing(others or helpers.others(), surplus, slot)
+    pivot = helpers.freeing(helpers.all(others, tail), surplus, slot)
   end
 end
