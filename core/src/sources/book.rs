@@ -24,6 +24,8 @@ pub(super) enum Report {
 pub(super) struct Book {
     file: Entry<Rules>,
     rules: BTreeMap<String, Entry<Arc<Rule>>>,
+    /// What was in force before the first report.
+    before: Rules,
 }
 
 #[derive(Debug)]
@@ -34,7 +36,8 @@ struct Entry<T> {
 
 #[derive(Debug)]
 struct Good<T> {
-    text: String,
+    /// None for a rule that was in force before the first report.
+    text: Option<String>,
     value: T,
 }
 
@@ -63,12 +66,12 @@ impl<T> Entry<T> {
         effect: &mut Effect,
     ) {
         if let (Ok(text), Some(good)) = (&text, &self.good)
-            && *text == good.text
+            && Some(text) == good.text.as_ref()
         {
             self.fault = None;
             return;
         }
-        match text.and_then(|text| Ok(Good { value: read(&text)?, text })) {
+        match text.and_then(|text| Ok(Good { value: read(&text)?, text: Some(text) })) {
             Ok(good) => {
                 *self = Self { good: Some(good), fault: None };
                 effect.changed = true;
@@ -83,6 +86,12 @@ impl<T> Entry<T> {
 }
 
 impl Book {
+    /// Says which rules are in force before the first report. They are the last good version of what it has in
+    /// a bad one.
+    pub(super) fn begin_with(&mut self, before: Rules) {
+        self.before = before;
+    }
+
     /// Takes what is good of a report of the source called `source`.
     pub(super) fn apply(&mut self, source: &str, report: Report) -> Effect {
         let mut effect = Effect::default();
@@ -98,6 +107,7 @@ impl Book {
                 for (id, text) in texts {
                     self.rule(id, text, &mut effect);
                 }
+                self.before = Rules::default();
             }
             Report::Changed(changes) => {
                 for (id, text) in changes {
@@ -114,7 +124,8 @@ impl Book {
     fn rule(&mut self, id: String, text: Checked<String>, effect: &mut Effect) {
         effect.changed |= self.file.good.is_some();
         self.file = Entry::default();
-        let entry = self.rules.entry(id.clone()).or_default();
+        let before = || self.before.get(&id).map(|rule| Good { text: None, value: Arc::clone(rule) });
+        let entry = self.rules.entry(id.clone()).or_insert_with(|| Entry { good: before(), fault: None });
         entry.take(&id, text, |text| read_named(&id, text), effect);
     }
 
@@ -138,22 +149,20 @@ impl Book {
             None => {
                 let good = || self.rules.values().filter_map(|entry| entry.good.as_ref());
                 let rules = good().map(|rule| Arc::clone(&rule.value)).collect();
-                Rules::assemble(rules, good().map(|rule| rule.text.as_str()))
+                Rules::assemble(rules, good().map(|rule| rule.text.as_deref().unwrap_or_default()))
             }
         }
     }
 
-    /// The rules in force as one text.
-    pub(super) fn text(&self) -> String {
-        match &self.file.good {
-            Some(file) => file.text.clone(),
-            None => {
-                let good = self.rules.values().filter_map(|entry| entry.good.as_ref());
-                let texts: Vec<_> = good.map(|rule| rule.text.trim_start_matches('\u{feff}')).collect();
-                // A text may end with a comment, which ends with its line.
-                format!("[\n{}\n]\n", texts.join("\n,\n"))
-            }
+    /// The rules in force as one text, unless that of one of them is not known.
+    pub(super) fn text(&self) -> Option<String> {
+        if let Some(file) = &self.file.good {
+            return file.text.clone();
         }
+        let good = self.rules.values().filter_map(|entry| entry.good.as_ref());
+        let texts = good.map(|rule| Some(rule.text.as_ref()?.trim_start_matches('\u{feff}')));
+        // A text may end with a comment, which ends with its line.
+        Some(format!("[\n{}\n]\n", texts.collect::<Option<Vec<_>>>()?.join("\n,\n")))
     }
 
     /// What is refused at present.
@@ -176,4 +185,36 @@ fn read_named(id: &str, text: &str) -> Checked<Arc<Rule>> {
         return Err(format!("it holds the rule {}; name and rule_id have to be the same", quote(&rule.id)));
     }
     Ok(Arc::new(rule))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(id: &str, limit: u64) -> String {
+        format!(r#"{{ "rule_id": "{id}", "algorithm": "gcra", "limit": {limit}, "window_size_seconds": 1 }}"#)
+    }
+
+    fn limits(book: &Book) -> Vec<(String, f64)> {
+        book.in_force().iter().map(|rule| (rule.id.to_string(), rule.limits[0].limit)).collect()
+    }
+
+    #[test]
+    fn what_was_in_force_before_outlasts_a_bad_first_report() {
+        let mut book = Book::default();
+        let before = ["a", "b", "c"].map(|id| rule(id, 1)).join(",");
+        book.begin_with(Rules::from_json(&format!("[{before}]")).unwrap());
+        let texts = [("a", "garbage".to_owned()), ("b", rule("b", 2)), ("d", "garbage".to_owned())];
+        let texts = texts.map(|(id, text)| (id.to_owned(), Ok(text)));
+        assert!(book.apply("source", Report::Rules(texts.to_vec())).changed);
+        assert_eq!(limits(&book), [("a".to_owned(), 1.0), ("b".to_owned(), 2.0)]);
+        assert_eq!(book.refused("source").len(), 2);
+        assert_eq!(book.text(), None, "the text of a is not known");
+
+        let good = Report::Changed(vec![("a".to_owned(), Some(Ok(rule("a", 3))))]);
+        assert!(book.apply("source", good).changed);
+        assert_eq!(Rules::from_json(&book.text().unwrap()).unwrap().len(), 2);
+        let again = Report::Changed(vec![("c".to_owned(), Some(Ok("garbage".to_owned())))]);
+        assert!(!book.apply("source", again).changed, "c is gone for good");
+    }
 }

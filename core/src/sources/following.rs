@@ -177,7 +177,7 @@ fn follow_once(updates: &Updates, mut over: watch::Receiver<bool>) -> std::io::R
 
 impl Updates {
     fn new(origin: Origin, catalog: Arc<Catalog>, started: Option<mpsc::Sender<Result<()>>>) -> Self {
-        let state = State {
+        let mut state = State {
             book: Book::default(),
             loaded_at: SystemTime::now(),
             updates: 0,
@@ -187,6 +187,7 @@ impl Updates {
             last_error: None,
             started,
         };
+        state.book.begin_with(catalog.rules().clone());
         let name = origin.source.name();
         Self { name, origin, current: ArcSwap::new(catalog), state: Mutex::new(state) }
     }
@@ -243,8 +244,8 @@ impl Updates {
         state.updates += 1;
         state.loaded_at = SystemTime::now();
         state.cached = false;
-        let Some(path) = &self.origin.cache else { return };
-        if let Err(error) = cache::write(path, &state.book.text()) {
+        let (Some(path), Some(text)) = (&self.origin.cache, state.book.text()) else { return };
+        if let Err(error) = cache::write(path, &text) {
             let what = format!("rules_cache: {}: cannot be written: {error}", path.display());
             log::warn!("{what}");
             state.last_error = Some(what);
@@ -288,6 +289,7 @@ impl Updates {
         // It may have been heard of at last.
         if state.updates == 0 {
             log::warn!("{}; beginning with {}", error.message(), path.display());
+            state.book.begin_with(rules.clone());
             self.current.store(Arc::new(self.current.load().after(rules)));
             (state.updates, state.cached) = (1, true);
         }

@@ -92,10 +92,11 @@ pub fn named(text: &str) -> Result<Arc<dyn RuleSource>> {
     Ok(Arc::new(FileSource::new(text)))
 }
 
-/// Whether a text begins as a URL does.
+/// Whether a text begins as a URL does (RFC 3986, 3.1).
 fn has_scheme(text: &str) -> bool {
+    let is_scheme_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
     let scheme = text.split_once("://").map(|(scheme, _)| scheme);
-    scheme.is_some_and(|scheme| !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    scheme.is_some_and(|scheme| !scheme.is_empty() && scheme.bytes().all(is_scheme_byte))
 }
 
 #[cfg(feature = "zookeeper")]

@@ -240,6 +240,23 @@ fn all_servers_may_be_away_for_a_while() {
 }
 
 #[test]
+fn a_tree_that_is_made_anew_is_read_anew() {
+    let zookeeper = ensemble();
+    let admin = zookeeper.admin();
+    let limiter = limiter(&zookeeper);
+    for limit in 100..120 {
+        for path in [node("a"), node("b"), FOLDER.to_owned()] {
+            admin.delete(&path).unwrap();
+        }
+        for id in ["a", "b"] {
+            admin.create(&node(id), rule(id, limit)).unwrap();
+        }
+        until_limit(&limiter, "a", limit);
+        until_limit(&limiter, "b", limit);
+    }
+}
+
+#[test]
 fn what_is_protected_is_read_with_the_password() {
     let zookeeper = ZooKeeper::start().unwrap();
     let admin = zookeeper.admin().with_digest("limits:s3cr:t@");

@@ -30,7 +30,7 @@ pub(super) struct Connection {
     /// The paths of znodes that changed, came or went.
     events: VecDeque<String>,
     last_xid: i32,
-    /// What the servers agreed to.
+    /// What the servers agreed to, if it is less than what was asked for.
     session_timeout: Duration,
     heard: Instant,
 }
@@ -79,7 +79,7 @@ impl Connection {
         match u64::try_from(timeout_ms) {
             Ok(0) | Err(_) => Err(Failure::Lost("the server refused the session".to_owned())),
             Ok(timeout_ms) => {
-                self.session_timeout = Duration::from_millis(timeout_ms);
+                self.session_timeout = SESSION_TIMEOUT.min(Duration::from_millis(timeout_ms));
                 Ok(())
             }
         }

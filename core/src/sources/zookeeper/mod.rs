@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use super::{Following, RuleSource, Updates};
 use crate::error::{Error, ErrorKind, Result};
-use connection::{Connection, Outcome};
+use connection::{Connection, Outcome, Reply};
 use url::ZooKeeperUrl;
-use wire::{Failure, NO_NODE, NODE_EXISTS, Request};
+use wire::{Failure, NO_NODE, Request};
 
 /// Time between two attempts to open a session.
 const RETRY_AFTER: Duration = Duration::from_millis(250);
@@ -65,17 +65,28 @@ impl ZooKeeperSource {
 
     async fn put_at(&self, node: &str, data: &[u8]) -> Outcome<()> {
         let mut connection = Connection::open(&self.url).await?;
+        let mut put = connection.call_one(Request::Set { path: node, data }).await?;
+        if put == Err(NO_NODE) {
+            put = self.create_at(&mut connection, node, data).await?;
+        }
+        put.map_err(Failure::Refused)?;
+        close(connection).await
+    }
+
+    /// Those above it are made only if they are missing: in most places they may not be.
+    async fn create_at(&self, connection: &mut Connection, node: &str, data: &[u8]) -> Outcome<Reply> {
         let owned = self.url.login.is_some();
+        let create = Request::Create { path: node, data, owned };
+        let created = connection.call_one(create.clone()).await?;
+        if created != Err(NO_NODE) {
+            return Ok(created);
+        }
         for (end, _) in node.match_indices('/').skip(1) {
             let above = Request::Create { path: &node[..end], data: b"", owned };
-            connection.call_one(above).await?.map(drop).or_else(unless(NODE_EXISTS))?;
+            // What keeps one from being made shows in the end.
+            let _ = connection.call_one(above).await?;
         }
-        match connection.call_one(Request::Create { path: node, data, owned }).await? {
-            Err(NODE_EXISTS) => connection.call_one(Request::Set { path: node, data }).await?,
-            created => created,
-        }
-        .map_err(Failure::Refused)?;
-        close(connection).await
+        connection.call_one(create).await
     }
 
     async fn delete_at(&self, node: &str) -> Outcome<bool> {

@@ -63,9 +63,11 @@ impl Folder<'_> {
 
     /// Znodes that came or went.
     async fn relist(&mut self) -> Outcome<Vec<(String, Option<Text>)>> {
+        let before = self.known.clone();
         let names = self.list().await?;
         let there: HashSet<_> = names.iter().cloned().collect();
-        let gone: Vec<_> = self.known.extract_if(|name| !there.contains(name)).collect();
+        let gone: Vec<_> = before.difference(&there).collect();
+        self.known.retain(|name| there.contains(name));
         let new = names.into_iter().filter(|name| !self.known.contains(name)).collect();
         let mut changes = self.read(new).await?;
         changes.extend(gone.iter().map(|name| (rule_id(name), None)));
@@ -78,7 +80,11 @@ impl Folder<'_> {
         loop {
             match self.connection.call_one(Request::Children(path)).await? {
                 Ok(reply) => return Ok(Reader(&reply).texts()?),
-                Err(NO_NODE) => self.updates.unreachable(Failure::Refused(NO_NODE).to_string()),
+                Err(NO_NODE) => {
+                    // Their watches went with the znodes, and what was told of them may be read away below.
+                    self.known.clear();
+                    self.updates.unreachable(Failure::Refused(NO_NODE).to_string());
+                }
                 Err(code) => return Err(Failure::Refused(code)),
             }
             if self.connection.call_one(Request::Exists(path)).await?.is_err() {
