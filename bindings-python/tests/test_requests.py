@@ -87,7 +87,8 @@ def test_headers_in_all_their_forms(headers: Any, open_limiter: OpenLimiter) -> 
 
 def test_every_argument_may_be_a_keyword(open_limiter: OpenLimiter) -> None:
     limiter = open_limiter("memory://", rules=RULES)
-    request = {"method": "GET", "path": "/orders/7", "user_id": "alice", "ip": "192.0.2.1", "api_key": "k", "headers": {}}
+    client = {"user_id": "alice", "ip": "192.0.2.1", "api_key": "k"}
+    request = {"method": "GET", "path": "/orders/7", **client, "headers": {}}
     assert limiter.check_request(**request).rule == "orders"
     assert limiter.check_request("GET", "/", user_id=None, ip=None, api_key=None, headers=None).rule == ""
     (match,) = limiter.match_request(**request, explain=False)

@@ -26,7 +26,7 @@ Headers = list[tuple[str, str]]
 _VISIBLE = "".join(map(chr, range(0x21, 0x7F)))
 _LOG = logging.getLogger("sluicegate")
 # Some proxies add a port, or write IPv6 in brackets.
-_DECORATED = re.compile(r"\[(?P<six>[^]]*:[^]]*)\](:[0-9]+)?|(?P<four>[0-9.]+):[0-9]+")
+_DECORATED = re.compile(r"\[(?P<six>[^]]*)\](:[0-9]+)?|(?P<four>[0-9.]+):[0-9]+")
 
 
 @dataclass(frozen=True)

@@ -34,13 +34,36 @@ pub(super) fn readings(path: &str) -> Vec<Cow<'_, str>> {
         return with_and_without_last_slash(vec![Cow::Borrowed(path)]);
     }
     let mut paths: Vec<Cow<'_, str>> = Vec::new();
-    for reading in Reading::ALL {
-        let path = resolved(&decoded(path, reading));
-        if !paths.contains(&Cow::Borrowed(path.as_str())) {
-            paths.push(Cow::Owned(path));
+    for text in texts(path) {
+        for reading in Reading::ALL {
+            let path = resolved(&decoded(&text, reading));
+            if !paths.contains(&Cow::Borrowed(path.as_str())) {
+                paths.push(Cow::Owned(path));
+            }
         }
     }
     with_and_without_last_slash(paths)
+}
+
+/// What servers differ in before anything is decoded: whether two slashes begin a host, as in a link, and
+/// whether `;` begins parameters of a segment (RFC 3986, 3.3), which some cut off.
+fn texts(path: &str) -> Vec<Cow<'_, str>> {
+    const SLASHES: [char; 2] = ['/', '\\'];
+    let mut texts = vec![Cow::Borrowed(path)];
+    if let Some(rest) = path.strip_prefix(SLASHES).and_then(|rest| rest.strip_prefix(SLASHES)) {
+        texts.push(Cow::Borrowed(rest.find(SLASHES).map_or("/", |at| &rest[at..])));
+    }
+    for at in 0..texts.len() {
+        if texts[at].contains(';') {
+            texts.push(Cow::Owned(without_parameters(&texts[at])));
+        }
+    }
+    texts
+}
+
+fn without_parameters(path: &str) -> String {
+    let segments = path.split('/').map(|segment| segment.split(';').next().unwrap_or_default());
+    segments.collect::<Vec<_>>().join("/")
 }
 
 /// Many servers answer `/orders/` as `/orders`.
@@ -81,7 +104,7 @@ fn is_scheme(text: &str) -> bool {
 
 /// Whether a path is certain to be in the one form already, as nearly every path is.
 fn is_canonical(path: &str) -> bool {
-    let is_plain = |byte: u8| !byte.is_ascii_control() && byte != b'%' && byte != b'\\';
+    let is_plain = |byte: u8| !byte.is_ascii_control() && !b"%\\;".contains(&byte);
     let bytes = path.as_bytes();
     let is_doubtful = |pair: &[u8]| pair[0] == b'/' && (pair[1] == b'/' || pair[1] == b'.');
     path.starts_with('/') && bytes.iter().copied().all(is_plain) && !bytes.windows(2).any(is_doubtful)
@@ -165,6 +188,17 @@ mod tests {
 
     fn first(target: &str) -> String {
         all(target).swap_remove(0)
+    }
+
+    #[test]
+    fn hosts_and_parameters_are_read_both_ways() {
+        for target in
+            ["/orders;x=1/7", "/a/..;/orders/7", "//host/orders/7", "/\\host/orders/7", "//h/orders;a/7;b"]
+        {
+            assert!(all(target).contains(&"/orders/7".to_owned()), "{target}: {:?}", all(target));
+        }
+        assert!(all("/orders;x=1/7").contains(&"/orders;x=1/7".to_owned()));
+        assert!(all("//orders").contains(&"/orders".to_owned()));
     }
 
     #[test]

@@ -24,8 +24,10 @@ use std::fmt;
 /// once, without empty and dot segments. `%25`, `%3F`, `%23`, control characters and bytes that are not
 /// UTF-8 stay escaped, in capitals, also in the keys that `path:<name>` yields.
 ///
-/// Servers differ in whether `%2F`, `\` and `%5C` separate segments and whether a slash at the end counts.
-/// A rule applies if its pattern matches under any of these readings: one rule too many is the safe side.
+/// Servers differ in whether `%2F`, `\` and `%5C` separate segments, whether a slash at the end counts, whether
+/// two slashes begin a host, and whether `;` begins parameters that are no part of a segment. A rule applies if
+/// its pattern matches under any of these readings: one rule too many is the safe side. A server that routes
+/// without regard to capitals, as Express does unless told otherwise, has to be told otherwise.
 /// A pattern is decoded likewise, so `%2A` is a star; a slash at its end makes no difference.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
