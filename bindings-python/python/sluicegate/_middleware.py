@@ -108,6 +108,8 @@ def merged(
 
 def _address(text: str) -> str | None:
     decorated = _DECORATED.fullmatch(text)
+    if decorated and ":" not in (decorated["six"] or ":"):
+        return None
     try:
         address = ip_address(decorated["six"] or decorated["four"] if decorated else text)
     except ValueError:

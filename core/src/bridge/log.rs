@@ -17,8 +17,9 @@ impl Log for StandardError {
 
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
-            // Where nothing can be written, nobody reads.
-            let _ = writeln!(stderr(), "sluicegate: {}", record.args());
+            let line = format!("sluicegate: {}\n", record.args());
+            // At once, as other processes may write there too. Where nothing can be written, nobody reads.
+            let _ = stderr().write_all(line.as_bytes());
         }
     }
 

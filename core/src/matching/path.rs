@@ -6,6 +6,9 @@
 
 use std::borrow::Cow;
 
+/// What servers take for a slash in links.
+const SLASHES: [char; 2] = ['/', '\\'];
+
 /// Servers differ in what they take for a slash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reading {
@@ -48,37 +51,39 @@ pub(super) fn readings(path: &str) -> Vec<Cow<'_, str>> {
 /// What servers differ in before anything is decoded: whether two slashes begin a host, as in a link, and
 /// whether `;` begins parameters of a segment (RFC 3986, 3.3), which some cut off.
 fn texts(path: &str) -> Vec<Cow<'_, str>> {
-    const SLASHES: [char; 2] = ['/', '\\'];
-    let mut texts = vec![Cow::Borrowed(path)];
-    if let Some(rest) = path.strip_prefix(SLASHES).and_then(|rest| rest.strip_prefix(SLASHES)) {
-        texts.push(Cow::Borrowed(rest.find(SLASHES).map_or("/", |at| &rest[at..])));
+    let mut texts = vec![path];
+    let rest = path.trim_start_matches(SLASHES);
+    if path.len() > rest.len() + 1 {
+        texts.push(rest.find(SLASHES).map_or("/", |at| &rest[at..]));
     }
-    for at in 0..texts.len() {
-        if texts[at].contains(';') {
-            texts.push(Cow::Owned(without_parameters(&texts[at])));
-        }
-    }
-    texts
+    // Those without parameters come first: the first that a pattern matches says who is counted, and nobody is
+    // to become another one by parameters.
+    let has_parameters = |text: &&&str| text.contains(';');
+    let bare = texts.iter().filter(has_parameters).map(|text| Cow::Owned(without_parameters(text)));
+    bare.chain(texts.iter().map(|text| Cow::Borrowed(*text))).collect()
 }
 
 fn without_parameters(path: &str) -> String {
-    let segments = path.split('/').map(|segment| segment.split(';').next().unwrap_or_default());
-    segments.collect::<Vec<_>>().join("/")
+    path.split_inclusive(SLASHES).map(without_parameter).collect()
+}
+
+fn without_parameter(segment: &str) -> String {
+    let slash = segment.rfind(SLASHES).map_or("", |at| &segment[at..]);
+    format!("{}{slash}", segment.trim_end_matches(SLASHES).split(';').next().unwrap_or_default())
 }
 
 /// Many servers answer `/orders/` as `/orders`.
-fn with_and_without_last_slash(mut paths: Vec<Cow<'_, str>>) -> Vec<Cow<'_, str>> {
-    for at in 0..paths.len() {
-        let path = &paths[at];
-        if path.len() > 1 && path.ends_with('/') {
-            let shorter = match path {
-                Cow::Borrowed(path) => Cow::Borrowed(without_last_slash(path)),
-                Cow::Owned(path) => Cow::Owned(without_last_slash(path).to_owned()),
-            };
-            paths.push(shorter);
-        }
+fn with_and_without_last_slash(paths: Vec<Cow<'_, str>>) -> Vec<Cow<'_, str>> {
+    let mut both = Vec::with_capacity(2 * paths.len());
+    for path in paths {
+        let shorter = (path.len() > 1 && path.ends_with('/')).then(|| match &path {
+            Cow::Borrowed(path) => Cow::Borrowed(without_last_slash(path)),
+            Cow::Owned(path) => Cow::Owned(without_last_slash(path).to_owned()),
+        });
+        both.push(path);
+        both.extend(shorter);
     }
-    paths
+    both
 }
 
 pub(super) fn without_last_slash(path: &str) -> &str {

@@ -88,7 +88,7 @@ impl Rules {
     }
 
     /// Rules that were read one by one, each with a name of its own, from these texts.
-    pub(crate) fn assemble<'a>(in_order: Vec<Arc<Rule>>, texts: impl Iterator<Item = &'a str>) -> Self {
+    pub(crate) fn assemble(in_order: Vec<Arc<Rule>>, texts: impl Iterator<Item = impl AsRef<[u8]>>) -> Self {
         let positions = in_order.iter().enumerate().map(|(at, rule)| (rule.id.clone(), at)).collect();
         Self { inner: Arc::new(Inner { in_order, positions, version: digest(texts) }) }
     }
@@ -175,7 +175,7 @@ pub(crate) fn read_one(text: &str) -> Checked<Rule> {
     rule::read(&document::parse(text)?, 0)
 }
 
-fn digest<'a>(texts: impl Iterator<Item = &'a str>) -> String {
+fn digest(texts: impl Iterator<Item = impl AsRef<[u8]>>) -> String {
     let mut hash = Sha256::new();
     for text in texts {
         hash.update(text);

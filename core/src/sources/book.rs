@@ -1,6 +1,7 @@
 //! The last good version of every unit of a source. No I/O happens here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 
 use super::Refusal;
@@ -31,7 +32,15 @@ pub(super) struct Book {
 #[derive(Debug)]
 struct Entry<T> {
     good: Option<Good<T>>,
-    fault: Option<String>,
+    fault: Option<Fault>,
+}
+
+/// Why a text was refused.
+#[derive(Debug, PartialEq, Eq)]
+struct Fault {
+    reason: String,
+    /// The hash of the text: the same one is refused once, however often it is reported.
+    of: u64,
 }
 
 #[derive(Debug)]
@@ -71,15 +80,18 @@ impl<T> Entry<T> {
             self.fault = None;
             return;
         }
+        let of = BuildHasherDefault::<DefaultHasher>::default().hash_one(&text);
         match text.and_then(|text| Ok(Good { value: read(&text)?, text: Some(text) })) {
             Ok(good) => {
                 *self = Self { good: Some(good), fault: None };
                 effect.changed = true;
             }
-            Err(reason) if self.fault.as_ref() == Some(&reason) => (),
             Err(reason) => {
-                self.fault = Some(reason.clone());
-                effect.refused.push(Refusal { unit: unit.to_owned(), reason });
+                let fault = Some(Fault { reason: reason.clone(), of });
+                if self.fault != fault {
+                    self.fault = fault;
+                    effect.refused.push(Refusal { unit: unit.to_owned(), reason });
+                }
             }
         }
     }
@@ -103,7 +115,10 @@ impl Book {
                 }
             }
             Report::Rules(texts) => {
-                self.retain(|id| texts.iter().any(|(name, _)| name == id), &mut effect);
+                let there: HashSet<_> = texts.iter().map(|(id, _)| id.as_str()).collect();
+                let gone: Vec<_> =
+                    self.rules.keys().filter(|id| !there.contains(id.as_str())).cloned().collect();
+                gone.iter().for_each(|id| self.remove(id, &mut effect));
                 for (id, text) in texts {
                     self.rule(id, text, &mut effect);
                 }
@@ -113,7 +128,7 @@ impl Book {
                 for (id, text) in changes {
                     match text {
                         Some(text) => self.rule(id, text, &mut effect),
-                        None => self.retain(|other| other != id, &mut effect),
+                        None => self.remove(&id, &mut effect),
                     }
                 }
             }
@@ -129,12 +144,9 @@ impl Book {
         entry.take(&id, text, |text| read_named(&id, text), effect);
     }
 
-    fn retain(&mut self, keep: impl Fn(&str) -> bool, effect: &mut Effect) {
-        self.rules.retain(|id, entry| {
-            let kept = keep(id);
-            effect.changed |= !kept && entry.good.is_some();
-            kept
-        });
+    fn remove(&mut self, id: &str, effect: &mut Effect) {
+        let removed = self.rules.remove(id);
+        effect.changed |= removed.is_some_and(|entry| entry.good.is_some());
     }
 
     /// Whether nothing was ever good of a source that is updated as a whole.
@@ -149,7 +161,9 @@ impl Book {
             None => {
                 let good = || self.rules.values().filter_map(|entry| entry.good.as_ref());
                 let rules = good().map(|rule| Arc::clone(&rule.value)).collect();
-                Rules::assemble(rules, good().map(|rule| rule.text.as_deref().unwrap_or_default()))
+                let texts =
+                    good().map(|rule| rule.text.clone().unwrap_or_else(|| format!("{:?}", rule.value)));
+                Rules::assemble(rules, texts)
             }
         }
     }
@@ -167,8 +181,9 @@ impl Book {
 
     /// What is refused at present.
     pub(super) fn refused(&self, source: &str) -> Vec<Refusal> {
-        let refusal = |unit: &str, fault: &Option<String>| {
-            fault.clone().map(|reason| Refusal { unit: unit.to_owned(), reason })
+        let refusal = |unit: &str, fault: &Option<Fault>| {
+            let reason = fault.as_ref()?.reason.clone();
+            Some(Refusal { unit: unit.to_owned(), reason })
         };
         let rules = self.rules.iter().filter_map(|(id, entry)| refusal(id, &entry.fault));
         refusal(source, &self.file.fault).into_iter().chain(rules).collect()

@@ -10,6 +10,9 @@ use crate::rules::one_line;
 /// Followers are to learn of a change within a second.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
+/// Far more than any rules need.
+const MAX_BYTES: u64 = 64 << 20;
+
 /// A file of rules, looked at five times a second.
 ///
 /// It is read rather than watched: that finds a change by whatever means it was made (in place, by replacing
@@ -48,5 +51,10 @@ impl RuleSource for FileSource {
 }
 
 fn read(path: &Path) -> Result<String, String> {
+    let about = fs::metadata(path).map_err(|error| format!("cannot be read: {error}"))?;
+    // A pipe would be waited for, and a device might never end.
+    if !about.is_file() || about.len() > MAX_BYTES {
+        return Err(format!("it is no regular file of at most {MAX_BYTES} bytes"));
+    }
     fs::read_to_string(path).map_err(|error| format!("cannot be read: {error}"))
 }

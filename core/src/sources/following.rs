@@ -2,6 +2,7 @@
 
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -36,6 +37,8 @@ pub(crate) struct Followed {
     /// True when it is over.
     over: Option<watch::Sender<bool>>,
     thread: Option<JoinHandle<()>>,
+    /// Known apart from the channel, whose lock may be held for ever in a forked child.
+    stopped: AtomicBool,
     generation: u32,
 }
 
@@ -79,9 +82,13 @@ impl Followed {
         }
     }
 
-    /// What a forked child uses: the parent's rules until its own follower reports.
+    /// What a forked child uses: the parent's rules until its own follower reports, if it is to have one.
     pub(super) fn in_child(parent: &Self) -> Self {
-        Self::begin(parent.origin.clone(), parent.updates.current.load_full(), None)
+        let child = Self::begin(parent.origin.clone(), parent.updates.current.load_full(), None);
+        if parent.stopped.load(Ordering::Relaxed) {
+            child.stop();
+        }
+        child
     }
 
     fn begin(origin: Origin, catalog: Arc<Catalog>, started: Option<mpsc::Sender<Result<()>>>) -> Self {
@@ -93,7 +100,14 @@ impl Followed {
         if thread.is_none() {
             updates.unreachable(no_thread().message());
         }
-        Self { origin, updates, over: Some(over), thread, generation: generation() }
+        Self {
+            origin,
+            updates,
+            over: Some(over),
+            thread,
+            stopped: AtomicBool::new(false),
+            generation: generation(),
+        }
     }
 
     pub(super) fn current(&self) -> Guard<Arc<Catalog>> {
@@ -105,6 +119,7 @@ impl Followed {
     }
 
     pub(super) fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
         if let Some(over) = &self.over {
             over.send_replace(true);
         }

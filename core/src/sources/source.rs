@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::rules::Rules;
 
 /// What JSON text begins with, comments and the mark of some editors included, and no path does.
-const JSON: [&str; 5] = ["[", "{", "//", "/*", "\u{feff}"];
+const JSON: [&str; 4] = ["[", "{", "/*", "\u{feff}"];
 
 /// The scheme of rules that ZooKeeper keeps.
 const ZOOKEEPER: &str = "zookeeper://";
@@ -78,7 +78,9 @@ impl RuleSource for Arc<dyn RuleSource> {
 /// ```
 pub fn named(text: &str) -> Result<Arc<dyn RuleSource>> {
     let begins = text.trim_start();
-    if JSON.iter().any(|mark| begins.starts_with(mark)) {
+    // A path may begin with two slashes too; a comment is followed by something in another line.
+    let is_json = |mark: &&str| begins.starts_with(*mark);
+    if JSON.iter().any(is_json) || begins.starts_with("//") && begins.contains('\n') {
         return Ok(Arc::new(Rules::from_json(text)?));
     }
     if begins.get(..ZOOKEEPER.len()).is_some_and(|scheme| scheme.eq_ignore_ascii_case(ZOOKEEPER)) {

@@ -89,7 +89,7 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) one: One,
     /// How many checks to make; rules that change meanwhile are followed
-    #[arg(long, default_value_t = 1, value_name = "N")]
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) times: u64,
     /// Time between two checks, such as 100ms or 1s
     #[arg(long, default_value = "0s", value_name = "TIME", value_parser = humantime::parse_duration)]

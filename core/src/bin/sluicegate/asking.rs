@@ -54,6 +54,9 @@ pub(crate) struct CheckRequest {
     request: RequestArgs,
     #[command(flatten)]
     place: Place,
+    /// Say first of every rule why it applies or not
+    #[arg(long)]
+    explain: bool,
 }
 
 fn header(text: &str) -> Result<(String, String), &'static str> {
@@ -89,6 +92,9 @@ pub(crate) fn check(args: &CheckRequest, out: &mut impl Write) -> Result<Verdict
     // What matches and what is decided are to be of the same rules.
     let limiter = args.place.limiter(args.request.rules.load()?)?;
     let request = args.request.request();
+    if args.explain {
+        show_explanations(out, &limiter.explain_request(&request)?, args.request.json)?;
+    }
     let matches = limiter.match_request(&request)?;
     let decision = limiter.check_request(&request)?;
     if args.request.json {

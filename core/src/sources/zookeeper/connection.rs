@@ -73,7 +73,9 @@ impl Connection {
 
     async fn begin(&mut self) -> Outcome<()> {
         self.stream.write_all(&wire::begin(SESSION_TIMEOUT.as_millis() as i32)).await?;
-        let frame = self.frame().await?;
+        let frame = self.frame().await.map_err(|failure| {
+            Failure::Lost(format!("no session: {failure}; it may allow too few connections (maxClientCnxns)"))
+        })?;
         let mut reader = Reader(&frame);
         let (_protocol, timeout_ms) = (reader.int()?, reader.int()?);
         match u64::try_from(timeout_ms) {

@@ -22,7 +22,7 @@ const RETRY_AFTER: Duration = Duration::from_millis(250);
 /// Rules in ZooKeeper: each child of a znode is named after its rule and holds the JSON of it. (A `/` in a
 /// rule's name is `%2F` in the name of the znode.)
 ///
-/// Changes arrive by watches. When a connection is lost, another server is asked, and everything is read anew.
+/// Changes arrive by watches. Every limiter has a session of its own. When a connection is lost, another server is asked, and everything is read anew.
 #[derive(Debug, Clone)]
 pub struct ZooKeeperSource {
     url: ZooKeeperUrl,

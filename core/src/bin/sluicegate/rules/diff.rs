@@ -50,13 +50,19 @@ pub(super) fn diff(old: &OsStr, new: &OsStr, json: bool, out: &mut impl Write) -
 
 /// In the order of the old rules, then of the new.
 pub(super) fn changes<'a>(old: &'a Rules, new: &'a Rules) -> Vec<Change<'a>> {
-    let of_old = old.iter().filter_map(|rule| match new.get(&rule.id) {
-        None => Some(Change::Removed(rule)),
-        Some(now) if now == rule => None,
-        Some(now) => Some(Change::Changed(now, fields(rule, now))),
-    });
-    let added = new.iter().filter(|rule| old.get(&rule.id).is_none()).map(|rule| Change::Added(rule));
-    of_old.chain(added).collect()
+    let added = new.iter().filter(|rule| old.get(&rule.id).is_none());
+    old.iter().chain(added).filter_map(|rule| change(old, new, &rule.id)).collect()
+}
+
+/// How one rule differs, if it does.
+pub(super) fn change<'a>(old: &'a Rules, new: &'a Rules, id: &str) -> Option<Change<'a>> {
+    match (old.get(id), new.get(id)) {
+        (None, None) => None,
+        (None, Some(now)) => Some(Change::Added(now)),
+        (Some(was), None) => Some(Change::Removed(was)),
+        (Some(was), Some(now)) if was == now => None,
+        (Some(was), Some(now)) => Some(Change::Changed(now, fields(was, now))),
+    }
 }
 
 fn fields(old: &Rule, new: &Rule) -> Vec<Field> {

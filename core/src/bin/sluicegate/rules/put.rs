@@ -9,9 +9,9 @@ use sluicegate::sources::{FileSource, Following, RuleSource, Updates, ZooKeeperS
 use sluicegate::{ErrorKind, Rules};
 use tokio::runtime;
 
-use super::diff::changes;
+use super::diff::change;
 use super::document::Document;
-use super::replace::{read, replace};
+use super::replace::{alone, read, replace};
 use crate::outcome::{Failure, Verdict};
 use crate::source::{Contents, Store};
 
@@ -55,6 +55,7 @@ fn put_in_file(path: &Path, wanted: &Document, out: &mut impl Write) -> Result<(
 pub(super) fn edit(path: &Path, change: impl FnOnce(&mut Document)) -> Result<Rules, Failure> {
     let name = FileSource::new(path).name();
     let failed = |what: &dyn std::fmt::Display| Failure::Other(format!("{name}: {what}"));
+    let _alone = alone(path).map_err(|error| failed(&format!("its folder cannot be locked: {error}")))?;
     let seen = read(path).map_err(|error| failed(&format!("cannot be read: {error}")))?;
     let mut document = Document::read(seen.as_deref().unwrap_or(EMPTY)).map_err(|fault| failed(&fault))?;
     change(&mut document);
@@ -90,7 +91,7 @@ fn put_in_zookeeper(
 
 /// Says what a rule that was put made different.
 fn tell(old: &Rules, new: &Rules, id: &str, out: &mut impl Write) -> io::Result<()> {
-    match changes(old, new).iter().find(|change| *change.rule().id == *id) {
+    match change(old, new, id) {
         Some(change) => change.show(out),
         None => writeln!(out, "same     {id}"),
     }

@@ -14,6 +14,16 @@ pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
+/// Keeps others who change files of that folder by this program waiting, until it is dropped: between a look
+/// at the file and its replacement nobody else is to replace it.
+pub(super) fn alone(path: &Path) -> io::Result<File> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = File::open(folder)?;
+    folder.lock()?;
+    Ok(folder)
+}
+
 /// Puts a text in the place of the one that was `read`, whole or not at all, with the permissions and the owner
 /// that were. A symbolic link stays one.
 pub(super) fn replace(path: &Path, seen: Option<&str>, text: &str) -> io::Result<()> {
