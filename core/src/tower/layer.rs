@@ -110,9 +110,9 @@ impl RateLimitLayer {
     }
 }
 
-/// The path as the client sent it.
+/// The path as the client sent it; CONNECT has none.
 fn target(parts: &Parts) -> &str {
-    parts.uri.path_and_query().map_or("", |target| target.as_str())
+    parts.uri.path_and_query().map_or("/", |target| target.as_str())
 }
 
 /// Values need not be UTF-8; a rule that only wants the header to be present still applies.
