@@ -247,3 +247,19 @@ fn secrets_on_the_command_line_are_not_repeated() {
         assert!(!err.contains("s3cret") && err.contains("error"), "{args:?}: {err}");
     }
 }
+
+/// Nobody's rule is lost when several change one file at once.
+#[test]
+fn edits_wait_for_each_other() {
+    let rules = file("shared.json", "[]");
+    let put = |number: usize| {
+        let rule = format!(
+            r#"{{ "rule_id": "r{number}", "algorithm": "gcra", "limit": 1, "window_size_seconds": 1 }}"#
+        );
+        let rule = file(&format!("shared-{number}.json"), &rule);
+        command(&["rules", "put", &rules, &rule]).stdout(Stdio::null()).spawn().unwrap()
+    };
+    let children: Vec<_> = (0..24).map(put).collect();
+    assert!(children.into_iter().all(|mut child| child.wait().unwrap().success()));
+    expect(&["rules", "validate", &rules], 0, &format!("{rules}: 24 rules, valid\n"), "");
+}
