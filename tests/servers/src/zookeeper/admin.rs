@@ -48,6 +48,12 @@ impl Admin {
         self.in_session("set", path, |session| session.set(path, data.as_ref()))
     }
 
+    /// Removes a znode with these children and makes it anew with the same, so fast that whoever watches can
+    /// hardly keep up. Names and data.
+    pub fn remake(&self, path: &str, children: &[(String, String)]) -> Result<()> {
+        self.in_session("remake", path, |session| session.remake(path, children))
+    }
+
     /// Removes a znode that has no children.
     pub fn delete(&self, path: &str) -> Result<()> {
         self.in_session("delete", path, |session| session.delete(path))

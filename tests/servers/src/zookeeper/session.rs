@@ -97,6 +97,35 @@ impl Session {
         Ok(self.ask(header(REQUEST, DELETE).text(path).int(ANY_VERSION))?.map(drop))
     }
 
+    /// Deletes a znode with these children and makes it anew with the same, in two bursts.
+    pub(super) fn remake(&mut self, path: &str, children: &[(String, String)]) -> Result<Answer<()>> {
+        let delete = |path: &str| header(REQUEST, DELETE).text(path).int(ANY_VERSION).frame();
+        let create = |path: &str, data: &str| {
+            let request = header(REQUEST, CREATE).text(path).bytes(data.as_bytes()).int(1);
+            request.int(ALL_PERMISSIONS).text("world").text("anyone").int(0).frame()
+        };
+        let below = |name: &str| format!("{path}/{name}");
+        let gone = children.iter().map(|(name, _)| delete(&below(name))).chain([delete(path)]);
+        let made = children.iter().map(|(name, data)| create(&below(name), data));
+        if let Err(code) = self.burst(&gone.collect::<Vec<_>>())? {
+            return Ok(Err(code));
+        }
+        self.burst(&[create(path, "")].into_iter().chain(made).collect::<Vec<_>>())
+    }
+
+    /// Sends all requests at once; the first refusal, if there is one.
+    fn burst(&mut self, requests: &[Vec<u8>]) -> Result<Answer<()>> {
+        self.stream.write_all(&requests.concat())?;
+        let mut outcome = Ok(());
+        for _ in requests {
+            let answer = self.receive()?;
+            let mut reader = Reader(&answer);
+            let (_number, _transaction, code) = (reader.int()?, reader.long()?, reader.int()?);
+            outcome = outcome.and(if code == 0 { Ok(()) } else { Err(code) });
+        }
+        Ok(outcome)
+    }
+
     /// Makes reads see what any client had written before.
     pub(super) fn sync(&mut self) -> Result<Answer<()>> {
         Ok(self.ask(header(REQUEST, SYNC).text("/"))?.map(drop))
