@@ -23,6 +23,8 @@ mod reply;
 mod router;
 mod signals;
 mod slots;
+#[cfg(unix)]
+mod socket;
 #[cfg(test)]
 mod tests;
 mod url;

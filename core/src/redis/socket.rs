@@ -1,0 +1,270 @@
+//! A connection without TLS, whose socket is at hand.
+//!
+//! The `redis` crate keeps the sockets of its connections to itself. Whoever has the socket can look whether the
+//! answer has come before going to sleep, keep one deadline over all the pieces of an answer, and let a foreign
+//! event loop wait for it. The protocol is the crate's: its commands go out, its parser reads what comes back.
+
+use std::io::{self, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use ::redis::{Cmd, Parser, ProtocolVersion, RedisConnectionInfo, RedisResult, Value};
+
+use super::address::Address;
+
+/// A connection of which nothing blocks but what says until when.
+pub(super) struct Socket {
+    stream: Stream,
+    /// Keeps the beginning of an answer whose end has not come yet.
+    parser: Parser,
+}
+
+impl Socket {
+    /// Connects and logs in.
+    pub(super) fn open(address: &Address, session: &RedisConnectionInfo, by: Instant) -> RedisResult<Self> {
+        let mut socket = Self { stream: Stream::connect(address, by)?, parser: Parser::new() };
+        for cmd in greeting(session) {
+            socket.send(&cmd.get_packed_command(), by)?;
+            socket.answer(by)?.extract_error()?;
+        }
+        Ok(socket)
+    }
+
+    /// Sends commands, packed one after the other.
+    pub(super) fn send(&mut self, mut packed: &[u8], by: Instant) -> io::Result<()> {
+        while !packed.is_empty() {
+            match self.try_send(packed)? {
+                0 => self.stream.wait(libc::POLLOUT, by)?,
+                sent => packed = &packed[sent..],
+            }
+        }
+        Ok(())
+    }
+
+    /// The next answer.
+    pub(super) fn answer(&mut self, by: Instant) -> RedisResult<Value> {
+        loop {
+            if let Some(value) = self.try_answer()? {
+                return Ok(value);
+            }
+            self.stream.wait(libc::POLLIN, by)?;
+        }
+    }
+
+    /// Sends as much as the kernel takes now, and says how many bytes that was.
+    pub(super) fn try_send(&mut self, packed: &[u8]) -> io::Result<usize> {
+        match self.stream.write(packed) {
+            Err(err) if err.kind() == io::ErrorKind::WouldBlock => Ok(0),
+            Ok(0) => Err(io::ErrorKind::WriteZero.into()),
+            sent => sent,
+        }
+    }
+
+    /// The next answer, if it has come.
+    pub(super) fn try_answer(&mut self) -> RedisResult<Option<Value>> {
+        loop {
+            match self.parser.parse_value(&mut self.stream) {
+                // Of no call's making: what a server of protocol 3 says of its own accord.
+                Ok(Value::Push { .. }) => (),
+                Ok(value) => return Ok(Some(value)),
+                // A socket that does not block times out at once.
+                Err(err) if err.is_timeout() => return Ok(None),
+                Err(err) => return Err(err),
+            }
+        }
+    }
+}
+
+impl AsRawFd for Socket {
+    fn as_raw_fd(&self) -> RawFd {
+        self.stream.as_raw_fd()
+    }
+}
+
+/// What has to be said before anything else.
+fn greeting(session: &RedisConnectionInfo) -> Vec<Cmd> {
+    let login = || session.username().into_iter().chain(session.password());
+    let mut cmds = Vec::new();
+    if session.protocol() == ProtocolVersion::RESP3 {
+        let mut hello = ::redis::cmd("HELLO");
+        hello.arg(3);
+        if let Some(password) = session.password() {
+            hello.arg("AUTH").arg(session.username().unwrap_or("default")).arg(password);
+        }
+        cmds.push(hello);
+    } else if session.password().is_some() {
+        let mut auth = ::redis::cmd("AUTH");
+        login().for_each(|word| _ = auth.arg(word));
+        cmds.push(auth);
+    }
+    if session.db() != 0 {
+        let mut select = ::redis::cmd("SELECT");
+        select.arg(session.db());
+        cmds.push(select);
+    }
+    cmds
+}
+
+enum Stream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl Stream {
+    fn connect(address: &Address, by: Instant) -> io::Result<Self> {
+        let stream = match address {
+            Address::Tcp(host, port) => {
+                let stream = connect_tcp(host, *port, by)?;
+                stream.set_nodelay(true)?;
+                stream.set_nonblocking(true)?;
+                Self::Tcp(stream)
+            }
+            // Connecting within the machine waits for nobody.
+            Address::Unix(path) => {
+                let stream = UnixStream::connect(path)?;
+                stream.set_nonblocking(true)?;
+                Self::Unix(stream)
+            }
+        };
+        Ok(stream)
+    }
+
+    /// Waits until the socket is ready.
+    #[allow(unsafe_code, reason = "nothing safe in the standard library waits for a socket")]
+    fn wait(&self, event: libc::c_short, by: Instant) -> io::Result<()> {
+        loop {
+            let left = left(by)?;
+            // Rounded up: a wait of none would turn the last millisecond into a busy one.
+            let millis = i32::try_from(left.as_micros().div_ceil(1000)).unwrap_or(i32::MAX);
+            let mut watched = libc::pollfd { fd: self.as_raw_fd(), events: event, revents: 0 };
+            // SAFETY: the one entry that is watched lives as long as the call.
+            match unsafe { libc::poll(&raw mut watched, 1, millis) } {
+                0 => (),
+                1.. => return Ok(()),
+                _ => match io::Error::last_os_error() {
+                    // After a signal, what is left of the time is less.
+                    err if err.kind() == io::ErrorKind::Interrupted => (),
+                    err => return Err(err),
+                },
+            }
+        }
+    }
+}
+
+/// Repeats what a signal cut short.
+fn undisturbed<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(err) if err.kind() == io::ErrorKind::Interrupted => (),
+            result => return result,
+        }
+    }
+}
+
+/// Tries all that the name stands for.
+fn connect_tcp(host: &str, port: u16, by: Instant) -> io::Result<TcpStream> {
+    let unknown = || io::Error::new(io::ErrorKind::NotFound, "the name stands for no address");
+    let mut failure = None;
+    for address in (host, port).to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, left(by)?) {
+            Ok(stream) => return Ok(stream),
+            Err(err) => failure = Some(err),
+        }
+    }
+    Err(failure.unwrap_or_else(unknown))
+}
+
+fn left(by: Instant) -> io::Result<Duration> {
+    let left = by.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        undisturbed(|| match self {
+            Self::Tcp(stream) => stream.read(buffer),
+            Self::Unix(stream) => stream.read(buffer),
+        })
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        undisturbed(|| match self {
+            Self::Tcp(stream) => stream.write(bytes),
+            Self::Unix(stream) => stream.write(bytes),
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl AsRawFd for Stream {
+    fn as_raw_fd(&self) -> RawFd {
+        match self {
+            Self::Tcp(stream) => stream.as_raw_fd(),
+            Self::Unix(stream) => stream.as_raw_fd(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair() -> (Socket, UnixStream) {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        ours.set_nonblocking(true).unwrap();
+        (Socket { stream: Stream::Unix(ours), parser: Parser::new() }, theirs)
+    }
+
+    #[test]
+    fn an_answer_may_come_in_pieces() {
+        let (mut socket, mut server) = pair();
+        for answer in ["*3\r\n$4\r\na\r\nb\r\n:-12\r\n*1\r\n+OK\r\n", "-ERR no\r\n"] {
+            let (all_but_last, last) = answer.as_bytes().split_at(answer.len() - 1);
+            for byte in all_but_last {
+                server.write_all(&[*byte]).unwrap();
+                assert_eq!(socket.try_answer().unwrap(), None);
+            }
+            server.write_all(last).unwrap();
+            assert_eq!(
+                socket.try_answer().unwrap(),
+                Some(::redis::parse_redis_value(answer.as_bytes()).unwrap())
+            );
+        }
+    }
+
+    #[test]
+    fn answers_may_come_together() {
+        let (mut socket, mut server) = pair();
+        server.write_all(b":1\r\n:2\r\n:3").unwrap();
+        assert_eq!(socket.try_answer().unwrap(), Some(Value::Int(1)));
+        assert_eq!(socket.try_answer().unwrap(), Some(Value::Int(2)));
+        assert_eq!(socket.try_answer().unwrap(), None);
+    }
+
+    #[test]
+    fn silence_has_an_end_and_so_has_the_connection() {
+        let (mut socket, mut server) = pair();
+        server.write_all(b"$100\r\nx").unwrap();
+        let soon = Instant::now() + Duration::from_millis(5);
+        assert!(socket.answer(soon).unwrap_err().is_timeout());
+        assert!(Instant::now() >= soon);
+        drop(server);
+        let error = socket.answer(Instant::now() + Duration::from_secs(9)).unwrap_err();
+        assert!(error.is_connection_dropped(), "{error}");
+    }
+
+    #[test]
+    fn what_is_not_taken_has_an_end() {
+        let (mut socket, _server) = pair();
+        let much = vec![b'x'; 1 << 22];
+        let error = socket.send(&much, Instant::now() + Duration::from_millis(5)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    }
+}
