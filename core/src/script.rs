@@ -7,12 +7,18 @@ use redis::Cmd;
 pub(crate) struct Script {
     text: String,
     sha: String,
+    /// Does for each of several keys what this one does for one, with the same arguments.
+    pub(crate) each: Option<Box<Script>>,
 }
 
 impl Script {
     pub(crate) fn new(text: String) -> Self {
         let sha = redis::Script::new(&text).get_hash().to_owned();
-        Self { text, sha }
+        Self { text, sha, each: None }
+    }
+
+    pub(crate) fn with_each(self, text: String) -> Self {
+        Self { each: Some(Box::new(Self::new(text))), ..self }
     }
 }
 

@@ -9,6 +9,7 @@
 
 const PRELUDE: &str = include_str!("prelude.lua");
 const DECIDE: &str = include_str!("driver/one.lua");
+const EACH: &str = include_str!("driver/each.lua");
 const SEVERAL: &str = include_str!("driver/several.lua");
 const REFUND: &str = include_str!("driver/refund.lua");
 
@@ -189,6 +190,14 @@ pub fn one(kernel: Kernel) -> String {
     let Fragments { helpers, load, commit, reply, .. } = kernel.fragments();
     let key = "local key, arg = KEYS[1], ARGV[1]\n";
     [PRELUDE, helpers, key, load, DECIDE, commit, "end\n", reply].concat()
+}
+
+/// The script that checks, or looks at, one limit of each of several keys, every one for itself: what as many
+/// calls of [`one`] with the same numbers would do, at one time and in one call.
+pub fn each(kernel: Kernel) -> String {
+    let Fragments { helpers, load, commit, reply, .. } = kernel.fragments();
+    let begin = "local arg = ARGV[1]\nlocal function decide(key)\n";
+    [PRELUDE, helpers, begin, load, DECIDE, commit, "end\n", reply, "end\n", EACH].concat()
 }
 
 /// The script that checks, or looks at, several limits together.

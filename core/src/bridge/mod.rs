@@ -74,7 +74,8 @@ impl Bridge {
     }
 
     /// Sends calls on their way, each with a token of the caller's choice. Each is answered, within the
-    /// timeouts of the limiter.
+    /// timeouts of the limiter. Checks, peeks and refunds of one batch that are about the same key are carried
+    /// out in their order, unless the server lacks a script or is no longer in charge; nothing else has one.
     ///
     /// # Errors
     /// [`ErrorKind::Connection`] in a forked child, where nothing was sent.

@@ -17,6 +17,8 @@ use super::options::ConnectOptions;
 use super::reply::{MAX_HOPS, PAUSE_BETWEEN_TRIES, Reply, Request};
 use super::router::{Learnt, Node, Router};
 use super::url::RedisUrl;
+#[cfg(feature = "bridge")]
+use super::url::Servers;
 use crate::error::{Error, Result};
 use crate::fork::generation;
 use crate::script::Call;
@@ -31,6 +33,9 @@ pub(crate) struct AsyncRedis {
     pub(super) router: Router<Link>,
     /// Held by the one that asks who owns which slots; holds why the last one who asked got no answer.
     discovering: Mutex<Option<Error>>,
+    /// Set when the server turned out to mind hash slots although it is not known as a Cluster.
+    #[cfg(feature = "bridge")]
+    pub(super) minds_slots: AtomicBool,
 }
 
 impl AsyncRedis {
@@ -44,6 +49,8 @@ impl AsyncRedis {
             connect_timeout: connector.connect_timeout,
             router: Router::new(&connector),
             discovering: Mutex::new(None),
+            #[cfg(feature = "bridge")]
+            minds_slots: AtomicBool::new(matches!(url.servers, Servers::Cluster(_))),
         };
         redis.ping().await?;
         Ok(redis)

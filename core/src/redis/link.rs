@@ -65,40 +65,34 @@ impl Link {
         let result = exchange(&mut shared.connection, request, asking).await;
         reply::sort(result, &self.address).map_err(|err| {
             self.judge(&err, &shared);
-            errors::calling(&err, &self.address, self.connector.response_timeout)
+            self.explain(&err)
         })
     }
 
-    /// Carries out requests in one piece, each at most once; nothing for one whose script is not known.
+    /// Sends requests in one piece, each at most once, and returns what the server said to each.
     #[cfg(feature = "bridge")]
-    pub(super) async fn pipeline(&self, requests: &[Request<'_>]) -> Vec<Option<Result<Reply, Failure>>> {
-        let failed = |failure: &Failure| requests.iter().map(|_| Some(Err(failure.clone()))).collect();
-        let mut shared = match self.shared().await {
-            Ok(shared) => shared,
-            Err(failure) => return failed(&failure),
-        };
+    pub(super) async fn pipeline(&self, requests: &[Request<'_>]) -> Result<Vec<Value>, Failure> {
+        let mut shared = self.shared().await?;
         let mut pipeline = ::redis::Pipeline::with_capacity(requests.len());
         for request in requests {
             pipeline.add_command(request.first());
         }
-        let sent = shared.connection.send_packed_commands(&pipeline, 0, requests.len()).await;
-        let sorted = |result| {
-            reply::sort(result, &self.address).map_err(|err| {
-                self.judge(&err, &shared);
-                errors::calling(&err, &self.address, self.connector.response_timeout)
-            })
-        };
-        match sent {
-            Ok(values) => values
-                .into_iter()
-                .map(Ok)
-                .map(|one| (!reply::is_unknown_script(&one)).then(|| sorted(one)))
-                .collect(),
-            Err(err) => match sorted(Err(err)) {
-                Err(failure) => failed(&failure),
-                Ok(_) => requests.iter().map(|_| None).collect(),
-            },
-        }
+        let answers = shared.connection.send_packed_commands(&pipeline, 0, requests.len()).await;
+        answers.map_err(|err| {
+            self.judge(&err, &shared);
+            self.explain(&err)
+        })
+    }
+
+    /// What a request of a pipeline was answered.
+    #[cfg(feature = "bridge")]
+    pub(super) fn read(&self, answer: RedisResult<Value>) -> Result<Reply, Failure> {
+        reply::sort(answer, &self.address).map_err(|err| self.explain(&err))
+    }
+
+    /// What an error of a call means.
+    pub(super) fn explain(&self, err: &RedisError) -> Failure {
+        errors::calling(err, &self.address, self.connector.response_timeout)
     }
 
     /// The open connection, or the one being opened, or a new one.

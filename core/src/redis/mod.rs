@@ -13,6 +13,8 @@ mod asynchronous;
 #[cfg(feature = "bridge")]
 mod batch;
 mod blocking;
+#[cfg(feature = "bridge")]
+mod bundle;
 mod connector;
 mod discovery;
 mod errors;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ::redis::{Cmd, ErrorKind as Cause, RedisError, RedisResult, ServerErrorKind, Value};
+use ::redis::{Cmd, ErrorKind as Cause, RedisResult, ServerErrorKind, Value};
 
 use super::address::Address;
 use super::slots::slot_of;
@@ -75,7 +75,9 @@ pub(super) enum Reply {
 
 /// Sorts the errors that prove that nothing was executed from all others.
 pub(super) fn sort(result: RedisResult<Value>, answered: &Address) -> RedisResult<Reply> {
-    let err = match result.and_then(Value::extract_error) {
+    // Errors within an array are about some of its items: they are the matter of whoever asked for several.
+    let err = match result {
+        Ok(Value::ServerError(err)) => err.into(),
         Ok(value) => return Ok(Reply::Done(value)),
         Err(err) => err,
     };
@@ -91,10 +93,19 @@ pub(super) fn sort(result: RedisResult<Value>, answered: &Address) -> RedisResul
 
 /// Whether the server asks for the whole script.
 pub(super) fn is_unknown_script(result: &RedisResult<Value>) -> bool {
-    let no_script = |err: &RedisError| err.kind() == Cause::Server(ServerErrorKind::NoScript);
+    is_refusal(result, ServerErrorKind::NoScript)
+}
+
+/// Whether the server refuses a call because its keys lie in several hash slots.
+#[cfg(feature = "bridge")]
+pub(super) fn is_across_slots(result: &RedisResult<Value>) -> bool {
+    is_refusal(result, ServerErrorKind::CrossSlot)
+}
+
+fn is_refusal(result: &RedisResult<Value>, kind: ServerErrorKind) -> bool {
     match result {
-        Ok(Value::ServerError(err)) => err.kind() == Some(ServerErrorKind::NoScript),
+        Ok(Value::ServerError(err)) => err.kind() == Some(kind),
         Ok(_) => false,
-        Err(err) => no_script(err),
+        Err(err) => err.kind() == Cause::Server(kind),
     }
 }

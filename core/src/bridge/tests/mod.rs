@@ -1,3 +1,5 @@
+mod batches;
+
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 

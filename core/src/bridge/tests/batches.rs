@@ -1,0 +1,159 @@
+//! Calls of one batch share scripts; each is answered as if it had come alone.
+
+use sluicegate_test_servers::Cluster;
+
+use super::*;
+use crate::{CheckOptions, Decision, ManualClock, Source};
+
+/// A rule of every kind of state, and one of several limits, which shares no script.
+const ALL: &str = r#"[
+    {"rule_id": "gcra", "algorithm": "gcra", "limit": 5, "window_size_seconds": 10},
+    {"rule_id": "aligned", "algorithm": "fixed_window", "limit": 5, "window_size_seconds": 10},
+    {"rule_id": "first", "algorithm": "fixed_window", "window_start": "first_request", "limit": 5, "window_size_seconds": 10},
+    {"rule_id": "sliding", "algorithm": "sliding_window", "limit": 5, "window_size_seconds": 10, "count_denied": true},
+    {"rule_id": "list", "algorithm": "sliding_log", "limit": 5, "window_size_seconds": 10},
+    {"rule_id": "set", "algorithm": "sliding_log", "structure": "sorted_set", "limit": 5, "window_size_seconds": 10},
+    {"rule_id": "buckets", "algorithm": "sliding_buckets", "limit": 5, "window_size_seconds": 10},
+    {"rule_id": "decay", "algorithm": "decay", "limit": 5, "resolution_seconds": 2},
+    {"rule_id": "shadow", "algorithm": "gcra", "limit": 2, "window_size_seconds": 10, "shadow": true},
+    {"rule_id": "several", "algorithm": "sliding_buckets", "limits": [
+        {"limit": 4, "window_size_seconds": 10}, {"limit": 6, "window_size_seconds": 60}]}
+]"#;
+const NAMES: [&str; 10] =
+    ["gcra", "aligned", "first", "sliding", "list", "set", "buckets", "decay", "shadow", "several"];
+const START: u64 = 1_700_000_000_000_000;
+
+/// Numbers that look random and are the same in every run.
+struct Numbers(u64);
+
+impl Numbers {
+    /// Below `end`.
+    fn next(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end
+    }
+
+    fn ask(&mut self) -> Ask {
+        let kind = [Kind::Check, Kind::Check, Kind::Check, Kind::Peek, Kind::Refund][self.next(5)];
+        let key = ["a", "b", "c", "d{e}"][self.next(4)];
+        let rule = NAMES[self.next(NAMES.len())].to_owned();
+        Ask::Single(kind, Item { rule, cost: 1 + self.next(2) as u64, ..item(key) })
+    }
+}
+
+fn builder(url: &str, clock: &ManualClock) -> Builder {
+    RateLimiter::builder(url).rules(Rules::from_json(ALL).unwrap()).clock(clock.clone())
+}
+
+fn open_all(builder: Builder) -> (Bridge, Receiver<()>) {
+    let (wake, woken) = channel();
+    let bridge = Bridge::open(builder, move || wake.send(()).unwrap()).unwrap();
+    assert!(fetch(&bridge, &woken, 1)[0].result.is_ok());
+    (bridge, woken)
+}
+
+fn submit(bridge: &Bridge, woken: &Receiver<()>, asks: &[Ask]) -> Vec<Completion> {
+    bridge.submit((1..).zip(asks.iter().cloned()).collect()).unwrap();
+    let mut answers = fetch(bridge, woken, asks.len());
+    answers.sort_by_key(|answer| answer.token);
+    answers
+}
+
+fn decision(completion: Completion) -> Decision {
+    match completion.result.unwrap() {
+        Answer::Decision(decision) => decision,
+        Answer::Done => unreachable!("it decides"),
+    }
+}
+
+/// Turns of many calls each, against the embedded engine, which is asked one by one. The first time makes the
+/// servers know all scripts: one that has to be sent again comes after those that are known.
+fn a_batch_is_as_good_as_single_calls(url: &str) {
+    let clock = ManualClock::new(START);
+    let (rehearsal, woken) = open_all(builder(url, &clock).prefix("rehearsal"));
+    turns(&clock, |asks| submit(&rehearsal, &woken, asks));
+
+    let clock = ManualClock::new(START);
+    let (bridge, woken) = open_all(builder(url, &clock));
+    let alone = builder("memory://", &clock).build().unwrap();
+    turns(&clock, |asks| {
+        let answers = submit(&bridge, &woken, asks);
+        for (ask, answer) in asks.iter().zip(answers) {
+            let expected = Decision { source: Source::Server, ..at_once(&alone, ask) };
+            assert_eq!(decision(answer), expected, "{ask:?}");
+        }
+    });
+}
+
+fn turns<T>(clock: &ManualClock, mut take: impl FnMut(&[Ask]) -> T) {
+    let mut numbers = Numbers(7);
+    for _ in 0..60 {
+        let asks: Vec<_> = (0..150).map(|_| numbers.ask()).collect();
+        take(&asks);
+        clock.advance(Duration::from_millis(numbers.next(4000) as u64));
+    }
+}
+
+fn at_once(limiter: &RateLimiter, ask: &Ask) -> Decision {
+    let Ask::Single(kind, item) = ask else { unreachable!("all are single") };
+    let options = CheckOptions::new().cost(item.cost);
+    let decision = match kind {
+        Kind::Check => limiter.check_with(&item.rule, &item.key, options),
+        Kind::Peek => limiter.peek_with(&item.rule, &item.key, options),
+        Kind::Refund => limiter.refund_with(&item.rule, &item.key, options),
+    };
+    decision.unwrap()
+}
+
+#[test]
+fn on_a_server() {
+    a_batch_is_as_good_as_single_calls(Redis::start().unwrap().url());
+}
+
+#[test]
+fn on_a_cluster_whose_nodes_may_also_be_asked_alone() {
+    let cluster = Cluster::start().unwrap();
+    a_batch_is_as_good_as_single_calls(&cluster.url());
+
+    // A node by itself looks like a single server, but refuses keys of different slots in one script.
+    let node = cluster.primary_of("a").unwrap();
+    let own = |key: &String| cluster.primary_of(key).unwrap().port() == node.port();
+    let keys: Vec<_> = ('a'..='z').map(String::from).filter(own).collect();
+    assert!(keys.len() > 1);
+    let (bridge, woken) = open_all(builder(&node.url(), &ManualClock::new(START)).prefix("node"));
+    let checks = |key: &String| Ask::Single(Kind::Check, Item { rule: "gcra".to_owned(), ..item(key) });
+    for left in [4, 3] {
+        let asks: Vec<_> = keys.iter().map(checks).collect();
+        let remaining = submit(&bridge, &woken, &asks).into_iter().map(|answer| decision(answer).remaining);
+        assert!(remaining.eq(keys.iter().map(|_| left)));
+    }
+}
+
+#[test]
+fn a_bad_state_is_the_trouble_of_its_own_key() {
+    let redis = Redis::start().unwrap();
+    let (bridge, woken) = open_all(builder(redis.url(), &ManualClock::new(START)));
+    let checks = |key: &&str| Ask::Single(Kind::Check, Item { rule: "aligned".to_owned(), ..item(key) });
+    let asks: Vec<_> = ["good", "list", "text", "good"].iter().map(checks).collect();
+    submit(&bridge, &woken, &asks);
+    let mut client = redis.client().unwrap();
+    let names: Vec<String> = redis::cmd("KEYS").arg("*").query(&mut client).unwrap();
+    let name = |key: &str| names.iter().find(|name| name.contains(key)).unwrap();
+    redis::pipe()
+        .del(name("list"))
+        .rpush(name("list"), 1)
+        .set(name("text"), "text")
+        .exec(&mut client)
+        .unwrap();
+
+    let answers = submit(&bridge, &woken, &asks);
+    for (place, key, code) in [(1, "list", "WRONGTYPE"), (2, "text", "BADSTATE")] {
+        let error = answers[place].result.as_ref().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Server);
+        let text = error.to_string();
+        assert!(text.contains(code) && text.contains(name(key)), "{text}");
+        assert!(!text.contains("script:"), "{text}");
+    }
+    let remaining = answers.into_iter().step_by(3).map(|answer| decision(answer).remaining);
+    assert_eq!(remaining.collect::<Vec<_>>(), [2, 1]);
+}
