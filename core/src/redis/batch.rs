@@ -38,13 +38,12 @@ impl AsyncRedis {
             outcomes[place] = outcome;
         }
         // What was not executed, because another server is in charge, say, goes once more on its own.
-        join_all(calls.iter().zip(outcomes).map(|(call, outcome)| async {
-            match outcome {
-                Some(result) => result.map_err(|failure| failure.error),
-                None => self.call(call).await,
-            }
-        }))
-        .await
+        let left: Vec<_> = (0..calls.len()).filter(|&place| outcomes[place].is_none()).collect();
+        let results = join_all(left.iter().map(|&place| self.call(&calls[place]))).await;
+        for (place, result) in left.into_iter().zip(results) {
+            outcomes[place] = Some(result.map_err(Failure::from));
+        }
+        outcomes.into_iter().flatten().map(|result| result.map_err(|failure| failure.error)).collect()
     }
 
     /// Who gets what; calls whose server is not known are left out.
