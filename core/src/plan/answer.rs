@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::time::Duration;
 
-use super::{Item, Outcome, Plan};
+use super::{Few, Item, Outcome, Plan};
 use crate::algorithm::{Micros, Policy};
 use crate::catalog::ReadyRule;
 use crate::decision::{Decision, Source};
@@ -24,7 +24,7 @@ pub(crate) fn answer(plan: &Plan<'_>, outcomes: &[Outcome], source: Source, form
             item.charges.iter().map(|&index| (plan.charges[index].policy.as_ref(), &outcomes[index]));
         answer_one(item.rule, limits, source)
     };
-    let mut parts: Vec<_> = plan.items.iter().map(of_item).collect();
+    let mut parts: Few<_> = plan.items.iter().map(of_item).collect();
     if form == Form::Single && parts.len() == 1 {
         return parts.remove(0);
     }
@@ -68,7 +68,7 @@ fn rank(fits: bool, outcome: &Outcome) -> (bool, Reverse<Duration>, u64) {
 }
 
 /// The deciding part, with the figures of all that count: rules in shadow only among themselves.
-fn overall(plan: &Plan<'_>, parts: Vec<Decision>) -> Decision {
+fn overall(plan: &Plan<'_>, parts: Few<Decision>) -> Decision {
     let in_shadow = |index: usize| plan.items[index].rule.rule.shadow;
     let all_shadow = (0..parts.len()).all(in_shadow);
     let counting = || parts.iter().enumerate().filter(|(index, _)| all_shadow || !in_shadow(*index));
@@ -91,7 +91,7 @@ fn overall(plan: &Plan<'_>, parts: Vec<Decision>) -> Decision {
         shadow_denied: parts.iter().any(|part| part.shadow_denied),
         ..deciding.clone()
     };
-    Decision { parts, ..decision }
+    Decision { parts: parts.into_vec(), ..decision }
 }
 
 fn wait(retry_after: Option<Micros>) -> Duration {

@@ -6,6 +6,8 @@ mod charge;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use smallvec::{SmallVec, smallvec};
+
 use crate::algorithm::Policy;
 use crate::catalog::{Catalog, ReadyLimit, ReadyRule};
 use crate::error::{Error, ErrorKind, Result};
@@ -19,6 +21,9 @@ pub(crate) use charge::{Charge, Op, Outcome, Verdict, charges, conclude, settle_
 
 /// The group of the limits that are enforced. Every other group is a rule in shadow.
 pub(crate) const ENFORCED: usize = 0;
+
+/// A list that nearly always has one entry, which then needs no memory of its own.
+pub(crate) type Few<T> = SmallVec<[T; 1]>;
 
 /// What a call touches.
 #[derive(Debug)]
@@ -34,7 +39,7 @@ pub(crate) struct Plan<'a> {
 pub(crate) struct Item<'a> {
     pub(crate) rule: &'a ReadyRule,
     /// The charges of its limits, as indices.
-    pub(crate) charges: Vec<usize>,
+    pub(crate) charges: Few<usize>,
 }
 
 /// A check that can be acted upon: its rule exists and its arguments make sense.
@@ -127,7 +132,7 @@ impl<'a> Plan<'a> {
         for check in checks {
             let target = Target::new(catalog, check)?;
             let group = plan.group(&target, &mut shadows);
-            let mut charges = Vec::with_capacity(target.rule.limits.len());
+            let mut charges = Few::with_capacity(target.rule.limits.len());
             for limit in &target.rule.limits {
                 let charge = target.charge(limit, group)?;
                 charges.push(plan.add(charge, &mut places)?);
@@ -178,9 +183,9 @@ impl<'a> Plan<'a> {
 
     /// Which of some charges may be made when `fits` says which of them have room: all the enforced ones
     /// or none, and each rule in shadow when it has room itself and the enforced ones are admitted.
-    pub(crate) fn permitted(&self, charges: &[usize], fits: &[bool]) -> Vec<bool> {
+    pub(crate) fn permitted(&self, charges: &[usize], fits: &[bool]) -> Few<bool> {
         let group = |index: &usize| self.charges[*index].group;
-        let mut group_fits = vec![true; self.groups];
+        let mut group_fits: Few<bool> = smallvec![true; self.groups];
         for (index, fits) in charges.iter().zip(fits) {
             group_fits[group(index)] &= fits;
         }

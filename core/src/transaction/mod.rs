@@ -18,11 +18,12 @@ mod tests;
 use std::collections::VecDeque;
 
 use redis::Value;
+use smallvec::smallvec;
 
 use crate::algorithm::Micros;
 use crate::decision::{Decision, Source};
 use crate::error::{Error, Result};
-use crate::plan::{ENFORCED, Form, Op, Outcome, Plan, answer};
+use crate::plan::{ENFORCED, Few, Form, Op, Outcome, Plan, answer};
 pub(crate) use protocol::Request;
 
 /// What all calls of a limiter on a server have in common.
@@ -41,9 +42,9 @@ pub(crate) struct Transaction<'a> {
     /// A manual clock's time; `None` for the server's.
     clock: Option<Micros>,
     pending: VecDeque<Step>,
-    outcomes: Vec<Option<Outcome>>,
+    outcomes: Few<Option<Outcome>>,
     /// Charges of the first stage that had no room when it was looked at.
-    full: Option<Vec<usize>>,
+    full: Option<Few<usize>>,
     /// Steps that undo what was charged in slots that are done.
     compensations: Vec<Step>,
     /// Set when a slot failed to answer, while those before it are given back their charges.
@@ -54,7 +55,7 @@ pub(crate) struct Transaction<'a> {
 #[derive(Debug)]
 struct Step {
     op: Op,
-    charges: Vec<usize>,
+    charges: Few<usize>,
     /// Of a compensation: when the charges were made.
     charged_at: Option<Micros>,
 }
@@ -62,8 +63,8 @@ struct Step {
 impl<'a> Transaction<'a> {
     pub(crate) fn new(plan: &'a Plan<'a>, wire: &'a Wire, op: Op, clock: Option<Micros>) -> Self {
         let stages = if wire.cluster { stages::by_slot(plan) } else { stages::together(plan) };
-        let looks = if op == Op::Check && stages.len() > 1 { stages.clone() } else { Vec::new() };
-        let steps = |op, stages: Vec<Vec<usize>>| {
+        let looks = if op == Op::Check && stages.len() > 1 { stages.clone() } else { Few::new() };
+        let steps = |op, stages: Few<Few<usize>>| {
             stages.into_iter().map(move |charges| Step { op, charges, charged_at: None })
         };
         Self {
@@ -72,7 +73,7 @@ impl<'a> Transaction<'a> {
             clock,
             pending: steps(Op::Peek, looks).chain(steps(op, stages)).collect(),
             full: None,
-            outcomes: vec![None; plan.charges.len()],
+            outcomes: smallvec![None; plan.charges.len()],
             compensations: Vec::new(),
             failure: None,
         }
@@ -81,7 +82,7 @@ impl<'a> Transaction<'a> {
     /// The script to send next; `None` when there is an answer.
     pub(crate) fn next(&self) -> Option<Request> {
         let step = self.pending.front()?;
-        let charges: Vec<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
+        let charges: Few<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
         Some(Request::new(step, &charges, self.clock, &self.wire.prefix))
     }
 
@@ -103,7 +104,7 @@ impl<'a> Transaction<'a> {
 
     /// The decision, once there is nothing left to send.
     pub(crate) fn finish(self, form: Form) -> Result<Decision> {
-        match (self.failure, self.outcomes.into_iter().collect::<Option<Vec<_>>>()) {
+        match (self.failure, self.outcomes.into_iter().collect::<Option<Few<_>>>()) {
             (None, Some(outcomes)) => Ok(answer(self.plan, &outcomes, Source::Server, form)),
             (Some(error), _) => Err(error),
             (None, None) => Err(protocol::unexpected("a reply is missing")),
@@ -111,10 +112,10 @@ impl<'a> Transaction<'a> {
     }
 
     /// The time of a reply, and what came of each charge.
-    fn read(&self, step: &Step, reply: Value) -> Result<(Micros, Vec<Outcome>)> {
-        let charges: Vec<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
+    fn read(&self, step: &Step, reply: Value) -> Result<(Micros, Few<Outcome>)> {
+        let charges: Few<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
         let replies = protocol::read(&charges, reply)?;
-        let fits: Vec<_> = replies.iter().map(|reply| reply.fits).collect();
+        let fits: Few<_> = replies.iter().map(|reply| reply.fits).collect();
         let permitted = self.plan.permitted(&step.charges, &fits);
         let now = replies.first().map_or(0, |reply| reply.now);
         let each = charges.iter().zip(replies).zip(permitted);
@@ -122,8 +123,8 @@ impl<'a> Transaction<'a> {
         Ok((now, outcomes.collect()))
     }
 
-    fn note(&mut self, step: Step, now: Micros, outcomes: Vec<Outcome>) {
-        let mut charged = Vec::new();
+    fn note(&mut self, step: Step, now: Micros, outcomes: Few<Outcome>) {
+        let mut charged = Few::new();
         let mut denied = false;
         for (&index, outcome) in step.charges.iter().zip(outcomes) {
             denied |= !outcome.fits && self.plan.charges[index].group == ENFORCED;
@@ -147,7 +148,7 @@ impl<'a> Transaction<'a> {
     }
 
     /// When all stages were looked at, one without room is asked first: it will deny, and may count that.
-    fn looked(&mut self, stage: Vec<usize>, denied: bool) {
+    fn looked(&mut self, stage: Few<usize>, denied: bool) {
         if denied && self.full.is_none() {
             self.full = Some(stage);
         }

@@ -4,12 +4,13 @@
 use std::sync::OnceLock;
 
 use redis::Value;
+use smallvec::{SmallVec, smallvec};
 use sluicegate_lua::{Kernel, KernelSet};
 
 use super::Step;
 use crate::algorithm::{Micros, Policy, State};
 use crate::error::{Error, ErrorKind, Result};
-use crate::plan::{Charge, Op, Outcome, Verdict, charges, conclude};
+use crate::plan::{Charge, Few, Op, Outcome, Verdict, charges, conclude};
 use crate::script::{Call, Script};
 
 /// Asks for the server's clock.
@@ -23,8 +24,8 @@ const NEWEST: f64 = -1.0;
 #[derive(Debug)]
 pub(crate) struct Request {
     script: &'static Script,
-    keys: Vec<String>,
-    args: Vec<Vec<u8>>,
+    keys: Few<String>,
+    args: Few<Vec<u8>>,
 }
 
 impl Request {
@@ -35,11 +36,11 @@ impl Request {
         let keys = charges.iter().map(|charge| charge.name(prefix)).collect();
         if let ([charge], Op::Check | Op::Peek) = (charges, step.op) {
             let script = one(charge.policy.kernel());
-            return Self { script, keys, args: vec![pack(&header, &charge.policy, charge.cost)] };
+            return Self { script, keys, args: smallvec![pack(&header, &charge.policy, charge.cost)] };
         }
         let kernels =
             charges.iter().fold(KernelSet::default(), |set, charge| set.with(charge.policy.kernel()));
-        let mut args = vec![bytes(&header)];
+        let mut args: Few<_> = smallvec![bytes(&header)];
         args.extend(charges.iter().map(|charge| {
             let place = f64::from(kernels.place(charge.policy.kernel()));
             let charged_at = step.charged_at.map_or(NEWEST, |at| at as f64);
@@ -66,7 +67,9 @@ fn pack(first: &[f64; 3], policy: &Policy, cost: f64) -> Vec<u8> {
 }
 
 fn bytes(numbers: &[f64]) -> Vec<u8> {
-    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+    let mut bytes = Vec::with_capacity(numbers.len() * 8);
+    numbers.iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
+    bytes
 }
 
 fn one(kernel: Kernel) -> &'static Script {
@@ -102,10 +105,10 @@ impl Reply {
 }
 
 /// One reply per charge.
-pub(super) fn read(charges: &[&Charge<'_>], reply: Value) -> Result<Vec<Reply>> {
+pub(super) fn read(charges: &[&Charge<'_>], reply: Value) -> Result<Few<Reply>> {
     let replies = match reply {
-        Value::Array(replies) => replies,
-        single => vec![single],
+        Value::Array(replies) => Few::from_vec(replies),
+        single => smallvec![single],
     };
     if replies.len() != charges.len() {
         return Err(unexpected("it is about another number of limits"));
@@ -116,7 +119,7 @@ pub(super) fn read(charges: &[&Charge<'_>], reply: Value) -> Result<Vec<Reply>> 
 fn read_one(charge: &Charge<'_>, reply: &Value) -> Result<Reply> {
     let Value::BulkString(bytes) = reply else { return Err(unexpected("it is not a string")) };
     let (doubles, rest) = bytes.as_chunks::<8>();
-    let numbers: Vec<_> = doubles.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect();
+    let numbers: SmallVec<[f64; 8]> = doubles.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect();
     match numbers.as_slice() {
         [grant, numbers @ ..] if rest.is_empty() && !numbers.is_empty() => {
             let state = charge.policy.parse(numbers, charge.cost);

@@ -1,22 +1,24 @@
 //! Which charges go into one script.
 
-use crate::plan::{ENFORCED, Plan};
+use smallvec::smallvec;
+
+use crate::plan::{ENFORCED, Few, Plan};
 use crate::redis::slot_of;
 
 /// One stage with everything: a single server does not mind slots.
-pub(super) fn together(plan: &Plan<'_>) -> Vec<Vec<usize>> {
-    vec![(0..plan.charges.len()).collect()]
+pub(super) fn together(plan: &Plan<'_>) -> Few<Few<usize>> {
+    smallvec![(0..plan.charges.len()).collect()]
 }
 
 /// A stage per hash slot in order of priority; those with nothing but rules in shadow come last, when
 /// it is known whether the others admit.
-pub(super) fn by_slot(plan: &Plan<'_>) -> Vec<Vec<usize>> {
-    let mut stages: Vec<(u16, Vec<usize>)> = Vec::new();
+pub(super) fn by_slot(plan: &Plan<'_>) -> Few<Few<usize>> {
+    let mut stages: Few<(u16, Few<usize>)> = Few::new();
     for (index, charge) in plan.charges.iter().enumerate() {
         let slot = slot_of(charge.tag.as_bytes());
         match stages.iter_mut().find(|stage| stage.0 == slot) {
             Some((_, charges)) => charges.push(index),
-            None => stages.push((slot, vec![index])),
+            None => stages.push((slot, smallvec![index])),
         }
     }
     // The sort is stable: of one priority, the first item comes first.

@@ -168,7 +168,7 @@ fn plays_alike(server: &mut Server, rule: &Rule, events: &[Event]) -> Result<(),
         let Some((op, cost, charged_at)) = asked(event, &mut open) else { continue };
         let checks = [check("r", "k", cost)];
         let plan = Plan::new(&catalog, &checks).unwrap();
-        let step = Step { op, charges: vec![0], charged_at };
+        let step = Step { op, charges: smallvec::smallvec![0], charged_at };
         let lua = in_lua(server, &plan.charges[0], &step, now);
         let rust = in_rust.run(op, cost, charged_at, now);
         prop_assert_eq!(said(&lua), said(&rust), "event {} at {}", number, now);
