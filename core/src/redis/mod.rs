@@ -14,6 +14,8 @@ mod asynchronous;
 mod batch;
 mod blocking;
 mod connector;
+#[cfg(all(unix, feature = "bridge"))]
+mod direct;
 mod discovery;
 mod errors;
 mod link;
@@ -23,7 +25,7 @@ mod reply;
 mod router;
 mod signals;
 mod slots;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "bridge"))]
 mod socket;
 #[cfg(test)]
 mod tests;
@@ -33,6 +35,8 @@ mod url;
 pub(crate) use address::Address;
 pub(crate) use asynchronous::AsyncRedis;
 pub(crate) use blocking::BlockingRedis;
+#[cfg(all(unix, feature = "bridge"))]
+pub(crate) use direct::{Direct, Opener, Reaction};
 pub(crate) use options::ConnectOptions;
 pub(crate) use slots::slot_of;
 pub(crate) use url::Backend;
