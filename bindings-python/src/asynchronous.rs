@@ -154,17 +154,18 @@ impl Bridge {
         self.call(py, Ask::Ping)
     }
 
-    /// Sends the calls of this turn of the loop. It fails in a forked child: nothing was sent then, and
-    /// nothing will be answered.
-    fn flush(&self, py: Python<'_>) -> PyResult<()> {
-        let mut queue = self.calls().take().into_iter();
-        loop {
-            let pipeline: Vec<_> = queue.by_ref().take(PIPELINE).collect();
-            if pipeline.is_empty() {
-                return Ok(());
-            }
-            self.bridge.submit(pipeline).map_err(|error| exception(py, &error))?;
-        }
+    /// Sends the first call of a turn of the loop before the turn is over, if it is the only one on the socket:
+    /// there is nothing that it could travel together with.
+    fn begin(&self, py: Python<'_>) -> PyResult<()> {
+        if self.bridge.is_socket_idle() { self.send(py) } else { Ok(()) }
+    }
+
+    /// Sends the calls of this turn of the loop, and answers as `drain` does. It fails in a forked child: nothing
+    /// was sent then, and nothing will be answered.
+    fn flush<'py>(&self, py: Python<'py>) -> PyResult<Vec<(u64, Object<'py>)>> {
+        self.send(py)?;
+        self.bridge.wait_awake();
+        self.drain(py)
     }
 
     /// All answers that have come, with their tokens; errors are among them.
@@ -175,6 +176,38 @@ impl Bridge {
             (completion.token, object)
         };
         Ok(self.bridge.drain().into_iter().map(answered).collect())
+    }
+
+    /// Says that the loop can watch a socket.
+    fn want_socket(&self) {
+        self.bridge.want_socket();
+    }
+
+    /// A socket to be watched from now on.
+    fn new_socket(&self) -> Option<i32> {
+        self.bridge.new_socket()
+    }
+
+    /// Whether the socket should no longer be watched.
+    #[getter]
+    fn is_socket_over(&self) -> bool {
+        self.bridge.is_socket_over()
+    }
+
+    /// Closes the socket, which is not watched any more.
+    fn end_socket(&self) {
+        self.bridge.end_socket();
+    }
+
+    /// Reads from the socket, and answers as `drain` does.
+    fn read_socket<'py>(&self, py: Python<'py>) -> PyResult<Vec<(u64, Object<'py>)>> {
+        self.bridge.read_socket();
+        self.drain(py)
+    }
+
+    /// Ends calls whose time is up. Answers in how many seconds to look again, or `None` if none are under way.
+    fn expire(&self) -> Option<f64> {
+        self.bridge.expire().map(|left| left.as_secs_f64())
     }
 
     /// Takes a call back that was not sent yet; ends a wait, which would consume its cost after all.
@@ -250,6 +283,18 @@ impl Bridge {
 
     fn token<'py>(&self, py: Python<'py>, ask: Ask) -> PyResult<Object<'py>> {
         Ok(self.submit(py, ask)?.into_pyobject(py)?.into_any())
+    }
+
+    /// Sends what is on the list of this turn.
+    fn send(&self, py: Python<'_>) -> PyResult<()> {
+        let mut queue = self.calls().take().into_iter();
+        loop {
+            let pipeline: Vec<_> = queue.by_ref().take(PIPELINE).collect();
+            if pipeline.is_empty() {
+                return Ok(());
+            }
+            self.bridge.submit(pipeline).map_err(|error| exception(py, &error))?;
+        }
     }
 
     /// Puts a call on the list of this turn.

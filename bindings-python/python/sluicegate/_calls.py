@@ -7,10 +7,12 @@ import threading
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from ._native import Bridge, Options
 from .errors import SluicegateError
+
+_T = TypeVar("_T")
 
 _ELSEWHERE = "the limiter belongs to another event loop; connect one in each loop"
 
@@ -23,6 +25,8 @@ class Calls:
         self.bridge = Bridge.open(options)
         self._futures: dict[int, asyncio.Future[Any]] = {}
         self._flushing = False
+        self._socket: int | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self.opened = self._futures[Bridge.OPENED] = self._loop.create_future()
         self._watch()
 
@@ -31,21 +35,42 @@ class Calls:
         if asyncio._get_running_loop() is not self._loop:
             self.bridge.give_up(token)
             raise RuntimeError(_ELSEWHERE)
+        future = self._futures[token] = self._loop.create_future()
         if not self._flushing:
             self._flushing = True
             self._loop.call_soon(self._flush)
-        future = self._futures[token] = self._loop.create_future()
+            self._send(self.bridge.begin)
         return future
 
     def _flush(self) -> None:
         self._flushing = False
+        answers = self._send(self.bridge.flush)
+        if answers:
+            self._settle(answers)
+        if self._timer is None and self._socket is not None and self._futures:
+            self._expire()
+
+    def _send(self, send: Callable[[], _T]) -> _T | None:
         try:
-            self.bridge.flush()
+            return send()
         except SluicegateError as error:
             self._fail_all(error)
+            return None
 
-    def _settle(self) -> None:
-        for token, answer in self.bridge.drain():
+    def _read(self) -> None:
+        self._settle(self.bridge.read_socket())
+
+    def _expire(self) -> None:
+        """Ends calls whose time is up; again and again while there are calls under way."""
+        left = self.bridge.expire()
+        self._timer = None if left is None else self._loop.call_later(left, self._expire)
+        self._drain()
+
+    def _drain(self) -> None:
+        self._settle(self.bridge.drain())
+
+    def _settle(self, answers: list[tuple[int, Any]]) -> None:
+        for token, answer in answers:
             future = self._futures.pop(token, None)
             # Whoever waited may have given up.
             if future is None or future.done():
@@ -96,8 +121,10 @@ class Calls:
         doorbell = self.bridge.doorbell
         if doorbell is not None:
             with suppress(NotImplementedError):
-                return self._loop.add_reader(doorbell, self._rung)
-        arguments = (self.bridge, self._loop, weakref.WeakMethod(self._settle))
+                self._loop.add_reader(doorbell, self._rung)
+                self.bridge.want_socket()
+                return
+        arguments = (self.bridge, self._loop, weakref.WeakMethod(self._drain))
         threading.Thread(target=_listen, args=arguments, name="sluicegate-listen", daemon=True).start()
 
     def _unwatch(self) -> None:
@@ -106,10 +133,28 @@ class Calls:
         if doorbell is not None:
             with suppress(NotImplementedError):
                 self._loop.remove_reader(doorbell)
+            self._unwatch_socket()
+        if self._timer is not None:
+            self._timer.cancel()
 
     def _rung(self) -> None:
         if self.bridge.silence():
-            self._settle()
+            self._drain()
+            self._watch_socket()
+
+    def _watch_socket(self) -> None:
+        if self.bridge.is_socket_over:
+            self._unwatch_socket()
+        socket = self.bridge.new_socket()
+        if socket is not None:
+            self._socket = socket
+            self._loop.add_reader(socket, self._read)
+
+    def _unwatch_socket(self) -> None:
+        if self._socket is not None:
+            self._loop.remove_reader(self._socket)
+            self._socket = None
+            self.bridge.end_socket()
 
 
 def _listen(

@@ -6,9 +6,15 @@
 //! on the caller's thread.
 
 mod blocking;
+#[cfg(unix)]
+mod direct;
 mod log;
 mod message;
 mod runner;
+#[cfg(unix)]
+mod traffic;
+#[cfg_attr(not(unix), path = "unwatched.rs")]
+mod watch;
 
 use std::mem::take;
 use std::pin::pin;
@@ -44,7 +50,13 @@ impl Bridge {
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] when the URL or an option makes no sense.
     pub fn open(builder: Builder, wake: impl Fn() + Send + Sync + 'static) -> Result<Self> {
-        let shared = Shared { completions: Mutex::default(), limiter: OnceLock::new(), wake: Box::new(wake) };
+        let shared = Shared {
+            completions: Mutex::default(),
+            limiter: OnceLock::new(),
+            #[cfg(unix)]
+            direct: direct::Direct::default(),
+            wake: Box::new(wake),
+        };
         let bridge = Self { runner: OnceLock::new(), shared: Arc::new(shared), generation: generation() };
         if builder.is_immediate()? {
             let limiter = at_once(builder.connect()).unwrap_or_else(|| Err(crossed()))?;
@@ -77,11 +89,18 @@ impl Bridge {
     /// timeouts of the limiter. Checks, peeks and refunds of one batch that are about the same key are carried
     /// out in their order, unless the server lacks a script or is no longer in charge; nothing else has one.
     ///
+    /// Calls about single items may go by a socket that the loop watches, and others by the runner: of calls
+    /// that are under way at the same time, either may be carried out first.
+    ///
     /// # Errors
     /// [`ErrorKind::Connection`] in a forked child, where nothing was sent.
     pub fn submit(&self, asks: Vec<(u64, Ask)>) -> Result<()> {
         if generation() != self.generation {
             return Err(crossed());
+        }
+        let asks = self.submit_direct(asks);
+        if asks.is_empty() {
+            return Ok(());
         }
         let Some(runner) = self.runner.get().or_else(|| self.late_runner()) else { return Err(crossed()) };
         runner.submit(asks, &self.shared);
@@ -100,6 +119,10 @@ impl Bridge {
 
     /// Fetches all answers that have come.
     pub fn drain(&self) -> Vec<Completion> {
+        // In a forked child the lock may be held by a thread that does not exist there.
+        if generation() != self.generation {
+            return Vec::new();
+        }
         take(&mut *self.shared.completions.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -111,6 +134,7 @@ impl Bridge {
         if generation() == self.generation
             && let Some(runner) = self.runner.get()
         {
+            self.close_direct();
             runner.close();
         }
     }
@@ -127,6 +151,8 @@ struct Shared {
     completions: Mutex<Vec<Completion>>,
     /// Set when it is open.
     limiter: OnceLock<Arc<AsyncRateLimiter>>,
+    #[cfg(unix)]
+    direct: direct::Direct,
     wake: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -140,6 +166,14 @@ impl Shared {
         drop(completions);
         if wake {
             (self.wake)();
+        }
+    }
+
+    /// Adds answers without waking the loop, which is about to fetch them.
+    #[cfg(unix)]
+    fn keep(&self, answers: Vec<Completion>) {
+        if !answers.is_empty() {
+            self.completions.lock().unwrap_or_else(PoisonError::into_inner).extend(answers);
         }
     }
 

@@ -28,6 +28,9 @@ pub(super) enum Source {
 enum Message {
     Calls(Vec<(u64, Ask)>),
     Cancel(u64),
+    /// A direct connection is wanted.
+    #[cfg(unix)]
+    Open,
     Close,
 }
 
@@ -52,6 +55,11 @@ impl Runner {
     pub(super) fn cancel(&self, token: u64) {
         // A thread that has ended has no waits.
         let _ = self.sender.send(Message::Cancel(token));
+    }
+
+    #[cfg(unix)]
+    pub(super) fn open(&self) {
+        let _ = self.sender.send(Message::Open);
     }
 
     pub(super) fn close(&self) {
@@ -104,6 +112,8 @@ async fn carry_out(
         match message {
             Message::Calls(asks) => begin(limiter, asks, shared, &waits),
             Message::Cancel(token) => waits.cancel(token),
+            #[cfg(unix)]
+            Message::Open => drop(spawn(super::direct::open(Arc::clone(limiter), Arc::clone(shared)))),
             Message::Close => {
                 limiter.close();
                 let ended = waits.give_up().into_iter();

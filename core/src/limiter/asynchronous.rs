@@ -19,8 +19,6 @@ use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
 use crate::sources::RulesStatus;
 use crate::transaction::names_to_reset;
-#[cfg(feature = "bridge")]
-use crate::transaction::{self, Transaction};
 
 /// Decides whether a cost is admitted; each call is a future that takes one round trip.
 ///
@@ -45,8 +43,8 @@ use crate::transaction::{self, Transaction};
 /// # }
 /// ```
 pub struct AsyncRateLimiter {
-    centre: Centre,
-    backend: Backend,
+    pub(super) centre: Centre,
+    pub(super) backend: Backend,
 }
 
 impl fmt::Debug for AsyncRateLimiter {
@@ -264,53 +262,6 @@ impl AsyncRateLimiter {
     /// Which rules are in force, since when, and what was refused of their source.
     pub fn rules_status(&self) -> RulesStatus {
         self.centre.rules.status()
-    }
-
-    #[cfg(feature = "bridge")]
-    pub(crate) fn is_embedded(&self) -> bool {
-        matches!(self.backend, Backend::Local(_))
-    }
-
-    /// The answer to a single check if it needs no I/O.
-    #[cfg(feature = "bridge")]
-    pub(crate) fn at_once(&self, op: Op, check: &Check<'_>) -> Option<Result<Decision>> {
-        match &self.backend {
-            Backend::Local(local) => Some(local.single(&self.centre.rules.snapshot(), check, op)),
-            Backend::Server(_) => None,
-        }
-    }
-
-    /// Many single checks, each decided for itself, in as few round trips as there are servers.
-    #[cfg(feature = "bridge")]
-    pub(crate) async fn each(&self, calls: &[(Op, Check<'_>)]) -> Vec<Result<Decision>> {
-        let catalog = self.centre.rules.snapshot();
-        let redis = match &self.backend {
-            Backend::Server(redis) => redis,
-            Backend::Local(local) => {
-                let single = |(op, check): &(Op, Check<'_>)| local.single(&catalog, check, *op);
-                return calls.iter().map(single).collect();
-            }
-        };
-        let plans: Vec<_> = calls.iter().map(|(_, check)| Plan::new(&catalog, &[*check])).collect();
-        let mut transactions: Vec<_> = calls
-            .iter()
-            .zip(&plans)
-            .map(|((op, _), plan)| plan.as_ref().map(|plan| self.centre.transaction(plan, *op)))
-            .collect();
-        // A single check lies in one slot, so each conversation is one request.
-        let requests: Vec<_> =
-            transactions.iter().filter_map(|transaction| transaction.as_ref().ok()?.next()).collect();
-        let sent: Vec<_> = requests.iter().map(transaction::Request::call).collect();
-        let mut replies = redis.call_many(&sent).await.into_iter();
-        for transaction in transactions.iter_mut().flatten() {
-            if let Some(reply) = replies.next() {
-                transaction.feed(reply);
-            }
-        }
-        let finish = |transaction: Result<Transaction<'_>, &Error>| {
-            transaction.map_err(Error::clone)?.finish(Form::Single)
-        };
-        transactions.into_iter().map(finish).collect()
     }
 
     fn unruled(&self) -> Result<Decision> {

@@ -2,6 +2,8 @@
 //! differ by an `await`.
 
 mod asynchronous;
+#[cfg(feature = "bridge")]
+mod batch;
 mod blocking;
 mod builder;
 mod centre;

@@ -57,11 +57,22 @@ impl Connector {
 
     /// A client for the server; opens nothing.
     pub(super) fn client(&self, address: &Address, role: Role) -> RedisResult<Client> {
-        let session = match role {
+        let session = self.session(role).clone();
+        Client::open(connection_info(self.socket(address))?.set_redis_settings(session))
+    }
+
+    /// Who logs in, and where.
+    pub(super) fn session(&self, role: Role) -> &RedisConnectionInfo {
+        match role {
             Role::Data => &self.data,
             Role::Sentinel => &self.sentinel,
-        };
-        Client::open(connection_info(self.socket(address))?.set_redis_settings(session.clone()))
+        }
+    }
+
+    /// Whether connections are encrypted.
+    #[cfg(all(unix, feature = "bridge"))]
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.tls.is_some()
     }
 
     fn socket(&self, address: &Address) -> ConnectionAddr {

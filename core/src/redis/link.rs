@@ -59,6 +59,12 @@ impl Node for Link {
 }
 
 impl Link {
+    /// For a connection of another kind to the same server.
+    #[cfg(all(unix, feature = "bridge"))]
+    pub(super) fn connector(&self) -> &Arc<Connector> {
+        &self.connector
+    }
+
     /// Carries out the request at most once; `asking` announces a key that is being moved here.
     pub(super) async fn request(&self, request: &Request<'_>, asking: bool) -> Result<Reply, Failure> {
         let mut shared = self.shared().await?;

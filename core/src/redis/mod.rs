@@ -16,6 +16,8 @@ mod blocking;
 #[cfg(feature = "bridge")]
 mod bundle;
 mod connector;
+#[cfg(all(unix, feature = "bridge"))]
+mod direct;
 mod discovery;
 mod errors;
 mod link;
@@ -25,7 +27,7 @@ mod reply;
 mod router;
 mod signals;
 mod slots;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "bridge"))]
 mod socket;
 #[cfg(test)]
 mod tests;
@@ -35,6 +37,8 @@ mod url;
 pub(crate) use address::Address;
 pub(crate) use asynchronous::AsyncRedis;
 pub(crate) use blocking::BlockingRedis;
+#[cfg(all(unix, feature = "bridge"))]
+pub(crate) use direct::{Direct, Opener, Reaction};
 pub(crate) use options::ConnectOptions;
 pub(crate) use slots::slot_of;
 pub(crate) use url::Backend;

@@ -42,7 +42,7 @@ impl Origin {
             let what = "rules_cache: it is for rules that are followed, and these are fixed";
             return Err(Error::new(ErrorKind::InvalidArgument, what));
         }
-        Ok(RuleBook::Fixed { catalog: Box::new(Catalog::new(rules.clone())), loaded_at: SystemTime::now() })
+        Ok(RuleBook::Fixed { catalog: Arc::new(Catalog::new(rules.clone())), loaded_at: SystemTime::now() })
     }
 }
 
@@ -50,7 +50,7 @@ impl Origin {
 #[derive(Debug)]
 pub(crate) enum RuleBook {
     Fixed {
-        catalog: Box<Catalog>,
+        catalog: Arc<Catalog>,
         loaded_at: SystemTime,
     },
     /// A forked child has not the thread that follows, and starts its own.
@@ -59,7 +59,7 @@ pub(crate) enum RuleBook {
 
 /// The rules that one call decides by, from beginning to end.
 pub(crate) enum Snapshot<'a> {
-    Fixed(&'a Catalog),
+    Fixed(&'a Arc<Catalog>),
     Current(Guard<Arc<Catalog>>),
 }
 
@@ -79,6 +79,15 @@ impl RuleBook {
         match self {
             Self::Fixed { catalog, .. } => Snapshot::Fixed(catalog),
             Self::Followed(followed) => Snapshot::Current(followed.get(Followed::in_child).current()),
+        }
+    }
+
+    /// The same for a call that is made in one place and answered in another.
+    #[cfg(all(unix, feature = "bridge"))]
+    pub(crate) fn kept(&self) -> Arc<Catalog> {
+        match self.snapshot() {
+            Snapshot::Fixed(catalog) => Arc::clone(catalog),
+            Snapshot::Current(catalog) => Guard::into_inner(catalog),
         }
     }
 

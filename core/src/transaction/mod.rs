@@ -107,7 +107,7 @@ impl<'a> Transaction<'a> {
         match (self.failure, self.outcomes.into_iter().collect::<Option<Few<_>>>()) {
             (None, Some(outcomes)) => Ok(answer(self.plan, &outcomes, Source::Server, form)),
             (Some(error), _) => Err(error),
-            (None, None) => Err(protocol::unexpected("a reply is missing")),
+            (None, None) => Err(unanswered()),
         }
     }
 
@@ -166,6 +166,10 @@ impl<'a> Transaction<'a> {
         let names = step.charges.iter().map(|&index| self.plan.charges[index].name(&self.wire.prefix));
         error.at_keys(names)
     }
+}
+
+pub(crate) fn unanswered() -> Error {
+    protocol::unexpected("a reply is missing")
 }
 
 /// The names of the states that a reset deletes; all of one check share a slot.
