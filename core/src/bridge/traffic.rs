@@ -10,9 +10,10 @@ use redis::Value;
 
 use super::{Answer, Ask, Completion, Item, Kind};
 use crate::catalog::Catalog;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::limiter::AsyncRateLimiter;
 use crate::redis::{Direct as Connection, Reaction};
+use crate::transaction::Request;
 
 /// How long after a call was sent its answer is waited for awake.
 const AWAKE: Duration = Duration::from_micros(40);
@@ -80,7 +81,7 @@ impl Traffic {
     /// Sends calls about single items together; others have to go another way.
     pub(super) fn send(&mut self, limiter: &AsyncRateLimiter, asks: Vec<(u64, Ask)>, news: &mut News) {
         let catalog = limiter.catalog();
-        let mut calls = Vec::with_capacity(asks.len());
+        let (mut calls, mut requests) = (Vec::with_capacity(asks.len()), Vec::with_capacity(asks.len()));
         for (token, ask) in asks {
             let Ask::Single(kind, item) = ask else {
                 news.rest.push((token, ask));
@@ -88,8 +89,8 @@ impl Traffic {
             };
             match limiter.request(&catalog, kind.into(), &item.check()) {
                 Ok(request) => {
-                    self.connection.add(&request.call());
-                    calls.push(Single { token, kind, item });
+                    requests.push(request);
+                    calls.push(Some(Single { token, kind, item }));
                 }
                 Err(error) => news.done.push(Completion { token, result: Err(error) }),
             }
@@ -97,6 +98,8 @@ impl Traffic {
         if calls.is_empty() {
             return;
         }
+        let order = self.connection.add(&requests.iter().map(Request::call).collect::<Vec<_>>());
+        let calls: Vec<_> = order.into_iter().filter_map(|place| calls[place].take()).collect();
         let calls = calls.into_iter();
         self.under_way.push_back(Batch { catalog, calls, sent: Instant::now(), ended: false });
         let sent = self.connection.send();
@@ -153,14 +156,11 @@ impl Traffic {
     }
 
     fn answers(&mut self, limiter: &AsyncRateLimiter, news: &mut News) -> Result<()> {
-        while let Some(reaction) = self.connection.answer()? {
-            let Some(batch) = self.under_way.front_mut() else {
-                return Err(Error::new(ErrorKind::Connection, "an answer that nobody asked for"));
-            };
-            if let Some(call) = batch.calls.next()
-                && !batch.ended
-            {
+        while let Some(reactions) = self.connection.answers()? {
+            let Some(batch) = self.under_way.front_mut() else { continue };
+            for (reaction, call) in reactions.into_iter().zip(batch.calls.by_ref()) {
                 match reaction {
+                    _ if batch.ended => (),
                     Reaction::Done(reply) => news.done.push(call.completion(limiter, &batch.catalog, reply)),
                     Reaction::Nothing => news.rest.push((call.token, Ask::Single(call.kind, call.item))),
                 }

@@ -8,7 +8,7 @@ use ::redis::Value;
 use futures_util::future::join_all;
 
 use super::asynchronous::AsyncRedis;
-use super::bundle::{Bundle, bundle};
+use super::bundle::{Bundle, bundle, split};
 use super::errors::Failure;
 use super::link::Link;
 use super::reply::{self, Reply, Request};
@@ -105,7 +105,7 @@ impl AsyncRedis {
         match reply {
             Ok(Reply::Done(value)) => {
                 let result = |value: Value| value.extract_error().map_err(|err| link.explain(&err));
-                bundle.split(value).into_iter().map(|value| Some(result(value))).collect()
+                split(value, bundle.places.len()).into_iter().map(|value| Some(result(value))).collect()
             }
             Ok(Reply::Moved(_) | Reply::Ask(_) | Reply::TryAgain) => {
                 bundle.places.iter().map(|_| None).collect()

@@ -38,14 +38,14 @@ impl<'a> Bundle<'a> {
         let script = self.script.each.as_deref().filter(|_| !self.is_one()).unwrap_or(self.script);
         Call { script, keys: &self.keys, args: self.args }
     }
+}
 
-    /// The reply to each of its calls.
-    pub(super) fn split(&self, reply: Value) -> Vec<Value> {
-        match reply {
-            Value::Array(replies) if !self.is_one() && replies.len() == self.places.len() => replies,
-            // Nonsense from many is nonsense for each: whoever reads it says so.
-            reply => vec![reply; self.places.len()],
-        }
+/// The reply to each of the calls of a bundle of this size.
+pub(super) fn split(reply: Value, size: usize) -> Vec<Value> {
+    match reply {
+        Value::Array(replies) if size > 1 && replies.len() == size => replies,
+        // Nonsense from many is nonsense for each: whoever reads it says so.
+        reply => vec![reply; size],
     }
 }
 

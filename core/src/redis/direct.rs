@@ -1,5 +1,6 @@
 //! A connection that a foreign event loop serves itself: nothing here waits, and nothing here is a task.
 
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use ::redis::{RedisError, RedisResult, Value};
 
 use super::address::Address;
 use super::asynchronous::AsyncRedis;
+use super::bundle::{bundle, split};
 use super::connector::{Connector, Role};
 use super::errors;
 use super::link::Link;
@@ -43,6 +45,8 @@ impl Opener {
         Some(Direct {
             socket,
             unsent: Vec::new(),
+            awaited: VecDeque::new(),
+            minds_slots: false,
             address: self.address,
             limit: self.connector.response_timeout,
         })
@@ -62,6 +66,10 @@ pub(crate) struct Direct {
     socket: Socket,
     /// What the kernel has not taken yet.
     unsent: Vec<u8>,
+    /// How many calls each of the answers to come is about.
+    awaited: VecDeque<usize>,
+    /// Set when the server turned out to mind hash slots.
+    minds_slots: bool,
     address: Address,
     limit: Duration,
 }
@@ -80,9 +88,16 @@ impl Direct {
         self.limit
     }
 
-    /// Adds a call to what [`send`](Self::send) sends.
-    pub(crate) fn add(&mut self, call: &Call<'_>) {
-        call.evalsha().write_packed_command(&mut self.unsent);
+    /// Adds calls to what [`send`](Self::send) sends. Says in which order they will be answered, by their
+    /// places.
+    pub(crate) fn add(&mut self, calls: &[Call<'_>]) -> Vec<usize> {
+        let mut order = Vec::with_capacity(calls.len());
+        for bundle in bundle(calls.iter().enumerate(), self.minds_slots) {
+            bundle.call().evalsha().write_packed_command(&mut self.unsent);
+            self.awaited.push_back(bundle.places.len());
+            order.extend(bundle.places);
+        }
+        order
     }
 
     /// Sends what the kernel takes. What it does not take now it will take when answers have come: as long as
@@ -101,23 +116,32 @@ impl Direct {
         Ok(())
     }
 
-    /// The answer to the call that was sent first of all that are under way, if it has come.
+    /// What came of those calls under way that are answered next, in order; none, if no answer has come.
     ///
     /// # Errors
     /// As [`send`](Self::send).
-    pub(crate) fn answer(&mut self) -> Result<Option<Reaction>> {
+    pub(crate) fn answers(&mut self) -> Result<Option<Vec<Reaction>>> {
         let answer = match self.socket.try_answer() {
             Ok(Some(value)) => Ok(value),
             Ok(None) => return Ok(None),
             Err(err) => return Err(self.broken(&err)),
         };
+        let Some(size) = self.awaited.pop_front() else { return Err(self.broken(&unasked())) };
+        let nothing = || std::iter::repeat_with(|| Reaction::Nothing).take(size).collect();
         if reply::is_unknown_script(&answer) {
-            return Ok(Some(Reaction::Nothing));
+            return Ok(Some(nothing()));
         }
+        if reply::is_across_slots(&answer) {
+            self.minds_slots = true;
+            return Ok(Some(nothing()));
+        }
+        let done = |result: RedisResult<Value>| Reaction::Done(result.map_err(|err| self.broken(&err)));
         Ok(Some(match reply::sort(answer, &self.address) {
-            Ok(Reply::Done(value)) => Reaction::Done(Ok(value)),
-            Ok(Reply::Moved(_) | Reply::Ask(_) | Reply::TryAgain) => Reaction::Nothing,
-            Err(err) => Reaction::Done(Err(self.broken(&err))),
+            Ok(Reply::Done(value)) => {
+                split(value, size).into_iter().map(|value| done(value.extract_error())).collect()
+            }
+            Ok(Reply::Moved(_) | Reply::Ask(_) | Reply::TryAgain) => nothing(),
+            Err(err) => (0..size).map(|_| done(Err(err.clone()))).collect(),
         }))
     }
 
@@ -129,6 +153,11 @@ impl Direct {
     fn broken(&self, err: &RedisError) -> Error {
         errors::calling(err, &self.address, self.limit).error
     }
+}
+
+/// An answer too many: from here on nobody knows which call an answer is about.
+fn unasked() -> RedisError {
+    io::Error::new(io::ErrorKind::InvalidData, "the server answered what was not asked").into()
 }
 
 impl AsRawFd for Direct {

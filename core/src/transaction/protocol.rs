@@ -4,8 +4,8 @@
 use std::sync::OnceLock;
 
 use redis::Value;
-use smallvec::{SmallVec, smallvec};
 use sluicegate_lua::{Kernel, KernelSet};
+use smallvec::{SmallVec, smallvec};
 
 use super::Step;
 use crate::algorithm::{Micros, Policy, State};

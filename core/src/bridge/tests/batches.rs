@@ -45,16 +45,37 @@ fn builder(url: &str, clock: &ManualClock) -> Builder {
     RateLimiter::builder(url).rules(Rules::from_json(ALL).unwrap()).clock(clock.clone())
 }
 
-fn open_all(builder: Builder) -> (Bridge, Receiver<()>) {
+/// Who carries the calls.
+#[derive(Clone, Copy)]
+enum Way {
+    Runner,
+    /// The loop, on a socket that it watches.
+    Socket,
+}
+
+fn open_all(builder: Builder, way: Way) -> (Bridge, Receiver<()>) {
     let (wake, woken) = channel();
     let bridge = Bridge::open(builder, move || wake.send(()).unwrap()).unwrap();
     assert!(fetch(&bridge, &woken, 1)[0].result.is_ok());
+    if let Way::Socket = way {
+        bridge.want_socket();
+        while bridge.new_socket().is_none() {
+            woken.recv_timeout(Duration::from_secs(10)).unwrap();
+        }
+    }
     (bridge, woken)
 }
 
 fn submit(bridge: &Bridge, woken: &Receiver<()>, asks: &[Ask]) -> Vec<Completion> {
     bridge.submit((1..).zip(asks.iter().cloned()).collect()).unwrap();
-    let mut answers = fetch(bridge, woken, asks.len());
+    let mut answers = Vec::new();
+    let end = Instant::now() + Duration::from_secs(10);
+    while answers.len() < asks.len() {
+        bridge.read_socket();
+        answers.extend(bridge.drain());
+        assert!(Instant::now() < end, "{} answers", answers.len());
+        let _ = woken.recv_timeout(Duration::from_micros(100));
+    }
     answers.sort_by_key(|answer| answer.token);
     answers
 }
@@ -68,13 +89,13 @@ fn decision(completion: Completion) -> Decision {
 
 /// Turns of many calls each, against the embedded engine, which is asked one by one. The first time makes the
 /// servers know all scripts: one that has to be sent again comes after those that are known.
-fn a_batch_is_as_good_as_single_calls(url: &str) {
+fn a_batch_is_as_good_as_single_calls(url: &str, way: Way) {
     let clock = ManualClock::new(START);
-    let (rehearsal, woken) = open_all(builder(url, &clock).prefix("rehearsal"));
+    let (rehearsal, woken) = open_all(builder(url, &clock).prefix("rehearsal"), way);
     turns(&clock, |asks| submit(&rehearsal, &woken, asks));
 
     let clock = ManualClock::new(START);
-    let (bridge, woken) = open_all(builder(url, &clock));
+    let (bridge, woken) = open_all(builder(url, &clock), way);
     let alone = builder("memory://", &clock).build().unwrap();
     turns(&clock, |asks| {
         let answers = submit(&bridge, &woken, asks);
@@ -107,53 +128,58 @@ fn at_once(limiter: &RateLimiter, ask: &Ask) -> Decision {
 
 #[test]
 fn on_a_server() {
-    a_batch_is_as_good_as_single_calls(Redis::start().unwrap().url());
+    a_batch_is_as_good_as_single_calls(Redis::start().unwrap().url(), Way::Runner);
+}
+
+#[test]
+fn on_a_socket_that_the_loop_watches() {
+    a_batch_is_as_good_as_single_calls(Redis::start().unwrap().url(), Way::Socket);
 }
 
 #[test]
 fn on_a_cluster_whose_nodes_may_also_be_asked_alone() {
     let cluster = Cluster::start().unwrap();
-    a_batch_is_as_good_as_single_calls(&cluster.url());
+    a_batch_is_as_good_as_single_calls(&cluster.url(), Way::Runner);
 
     // A node by itself looks like a single server, but refuses keys of different slots in one script.
     let node = cluster.primary_of("a").unwrap();
     let own = |key: &String| cluster.primary_of(key).unwrap().port() == node.port();
     let keys: Vec<_> = ('a'..='z').map(String::from).filter(own).collect();
     assert!(keys.len() > 1);
-    let (bridge, woken) = open_all(builder(&node.url(), &ManualClock::new(START)).prefix("node"));
-    let checks = |key: &String| Ask::Single(Kind::Check, Item { rule: "gcra".to_owned(), ..item(key) });
-    for left in [4, 3] {
-        let asks: Vec<_> = keys.iter().map(checks).collect();
-        let remaining = submit(&bridge, &woken, &asks).into_iter().map(|answer| decision(answer).remaining);
-        assert!(remaining.eq(keys.iter().map(|_| left)));
+    let check = |key: &String| Ask::Single(Kind::Check, Item { rule: "gcra".to_owned(), ..item(key) });
+    let asks: Vec<_> = keys.iter().map(check).collect();
+    for (way, prefix) in [(Way::Runner, "runner"), (Way::Socket, "socket")] {
+        let (bridge, woken) = open_all(builder(&node.url(), &ManualClock::new(START)).prefix(prefix), way);
+        for left in [4, 3] {
+            let answers = submit(&bridge, &woken, &asks).into_iter();
+            assert!(answers.map(|answer| decision(answer).remaining).eq(keys.iter().map(|_| left)));
+        }
     }
 }
 
 #[test]
 fn a_bad_state_is_the_trouble_of_its_own_key() {
     let redis = Redis::start().unwrap();
-    let (bridge, woken) = open_all(builder(redis.url(), &ManualClock::new(START)));
-    let checks = |key: &&str| Ask::Single(Kind::Check, Item { rule: "aligned".to_owned(), ..item(key) });
-    let asks: Vec<_> = ["good", "list", "text", "good"].iter().map(checks).collect();
-    submit(&bridge, &woken, &asks);
-    let mut client = redis.client().unwrap();
-    let names: Vec<String> = redis::cmd("KEYS").arg("*").query(&mut client).unwrap();
-    let name = |key: &str| names.iter().find(|name| name.contains(key)).unwrap();
-    redis::pipe()
-        .del(name("list"))
-        .rpush(name("list"), 1)
-        .set(name("text"), "text")
-        .exec(&mut client)
-        .unwrap();
+    let check = |key: &&str| Ask::Single(Kind::Check, Item { rule: "aligned".to_owned(), ..item(key) });
+    let asks: Vec<_> = ["good", "list", "text", "good"].iter().map(check).collect();
+    for (way, prefix) in [(Way::Runner, "runner"), (Way::Socket, "socket")] {
+        let (bridge, woken) = open_all(builder(redis.url(), &ManualClock::new(START)).prefix(prefix), way);
+        submit(&bridge, &woken, &asks);
+        let mut client = redis.client().unwrap();
+        let names: Vec<String> = redis::cmd("KEYS").arg(format!("{prefix}:*")).query(&mut client).unwrap();
+        let name = |key: &str| names.iter().find(|name| name.contains(key)).unwrap();
+        let mut spoil = redis::pipe();
+        spoil.del(name("list")).rpush(name("list"), 1).set(name("text"), "text").exec(&mut client).unwrap();
 
-    let answers = submit(&bridge, &woken, &asks);
-    for (place, key, code) in [(1, "list", "WRONGTYPE"), (2, "text", "BADSTATE")] {
-        let error = answers[place].result.as_ref().unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Server);
-        let text = error.to_string();
-        assert!(text.contains(code) && text.contains(name(key)), "{text}");
-        assert!(!text.contains("script:"), "{text}");
+        let answers = submit(&bridge, &woken, &asks);
+        for (place, key, code) in [(1, "list", "WRONGTYPE"), (2, "text", "BADSTATE")] {
+            let error = answers[place].result.as_ref().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Server);
+            let text = error.to_string();
+            assert!(text.contains(code) && text.contains(name(key)), "{text}");
+            assert!(!text.contains("script:"), "{text}");
+        }
+        let remaining = answers.into_iter().step_by(3).map(|answer| decision(answer).remaining);
+        assert_eq!(remaining.collect::<Vec<_>>(), [2, 1]);
     }
-    let remaining = answers.into_iter().step_by(3).map(|answer| decision(answer).remaining);
-    assert_eq!(remaining.collect::<Vec<_>>(), [2, 1]);
 }
