@@ -57,14 +57,25 @@ impl Connector {
 
     /// A client for the server; opens nothing.
     pub(super) fn client(&self, address: &Address, role: Role) -> RedisResult<Client> {
-        let session = match role {
-            Role::Data => &self.data,
-            Role::Sentinel => &self.sentinel,
-        };
-        Client::open(connection_info(self.socket(address))?.set_redis_settings(session.clone()))
+        let session = self.session(role).clone();
+        Client::open(connection_info(self.target(address))?.set_redis_settings(session))
     }
 
-    fn socket(&self, address: &Address) -> ConnectionAddr {
+    /// Login, database and protocol.
+    pub(super) fn session(&self, role: Role) -> &RedisConnectionInfo {
+        match role {
+            Role::Data => &self.data,
+            Role::Sentinel => &self.sentinel,
+        }
+    }
+
+    /// Whether connections are those of the kernel, without TLS.
+    #[cfg(unix)]
+    pub(super) fn is_plain(&self, address: &Address) -> bool {
+        self.tls.is_none() || matches!(address, Address::Unix(_))
+    }
+
+    fn target(&self, address: &Address) -> ConnectionAddr {
         match (address, &self.tls) {
             (Address::Unix(path), _) => ConnectionAddr::Unix(path.clone()),
             (Address::Tcp(host, port), Some(ConnectionAddr::TcpTls { tls_params, .. })) => {

@@ -13,6 +13,7 @@ mod asynchronous;
 #[cfg(feature = "bridge")]
 mod batch;
 mod blocking;
+mod connection;
 mod connector;
 mod discovery;
 mod errors;
@@ -25,6 +26,7 @@ mod signals;
 mod slots;
 #[cfg(unix)]
 mod socket;
+mod spin;
 #[cfg(test)]
 mod tests;
 mod url;
