@@ -3,8 +3,8 @@
 //! To fall asleep and be woken takes about as long as a server nearby takes to answer, and about as much of the
 //! processor as looking for the answer all the while. So a call looks for a short time before it sleeps, as
 //! adaptive mutexes do before they block and Linux before it halts a processor
-//! (<https://docs.kernel.org/virt/guest-halt-polling.html>). Who waits awake has a processor to itself, which is
-//! why few may, and only while it pays.
+//! (<https://docs.kernel.org/virt/guest-halt-polling.html>). Between two looks whoever else needs the processor
+//! has it, the server above all. Few threads may be awake like this, and only while it pays.
 #![cfg_attr(not(unix), allow(dead_code, reason = "only sockets of Unix are looked at without waiting"))]
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use crate::fork::generation;
 
-/// The longest time awake: what it costs to be wrong.
+/// The longest time awake, unless others take the processor longer: what it costs to be wrong.
 const LONGEST: Duration = Duration::from_micros(50);
 
 /// The most calls in a row that sleep at once after answers came late.
@@ -34,14 +34,13 @@ impl Spin {
         let Some(_turn) = Turn::take() else { return Ok(None) };
         let end = Instant::now() + LONGEST;
         loop {
-            if let Some(found) = look()? {
-                self.backoff.cancel();
-                return Ok(Some(found));
+            let found = look()?;
+            let late = Instant::now() >= end;
+            if found.is_some() || late {
+                self.backoff.learn(late);
+                return Ok(found);
             }
-            if Instant::now() >= end {
-                self.backoff.begin();
-                return Ok(None);
-            }
+            thread::yield_now();
         }
     }
 }
@@ -64,15 +63,13 @@ impl Backoff {
         left == 0
     }
 
-    fn begin(&self) {
-        let length = (self.length.load(Ordering::Relaxed) * 2).clamp(1, LONGEST_BACKOFF);
-        self.length.store(length, Ordering::Relaxed);
-        self.left.store(length, Ordering::Relaxed);
-    }
-
-    fn cancel(&self) {
-        // Nearly always so, and a line of the cache that nobody writes to is shared by all processors.
-        if self.length.load(Ordering::Relaxed) > 0 {
+    fn learn(&self, late: bool) {
+        if late {
+            let length = (self.length.load(Ordering::Relaxed) * 2).clamp(1, LONGEST_BACKOFF);
+            self.length.store(length, Ordering::Relaxed);
+            self.left.store(length, Ordering::Relaxed);
+        } else if self.length.load(Ordering::Relaxed) > 0 {
+            // Only then: what nobody writes to, all processors can keep in their caches.
             self.length.store(0, Ordering::Relaxed);
             self.left.store(0, Ordering::Relaxed);
         }
@@ -126,7 +123,7 @@ mod tests {
 
     /// How many calls sleep at once after the next answer that comes late.
     fn slept(backoff: &Backoff) -> usize {
-        backoff.begin();
+        backoff.learn(true);
         std::iter::from_fn(|| (!backoff.is_over()).then_some(())).count()
     }
 
@@ -143,8 +140,8 @@ mod tests {
         let backoff = Backoff::default();
         slept(&backoff);
         slept(&backoff);
-        backoff.begin();
-        backoff.cancel();
+        backoff.learn(true);
+        backoff.learn(false);
         assert!(backoff.is_over());
         assert_eq!(slept(&backoff), 1);
     }
