@@ -14,9 +14,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limiter::AsyncRateLimiter;
 use crate::redis::{Direct as Connection, Reaction};
 
-/// How long after a call was sent its answer is waited for awake.
-const AWAKE: Duration = Duration::from_micros(40);
-
 /// A direct connection in use.
 pub(super) struct Traffic {
     connection: Connection,
@@ -111,12 +108,15 @@ impl Traffic {
         }
     }
 
-    /// Waits a moment for the answer to a call that is alone under way. A loop that goes to sleep takes
-    /// longer to wake than a near server to answer, and spends as much on it.
+    /// Waits a moment for the answer to a call that is alone under way, if that pays.
     pub(super) fn wait_awake(&mut self, limiter: &AsyncRateLimiter, news: &mut News) {
-        let Some(sent) = self.alone() else { return };
-        while self.alone().is_some() && sent.elapsed() < AWAKE {
-            self.read(limiter, news);
+        if let Some(sent) = self.alone() {
+            let answer = self.connection.answer_soon(sent);
+            let taken = answer.and_then(|reaction| match reaction {
+                Some(reaction) => self.take(reaction, limiter, news),
+                None => Ok(()),
+            });
+            self.conclude(taken, news);
         }
     }
 
@@ -154,20 +154,26 @@ impl Traffic {
 
     fn answers(&mut self, limiter: &AsyncRateLimiter, news: &mut News) -> Result<()> {
         while let Some(reaction) = self.connection.answer()? {
-            let Some(batch) = self.under_way.front_mut() else {
-                return Err(Error::new(ErrorKind::Connection, "an answer that nobody asked for"));
-            };
-            if let Some(call) = batch.calls.next()
-                && !batch.ended
-            {
-                match reaction {
-                    Reaction::Done(reply) => news.done.push(call.completion(limiter, &batch.catalog, reply)),
-                    Reaction::Nothing => news.rest.push((call.token, Ask::Single(call.kind, call.item))),
-                }
+            self.take(reaction, limiter, news)?;
+        }
+        Ok(())
+    }
+
+    /// Finds the call that was answered.
+    fn take(&mut self, reaction: Reaction, limiter: &AsyncRateLimiter, news: &mut News) -> Result<()> {
+        let Some(batch) = self.under_way.front_mut() else {
+            return Err(Error::new(ErrorKind::Connection, "an answer that nobody asked for"));
+        };
+        if let Some(call) = batch.calls.next()
+            && !batch.ended
+        {
+            match reaction {
+                Reaction::Done(reply) => news.done.push(call.completion(limiter, &batch.catalog, reply)),
+                Reaction::Nothing => news.rest.push((call.token, Ask::Single(call.kind, call.item))),
             }
-            if batch.calls.as_slice().is_empty() {
-                self.under_way.pop_front();
-            }
+        }
+        if batch.calls.as_slice().is_empty() {
+            self.under_way.pop_front();
         }
         Ok(())
     }

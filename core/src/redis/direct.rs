@@ -15,6 +15,7 @@ use super::link::Link;
 use super::reply::{self, Reply};
 use super::router::{Node, Router};
 use super::socket::Socket;
+use super::spin::Spin;
 use crate::error::{Error, Result};
 use crate::script::Call;
 
@@ -30,7 +31,7 @@ impl AsyncRedis {
         let of =
             |link: &Link| Opener { connector: Arc::clone(link.connector()), address: link.address().clone() };
         match &self.router {
-            Router::Fixed(link) if !link.connector().is_encrypted() => Some(of(link)),
+            Router::Fixed(link) if link.connector().is_plain(link.address()) => Some(of(link)),
             Router::Fixed(_) | Router::Learnt(_) => None,
         }
     }
@@ -43,6 +44,7 @@ impl Opener {
         Some(Direct {
             socket,
             unsent: Vec::new(),
+            spin: Spin::default(),
             address: self.address,
             limit: self.connector.response_timeout,
         })
@@ -62,6 +64,7 @@ pub(crate) struct Direct {
     socket: Socket,
     /// What the kernel has not taken yet.
     unsent: Vec<u8>,
+    spin: Spin,
     address: Address,
     limit: Duration,
 }
@@ -95,7 +98,7 @@ impl Direct {
             match self.socket.try_send(&self.unsent) {
                 Ok(0) => break,
                 Ok(sent) => drop(self.unsent.drain(..sent)),
-                Err(err) => return Err(self.broken(&err.into())),
+                Err(err) => return Err(self.failed(&err.into())),
             }
         }
         Ok(())
@@ -106,27 +109,37 @@ impl Direct {
     /// # Errors
     /// As [`send`](Self::send).
     pub(crate) fn answer(&mut self) -> Result<Option<Reaction>> {
-        let answer = match self.socket.try_answer() {
-            Ok(Some(value)) => Ok(value),
-            Ok(None) => return Ok(None),
-            Err(err) => return Err(self.broken(&err)),
-        };
+        let answer = self.socket.try_answer();
+        self.sort(answer)
+    }
+
+    /// The answer to the only call under way, if it comes while it pays to wait for it awake.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub(crate) fn answer_soon(&mut self, sent: Instant) -> Result<Option<Reaction>> {
+        let answer = self.spin.poll_since(sent, || self.socket.try_answer());
+        self.sort(answer)
+    }
+
+    fn sort(&self, answer: RedisResult<Option<Value>>) -> Result<Option<Reaction>> {
+        let Some(answer) = answer.map_err(|err| self.failed(&err))?.map(Ok) else { return Ok(None) };
         if reply::is_unknown_script(&answer) {
             return Ok(Some(Reaction::Nothing));
         }
         Ok(Some(match reply::sort(answer, &self.address) {
             Ok(Reply::Done(value)) => Reaction::Done(Ok(value)),
             Ok(Reply::Moved(_) | Reply::Ask(_) | Reply::TryAgain) => Reaction::Nothing,
-            Err(err) => Reaction::Done(Err(self.broken(&err))),
+            Err(err) => Reaction::Done(Err(self.failed(&err))),
         }))
     }
 
     /// What a call ends with whose time is up.
     pub(crate) fn overdue(&self) -> Error {
-        self.broken(&io::Error::from(io::ErrorKind::TimedOut).into())
+        self.failed(&io::Error::from(io::ErrorKind::TimedOut).into())
     }
 
-    fn broken(&self, err: &RedisError) -> Error {
+    fn failed(&self, err: &RedisError) -> Error {
         errors::calling(err, &self.address, self.limit).error
     }
 }

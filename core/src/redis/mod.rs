@@ -13,6 +13,7 @@ mod asynchronous;
 #[cfg(feature = "bridge")]
 mod batch;
 mod blocking;
+mod connection;
 mod connector;
 #[cfg(all(unix, feature = "bridge"))]
 mod direct;
@@ -25,8 +26,9 @@ mod reply;
 mod router;
 mod signals;
 mod slots;
-#[cfg(all(unix, feature = "bridge"))]
+#[cfg(unix)]
 mod socket;
+mod spin;
 #[cfg(test)]
 mod tests;
 mod url;

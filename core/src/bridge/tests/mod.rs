@@ -1,3 +1,6 @@
+#[cfg(unix)]
+mod socket;
+
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
