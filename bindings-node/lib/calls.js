@@ -24,6 +24,7 @@ class Calls {
   #queue = [];
   #pending = new Map();
   #lastToken = OPENED;
+  #timer;
 
   /** Waits until the limiter is connected. */
   connected(native) {
@@ -95,6 +96,28 @@ class Calls {
     const calls = this.#queue;
     this.#queue = [];
     for (let first = 0; first < calls.length; ) first = this.#submit(calls, first);
+    if (this.#native?.hasSocket) this.#sent();
+  }
+
+  /** Sees to the calls on a socket, of which no other thread takes care. */
+  #sent() {
+    if (this.#pending.size === 1) setImmediate(() => this.#waitAwake());
+    else if (this.#timer === undefined) this.#expire();
+  }
+
+  /** When all else that the loop has to do is done, and a single call is pending. */
+  #waitAwake() {
+    if (this.#native === undefined) return;
+    this.#native.waitAwake();
+    this.wake();
+    if (this.#native !== undefined && this.#timer === undefined) this.#expire();
+  }
+
+  /** Ends calls whose time is up; again and again while there are calls on the socket. */
+  #expire() {
+    const left = this.#weakly.deref()?.expire();
+    this.#timer = left === undefined ? undefined : setTimeout(() => this.#expire(), left).unref();
+    this.wake();
   }
 
   /** Submits as many calls as there is room for, and returns the place of the first that is left. */

@@ -17,6 +17,9 @@ const ITEM_FIELDS = new Set(['rule', 'key', ...CHECK_OPTIONS]);
 /** Only `connect` makes limiters. */
 const INTERNAL = Symbol('internal');
 
+/** Whether the event loop is Node's own, which can watch sockets. Bun has functions of the same names that abort. */
+const WATCHES = process.versions.bun === undefined;
+
 /**
  * Decides whether a cost is admitted. Every method but `matchRequest` and `rulesStatus`, which only look,
  * returns a promise; whatever is wrong, be it an argument of the wrong type, rejects it.
@@ -41,7 +44,7 @@ class RateLimiter {
   static async connect(url, options) {
     const calls = new Calls();
     const wake = () => calls.wake();
-    const native = open(text('url', url), connectOptions(options), calls.mailbox.numbers, wake);
+    const native = open(text('url', url), connectOptions(options), calls.mailbox.numbers, wake, WATCHES);
     if (!(native instanceof NativeLimiter)) throw new SluicegateError(native);
     await calls.connected(native);
     return new this(INTERNAL, native, calls);

@@ -18,6 +18,11 @@ mod mailbox;
 mod matching;
 mod names;
 mod options;
+#[cfg(unix)]
+mod poll;
+#[cfg(not(unix))]
+#[path = "unpolled.rs"]
+mod poll;
 mod status;
 mod wake;
 

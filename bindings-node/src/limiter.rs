@@ -19,12 +19,15 @@ use crate::mailbox::Mailbox;
 use crate::matching::{Match, matches};
 use crate::names::Names;
 use crate::options::Options;
+use crate::poll::{self, Poll};
 use crate::status::Status;
 use crate::wake::{Wake, WakeFunction};
 
 /// A limiter with its mailbox.
 #[napi]
 pub struct NativeLimiter {
+    /// Gone before the socket, which belongs to the bridge.
+    poll: Option<Poll>,
     shared: Rc<Shared>,
     wake: Wake,
     /// Whether the process is kept alive.
@@ -53,7 +56,8 @@ pub struct Burst {
     pub more: u32,
 }
 
-/// Begins to connect. The first answer, with token 0, tells what came of it.
+/// Begins to connect. The first answer, with token 0, tells what came of it. `watches` says that this is a
+/// program whose loop can watch a socket, as far as JavaScript knows.
 #[napi(catch_unwind)]
 pub(crate) fn open(
     env: Env,
@@ -61,8 +65,9 @@ pub(crate) fn open(
     options: Options,
     mailbox: Float64Array,
     wake: WakeFunction,
+    watches: bool,
 ) -> Either<NativeLimiter, Failure> {
-    match NativeLimiter::open(&env, url, options, mailbox, wake) {
+    match NativeLimiter::open(&env, url, options, mailbox, wake, watches) {
         Ok(limiter) => Either::A(limiter),
         Err(error) => Either::B(Failure::from(&error)),
     }
@@ -76,13 +81,18 @@ impl NativeLimiter {
         options: Options,
         mailbox: Float64Array,
         wake: WakeFunction,
+        watches: bool,
     ) -> sluicegate::Result<Self> {
         let wake = Wake::new(wake);
         let waker = wake.clone();
         let bridge = Bridge::open(options.builder(url)?, move || waker.call())?;
         let shared =
             Shared { bridge, mailbox: RefCell::new(Mailbox::new(mailbox)), names: RefCell::default() };
-        let mut limiter = Self { shared: Rc::new(shared), wake, busy: false, backlog: VecDeque::new() };
+        if watches && poll::is_possible() {
+            shared.bridge.want_socket();
+        }
+        let mut limiter =
+            Self { poll: None, shared: Rc::new(shared), wake, busy: false, backlog: VecDeque::new() };
         limiter.keep_alive(env, true);
         Ok(limiter)
     }
@@ -165,9 +175,29 @@ impl NativeLimiter {
         Ok(self.shared.bridge.submit(calls).err().as_ref().map(Failure::from))
     }
 
+    /// Whether calls are sent by a socket that the loop watches.
+    #[napi(getter, catch_unwind)]
+    pub fn has_socket(&self) -> bool {
+        self.poll.is_some()
+    }
+
+    /// Waits a moment for the answer to a call that is alone on the socket; what came is to be fetched.
+    #[napi(catch_unwind)]
+    pub fn wait_awake(&self) {
+        self.shared.bridge.wait_awake();
+    }
+
+    /// Ends calls on the socket whose time is up; what came is to be fetched. Returns in how many milliseconds to
+    /// look again, if any are under way.
+    #[napi(catch_unwind)]
+    pub fn expire(&self) -> Option<f64> {
+        self.shared.bridge.expire().map(|left| left.as_secs_f64() * 1e3)
+    }
+
     /// Fetches answers into the mailbox.
     #[napi(catch_unwind)]
-    pub fn fetch(&mut self) -> Burst {
+    pub fn fetch(&mut self, env: Env) -> Burst {
+        self.watch(&env);
         self.backlog.extend(self.shared.bridge.drain());
         let mut mailbox = self.shared.mailbox.borrow_mut();
         let mut names = self.shared.names.borrow_mut();
@@ -197,6 +227,21 @@ impl NativeLimiter {
     #[napi(catch_unwind)]
     pub fn close(&self) {
         self.shared.bridge.close();
+    }
+
+    /// Watches the socket that there is now.
+    fn watch(&mut self, env: &Env) {
+        let bridge = &self.shared.bridge;
+        if bridge.is_socket_over() {
+            self.poll = None;
+            bridge.end_socket();
+        }
+        if let Some(socket) = bridge.new_socket() {
+            self.poll = Poll::new(env, socket, &self.shared, &self.wake);
+            if self.poll.is_none() {
+                bridge.end_socket();
+            }
+        }
     }
 
     fn first(&self, text: &Utf16String) -> Result<(u64, Ask)> {

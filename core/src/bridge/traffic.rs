@@ -15,9 +15,6 @@ use crate::limiter::AsyncRateLimiter;
 use crate::redis::{Direct as Connection, Reaction};
 use crate::transaction::Request;
 
-/// How long after a call was sent its answer is waited for awake.
-const AWAKE: Duration = Duration::from_micros(40);
-
 /// A direct connection in use.
 pub(super) struct Traffic {
     connection: Connection,
@@ -114,12 +111,12 @@ impl Traffic {
         }
     }
 
-    /// Waits a moment for the answer to a call that is alone under way. A loop that goes to sleep takes
-    /// longer to wake than a near server to answer, and spends as much on it.
+    /// Waits a moment for the answer to a call that is alone under way, if that pays.
     pub(super) fn wait_awake(&mut self, limiter: &AsyncRateLimiter, news: &mut News) {
-        let Some(sent) = self.alone() else { return };
-        while self.alone().is_some() && sent.elapsed() < AWAKE {
-            self.read(limiter, news);
+        if let Some(sent) = self.alone() {
+            let answers = self.connection.answers_soon(sent);
+            let taken = answers.map(|reactions| self.take(reactions.unwrap_or_default(), limiter, news));
+            self.conclude(taken, news);
         }
     }
 
@@ -157,19 +154,24 @@ impl Traffic {
 
     fn answers(&mut self, limiter: &AsyncRateLimiter, news: &mut News) -> Result<()> {
         while let Some(reactions) = self.connection.answers()? {
-            let Some(batch) = self.under_way.front_mut() else { continue };
-            for (reaction, call) in reactions.into_iter().zip(batch.calls.by_ref()) {
-                match reaction {
-                    _ if batch.ended => (),
-                    Reaction::Done(reply) => news.done.push(call.completion(limiter, &batch.catalog, reply)),
-                    Reaction::Nothing => news.rest.push((call.token, Ask::Single(call.kind, call.item))),
-                }
-            }
-            if batch.calls.as_slice().is_empty() {
-                self.under_way.pop_front();
-            }
+            self.take(reactions, limiter, news);
         }
         Ok(())
+    }
+
+    /// Finds the calls that were answered.
+    fn take(&mut self, reactions: Vec<Reaction>, limiter: &AsyncRateLimiter, news: &mut News) {
+        let Some(batch) = self.under_way.front_mut() else { return };
+        for (reaction, call) in reactions.into_iter().zip(batch.calls.by_ref()) {
+            match reaction {
+                _ if batch.ended => (),
+                Reaction::Done(reply) => news.done.push(call.completion(limiter, &batch.catalog, reply)),
+                Reaction::Nothing => news.rest.push((call.token, Ask::Single(call.kind, call.item))),
+            }
+        }
+        if batch.calls.as_slice().is_empty() {
+            self.under_way.pop_front();
+        }
     }
 
     /// After a break all calls end. A connection that takes no more calls is over when none are under way.

@@ -83,9 +83,9 @@ impl Builder {
         self
     }
 
-    /// The longest time to wait for an answer; then the call ends with [`ErrorKind::Timeout`]. The blocking
-    /// limiter measures the silence of the server, and waits anew where the server asks for the script.
-    /// Default: 500 milliseconds.
+    /// The longest time to wait for an answer; then the call ends with [`ErrorKind::Timeout`]. Where the server
+    /// asks for the script, the time begins anew. With TLS, or not on Unix, the blocking limiter measures the
+    /// silence of the server instead. Default: 500 milliseconds.
     pub fn response_timeout(mut self, timeout: Duration) -> Self {
         self.connection.response_timeout = timeout;
         self

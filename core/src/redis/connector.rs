@@ -58,10 +58,10 @@ impl Connector {
     /// A client for the server; opens nothing.
     pub(super) fn client(&self, address: &Address, role: Role) -> RedisResult<Client> {
         let session = self.session(role).clone();
-        Client::open(connection_info(self.socket(address))?.set_redis_settings(session))
+        Client::open(connection_info(self.target(address))?.set_redis_settings(session))
     }
 
-    /// Who logs in, and where.
+    /// Login, database and protocol.
     pub(super) fn session(&self, role: Role) -> &RedisConnectionInfo {
         match role {
             Role::Data => &self.data,
@@ -69,13 +69,13 @@ impl Connector {
         }
     }
 
-    /// Whether connections are encrypted.
-    #[cfg(all(unix, feature = "bridge"))]
-    pub(super) fn is_encrypted(&self) -> bool {
-        self.tls.is_some()
+    /// Whether connections are those of the kernel, without TLS.
+    #[cfg(unix)]
+    pub(super) fn is_plain(&self, address: &Address) -> bool {
+        self.tls.is_none() || matches!(address, Address::Unix(_))
     }
 
-    fn socket(&self, address: &Address) -> ConnectionAddr {
+    fn target(&self, address: &Address) -> ConnectionAddr {
         match (address, &self.tls) {
             (Address::Unix(path), _) => ConnectionAddr::Unix(path.clone()),
             (Address::Tcp(host, port), Some(ConnectionAddr::TcpTls { tls_params, .. })) => {

@@ -17,6 +17,7 @@ use super::link::Link;
 use super::reply::{self, Reply};
 use super::router::{Node, Router};
 use super::socket::Socket;
+use super::spin::Spin;
 use crate::error::{Error, Result};
 use crate::script::Call;
 
@@ -32,7 +33,7 @@ impl AsyncRedis {
         let of =
             |link: &Link| Opener { connector: Arc::clone(link.connector()), address: link.address().clone() };
         match &self.router {
-            Router::Fixed(link) if !link.connector().is_encrypted() => Some(of(link)),
+            Router::Fixed(link) if link.connector().is_plain(link.address()) => Some(of(link)),
             Router::Fixed(_) | Router::Learnt(_) => None,
         }
     }
@@ -47,6 +48,7 @@ impl Opener {
             unsent: Vec::new(),
             awaited: VecDeque::new(),
             minds_slots: false,
+            spin: Spin::default(),
             address: self.address,
             limit: self.connector.response_timeout,
         })
@@ -70,6 +72,7 @@ pub(crate) struct Direct {
     awaited: VecDeque<usize>,
     /// Set when the server turned out to mind hash slots.
     minds_slots: bool,
+    spin: Spin,
     address: Address,
     limit: Duration,
 }
@@ -110,7 +113,7 @@ impl Direct {
             match self.socket.try_send(&self.unsent) {
                 Ok(0) => break,
                 Ok(sent) => drop(self.unsent.drain(..sent)),
-                Err(err) => return Err(self.broken(&err.into())),
+                Err(err) => return Err(self.failed(&err.into())),
             }
         }
         Ok(())
@@ -121,12 +124,22 @@ impl Direct {
     /// # Errors
     /// As [`send`](Self::send).
     pub(crate) fn answers(&mut self) -> Result<Option<Vec<Reaction>>> {
-        let answer = match self.socket.try_answer() {
-            Ok(Some(value)) => Ok(value),
-            Ok(None) => return Ok(None),
-            Err(err) => return Err(self.broken(&err)),
-        };
-        let Some(size) = self.awaited.pop_front() else { return Err(self.broken(&unasked())) };
+        let answer = self.socket.try_answer();
+        self.sort(answer)
+    }
+
+    /// What came of the only call under way, if it comes while it pays to wait for it awake.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub(crate) fn answers_soon(&mut self, sent: Instant) -> Result<Option<Vec<Reaction>>> {
+        let answer = self.spin.poll_since(sent, || self.socket.try_answer());
+        self.sort(answer)
+    }
+
+    fn sort(&mut self, answer: RedisResult<Option<Value>>) -> Result<Option<Vec<Reaction>>> {
+        let Some(answer) = answer.map_err(|err| self.failed(&err))?.map(Ok) else { return Ok(None) };
+        let Some(size) = self.awaited.pop_front() else { return Err(self.failed(&unasked())) };
         let nothing = || std::iter::repeat_with(|| Reaction::Nothing).take(size).collect();
         if reply::is_unknown_script(&answer) {
             return Ok(Some(nothing()));
@@ -135,7 +148,7 @@ impl Direct {
             self.minds_slots = true;
             return Ok(Some(nothing()));
         }
-        let done = |result: RedisResult<Value>| Reaction::Done(result.map_err(|err| self.broken(&err)));
+        let done = |result: RedisResult<Value>| Reaction::Done(result.map_err(|err| self.failed(&err)));
         Ok(Some(match reply::sort(answer, &self.address) {
             Ok(Reply::Done(value)) => {
                 split(value, size).into_iter().map(|value| done(value.extract_error())).collect()
@@ -147,10 +160,10 @@ impl Direct {
 
     /// What a call ends with whose time is up.
     pub(crate) fn overdue(&self) -> Error {
-        self.broken(&io::Error::from(io::ErrorKind::TimedOut).into())
+        self.failed(&io::Error::from(io::ErrorKind::TimedOut).into())
     }
 
-    fn broken(&self, err: &RedisError) -> Error {
+    fn failed(&self, err: &RedisError) -> Error {
         errors::calling(err, &self.address, self.limit).error
     }
 }

@@ -15,6 +15,7 @@ mod batch;
 mod blocking;
 #[cfg(feature = "bridge")]
 mod bundle;
+mod connection;
 mod connector;
 #[cfg(all(unix, feature = "bridge"))]
 mod direct;
@@ -27,8 +28,9 @@ mod reply;
 mod router;
 mod signals;
 mod slots;
-#[cfg(all(unix, feature = "bridge"))]
+#[cfg(unix)]
 mod socket;
+mod spin;
 #[cfg(test)]
 mod tests;
 mod url;

@@ -3,14 +3,15 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use ::redis::{Cmd, Connection, ConnectionLike, ErrorKind as Cause, RedisError, RedisResult, Value};
+use ::redis::{Cmd, ErrorKind as Cause, RedisError, RedisResult, Value};
 
 use super::address::Address;
+use super::connection::Connection;
 use super::connector::{Connector, Role};
 use super::errors::{self, Failure};
 use super::reply::{self, Reply, Request};
 use super::router::Node;
-use super::signals::Undisturbed;
+use super::spin::Spin;
 
 /// A connection idle for longer is tried before use: the server may have been restarted meanwhile, or a
 /// firewall may have forgotten it.
@@ -21,6 +22,7 @@ pub(super) struct Pool {
     connector: Arc<Connector>,
     address: Address,
     role: Role,
+    spin: Spin,
     state: Mutex<State>,
     freed: Condvar,
 }
@@ -57,8 +59,8 @@ impl Times {
 
 impl Node for Pool {
     fn new(connector: &Arc<Connector>, address: Address, role: Role) -> Self {
-        let (state, freed) = (Mutex::default(), Condvar::new());
-        Self { connector: Arc::clone(connector), address, role, state, freed }
+        let (spin, state, freed) = (Spin::default(), Mutex::default(), Condvar::new());
+        Self { connector: Arc::clone(connector), address, role, spin, state, freed }
     }
 
     fn address(&self) -> &Address {
@@ -79,9 +81,10 @@ impl Pool {
         times: Times,
     ) -> Result<Reply, Failure> {
         let mut lease = self.lease(times)?;
-        let _undisturbed = Undisturbed::begin();
+        let limit = lease.limit();
         let connection = lease.connection(times)?;
-        let sorted = reply::sort(exchange(connection, request, asking), &self.address);
+        let call = |cmd: &Cmd| connection.call(cmd, &self.spin, limit);
+        let sorted = reply::sort(exchange(call, request, asking), &self.address);
         sorted.map_err(|err| {
             lease.judge(&err);
             errors::calling(&err, &self.address, self.connector.response_timeout)
@@ -122,21 +125,16 @@ impl Pool {
         let start = Instant::now();
         let left = times.open_by.saturating_duration_since(start).max(Duration::from_millis(1));
         let open = || -> RedisResult<Connection> {
-            let client = self.connector.client(&self.address, self.role)?;
-            let mut connection = client.get_connection_with_timeout(left)?;
-            let answer_by = Some(left.min(self.connector.response_timeout));
-            connection.set_read_timeout(answer_by)?;
-            connection.set_write_timeout(answer_by)?;
-            ping(&mut connection)?;
-            self.patience(&connection, self.connector.response_timeout)?;
+            let mut connection = Connection::open(&self.connector, &self.address, self.role, left)?;
+            let left = left.saturating_sub(start.elapsed()).max(Duration::from_millis(1));
+            self.ping(&mut connection, left.min(self.connector.response_timeout))?;
             Ok(connection)
         };
         open().map_err(|err| errors::opening(&err, &self.address, start.elapsed()))
     }
 
-    fn patience(&self, connection: &Connection, limit: Duration) -> RedisResult<()> {
-        connection.set_read_timeout(Some(limit))?;
-        connection.set_write_timeout(Some(limit))
+    fn ping(&self, connection: &mut Connection, limit: Duration) -> RedisResult<()> {
+        connection.call(&::redis::cmd("PING"), &self.spin, limit)?.extract_error().map(drop)
     }
 
     /// Closes the idle connections, once for each break however many calls notice it.
@@ -168,10 +166,20 @@ struct Lease<'a> {
 }
 
 impl Lease<'_> {
+    /// The time to answer, of which the time spent waiting for the connection is part.
+    fn limit(&self) -> Duration {
+        let limit = self.pool.connector.response_timeout;
+        if self.waited {
+            limit.saturating_sub(self.start.elapsed()).max(Duration::from_millis(1))
+        } else {
+            limit
+        }
+    }
+
     fn connection(&mut self, times: Times) -> Result<&mut Connection, Failure> {
         if let Some(idle) = &mut self.idle
             && times.start.saturating_duration_since(idle.since) > TRUSTED
-            && let Err(err) = ping(&mut idle.connection)
+            && let Err(err) = self.pool.ping(&mut idle.connection, self.pool.connector.response_timeout)
         {
             self.idle = None;
             if err.is_timeout() {
@@ -180,26 +188,13 @@ impl Lease<'_> {
             self.pool.discard(Some(self.generation));
         }
         let connection = match self.idle.take() {
-            Some(idle) => {
-                if self.waited {
-                    self.hurry(&idle.connection);
-                }
-                idle.connection
-            }
+            Some(idle) => idle.connection,
             None => {
                 self.generation = self.pool.lock().generation;
                 Box::new(self.pool.open(times)?)
             }
         };
         Ok(&mut self.idle.insert(Idle { connection, since: self.start }).connection)
-    }
-
-    /// The time spent waiting for the connection is part of the time to answer.
-    fn hurry(&self, connection: &Connection) {
-        let limit = self.pool.connector.response_timeout;
-        let left = limit.saturating_sub(self.start.elapsed()).max(Duration::from_millis(1));
-        // On failure the full time applies, and the next call on this connection fails if it is broken.
-        let _ = self.pool.patience(connection, left);
     }
 
     /// After an error: an answer leaves the connection usable, silence does not, and a break says that
@@ -217,9 +212,7 @@ impl Lease<'_> {
 
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
-        let full = self.pool.connector.response_timeout;
-        let calm = |idle: &Idle| !self.waited || self.pool.patience(&idle.connection, full).is_ok();
-        let idle = self.idle.take().filter(calm);
+        let idle = self.idle.take();
         let mut state = self.pool.lock();
         let outdated = match idle {
             Some(idle) if self.generation == state.generation => {
@@ -240,23 +233,22 @@ impl Drop for Lease<'_> {
     }
 }
 
-fn exchange(connection: &mut Connection, request: &Request<'_>, asking: bool) -> RedisResult<Value> {
-    let result = send(connection, &request.first(), asking);
+fn exchange(
+    mut call: impl FnMut(&Cmd) -> RedisResult<Value>,
+    request: &Request<'_>,
+    asking: bool,
+) -> RedisResult<Value> {
+    let mut send = |cmd: Cmd| {
+        if asking {
+            call(&::redis::cmd("ASKING"))?.extract_error()?;
+        }
+        call(&cmd)
+    };
+    let result = send(request.first());
     if reply::is_unknown_script(&result)
         && let Some(whole) = request.whole()
     {
-        return send(connection, &whole, asking);
+        return send(whole);
     }
     result
-}
-
-fn send(connection: &mut Connection, cmd: &Cmd, asking: bool) -> RedisResult<Value> {
-    if asking {
-        connection.req_command(&::redis::cmd("ASKING"))?.extract_error()?;
-    }
-    connection.req_command(cmd)
-}
-
-fn ping(connection: &mut Connection) -> RedisResult<()> {
-    connection.req_command(&::redis::cmd("PING"))?.extract_error().map(drop)
 }

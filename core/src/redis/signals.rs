@@ -1,4 +1,4 @@
-//! Signals must not cut an answer short.
+//! Signals must not cut an answer short where the `redis` crate reads it.
 
 /// While it lives, this thread handles no signals: they wait, or another thread takes them.
 ///

@@ -10,9 +10,12 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use ::redis::{Cmd, Parser, ProtocolVersion, RedisConnectionInfo, RedisResult, Value};
+use ::redis::{
+    Cmd, ErrorKind as Cause, Parser, ProtocolVersion, RedisConnectionInfo, RedisError, RedisResult, Value,
+};
 
 use super::address::Address;
+use super::spin::Spin;
 
 /// A connection of which nothing blocks but what says until when.
 pub(super) struct Socket {
@@ -25,11 +28,26 @@ impl Socket {
     /// Connects and logs in.
     pub(super) fn open(address: &Address, session: &RedisConnectionInfo, by: Instant) -> RedisResult<Self> {
         let mut socket = Self { stream: Stream::connect(address, by)?, parser: Parser::new() };
-        for cmd in greeting(session) {
-            socket.send(&cmd.get_packed_command(), by)?;
-            socket.answer(by)?.extract_error()?;
-        }
+        socket.log_in(session, by)?;
         Ok(socket)
+    }
+
+    /// What has to be said before anything else.
+    fn log_in(&mut self, session: &RedisConnectionInfo, by: Instant) -> RedisResult<()> {
+        if session.protocol() == ProtocolVersion::RESP3 {
+            self.tell(&hello(session), by)?;
+        } else if let Some(password) = session.password() {
+            self.tell(&auth(session.username(), password), by).map_err(login_refused)?;
+        }
+        if session.db() != 0 {
+            self.tell(::redis::cmd("SELECT").arg(session.db()), by)?;
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, cmd: &Cmd, by: Instant) -> RedisResult<()> {
+        self.send(&cmd.get_packed_command(), by)?;
+        self.answer(by)?.extract_error().map(drop)
     }
 
     /// Sends commands, packed one after the other.
@@ -43,13 +61,21 @@ impl Socket {
         Ok(())
     }
 
-    /// The next answer.
+    /// The answer to what was sent, if nothing else is on its way, after a wait awake for it if that pays.
+    pub(super) fn answer_soon(&mut self, spin: &Spin, by: Instant) -> RedisResult<Value> {
+        match spin.poll(|| self.try_answer())? {
+            Some(value) => Ok(value),
+            None => self.answer(by),
+        }
+    }
+
+    /// The answer to what was sent, if nothing else is on its way.
     pub(super) fn answer(&mut self, by: Instant) -> RedisResult<Value> {
         loop {
+            self.stream.wait(libc::POLLIN, by)?;
             if let Some(value) = self.try_answer()? {
                 return Ok(value);
             }
-            self.stream.wait(libc::POLLIN, by)?;
         }
     }
 
@@ -83,28 +109,27 @@ impl AsRawFd for Socket {
     }
 }
 
-/// What has to be said before anything else.
-fn greeting(session: &RedisConnectionInfo) -> Vec<Cmd> {
-    let login = || session.username().into_iter().chain(session.password());
-    let mut cmds = Vec::new();
-    if session.protocol() == ProtocolVersion::RESP3 {
-        let mut hello = ::redis::cmd("HELLO");
-        hello.arg(3);
-        if let Some(password) = session.password() {
-            hello.arg("AUTH").arg(session.username().unwrap_or("default")).arg(password);
-        }
-        cmds.push(hello);
-    } else if session.password().is_some() {
-        let mut auth = ::redis::cmd("AUTH");
-        login().for_each(|word| _ = auth.arg(word));
-        cmds.push(auth);
+fn hello(session: &RedisConnectionInfo) -> Cmd {
+    let mut hello = ::redis::cmd("HELLO");
+    hello.arg(3);
+    if let Some(password) = session.password() {
+        hello.arg("AUTH").arg(session.username().unwrap_or("default")).arg(password);
     }
-    if session.db() != 0 {
-        let mut select = ::redis::cmd("SELECT");
-        select.arg(session.db());
-        cmds.push(select);
+    hello
+}
+
+fn auth(user: Option<&str>, password: &str) -> Cmd {
+    let mut auth = ::redis::cmd("AUTH");
+    auth.arg(user).arg(password);
+    auth
+}
+
+/// Whatever a server answers to AUTH is about the login, even if it asks for none.
+fn login_refused(err: RedisError) -> RedisError {
+    match err.kind() {
+        Cause::Server(_) | Cause::Extension => (Cause::AuthenticationFailed, "the login was refused").into(),
+        _ => err,
     }
-    cmds
 }
 
 enum Stream {
@@ -123,7 +148,7 @@ impl Stream {
             }
             // Connecting within the machine waits for nobody.
             Address::Unix(path) => {
-                let stream = UnixStream::connect(path)?;
+                let stream = undisturbed(|| UnixStream::connect(path))?;
                 stream.set_nonblocking(true)?;
                 Self::Unix(stream)
             }

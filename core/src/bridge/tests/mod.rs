@@ -1,4 +1,6 @@
 mod batches;
+#[cfg(unix)]
+mod socket;
 
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};

@@ -48,6 +48,15 @@ fn missing_password_is_a_server_error() {
 }
 
 #[test]
+fn a_password_that_nobody_asks_for_is_refused() {
+    let redis = Redis::start().unwrap();
+    for error in refusals(&format!("redis://:{ENCODED}@{}", redis.address()), &ConnectOptions::default()) {
+        assert_eq!(error.kind(), ErrorKind::Server, "{error}");
+        assert!(error.message().contains("refused the login"), "{error}");
+    }
+}
+
+#[test]
 fn debug_output_shows_no_secret() {
     let url = parse(&format!("redis-sentinel://bob:{ENCODED}@h/s?sentinel_password={ENCODED}")).unwrap();
     let shown = format!("{url:?}");

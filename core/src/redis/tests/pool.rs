@@ -2,10 +2,11 @@
 
 use std::thread;
 
-use sluicegate_test_servers::Redis;
+use sluicegate_test_servers::{Options, Redis, Transport};
 
 use super::*;
 
+/// Takes 300 milliseconds.
 const SLOW: &str = "local t = redis.call('TIME') local s = t[1]*1e6+t[2] \
                     repeat t = redis.call('TIME') until t[1]*1e6+t[2] - s > 300000 return 1";
 
@@ -71,4 +72,53 @@ fn waiting_for_a_connection_counts_against_the_time_to_answer() {
     thread::sleep(Duration::from_millis(100));
     // The connection that was in a hurry is gone, the next one has its full time.
     driver.run(SLOW, &["k"], &[]).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn signals_cut_no_answer_short_and_no_deadline_long() {
+    for transport in [Transport::Tcp, Transport::Tls] {
+        let redis = Redis::with(&Options { transport, ..Options::default() }).unwrap();
+        let patient = ConnectOptions {
+            tls_ca: redis.certificates().map(|certificates| certificates.ca_pem()),
+            ..ConnectOptions::default()
+        };
+        let hasty = ConnectOptions { response_timeout: Duration::from_millis(100), ..patient.clone() };
+        let driver = Driver::blocking(redis.url(), &patient).unwrap();
+        driver.increment("key").unwrap();
+        signalled(|| driver.run(SLOW, &["k"], &[])).unwrap();
+        let driver = Driver::blocking(redis.url(), &hasty).unwrap();
+        driver.increment("key").unwrap();
+        let (outcome, took) = timed(|| signalled(|| driver.run(SLOW, &["k"], &[])));
+        assert_eq!(kind(&outcome), Some(ErrorKind::Timeout));
+        assert!(took < Duration::from_millis(250), "{took:?}");
+    }
+}
+
+/// The outcome of a call whose thread is sent a signal every few milliseconds.
+#[cfg(unix)]
+#[allow(unsafe_code, reason = "nothing safe sends a signal to a thread")]
+fn signalled<T: Send>(call: impl FnOnce() -> T + Send) -> T {
+    extern "C" fn nothing(_: libc::c_int) {}
+    // SAFETY: an action of zeros has no flags, so that no system call is restarted; the handler does nothing.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = nothing as extern "C" fn(libc::c_int) as usize;
+        libc::sigaction(libc::SIGUSR1, &raw const action, std::ptr::null_mut());
+    }
+    let (tell, told) = std::sync::mpsc::channel();
+    thread::scope(|scope| {
+        let called = scope.spawn(move || {
+            // SAFETY: asks for nothing but a name.
+            tell.send(unsafe { libc::pthread_self() }).unwrap();
+            call()
+        });
+        let id = told.recv().unwrap();
+        while !called.is_finished() {
+            // SAFETY: the thread has not been joined yet, so its name is valid.
+            unsafe { libc::pthread_kill(id, libc::SIGUSR1) };
+            thread::sleep(Duration::from_millis(3));
+        }
+        called.join().unwrap()
+    })
 }

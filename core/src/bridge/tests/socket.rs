@@ -1,0 +1,264 @@
+//! A loop that watches a socket, against real servers.
+
+use std::thread::sleep;
+
+use super::*;
+
+const RESPONSE_TIMEOUT: Duration = Duration::from_millis(300);
+
+/// A foreign loop: sleeps until the socket is readable or the bridge wakes it.
+struct Loop {
+    bridge: Bridge,
+    woken: Receiver<()>,
+    socket: Option<i32>,
+    answers: Vec<Completion>,
+}
+
+impl Loop {
+    fn open(url: &str) -> Self {
+        Self::patient(url, RESPONSE_TIMEOUT)
+    }
+
+    /// Opens a limiter, and waits for its socket.
+    fn patient(url: &str, response_timeout: Duration) -> Self {
+        let (wake, woken) = channel();
+        let builder = RateLimiter::builder(url)
+            .rules(Rules::from_json(RULES).unwrap())
+            .response_timeout(response_timeout);
+        // The loop may be gone.
+        let bridge = Bridge::open(builder, move || _ = wake.send(())).unwrap();
+        bridge.want_socket();
+        let mut this = Self { bridge, woken, socket: None, answers: Vec::new() };
+        this.run_until(|this| this.socket.is_some());
+        assert!(this.take(1)[0].result.is_ok());
+        this
+    }
+
+    fn run_until(&mut self, is_done: impl Fn(&Self) -> bool) {
+        let end = Instant::now() + Duration::from_secs(10);
+        while !is_done(self) {
+            assert!(Instant::now() < end, "it takes too long: {:?}", self.answers);
+            self.turn();
+        }
+    }
+
+    fn turn(&mut self) {
+        if self.is_readable() {
+            self.bridge.read_socket();
+        }
+        self.bridge.expire();
+        if self.woken.try_iter().count() > 0 {
+            self.watch();
+        }
+        self.answers.extend(self.bridge.drain());
+    }
+
+    fn watch(&mut self) {
+        if self.bridge.is_socket_over() {
+            self.socket = None;
+            self.bridge.end_socket();
+        }
+        self.socket = self.bridge.new_socket().or(self.socket);
+    }
+
+    #[allow(unsafe_code, reason = "nothing safe waits for a descriptor")]
+    fn is_readable(&self) -> bool {
+        let fd = self.socket.unwrap_or(-1);
+        let mut watched = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+        // SAFETY: the one entry lives as long as the call.
+        unsafe { libc::poll(&raw mut watched, 1, 1) > 0 }
+    }
+
+    /// So many answers, in the order of their tokens.
+    fn take(&mut self, count: usize) -> Vec<Completion> {
+        self.run_until(|this| this.answers.len() >= count);
+        let mut answers = take(&mut self.answers);
+        assert_eq!(answers.len(), count);
+        answers.sort_by_key(|answer| answer.token);
+        answers
+    }
+
+    fn check(&self, tokens: std::ops::Range<u64>, key: &str) {
+        self.bridge.submit(tokens.map(|token| (token, single(key))).collect()).unwrap();
+    }
+
+    /// How many of the calls that are made now are admitted.
+    fn admitted(&mut self, count: u64, key: &str) -> usize {
+        self.check(1..count + 1, key);
+        self.take(count as usize).iter().filter(|answer| allowed(answer)).count()
+    }
+
+    /// Calls until the server answers on a socket.
+    fn recover(&mut self) {
+        self.run_until(|this| this.socket.is_none());
+        let end = Instant::now() + Duration::from_secs(10);
+        while self.socket.is_none() {
+            assert!(Instant::now() < end, "no new socket");
+            self.check(1..2, "recovery");
+            self.take(1);
+            sleep(Duration::from_millis(5));
+        }
+        assert_eq!(self.admitted(3, "recovered"), 3);
+    }
+}
+
+fn single(key: &str) -> Ask {
+    Ask::Single(Kind::Check, item(key))
+}
+
+fn kinds(answers: &[Completion]) -> Vec<ErrorKind> {
+    answers.iter().map(|answer| answer.result.as_ref().unwrap_err().kind()).collect()
+}
+
+#[test]
+fn calls_are_answered_without_the_other_thread() {
+    let redis = Redis::start().unwrap();
+    let mut own = Loop::open(redis.url());
+    assert_eq!(own.admitted(15, "k"), 10);
+    // Nothing woke the loop but the socket.
+    assert_eq!(own.woken.try_iter().count(), 0);
+    assert!(own.bridge.is_socket_idle());
+
+    // Mistakes and other calls find their way too.
+    let unknown = Item { rule: "s".to_owned(), ..item("k") };
+    let asks = [single("m"), Ask::Single(Kind::Check, unknown), Ask::Reset(item("k")), Ask::Ping];
+    own.bridge.submit((1..).zip(asks).collect()).unwrap();
+    let answers = own.take(4);
+    assert!(allowed(&answers[0]));
+    assert_eq!(kinds(&answers[1..2]), [ErrorKind::UnknownRule]);
+    assert!(answers[2..].iter().all(|answer| matches!(answer.result, Ok(Answer::Done))));
+    assert_eq!(own.admitted(15, "k"), 10);
+}
+
+#[test]
+fn the_answer_to_a_single_call_may_be_waited_for_awake() {
+    let redis = Redis::start().unwrap();
+    let own = Loop::open(redis.url());
+    let mut at_once = 0;
+    for _ in 0..1000 {
+        own.check(1..2, "k");
+        own.bridge.wait_awake();
+        let mut answers = own.bridge.drain();
+        at_once += answers.len();
+        while answers.is_empty() {
+            own.bridge.read_socket();
+            answers = own.bridge.drain();
+        }
+        assert!(answers.len() == 1 && answers[0].result.is_ok());
+    }
+    // With one processor nobody waits awake.
+    assert!(at_once > 0 || std::thread::available_parallelism().unwrap().get() == 1);
+}
+
+#[test]
+fn a_forgotten_script_is_sent_anew_and_charged_once() {
+    let redis = Redis::start().unwrap();
+    let mut own = Loop::open(redis.url());
+    assert_eq!(own.admitted(3, "k"), 3);
+    redis::cmd("SCRIPT").arg("FLUSH").exec(&mut redis.client().unwrap()).unwrap();
+    assert_eq!(own.admitted(15, "k"), 7);
+    assert!(own.bridge.is_socket_idle());
+}
+
+#[test]
+fn an_answer_that_is_an_error_leaves_the_socket_usable() {
+    let redis = Redis::start().unwrap();
+    let mut own = Loop::open(redis.url());
+    own.admitted(1, "k");
+    let mut client = redis.client().unwrap();
+    let keys: Vec<String> = redis::cmd("KEYS").arg("*").query(&mut client).unwrap();
+    redis::cmd("DEL").arg(&keys).exec(&mut client).unwrap();
+    redis::cmd("RPUSH").arg(&keys[0]).arg("x").exec(&mut client).unwrap();
+    own.check(1..3, "k");
+    let answers = own.take(2);
+    assert_eq!(kinds(&answers), [ErrorKind::Server; 2]);
+    assert!(answers[0].result.as_ref().unwrap_err().message().contains(&keys[0]));
+    assert!(own.bridge.is_socket_idle());
+}
+
+#[test]
+fn more_calls_than_the_kernel_takes_are_all_carried_out_once() {
+    let redis = Redis::start().unwrap();
+    let mut own = Loop::patient(redis.url(), Duration::from_secs(60));
+    own.admitted(1, "k");
+    // The server takes nothing until the kernel is full.
+    redis.pause().unwrap();
+    let long = "x".repeat(120);
+    let call = |token: u64| (token, single(&format!("{long}{}", token % 2000)));
+    for batch in 0..800_u64 {
+        own.bridge.submit((batch * 50..(batch + 1) * 50).map(call).collect()).unwrap();
+    }
+    redis.resume().unwrap();
+    own.run_until(|this| this.answers.len() >= 40_000);
+    let answers = own.take(40_000);
+    assert!(answers.iter().map(|answer| answer.token).eq(0..40_000));
+    assert_eq!(answers.iter().filter(|answer| allowed(answer)).count(), 20_000);
+}
+
+#[test]
+fn a_killed_server_ends_calls_under_way_and_later_ones_succeed() {
+    let redis = Redis::start().unwrap();
+    let mut own = Loop::open(redis.url());
+    redis.pause().unwrap();
+    own.check(1..51, "k");
+    redis.kill();
+    let answers = own.take(50);
+    assert_eq!(kinds(&answers), [ErrorKind::Connection; 50]);
+    let error = answers[0].result.as_ref().unwrap_err();
+    assert!(error.is_retryable());
+    assert!(error.message().contains("whether the call was carried out is not known"), "{error}");
+    own.check(1..2, "k");
+    assert_eq!(kinds(&own.take(1)), [ErrorKind::Connection]);
+
+    redis.restart().unwrap();
+    own.recover();
+}
+
+#[test]
+fn a_silent_server_is_a_timeout_in_time_and_is_used_again_when_it_wakes() {
+    let redis = Redis::start().unwrap();
+    let mut own = Loop::open(redis.url());
+    redis.pause().unwrap();
+    let began = Instant::now();
+    own.check(1..11, "k");
+    sleep(Duration::from_millis(100));
+    own.check(11..21, "k");
+    let answers = own.take(20);
+    let took = began.elapsed();
+    assert_eq!(kinds(&answers), [ErrorKind::Timeout; 20]);
+    assert!(took >= RESPONSE_TIMEOUT + Duration::from_millis(90) && took < 2 * RESPONSE_TIMEOUT, "{took:?}");
+    redis.resume().unwrap();
+    own.recover();
+}
+
+#[test]
+fn answers_that_come_after_a_timeout_are_nobodys() {
+    let redis = Redis::start().unwrap();
+    let mut own = Loop::open(redis.url());
+    redis.pause().unwrap();
+    own.check(1..2, "early");
+    sleep(Duration::from_millis(200));
+    own.check(2..3, "late");
+    own.run_until(|this| this.answers.len() == 1);
+    redis.resume().unwrap();
+    let answers = own.take(2);
+    assert_eq!(kinds(&answers[..1]), [ErrorKind::Timeout]);
+    assert!(allowed(&answers[1]), "{answers:?}");
+    own.recover();
+}
+
+#[test]
+fn a_closed_limiter_sends_nothing() {
+    let redis = Redis::start().unwrap();
+    let mut own = Loop::open(redis.url());
+    own.admitted(1, "known script");
+    redis.pause().unwrap();
+    own.check(1..6, "k");
+    own.bridge.close();
+    redis.resume().unwrap();
+    // What was under way is answered.
+    assert!(own.take(5).iter().all(allowed));
+    own.check(1..6, "k");
+    assert_eq!(kinds(&own.take(5)), [ErrorKind::Closed; 5]);
+    own.run_until(|this| this.socket.is_none());
+}

@@ -1,0 +1,74 @@
+//! A blocking connection to one server.
+
+use std::time::{Duration, Instant};
+
+use ::redis::{Cmd, ConnectionLike, RedisResult, Value};
+
+use super::address::Address;
+use super::connector::{Connector, Role};
+use super::signals::Undisturbed;
+#[cfg(unix)]
+use super::socket::Socket;
+use super::spin::Spin;
+
+/// By a socket of our own, or by the `redis` crate, which has TLS.
+pub(super) enum Connection {
+    #[cfg(unix)]
+    Plain(Socket),
+    Foreign(Foreign),
+}
+
+impl Connection {
+    /// Connects and logs in.
+    pub(super) fn open(
+        connector: &Connector,
+        address: &Address,
+        role: Role,
+        limit: Duration,
+    ) -> RedisResult<Self> {
+        #[cfg(unix)]
+        if connector.is_plain(address) {
+            let by = Instant::now() + limit;
+            return Socket::open(address, connector.session(role), by).map(Self::Plain);
+        }
+        Foreign::open(connector, address, role, limit).map(Self::Foreign)
+    }
+
+    /// The answer to a command, an error of the server included.
+    pub(super) fn call(&mut self, cmd: &Cmd, spin: &Spin, limit: Duration) -> RedisResult<Value> {
+        match self {
+            #[cfg(unix)]
+            Self::Plain(socket) => {
+                let by = Instant::now() + limit;
+                socket.send(&cmd.get_packed_command(), by)?;
+                socket.answer_soon(spin, by)
+            }
+            Self::Foreign(foreign) => foreign.call(cmd, limit),
+        }
+    }
+}
+
+/// A connection whose time is limited between the pieces of an answer only.
+pub(super) struct Foreign {
+    connection: ::redis::Connection,
+    /// As it is set.
+    limit: Duration,
+}
+
+impl Foreign {
+    fn open(connector: &Connector, address: &Address, role: Role, limit: Duration) -> RedisResult<Self> {
+        let _undisturbed = Undisturbed::begin();
+        let connection = connector.client(address, role)?.get_connection_with_timeout(limit)?;
+        Ok(Self { connection, limit: Duration::MAX })
+    }
+
+    fn call(&mut self, cmd: &Cmd, limit: Duration) -> RedisResult<Value> {
+        let _undisturbed = Undisturbed::begin();
+        if self.limit != limit {
+            self.connection.set_read_timeout(Some(limit))?;
+            self.connection.set_write_timeout(Some(limit))?;
+            self.limit = limit;
+        }
+        self.connection.req_command(cmd)
+    }
+}

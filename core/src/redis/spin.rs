@@ -1,0 +1,175 @@
+//! Waiting awake for an answer that comes soon.
+//!
+//! To fall asleep and be woken takes about as long as a server nearby takes to answer, and about as much of the
+//! processor as looking for the answer all the while. So a call looks for a short time before it sleeps, as
+//! adaptive mutexes do before they block and Linux before it halts a processor
+//! (<https://docs.kernel.org/virt/guest-halt-polling.html>). Between two looks whoever else needs the processor
+//! has it, the server above all. Few threads may be awake like this, and only while it pays.
+#![cfg_attr(not(unix), allow(dead_code, reason = "only sockets of Unix are looked at without waiting"))]
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::fork::generation;
+
+/// The longest time awake, unless others take the processor longer: what it costs to be wrong.
+const LONGEST: Duration = Duration::from_micros(50);
+
+/// The most calls in a row that sleep at once after answers came late.
+const LONGEST_BACKOFF: u32 = 1024;
+
+/// Decides for the calls to one server whether they wait awake.
+#[derive(Default)]
+pub(super) struct Spin {
+    backoff: Backoff,
+}
+
+impl Spin {
+    /// What is found while awake; nothing when it is time to sleep.
+    pub(super) fn poll<T, E>(&self, look: impl FnMut() -> Result<Option<T>, E>) -> Result<Option<T>, E> {
+        self.poll_since(Instant::now(), look)
+    }
+
+    /// The same, a while after the call was sent.
+    pub(super) fn poll_since<T, E>(
+        &self,
+        sent: Instant,
+        mut look: impl FnMut() -> Result<Option<T>, E>,
+    ) -> Result<Option<T>, E> {
+        let end = sent + LONGEST;
+        // A caller who was busy for so long learns nothing about the server.
+        if Instant::now() >= end || !self.backoff.is_over() {
+            return Ok(None);
+        }
+        let Some(_turn) = Turn::take() else { return Ok(None) };
+        loop {
+            let found = look()?;
+            let late = Instant::now() >= end;
+            if found.is_some() || late {
+                self.backoff.learn(late);
+                return Ok(found);
+            }
+            thread::yield_now();
+        }
+    }
+}
+
+/// How many calls are to sleep at once, twice as many after each answer that came late. Threads that count at
+/// the same time may lose a count, which does no harm.
+#[derive(Default)]
+struct Backoff {
+    length: AtomicU32,
+    left: AtomicU32,
+}
+
+impl Backoff {
+    /// Whether a call may wait awake; counts those that may not.
+    fn is_over(&self) -> bool {
+        let left = self.left.load(Ordering::Relaxed);
+        if left > 0 {
+            self.left.store(left - 1, Ordering::Relaxed);
+        }
+        left == 0
+    }
+
+    fn learn(&self, late: bool) {
+        if late {
+            let length = (self.length.load(Ordering::Relaxed) * 2).clamp(1, LONGEST_BACKOFF);
+            self.length.store(length, Ordering::Relaxed);
+            self.left.store(length, Ordering::Relaxed);
+        } else if self.length.load(Ordering::Relaxed) > 0 {
+            // Only then: what nobody writes to, all processors can keep in their caches.
+            self.length.store(0, Ordering::Relaxed);
+            self.left.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// How many threads of this process are awake, below the generation of the process: a forked child inherits
+/// the number, but not the threads.
+static AWAKE: AtomicU64 = AtomicU64::new(0);
+
+/// The right to wait awake, which few threads have at a time.
+struct Turn;
+
+impl Turn {
+    fn take() -> Option<Self> {
+        let taken = |awake| one_more(awake, generation(), most_awake());
+        AWAKE.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).ok().map(|_| Self)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        AWAKE.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn one_more(awake: u64, generation: u32, most: u32) -> Option<u64> {
+    let ours = awake >> 32 == u64::from(generation);
+    let count = if ours { awake & u64::from(u32::MAX) } else { 0 };
+    (count < u64::from(most)).then_some(u64::from(generation) << 32 | (count + 1))
+}
+
+/// Half of the processors that this process may use; with one, the server could not answer meanwhile.
+fn most_awake() -> u32 {
+    const UNKNOWN: u32 = u32::MAX;
+    static MOST: AtomicU32 = AtomicU32::new(UNKNOWN);
+    match MOST.load(Ordering::Relaxed) {
+        UNKNOWN => {
+            let processors = thread::available_parallelism().map_or(1, usize::from);
+            let most = u32::try_from(processors / 2).unwrap_or(0);
+            MOST.store(most, Ordering::Relaxed);
+            most
+        }
+        most => most,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many calls sleep at once after the next answer that comes late.
+    fn slept(backoff: &Backoff) -> usize {
+        backoff.learn(true);
+        std::iter::from_fn(|| (!backoff.is_over()).then_some(())).count()
+    }
+
+    #[test]
+    fn answers_that_come_late_are_slept_for_ever_longer() {
+        let backoff = Backoff::default();
+        assert!(backoff.is_over());
+        let lengths: Vec<_> = (0..13).map(|_| slept(&backoff)).collect();
+        assert_eq!(lengths, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1024, 1024]);
+    }
+
+    #[test]
+    fn an_answer_in_time_ends_the_sleeping() {
+        let backoff = Backoff::default();
+        slept(&backoff);
+        slept(&backoff);
+        backoff.learn(true);
+        backoff.learn(false);
+        assert!(backoff.is_over());
+        assert_eq!(slept(&backoff), 1);
+    }
+
+    #[test]
+    fn few_are_awake_at_a_time() {
+        assert_eq!(one_more(0, 0, 2), Some(1));
+        assert_eq!(one_more(1, 0, 2), Some(2));
+        assert_eq!(one_more(2, 0, 2), None);
+        assert_eq!(one_more(0, 0, 0), None, "one processor");
+    }
+
+    #[test]
+    fn a_forked_child_counts_its_own_threads() {
+        let parent = one_more(one_more(0, 6, 2).unwrap(), 6, 2).unwrap();
+        assert_eq!(one_more(parent, 6, 2), None);
+        let child = one_more(parent, 7, 2).unwrap();
+        assert_eq!(child, (7 << 32) + 1);
+        assert_eq!(one_more(child, 7, 2), Some((7 << 32) + 2));
+    }
+}
