@@ -17,6 +17,7 @@ import redis.asyncio
 import throttled
 import throttled.asyncio
 
+import bare
 import sluicegate
 
 PER_MINUTE = 100_000_000
@@ -46,6 +47,7 @@ def blocking(url: str) -> dict[str, Check]:
     window = limits.strategies.FixedWindowRateLimiter(limits.storage.RedisStorage(url))
     item = limits.RateLimitItemPerMinute(PER_MINUTE)
     return {
+        "bare socket: gcra.lua": bare.blocking(url, bare.evalsha(gcra, PER_MINUTE, WINDOW_MS, 0)),
         "redis-py: return 1": lambda key: client.evalsha(one, 1, key),
         "redis-py: gcra.lua": lambda key: client.evalsha(gcra, 1, f"g:{key}", PER_MINUTE, WINDOW_MS, 0),
         "sluicegate gcra": lambda key: ours.check("gcra", key),
@@ -65,6 +67,7 @@ async def asynchronous(url: str) -> dict[str, AsyncCheck]:
     window = limits.aio.strategies.FixedWindowRateLimiter(storage)
     item = limits.RateLimitItemPerMinute(PER_MINUTE)
     return {
+        "bare socket: gcra.lua": bare.asynchronous(url, bare.evalsha(gcra, PER_MINUTE, WINDOW_MS, 0)),
         "redis-py: return 1": lambda key: client.evalsha(one, 1, key),
         "redis-py: gcra.lua": lambda key: client.evalsha(gcra, 1, f"g:{key}", PER_MINUTE, WINDOW_MS, 0),
         "sluicegate gcra": lambda key: ours.check("gcra", key),

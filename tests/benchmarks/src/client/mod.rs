@@ -1,4 +1,4 @@
-//! What the library adds to a bare EVALSHA on the same kind of connection.
+//! What the library adds to a bare EVALSHA.
 
 mod asynchronous;
 mod blocking;
@@ -63,9 +63,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         }
     }
     println!("\n## Client\n");
-    println!(
-        "`check` of gcra against bare EVALSHAs on the same kind of connection of the `redis` crate. One in"
-    );
+    println!("`check` of gcra against bare EVALSHAs on a connection of the `redis` crate. One in");
     println!(
         "flight: {} calls a round, microseconds; {IN_FLIGHT} in flight: {} calls a round.",
         options.size(CALLS_ALONE),
@@ -75,7 +73,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         "Processor time is that of the client process. Ratios are to the bare call of the library's script,"
     );
     println!("the targets on `check`: what the library adds to what the server does.\n");
-    println!("Blocking: `Connection`, {IN_FLIGHT} threads with one each.\n\n{}", blocking.table());
+    println!(
+        "Blocking: `Connection`, {IN_FLIGHT} threads with one each. It sleeps until the answer comes; `check`"
+    );
+    println!(
+        "looks for it for up to 50 microseconds first, so a ratio below 1 is what falling asleep and being"
+    );
+    println!("woken takes on this machine.\n\n{}", blocking.table());
     println!("Async: one `MultiplexedConnection`, {IN_FLIGHT} tasks.\n\n{}", asynchronous.table());
     Ok(())
 }
