@@ -140,7 +140,7 @@ const SLIDING_LOG_SORTED_SET: Fragments = Fragments {
 const SLIDING_BUCKETS: Fragments = Fragments {
     helpers: include_str!("sliding_buckets/helpers.lua"),
     load: include_str!("sliding_buckets/load.lua"),
-    keeps: "slot, current, past, others, tail, newest, pivot, resolution, window",
+    keeps: "slot, current, past, first, tail, newest, pivot, resolution, window",
     commit: include_str!("sliding_buckets/commit.lua"),
     reply: include_str!("sliding_buckets/reply.lua"),
     refund: include_str!("sliding_buckets/refund.lua"),
