@@ -8,9 +8,13 @@
 //! state they return, by the crate `sluicegate`, which is the only intended user of this one.
 
 const PRELUDE: &str = include_str!("prelude.lua");
+const CLOCK: &str = include_str!("clock.lua");
 const DECIDE: &str = include_str!("driver/one.lua");
 const SEVERAL: &str = include_str!("driver/several.lua");
 const REFUND: &str = include_str!("driver/refund.lua");
+
+/// The byte at which a limit's own numbers begin in a script for several.
+const PARAMS: usize = 25;
 
 /// A way of keeping state, with its own Lua file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -67,6 +71,8 @@ impl Kernel {
 /// The Lua of one kernel, in pieces. What the pieces are for is said in `prelude.lua`.
 struct Fragments {
     helpers: &'static str,
+    /// The limit's own numbers.
+    numbers: &'static str,
     load: &'static str,
     /// The values of its own that `load` leaves to the others.
     keeps: &'static str,
@@ -77,6 +83,7 @@ struct Fragments {
 
 const GCRA: Fragments = Fragments {
     helpers: "",
+    numbers: "cost, full",
     load: include_str!("gcra/load.lua"),
     keeps: "debt",
     commit: include_str!("gcra/commit.lua"),
@@ -87,6 +94,7 @@ const GCRA: Fragments = Fragments {
 /// Without `load`, in which the two kinds differ.
 const FIXED_WINDOW: Fragments = Fragments {
     helpers: "",
+    numbers: "cost, limit, window, count_denied",
     load: "",
     keeps: "start, count, window, running",
     commit: include_str!("fixed_window/commit.lua"),
@@ -96,6 +104,7 @@ const FIXED_WINDOW: Fragments = Fragments {
 
 const SLIDING_WINDOW: Fragments = Fragments {
     helpers: "",
+    numbers: "cost, limit, window, count_denied",
     load: include_str!("sliding_window/load.lua"),
     keeps: "start, previous, current, window, running",
     commit: include_str!("sliding_window/commit.lua"),
@@ -105,6 +114,7 @@ const SLIDING_WINDOW: Fragments = Fragments {
 
 const SLIDING_LOG_LIST: Fragments = Fragments {
     helpers: include_str!("sliding_log/helpers_list.lua"),
+    numbers: "cost, limit, window",
     load: include_str!("sliding_log/load_list.lua"),
     keeps: "live, length, pivot, newest, window",
     commit: concat!(
@@ -122,6 +132,7 @@ const SLIDING_LOG_LIST: Fragments = Fragments {
 
 const SLIDING_LOG_SORTED_SET: Fragments = Fragments {
     helpers: include_str!("sliding_log/helpers_sorted_set.lua"),
+    numbers: "cost, limit, window",
     load: include_str!("sliding_log/load_sorted_set.lua"),
     keeps: "live, length, pivot, newest, window",
     commit: concat!(
@@ -139,6 +150,7 @@ const SLIDING_LOG_SORTED_SET: Fragments = Fragments {
 
 const SLIDING_BUCKETS: Fragments = Fragments {
     helpers: include_str!("sliding_buckets/helpers.lua"),
+    numbers: "cost, limit, window, resolution, count_denied",
     load: include_str!("sliding_buckets/load.lua"),
     keeps: "slot, current, past, first, tail, newest, pivot, resolution, window",
     commit: include_str!("sliding_buckets/commit.lua"),
@@ -148,6 +160,7 @@ const SLIDING_BUCKETS: Fragments = Fragments {
 
 const DECAY: Fragments = Fragments {
     helpers: "",
+    numbers: "cost, limit, resolution, factor, slots_per_e, count_denied",
     load: include_str!("decay/load.lua"),
     keeps: "slot, stored, kept, level, resolution, factor, slots_per_e",
     commit: include_str!("decay/commit.lua"),
@@ -186,30 +199,43 @@ impl KernelSet {
 
 /// The script that checks, or looks at, one limit: its fragments in a row.
 pub fn one(kernel: Kernel) -> String {
-    let Fragments { helpers, load, commit, reply, .. } = kernel.fragments();
-    let key = "local key, arg = KEYS[1], ARGV[1]\n";
-    [PRELUDE, helpers, key, load, DECIDE, commit, "end\n", reply].concat()
+    let Fragments { helpers, numbers, load, commit, reply, .. } = kernel.fragments();
+    let key = "local key = KEYS[1]\n";
+    [&opening(&["now, units, mode", numbers].join(", ")), helpers, key, load, DECIDE, commit, "end\n", reply]
+        .concat()
 }
 
 /// The script that checks, or looks at, several limits together.
 pub fn several(kernels: KernelSet) -> String {
-    [PRELUDE, &functions(kernels, false), SEVERAL].concat()
+    [&opening("now, units, mode"), &functions(kernels, false), SEVERAL].concat()
 }
 
 /// The script that gives back cost to one or several limits, then looks at them.
 pub fn refund(kernels: KernelSet) -> String {
-    [PRELUDE, &functions(kernels, true), REFUND, SEVERAL].concat()
+    [&opening("now, units, mode"), &functions(kernels, true), REFUND, SEVERAL].concat()
+}
+
+/// What every script begins with; `numbers` are those in `ARGV[1]`.
+fn opening(numbers: &str) -> String {
+    [PRELUDE, &unpacking(numbers, "ARGV[1]"), CLOCK].concat()
+}
+
+/// The statement that names the numbers in a string: one call for all of them.
+fn unpacking(numbers: &str, from: &str) -> String {
+    let doubles = "d".repeat(numbers.split(',').count());
+    format!("local {numbers} = unpack_numbers('<{doubles}', {from})\n")
 }
 
 /// The fragments of several kernels, as functions in tables by the places of the kernels.
 fn functions(kernels: KernelSet, refunds: bool) -> String {
     let mut text = String::from("local load_of, commit_of, reply_of, refund_of = {}, {}, {}, {}\n");
     for kernel in kernels.iter() {
-        let Fragments { helpers, load, keeps, commit, reply, refund } = kernel.fragments();
+        let Fragments { helpers, numbers, load, keeps, commit, reply, refund } = kernel.fragments();
         let place = kernels.place(kernel);
+        let numbers = unpacking(numbers, &format!("arg, {PARAMS}"));
         text.push_str(&format!(
             "do\n{helpers}\
-             local function load(key, arg)\n{load}return cost, capacity, forced, {keeps}\nend\n\
+             local function load(key, arg)\n{numbers}{load}return cost, capacity, forced, {keeps}\nend\n\
              local function commit(key, amount, {keeps})\n{commit}end\n\
              local function reply(grant, {keeps})\n{reply}end\n\
              load_of[{place}], commit_of[{place}], reply_of[{place}] = load, commit, reply\n"

@@ -8,8 +8,8 @@ for i = 1, count do
   local which, group = unpack_numbers('<dd', arg)
   local cost, capacity, forced, a, b, c, d, e, f, g, h, k = load_of[which](KEYS[i], arg)
   if not capacity then return cost end
-  local grant = floor(capacity / cost)
-  if grant > units then grant = units end
+  local grant = 0
+  if capacity >= cost then grant = units > 1 and math.min(units, math.floor(capacity / cost)) or 1 end
   loaded[i], grants[i] = { which, group, cost, forced, a, b, c, d, e, f, g, h, k }, grant
   local least = group_grant[group]
   if not least or grant < least then group_grant[group] = grant end

@@ -7,8 +7,8 @@
 -- State: slot, current, past, then pairs
 -- Reply: slot, current, past, the newest slot with a count (any, if there is none), and, when refused,
 --   the slot that must go before the cost fits
-local cost, limit, window, resolution, count_denied = unpack_numbers('<ddddd', arg, PARAMS)
-local slot, gone = floor(now / resolution), floor((now - window) / resolution)
+local horizon = now - window
+local slot, gone = (now - now % resolution) / resolution, (horizon - horizon % resolution) / resolution
 local current, past, forced, oldest, oldest_count = 0, 0, nil, nil, 0
 -- The pairs to be written: those stored from byte FIRST on (nil: none), then TAIL. No TAIL: they are those stored.
 local first, tail = nil, ''

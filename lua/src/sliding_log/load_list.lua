@@ -4,7 +4,6 @@
 -- Numbers: cost, limit, window
 -- State: a double (microseconds) per entry
 -- Reply: live entries, time of the newest, time of the one that must go before the cost fits
-local cost, limit, window = unpack_numbers('<ddd', arg, PARAMS)
 local length, live, newest, pivot, forced = 0, 0, 0, 0, nil
 local head = call('LINDEX', key, '0')
 if head then
@@ -22,11 +21,11 @@ if head then
   elseif second > gone then
     live = length - 1
   elseif newest > gone then
-    live = list_helpers(key).newer_than(gone, length)
+    live = list_helpers(key, now).newer_than(gone, length)
   end
   local index = limit - cost
   if index >= 0 and index < live then
-    pivot = index == length - 1 and oldest or list_helpers(key).at(index)
+    pivot = index == length - 1 and oldest or list_helpers(key, now).at(index)
   end
   if newest > now then newest, forced = now, 0 end
 end
