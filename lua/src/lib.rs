@@ -9,10 +9,13 @@
 
 const PRELUDE: &str = include_str!("prelude.lua");
 const CLOCK: &str = include_str!("clock.lua");
+const GRANT: &str = include_str!("driver/grant.lua");
 const DECIDE: &str = include_str!("driver/one.lua");
 const SEVERAL: &str = include_str!("driver/several.lua");
 const REFUND: &str = include_str!("driver/refund.lua");
 
+/// The numbers that every script is called with.
+const HEADER: &str = "now, units, mode";
 /// The byte at which a limit's own numbers begin in a script for several.
 const PARAMS: usize = 25;
 
@@ -200,19 +203,19 @@ impl KernelSet {
 /// The script that checks, or looks at, one limit: its fragments in a row.
 pub fn one(kernel: Kernel) -> String {
     let Fragments { helpers, numbers, load, commit, reply, .. } = kernel.fragments();
+    let opening = opening(&[HEADER, numbers].join(", "));
     let key = "local key = KEYS[1]\n";
-    [&opening(&["now, units, mode", numbers].join(", ")), helpers, key, load, DECIDE, commit, "end\n", reply]
-        .concat()
+    [&opening, helpers, key, load, GRANT, DECIDE, commit, "end\n", reply, "return answer\n"].concat()
 }
 
 /// The script that checks, or looks at, several limits together.
 pub fn several(kernels: KernelSet) -> String {
-    [&opening("now, units, mode"), &functions(kernels, false), SEVERAL].concat()
+    opening(HEADER) + &helpers(kernels) + &together(kernels)
 }
 
 /// The script that gives back cost to one or several limits, then looks at them.
 pub fn refund(kernels: KernelSet) -> String {
-    [&opening("now, units, mode"), &functions(kernels, true), REFUND, SEVERAL].concat()
+    opening(HEADER) + &helpers(kernels) + &refunds(kernels) + REFUND + &together(kernels)
 }
 
 /// What every script begins with; `numbers` are those in `ARGV[1]`.
@@ -226,26 +229,46 @@ fn unpacking(numbers: &str, from: &str) -> String {
     format!("local {numbers} = unpack_numbers('<{doubles}', {from})\n")
 }
 
-/// The fragments of several kernels, as functions in tables by the places of the kernels.
-fn functions(kernels: KernelSet, refunds: bool) -> String {
-    let mut text = String::from("local load_of, commit_of, reply_of, refund_of = {}, {}, {}, {}\n");
+/// The same for a limit's own numbers in a script for several.
+fn unpacking_params(numbers: &str) -> String {
+    unpacking(numbers, &format!("arg, {PARAMS}"))
+}
+
+fn helpers(kernels: KernelSet) -> String {
+    kernels.iter().map(|kernel| kernel.fragments().helpers).collect()
+}
+
+/// The driver of several limits, with the fragments of the kernels at its marks.
+fn together(kernels: KernelSet) -> String {
+    let (mut loads, mut commits) = (String::new(), String::new());
     for kernel in kernels.iter() {
-        let Fragments { helpers, numbers, load, keeps, commit, reply, refund } = kernel.fragments();
-        let place = kernels.place(kernel);
-        let numbers = unpacking(numbers, &format!("arg, {PARAMS}"));
-        text.push_str(&format!(
-            "do\n{helpers}\
-             local function load(key, arg)\n{numbers}{load}return cost, capacity, forced, {keeps}\nend\n\
-             local function commit(key, amount, {keeps})\n{commit}end\n\
-             local function reply(grant, {keeps})\n{reply}end\n\
-             load_of[{place}], commit_of[{place}], reply_of[{place}] = load, commit, reply\n"
+        let Fragments { numbers, load, keeps, commit, reply, .. } = kernel.fragments();
+        let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers));
+        let last = 4 + keeps.split(',').count();
+        loads.push_str(&format!(
+            "if which == {place} then\n{numbers}{load}{GRANT}\
+             loaded[i], grants[i] = {{ which, group, cost, forced, {keeps} }}, grant\nend\n"
         ));
-        if refunds {
-            text.push_str(&format!(
-                "refund_of[{place}] = function(key, amount, charged_at, {keeps})\n{refund}end\n"
-            ));
-        }
-        text.push_str("end\n");
+        commits.push_str(&format!(
+            "if which == {place} then\nlocal {keeps} = unpack(kept, 5, {last})\n\
+             if is_charged then\n{commit}end\n{reply}replies[i] = answer\nend\n"
+        ));
+    }
+    SEVERAL.replace("  --LOAD\n", &loads).replace("  --COMMIT\n", &commits)
+}
+
+/// What takes back, as functions in tables by the places of the kernels.
+fn refunds(kernels: KernelSet) -> String {
+    let mut text = String::from("local load_of, refund_of = {}, {}\n");
+    for kernel in kernels.iter() {
+        let Fragments { numbers, load, keeps, commit, refund, .. } = kernel.fragments();
+        let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers));
+        text.push_str(&format!(
+            "load_of[{place}] = function(key, arg)\n{numbers}{load}\
+             return cost, capacity, forced, {keeps}\nend\n\
+             refund_of[{place}] = function(key, amount, charged_at, {keeps})\n\
+             local function commit(key, amount, {keeps})\n{commit}end\n{refund}end\n"
+        ));
     }
     text
 }
@@ -266,6 +289,6 @@ mod tests {
     fn a_plain_check_carries_one_algorithm() {
         let script = one(Kernel::Gcra);
         assert_eq!(script.matches("local capacity").count(), 1);
-        assert!(!script.contains("load_of"));
+        assert!(!script.contains("group_grant"));
     }
 }
