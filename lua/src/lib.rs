@@ -8,10 +8,17 @@
 //! state they return, by the crate `sluicegate`, which is the only intended user of this one.
 
 const PRELUDE: &str = include_str!("prelude.lua");
+const CLOCK: &str = include_str!("clock.lua");
+const GRANT: &str = include_str!("driver/grant.lua");
 const DECIDE: &str = include_str!("driver/one.lua");
 const EACH: &str = include_str!("driver/each.lua");
 const SEVERAL: &str = include_str!("driver/several.lua");
 const REFUND: &str = include_str!("driver/refund.lua");
+
+/// The numbers that every script is called with.
+const HEADER: &str = "now, units, mode";
+/// The byte at which a limit's own numbers begin in a script for several.
+const PARAMS: usize = 25;
 
 /// A way of keeping state, with its own Lua file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -68,6 +75,8 @@ impl Kernel {
 /// The Lua of one kernel, in pieces. What the pieces are for is said in `prelude.lua`.
 struct Fragments {
     helpers: &'static str,
+    /// The limit's own numbers.
+    numbers: &'static str,
     load: &'static str,
     /// The values of its own that `load` leaves to the others.
     keeps: &'static str,
@@ -78,6 +87,7 @@ struct Fragments {
 
 const GCRA: Fragments = Fragments {
     helpers: "",
+    numbers: "cost, full",
     load: include_str!("gcra/load.lua"),
     keeps: "debt",
     commit: include_str!("gcra/commit.lua"),
@@ -88,6 +98,7 @@ const GCRA: Fragments = Fragments {
 /// Without `load`, in which the two kinds differ.
 const FIXED_WINDOW: Fragments = Fragments {
     helpers: "",
+    numbers: "cost, limit, window, count_denied",
     load: "",
     keeps: "start, count, window, running",
     commit: include_str!("fixed_window/commit.lua"),
@@ -97,6 +108,7 @@ const FIXED_WINDOW: Fragments = Fragments {
 
 const SLIDING_WINDOW: Fragments = Fragments {
     helpers: "",
+    numbers: "cost, limit, window, count_denied",
     load: include_str!("sliding_window/load.lua"),
     keeps: "start, previous, current, window, running",
     commit: include_str!("sliding_window/commit.lua"),
@@ -106,6 +118,7 @@ const SLIDING_WINDOW: Fragments = Fragments {
 
 const SLIDING_LOG_LIST: Fragments = Fragments {
     helpers: include_str!("sliding_log/helpers_list.lua"),
+    numbers: "cost, limit, window",
     load: include_str!("sliding_log/load_list.lua"),
     keeps: "live, length, pivot, newest, window",
     commit: concat!(
@@ -123,6 +136,7 @@ const SLIDING_LOG_LIST: Fragments = Fragments {
 
 const SLIDING_LOG_SORTED_SET: Fragments = Fragments {
     helpers: include_str!("sliding_log/helpers_sorted_set.lua"),
+    numbers: "cost, limit, window",
     load: include_str!("sliding_log/load_sorted_set.lua"),
     keeps: "live, length, pivot, newest, window",
     commit: concat!(
@@ -140,8 +154,9 @@ const SLIDING_LOG_SORTED_SET: Fragments = Fragments {
 
 const SLIDING_BUCKETS: Fragments = Fragments {
     helpers: include_str!("sliding_buckets/helpers.lua"),
+    numbers: "cost, limit, window, resolution, count_denied",
     load: include_str!("sliding_buckets/load.lua"),
-    keeps: "slot, current, past, others, tail, newest, pivot, resolution, window",
+    keeps: "slot, current, past, first, tail, newest, pivot, resolution, window",
     commit: include_str!("sliding_buckets/commit.lua"),
     reply: include_str!("sliding_buckets/reply.lua"),
     refund: include_str!("sliding_buckets/refund.lua"),
@@ -149,6 +164,7 @@ const SLIDING_BUCKETS: Fragments = Fragments {
 
 const DECAY: Fragments = Fragments {
     helpers: "",
+    numbers: "cost, limit, resolution, factor, slots_per_e, count_denied",
     load: include_str!("decay/load.lua"),
     keeps: "slot, stored, kept, level, resolution, factor, slots_per_e",
     commit: include_str!("decay/commit.lua"),
@@ -187,9 +203,10 @@ impl KernelSet {
 
 /// The script that checks, or looks at, one limit: its fragments in a row.
 pub fn one(kernel: Kernel) -> String {
-    let Fragments { helpers, load, commit, reply, .. } = kernel.fragments();
-    let key = "local key, arg = KEYS[1], ARGV[1]\n";
-    [PRELUDE, helpers, key, load, DECIDE, commit, "end\n", reply].concat()
+    let Fragments { helpers, numbers, load, commit, reply, .. } = kernel.fragments();
+    let opening = opening(&[HEADER, numbers].join(", "));
+    let key = "local key = KEYS[1]\n";
+    [&opening, helpers, key, load, GRANT, DECIDE, commit, "end\n", reply, "return answer\n"].concat()
 }
 
 /// The script that checks, or looks at, one limit of each of several keys, every one for itself: what as many
@@ -202,33 +219,65 @@ pub fn each(kernel: Kernel) -> String {
 
 /// The script that checks, or looks at, several limits together.
 pub fn several(kernels: KernelSet) -> String {
-    [PRELUDE, &functions(kernels, false), SEVERAL].concat()
+    opening(HEADER) + &helpers(kernels) + &together(kernels)
 }
 
 /// The script that gives back cost to one or several limits, then looks at them.
 pub fn refund(kernels: KernelSet) -> String {
-    [PRELUDE, &functions(kernels, true), REFUND, SEVERAL].concat()
+    opening(HEADER) + &helpers(kernels) + &refunds(kernels) + REFUND + &together(kernels)
 }
 
-/// The fragments of several kernels, as functions in tables by the places of the kernels.
-fn functions(kernels: KernelSet, refunds: bool) -> String {
-    let mut text = String::from("local load_of, commit_of, reply_of, refund_of = {}, {}, {}, {}\n");
+/// What every script begins with; `numbers` are those in `ARGV[1]`.
+fn opening(numbers: &str) -> String {
+    [PRELUDE, &unpacking(numbers, "ARGV[1]"), CLOCK].concat()
+}
+
+/// The statement that names the numbers in a string: one call for all of them.
+fn unpacking(numbers: &str, from: &str) -> String {
+    let doubles = "d".repeat(numbers.split(',').count());
+    format!("local {numbers} = unpack_numbers('<{doubles}', {from})\n")
+}
+
+/// The same for a limit's own numbers in a script for several.
+fn unpacking_params(numbers: &str) -> String {
+    unpacking(numbers, &format!("arg, {PARAMS}"))
+}
+
+fn helpers(kernels: KernelSet) -> String {
+    kernels.iter().map(|kernel| kernel.fragments().helpers).collect()
+}
+
+/// The driver of several limits, with the fragments of the kernels at its marks.
+fn together(kernels: KernelSet) -> String {
+    let (mut loads, mut commits) = (String::new(), String::new());
     for kernel in kernels.iter() {
-        let Fragments { helpers, load, keeps, commit, reply, refund } = kernel.fragments();
-        let place = kernels.place(kernel);
-        text.push_str(&format!(
-            "do\n{helpers}\
-             local function load(key, arg)\n{load}return cost, capacity, forced, {keeps}\nend\n\
-             local function commit(key, amount, {keeps})\n{commit}end\n\
-             local function reply(grant, {keeps})\n{reply}end\n\
-             load_of[{place}], commit_of[{place}], reply_of[{place}] = load, commit, reply\n"
+        let Fragments { numbers, load, keeps, commit, reply, .. } = kernel.fragments();
+        let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers));
+        let last = 4 + keeps.split(',').count();
+        loads.push_str(&format!(
+            "if which == {place} then\n{numbers}{load}{GRANT}\
+             loaded[i], grants[i] = {{ which, group, cost, forced, {keeps} }}, grant\nend\n"
         ));
-        if refunds {
-            text.push_str(&format!(
-                "refund_of[{place}] = function(key, amount, charged_at, {keeps})\n{refund}end\n"
-            ));
-        }
-        text.push_str("end\n");
+        commits.push_str(&format!(
+            "if which == {place} then\nlocal {keeps} = unpack(kept, 5, {last})\n\
+             if is_charged then\n{commit}end\n{reply}replies[i] = answer\nend\n"
+        ));
+    }
+    SEVERAL.replace("  --LOAD\n", &loads).replace("  --COMMIT\n", &commits)
+}
+
+/// What takes back, as functions in tables by the places of the kernels.
+fn refunds(kernels: KernelSet) -> String {
+    let mut text = String::from("local load_of, refund_of = {}, {}\n");
+    for kernel in kernels.iter() {
+        let Fragments { numbers, load, keeps, commit, refund, .. } = kernel.fragments();
+        let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers));
+        text.push_str(&format!(
+            "load_of[{place}] = function(key, arg)\n{numbers}{load}\
+             return cost, capacity, forced, {keeps}\nend\n\
+             refund_of[{place}] = function(key, amount, charged_at, {keeps})\n\
+             local function commit(key, amount, {keeps})\n{commit}end\n{refund}end\n"
+        ));
     }
     text
 }
@@ -249,6 +298,6 @@ mod tests {
     fn a_plain_check_carries_one_algorithm() {
         let script = one(Kernel::Gcra);
         assert_eq!(script.matches("local capacity").count(), 1);
-        assert!(!script.contains("load_of"));
+        assert!(!script.contains("group_grant"));
     }
 }

@@ -3,8 +3,7 @@
 -- Numbers: cost, limit, resolution (microseconds per slot), factor, slots_per_e (slots in which the
 -- level falls by the factor e; only for the lifetime of the key), count_denied (0 or 1)
 -- State: slot, level. Reply: the state as stored, so that what follows from it is exact
-local cost, limit, resolution, factor, slots_per_e, count_denied = unpack_numbers('<dddddd', arg, PARAMS)
-local slot, forced = floor(now / resolution), nil
+local slot, forced = (now - now % resolution) / resolution, nil
 local stored, level, kept = slot, 0, 0
 local state = call('GET', key)
 if state then
@@ -18,12 +17,13 @@ if state then
     local power, base, exponent = 1, factor, slot - stored
     while exponent > 0 do
       if exponent % 2 == 1 then power = power * base end
-      base, exponent = base * base, floor(exponent / 2)
+      base, exponent = base * base, math.floor(exponent / 2)
     end
     level = level / power
     -- A level this small is none.
     if level <= 1e-9 then stored, level, kept = slot, 0, 0 end
   end
 end
-local capacity = floor(limit - level)
+-- Costs are whole, so its fraction need not be cut off.
+local capacity = limit - level
 if count_denied == 1 and capacity < cost then forced = cost end

@@ -1,2 +1,2 @@
 -- Answers with the grant, now, and slot and level as stored.
-return pack('<dddd', grant, now, stored, kept)
+local answer = pack('<dddd', grant, now, stored, kept)

@@ -1,27 +1,25 @@
 -- Several limits, decided together. Limits of group 0 are enforced: each of them has room, or none
 -- is charged. Every other group is a rule in shadow: charged when it has room itself and the
 -- enforced ones were admitted, and never in the way of the others.
-local count = #KEYS
+--
+-- At the marks stand the fragments of each algorithm, in a branch for the limits that have it.
 local loaded, grants, group_grant = {}, {}, { [0] = units }
-for i = 1, count do
-  local arg = ARGV[i + 1]
+for i = 1, #KEYS do
+  local key, arg = KEYS[i], ARGV[i + 1]
   local which, group = unpack_numbers('<dd', arg)
-  local cost, capacity, forced, a, b, c, d, e, f, g, h, k = load_of[which](KEYS[i], arg)
-  if not capacity then return cost end
-  local grant = floor(capacity / cost)
-  if grant > units then grant = units end
-  loaded[i], grants[i] = { which, group, cost, forced, a, b, c, d, e, f, g, h, k }, grant
-  local least = group_grant[group]
+  --LOAD
+  local grant, least = grants[i], group_grant[group]
   if not least or grant < least then group_grant[group] = grant end
 end
 
 local replies = {}
-for i = 1, count do
-  local which, group, cost, forced, a, b, c, d, e, f, g, h, k = unpack(loaded[i], 1, 13)
-  local grant, amount = group_grant[group], forced
-  if group_grant[0] < grant then grant = group_grant[0] end
-  if grant > 0 then amount = grant * cost end
-  if amount and mode == 1 then commit_of[which](KEYS[i], amount, a, b, c, d, e, f, g, h, k) end
-  replies[i] = reply_of[which](grants[i], a, b, c, d, e, f, g, h, k)
+for i = 1, #KEYS do
+  local key, kept, grant = KEYS[i], loaded[i], grants[i]
+  local which, group, cost, amount = kept[1], kept[2], kept[3], kept[4]
+  local shared = group_grant[group]
+  if group_grant[0] < shared then shared = group_grant[0] end
+  if shared > 0 then amount = shared * cost end
+  local is_charged = amount and mode == 1
+  --COMMIT
 end
 return replies

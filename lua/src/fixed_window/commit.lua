@@ -3,5 +3,5 @@
 if running then
   call('SETRANGE', key, '8', pack('<d', count + amount))
 else
-  call('SET', key, pack('<dd', start, count + amount), 'PX', ceil((start + window - now) / 1000) + slack)
+  call('SET', key, pack('<dd', start, count + amount), 'PX', math.ceil((start + window - now) / 1000) + slack)
 end

@@ -2,7 +2,6 @@
 --
 -- Numbers: cost, limit, window, count_denied (0 or 1)
 -- State: start of the window, count. Reply: start, count
-local cost, limit, window, count_denied = unpack_numbers('<dddd', arg, PARAMS)
 local start, count, forced, running = now - now % window, 0, nil, false
 local state = call('GET', key)
 if state then

@@ -1,2 +1,2 @@
 -- Answers with the grant, now, and start and count as loaded.
-return pack('<dddd', grant, now, start, count)
+local answer = pack('<dddd', grant, now, start, count)

@@ -3,7 +3,6 @@
 --
 -- Numbers: cost (microseconds of debt it adds), full (debt at which the burst is used up)
 -- State: debt, at. Reply: debt as of now
-local cost, full = unpack_numbers('<dd', arg, PARAMS)
 local state, debt, forced = call('GET', key), 0, nil
 if state then
   if #state ~= 16 then return { err = BAD_STATE } end

@@ -1,2 +1,2 @@
 -- Answers with the grant, now, and the debt as loaded.
-return pack('<ddd', grant, now, debt)
+local answer = pack('<ddd', grant, now, debt)

@@ -1,8 +1,9 @@
--- Writes the head, AMOUNT added to the current count, and the pairs unless the state is of the current slot,
--- which gave it its lifetime.
-if others or tail then
-  local left, pairs_text = slot * resolution + window - now, bucket_helpers(key).all(others, tail)
-  call('SET', key, pack('<ddd', slot, current + amount, past) .. pairs_text, 'PX', ceil(left / 1000) + slack)
+-- Writes the head, AMOUNT added to the current count, and the pairs unless they are those stored: then the
+-- state is of the current slot, which gave it its lifetime.
+if tail then
+  local left, others = slot * resolution + window - now, first and call('GETRANGE', key, first, '-1') or ''
+  if #others % 16 ~= 0 then error(BAD_STATE, 0) end
+  call('SET', key, pack('<ddd', slot, current + amount, past) .. others .. tail, 'PX', math.ceil(left / 1000) + slack)
 else
   call('SETRANGE', key, '8', pack('<d', current + amount))
 end

@@ -1,6 +1,6 @@
 -- Takes AMOUNT from the slots, the newest first. Of a charge made at CHARGED_AT: from the slot of that time.
-others = bucket_helpers(key).all(others, tail)
-local charged_in = charged_at and floor(charged_at / resolution)
+local others = (first and call('GETRANGE', key, first, '-1') or '') .. (tail or '')
+local charged_in = charged_at and math.floor(charged_at / resolution)
 if not charged_in or charged_in == slot then
   local taken = amount < current and amount or current
   current, amount = current - taken, amount - taken
@@ -17,7 +17,7 @@ while amount > 0 and position > 0 do
   position = position - 16
 end
 if past + current > 0 then
-  commit(key, 0, slot, current, past, others, nil, newest, pivot, resolution, window)
+  commit(key, 0, slot, current, past, nil, others, newest, pivot, resolution, window)
 else
   call('DEL', key)
 end

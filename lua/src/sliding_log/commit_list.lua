@@ -7,7 +7,7 @@ else
   elseif live < length then
     call('LTRIM', key, '0', live - 1)
   end
-  if newest == now then list_helpers(key).heal(live) end
+  if newest == now then list_helpers(key, now).heal(live) end
 end
-if amount == 1 then call('LPUSH', key, pack('<d', now)) else list_helpers(key).push(amount) end
+if amount == 1 then call('LPUSH', key, pack('<d', now)) else list_helpers(key, now).push(amount) end
 local latest = now

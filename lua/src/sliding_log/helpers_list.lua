@@ -1,5 +1,7 @@
--- Looks into the list, pushes many, heals. What is seldom needed is made when it is.
-local function list_helpers(key)
+-- Looks into the list, pushes many, heals. What is seldom needed is made when it is. (It holds no
+-- local name from outside: so its own making costs a plain check next to nothing.)
+local function list_helpers(key, now)
+  local call, pack, unpack_numbers = redis.call, struct.pack, struct.unpack
   local CHUNK = 1000
 
   local function at(index)
@@ -12,7 +14,7 @@ local function list_helpers(key)
     local low, high, step = 0, length - 1, 1
     while high - low > 1 do
       local middle = high - step
-      if middle <= low then middle = floor((low + high) / 2) end
+      if middle <= low then middle = math.floor((low + high) / 2) end
       if at(middle) > bound then low, step = middle, length else high, step = middle, step * 2 end
     end
     return high

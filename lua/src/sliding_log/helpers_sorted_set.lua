@@ -1,5 +1,7 @@
--- Looks into the set, adds many, heals. What is seldom needed is made when it is.
-local function set_helpers(key)
+-- Looks into the set, adds many, heals. What is seldom needed is made when it is. (It holds no
+-- local name from outside: so its own making costs a plain check next to nothing.)
+local function set_helpers(key, now)
+  local call, pack, unpack_numbers = redis.call, struct.pack, struct.unpack
   local CHUNK = 1000
 
   local function at(rank)

@@ -2,4 +2,4 @@
 -- sixteenth of the window, plus a window: so of many charges only the first in each sixteenth has to
 -- prolong it.
 local slice = window / 16
-local ends = (floor(latest / slice) + 1) * slice + window
+local ends = latest - latest % slice + slice + window

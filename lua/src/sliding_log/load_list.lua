@@ -4,29 +4,27 @@
 -- Numbers: cost, limit, window
 -- State: a double (microseconds) per entry
 -- Reply: live entries, time of the newest, time of the one that must go before the cost fits
-local cost, limit, window = unpack_numbers('<ddd', arg, PARAMS)
 local length, live, newest, pivot, forced = 0, 0, 0, 0, nil
 local head = call('LINDEX', key, '0')
 if head then
-  local tail = call('LRANGE', key, '-2', '-1')
-  local second, oldest = tail[1], tail[#tail]
-  if #head ~= 8 or #oldest ~= 8 or #second ~= 8 then return { err = BAD_STATE } end
-  newest, oldest, second = unpack_numbers('<d', head), unpack_numbers('<d', oldest), unpack_numbers('<d', second)
-  length = call('LLEN', key)
+  local oldest = call('LINDEX', key, '-1')
+  if #head ~= 8 or #oldest ~= 8 then return { err = BAD_STATE } end
+  newest, oldest, length = unpack_numbers('<d', head), unpack_numbers('<d', oldest), call('LLEN', key)
   if not (newest >= 0 and newest <= LATEST and oldest >= 0 and oldest <= LATEST) then
     return { err = BAD_STATE }
   end
   local gone = now - window
   if oldest > gone then
     live = length
-  elseif second > gone then
-    live = length - 1
   elseif newest > gone then
-    live = list_helpers(key).newer_than(gone, length)
+    -- Mostly but one.
+    local second = call('LINDEX', key, '-2')
+    if #second ~= 8 then return { err = BAD_STATE } end
+    live = unpack_numbers('<d', second) > gone and length - 1 or list_helpers(key, now).newer_than(gone, length)
   end
   local index = limit - cost
   if index >= 0 and index < live then
-    pivot = index == length - 1 and oldest or list_helpers(key).at(index)
+    pivot = index == length - 1 and oldest or list_helpers(key, now).at(index)
   end
   if newest > now then newest, forced = now, 0 end
 end

@@ -5,7 +5,6 @@
 -- Numbers: cost, limit, window
 -- State: members of a big-endian double (time) and a 4-byte number, in order of time
 -- Reply: live entries, time of the newest, time of the one that must go before the cost fits
-local cost, limit, window = unpack_numbers('<ddd', arg, PARAMS)
 local length, live, newest, pivot, forced = 0, 0, 0, 0, nil
 local first = call('ZRANGE', key, '0', '1')
 if first[1] then
@@ -26,7 +25,7 @@ if first[1] then
   end
   local index = limit - cost
   if index >= 0 and index < live then
-    pivot = index == length - 1 and oldest or set_helpers(key).at(length - 1 - index)
+    pivot = index == length - 1 and oldest or set_helpers(key, now).at(length - 1 - index)
   end
   if newest > now then newest, forced = now, 0 end
 end

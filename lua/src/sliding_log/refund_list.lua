@@ -5,7 +5,7 @@ if live == 0 then
   return
 end
 if live < length then call('LTRIM', key, '0', live - 1) end
-if newest == now then list_helpers(key).heal(live) end
+if newest == now then list_helpers(key, now).heal(live) end
 if charged_at then
   call('LREM', key, amount, pack('<d', charged_at))
 else

@@ -1,7 +1,7 @@
 -- Takes the newest AMOUNT members out of the set. Of a charge made at CHARGED_AT: members of that time.
 -- Says `latest`: the time of the newest member left.
 if live < length then call('ZREMRANGEBYRANK', key, '0', length - live - 1) end
-if newest == now then set_helpers(key).heal() end
+if newest == now then set_helpers(key, now).heal() end
 local rank, taken = live, live
 if charged_at then
   rank = call('ZCOUNT', key, '-inf', charged_at)

@@ -1,2 +1,2 @@
 -- Answers with the grant, now, how many entries live, and the times of the newest and of the pivot.
-return pack('<ddddd', grant, now, live, newest, pivot)
+local answer = pack('<ddddd', grant, now, live, newest, pivot)

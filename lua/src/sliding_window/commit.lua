@@ -5,5 +5,5 @@ if counted > 0 then left = left + window end
 if running and counted > 0 then
   call('SETRANGE', key, '16', pack('<d', counted))
 else
-  call('SET', key, pack('<ddd', start, previous, counted), 'PX', ceil(left / 1000) + slack)
+  call('SET', key, pack('<ddd', start, previous, counted), 'PX', math.ceil(left / 1000) + slack)
 end

@@ -3,7 +3,6 @@
 --
 -- Numbers: cost, limit, window, count_denied (0 or 1)
 -- State: start of the current window, previous count, current count. Reply: the same three
-local cost, limit, window, count_denied = unpack_numbers('<dddd', arg, PARAMS)
 local offset = now % window
 local start, previous, current, forced, running = now - offset, 0, 0, nil, false
 local state = call('GET', key)
@@ -24,5 +23,6 @@ if state then
   end
 end
 -- Multiplied before it is divided: exact as long as count times window stays below 2^53.
-local capacity = floor(limit - (previous * (window - offset) / window + current))
+-- Costs are whole, so its fraction need not be cut off.
+local capacity = limit - (previous * (window - offset) / window + current)
 if count_denied == 1 and capacity < cost then forced = cost end

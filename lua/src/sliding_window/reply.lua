@@ -1,2 +1,2 @@
 -- Answers with the grant, now, and start and both counts as loaded.
-return pack('<ddddd', grant, now, start, previous, current)
+local answer = pack('<ddddd', grant, now, start, previous, current)

@@ -61,6 +61,20 @@ pub(crate) fn any_steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step(acts), 1..25)
 }
 
+/// Histories of one key in constant use, in steps much shorter than the window.
+pub(crate) fn busy_steps() -> impl Strategy<Value = Vec<Step>> {
+    let acts = prop_oneof![16 => Just(Act::Check), 4 => Just(Act::Peek), 1 => Just(Act::Refund)];
+    let jumps = prop_oneof![
+        30 => (0.0..0.04).prop_map(Jump::Windows),
+        3 => any::<bool>().prop_map(|early| Jump::ToRetry { early }),
+        1 => (0.0..0.5).prop_map(Jump::Windows),
+        1 => (0.0..0.1).prop_map(Jump::Back),
+    ];
+    let costs = prop_oneof![9 => (1..=3_u64).prop_map(Cost::Units), 2 => any_cost()];
+    let steps = (step(acts), jumps, costs).prop_map(|(step, jump, cost)| Step { jump, cost, key: 0, ..step });
+    prop::collection::vec(steps, 50..150)
+}
+
 /// Histories of checks alone, in which time never steps back.
 pub(crate) fn checks() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step(Just(Act::Check)), 1..40).prop_map(|mut steps| {

@@ -5,16 +5,21 @@ use serde_json::Value;
 use sluicegate::{Check, CheckOptions};
 use sluicegate_conformance::{Backend, Driver};
 
-use crate::history::{Cost, Jump, any_cost, any_jump, any_start, any_steps};
+use crate::history::{Cost, Jump, Step, any_cost, any_jump, any_start, any_steps, busy_steps};
 use crate::holds;
-use crate::rules::{RandomRule, any_rule};
+use crate::rules::{RandomRule, any_rule, many_buckets};
 use crate::world::{KEYS, World, one, options};
 
 const NAMES: [&str; 3] = ["first", "second", "third"];
 
-fn decides_alike(driver: Driver, cases: u32) {
+fn decides_alike(
+    driver: Driver,
+    cases: u32,
+    rules: impl Strategy<Value = RandomRule>,
+    histories: impl Strategy<Value = Vec<Step>>,
+) {
     let server = Backend::redis();
-    holds(cases, (any_rule(), any_start(), any_steps()), |(rule, start, steps)| {
+    holds(cases, (rules, any_start(), histories), |(rule, start, steps)| {
         let mut in_lua = World::new(driver, &server.url(), &one(&rule), start);
         let mut in_rust = World::new(driver, "memory://", &one(&rule), start);
         for (number, step) in steps.iter().enumerate() {
@@ -26,12 +31,17 @@ fn decides_alike(driver: Driver, cases: u32) {
 
 #[test]
 fn one_check_at_a_time() {
-    decides_alike(Driver::Blocking, 1_500);
+    decides_alike(Driver::Blocking, 1_500, any_rule(), any_steps());
+}
+
+#[test]
+fn one_check_at_a_time_in_many_buckets() {
+    decides_alike(Driver::Blocking, 150, many_buckets(), busy_steps());
 }
 
 #[test]
 fn one_check_at_a_time_async() {
-    decides_alike(Driver::Async, 200);
+    decides_alike(Driver::Async, 200, any_rule(), any_steps());
 }
 
 /// One item of a call.

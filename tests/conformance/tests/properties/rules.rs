@@ -178,6 +178,17 @@ pub(crate) fn plain_rule() -> impl Strategy<Value = RandomRule> {
     })
 }
 
+/// Buckets of many slots, of which more may be in use than a script reads at once.
+pub(crate) fn many_buckets() -> impl Strategy<Value = RandomRule> {
+    (plain_rule(), 20..200_u64, 60..=100_u64, prop::bool::weighted(0.2)).prop_map(
+        |(mut rule, limit, slots, count_denied)| {
+            rule.limits[0].limit = limit;
+            rule.limits[0].slots = Some(slots);
+            RandomRule { kind: ("sliding_buckets", None), count_denied, ..rule }
+        },
+    )
+}
+
 fn any_limit() -> impl Strategy<Value = RandomLimit> {
     let limit = prop_oneof![4 => 1..=10_u64, 3 => 1..=1000_u64, 1 => 1..=1_u64 << 40];
     let window_us = prop_oneof![

@@ -1,6 +1,8 @@
 //! Values at a limiter's keys that no limiter wrote: a clear error that names the key, and nothing
 //! written over what may be somebody's data.
 
+use std::time::Duration;
+
 use redis::ToRedisArgs;
 use sluicegate::{Check, ErrorKind, RateLimiter};
 
@@ -124,6 +126,24 @@ fn trap_30_numbers_that_are_none() {
         }
     }
     none(&failures);
+}
+
+/// A check that looks at the head alone cannot tell; the one that would write the rest again does.
+#[test]
+fn trap_30_buckets_that_go_on_as_something_else() {
+    let mut server = Server::start();
+    let (limiter, clock) = server.limiter_at(NOW_US, &every_kind());
+    for _ in 0..6 {
+        limiter.check("sliding_buckets", "k").unwrap();
+        clock.advance(Duration::from_secs(1));
+    }
+    let [name] = server.stored.names().try_into().unwrap();
+    let good: Vec<u8> = server.stored.command("GET", &name);
+    plant(&mut server, &name, "SET", (&name, [good.as_slice(), b"more"].concat()));
+    let before = server.stored.entry(&name);
+    let error = limiter.check("sliding_buckets", "k").unwrap_err();
+    assert!(error.kind() == ErrorKind::Server && error.message().contains(&name), "{error}");
+    assert_eq!(server.stored.entry(&name), before);
 }
 
 #[test]
