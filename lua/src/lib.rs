@@ -203,18 +203,25 @@ impl KernelSet {
 
 /// The script that checks, or looks at, one limit: its fragments in a row.
 pub fn one(kernel: Kernel) -> String {
-    let Fragments { helpers, numbers, load, commit, reply, .. } = kernel.fragments();
-    let opening = opening(&[HEADER, numbers].join(", "));
-    let key = "local key = KEYS[1]\n";
-    [&opening, helpers, key, load, GRANT, DECIDE, commit, "end\n", reply, "return answer\n"].concat()
+    [&opening_of_one(kernel), "local key = KEYS[1]\n", &decision(kernel)].concat()
 }
 
 /// The script that checks, or looks at, one limit of each of several keys, every one for itself: what as many
 /// calls of [`one`] with the same numbers would do, at one time and in one call.
 pub fn each(kernel: Kernel) -> String {
-    let Fragments { helpers, load, commit, reply, .. } = kernel.fragments();
-    let begin = "local arg = ARGV[1]\nlocal function decide(key)\n";
-    [PRELUDE, helpers, begin, load, DECIDE, commit, "end\n", reply, "end\n", EACH].concat()
+    [&opening_of_one(kernel), "local function decide(key)\n", &decision(kernel), "end\n", EACH].concat()
+}
+
+/// What precedes decisions about one limit, whose numbers are in `ARGV[1]`.
+fn opening_of_one(kernel: Kernel) -> String {
+    let Fragments { helpers, numbers, .. } = kernel.fragments();
+    opening(&[HEADER, numbers].join(", ")) + helpers
+}
+
+/// One decision, from `key` to the answer.
+fn decision(kernel: Kernel) -> String {
+    let Fragments { load, commit, reply, .. } = kernel.fragments();
+    [load, GRANT, DECIDE, commit, "end\n", reply, "return answer\n"].concat()
 }
 
 /// The script that checks, or looks at, several limits together.

@@ -251,7 +251,7 @@ fn answers_that_come_after_a_timeout_are_nobodys() {
 fn a_closed_limiter_sends_nothing() {
     let redis = Redis::start().unwrap();
     let mut own = Loop::open(redis.url());
-    own.admitted(1, "known script");
+    own.admitted(5, "known script");
     redis.pause().unwrap();
     own.check(1..6, "k");
     own.bridge.close();
