@@ -169,15 +169,17 @@ def test_ten_thousand_at_once(run: Callable[[Body], None]) -> None:
     run(body)
 
 
-def test_a_restart_while_nothing_is_under_way_costs_at_most_one_error(
+def test_a_restart_while_nothing_is_under_way_is_hardly_noticed(
     run: Callable[[Body], None], server: Server
 ) -> None:
     async def body(limiter: AsyncRateLimiter) -> None:
         server.kill()
         server.start()
+        watches = limiter._calls._socket is not None
         await asyncio.sleep(0.1)
         answers = [(await many(limiter, f"{number}", 1))[0] for number in range(20)]
-        assert sum(isinstance(answer, SluicegateError) for answer in answers) <= 1
+        # Only a loop that watches the socket hears of the break at once.
+        assert sum(isinstance(answer, SluicegateError) for answer in answers) <= (not watches)
         await recover(limiter)
 
     run(body)
