@@ -92,11 +92,14 @@ impl Bridge {
 
     fn publish(&self, news: News) {
         self.shared.keep(news.done);
+        if news.is_over {
+            if let Some(limiter) = self.limiter() {
+                limiter.renew();
+            }
+            (self.shared.wake)();
+        }
         if let (false, Some(runner)) = (news.rest.is_empty(), self.runner.get()) {
             runner.submit(news.rest, &self.shared);
-        }
-        if news.is_over {
-            (self.shared.wake)();
         }
     }
 

@@ -56,6 +56,14 @@ impl AsyncRateLimiter {
         }
     }
 
+    /// Makes no more use of the connections that there are.
+    #[cfg(unix)]
+    pub(crate) fn renew(&self) {
+        if let Backend::Server(redis) = &self.backend {
+            redis.renew();
+        }
+    }
+
     /// The rules to make a call by, and later to read its reply by.
     #[cfg(unix)]
     pub(crate) fn catalog(&self) -> Arc<Catalog> {

@@ -37,6 +37,13 @@ impl AsyncRedis {
             Router::Fixed(_) | Router::Learnt(_) => None,
         }
     }
+
+    /// The next call opens a new connection: one to the same server was lost, and others may be too.
+    pub(crate) fn renew(&self) {
+        if let Router::Fixed(link) = &self.router {
+            link.close();
+        }
+    }
 }
 
 impl Opener {

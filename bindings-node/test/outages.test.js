@@ -1,0 +1,172 @@
+'use strict';
+
+// A server that is killed, restarted, or says nothing.
+
+const assert = require('node:assert/strict');
+const { spawn } = require('node:child_process');
+const { once } = require('node:events');
+const { mkdtempSync, rmSync } = require('node:fs');
+const { connect, createServer } = require('node:net');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
+const { after, afterEach, before, beforeEach, test } = require('node:test');
+const { setTimeout: sleep } = require('node:timers/promises');
+const { Worker } = require('node:worker_threads');
+const { RateLimiter } = require('../lib/index.js');
+
+const RULES = [{ rule_id: 'ten', algorithm: 'fixed_window', limit: 10, window_size_seconds: 3600 }];
+const RESPONSE_TIMEOUT = 300;
+
+let folder;
+let port;
+let server;
+let limiter;
+
+const url = () => `redis://127.0.0.1:${port}`;
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'sluicegate-'));
+  const free = createServer().listen(0, '127.0.0.1');
+  await once(free, 'listening');
+  port = free.address().port;
+  free.close();
+  await once(free, 'close');
+  await start();
+});
+
+after(async () => {
+  await kill();
+  rmSync(folder, { recursive: true });
+});
+
+beforeEach(async () => {
+  limiter = await RateLimiter.connect(url(), { rules: RULES, responseTimeoutMs: RESPONSE_TIMEOUT });
+  await limiter.check('ten', 'first');
+  // By then the loop serves a socket of its own.
+  await sleep(50);
+});
+
+afterEach(() => limiter.close());
+
+async function start() {
+  const words = ['--port', port, '--bind', '127.0.0.1', '--save', '', '--dir', folder];
+  server = spawn('redis-server', words, { stdio: 'ignore' });
+  for (let time = 0; !(await command('PING').catch(() => '')).startsWith('+PONG'); time++) {
+    assert.ok(time < 500, 'the server does not start');
+    await sleep(10);
+  }
+}
+
+async function kill() {
+  server.kill('SIGKILL');
+  await once(server, 'exit');
+}
+
+async function command(line) {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    socket.write(`${line}\r\n`);
+    return String((await once(socket, 'data'))[0]);
+  } finally {
+    socket.destroy();
+  }
+}
+
+const many = (key, count) =>
+  Promise.allSettled(Array.from({ length: count }, (_, number) => limiter.check('ten', `${key} ${number}`)));
+
+const codes = (outcomes) => [...new Set(outcomes.map(({ reason }) => reason?.code))];
+
+async function recover() {
+  const end = Date.now() + 10_000;
+  while (Date.now() < end && codes(await many(`recovering ${Date.now()}`, 1))[0]) await sleep(10);
+  for (let time = 0; time < 3; time++) {
+    const key = `recovered ${performance.now()}`;
+    assert.deepEqual(codes(await many(key, 100)), [undefined]);
+    await sleep(150);
+  }
+}
+
+test('a killed server ends calls, and later ones succeed', async () => {
+  for (let time = 0; time < 3; time++) {
+    server.kill('SIGSTOP');
+    const calls = many(`under way ${time}`, 200);
+    await sleep(10);
+    await kill();
+    const outcomes = await calls;
+    assert.deepEqual(codes(outcomes), ['Connection']);
+    assert.ok(outcomes.every(({ reason }) => reason.retryable));
+    assert.deepEqual(codes(await many('nobody', 1)), ['Connection']);
+    await start();
+    await recover();
+  }
+});
+
+test('a silent server is a timeout in time', async () => {
+  for (const count of [1, 200]) {
+    server.kill('SIGSTOP');
+    const began = performance.now();
+    const outcomes = await many(`silent ${count}`, count);
+    const took = performance.now() - began;
+    server.kill('SIGCONT');
+    assert.deepEqual(codes(outcomes), ['Timeout']);
+    assert.ok(took > RESPONSE_TIMEOUT - 20 && took < 3 * RESPONSE_TIMEOUT, `${took} ms`);
+    await recover();
+  }
+});
+
+test('a forgotten script is sent anew', async () => {
+  for (let time = 0; time < 3; time++) {
+    assert.match(await command('SCRIPT FLUSH'), /OK/);
+    const calls = Array.from({ length: 100 }, () => limiter.check('ten', `forgotten ${time}`));
+    const admitted = (await Promise.all(calls)).filter(({ allowed }) => allowed);
+    assert.equal(admitted.length, 10);
+  }
+});
+
+test('ten thousand calls at once are each decided once', async () => {
+  const calls = Array.from({ length: 10_000 }, (_, number) => limiter.check('ten', `at once ${number % 500}`));
+  const outcomes = await Promise.allSettled(calls);
+  // On a busy machine some may be late.
+  const late = outcomes.filter(({ reason }) => reason?.code === 'Timeout').length;
+  const admitted = outcomes.filter(({ value }) => value?.allowed).length;
+  assert.ok(5000 - late <= admitted && admitted <= 5000, `${admitted} admitted, ${late} late`);
+});
+
+test('calls under way when a limiter is closed are answered', async () => {
+  const calls = many('closed', 50);
+  await sleep(0);
+  await limiter.close();
+  assert.ok((await calls).every(({ value, reason }) => value?.allowed || reason.code === 'Closed'));
+  assert.deepEqual(codes(await many('closed', 5)), ['Closed']);
+});
+
+test('limiters come and go', async () => {
+  for (let time = 0; time < 200; time++) {
+    const other = await RateLimiter.connect(url(), { rules: RULES });
+    if (time % 2) await sleep(2);
+    await Promise.all([other.check('ten', `come ${time}`), other.check('ten', `come ${time}`)]);
+    if (time % 3) await other.close();
+  }
+});
+
+test('threads end at any time, whatever their sockets do', async () => {
+  const program = `
+    const { RateLimiter } = require(${JSON.stringify(join(__dirname, '../lib/index.js'))});
+    RateLimiter.connect('${url()}', { rules: ${JSON.stringify(RULES)} }).then(async (limiter) => {
+      for (let time = 0; ; time++) {
+        await Promise.allSettled(Array.from({ length: 1 + time % 20 }, () => limiter.check('ten', 'thread')));
+        if (time === 50) require('node:worker_threads').parentPort.postMessage('busy');
+      }
+    });`;
+  for (let time = 0; time < 5; time++) {
+    const workers = Array.from({ length: 4 }, () => new Worker(program, { eval: true }));
+    await Promise.all(workers.map((worker) => once(worker, 'message')));
+    if (time === 4) server.kill('SIGSTOP');
+    await sleep(time);
+    await Promise.all(workers.map((worker) => worker.terminate()));
+  }
+  server.kill('SIGCONT');
+  await recover();
+});

@@ -1,0 +1,217 @@
+"""The async limiter and a server that is killed, restarted, or says nothing, on loops of several kinds."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+from conftest import RULES
+from test_asyncio import LOOPS
+
+from sluicegate import AsyncRateLimiter, ConnectionFailedError, ResponseTimeoutError, SluicegateError
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
+
+RESPONSE_TIMEOUT = 0.3
+
+Body = Callable[[AsyncRateLimiter], Awaitable[None]]
+
+
+class Server:
+    """A Redis server of one test."""
+
+    def __init__(self, folder: Path) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self._port = free.getsockname()[1]
+        self._folder = folder
+        self.url = f"redis://127.0.0.1:{self._port}"
+        self.start()
+
+    def start(self) -> None:
+        options = {"port": self._port, "bind": "127.0.0.1", "save": "", "dir": self._folder}
+        words = [str(word) for name, value in options.items() for word in (f"--{name}", value)]
+        self._process = subprocess.Popen(["redis-server", *words], stdout=subprocess.DEVNULL)
+        end = time.monotonic() + 10
+        while not self._answers():
+            assert time.monotonic() < end, "the server does not start"
+            time.sleep(0.01)
+
+    def _answers(self) -> bool:
+        try:
+            return self.command("PING") == b"+PONG\r\n"
+        except ConnectionError:
+            return False
+
+    def command(self, line: str) -> bytes:
+        with socket.create_connection(("127.0.0.1", self._port), 5) as connection:
+            connection.sendall(f"{line}\r\n".encode())
+            return connection.recv(100)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def pause(self) -> None:
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    server = Server(tmp_path)
+    yield server
+    server.kill()
+
+
+@pytest.fixture(params=LOOPS)
+def run(request: pytest.FixtureRequest, server: Server) -> Iterator[Callable[[Body], None]]:
+    loop = LOOPS[request.param]()
+
+    async def with_limiter(body: Body) -> None:
+        options = {"rules": RULES, "response_timeout": RESPONSE_TIMEOUT}
+        async with AsyncRateLimiter.connect(server.url, **options) as limiter:
+            await limiter.check("ten", "first")
+            # By then the loop serves a socket of its own, if it can.
+            await asyncio.sleep(0.1)
+            assert (limiter._calls._socket is None) is (request.param == "no_readers")
+            await body(limiter)
+
+    yield lambda body: loop.run_until_complete(asyncio.wait_for(with_limiter(body), 30))
+    loop.close()
+
+
+async def many(limiter: AsyncRateLimiter, key: str, count: int) -> list[object]:
+    calls = (limiter.check("ten", f"{key}-{number}") for number in range(count))
+    return await asyncio.gather(*calls, return_exceptions=True)
+
+
+async def recover(limiter: AsyncRateLimiter) -> None:
+    end = time.monotonic() + 10
+    while True:
+        try:
+            await limiter.ping()
+            break
+        except SluicegateError:
+            assert time.monotonic() < end
+            await asyncio.sleep(0.01)
+    for _ in range(3):
+        assert all(await many(limiter, "recovered", 100))
+        await asyncio.sleep(0.15)
+        assert (await limiter.check("ten", f"at {time.monotonic_ns()}")).remaining == 9
+    turns = asyncio.create_task(asyncio.sleep(0.01))
+    assert await asyncio.wait_for(turns, 5) is None
+
+
+def test_a_killed_server_ends_calls_and_later_ones_succeed(
+    run: Callable[[Body], None], server: Server
+) -> None:
+    async def body(limiter: AsyncRateLimiter) -> None:
+        for _ in range(3):
+            server.pause()
+            calls = asyncio.create_task(many(limiter, "under way", 200))
+            await asyncio.sleep(0.01)
+            server.kill()
+            answers = await calls
+            assert {type(answer) for answer in answers} == {ConnectionFailedError}
+            assert all(answer.retryable for answer in answers)
+            with pytest.raises(ConnectionFailedError):
+                await limiter.check("ten", "nobody")
+            server.start()
+            await recover(limiter)
+
+    run(body)
+
+
+def test_a_silent_server_is_a_timeout_in_time(run: Callable[[Body], None], server: Server) -> None:
+    async def body(limiter: AsyncRateLimiter) -> None:
+        for count in (1, 200):
+            server.pause()
+            began = time.monotonic()
+            answers = await many(limiter, "silent", count)
+            took = time.monotonic() - began
+            assert {type(answer) for answer in answers} == {ResponseTimeoutError}
+            assert RESPONSE_TIMEOUT - 0.02 <= took < 3 * RESPONSE_TIMEOUT
+            server.resume()
+            await recover(limiter)
+
+    run(body)
+
+
+def test_a_forgotten_script_is_sent_anew(run: Callable[[Body], None], server: Server) -> None:
+    async def body(limiter: AsyncRateLimiter) -> None:
+        for number in range(3):
+            assert server.command("SCRIPT FLUSH") == b"+OK\r\n"
+            answers = await asyncio.gather(*(limiter.check("ten", f"k{number}") for _ in range(100)))
+            assert sum(map(bool, answers)) == 10
+
+    run(body)
+
+
+def test_ten_thousand_at_once(run: Callable[[Body], None]) -> None:
+    async def body(limiter: AsyncRateLimiter) -> None:
+        calls = [limiter.check("ten", f"{number % 500}") for number in range(10_000)]
+        answers = await asyncio.gather(*calls, return_exceptions=True)
+        # On a busy machine some may be late, but none is decided twice.
+        late = sum(isinstance(answer, ResponseTimeoutError) for answer in answers)
+        admitted = sum(answer is not None and getattr(answer, "allowed", False) for answer in answers)
+        assert 5000 - late <= admitted <= 5000
+
+    run(body)
+
+
+def test_a_restart_while_nothing_is_under_way_is_hardly_noticed(
+    run: Callable[[Body], None], server: Server
+) -> None:
+    async def body(limiter: AsyncRateLimiter) -> None:
+        server.kill()
+        server.start()
+        watches = limiter._calls._socket is not None
+        await asyncio.sleep(0.1)
+        answers = [(await many(limiter, f"{number}", 1))[0] for number in range(20)]
+        # Only a loop that watches the socket hears of the break at once.
+        assert sum(isinstance(answer, SluicegateError) for answer in answers) <= (not watches)
+        await recover(limiter)
+
+    run(body)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_forked_child_leaves_the_socket_alone(name: str, server: Server) -> None:
+    loop = LOOPS[name]()
+
+    async def connect() -> AsyncRateLimiter:
+        limiter = await AsyncRateLimiter.connect(server.url, rules=RULES)
+        await limiter.check("ten", "first")
+        await asyncio.sleep(0.1)
+        return limiter
+
+    limiter = loop.run_until_complete(connect())
+    for _ in range(5):
+        calls = loop.create_task(many(limiter, f"{time.monotonic_ns()}", 100))
+        # So that the calls are sent, and their answers are on their way.
+        loop.run_until_complete(asyncio.sleep(0))
+        loop.run_until_complete(asyncio.sleep(0))
+        pid = os.fork()
+        if pid == 0:
+            try:
+                loop.run_until_complete(asyncio.wait_for(limiter.check("ten", "child"), 10))
+            except ConnectionFailedError:
+                os._exit(7)
+            finally:
+                os._exit(1)
+        assert all(loop.run_until_complete(calls))
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+        assert all(loop.run_until_complete(many(limiter, f"{time.monotonic_ns()}", 100)))
+    loop.run_until_complete(limiter.close())
+    loop.close()
