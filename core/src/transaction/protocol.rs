@@ -7,9 +7,9 @@ use redis::Value;
 use sluicegate_lua::{Kernel, KernelSet};
 
 use super::Step;
-use crate::algorithm::{Micros, Policy, State};
+use crate::algorithm::{Demand, Micros, Policy, State};
 use crate::error::{Error, ErrorKind, Result};
-use crate::plan::{Charge, Op, Outcome, Verdict, charges, conclude};
+use crate::plan::{Charge, Op, Outcome};
 use crate::script::{Call, Script};
 
 /// Asks for the server's clock.
@@ -94,9 +94,8 @@ pub(super) struct Reply {
 impl Reply {
     /// Follows the script's steps, so that the state is the one it left behind.
     pub(super) fn conclude(mut self, charge: &Charge<'_>, op: Op, permitted: bool) -> Outcome {
-        let policy = &charge.policy;
-        let charged = op == Op::Check && charges(policy, self.fits, permitted);
-        conclude(policy, &mut self.state, self.now, charge.cost, Verdict { fits: self.fits, charged })
+        let demand = Demand { op, cost: charge.cost, now: self.now };
+        charge.policy.conclude(&mut self.state, demand, self.fits, permitted)
     }
 }
 
