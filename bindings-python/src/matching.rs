@@ -1,10 +1,8 @@
 //! What rules have to do with a request.
 
-use std::sync::Arc;
-
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sluicegate::Explanation;
+use sluicegate::{Explanation, RuleId};
 
 use crate::errors::exception;
 use crate::representation::representation;
@@ -13,7 +11,7 @@ use crate::representation::representation;
 #[pyclass(module = "sluicegate", frozen, eq, hash)]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct RequestMatch {
-    rule_id: Arc<str>,
+    rule_id: RuleId,
     /// Who is counted; `None` if the rule does not apply.
     #[pyo3(get)]
     key: Option<String>,

@@ -1,6 +1,5 @@
 //! The rules, made ready for deciding.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
@@ -9,22 +8,26 @@ use crate::algorithm::Policy;
 use crate::error::{Error, ErrorKind, Result};
 use crate::matching::Matcher;
 use crate::rules::{
-    Algorithm, Limit, MAX_BURST, MAX_LOG, MAX_MICROS, Rule, Rules, Scope, Structure, WindowStart,
+    Algorithm, Limit, MAX_BURST, MAX_LOG, MAX_MICROS, Rule, RuleId, Rules, Scope, Structure, WindowStart,
 };
+
+/// So many names are compared sooner than one is hashed.
+const FEW: usize = 8;
 
 /// Every rule of a limiter by name.
 #[derive(Debug)]
 pub(crate) struct Catalog {
     rules: Rules,
-    /// Looked up by every check; its hash is a fast one, since names in it are the rules' own.
-    ready: HashMap<Arc<str>, ReadyRule>,
+    ready: Vec<ReadyRule>,
+    /// Where each of them is; the hash is a fast one, since names in it are the rules' own.
+    places: HashMap<RuleId, usize>,
     matcher: Matcher,
     numbers: Numbers,
 }
 
 /// The number of every limit that there ever was, by the names of its rule and its state. A limit keeps its
 /// number while rules come and go, so that what the embedded engine counted under it is still its own.
-type Numbers = HashMap<(Arc<str>, String), u32>;
+type Numbers = HashMap<(RuleId, String), u32>;
 
 /// A rule with the policies of its limits.
 #[derive(Debug)]
@@ -58,8 +61,9 @@ impl Catalog {
     }
 
     fn build(rules: Rules, mut numbers: Numbers) -> Self {
-        let ready = rules.iter().map(|rule| (rule.id.clone(), ReadyRule::new(rule, &mut numbers)));
-        Self { ready: ready.collect(), matcher: Matcher::new(&rules), rules, numbers }
+        let ready = rules.iter().map(|rule| ReadyRule::new(rule, &mut numbers)).collect();
+        let places = rules.iter().enumerate().map(|(place, rule)| (rule.id.clone(), place)).collect();
+        Self { ready, places, matcher: Matcher::new(&rules), rules, numbers }
     }
 
     pub(crate) fn rules(&self) -> &Rules {
@@ -70,8 +74,14 @@ impl Catalog {
         &self.matcher
     }
 
+    #[inline]
     pub(crate) fn find(&self, id: &str) -> Result<&ReadyRule> {
-        self.ready.get(id).ok_or_else(|| self.rules.unknown(id))
+        let found = if self.ready.len() <= FEW {
+            self.ready.iter().find(|ready| ready.rule.id == *id)
+        } else {
+            self.places.get(id).map(|&place| &self.ready[place])
+        };
+        found.ok_or_else(|| self.rules.unknown(id))
     }
 }
 
@@ -90,23 +100,19 @@ impl ReadyRule {
         }
     }
 
-    /// The policy of a limit for one call, in which `amount` may take the place of what the rule states.
-    pub(crate) fn policy<'a>(
-        &'a self,
-        limit: &'a ReadyLimit,
-        amount: Option<u64>,
-    ) -> Result<Cow<'a, Policy>> {
-        let Some(amount) = amount else { return Ok(Cow::Borrowed(&limit.policy)) };
+    /// The policy of the rule's single limit for a call that gives another amount.
+    pub(crate) fn with_limit(&self, amount: u64) -> Result<Policy> {
         let [stated] = self.rule.limits.as_slice() else {
             return Err(self.refused("a limit can be given only for a rule with a single limit"));
         };
         if let Some(reason) = refusal(&self.rule, stated, amount) {
             return Err(self.refused(&format!("limit {amount}: {reason}")));
         }
-        Ok(Cow::Owned(Policy::new(&self.rule, stated, Some(amount))))
+        Ok(Policy::new(&self.rule, stated, Some(amount)))
     }
 
     /// An `InvalidArgument` that names this rule.
+    #[cold]
     pub(crate) fn refused(&self, reason: &str) -> Error {
         Error::new(ErrorKind::InvalidArgument, format!("rule \"{}\": {reason}", self.rule.id))
     }

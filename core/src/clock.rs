@@ -68,6 +68,8 @@ impl SystemClock {
     }
 
     pub(crate) fn now(&self) -> Micros {
-        self.began_us + self.began.elapsed().as_micros() as Micros
+        let passed = self.began.elapsed();
+        // `as_micros` would count in 128 bits.
+        self.began_us + passed.as_secs() as Micros * 1_000_000 + Micros::from(passed.subsec_micros())
     }
 }

@@ -1,9 +1,8 @@
 //! The answer to a check.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use crate::rules::MAX_MICROS;
+use crate::rules::{MAX_MICROS, RuleId};
 
 /// Who decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,7 +34,7 @@ pub struct Decision {
     pub allowed: bool,
     /// The rule that decided: when denied, the one that makes the caller wait the longest. Empty when no
     /// rule applied to a request; then everything is admitted, and `limit` and `remaining` are 2^53 - 1.
-    pub rule: Arc<str>,
+    pub rule: RuleId,
     /// The most that the deciding limit admits at once from a key never seen, in units of cost.
     pub limit: u64,
     /// The time in which `limit` is admitted anew, over and over; zero for `decay`, which has no window.
@@ -74,7 +73,7 @@ impl Decision {
     pub(crate) fn unruled(source: Source) -> Self {
         Self {
             allowed: true,
-            rule: Arc::default(),
+            rule: RuleId::default(),
             limit: MAX_MICROS - 1,
             window: Duration::ZERO,
             remaining: MAX_MICROS - 1,

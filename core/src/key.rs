@@ -17,14 +17,32 @@ const TAG: [char; 2] = ['{', '}'];
 /// Characters that could end the hash tag, and control characters, become `%XX`, as does `%` itself;
 /// a key longer than 128 bytes becomes `%h` and 32 hexadecimal digits, which no escaping produces.
 pub(crate) fn canonical(key: &str) -> Cow<'_, str> {
-    if key.len() > LONGEST {
-        return Cow::Owned(hashed(key));
+    match key {
+        key if is_canonical(key) => Cow::Borrowed(key),
+        key if key.len() > LONGEST => Cow::Owned(hashed(key)),
+        key => Cow::Owned(escaped(key)),
     }
-    if key.bytes().any(is_special) { Cow::Owned(escaped(key)) } else { Cow::Borrowed(key) }
 }
 
+/// Whether a key is stored as it is.
+#[inline]
+pub(crate) fn is_canonical(key: &str) -> bool {
+    // Every byte is looked at, whatever those before it were: faster than to branch on each.
+    key.len() <= LONGEST && !key.bytes().fold(false, |found, byte| found | is_special(byte))
+}
+
+#[inline]
 fn is_special(byte: u8) -> bool {
-    byte.is_ascii_control() || matches!(byte, b'%' | b'{' | b'}')
+    const SPECIAL: [bool; 256] = {
+        let mut special = [false; 256];
+        let mut byte = 0;
+        while byte < special.len() {
+            special[byte] = (byte as u8).is_ascii_control() || matches!(byte as u8, b'%' | b'{' | b'}');
+            byte += 1;
+        }
+        special
+    };
+    SPECIAL[usize::from(byte)]
 }
 
 fn hashed(key: &str) -> String {

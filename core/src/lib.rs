@@ -71,4 +71,4 @@ pub use headers::HeaderStyle;
 pub use limiter::{AsyncRateLimiter, Builder, RateLimiter};
 pub use matching::{Explanation, Request, RequestMatch};
 pub use request::{Check, CheckOptions};
-pub use rules::Rules;
+pub use rules::{RuleId, Rules};

@@ -8,15 +8,22 @@ pub(crate) struct Script {
     text: String,
     sha: String,
     /// Does for each of several keys what this one does for one, with the same arguments.
+    #[cfg(feature = "bridge")]
     pub(crate) each: Option<Box<Script>>,
 }
 
 impl Script {
     pub(crate) fn new(text: String) -> Self {
         let sha = redis::Script::new(&text).get_hash().to_owned();
-        Self { text, sha, each: None }
+        Self {
+            text,
+            sha,
+            #[cfg(feature = "bridge")]
+            each: None,
+        }
     }
 
+    #[cfg(feature = "bridge")]
     pub(crate) fn with_each(self, text: String) -> Self {
         Self { each: Some(Box::new(Self::new(text))), ..self }
     }

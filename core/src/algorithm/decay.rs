@@ -2,7 +2,7 @@
 //! smoothing, of the admitted cost. (R. G. Brown, "Exponential smoothing for predicting demand",
 //! 1956.)
 
-use super::{Algorithm, Micros, count, first_after, flag, micros};
+use super::{Algorithm, Micros, ceil, count, first_after, flag, floor, micros};
 
 /// A level this small is none.
 const NOTHING: f64 = 1e-9;
@@ -10,10 +10,12 @@ const NOTHING: f64 = 1e-9;
 #[derive(Debug, Clone)]
 pub(crate) struct Decay {
     /// May be fractional.
-    pub(crate) limit: f64,
+    limit: f64,
     /// Length of a slot.
-    pub(crate) resolution: Micros,
-    pub(crate) factor: f64,
+    resolution: Micros,
+    factor: f64,
+    /// Slots in which a level falls by the factor e.
+    slots_per_e: f64,
     pub(crate) count_denied: bool,
 }
 
@@ -39,6 +41,10 @@ fn power(mut base: f64, mut exponent: i64) -> f64 {
 }
 
 impl Decay {
+    pub(crate) fn new(limit: f64, resolution: Micros, factor: f64, count_denied: bool) -> Self {
+        Self { limit, resolution, factor, slots_per_e: factor.ln().recip(), count_denied }
+    }
+
     fn slot(&self, at: Micros) -> i64 {
         at.div_euclid(self.resolution)
     }
@@ -51,17 +57,26 @@ impl Decay {
         if level <= NOTHING { 0.0 } else { level }
     }
 
+    /// The slot of `now`. Mostly it is that of the state, which is seen without a division.
+    fn slot_now(&self, state: &Level, now: Micros) -> i64 {
+        let start = state.slot.saturating_mul(self.resolution);
+        if (start..start.saturating_add(self.resolution)).contains(&now) {
+            state.slot
+        } else {
+            self.slot(now)
+        }
+    }
+
     fn level(&self, state: &Level, now: Micros) -> f64 {
-        self.level_in(state, self.slot(now))
+        self.level_in(state, self.slot_now(state, now))
     }
 
     /// The start of the first slot after `now` in which the level suffices, as `done` sees it;
     /// `target` is that level, roughly. The search starts at the estimate that the target gives.
     fn wait(&self, state: &Level, now: Micros, target: f64, done: impl Fn(f64) -> bool) -> Micros {
-        let slot = self.slot(now);
+        let slot = self.slot_now(state, now);
         let level = self.level_in(state, slot);
-        let estimate = (level / target.max(NOTHING)).ln() / self.factor.ln();
-        let estimate = slot + estimate.ceil() as i64;
+        let estimate = slot + ceil((level / target.max(NOTHING)).ln() * self.slots_per_e);
         first_after(slot, estimate, |slot| done(self.level_in(state, slot))) * self.resolution - now
     }
 }
@@ -74,11 +89,11 @@ impl Algorithm for Decay {
     }
 
     fn is_ahead(&self, state: &Level, now: Micros) -> bool {
-        state.slot > self.slot(now)
+        state.slot > self.slot_now(state, now)
     }
 
     fn settle(&self, state: &mut Level, now: Micros) {
-        let slot = self.slot(now);
+        let slot = self.slot_now(state, now);
         state.slot = state.slot.min(slot);
         if self.level_in(state, slot) == 0.0 {
             *state = self.fresh(now);
@@ -90,11 +105,12 @@ impl Algorithm for Decay {
     }
 
     fn room(&self, state: &Level, now: Micros) -> f64 {
-        (self.limit - self.level(state, now)).floor()
+        floor(self.limit - self.level(state, now))
     }
 
     fn charge(&self, state: &mut Level, now: Micros, amount: f64) {
-        *state = Level { slot: self.slot(now), level: self.level(state, now) + amount };
+        let slot = self.slot_now(state, now);
+        *state = Level { slot, level: self.level_in(state, slot) + amount };
     }
 
     fn refund(&self, state: &mut Level, now: Micros, amount: f64, charged_at: Option<Micros>) {
@@ -104,7 +120,7 @@ impl Algorithm for Decay {
     }
 
     fn retry_after(&self, state: &Level, now: Micros, cost: f64) -> Micros {
-        self.wait(state, now, self.limit - cost, |level| (self.limit - level).floor() >= cost)
+        self.wait(state, now, self.limit - cost, |level| floor(self.limit - level) >= cost)
     }
 
     fn reset_after(&self, state: &Level, now: Micros) -> Micros {
@@ -115,7 +131,11 @@ impl Algorithm for Decay {
     }
 
     fn most(&self) -> f64 {
-        self.limit.floor()
+        floor(self.limit)
+    }
+
+    fn counts_denied(&self) -> bool {
+        self.count_denied
     }
 
     fn numbers(&self, cost: f64, out: &mut Vec<f64>) {
@@ -124,7 +144,7 @@ impl Algorithm for Decay {
             self.limit,
             self.resolution as f64,
             self.factor,
-            self.factor.ln().recip(),
+            self.slots_per_e,
             flag(self.count_denied),
         ]);
     }

@@ -80,6 +80,10 @@ impl Algorithm for FixedWindow {
         self.limit
     }
 
+    fn counts_denied(&self) -> bool {
+        self.count_denied
+    }
+
     fn numbers(&self, cost: f64, out: &mut Vec<f64>) {
         out.extend([cost, self.limit, self.window as f64, flag(self.count_denied)]);
     }

@@ -3,7 +3,7 @@
 //! Source: ATM Forum, Traffic Management Specification 4.1, section 4.4.2 (the virtual scheduling
 //! and the leaky bucket form of the generic cell rate algorithm), in the leaky bucket form.
 
-use super::{Algorithm, Micros, micros};
+use super::{Algorithm, Micros, ceil, micros};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Gcra {
@@ -29,7 +29,7 @@ impl Gcra {
 
     /// The time in which a whole burst leaks away.
     pub(crate) fn window(&self) -> Micros {
-        self.full.ceil() as Micros
+        ceil(self.full)
     }
 }
 
@@ -83,15 +83,19 @@ impl Algorithm for Gcra {
     }
 
     fn retry_after(&self, state: &Debt, now: Micros, cost: f64) -> Micros {
-        (state.left(now) - (self.full - self.price(cost))).ceil() as Micros
+        ceil(state.left(now) - (self.full - self.price(cost)))
     }
 
     fn reset_after(&self, state: &Debt, now: Micros) -> Micros {
-        state.left(now).ceil() as Micros
+        ceil(state.left(now))
     }
 
     fn most(&self) -> f64 {
         self.burst
+    }
+
+    fn counts_denied(&self) -> bool {
+        false
     }
 
     fn numbers(&self, cost: f64, out: &mut Vec<f64>) {

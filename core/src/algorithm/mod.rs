@@ -11,11 +11,13 @@ mod decay;
 mod fixed_window;
 mod gcra;
 mod policy;
+mod settling;
 mod sliding_buckets;
 mod sliding_log;
 mod sliding_window;
 
-pub(crate) use policy::{Figures, Policy, State};
+pub(crate) use policy::{Policy, State};
+pub(crate) use settling::{Demand, Op, Outcome};
 
 /// A time, or a span of time, in microseconds.
 pub(crate) type Micros = i64;
@@ -62,6 +64,9 @@ pub(crate) trait Algorithm {
     /// The most that a key never seen admits at once.
     fn most(&self) -> f64;
 
+    /// Whether a denied cost is charged too.
+    fn counts_denied(&self) -> bool;
+
     /// The numbers a script needs, in the order its file states.
     fn numbers(&self, cost: f64, out: &mut Vec<f64>);
 
@@ -91,6 +96,20 @@ fn first_after(mut early: i64, estimate: i64, holds: impl Fn(i64) -> bool) -> i6
     late
 }
 
+/// The next whole number. (`f64::ceil` is a call where the processor cannot be relied on to have SSE4.1.)
+#[inline]
+fn ceil(number: f64) -> Micros {
+    let whole = number as Micros;
+    whole.saturating_add(Micros::from((whole as f64) < number))
+}
+
+/// The whole number before, of one that is within the bounds of a time.
+#[inline]
+fn floor(number: f64) -> f64 {
+    let whole = number as Micros as f64;
+    if whole > number { whole - 1.0 } else { whole }
+}
+
 /// A time in a script's reply.
 fn micros(number: f64) -> Option<Micros> {
     (0.0..=9_007_199_254_740_992.0).contains(&number).then_some(number as Micros)
@@ -109,6 +128,18 @@ fn flag(value: bool) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whole_numbers_are_those_of_the_standard_library() {
+        for whole in [0.0, 1.0, 2.0, 4_294_967_296.0, 9_007_199_254_740_991.0] {
+            for fraction in [0.0, 1e-9, 0.25, 0.5, 1.0 - 1e-9] {
+                for number in [whole + fraction, -whole - fraction] {
+                    assert_eq!((floor(number), ceil(number)), (number.floor(), number.ceil() as Micros));
+                }
+            }
+        }
+        assert_eq!((ceil(f64::INFINITY), ceil(-f64::INFINITY)), (Micros::MAX, Micros::MIN));
+    }
 
     #[test]
     fn any_estimate_finds_the_first() {

@@ -5,6 +5,7 @@ use sluicegate_lua::Kernel;
 use super::decay::{Decay, Level};
 use super::fixed_window::{FixedWindow, Window};
 use super::gcra::{Debt, Gcra};
+use super::settling::{self, Demand, Outcome};
 use super::sliding_buckets::{Buckets, SlidingBuckets};
 use super::sliding_log::{Log, SlidingLog};
 use super::sliding_window::{SlidingWindow, Windows};
@@ -31,15 +32,6 @@ pub(crate) enum State {
     Buckets(Box<Buckets>),
     Debt(Debt),
     Level(Level),
-}
-
-/// What a decision says about one limit.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Figures {
-    pub(crate) remaining: u64,
-    /// `None`: never.
-    pub(crate) retry_after: Option<Micros>,
-    pub(crate) reset_after: Micros,
 }
 
 /// Runs `$body` with the algorithm and its state. A state belongs to one policy for its whole life,
@@ -114,7 +106,7 @@ impl Policy {
                 Self::Gcra(Gcra::new(limit, window, burst.map_or(limit, |burst| burst as f64)))
             }
             rules::Algorithm::Decay { factor } => {
-                Self::Decay(Decay { limit, resolution, factor, count_denied })
+                Self::Decay(Decay::new(limit, resolution, factor, count_denied))
             }
         }
     }
@@ -129,17 +121,6 @@ impl Policy {
             Self::SlidingBuckets(_) => Kernel::SlidingBuckets,
             Self::Gcra(_) => Kernel::Gcra,
             Self::Decay(_) => Kernel::Decay,
-        }
-    }
-
-    /// Whether a denied cost is charged too.
-    pub(crate) fn counts_denied(&self) -> bool {
-        match self {
-            Self::FixedWindow(FixedWindow { count_denied, .. })
-            | Self::SlidingWindow(SlidingWindow { count_denied, .. })
-            | Self::SlidingBuckets(SlidingBuckets { count_denied, .. })
-            | Self::Decay(Decay { count_denied, .. }) => *count_denied,
-            Self::SlidingLog(_) | Self::Gcra(_) => false,
         }
     }
 
@@ -160,6 +141,7 @@ impl Policy {
         with_algorithm!(self, |algorithm, wrap| wrap(algorithm.fresh(now)))
     }
 
+    #[inline]
     pub(crate) fn is_ahead(&self, state: &State, now: Micros) -> bool {
         dispatch!(self, state, false, |algorithm, inner| algorithm.is_ahead(inner, now))
     }
@@ -170,18 +152,31 @@ impl Policy {
 
     /// Whether there is room for `cost`.
     pub(crate) fn fits(&self, state: &State, now: Micros, cost: f64) -> bool {
-        dispatch!(self, state, false, |algorithm, inner| {
-            algorithm.room(inner, now) >= algorithm.price(cost)
+        dispatch!(self, state, false, |algorithm, inner| settling::fits(algorithm, inner, now, cost))
+    }
+
+    /// Carries out what is asked of a state, and says how it stands then. `permitted` is whether all the
+    /// limits that are decided together have room.
+    #[inline]
+    pub(crate) fn settle_up(&self, state: &mut State, demand: Demand, permitted: bool) -> Outcome {
+        dispatch!(self, state, Outcome::NONE, |algorithm, inner| {
+            settling::settle_up(algorithm, inner, demand, permitted)
         })
     }
 
-    pub(crate) fn charge(&self, state: &mut State, now: Micros, cost: f64) {
-        dispatch!(self, state, (), |algorithm, inner| {
-            algorithm.settle(inner, now);
-            algorithm.charge(inner, now, algorithm.price(cost));
-        });
+    /// [`settle_up`](Self::settle_up) for a settled state of which it is known whether the cost `fits`.
+    pub(crate) fn conclude(&self, state: &mut State, demand: Demand, fits: bool, permitted: bool) -> Outcome {
+        dispatch!(self, state, Outcome::NONE, |algorithm, inner| {
+            settling::conclude(algorithm, inner, demand, fits, permitted)
+        })
     }
 
+    #[cfg(test)]
+    pub(crate) fn charge(&self, state: &mut State, now: Micros, cost: f64) {
+        dispatch!(self, state, (), |algorithm, inner| settling::charge(algorithm, inner, now, cost));
+    }
+
+    #[cfg(test)]
     /// Gives back `cost`: the newest first or, where it is known when it was charged, what is left of that
     /// charge. When the clock stepped back since, nobody knows what became of it: then nothing is touched.
     pub(crate) fn refund(&self, state: &mut State, now: Micros, cost: f64, charged_at: Option<Micros>) {
@@ -194,25 +189,9 @@ impl Policy {
         });
     }
 
-    /// What to say of a state; `fits` is whether the cost was, or would be, admitted by this limit.
-    pub(crate) fn figures(&self, state: &State, now: Micros, cost: f64, fits: bool) -> Figures {
-        let nothing = Figures { remaining: 0, retry_after: None, reset_after: 0 };
-        dispatch!(self, state, nothing, |algorithm, inner| Figures {
-            remaining: (algorithm.room(inner, now) / algorithm.price(1.0)).floor().max(0.0) as u64,
-            retry_after: if fits {
-                Some(0)
-            } else if cost > algorithm.most() {
-                None
-            } else {
-                Some(algorithm.retry_after(inner, now, cost))
-            },
-            reset_after: algorithm.reset_after(inner, now),
-        })
-    }
-
     /// The most that a key never seen admits at once: the limit that is reported.
     pub(crate) fn most(&self) -> u64 {
-        with_algorithm!(self, |algorithm, _wrap| algorithm.most().floor() as u64)
+        with_algorithm!(self, |algorithm, _wrap| algorithm.most() as u64)
     }
 
     /// The time in which that much is admitted anew; 0 for `decay`, which has no window.

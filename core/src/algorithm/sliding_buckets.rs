@@ -28,7 +28,7 @@ impl SlidingBuckets {
     }
 
     fn is_live(&self, slot: i64, now: Micros) -> bool {
-        slot > self.slot(now - self.window)
+        self.gone_at(slot) > now
     }
 
     fn sum(&self, state: &Buckets, now: Micros) -> f64 {
@@ -123,6 +123,10 @@ impl Algorithm for SlidingBuckets {
 
     fn most(&self) -> f64 {
         self.limit
+    }
+
+    fn counts_denied(&self) -> bool {
+        self.count_denied
     }
 
     fn numbers(&self, cost: f64, out: &mut Vec<f64>) {

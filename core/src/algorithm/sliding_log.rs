@@ -129,6 +129,10 @@ impl Algorithm for SlidingLog {
         self.limit
     }
 
+    fn counts_denied(&self) -> bool {
+        false
+    }
+
     fn numbers(&self, cost: f64, out: &mut Vec<f64>) {
         out.extend([cost, self.limit, self.window as f64]);
     }

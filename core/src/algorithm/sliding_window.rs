@@ -3,7 +3,7 @@
 //! Source: J. Desgats, "How we built rate limiting capable of scaling to millions of domains",
 //! Cloudflare, 2017 (the approximation and its error on real traffic).
 
-use super::{Algorithm, Micros, count, first_after, flag, micros};
+use super::{Algorithm, Micros, ceil, count, first_after, flag, floor, micros};
 
 #[derive(Debug, Clone)]
 pub(crate) struct SlidingWindow {
@@ -28,16 +28,34 @@ impl SlidingWindow {
             return start;
         }
         let window = self.window as f64;
-        start + (window - allowed * window / count).ceil() as Micros
+        start + ceil(window - allowed * window / count)
     }
 
     fn fits_at(&self, state: &Windows, at: Micros, cost: f64) -> bool {
         self.room(state, at) >= cost
     }
 
-    fn settled(&self, mut state: Windows, now: Micros) -> Windows {
-        self.settle(&mut state, now);
-        state
+    /// Nearly always it is still the same window: that is seen without a division.
+    #[inline]
+    fn is_current(&self, state: &Windows, now: Micros) -> bool {
+        (0..self.window).contains(&(now - state.start))
+    }
+
+    #[inline]
+    fn settled(&self, state: Windows, now: Micros) -> Windows {
+        if self.is_current(&state, now) { state } else { self.moved(state, now) }
+    }
+
+    /// The counts of a state of another window, as they are in that of `now`.
+    fn moved(&self, state: Windows, now: Micros) -> Windows {
+        let fresh = self.fresh(now);
+        if state.start + self.window == fresh.start {
+            Windows { previous: state.current, ..fresh }
+        } else if state.start < fresh.start {
+            fresh
+        } else {
+            Windows { start: fresh.start, ..state }
+        }
     }
 }
 
@@ -53,14 +71,9 @@ impl Algorithm for SlidingWindow {
     }
 
     fn settle(&self, state: &mut Windows, now: Micros) {
-        let fresh = self.fresh(now);
-        if state.start + self.window == fresh.start {
-            state.previous = state.current;
-            state.current = 0.0;
-        } else if state.start < fresh.start {
-            *state = fresh;
+        if !self.is_current(state, now) {
+            *state = self.moved(*state, now);
         }
-        state.start = fresh.start;
     }
 
     fn price(&self, cost: f64) -> f64 {
@@ -72,7 +85,7 @@ impl Algorithm for SlidingWindow {
         let (window, offset) = (self.window as f64, (now - state.start) as f64);
         // Multiplied before it is divided: exact as long as count times window stays below 2^53.
         let estimate = state.previous * (window - offset) / window + state.current;
-        (self.limit - estimate).floor()
+        floor(self.limit - estimate)
     }
 
     fn charge(&self, state: &mut Windows, _now: Micros, amount: f64) {
@@ -118,6 +131,10 @@ impl Algorithm for SlidingWindow {
 
     fn most(&self) -> f64 {
         self.limit
+    }
+
+    fn counts_denied(&self) -> bool {
+        self.count_denied
     }
 
     fn numbers(&self, cost: f64, out: &mut Vec<f64>) {

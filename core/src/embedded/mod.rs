@@ -4,18 +4,19 @@
 //! calls themselves, a few places each, so memory follows the keys that are alive without a thread
 //! in the background.
 
+mod places;
 mod shard;
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::available_parallelism;
 
-use crate::algorithm::Micros;
+use crate::algorithm::{Demand, Micros};
 use crate::decision::{Decision, Source};
 use crate::plan::{Charge, Form, Op, Outcome, Plan, answer};
+use places::{Place, Places};
+use shard::Shard;
 pub(crate) use shard::Task;
-use shard::{Place, Shard};
 
 /// Shards per core: few threads meet at one lock.
 const SHARDS_PER_CORE: usize = 8;
@@ -28,8 +29,7 @@ const PLACES_PER_SWEEP: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Engine {
     shards: Box<[Padded]>,
-    /// Keyed at random: nobody can choose keys that meet in one place.
-    hasher: RandomState,
+    places: Places,
     /// Which shard is swept next.
     hand: AtomicUsize,
 }
@@ -50,7 +50,7 @@ impl Engine {
     pub(crate) fn new() -> Self {
         let shards = available_parallelism().map_or(1, usize::from) * SHARDS_PER_CORE;
         let shards = (0..shards.next_power_of_two()).map(|_| Padded::default());
-        Self { shards: shards.collect(), hasher: RandomState::new(), hand: AtomicUsize::new(0) }
+        Self { shards: shards.collect(), places: Places::new(), hand: AtomicUsize::new(0) }
     }
 
     /// Decides a plan as a whole.
@@ -70,14 +70,14 @@ impl Engine {
     /// and the state would be taken for one of a clock that stepped back.
     #[inline]
     pub(crate) fn one<'a>(&self, limit: u32, name: &str, task: impl FnOnce() -> Task<'a>) -> Outcome {
-        let place = self.place(limit, name);
+        let place = self.places.of(limit, name);
         let mut shard = self.shards[self.shard_of(&place)].lock();
         let task = task();
         let outcome = shard.settle_up(&place, &task, true);
         let sweep = shard.calls.is_multiple_of(CALLS_PER_SWEEP);
         drop(shard);
         if sweep {
-            self.sweep(task.now);
+            self.sweep(task.demand.now);
         }
         outcome
     }
@@ -92,8 +92,11 @@ impl Engine {
         clock: impl Fn() -> Micros,
     ) -> Vec<Outcome> {
         let names: Vec<_> = charges.iter().map(Charge::local_name).collect();
-        let places: Vec<_> =
-            charges.iter().zip(&names).map(|(charge, name)| self.place(charge.limit.number, name)).collect();
+        let places: Vec<_> = charges
+            .iter()
+            .zip(&names)
+            .map(|(charge, name)| self.places.of(charge.limit.number, name))
+            .collect();
         let mut numbers: Vec<_> = places.iter().map(|place| self.shard_of(place)).collect();
         let shard_of = numbers.clone();
         numbers.sort_unstable();
@@ -124,7 +127,7 @@ impl Engine {
     pub(crate) fn reset(&self, plan: &Plan<'_>) {
         for charge in plan.to_reset() {
             let name = charge.local_name();
-            let place = self.place(charge.limit.number, &name);
+            let place = self.places.of(charge.limit.number, &name);
             self.shards[self.shard_of(&place)].lock().remove(&place);
         }
     }
@@ -139,10 +142,6 @@ impl Engine {
     #[cfg(test)]
     pub(crate) fn places(&self) -> usize {
         self.shards.iter().map(|shard| shard.lock().places()).sum()
-    }
-
-    fn place<'a>(&self, limit: u32, name: &'a str) -> Place<'a> {
-        Place { hash: self.hasher.hash_one((limit, name)), limit, name }
     }
 
     /// The table inside a shard uses the low and the topmost bits of a hash; these are others.
@@ -160,7 +159,7 @@ impl Engine {
 }
 
 fn task<'a>(charge: &'a Charge<'_>, op: Op, now: Micros) -> Task<'a> {
-    Task { policy: &charge.policy, cost: charge.cost, now, op }
+    Task { policy: &charge.policy, demand: Demand { op, cost: charge.cost, now } }
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! A part of the states, for one thread at a time.
 
 use hashbrown::HashTable;
-use hashbrown::hash_table::Entry as Slot;
 
-use crate::algorithm::{Micros, Policy, State};
-use crate::plan::{Op, Outcome, settle_up};
+use super::places::Place;
+use crate::algorithm::{Demand, Micros, Op, Outcome, Policy, State};
 
 /// Tables up to this size are left alone: there is nothing to gain.
 const SMALL: usize = 64;
@@ -28,85 +27,73 @@ struct Entry {
     state: State,
 }
 
-/// Where a state is kept.
-#[derive(Debug)]
-pub(crate) struct Place<'a> {
-    pub(crate) hash: u64,
-    pub(crate) limit: u32,
-    pub(crate) name: &'a str,
-}
-
-impl Place<'_> {
-    fn is(&self, entry: &Entry) -> bool {
-        entry.limit == self.limit && *entry.name == *self.name
+impl Entry {
+    #[inline]
+    fn is(&self, place: &Place<'_>) -> bool {
+        self.limit == place.limit && *self.name == *place.name
     }
 }
 
-/// What is asked of a state.
+/// What is asked of a state, and of which policy it is.
 #[derive(Debug)]
 pub(crate) struct Task<'a> {
     pub(crate) policy: &'a Policy,
-    pub(crate) cost: f64,
-    pub(crate) now: Micros,
-    pub(crate) op: Op,
-}
-
-impl Task<'_> {
-    fn settle_up(&self, state: &mut State, permitted: bool) -> Outcome {
-        settle_up(self.policy, state, self.now, self.cost, self.op, permitted)
-    }
+    pub(crate) demand: Demand,
 }
 
 impl Shard {
     /// Whether a state has room, as a check finds it.
     pub(crate) fn fits(&self, place: &Place<'_>, task: &Task<'_>) -> bool {
-        match self.table.find(place.hash, |entry| place.is(entry)) {
-            Some(entry) if !task.policy.is_ahead(&entry.state, task.now) => {
-                task.policy.fits(&entry.state, task.now, task.cost)
-            }
+        let &Task { policy, demand: Demand { now, cost, .. } } = task;
+        match self.table.find(place.hash, |entry| entry.is(place)) {
+            Some(entry) if !policy.is_ahead(&entry.state, now) => policy.fits(&entry.state, now, cost),
             found => {
-                let fresh = || task.policy.fresh(task.now);
-                let mut state = found.map_or_else(fresh, |entry| entry.state.clone());
-                task.policy.settle(&mut state, task.now);
-                task.policy.fits(&state, task.now, task.cost)
+                let mut state = found.map_or_else(|| policy.fresh(now), |entry| entry.state.clone());
+                policy.settle(&mut state, now);
+                policy.fits(&state, now, cost)
             }
         }
     }
 
     /// Carries out a task on a state, and keeps it when it changed.
+    #[inline]
     pub(crate) fn settle_up(&mut self, place: &Place<'_>, task: &Task<'_>, permitted: bool) -> Outcome {
         self.calls = self.calls.wrapping_add(1);
-        self.make_room(task.now);
-        match self.table.entry(place.hash, |entry| place.is(entry), |entry| entry.hash) {
-            Slot::Occupied(mut found) => {
-                let entry = found.get_mut();
-                if task.op == Op::Peek && task.policy.is_ahead(&entry.state, task.now) {
-                    return task.settle_up(&mut entry.state.clone(), permitted);
-                }
-                let outcome = task.settle_up(&mut entry.state, permitted);
-                if outcome.changed {
-                    entry.expires_at = task.now + outcome.figures.reset_after;
-                    if outcome.figures.reset_after == 0 {
-                        found.remove();
-                    }
-                }
-                outcome
-            }
-            Slot::Vacant(free) => {
-                let mut state = task.policy.fresh(task.now);
-                let outcome = task.settle_up(&mut state, permitted);
-                let expires_at = task.now + outcome.figures.reset_after;
-                if expires_at > task.now {
-                    let (limit, name) = (place.limit, place.name.into());
-                    free.insert(Entry { hash: place.hash, expires_at, limit, name, state });
-                }
-                outcome
+        let &Task { policy, demand } = task;
+        let Some(entry) = self.table.find_mut(place.hash, |entry| entry.is(place)) else {
+            return self.begin(place, task, permitted);
+        };
+        if demand.op == Op::Peek && policy.is_ahead(&entry.state, demand.now) {
+            return policy.settle_up(&mut entry.state.clone(), demand, permitted);
+        }
+        let outcome = policy.settle_up(&mut entry.state, demand, permitted);
+        if outcome.changed {
+            entry.expires_at = demand.now + outcome.figures.reset_after;
+            if outcome.figures.reset_after == 0 {
+                self.remove(place);
             }
         }
+        outcome
+    }
+
+    /// [`settle_up`](Self::settle_up) for a key that was never seen.
+    #[cold]
+    fn begin(&mut self, place: &Place<'_>, task: &Task<'_>, permitted: bool) -> Outcome {
+        let &Task { policy, demand } = task;
+        let mut state = policy.fresh(demand.now);
+        let outcome = policy.settle_up(&mut state, demand, permitted);
+        if outcome.figures.reset_after > 0 {
+            self.make_room(demand.now);
+            let expires_at = demand.now + outcome.figures.reset_after;
+            let (hash, limit, name) = (place.hash, place.limit, place.name.into());
+            let entry = Entry { hash, expires_at, limit, name, state };
+            self.table.insert_unique(hash, entry, |entry| entry.hash);
+        }
+        outcome
     }
 
     pub(crate) fn remove(&mut self, place: &Place<'_>) {
-        if let Ok(found) = self.table.find_entry(place.hash, |entry| place.is(entry)) {
+        if let Ok(found) = self.table.find_entry(place.hash, |entry| entry.is(place)) {
             found.remove();
         }
     }

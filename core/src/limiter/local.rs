@@ -3,14 +3,15 @@
 use std::iter::once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::algorithm::Micros;
-use crate::catalog::Catalog;
+use crate::algorithm::{Demand, Micros, Policy};
+use crate::catalog::{Catalog, ReadyLimit, ReadyRule};
 use crate::clock::{ManualClock, SystemClock};
 use crate::decision::{Decision, Source};
 use crate::embedded::{Engine, Task};
 use crate::error::{Error, Result};
 use crate::fork::PerProcess;
-use crate::plan::{Form, Op, Plan, Target, answer_one};
+use crate::key::is_canonical;
+use crate::plan::{Form, Op, Plan, answer_one, ruled};
 use crate::request::Check;
 
 #[derive(Debug)]
@@ -32,18 +33,36 @@ impl Local {
         Self { engine: PerProcess::new(Engine::new()), clock, closed: AtomicBool::new(false) }
     }
 
-    /// One check. That of a rule with one limit, which is nearly every one, needs no plan.
+    /// One check. Nearly every one is of a rule with one limit and a key that is stored as it is, and needs
+    /// no plan.
     pub(super) fn single(&self, catalog: &Catalog, check: &Check<'_>, op: Op) -> Result<Decision> {
         self.ensure_open()?;
-        let target = Target::new(catalog, check)?;
-        let [limit] = target.rule.limits.as_slice() else {
-            let plan = Plan::new(catalog, &[*check])?;
-            return Ok(self.engine().run(&plan, op, || self.now(), Form::Single));
-        };
-        let policy = target.policy(limit)?;
-        let task = || Task { policy: &policy, cost: target.cost, now: self.now(), op };
-        let outcome = self.engine().one(limit.number, &target.local_name(limit), task);
-        Ok(answer_one(target.rule, once((policy.as_ref(), &outcome)), Source::Embedded))
+        let rule = ruled(catalog, check)?;
+        match rule.limits.as_slice() {
+            [limit] if !rule.needs_resource && is_canonical(check.key) => match check.options.limit {
+                None => self.one(rule, limit, &limit.policy, check, op),
+                Some(amount) => self.one(rule, limit, &rule.with_limit(amount)?, check, op),
+            },
+            _ => {
+                let plan = Plan::new(catalog, &[*check])?;
+                Ok(self.engine().run(&plan, op, || self.now(), Form::Single))
+            }
+        }
+    }
+
+    /// In the form of a result, so that a decision, which is long, need not be copied into one.
+    fn one(
+        &self,
+        rule: &ReadyRule,
+        limit: &ReadyLimit,
+        policy: &Policy,
+        check: &Check<'_>,
+        op: Op,
+    ) -> Result<Decision> {
+        let cost = check.options.cost as f64;
+        let task = || Task { policy, demand: Demand { op, cost, now: self.now() } };
+        let outcome = self.engine().one(limit.number, check.key, task);
+        Ok(answer_one(rule, once((policy, &outcome)), Source::Embedded))
     }
 
     pub(super) fn all(&self, plan: &Plan<'_>) -> Result<Decision> {

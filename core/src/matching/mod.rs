@@ -12,8 +12,6 @@ mod subnet;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
 use conditions::{Conditions, Counted};
 use facts::{Facts, HeaderNames};
 use index::Index;
@@ -24,14 +22,14 @@ pub(crate) use subnet::Subnet;
 
 use crate::error::Result;
 use crate::request::{Check, CheckOptions};
-use crate::rules::Rules;
+use crate::rules::{RuleId, Rules};
 
 /// A rule that applies to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RequestMatch {
     /// The rule's name.
-    pub rule_id: Arc<str>,
+    pub rule_id: RuleId,
     /// Who is counted.
     pub key: String,
     /// The resource that is used, for a rule that limits one.
@@ -51,7 +49,7 @@ impl RequestMatch {
 #[non_exhaustive]
 pub struct Explanation {
     /// The rule's name.
-    pub rule_id: Arc<str>,
+    pub rule_id: RuleId,
     /// Whether the rule applies.
     pub matched: bool,
     /// Who is counted, when it applies.

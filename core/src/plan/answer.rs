@@ -32,6 +32,7 @@ pub(crate) fn answer(plan: &Plan<'_>, outcomes: &[Outcome], source: Source, form
 }
 
 /// The decision of one rule for one key: its own limits alone.
+#[inline]
 pub(crate) fn answer_one<'a>(
     rule: &ReadyRule,
     limits: impl Iterator<Item = (&'a Policy, &'a Outcome)> + Clone,

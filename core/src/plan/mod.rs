@@ -8,16 +8,15 @@ use std::collections::HashMap;
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::algorithm::Policy;
 use crate::catalog::{Catalog, ReadyLimit, ReadyRule};
 use crate::error::{Error, ErrorKind, Result};
 use crate::key::canonical;
-use crate::request::Check;
+use crate::request::{Check, CheckOptions};
 use crate::rules::{MAX_MICROS, Scope};
 
+pub(crate) use crate::algorithm::{Op, Outcome};
 pub(crate) use answer::{Form, answer, answer_one};
-use charge::local_name;
-pub(crate) use charge::{Charge, Op, Outcome, Verdict, charges, conclude, settle_up};
+pub(crate) use charge::Charge;
 
 /// The group of the limits that are enforced. Every other group is a rule in shadow.
 pub(crate) const ENFORCED: usize = 0;
@@ -44,48 +43,46 @@ pub(crate) struct Item<'a> {
 
 /// A check that can be acted upon: its rule exists and its arguments make sense.
 #[derive(Debug, Clone)]
-pub(crate) struct Target<'a> {
-    pub(crate) rule: &'a ReadyRule,
-    pub(crate) tag: Cow<'a, str>,
+struct Target<'a> {
+    rule: &'a ReadyRule,
+    tag: Cow<'a, str>,
     /// The key, where the tag is a resource.
     member: Option<Cow<'a, str>>,
-    pub(crate) cost: f64,
+    cost: f64,
     limit: Option<u64>,
 }
 
+/// The rule of a check; an error if there is none, or if the other arguments make no sense.
+#[inline]
+pub(crate) fn ruled<'a>(catalog: &'a Catalog, check: &Check<'_>) -> Result<&'a ReadyRule> {
+    let rule = catalog.find(check.rule)?;
+    let options = &check.options;
+    if check.key.is_empty() {
+        return Err(rule.refused("the key is empty; it has to say who is counted"));
+    }
+    if options.cost == 0 || options.cost >= MAX_MICROS {
+        return Err(rule.refused(&format!("cost {}: must be at least 1 and below 2^53", options.cost)));
+    }
+    match (options.resource, rule.needs_resource) {
+        (None, false) => Ok(rule),
+        (Some(""), true) => Err(rule.refused("the resource is empty")),
+        (Some(_), true) => Ok(rule),
+        (None, true) => Err(rule.refused("a resource is needed: the rule limits one")),
+        (Some(_), false) => {
+            Err(rule.refused("a resource was given, but no limit of the rule has scope \"resource\""))
+        }
+    }
+}
+
 impl<'a> Target<'a> {
-    pub(crate) fn new(catalog: &'a Catalog, check: &Check<'a>) -> Result<Self> {
-        let rule = catalog.find(check.rule)?;
-        let options = &check.options;
-        if check.key.is_empty() {
-            return Err(rule.refused("the key is empty; it has to say who is counted"));
-        }
-        if options.cost == 0 || options.cost >= MAX_MICROS {
-            return Err(rule.refused(&format!("cost {}: must be at least 1 and below 2^53", options.cost)));
-        }
-        let (tag, member) = match (options.resource, rule.needs_resource) {
-            (None, false) => (canonical(check.key), None),
-            (Some(resource), true) if !resource.is_empty() => {
-                (canonical(resource), Some(canonical(check.key)))
-            }
-            (Some(_), true) => return Err(rule.refused("the resource is empty")),
-            (None, true) => return Err(rule.refused("a resource is needed: the rule limits one")),
-            (Some(_), false) => {
-                return Err(
-                    rule.refused("a resource was given, but no limit of the rule has scope \"resource\"")
-                );
-            }
+    fn new(catalog: &'a Catalog, check: &Check<'a>) -> Result<Self> {
+        let rule = ruled(catalog, check)?;
+        let Check { key, options: CheckOptions { cost, resource, limit }, .. } = *check;
+        let (tag, member) = match resource {
+            None => (canonical(key), None),
+            Some(resource) => (canonical(resource), Some(canonical(key))),
         };
-        Ok(Self { rule, tag, member, cost: options.cost as f64, limit: options.limit })
-    }
-
-    pub(crate) fn policy(&self, limit: &'a ReadyLimit) -> Result<Cow<'a, Policy>> {
-        self.rule.policy(limit, self.limit)
-    }
-
-    /// The name of a limit's state among those of the limit.
-    pub(crate) fn local_name(&self, limit: &ReadyLimit) -> Cow<'_, str> {
-        local_name(&self.tag, self.member(limit))
+        Ok(Self { rule, tag, member, cost: cost as f64, limit })
     }
 
     fn member(&self, limit: &ReadyLimit) -> Option<&Cow<'a, str>> {
@@ -93,10 +90,14 @@ impl<'a> Target<'a> {
     }
 
     fn charge(&self, limit: &'a ReadyLimit, group: usize) -> Result<Charge<'a>> {
+        let policy = match self.limit {
+            None => Cow::Borrowed(&limit.policy),
+            Some(amount) => Cow::Owned(self.rule.with_limit(amount)?),
+        };
         Ok(Charge {
             rule: self.rule,
             limit,
-            policy: self.policy(limit)?,
+            policy,
             tag: self.tag.clone(),
             member: self.member(limit).cloned(),
             cost: self.cost,

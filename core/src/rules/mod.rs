@@ -4,6 +4,7 @@ mod algorithm;
 mod comments;
 mod document;
 mod fields;
+mod id;
 mod identifier;
 mod json;
 mod limits;
@@ -21,6 +22,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 pub(crate) use fields::Checked;
+pub use id::RuleId;
 pub(crate) use identifier::is_token;
 pub(crate) use limits::{MAX_BURST, MAX_LOG, MAX_MICROS};
 pub use model::{Algorithm, GcraName, Identifier, Limit, Match, Rule, Scope, Structure, WindowStart};
@@ -56,7 +58,7 @@ pub struct Rules {
 #[derive(Debug, Default)]
 struct Inner {
     in_order: Vec<Arc<Rule>>,
-    positions: HashMap<Arc<str>, usize>,
+    positions: HashMap<RuleId, usize>,
     version: String,
 }
 

@@ -1,7 +1,8 @@
 //! A rule as its file states it, already validated: what the rest of the library relies on.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+
+use super::id::RuleId;
 
 /// A named policy: an algorithm and one or more limits.
 ///
@@ -10,7 +11,7 @@ use std::sync::Arc;
 #[non_exhaustive]
 pub struct Rule {
     /// Name, unique in its set: 1 to 128 of `A-Z a-z 0-9 _ . : / -`.
-    pub id: Arc<str>,
+    pub id: RuleId,
     /// For people; may be empty.
     pub description: String,
     /// Where a request's key is taken from.

@@ -1,8 +1,7 @@
 //! One rule.
 
-use std::sync::Arc;
-
 use super::fields::{Checked, Fields};
+use super::id::RuleId;
 use super::json::{Json, MAX_WHOLE};
 use super::model::{Rule, Scope};
 use super::{algorithm, identifier, limits, matching};
@@ -80,7 +79,7 @@ fn read_fields(fields: &[(String, Json)]) -> Checked<Rule> {
         );
     }
     Ok(Rule {
-        id: Arc::from(id),
+        id: RuleId::from(id),
         description: description.unwrap_or_default().to_owned(),
         identifier_type: identifier::read(&fields, "identifier_type", matches.as_ref())?,
         resource_identifier_type,

@@ -8,9 +8,9 @@ use sluicegate_lua::{Kernel, KernelSet};
 use smallvec::{SmallVec, smallvec};
 
 use super::Step;
-use crate::algorithm::{Micros, Policy, State};
+use crate::algorithm::{Demand, Micros, Policy, State};
 use crate::error::{Error, ErrorKind, Result};
-use crate::plan::{Charge, Few, Op, Outcome, Verdict, charges, conclude};
+use crate::plan::{Charge, Few, Op, Outcome};
 use crate::script::{Call, Script};
 
 /// Asks for the server's clock.
@@ -74,8 +74,12 @@ fn bytes(numbers: &[f64]) -> Vec<u8> {
 
 fn one(kernel: Kernel) -> &'static Script {
     static SCRIPTS: [OnceLock<Script>; Kernel::ALL.len()] = [const { OnceLock::new() }; Kernel::ALL.len()];
-    let script = || Script::new(sluicegate_lua::one(kernel)).with_each(sluicegate_lua::each(kernel));
-    SCRIPTS[kernel as usize].get_or_init(script)
+    SCRIPTS[kernel as usize].get_or_init(|| {
+        let script = Script::new(sluicegate_lua::one(kernel));
+        #[cfg(feature = "bridge")]
+        let script = script.with_each(sluicegate_lua::each(kernel));
+        script
+    })
 }
 
 fn several(kernels: KernelSet, op: Op) -> &'static Script {
@@ -98,9 +102,8 @@ pub(super) struct Reply {
 impl Reply {
     /// Follows the script's steps, so that the state is the one it left behind.
     pub(super) fn conclude(mut self, charge: &Charge<'_>, op: Op, permitted: bool) -> Outcome {
-        let policy = &charge.policy;
-        let charged = op == Op::Check && charges(policy, self.fits, permitted);
-        conclude(policy, &mut self.state, self.now, charge.cost, Verdict { fits: self.fits, charged })
+        let demand = Demand { op, cost: charge.cost, now: self.now };
+        charge.policy.conclude(&mut self.state, demand, self.fits, permitted)
     }
 }
 

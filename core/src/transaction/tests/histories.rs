@@ -6,9 +6,9 @@ use proptest::prelude::*;
 
 use super::super::{Request, Step, protocol};
 use super::server::{Server, catalog, check};
-use crate::algorithm::{Micros, Policy, State};
+use crate::algorithm::{Demand, Micros, Policy, State};
 use crate::catalog::Catalog;
-use crate::plan::{Charge, Op, Outcome, Plan, settle_up};
+use crate::plan::{Charge, Op, Outcome, Plan};
 
 const KINDS: [&str; 11] = [
     r#""algorithm": "fixed_window""#,
@@ -122,10 +122,10 @@ impl<'a> InRust<'a> {
         let outcome = if let Some(at) = charged_at {
             let changed = at <= now && !self.policy.is_ahead(&state, now);
             self.policy.refund(&mut state, now, cost, charged_at);
-            let seen = settle_up(self.policy, &mut state.clone(), now, cost, Op::Peek, true);
+            let seen = self.policy.settle_up(&mut state.clone(), Demand { op: Op::Peek, cost, now }, true);
             Outcome { changed, ..seen }
         } else {
-            settle_up(self.policy, &mut state, now, cost, op, true)
+            self.policy.settle_up(&mut state, Demand { op, cost, now }, true)
         };
         if outcome.changed {
             self.state = (outcome.figures.reset_after > 0).then_some(state);
@@ -141,8 +141,9 @@ impl<'a> InRust<'a> {
 
     fn remaining(&self, now: Micros) -> u64 {
         let fresh = || self.policy.fresh(now);
-        let state = self.state.clone().unwrap_or_else(fresh);
-        self.policy.figures(&state, now, 1.0, true).remaining
+        let mut state = self.state.clone().unwrap_or_else(fresh);
+        let look = Demand { op: Op::Peek, cost: 1.0, now };
+        self.policy.settle_up(&mut state, look, true).figures.remaining
     }
 }
 

@@ -1,0 +1,115 @@
+//! What one call does to one state, whatever the algorithm.
+
+use super::{Algorithm, Micros};
+
+/// What is done with a state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Op {
+    Check,
+    Peek,
+    Refund,
+}
+
+/// What is asked of a state.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Demand {
+    pub(crate) op: Op,
+    pub(crate) cost: f64,
+    pub(crate) now: Micros,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Outcome {
+    /// Whether this limit had room for the cost.
+    pub(crate) fits: bool,
+    pub(crate) figures: Figures,
+    /// Whether the state is another one than before.
+    pub(crate) changed: bool,
+}
+
+/// What a decision says about one limit.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Figures {
+    pub(crate) remaining: u64,
+    /// `None`: never.
+    pub(crate) retry_after: Option<Micros>,
+    pub(crate) reset_after: Micros,
+}
+
+impl Outcome {
+    /// Of a state that is none of its policy's.
+    pub(super) const NONE: Self = Self {
+        fits: false,
+        figures: Figures { remaining: 0, retry_after: None, reset_after: 0 },
+        changed: false,
+    };
+}
+
+/// Carries out an operation on a state and says how it stands then. `permitted` is whether all the
+/// limits that are decided together have room; a refusal is charged only where denied costs count.
+#[inline]
+pub(super) fn settle_up<A: Algorithm>(
+    algorithm: &A,
+    state: &mut A::State,
+    demand: Demand,
+    permitted: bool,
+) -> Outcome {
+    let Demand { op, cost, now } = demand;
+    let healed = algorithm.is_ahead(state, now);
+    if healed {
+        algorithm.settle(state, now);
+    }
+    if op == Op::Refund {
+        algorithm.settle(state, now);
+        algorithm.refund(state, now, algorithm.price(cost), None);
+    }
+    let fits = fits(algorithm, state, now, cost);
+    let outcome = conclude(algorithm, state, demand, fits, permitted);
+    Outcome { changed: healed || outcome.changed || op == Op::Refund, ..outcome }
+}
+
+/// Whether there is room for `cost`.
+#[inline]
+pub(super) fn fits<A: Algorithm>(algorithm: &A, state: &A::State, now: Micros, cost: f64) -> bool {
+    algorithm.room(state, now) >= algorithm.price(cost)
+}
+
+/// Charges a check of which it is known whether it `fits`, and says how the state stands then.
+#[inline]
+pub(super) fn conclude<A: Algorithm>(
+    algorithm: &A,
+    state: &mut A::State,
+    demand: Demand,
+    fits: bool,
+    permitted: bool,
+) -> Outcome {
+    let charged = demand.op == Op::Check && if fits { permitted } else { algorithm.counts_denied() };
+    if charged {
+        charge(algorithm, state, demand.now, demand.cost);
+    }
+    Outcome { fits, figures: figures(algorithm, state, demand, fits), changed: charged }
+}
+
+#[inline]
+pub(super) fn charge<A: Algorithm>(algorithm: &A, state: &mut A::State, now: Micros, cost: f64) {
+    algorithm.settle(state, now);
+    algorithm.charge(state, now, algorithm.price(cost));
+}
+
+/// What to say of a state; `fits` is whether the cost was, or would be, admitted by this limit.
+#[inline]
+fn figures<A: Algorithm>(algorithm: &A, state: &A::State, demand: Demand, fits: bool) -> Figures {
+    let Demand { cost, now, .. } = demand;
+    // The conversion cuts fractions off, and makes nothing of what is negative.
+    let remaining = (algorithm.room(state, now) / algorithm.price(1.0)) as Micros;
+    let retry_after = if fits {
+        Some(0)
+    } else if cost > algorithm.most() {
+        None
+    } else {
+        Some(algorithm.retry_after(state, now, cost))
+    };
+    let reset_after = algorithm.reset_after(state, now);
+    Figures { remaining: remaining.max(0).unsigned_abs(), retry_after, reset_after }
+}
