@@ -88,7 +88,7 @@ const GCRA: Fragments = Fragments {
     helpers: "",
     numbers: "cost, full",
     load: include_str!("gcra/load.lua"),
-    keeps: "debt",
+    keeps: "debt, kept, at",
     commit: include_str!("gcra/commit.lua"),
     reply: include_str!("gcra/reply.lua"),
     refund: include_str!("gcra/refund.lua"),
