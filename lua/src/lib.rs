@@ -250,7 +250,7 @@ fn together(kernels: KernelSet) -> String {
              loaded[i], grants[i] = {{ which, group, cost, forced, {keeps} }}, grant\nend\n"
         ));
         commits.push_str(&format!(
-            "if which == {place} then\nlocal {keeps} = unpack(kept, 5, {last})\n\
+            "if which == {place} then\nlocal {keeps} = unpack(found, 5, {last})\n\
              if is_charged then\n{commit}end\n{reply}replies[i] = answer\nend\n"
         ));
     }

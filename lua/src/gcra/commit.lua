@@ -1,6 +1,6 @@
--- Writes the debt, AMOUNT added, as of now. The key lives until it has leaked away, and on to the end of a slice
--- of time: a power of two, some twentieth of the debt. So charges in quick succession share the life that the
--- first of them gave: to write no more than the value costs less than half as much.
+-- Writes the debt, AMOUNT added, as of now. The key lives until it has leaked away, and on to the end of a
+-- slice of time: a power of two, some twentieth of the debt. So charges in quick succession share the life that
+-- the first of them gave: to write no more than the value costs less than half as much.
 local owed = debt + amount
 local ends, ended = now + owed, at + kept
 -- What a debt is divided by what math.frexp says of it is the power of two above it.

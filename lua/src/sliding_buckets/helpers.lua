@@ -1,6 +1,7 @@
--- Goes through the pairs from byte PLACE on, oldest first, to one that is not gone and with which their counts
--- come to AMOUNT. Says its slot and count (nil: there is none), its place, and the counts before it. HEAD is
--- the beginning of the value, TAIL what is to follow its end; what lies between is read in growing chunks.
+-- Goes through the pairs from byte PLACE on, oldest first, to one that is not gone and with which their
+-- counts come to AMOUNT. Says its slot and count (nil: there is none), its place, and the counts before it.
+-- HEAD is the beginning of the value, TAIL what is to follow its end; what lies between is read in growing
+-- chunks.
 -- (It holds no local name from outside: so its making costs a plain check next to nothing.)
 local function walk(key, head, tail, place, gone, amount)
   local text, start, size, passed = head, 0, 88, 0
