@@ -89,7 +89,7 @@ const GCRA: Fragments = Fragments {
     helpers: "",
     numbers: "cost, full",
     load: include_str!("gcra/load.lua"),
-    keeps: "debt",
+    keeps: "debt, kept, at",
     commit: include_str!("gcra/commit.lua"),
     reply: include_str!("gcra/reply.lua"),
     refund: include_str!("gcra/refund.lua"),
@@ -266,7 +266,7 @@ fn together(kernels: KernelSet) -> String {
              loaded[i], grants[i] = {{ which, group, cost, forced, {keeps} }}, grant\nend\n"
         ));
         commits.push_str(&format!(
-            "if which == {place} then\nlocal {keeps} = unpack(kept, 5, {last})\n\
+            "if which == {place} then\nlocal {keeps} = unpack(found, 5, {last})\n\
              if is_charged then\n{commit}end\n{reply}replies[i] = answer\nend\n"
         ));
     }

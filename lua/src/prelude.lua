@@ -12,13 +12,13 @@
 -- for, at most `units`), now, then the state as it was before anything was charged. What the
 -- caller wants to know (remaining, waits) follows from that, so it is not computed here.
 --
--- An algorithm is a folder of fragments: `load` reads KEY with the limit's numbers and says capacity
--- and `forced` (an amount to commit even on a denial: 0 to heal a state stored ahead of now, the cost for
--- a limit that refused and counts denied costs, else nil), and a few values of its own; `commit` writes
--- the state with AMOUNT charged, and its lifetime; `reply` says `answer`; `refund` takes AMOUNT back, the newest
--- first or, if CHARGED_AT is a time, of the charge made then. The fragments stand in a row, and not in
--- functions, because making and calling those would cost a fifth of a script; refunds, which are seldom, make
--- functions of them. So a fragment assigns to no value that another one reads.
+-- An algorithm is a folder of fragments: `load` reads KEY with the limit's numbers and says capacity and
+-- `forced` (an amount to commit even on a denial: 0 to heal a state stored ahead of now, the cost for a limit
+-- that refused and counts denied costs, else nil), and a few values of its own; `commit` writes the state
+-- with AMOUNT charged, and its lifetime; `reply` says `answer`; `refund` takes AMOUNT back, the newest first
+-- or, if CHARGED_AT is a time, of the charge made then. The fragments stand in a row, and not in functions,
+-- because making and calling those would cost a fifth of a script; refunds, which are seldom, make functions
+-- of them. So a fragment assigns to no value that another one reads.
 local call, pack, unpack_numbers = redis.call, struct.pack, struct.unpack
 -- No time of ours is later, and no count as large: a value beyond is somebody else's.
 local LATEST, ENDLESS = 9007199254740992, 1e300

@@ -14,8 +14,8 @@ end
 
 local replies = {}
 for i = 1, #KEYS do
-  local key, kept, grant = KEYS[i], loaded[i], grants[i]
-  local which, group, cost, amount = kept[1], kept[2], kept[3], kept[4]
+  local key, found, grant = KEYS[i], loaded[i], grants[i]
+  local which, group, cost, amount = found[1], found[2], found[3], found[4]
   local shared = group_grant[group]
   if group_grant[0] < shared then shared = group_grant[0] end
   if shared > 0 then amount = shared * cost end

@@ -3,12 +3,15 @@
 --
 -- Numbers: cost (microseconds of debt it adds), full (debt at which the burst is used up)
 -- State: debt, at. Reply: debt as of now
-local state, debt, forced = call('GET', key), 0, nil
+local debt, forced = 0, nil
+-- The debt as stored, and its time.
+local kept, at = 0, 0
+local state = call('GET', key)
 if state then
   if #state ~= 16 then return { err = BAD_STATE } end
-  local at
-  debt, at = unpack_numbers('<dd', state)
-  if not (debt > 0 and debt < ENDLESS and at >= 0 and at <= LATEST) then return { err = BAD_STATE } end
+  kept, at = unpack_numbers('<dd', state)
+  if not (kept > 0 and kept < ENDLESS and at >= 0 and at <= LATEST) then return { err = BAD_STATE } end
+  debt = kept
   if at > now then
     forced = 0
   else

@@ -3,4 +3,4 @@ if charged_at then
   amount = amount - (now - charged_at)
   if amount < 0 then amount = 0 end
 end
-if debt > amount then commit(key, -amount, debt) else call('DEL', key) end
+if debt > amount then commit(key, -amount, debt, kept, at) else call('DEL', key) end

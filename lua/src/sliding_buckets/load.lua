@@ -10,7 +10,7 @@
 local horizon = now - window
 local slot, gone = (now - now % resolution) / resolution, (horizon - horizon % resolution) / resolution
 local current, past, forced, oldest, oldest_count = 0, 0, nil, nil, 0
--- The pairs to be written: those stored from byte FIRST on (nil: none), then TAIL. No TAIL: they are those stored.
+-- The pairs to be written: those stored from byte FIRST on (nil: none), then TAIL. No TAIL: just those stored.
 local first, tail = nil, ''
 -- The head and the oldest pairs.
 local head = call('GETRANGE', key, '0', '87')
@@ -70,7 +70,9 @@ if capacity < cost then
   end
   if oldest and surplus <= oldest_count then
     pivot = oldest
+  elseif surplus <= past and surplus > past - newest_count then
+    pivot = newest
   elseif surplus <= past then
-    pivot = surplus > past - newest_count and newest or walk(key, head, tail or '', first, gone, surplus) or slot
+    pivot = walk(key, head, tail or '', first, gone, surplus) or slot
   end
 end
