@@ -1,5 +1,6 @@
 //! The limiter for event loops. Its calls are sent together at the end of each turn of the loop, and
-//! answered in bursts; what needs no I/O is answered at once.
+//! answered in bursts; what needs no I/O is answered at once. Checks on a single server go by a socket that the
+//! loop watches, all else by a thread.
 //!
 //! Nothing here calls Python code. Before 3.14 the end of the interpreter unwinds every daemon thread that
 //! runs Python; a native frame below that, which cannot be unwound, would abort the process.

@@ -38,8 +38,9 @@ class Calls:
         future = self._futures[token] = self._loop.create_future()
         if not self._flushing:
             self._flushing = True
-            self._loop.call_soon(self._flush)
+            # What follows is done while the server is at work.
             self._send(self.bridge.begin)
+            self._loop.call_soon(self._flush)
         return future
 
     def _flush(self) -> None:

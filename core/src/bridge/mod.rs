@@ -3,7 +3,8 @@
 //! A call from a foreign loop that crossed to Tokio and back on its own would cost more than the check.
 //! So calls cross in batches, one per turn of the loop, and travel to the server as one pipeline; their
 //! answers are collected, and the loop is woken once per burst. What needs no I/O is answered at once,
-//! on the caller's thread.
+//! on the caller's thread. And where the loop can watch a socket, checks on a single server cross to no other
+//! thread at all: see `watch.rs`.
 
 mod blocking;
 #[cfg(unix)]

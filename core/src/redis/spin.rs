@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use crate::fork::generation;
 
 /// The longest time awake, unless others take the processor longer: what it costs to be wrong.
-const LONGEST: Duration = Duration::from_micros(50);
+pub(super) const LONGEST: Duration = Duration::from_micros(50);
 
 /// The most calls in a row that sleep at once after answers came late.
 const LONGEST_BACKOFF: u32 = 1024;
@@ -27,22 +27,12 @@ pub(super) struct Spin {
 
 impl Spin {
     /// What is found while awake; nothing when it is time to sleep.
-    pub(super) fn poll<T, E>(&self, look: impl FnMut() -> Result<Option<T>, E>) -> Result<Option<T>, E> {
-        self.poll_since(Instant::now(), look)
-    }
-
-    /// The same, a while after the call was sent.
-    pub(super) fn poll_since<T, E>(
-        &self,
-        sent: Instant,
-        mut look: impl FnMut() -> Result<Option<T>, E>,
-    ) -> Result<Option<T>, E> {
-        let end = sent + LONGEST;
-        // A caller who was busy for so long learns nothing about the server.
-        if Instant::now() >= end || !self.backoff.is_over() {
+    pub(super) fn poll<T, E>(&self, mut look: impl FnMut() -> Result<Option<T>, E>) -> Result<Option<T>, E> {
+        if !self.backoff.is_over() {
             return Ok(None);
         }
         let Some(_turn) = Turn::take() else { return Ok(None) };
+        let end = Instant::now() + LONGEST;
         loop {
             let found = look()?;
             let late = Instant::now() >= end;
