@@ -23,7 +23,7 @@ use crate::status::RulesStatus;
 
 /// The most calls in one pipeline. Several pipelines overlap: while the server works on one, the loop
 /// takes up the answers of another.
-const PIPELINE: usize = 32;
+const PIPELINE: usize = 64;
 
 /// What `AsyncRateLimiter` calls. A method answers with its result, or with the token of a call that is sent
 /// by the next `flush` and answered by some later `drain`.
