@@ -27,6 +27,7 @@ const WATCHES = process.versions.bun === undefined;
 class RateLimiter {
   #native;
   #calls;
+  #mailbox;
   #isLocal;
   #singleAtOnce;
   /** From the name of a rule to its place. */
@@ -37,8 +38,9 @@ class RateLimiter {
     this.#native = native;
     this.#calls = calls;
     this.#isLocal = native.isLocal;
-    this.#singleAtOnce = native.singleAtOnce(calls.mailbox.key);
-    this.#places = calls.mailbox.places;
+    this.#mailbox = calls.mailbox;
+    this.#singleAtOnce = native.singleAtOnce(this.#mailbox.key);
+    this.#places = this.#mailbox.places;
   }
 
   static async connect(url, options) {
@@ -51,6 +53,10 @@ class RateLimiter {
   }
 
   check(rule, key, options) {
+    if (options === undefined && this.#isLocal) {
+      const place = this.#places.get(rule);
+      if (place !== undefined && this.#mailbox.putPlain(OP.CHECK, place, key)) return this.#answerAtOnce();
+    }
     return this.#single(OP.CHECK, rule, key, options, CHECK_OPTIONS);
   }
 
@@ -85,7 +91,7 @@ class RateLimiter {
     const call = requestCall(request);
     const { explain = false } = options('options', given, MATCH_OPTIONS);
     this.#calls.reserve(this.#native, call.rows);
-    const words = this.#calls.mailbox.putCall(0, call);
+    const words = this.#mailbox.putCall(0, call);
     return succeeded(this.#native.matchRequest(words, boolean('explain', explain)));
   }
 
@@ -130,11 +136,18 @@ class RateLimiter {
 
   /** What needs no I/O crosses to no other thread. */
   #atOnce(call) {
-    const { mailbox } = this.#calls;
-    const words = mailbox.putCall(0, call);
-    const isPlain = call.op <= OP.REFUND && call.resource === undefined && mailbox.putKey(words);
-    const failure = isPlain ? this.#singleAtOnce() : this.#native.atOnce(words);
-    return failure ? Promise.reject(new SluicegateError(failure)) : Promise.resolve(mailbox.answer(0));
+    const words = this.#mailbox.putCall(0, call);
+    const isPlain = call.op <= OP.REFUND && call.resource === undefined && this.#mailbox.putKey(words);
+    return isPlain ? this.#answerAtOnce() : this.#answer(this.#native.atOnce(words));
+  }
+
+  /** Answers the call in the first row, which has its key in the mailbox. */
+  #answerAtOnce() {
+    return this.#answer(this.#singleAtOnce());
+  }
+
+  #answer(failure) {
+    return failure ? Promise.reject(new SluicegateError(failure)) : Promise.resolve(this.#mailbox.answer(0));
   }
 
   async #abortable(call, signal) {
@@ -167,7 +180,7 @@ class RateLimiter {
   }
 
   #learn(rule) {
-    this.#calls.mailbox.learn(succeeded(this.#native.learn(rule)));
+    this.#mailbox.learn(succeeded(this.#native.learn(rule)));
     return this.#places.get(rule);
   }
 }

@@ -72,6 +72,22 @@ class Mailbox {
     return resource === undefined ? key : key + resource;
   }
 
+  /**
+   * Writes a call without options where `singleAtOnce` reads it; not if its key is no text in ASCII or is too
+   * long. For the calls that are made most: it makes no object, and what is in ASCII is well-formed.
+   */
+  putPlain(op, rule, key) {
+    if (typeof key !== 'string' || !this.putKey(key)) return false;
+    const { numbers } = this;
+    numbers[1] = op;
+    numbers[2] = rule;
+    numbers[3] = key.length;
+    numbers[4] = NOT_GIVEN;
+    numbers[5] = 1;
+    numbers[6] = NOT_GIVEN;
+    return true;
+  }
+
   /** Writes a key where `singleAtOnce` reads it, unless it is too long or not in ASCII. */
   putKey(key) {
     const bytes = this.key;

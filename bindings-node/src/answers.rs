@@ -78,13 +78,14 @@ pub(crate) fn rows(result: &sluicegate::Result<Answer>) -> usize {
 }
 
 /// The row of a decision by a rule of which the number is known.
+#[inline(always)]
 pub(crate) fn single(token: u64, rule: usize, decision: &Decision) -> AnswerRow {
     AnswerRow {
         outcome: flags(decision),
         rule,
-        limit: decision.limit,
+        limit: whole(decision.limit),
         window_ms: milliseconds(decision.window),
-        remaining: decision.remaining,
+        remaining: whole(decision.remaining),
         retry_after_ms: milliseconds(decision.retry_after),
         reset_after_ms: milliseconds(decision.reset_after),
         parts: decision.parts.len(),
@@ -97,9 +98,9 @@ fn empty(token: u64, outcome: i32) -> AnswerRow {
         token,
         outcome,
         rule: 0,
-        limit: 0,
+        limit: 0.0,
         window_ms: 0.0,
-        remaining: 0,
+        remaining: 0.0,
         retry_after_ms: 0.0,
         reset_after_ms: 0.0,
         parts: 0,
@@ -120,5 +121,10 @@ fn milliseconds(span: Duration) -> f64 {
         return f64::INFINITY;
     }
     // Less than 2^53; 64 bits are converted many times faster than the 128 of `as_micros`.
-    (span.as_secs() * 1_000_000 + u64::from(span.subsec_micros())) as f64 / 1e3
+    whole(span.as_secs() * 1_000_000 + u64::from(span.subsec_micros())) / 1e3
+}
+
+/// A number below 2^53. Processors convert signed numbers in one step.
+fn whole(number: u64) -> f64 {
+    number.cast_signed() as f64
 }

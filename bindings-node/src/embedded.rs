@@ -7,7 +7,7 @@ use std::str::from_utf8;
 
 use napi::bindgen_prelude::Uint8Array;
 use napi::{Env, Result};
-use sluicegate::{Check, CheckOptions};
+use sluicegate::{Check, CheckOptions, Decision};
 
 use crate::answers::single as answer_row;
 use crate::calls::single;
@@ -31,11 +31,12 @@ fn answer(shared: &Shared, key: &[u8]) -> Result<Option<Failure>> {
     let mut options = CheckOptions::new().cost(row.cost);
     options.limit = row.limit;
     let check = Check::new(rule, key).with(options);
-    match shared.bridge.single_at_once(kind, &check).ok_or_else(foreign)? {
+    let put = |result: &sluicegate::Result<Decision>| match result {
         Ok(decision) => {
-            mailbox.answer(0, &answer_row(row.token, row.rule, &decision));
-            Ok(None)
+            mailbox.answer(0, &answer_row(row.token, row.rule, decision));
+            None
         }
-        Err(error) => Ok(Some(Failure::from(&error))),
-    }
+        Err(error) => Some(Failure::from(error)),
+    };
+    shared.bridge.single_at_once(kind, &check, put).ok_or_else(foreign)
 }

@@ -26,9 +26,9 @@ pub(crate) struct AnswerRow {
     pub(crate) token: u64,
     pub(crate) outcome: i32,
     pub(crate) rule: usize,
-    pub(crate) limit: u64,
+    pub(crate) limit: f64,
     pub(crate) window_ms: f64,
-    pub(crate) remaining: u64,
+    pub(crate) remaining: f64,
     pub(crate) retry_after_ms: f64,
     pub(crate) reset_after_ms: f64,
     /// How many rows follow that belong to this one.
@@ -49,6 +49,7 @@ impl Mailbox {
     }
 
     /// A row that JavaScript wrote.
+    #[inline]
     pub(crate) fn call(&self, row: usize) -> Option<CallRow> {
         let numbers = self.0.get(row * ROW..(row + 1) * ROW)?;
         let &[token, op, rule, key_length, resource_length, cost, limit, extra, _] = numbers else {
@@ -66,7 +67,8 @@ impl Mailbox {
         })
     }
 
-    /// Writes a row for JavaScript, if there is room.
+    /// Writes a row for JavaScript, if there is room. Inline, so that a row need not be put together first.
+    #[inline(always)]
     #[allow(unsafe_code)]
     pub(crate) fn answer(&mut self, row: usize, answer: &AnswerRow) {
         // SAFETY: this runs on the thread of the JavaScript that owns the memory, which runs none
@@ -77,9 +79,9 @@ impl Mailbox {
                 answer.token as f64,
                 f64::from(answer.outcome),
                 answer.rule as f64,
-                answer.limit as f64,
+                answer.limit,
                 answer.window_ms,
-                answer.remaining as f64,
+                answer.remaining,
                 answer.retry_after_ms,
                 answer.reset_after_ms,
                 answer.parts as f64,

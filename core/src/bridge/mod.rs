@@ -75,9 +75,15 @@ impl Bridge {
         self.shared.limiter.get().map(Arc::as_ref)
     }
 
-    /// The decision about a single item, if it needs no I/O.
-    pub fn single_at_once(&self, kind: Kind, check: &Check<'_>) -> Option<Result<crate::Decision>> {
-        self.limiter()?.at_once(kind.into(), check)
+    /// Hands over the decision about a single item, if it needs no I/O: where it is, since a decision is long.
+    #[inline]
+    pub fn single_at_once<T>(
+        &self,
+        kind: Kind,
+        check: &Check<'_>,
+        take: impl FnOnce(&Result<crate::Decision>) -> T,
+    ) -> Option<T> {
+        self.limiter()?.at_once(kind.into(), check, take)
     }
 
     /// The answer to a call, if it needs neither I/O nor sleep.

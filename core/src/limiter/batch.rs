@@ -19,10 +19,16 @@ impl AsyncRateLimiter {
         matches!(self.backend, Backend::Local(_))
     }
 
-    /// The answer to a single check if it needs no I/O.
-    pub(crate) fn at_once(&self, op: Op, check: &Check<'_>) -> Option<Result<Decision>> {
+    /// Hands over the answer to a single check if it needs no I/O.
+    #[inline]
+    pub(crate) fn at_once<T>(
+        &self,
+        op: Op,
+        check: &Check<'_>,
+        take: impl FnOnce(&Result<Decision>) -> T,
+    ) -> Option<T> {
         match &self.backend {
-            Backend::Local(local) => Some(local.single(&self.centre.rules.snapshot(), check, op)),
+            Backend::Local(local) => Some(take(&local.single(&self.centre.rules.snapshot(), check, op))),
             Backend::Server(_) => None,
         }
     }

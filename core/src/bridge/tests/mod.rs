@@ -39,6 +39,12 @@ fn allowed(completion: &Completion) -> bool {
     matches!(&completion.result, Ok(Answer::Decision(decision)) if decision.allowed)
 }
 
+/// Checks `k` at once.
+fn single(bridge: &Bridge) -> Option<bool> {
+    let check = Check::new("r", "k");
+    bridge.single_at_once(Kind::Check, &check, |result| result.as_ref().unwrap().allowed)
+}
+
 #[test]
 fn a_batch_is_decided_one_by_one() {
     let redis = Redis::start().unwrap();
@@ -96,9 +102,9 @@ fn the_embedded_engine_answers_at_once() {
     let (bridge, _woken) = open("memory://");
     let began = Instant::now();
     for _ in 0..10 {
-        assert!(bridge.single_at_once(Kind::Check, &Check::new("r", "k")).unwrap().unwrap().allowed);
+        assert_eq!(single(&bridge), Some(true));
     }
-    assert!(!bridge.single_at_once(Kind::Check, &Check::new("r", "k")).unwrap().unwrap().allowed);
+    assert_eq!(single(&bridge), Some(false));
     assert!(bridge.at_once(&Ask::Wait(item("k"), Duration::ZERO)).is_none());
     assert!(matches!(bridge.at_once(&Ask::Reset(item("k"))), Some(Ok(Answer::Done))));
     assert!(began.elapsed() < Duration::from_secs(5));
@@ -144,7 +150,7 @@ fn rules_that_are_followed_are_in_force_in_memory_too() {
     let builder = RateLimiter::builder("memory://").rules(crate::sources::FileSource::new(&path));
     let bridge = Bridge::open(builder, move || wake.send(()).unwrap()).unwrap();
     assert!(fetch(&bridge, &woken, 1)[0].result.is_ok());
-    assert!(bridge.single_at_once(Kind::Check, &Check::new("r", "k")).unwrap().unwrap().allowed);
+    assert_eq!(single(&bridge), Some(true));
     std::fs::write(&path, RULES.replace("\"r\"", "\"s\"")).unwrap();
     let limiter = bridge.limiter().unwrap();
     while limiter.rules_status().updates < 2 {
