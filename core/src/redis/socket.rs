@@ -5,14 +5,17 @@
 //! event loop wait for it. The protocol is the crate's: its commands go out, its parser reads what comes back.
 
 use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
-use std::os::fd::{AsRawFd, RawFd};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ::redis::{
     Cmd, ErrorKind as Cause, Parser, ProtocolVersion, RedisConnectionInfo, RedisError, RedisResult, Value,
 };
+
+use socket2::{Domain, SockAddr, Type};
 
 use super::address::Address;
 use super::spin::Spin;
@@ -146,9 +149,8 @@ impl Stream {
                 stream.set_nonblocking(true)?;
                 Self::Tcp(stream)
             }
-            // Connecting within the machine waits for nobody.
             Address::Unix(path) => {
-                let stream = undisturbed(|| UnixStream::connect(path))?;
+                let stream = connect_unix(path, by)?;
                 stream.set_nonblocking(true)?;
                 Self::Unix(stream)
             }
@@ -190,15 +192,33 @@ fn undisturbed<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
 
 /// Tries all that the name stands for.
 fn connect_tcp(host: &str, port: u16, by: Instant) -> io::Result<TcpStream> {
-    let unknown = || io::Error::new(io::ErrorKind::NotFound, "the name stands for no address");
-    let mut failure = None;
-    for address in (host, port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, left(by)?) {
+    connect_any(&(host, port).to_socket_addrs()?.collect::<Vec<_>>(), by)
+}
+
+/// Tries all, each for its share of the time that is left: one that is silent must not keep from the next.
+fn connect_any(addresses: &[SocketAddr], by: Instant) -> io::Result<TcpStream> {
+    let mut failure = io::Error::new(io::ErrorKind::NotFound, "the name stands for no address");
+    for (address, to_try) in addresses.iter().zip((1..=addresses.len() as u32).rev()) {
+        // No share may be none.
+        let share = (left(by)? / to_try).max(Duration::from_micros(1));
+        match TcpStream::connect_timeout(address, share) {
             Ok(stream) => return Ok(stream),
-            Err(err) => failure = Some(err),
+            Err(err) => failure = err,
         }
     }
-    Err(failure.unwrap_or_else(unknown))
+    Err(failure)
+}
+
+/// Waits where the server's queue of connections is full, which a server that hangs does not empty. The time to
+/// send is that to connect too.
+fn connect_unix(path: &Path, by: Instant) -> io::Result<UnixStream> {
+    let address = SockAddr::unix(path)?;
+    undisturbed(|| {
+        let socket = socket2::Socket::new(Domain::UNIX, Type::STREAM, None)?;
+        socket.set_write_timeout(Some(left(by)?))?;
+        socket.connect(&address)?;
+        Ok(UnixStream::from(OwnedFd::from(socket)))
+    })
 }
 
 fn left(by: Instant) -> io::Result<Duration> {
@@ -239,6 +259,9 @@ impl AsRawFd for Stream {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+    use std::os::unix::net::UnixListener;
+
     use super::*;
 
     fn pair() -> (Socket, UnixStream) {
@@ -291,5 +314,40 @@ mod tests {
         let much = vec![b'x'; 1 << 22];
         let error = socket.send(&much, Instant::now() + Duration::from_millis(5)).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    }
+
+    /// Makes the queue of connections short.
+    #[allow(unsafe_code, reason = "nothing safe does that")]
+    fn shorten(listener: &impl AsRawFd) {
+        // SAFETY: it is a socket that listens, which may be told to again.
+        assert_eq!(unsafe { libc::listen(listener.as_raw_fd(), 0) }, 0);
+    }
+
+    #[test]
+    fn a_full_queue_within_the_machine_has_an_end() {
+        let path = std::env::temp_dir().join(format!("sluicegate-{}.socket", std::process::id()));
+        let listener = UnixListener::bind(&path).unwrap();
+        shorten(&listener);
+        let _queue: Vec<_> = (0..4).map_while(|_| connect_unix(&path, soon()).ok()).collect();
+        let start = Instant::now();
+        let error = RedisError::from(connect_unix(&path, soon()).unwrap_err());
+        std::fs::remove_file(&path).unwrap();
+        assert!(error.is_timeout(), "{error}");
+        assert!((40..900).contains(&start.elapsed().as_millis()));
+    }
+
+    #[test]
+    fn an_address_that_is_silent_does_not_keep_from_the_next() {
+        let [silent, server] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        shorten(&silent);
+        let [full, address] = [&silent, &server].map(|listener| listener.local_addr().unwrap());
+        let _queue: Vec<_> = (0..4).map_while(|_| connect_any(&[full], soon()).ok()).collect();
+        assert_eq!(connect_any(&[full], soon()).unwrap_err().kind(), io::ErrorKind::TimedOut);
+        let connected = connect_any(&[full, address], Instant::now() + Duration::from_secs(1)).unwrap();
+        assert_eq!(connected.peer_addr().unwrap(), address);
+    }
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_millis(50)
     }
 }
