@@ -97,6 +97,8 @@ impl Socket {
             match self.parser.parse_value(&mut self.stream) {
                 // Of no call's making: what a server of protocol 3 says of its own accord.
                 Ok(Value::Push { .. }) => (),
+                // What it adds to an answer means nothing to us.
+                Ok(Value::Attribute { data, .. }) => return Ok(Some(*data)),
                 Ok(value) => return Ok(Some(value)),
                 // A socket that does not block times out at once.
                 Err(err) if err.is_timeout() => return Ok(None),
@@ -285,6 +287,14 @@ mod tests {
                 Some(::redis::parse_redis_value(answer.as_bytes()).unwrap())
             );
         }
+    }
+
+    #[test]
+    fn what_a_server_says_besides_is_no_answer() {
+        let (mut socket, mut server) = pair();
+        server.write_all(b">2\r\n+message\r\n+hello\r\n|1\r\n+ttl\r\n:3\r\n:1\r\n:2\r\n").unwrap();
+        assert_eq!(socket.try_answer().unwrap(), Some(Value::Int(1)));
+        assert_eq!(socket.try_answer().unwrap(), Some(Value::Int(2)));
     }
 
     #[test]

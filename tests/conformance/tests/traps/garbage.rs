@@ -141,8 +141,10 @@ fn trap_30_buckets_that_go_on_as_something_else() {
     let good: Vec<u8> = server.stored.command("GET", &name);
     plant(&mut server, &name, "SET", (&name, [good.as_slice(), b"more"].concat()));
     let before = server.stored.entry(&name);
-    let error = limiter.check("sliding_buckets", "k").unwrap_err();
-    assert!(error.kind() == ErrorKind::Server && error.message().contains(&name), "{error}");
+    for answer in [limiter.check("sliding_buckets", "k"), limiter.refund("sliding_buckets", "k")] {
+        let error = answer.unwrap_err();
+        assert!(error.kind() == ErrorKind::Server && error.message().contains(&name), "{error}");
+    }
     assert_eq!(server.stored.entry(&name), before);
 }
 
