@@ -6,6 +6,8 @@ use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
 
+use crate::key::is_same;
+
 /// With this many a name takes four words.
 const INLINE: usize = 30;
 
@@ -95,7 +97,7 @@ impl Eq for RuleId {}
 impl PartialEq<str> for RuleId {
     #[inline]
     fn eq(&self, other: &str) -> bool {
-        self.bytes() == other.as_bytes()
+        is_same(self.bytes(), other.as_bytes())
     }
 }
 
