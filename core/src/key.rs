@@ -24,6 +24,19 @@ pub(crate) fn canonical(key: &str) -> Cow<'_, str> {
     }
 }
 
+/// Whether two names are the same. Most are short, and compared sooner than a function is called for it.
+#[inline]
+pub(crate) fn is_same(one: &[u8], other: &[u8]) -> bool {
+    if one.len() != other.len() {
+        return false;
+    }
+    let ends = |name: &[u8]| Some((*name.first_chunk::<8>()?, *name.last_chunk::<8>()?));
+    match (ends(one), ends(other)) {
+        (Some(ends), Some(others)) if one.len() <= 16 => ends == others,
+        _ => one == other,
+    }
+}
+
 /// Whether a key is stored as it is.
 #[inline]
 pub(crate) fn is_canonical(key: &str) -> bool {
@@ -111,6 +124,19 @@ mod tests {
         assert_eq!(canonical(&long).len(), 34);
         assert_ne!(canonical(&long), canonical(&longer));
         assert_ne!(canonical(&canonical(&long)), canonical(&long));
+    }
+
+    #[test]
+    fn names_are_the_same_only_in_every_byte() {
+        for length in 0..40 {
+            let name = vec![b'x'; length];
+            assert!(is_same(&name, &name) && !is_same(&name, &[&name[..], b"x"].concat()));
+            for place in 0..length {
+                let mut other = name.clone();
+                other[place] = b'y';
+                assert!(!is_same(&name, &other));
+            }
+        }
     }
 
     #[test]

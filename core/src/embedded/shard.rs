@@ -4,6 +4,7 @@ use hashbrown::HashTable;
 
 use super::places::Place;
 use crate::algorithm::{Demand, Micros, Op, Outcome, Policy, State};
+use crate::key::is_same;
 
 /// Tables up to this size are left alone: there is nothing to gain.
 const SMALL: usize = 64;
@@ -30,7 +31,7 @@ struct Entry {
 impl Entry {
     #[inline]
     fn is(&self, place: &Place<'_>) -> bool {
-        self.limit == place.limit && *self.name == *place.name
+        self.limit == place.limit && is_same(self.name.as_bytes(), place.name.as_bytes())
     }
 }
 

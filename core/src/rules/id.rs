@@ -7,6 +7,8 @@ use std::ops::Deref;
 
 use smol_str::SmolStr;
 
+use crate::key::is_same;
+
 /// The name of a rule, wherever one is told: a `str` that is cheap to clone.
 ///
 /// Every decision carries one. A name of up to 23 bytes is copied; a longer one is shared, which costs
@@ -59,7 +61,7 @@ impl Borrow<str> for RuleId {
 impl PartialEq<str> for RuleId {
     #[inline]
     fn eq(&self, other: &str) -> bool {
-        self.as_str() == other
+        is_same(self.as_str().as_bytes(), other.as_bytes())
     }
 }
 

@@ -71,14 +71,14 @@ fn contenders() -> Vec<Contender> {
         new("sliding_window", Some(2.0), || ours(r#""algorithm": "sliding_window""#, LIMIT)),
         new("decay", Some(2.0), || ours(r#""algorithm": "decay", "resolution_seconds": 3600"#, LIMIT)),
         new("sliding_buckets", None, || ours(r#""algorithm": "sliding_buckets""#, LIMIT)),
-        new("sliding_log, window 10 ms", None, || ours(r#""algorithm": "sliding_log""#, 100_000)),
+        new("sliding_log, window 5 ms", None, || ours(r#""algorithm": "sliding_log""#, 100_000)),
     ]
 }
 
 fn ours(fields: &str, limit: u32) -> Result<Box<dyn Limiter>> {
     let window = match fields {
         fields if fields.contains("decay") => "",
-        fields if fields.contains("sliding_log") => r#", "window_size_seconds": 0.01"#,
+        fields if fields.contains("sliding_log") => r#", "window_size_seconds": 0.005"#,
         _ => r#", "window_size_seconds": 3600"#,
     };
     let rules = format!(r#"[{{"rule_id": "{RULE}", {fields}, "limit": {limit}{window}}}]"#);
