@@ -21,10 +21,6 @@ use crate::options::Options;
 use crate::request::request;
 use crate::status::RulesStatus;
 
-/// The most calls in one pipeline. Several pipelines overlap: while the server works on one, the loop
-/// takes up the answers of another.
-const PIPELINE: usize = 64;
-
 /// What `AsyncRateLimiter` calls. A method answers with its result, or with the token of a call that is sent
 /// by the next `flush` and answered by some later `drain`.
 #[pyclass(module = "sluicegate._native", frozen)]
@@ -288,14 +284,8 @@ impl Bridge {
 
     /// Sends what is on the list of this turn.
     fn send(&self, py: Python<'_>) -> PyResult<()> {
-        let mut queue = self.calls().take().into_iter();
-        loop {
-            let pipeline: Vec<_> = queue.by_ref().take(PIPELINE).collect();
-            if pipeline.is_empty() {
-                return Ok(());
-            }
-            self.bridge.submit(pipeline).map_err(|error| exception(py, &error))?;
-        }
+        let calls = self.calls().take();
+        self.bridge.submit(calls).map_err(|error| exception(py, &error))
     }
 
     /// Puts a call on the list of this turn.

@@ -31,6 +31,10 @@ pub use log::log_to_stderr;
 pub use message::{Answer, Ask, Completion, Item, Kind, OwnedRequest};
 use runner::{Runner, Source, answer};
 
+/// The most calls in one pipeline. Several pipelines overlap: while the server works on one, the loop takes up
+/// the answers of another.
+const PIPELINE: usize = 32;
+
 /// A limiter whose calls are submitted in batches and whose answers are fetched in bursts.
 ///
 /// The order of answers is not that of the calls; tokens tell which is which.
@@ -105,7 +109,18 @@ impl Bridge {
         if generation() != self.generation {
             return Err(crossed());
         }
-        let asks = self.submit_direct(asks);
+        let mut asks = asks.into_iter();
+        loop {
+            let pipeline: Vec<_> = asks.by_ref().take(PIPELINE).collect();
+            if pipeline.is_empty() {
+                return Ok(());
+            }
+            self.send(pipeline)?;
+        }
+    }
+
+    fn send(&self, pipeline: Vec<(u64, Ask)>) -> Result<()> {
+        let asks = self.submit_direct(pipeline);
         if asks.is_empty() {
             return Ok(());
         }
