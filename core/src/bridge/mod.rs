@@ -98,7 +98,8 @@ impl Bridge {
 
     /// Sends calls on their way, each with a token of the caller's choice. Each is answered, within the
     /// timeouts of the limiter. Checks, peeks and refunds of one batch that are about the same key are carried
-    /// out in their order, unless the server lacks a script or is no longer in charge; nothing else has one.
+    /// out in their order, unless a connection has to be opened, the server lacks a script or it is no longer in
+    /// charge; nothing else has one.
     ///
     /// Calls about single items may go by a socket that the loop watches, and others by the runner: of calls
     /// that are under way at the same time, either may be carried out first.

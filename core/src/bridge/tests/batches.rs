@@ -21,6 +21,7 @@ const ALL: &str = r#"[
 ]"#;
 const NAMES: [&str; 10] =
     ["gcra", "aligned", "first", "sliding", "list", "set", "buckets", "decay", "shadow", "several"];
+const KEYS: [&str; 4] = ["a", "b", "c", "d{e}"];
 const START: u64 = 1_700_000_000_000_000;
 
 /// Numbers that look random and are the same in every run.
@@ -35,10 +36,14 @@ impl Numbers {
 
     fn ask(&mut self) -> Ask {
         let kind = [Kind::Check, Kind::Check, Kind::Check, Kind::Peek, Kind::Refund][self.next(5)];
-        let key = ["a", "b", "c", "d{e}"][self.next(4)];
+        let key = KEYS[self.next(KEYS.len())];
         let rule = NAMES[self.next(NAMES.len())].to_owned();
         Ask::Single(kind, Item { rule, cost: 1 + self.next(2) as u64, ..item(key) })
     }
+}
+
+fn item_of(rule: &str, key: &str) -> Item {
+    Item { rule: rule.to_owned(), ..item(key) }
 }
 
 fn builder(url: &str, clock: &ManualClock) -> Builder {
@@ -96,6 +101,9 @@ fn a_batch_is_as_good_as_single_calls(url: &str, way: Way) {
 
     let clock = ManualClock::new(START);
     let (bridge, woken) = open_all(builder(url, &clock), way);
+    // Opens all connections: until then calls may overtake each other.
+    let peeks: Vec<_> = KEYS.iter().map(|key| Ask::Single(Kind::Peek, item_of("gcra", key))).collect();
+    submit(&bridge, &woken, &peeks);
     let alone = builder("memory://", &clock).build().unwrap();
     turns(&clock, |asks| {
         let answers = submit(&bridge, &woken, asks);
@@ -146,7 +154,7 @@ fn on_a_cluster_whose_nodes_may_also_be_asked_alone() {
     let own = |key: &String| cluster.primary_of(key).unwrap().port() == node.port();
     let keys: Vec<_> = ('a'..='z').map(String::from).filter(own).collect();
     assert!(keys.len() > 1);
-    let check = |key: &String| Ask::Single(Kind::Check, Item { rule: "gcra".to_owned(), ..item(key) });
+    let check = |key: &String| Ask::Single(Kind::Check, item_of("gcra", key));
     let asks: Vec<_> = keys.iter().map(check).collect();
     for (way, prefix) in [(Way::Runner, "runner"), (Way::Socket, "socket")] {
         let (bridge, woken) = open_all(builder(&node.url(), &ManualClock::new(START)).prefix(prefix), way);
@@ -160,7 +168,7 @@ fn on_a_cluster_whose_nodes_may_also_be_asked_alone() {
 #[test]
 fn a_bad_state_is_the_trouble_of_its_own_key() {
     let redis = Redis::start().unwrap();
-    let check = |key: &&str| Ask::Single(Kind::Check, Item { rule: "aligned".to_owned(), ..item(key) });
+    let check = |key: &&str| Ask::Single(Kind::Check, item_of("aligned", key));
     let asks: Vec<_> = ["good", "list", "text", "good"].iter().map(check).collect();
     for (way, prefix) in [(Way::Runner, "runner"), (Way::Socket, "socket")] {
         let (bridge, woken) = open_all(builder(redis.url(), &ManualClock::new(START)).prefix(prefix), way);
