@@ -43,8 +43,8 @@ pub(crate) struct Transaction<'a> {
     clock: Option<Micros>,
     pending: VecDeque<Step>,
     outcomes: Few<Option<Outcome>>,
-    /// Charges of the first stage that had no room when it was looked at.
-    full: Option<Few<usize>>,
+    /// The first stage that had no room when it was looked at, by its first charge: stages share none.
+    full: Option<usize>,
     /// Steps that undo what was charged in slots that are done.
     compensations: Vec<Step>,
     /// Set when a slot failed to answer, while those before it are given back their charges.
@@ -134,7 +134,7 @@ impl<'a> Transaction<'a> {
             self.outcomes[index] = Some(outcome);
         }
         match step.op {
-            Op::Peek => self.looked(step.charges, denied),
+            Op::Peek => self.looked(&step.charges, denied),
             Op::Check if denied => {
                 self.pending.clear();
                 // The last first.
@@ -148,11 +148,12 @@ impl<'a> Transaction<'a> {
     }
 
     /// When all stages were looked at, one without room is asked first: it will deny, and may count that.
-    fn looked(&mut self, stage: Few<usize>, denied: bool) {
+    fn looked(&mut self, stage: &[usize], denied: bool) {
         if denied && self.full.is_none() {
-            self.full = Some(stage);
+            self.full = stage.first().copied();
         }
-        let is_full = |step: &Step| step.op == Op::Check && Some(&step.charges) == self.full.as_ref();
+        let Some(full) = self.full else { return };
+        let is_full = |step: &Step| step.op == Op::Check && step.charges.first() == Some(&full);
         if self.pending.front().is_some_and(|step| step.op == Op::Check)
             && let Some(place) = self.pending.iter().position(is_full)
             && let Some(step) = self.pending.remove(place)
