@@ -218,6 +218,48 @@ def test_a_forgotten_limiter_is_closed_with_a_warning(redis_url: str) -> None:
     asyncio.run(main())
 
 
+class ClosedMeanwhile(NoReaders):
+    """Takes a callback of another thread when it has just been closed, as may happen between check and append."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.closes = False
+        self.has_closed = threading.Event()
+        self.kept: list[Any] = []
+
+    def call_soon_threadsafe(self, callback: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        if not self.closes:
+            return super().call_soon_threadsafe(callback, *args, **kwargs)
+        self.has_closed.wait(10)
+        self.kept.append(callback)
+
+
+def test_a_loop_that_closes_while_it_is_called_keeps_no_limiter(redis_url: str) -> None:
+    async def unfinished() -> None:
+        limiter = await AsyncRateLimiter.connect(redis_url, rules=RULES)
+        loop.closes = True
+        asyncio.create_task(limiter.check("ten", "late"))
+        await asyncio.sleep(0)
+
+    def listeners() -> int:
+        return sum(thread.name == "sluicegate-listen" for thread in threading.enumerate())
+
+    before = listeners()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        loop = ClosedMeanwhile()
+        loop.run_until_complete(unfinished())
+        assert listeners() == before + 1
+        loop.close()
+        loop.has_closed.set()
+        del loop
+        end = time.monotonic() + 10
+        while listeners() > before and time.monotonic() < end:
+            time.sleep(0.05)
+            gc.collect()
+    assert listeners() == before
+
+
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
 @pytest.mark.parametrize("new_loop", LOOPS.values(), ids=LOOPS)
 def test_limiters_leave_no_descriptors_and_no_threads(

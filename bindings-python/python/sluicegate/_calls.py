@@ -171,5 +171,8 @@ def _listen(
         except RuntimeError:
             # The loop is closed.
             return
+        # One that closed meanwhile keeps the handler, and thus the limiter, for as long as it lives itself.
+        if loop.is_closed():
+            return
         del handler
 

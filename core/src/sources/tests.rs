@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
 
 use super::{FileSource, Following, RuleSource, RulesStatus, Updates};
 use crate::{ErrorKind, RateLimiter};
@@ -18,13 +19,11 @@ fn file(limit: u64) -> String {
     format!("[{}]", rule("a", limit))
 }
 
-/// A path that nobody else uses.
-fn scratch() -> PathBuf {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let name = format!("sluicegate-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    let folder = std::env::temp_dir().join(name);
-    fs::create_dir(&folder).unwrap();
-    folder.join("rules.json")
+/// A path that nobody else uses, in a folder that is deleted with the first.
+fn scratch() -> (TempDir, PathBuf) {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("rules.json");
+    (folder, path)
 }
 
 fn limiter(source: impl RuleSource) -> RateLimiter {
@@ -46,7 +45,7 @@ fn until(limiter: &RateLimiter, so: impl Fn(&RulesStatus) -> bool) -> RulesStatu
 
 #[test]
 fn a_changed_limit_keeps_the_count() {
-    let path = scratch();
+    let (_folder, path) = scratch();
     fs::write(&path, file(2)).unwrap();
     let limiter = limiter(FileSource::new(&path));
     assert_eq!(limiter.check("a", "k").unwrap().remaining, 1);
@@ -68,7 +67,7 @@ fn a_changed_limit_keeps_the_count() {
 
 #[test]
 fn another_window_starts_fresh() {
-    let path = scratch();
+    let (_folder, path) = scratch();
     fs::write(&path, file(2)).unwrap();
     let limiter = limiter(FileSource::new(&path));
     limiter.check("a", "k").unwrap();
@@ -79,7 +78,7 @@ fn another_window_starts_fresh() {
 
 #[test]
 fn a_bad_file_is_refused_whole_and_told_once() {
-    let path = scratch();
+    let (_folder, path) = scratch();
     fs::write(&path, file(2)).unwrap();
     let limiter = limiter(FileSource::new(&path));
     let good = limiter.rules_status().version;
@@ -108,8 +107,8 @@ fn a_bad_file_is_refused_whole_and_told_once() {
 
 #[test]
 fn links_and_replaced_files_are_followed() {
-    let path = scratch();
-    let folder = path.parent().unwrap();
+    let (folder, path) = scratch();
+    let folder = folder.path();
     for (name, limit) in [("one", 1), ("two", 2)] {
         fs::create_dir(folder.join(name)).unwrap();
         fs::write(folder.join(name).join("rules.json"), file(limit)).unwrap();
@@ -135,7 +134,7 @@ fn links_and_replaced_files_are_followed() {
 
 #[test]
 fn a_hundred_changes_in_a_second_end_with_the_last() {
-    let path = scratch();
+    let (_folder, path) = scratch();
     fs::write(&path, file(1)).unwrap();
     let limiter = limiter(FileSource::new(&path));
     for limit in 1..=100 {
@@ -152,7 +151,7 @@ fn a_hundred_changes_in_a_second_end_with_the_last() {
 
 #[test]
 fn a_limiter_is_not_made_without_rules() {
-    let path = scratch();
+    let (_folder, path) = scratch();
     let build = || RateLimiter::builder("memory://").rules(FileSource::new(&path)).build().unwrap_err();
     let missing = build();
     assert_eq!(missing.kind(), ErrorKind::InvalidRule);
@@ -165,7 +164,7 @@ fn a_limiter_is_not_made_without_rules() {
 
 #[test]
 fn the_cache_stands_in_for_an_absent_source() {
-    let path = scratch();
+    let (_folder, path) = scratch();
     let cache = path.with_file_name("cache.json");
     let build = || {
         let builder = RateLimiter::builder("memory://").rules(FileSource::new(&path));
@@ -192,7 +191,7 @@ fn the_cache_stands_in_for_an_absent_source() {
 
 #[test]
 fn a_closed_limiter_follows_no_longer() {
-    let path = scratch();
+    let (_folder, path) = scratch();
     fs::write(&path, file(1)).unwrap();
     let limiter = limiter(FileSource::new(&path));
     limiter.close();
@@ -233,7 +232,7 @@ impl RuleSource for Script {
 
 #[test]
 fn rules_apart_are_updated_apart() {
-    let path = scratch();
+    let (_folder, path) = scratch();
     let cache = path.with_file_name("cache.json");
     let builder = RateLimiter::builder("memory://").rules(Script(path.clone())).rules_cache(&cache);
     let limiter = builder.build().unwrap();
