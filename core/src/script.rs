@@ -8,22 +8,15 @@ pub(crate) struct Script {
     text: String,
     sha: String,
     /// Does for each of several keys what this one does for one, with the same arguments.
-    #[cfg(feature = "bridge")]
     pub(crate) each: Option<Box<Script>>,
 }
 
 impl Script {
     pub(crate) fn new(text: String) -> Self {
         let sha = redis::Script::new(&text).get_hash().to_owned();
-        Self {
-            text,
-            sha,
-            #[cfg(feature = "bridge")]
-            each: None,
-        }
+        Self { text, sha, each: None }
     }
 
-    #[cfg(feature = "bridge")]
     pub(crate) fn with_each(self, text: String) -> Self {
         Self { each: Some(Box::new(Self::new(text))), ..self }
     }
@@ -32,7 +25,8 @@ impl Script {
 /// One call of a script: all state keys share one hash slot.
 #[derive(Debug)]
 pub(crate) struct Call<'a> {
-    pub(crate) script: &'a Script,
+    /// For ever, so that whoever makes the call for others can keep it.
+    pub(crate) script: &'static Script,
     pub(crate) keys: &'a [String],
     pub(crate) args: &'a [Vec<u8>],
 }

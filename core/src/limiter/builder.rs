@@ -91,7 +91,8 @@ impl Builder {
         self
     }
 
-    /// The most connections that a blocking limiter opens to one server. Default: 16.
+    /// The most connections that a blocking limiter opens to one server. Threads share round trips where that is
+    /// sooner than to take turns, so few connections serve many threads. Default: 16.
     pub fn pool_size(mut self, connections: usize) -> Self {
         self.connection.pool_size = connections;
         self

@@ -8,16 +8,13 @@ use ::redis::Value;
 use futures_util::future::join_all;
 
 use super::asynchronous::AsyncRedis;
-use super::bundle::{Bundle, bundle, split};
+use super::bundle::{Bundle, Outcome, bundle, settle};
 use super::errors::Failure;
 use super::link::Link;
-use super::reply::{self, Reply, Request};
+use super::reply::{self, Request};
 use super::router::{Node, Router};
 use crate::error::Result;
 use crate::script::Call;
-
-/// What came of a call; nothing, if no server has executed it.
-type Outcome = Option<Result<Value, Failure>>;
 
 /// Calls that go to one server, as places in the batch.
 struct Share {
@@ -102,16 +99,7 @@ impl AsyncRedis {
         } else {
             link.read(answer)
         };
-        match reply {
-            Ok(Reply::Done(value)) => {
-                let result = |value: Value| value.extract_error().map_err(|err| link.explain(&err));
-                split(value, bundle.places.len()).into_iter().map(|value| Some(result(value))).collect()
-            }
-            Ok(Reply::Moved(_) | Reply::Ask(_) | Reply::TryAgain) => {
-                bundle.places.iter().map(|_| None).collect()
-            }
-            Err(failure) => bundle.places.iter().map(|_| Some(Err(failure.clone()))).collect(),
-        }
+        settle(reply, bundle.places.len(), |err| link.explain(err))
     }
 
     fn note(&self, link: &Link, outcomes: &[(usize, Outcome)]) {

@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::ptr;
 
-use ::redis::Value;
+use ::redis::{RedisError, Value};
 
+use super::errors::Failure;
+use super::reply::Reply;
 use super::slots::slot_of;
 use crate::script::{Call, Script};
 
@@ -13,7 +15,7 @@ const LARGEST: usize = 64;
 
 /// Calls that one script carries out: those of which the same is asked for different keys.
 pub(super) struct Bundle<'a> {
-    script: &'a Script,
+    script: &'static Script,
     args: &'a [Vec<u8>],
     keys: Vec<String>,
     /// Where its calls stand among all.
@@ -40,8 +42,27 @@ impl<'a> Bundle<'a> {
     }
 }
 
+/// What came of a call; nothing, if no server has executed it.
+pub(super) type Outcome = Option<Result<Value, Failure>>;
+
+/// What a reply says about each of the calls of a bundle of this size.
+pub(super) fn settle(
+    reply: Result<Reply, Failure>,
+    size: usize,
+    explain: impl Fn(&RedisError) -> Failure,
+) -> Vec<Outcome> {
+    match reply {
+        Ok(Reply::Done(value)) => {
+            let outcome = |value: Value| Some(value.extract_error().map_err(|err| explain(&err)));
+            split(value, size).into_iter().map(outcome).collect()
+        }
+        Ok(Reply::Moved(_) | Reply::Ask(_) | Reply::TryAgain) => vec![None; size],
+        Err(failure) => vec![Some(Err(failure)); size],
+    }
+}
+
 /// The reply to each of the calls of a bundle of this size.
-pub(super) fn split(reply: Value, size: usize) -> Vec<Value> {
+fn split(reply: Value, size: usize) -> Vec<Value> {
     match reply {
         Value::Array(replies) if size > 1 && replies.len() == size => replies,
         // Nonsense from many is nonsense for each: whoever reads it says so.
@@ -94,22 +115,23 @@ pub(super) fn bundle<'a>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::eternal;
     use super::*;
 
     const REFUND: u8 = u8::MAX;
 
     /// The places of each bundle, of calls given as (key, argument). A refund has no script for several keys.
     fn places(calls: &[(&str, u8)], minds_slots: bool) -> Vec<Vec<usize>> {
-        let (script, refund) = (check(), Script::new("refund".to_owned()));
+        let (script, refund) = (check(), eternal(Script::new("refund".to_owned())));
         let parts: Vec<_> = calls.iter().map(|(key, arg)| ([(*key).to_owned()], [vec![*arg]])).collect();
-        let script_of = |arg: &Vec<u8>| if *arg == [REFUND] { &refund } else { &script };
+        let script_of = |arg: &Vec<u8>| if *arg == [REFUND] { refund } else { script };
         let call = parts.iter().map(|(keys, args)| Call { script: script_of(&args[0]), keys, args });
         let calls: Vec<_> = call.collect();
         bundle(calls.iter().enumerate(), minds_slots).into_iter().map(|bundle| bundle.places).collect()
     }
 
-    fn check() -> Script {
-        Script::new("one".to_owned()).with_each("each".to_owned())
+    fn check() -> &'static Script {
+        eternal(Script::new("one".to_owned()).with_each("each".to_owned()))
     }
 
     #[test]
@@ -145,10 +167,10 @@ mod tests {
     fn a_call_without_company_is_sent_as_it_is() {
         let script = check();
         let (keys, args) = ([String::from("a")], [vec![1]]);
-        let call = Call { script: &script, keys: &keys, args: &args };
+        let call = Call { script, keys: &keys, args: &args };
         let alone = bundle([(0, &call)], false);
-        assert!(ptr::eq(alone[0].call().script, &script));
+        assert!(ptr::eq(alone[0].call().script, script));
         let company = bundle([(0, &call), (1, &call)], false);
-        assert!(!ptr::eq(company[0].call().script, &script));
+        assert!(!ptr::eq(company[0].call().script, script));
     }
 }

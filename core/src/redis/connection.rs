@@ -46,6 +46,33 @@ impl Connection {
             Self::Foreign(foreign) => foreign.call(cmd, limit),
         }
     }
+
+    /// The time that what is sent takes to the server and back, if known.
+    pub(super) fn round_trip(&self) -> Option<Duration> {
+        match self {
+            #[cfg(unix)]
+            Self::Plain(socket) => socket.round_trip(),
+            Self::Foreign(_) => None,
+        }
+    }
+
+    /// The answers to commands that are sent in one piece, errors of the server included.
+    pub(super) fn call_many(
+        &mut self,
+        cmds: &[Cmd],
+        spin: &Spin,
+        limit: Duration,
+    ) -> RedisResult<Vec<Value>> {
+        match self {
+            #[cfg(unix)]
+            Self::Plain(socket) => {
+                let by = Instant::now() + limit;
+                socket.send(&packed(cmds), by)?;
+                socket.answers_soon(cmds.len(), spin, by)
+            }
+            Self::Foreign(foreign) => foreign.call_many(cmds, limit),
+        }
+    }
 }
 
 /// A connection whose time is limited between the pieces of an answer only.
@@ -64,11 +91,29 @@ impl Foreign {
 
     fn call(&mut self, cmd: &Cmd, limit: Duration) -> RedisResult<Value> {
         let _undisturbed = Undisturbed::begin();
+        self.limit(limit)?;
+        self.connection.req_command(cmd)
+    }
+
+    fn limit(&mut self, limit: Duration) -> RedisResult<()> {
         if self.limit != limit {
             self.connection.set_read_timeout(Some(limit))?;
             self.connection.set_write_timeout(Some(limit))?;
             self.limit = limit;
         }
-        self.connection.req_command(cmd)
+        Ok(())
     }
+
+    fn call_many(&mut self, cmds: &[Cmd], limit: Duration) -> RedisResult<Vec<Value>> {
+        let _undisturbed = Undisturbed::begin();
+        self.limit(limit)?;
+        self.connection.send_packed_command(&packed(cmds))?;
+        cmds.iter().map(|_| self.connection.recv_response()).collect()
+    }
+}
+
+fn packed(cmds: &[Cmd]) -> Vec<u8> {
+    let mut packed = Vec::new();
+    cmds.iter().for_each(|cmd| cmd.write_packed_command(&mut packed));
+    packed
 }

@@ -10,11 +10,11 @@ use ::redis::{RedisError, RedisResult, Value};
 
 use super::address::Address;
 use super::asynchronous::AsyncRedis;
-use super::bundle::{bundle, split};
+use super::bundle::{Outcome, bundle, settle};
 use super::connector::{Connector, Role};
-use super::errors;
+use super::errors::{self, Failure};
 use super::link::Link;
-use super::reply::{self, Reply};
+use super::reply;
 use super::router::{Node, Router};
 use super::socket::Socket;
 use super::spin::{LONGEST, Spin};
@@ -159,14 +159,13 @@ impl Direct {
             self.minds_slots = true;
             return Ok(Some(nothing()));
         }
-        let done = |result: RedisResult<Value>| Reaction::Done(result.map_err(|err| self.failed(&err)));
-        Ok(Some(match reply::sort(answer, &self.address) {
-            Ok(Reply::Done(value)) => {
-                split(value, size).into_iter().map(|value| done(value.extract_error())).collect()
-            }
-            Ok(Reply::Moved(_) | Reply::Ask(_) | Reply::TryAgain) => nothing(),
-            Err(err) => (0..size).map(|_| done(Err(err.clone()))).collect(),
-        }))
+        let reply = reply::sort(answer, &self.address).map_err(|err| self.explain(&err));
+        let outcomes = settle(reply, size, |err| self.explain(err));
+        let reaction = |outcome: Outcome| match outcome {
+            Some(result) => Reaction::Done(result.map_err(|failure| failure.error)),
+            None => Reaction::Nothing,
+        };
+        Ok(Some(outcomes.into_iter().map(reaction).collect()))
     }
 
     /// What a call ends with whose time is up.
@@ -175,7 +174,11 @@ impl Direct {
     }
 
     fn failed(&self, err: &RedisError) -> Error {
-        errors::calling(err, &self.address, self.limit).error
+        self.explain(err).error
+    }
+
+    fn explain(&self, err: &RedisError) -> Failure {
+        errors::calling(err, &self.address, self.limit)
     }
 }
 

@@ -141,6 +141,12 @@ pub(super) fn exhausted(address: &Address, size: usize, limit: Duration) -> Fail
     Failure { error: Error::new(ErrorKind::Timeout, message), moved_on: false }
 }
 
+/// The thread that carried out the call for others came to no end.
+pub(super) fn abandoned() -> Failure {
+    let message = format!("the thread that made the call ended early; {MAYBE_DONE}");
+    Failure { error: Error::new(ErrorKind::Connection, message), moved_on: false }
+}
+
 /// Nobody could say which server to ask.
 pub(super) fn undiscovered(adviser: &Address, reason: &str) -> Error {
     Error::new(ErrorKind::Connection, format!("{adviser} cannot tell which server to use: {reason}"))

@@ -13,8 +13,9 @@ mod asynchronous;
 #[cfg(feature = "bridge")]
 mod batch;
 mod blocking;
-#[cfg(feature = "bridge")]
 mod bundle;
+mod combined;
+mod combining;
 mod connection;
 mod connector;
 #[cfg(all(unix, feature = "bridge"))]

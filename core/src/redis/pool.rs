@@ -1,17 +1,20 @@
 //! The blocking connections to one server.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ::redis::{Cmd, ErrorKind as Cause, RedisError, RedisResult, Value};
 
 use super::address::Address;
+use super::combining::{Combiner, Part};
 use super::connection::Connection;
 use super::connector::{Connector, Role};
 use super::errors::{self, Failure};
 use super::reply::{self, Reply, Request};
 use super::router::Node;
 use super::spin::Spin;
+use super::url::Servers;
 
 /// A connection idle for longer is tried before use: the server may have been restarted meanwhile, or a
 /// firewall may have forgotten it.
@@ -20,9 +23,12 @@ const TRUSTED: Duration = Duration::from_secs(1);
 /// A bounded pool; the connection used last is used next, so that the surplus stays idle.
 pub(super) struct Pool {
     connector: Arc<Connector>,
-    address: Address,
+    pub(super) address: Address,
     role: Role,
-    spin: Spin,
+    pub(super) spin: Spin,
+    pub(super) combiner: Combiner,
+    /// Whether keys of one script have to lie in one hash slot.
+    pub(super) minds_slots: AtomicBool,
     state: Mutex<State>,
     freed: Condvar,
 }
@@ -59,8 +65,16 @@ impl Times {
 
 impl Node for Pool {
     fn new(connector: &Arc<Connector>, address: Address, role: Role) -> Self {
-        let (spin, state, freed) = (Spin::default(), Mutex::default(), Condvar::new());
-        Self { connector: Arc::clone(connector), address, role, spin, state, freed }
+        Self {
+            connector: Arc::clone(connector),
+            address,
+            role,
+            spin: Spin::default(),
+            combiner: Combiner::new(connector.pool_size),
+            minds_slots: AtomicBool::new(matches!(connector.servers, Servers::Cluster(_))),
+            state: Mutex::default(),
+            freed: Condvar::new(),
+        }
     }
 
     fn address(&self) -> &Address {
@@ -80,15 +94,19 @@ impl Pool {
         asking: bool,
         times: Times,
     ) -> Result<Reply, Failure> {
-        let mut lease = self.lease(times)?;
-        let limit = lease.limit();
-        let connection = lease.connection(times)?;
-        let call = |cmd: &Cmd| connection.call(cmd, &self.spin, limit);
-        let sorted = reply::sort(exchange(call, request, asking), &self.address);
-        sorted.map_err(|err| {
-            lease.judge(&err);
-            errors::calling(&err, &self.address, self.connector.response_timeout)
-        })
+        let part = match request {
+            Request::Script(call) if !asking => self.combiner.join(call),
+            Request::Script(_) | Request::Command(..) => Part::Alone,
+        };
+        match (part, request) {
+            (Part::Served(Some(outcome)), _) => outcome.map(Reply::Done),
+            (Part::Combiner(turn), Request::Script(call)) => self.combine(turn, call, times),
+            _ => self.lease(times)?.request(request, asking, times),
+        }
+    }
+
+    pub(super) fn explain(&self, err: &RedisError) -> Failure {
+        errors::calling(err, &self.address, self.connector.response_timeout)
     }
 
     /// Closes what a forked child inherited, without a word to the server. A lock held by a thread that does
@@ -99,7 +117,7 @@ impl Pool {
         }
     }
 
-    fn lease(&self, times: Times) -> Result<Lease<'_>, Failure> {
+    pub(super) fn lease(&self, times: Times) -> Result<Lease<'_>, Failure> {
         let limit = self.connector.response_timeout;
         let mut state = self.lock();
         let mut waited = false;
@@ -128,6 +146,7 @@ impl Pool {
             let mut connection = Connection::open(&self.connector, &self.address, self.role, left)?;
             let left = left.saturating_sub(start.elapsed()).max(Duration::from_millis(1));
             self.ping(&mut connection, left.min(self.connector.response_timeout))?;
+            self.combiner.learn(connection.round_trip(), self.connector.pool_size);
             Ok(connection)
         };
         open().map_err(|err| errors::opening(&err, &self.address, start.elapsed()))
@@ -156,7 +175,7 @@ impl Pool {
 }
 
 /// The right to one connection of the pool. Whatever happens, it goes back.
-struct Lease<'a> {
+pub(super) struct Lease<'a> {
     pool: &'a Pool,
     /// Absent until opened, and again once it cannot be used any more.
     idle: Option<Idle>,
@@ -166,8 +185,25 @@ struct Lease<'a> {
 }
 
 impl Lease<'_> {
+    /// Carries out the request at most once.
+    pub(super) fn request(
+        &mut self,
+        request: &Request<'_>,
+        asking: bool,
+        times: Times,
+    ) -> Result<Reply, Failure> {
+        let (pool, limit) = (self.pool, self.limit());
+        let connection = self.connection(times)?;
+        let call = |cmd: &Cmd| connection.call(cmd, &pool.spin, limit);
+        let sorted = reply::sort(exchange(call, request, asking), &pool.address);
+        sorted.map_err(|err| {
+            self.judge(&err);
+            pool.explain(&err)
+        })
+    }
+
     /// The time to answer, of which the time spent waiting for the connection is part.
-    fn limit(&self) -> Duration {
+    pub(super) fn limit(&self) -> Duration {
         let limit = self.pool.connector.response_timeout;
         if self.waited {
             limit.saturating_sub(self.start.elapsed()).max(Duration::from_millis(1))
@@ -176,7 +212,7 @@ impl Lease<'_> {
         }
     }
 
-    fn connection(&mut self, times: Times) -> Result<&mut Connection, Failure> {
+    pub(super) fn connection(&mut self, times: Times) -> Result<&mut Connection, Failure> {
         if let Some(idle) = &mut self.idle
             && times.start.saturating_duration_since(idle.since) > TRUSTED
             && let Err(err) = self.pool.ping(&mut idle.connection, self.pool.connector.response_timeout)
@@ -199,7 +235,7 @@ impl Lease<'_> {
 
     /// After an error: an answer leaves the connection usable, silence does not, and a break says that
     /// the server's other connections are gone too.
-    fn judge(&mut self, err: &RedisError) {
+    pub(super) fn judge(&mut self, err: &RedisError) {
         if matches!(err.kind(), Cause::Server(_) | Cause::Extension) {
             return;
         }

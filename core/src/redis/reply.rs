@@ -97,7 +97,6 @@ pub(super) fn is_unknown_script(result: &RedisResult<Value>) -> bool {
 }
 
 /// Whether the server refuses a call because its keys lie in several hash slots.
-#[cfg(feature = "bridge")]
 pub(super) fn is_across_slots(result: &RedisResult<Value>) -> bool {
     is_refusal(result, ServerErrorKind::CrossSlot)
 }

@@ -82,6 +82,20 @@ impl Socket {
         }
     }
 
+    /// So many answers, after a wait awake for the first if that pays.
+    pub(super) fn answers_soon(&mut self, count: usize, spin: &Spin, by: Instant) -> RedisResult<Vec<Value>> {
+        let mut answers = Vec::with_capacity(count);
+        answers.push(self.answer_soon(spin, by)?);
+        while answers.len() < count {
+            // Those that came together are here already, and the kernel knows of them no longer.
+            match self.try_answer()? {
+                Some(answer) => answers.push(answer),
+                None => self.stream.wait(libc::POLLIN, by)?,
+            }
+        }
+        Ok(answers)
+    }
+
     /// Sends as much as the kernel takes now, and says how many bytes that was.
     pub(super) fn try_send(&mut self, packed: &[u8]) -> io::Result<usize> {
         match self.stream.write(packed) {
@@ -106,6 +120,38 @@ impl Socket {
             }
         }
     }
+}
+
+impl Socket {
+    /// The time that what is sent takes to the server and back, if the system tells.
+    pub(super) fn round_trip(&self) -> Option<Duration> {
+        match &self.stream {
+            Stream::Unix(_) => Some(Duration::ZERO),
+            Stream::Tcp(stream) => round_trip(stream),
+        }
+    }
+}
+
+/// As the kernel has measured it, without what the server's process takes: tcp(7), `TCP_INFO`.
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code, reason = "nothing safe asks for that option")]
+fn round_trip(stream: &TcpStream) -> Option<Duration> {
+    // SAFETY: of numbers only, all of which may be 0.
+    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let mut size = libc::socklen_t::try_from(size_of::<libc::tcp_info>()).ok()?;
+    // SAFETY: the kernel writes at most the size that it is told, which is that of the structure.
+    let failed = unsafe {
+        let place = (&raw mut info).cast();
+        libc::getsockopt(stream.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, place, &raw mut size)
+    };
+    (failed == 0).then(|| Duration::from_micros(info.tcpi_rtt.into()))
+}
+
+/// Unknown, but on this machine.
+#[cfg(not(target_os = "linux"))]
+fn round_trip(stream: &TcpStream) -> Option<Duration> {
+    let peer = stream.peer_addr().ok()?;
+    peer.ip().is_loopback().then_some(Duration::ZERO)
 }
 
 impl AsRawFd for Socket {

@@ -74,12 +74,8 @@ fn bytes(numbers: &[f64]) -> Vec<u8> {
 
 fn one(kernel: Kernel) -> &'static Script {
     static SCRIPTS: [OnceLock<Script>; Kernel::ALL.len()] = [const { OnceLock::new() }; Kernel::ALL.len()];
-    SCRIPTS[kernel as usize].get_or_init(|| {
-        let script = Script::new(sluicegate_lua::one(kernel));
-        #[cfg(feature = "bridge")]
-        let script = script.with_each(sluicegate_lua::each(kernel));
-        script
-    })
+    SCRIPTS[kernel as usize]
+        .get_or_init(|| Script::new(sluicegate_lua::one(kernel)).with_each(sluicegate_lua::each(kernel)))
 }
 
 fn several(kernels: KernelSet, op: Op) -> &'static Script {

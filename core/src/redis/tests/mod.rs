@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod cluster;
+mod combining;
 mod login;
 mod outage;
 mod pool;
@@ -42,10 +43,13 @@ impl Driver {
     }
 
     fn run(&self, script: &str, keys: &[&str], args: &[&str]) -> Result<Value> {
-        let script = Script::new(script.to_owned());
+        self.run_script(eternal(Script::new(script.to_owned())), keys, args)
+    }
+
+    fn run_script(&self, script: &'static Script, keys: &[&str], args: &[&str]) -> Result<Value> {
         let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
         let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.as_bytes().to_vec()).collect();
-        let call = Call { script: &script, keys: &keys, args: &args };
+        let call = Call { script, keys: &keys, args: &args };
         match self {
             Self::Blocking(redis) => redis.call(&call),
             Self::Async(runtime, redis) => runtime.block_on(redis.call(&call)),
@@ -77,6 +81,11 @@ impl Driver {
             Self::Async(_, redis) => redis.close(),
         }
     }
+}
+
+/// The scripts of the library live as long as the process.
+pub(super) fn eternal(script: Script) -> &'static Script {
+    Box::leak(Box::new(script))
 }
 
 fn parse(url: &str) -> Result<RedisUrl> {

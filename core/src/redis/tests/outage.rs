@@ -178,11 +178,11 @@ fn a_dropped_future_disturbs_no_other() {
     else {
         unreachable!()
     };
-    let script = Script::new("redis.call('PING') return tonumber(ARGV[1])".to_owned());
+    let script = eternal(Script::new("redis.call('PING') return tonumber(ARGV[1])".to_owned()));
     runtime.block_on(async {
         for number in 0..200_i64 {
             let args = [number.to_string().into_bytes()];
-            let call = Call { script: &script, keys: &["k".to_owned()], args: &args };
+            let call = Call { script, keys: &["k".to_owned()], args: &args };
             let impatient = tokio::time::timeout(Duration::from_micros(20), redis.call(&call));
             let (_, patient) = tokio::join!(impatient, redis.call(&call));
             assert_eq!(patient.unwrap(), Value::Int(number));

@@ -1,0 +1,324 @@
+//! Threads that share round trips: one carries the calls of many.
+//!
+//! Where a server is near, what limits many threads is not the time that calls travel but the work for each:
+//! both sides make a system call for every call and every answer. So while some calls are under way, those of
+//! further threads are published, and the thread that may go next takes all of them along in one pipeline. Known
+//! as flat combining (Hendler, Incze, Shavit, Tzafrir: "Flat combining and the synchronization-parallelism
+//! tradeoff", SPAA 2010), and from databases as group commit.
+
+use std::collections::VecDeque;
+use std::iter;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use super::bundle::Outcome;
+use super::errors;
+use crate::script::{Call, Script};
+
+/// About the time that a server takes for a call that comes alone. Calls that come faster wait for each other
+/// there, if they do not wait here.
+const SERVICE_TIME: Duration = Duration::from_micros(12);
+
+/// The fewest threads that are under way at a time: one has its answer read while the server is at work for the
+/// other.
+const FEWEST: usize = 2;
+
+/// The most calls that one thread takes along: their answers hold up its own.
+const MOST: usize = 64;
+
+/// How often a thread looks for what came of its call, and lets others run, before it sleeps: to be woken takes
+/// longer than that, and costs whoever wakes it as much.
+const LOOKS: u32 = 10;
+
+/// How long a published call waits to be taken along, before its thread goes alone: many times the round trip
+/// to a server that is near. So a connection that hangs holds up no calls but those that are on it.
+const PATIENCE: Duration = Duration::from_millis(2);
+
+/// The calls that wait to be taken along to one server.
+pub(super) struct Combiner {
+    state: Mutex<State>,
+    patience: Duration,
+}
+
+struct State {
+    under_way: usize,
+    /// How many threads may be under way before others publish their calls.
+    most_under_way: usize,
+    published: VecDeque<Arc<Publication>>,
+}
+
+/// How a thread goes on with its call.
+pub(super) enum Part<'a> {
+    /// It makes the call, and takes along what others have published.
+    Combiner(Turn<'a>),
+    /// It makes the call on its own.
+    Alone,
+    /// Another thread has made the call.
+    Served(Outcome),
+}
+
+impl Combiner {
+    /// Without knowing how near the server is.
+    pub(super) fn new(connections: usize) -> Self {
+        let state = State { under_way: 0, most_under_way: connections, published: VecDeque::new() };
+        Self { state: Mutex::new(state), patience: PATIENCE }
+    }
+
+    /// As many calls as a server can answer within a round trip need not wait for each other.
+    pub(super) fn learn(&self, round_trip: Option<Duration>, connections: usize) {
+        let answered = |time: Duration| usize::try_from(time.as_nanos() / SERVICE_TIME.as_nanos());
+        let enough = round_trip.and_then(|time| answered(time).ok()).unwrap_or(usize::MAX);
+        self.lock().most_under_way = enough.max(FEWEST).min(connections);
+    }
+
+    /// Waits, if so many are under way already that others go along sooner than alone.
+    pub(super) fn join(&self, call: &Call<'_>) -> Part<'_> {
+        let mut state = self.lock();
+        if state.under_way < state.most_under_way {
+            state.under_way += 1;
+            return Part::Combiner(Turn { combiner: self });
+        }
+        let publication = Arc::new(Publication::new(call));
+        state.published.push_back(Arc::clone(&publication));
+        drop(state);
+        self.wait(&publication)
+    }
+
+    fn wait(&self, publication: &Arc<Publication>) -> Part<'_> {
+        let end = Instant::now() + self.patience;
+        for look in 0.. {
+            let stage = publication.lock().stage;
+            match stage {
+                Stage::Served => break,
+                _ if look < LOOKS => thread::yield_now(),
+                // The time of whoever took it is limited.
+                Stage::Taken => thread::park(),
+                Stage::Published => {
+                    if let Some(part) = self.leave(publication, end) {
+                        return part;
+                    }
+                    thread::park_timeout(end.saturating_duration_since(Instant::now()));
+                }
+            }
+        }
+        Part::Served(publication.lock().outcome.take())
+    }
+
+    /// What a thread does that need not wait for others any longer, or waits in vain.
+    fn leave(&self, publication: &Arc<Publication>, end: Instant) -> Option<Part<'_>> {
+        let mut state = self.lock();
+        let may_go = state.under_way < state.most_under_way;
+        if !may_go && Instant::now() < end {
+            return None;
+        }
+        let place = state.published.iter().position(|other| Arc::ptr_eq(other, publication))?;
+        state.published.remove(place);
+        state.under_way += usize::from(may_go);
+        Some(if may_go { Part::Combiner(Turn { combiner: self }) } else { Part::Alone })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The right to be under way. When it ends, the thread that has waited the longest goes.
+pub(super) struct Turn<'a> {
+    combiner: &'a Combiner,
+}
+
+impl Turn<'_> {
+    /// Takes along what was published.
+    pub(super) fn take(&self) -> Company {
+        let mut state = self.combiner.lock();
+        let number = state.published.len().min(MOST);
+        let taken: Vec<_> = state.published.drain(..number).collect();
+        drop(state);
+        taken.iter().for_each(|publication| publication.lock().stage = Stage::Taken);
+        Company { taken }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut state = self.combiner.lock();
+        state.under_way -= 1;
+        let next = state.published.front().map(|next| next.thread.clone());
+        drop(state);
+        if let Some(next) = next {
+            next.unpark();
+        }
+    }
+}
+
+/// Calls that were taken along. Whatever happens, their threads are told.
+pub(super) struct Company {
+    taken: Vec<Arc<Publication>>,
+}
+
+impl Company {
+    pub(super) fn size(&self) -> usize {
+        self.taken.len()
+    }
+
+    pub(super) fn calls(&self) -> impl Iterator<Item = Call<'_>> {
+        self.taken.iter().map(|publication| publication.call())
+    }
+
+    /// Tells all threads what came of their calls, in order.
+    pub(super) fn serve(mut self, outcomes: Vec<Outcome>) {
+        self.tell(outcomes);
+    }
+
+    /// Those for whom there is no outcome are told that.
+    fn tell(&mut self, outcomes: Vec<Outcome>) {
+        let abandoned = iter::repeat_with(|| Some(Err(errors::abandoned())));
+        for (publication, outcome) in self.taken.drain(..).zip(outcomes.into_iter().chain(abandoned)) {
+            publication.serve(outcome);
+        }
+    }
+}
+
+impl Drop for Company {
+    fn drop(&mut self) {
+        self.tell(Vec::new());
+    }
+}
+
+/// A call that waits for a thread to make it.
+struct Publication {
+    script: &'static Script,
+    keys: Vec<String>,
+    args: Vec<Vec<u8>>,
+    progress: Mutex<Progress>,
+    /// Whose call it is.
+    thread: Thread,
+}
+
+#[derive(Default)]
+struct Progress {
+    stage: Stage,
+    outcome: Outcome,
+}
+
+#[derive(Clone, Copy, Default)]
+enum Stage {
+    #[default]
+    Published,
+    Taken,
+    Served,
+}
+
+impl Publication {
+    fn new(call: &Call<'_>) -> Self {
+        Self {
+            script: call.script,
+            keys: call.keys.to_vec(),
+            args: call.args.to_vec(),
+            progress: Mutex::default(),
+            thread: thread::current(),
+        }
+    }
+
+    fn call(&self) -> Call<'_> {
+        Call { script: self.script, keys: &self.keys, args: &self.args }
+    }
+
+    fn serve(&self, outcome: Outcome) {
+        *self.lock() = Progress { stage: Stage::Served, outcome };
+        self.thread.unpark();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::eternal;
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    /// Lets one thread go at a time.
+    fn combiner(patience: Duration) -> (Combiner, Call<'static>) {
+        let script = eternal(Script::new(String::new()));
+        (Combiner { patience, ..Combiner::new(1) }, Call { script, keys: &[], args: &[] })
+    }
+
+    fn turn<'a>(combiner: &'a Combiner, call: &Call<'_>) -> Turn<'a> {
+        match combiner.join(call) {
+            Part::Combiner(turn) => turn,
+            Part::Alone | Part::Served(_) => unreachable!("nobody is under way"),
+        }
+    }
+
+    /// Publishes a call while `turn` is had, and waits until it is seen there.
+    fn published<'scope>(
+        scope: &'scope thread::Scope<'scope, '_>,
+        combiner: &'scope Combiner,
+        call: &'scope Call<'_>,
+    ) -> thread::ScopedJoinHandle<'scope, Part<'scope>> {
+        let thread = scope.spawn(|| combiner.join(call));
+        while combiner.lock().published.is_empty() {
+            thread::yield_now();
+        }
+        thread
+    }
+
+    #[test]
+    fn as_many_go_as_a_server_answers_in_a_round_trip() {
+        let combiner = Combiner::new(16);
+        for (round_trip, most) in [(None, 16), (Some(0), 2), (Some(60), 5), (Some(100_000), 16)] {
+            combiner.learn(round_trip.map(Duration::from_micros), 16);
+            assert_eq!(combiner.lock().most_under_way, most, "{round_trip:?}");
+        }
+        combiner.learn(Some(Duration::ZERO), 1);
+        assert_eq!(combiner.lock().most_under_way, 1);
+    }
+
+    #[test]
+    fn who_waits_in_vain_goes_alone() {
+        let (combiner, call) = combiner(PATIENCE);
+        let _turn = turn(&combiner, &call);
+        let start = Instant::now();
+        assert!(matches!(combiner.join(&call), Part::Alone));
+        assert!(start.elapsed() >= PATIENCE);
+        assert!(combiner.lock().published.is_empty());
+    }
+
+    #[test]
+    fn who_was_taken_along_is_told_whatever_happens() {
+        let (combiner, call) = combiner(LONG);
+        let turn = turn(&combiner, &call);
+        thread::scope(|scope| {
+            let thread = published(scope, &combiner, &call);
+            turn.take().serve(vec![Some(Ok(::redis::Value::Int(7)))]);
+            let part = thread.join().unwrap();
+            assert!(matches!(part, Part::Served(Some(Ok(::redis::Value::Int(7))))));
+
+            let thread = published(scope, &combiner, &call);
+            drop(turn.take());
+            let Part::Served(Some(Err(failure))) = thread.join().unwrap() else { unreachable!() };
+            assert!(failure.error.message().contains("whether the call was carried out is not known"));
+        });
+    }
+
+    #[test]
+    fn the_turn_goes_to_one_who_waits() {
+        let (combiner, call) = combiner(LONG);
+        let turn = turn(&combiner, &call);
+        thread::scope(|scope| {
+            let thread = published(scope, &combiner, &call);
+            // Asleep by now, most likely.
+            thread::sleep(Duration::from_millis(20));
+            let start = Instant::now();
+            drop(turn);
+            assert!(matches!(thread.join().unwrap(), Part::Combiner(_)));
+            assert!(start.elapsed() < LONG / 2);
+        });
+        assert_eq!(combiner.lock().under_way, 0);
+    }
+}

@@ -1,0 +1,183 @@
+//! Threads that share round trips: every call is made once, and every thread gets its own answer.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use sluicegate_test_servers::{Cluster, Redis};
+
+use super::*;
+
+const THREADS: usize = 32;
+const CALLS: usize = 300;
+
+static COUNT: LazyLock<&'static Script> = LazyLock::new(|| {
+    let each =
+        "local all = {} for i, key in ipairs(KEYS) do all[i] = redis.pcall('INCR', key) end return all";
+    eternal(Script::new(INCREMENT.to_owned()).with_each(each.to_owned()))
+});
+
+/// Calls of one argument share scripts, others only round trips.
+const SHARING: [&str; 1] = ["1"];
+
+fn count(driver: &Driver, key: &str) -> Result<usize> {
+    count_by(driver, key, &SHARING)
+}
+
+fn count_by(driver: &Driver, key: &str, args: &[&str]) -> Result<usize> {
+    driver.run_script(&COUNT, &[key], args).map(|value| ::redis::from_redis_value(value).unwrap())
+}
+
+fn blocking(url: &str) -> Driver {
+    Driver::blocking(url, &ConnectOptions::default()).unwrap()
+}
+
+/// What the threads were answered, each of which calls with its number.
+fn by_threads<T: Send>(call: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS)
+            .map(|thread| {
+                scope.spawn({
+                    let call = &call;
+                    move || call(thread)
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+/// How often a server ran a script by its digest.
+fn scripts_run(server: &mut ::redis::Connection) -> usize {
+    let stats: String = ::redis::cmd("INFO").arg("commandstats").query(server).unwrap();
+    let line = stats.lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:calls=")).unwrap();
+    line.split(',').next().unwrap().parse().unwrap()
+}
+
+fn every_count(answers: impl IntoIterator<Item = usize>) -> bool {
+    answers.into_iter().collect::<BTreeSet<_>>().into_iter().eq(1..=THREADS * CALLS)
+}
+
+#[test]
+fn every_thread_gets_its_own_answer() {
+    let redis = Redis::start().unwrap();
+    let driver = blocking(redis.url());
+    for (key, args) in [("one by one", &[][..]), ("shared", &SHARING)] {
+        let mut client = redis.client().unwrap();
+        ::redis::cmd("CONFIG").arg("RESETSTAT").exec(&mut client).unwrap();
+        let calls = |_| -> Vec<usize> { (0..CALLS).map(|_| count_by(&driver, key, args).unwrap()).collect() };
+        let counts = by_threads(calls);
+        assert!(counts.iter().all(|counts| counts.is_sorted()));
+        assert!(every_count(counts.into_iter().flatten()));
+        let (scripts, calls) = (scripts_run(&mut client), THREADS * CALLS);
+        assert!(args.is_empty() || scripts < calls * 9 / 10, "{scripts} scripts for {calls} calls");
+    }
+}
+
+#[test]
+fn an_error_stays_with_its_key() {
+    let redis = Redis::start().unwrap();
+    ::redis::cmd("SADD").arg("bad").arg(1).exec(&mut redis.client().unwrap()).unwrap();
+    let driver = blocking(redis.url());
+    by_threads(|thread| {
+        for call in 0..CALLS {
+            if (thread + call) % 3 == 0 {
+                let error = count(&driver, "bad").unwrap_err();
+                assert!(error.message().contains("WRONGTYPE"), "{error}");
+            } else {
+                count(&driver, "good").unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn scripts_that_the_server_forgets_are_sent_again() {
+    let redis = Redis::start().unwrap();
+    let driver = blocking(redis.url());
+    let over = AtomicBool::new(false);
+    let counts = thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut client = redis.client().unwrap();
+            while !over.load(Ordering::Relaxed) {
+                ::redis::cmd("SCRIPT").arg("FLUSH").exec(&mut client).unwrap();
+                thread::sleep(Duration::from_millis(1));
+            }
+        });
+        let counts =
+            by_threads(|_| -> Vec<usize> { (0..CALLS).map(|_| count(&driver, "k").unwrap()).collect() });
+        over.store(true, Ordering::Relaxed);
+        counts
+    });
+    assert!(every_count(counts.into_iter().flatten()));
+}
+
+#[test]
+fn broken_connections_charge_nothing_twice() {
+    let redis = Redis::start().unwrap();
+    let driver = blocking(redis.url());
+    let over = AtomicBool::new(false);
+    let outcomes = thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut client = redis.client().unwrap();
+            while !over.load(Ordering::Relaxed) {
+                let mut kill = ::redis::cmd("CLIENT");
+                kill.arg("KILL")
+                    .arg("TYPE")
+                    .arg("normal")
+                    .arg("SKIPME")
+                    .arg("yes")
+                    .exec(&mut client)
+                    .unwrap();
+                thread::sleep(Duration::from_millis(2));
+            }
+        });
+        let outcomes = by_threads(|_| -> Vec<_> { (0..CALLS).map(|_| count(&driver, "k")).collect() });
+        over.store(true, Ordering::Relaxed);
+        outcomes
+    });
+    let (answered, failed): (Vec<_>, Vec<_>) = outcomes.into_iter().flatten().partition(Result::is_ok);
+    let different = answered.iter().flatten().collect::<BTreeSet<_>>();
+    assert_eq!(different.len(), answered.len(), "an answer went to two threads");
+    assert!(!failed.is_empty() && failed.iter().all(|outcome| kind(outcome) == Some(ErrorKind::Connection)));
+    let counted = count(&driver, "k").unwrap() - 1;
+    assert!((answered.len()..=THREADS * CALLS).contains(&counted), "{counted} for {}", answered.len());
+}
+
+#[test]
+fn a_hung_server_holds_nobody_up_for_longer_than_alone() {
+    let redis = Redis::start().unwrap();
+    let driver = blocking(redis.url());
+    by_threads(|_| count(&driver, "k").unwrap());
+    redis.pause().unwrap();
+    let outcomes = by_threads(|_| timed(|| count(&driver, "k")));
+    redis.resume().unwrap();
+    for (outcome, took) in outcomes {
+        assert_eq!(kind(&outcome), Some(ErrorKind::Timeout));
+        assert!(took < PROMPT, "{took:?}");
+    }
+    recovery(&driver, "other");
+    by_threads(|_| count(&driver, "k").unwrap());
+}
+
+#[test]
+fn in_a_cluster_calls_of_one_slot_go_together() {
+    let cluster = Cluster::start().unwrap();
+    // As if there was one server: that it minds slots has to be noticed.
+    let one = format!("redis://127.0.0.1:{}", cluster.primary_of("{a}").unwrap().port());
+    let slots_of_one: Vec<String> = (0..2000)
+        .map(|number| format!("{{{number}}}"))
+        .filter(|key| cluster.primary_of(key).unwrap().port() == cluster.primary_of("{a}").unwrap().port())
+        .take(8)
+        .collect();
+    for url in [cluster.url(), one] {
+        let driver = blocking(&url);
+        let counts = by_threads(|thread| -> Vec<usize> {
+            let keys = &slots_of_one;
+            (0..CALLS).map(|call| count(&driver, &keys[(thread + call) % keys.len()]).unwrap()).collect()
+        });
+        assert_eq!(counts.into_iter().flatten().filter(|&count| count == 1).count(), slots_of_one.len());
+        slots_of_one.iter().for_each(|key| driver.delete(&[key]).unwrap());
+    }
+}
