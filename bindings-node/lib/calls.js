@@ -1,6 +1,6 @@
 'use strict';
 
-const { SluicegateError } = require('./error.js');
+const { errorOf } = require('./error.js');
 const { Mailbox } = require('./mailbox.js');
 
 /** Rows of a new mailbox. A batch that is larger crosses in several parts. */
@@ -130,7 +130,7 @@ class Calls {
         row += calls[next].rows;
       }
       const failure = this.#native.submit(next - first, text);
-      if (failure) throw new SluicegateError(failure);
+      if (failure) throw errorOf(failure);
     } catch (error) {
       // Keys can be too long for one text: then the calls so far have failed, or the one call that is left.
       if (next === first) next++;
@@ -147,7 +147,7 @@ class Calls {
       const failure = this.mailbox.hasFailed(row) ? failures[failed++] : undefined;
       // A cancelled call may be answered nevertheless.
       if (!this.#pending.delete(token)) continue;
-      if (failure) call.reject(new SluicegateError(failure));
+      if (failure) call.reject(errorOf(failure));
       else call.resolve(this.mailbox.answer(row));
     }
   }

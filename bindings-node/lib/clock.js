@@ -7,9 +7,17 @@ const { NativeClock } = require('./native.js');
 /** The latest time of a clock, in microseconds: whole numbers are exact up to here. */
 const LATEST = 2 ** 53;
 
+/**
+ * The clock as the native part has it.
+ *
+ * @type {(clock: ManualClock) => object}
+ */
 let nativeOf;
 
-/** A clock that stands still until it is told to move, for tests without waiting. */
+/**
+ * A clock that stands still until it is told to move, for testing an application's limits without waiting.
+ * With it a limiter on Redis passes the time to its scripts.
+ */
 class ManualClock {
   #native;
 
@@ -17,23 +25,39 @@ class ManualClock {
     nativeOf = (clock) => clock.#native;
   }
 
-  /** A clock that shows `nowUs` microseconds since 1970. */
+  /**
+   * A clock that shows `nowUs` microseconds since 1970. Default: 0.
+   *
+   * @param {number} [nowUs]
+   */
   constructor(nowUs = 0) {
     this.#native = new NativeClock(time(nowUs));
   }
 
-  /** What the clock shows, in microseconds since 1970. */
+  /**
+   * What the clock shows, in microseconds since 1970.
+   *
+   * @returns {number}
+   */
   get nowUs() {
     return this.#native.nowUs;
   }
 
-  /** Moves the clock forward, by whole microseconds. */
+  /**
+   * Moves the clock forward, by whole microseconds; it stops at 2^53 of them.
+   *
+   * @param {number} ms
+   */
   advance(ms) {
     if (!(number('ms', ms) >= 0)) throw invalidArgument(`ms ${ms}: must be 0 or more`);
     this.#native.advance(Math.round(ms * 1000));
   }
 
-  /** Sets the clock, also backwards. */
+  /**
+   * Sets the clock, also backwards.
+   *
+   * @param {number} nowUs
+   */
   set(nowUs) {
     this.#native.set(time(nowUs));
   }

@@ -1,14 +1,34 @@
 'use strict';
 
+/** @import { IncomingMessage, ServerResponse } from 'node:http' */
+/** @import { RateLimiter } from './index.js' */
+
+/**
+ * Options of the middleware.
+ *
+ * @template Request
+ * @typedef {import('./types.js').RateLimitOptions<Request>} RateLimitOptions
+ */
+
 const { judgeBy } = require('./middleware.js');
 
-/** Middleware for Express, and for whatever else has its signature. */
+/**
+ * Middleware for Express, and for whatever else has its signature: every request is decided by `checkRequest`.
+ *
+ * One that is denied is answered with 429, the headers of the decision and problem details (RFC 9457); one that
+ * is admitted goes on, and its answer has the headers too. One that makes no sense is answered with 400.
+ *
+ * @template {IncomingMessage} [Request=IncomingMessage]
+ * @param {RateLimiter} limiter
+ * @param {RateLimitOptions<Request>} [options]
+ * @returns {(request: Request, response: ServerResponse, next: (error?: unknown) => void) => void}
+ */
 function rateLimit(limiter, options) {
   const judge = judgeBy(limiter, options);
   return async (request, response, next) => {
     let ruling;
     try {
-      ruling = await judge(request, request, request.originalUrl ?? request.url);
+      ruling = await judge(request, request, targetOf(request));
       for (const [name, value] of Object.entries(ruling.headers)) response.setHeader(name, value);
     } catch (error) {
       return next(error);
@@ -17,6 +37,15 @@ function rateLimit(limiter, options) {
     response.statusCode = ruling.status;
     response.end(ruling.body);
   };
+}
+
+/**
+ * Within a router, `url` is what is left of the target.
+ *
+ * @param {{ originalUrl?: string, url?: string | undefined }} request
+ */
+function targetOf({ originalUrl, url }) {
+  return originalUrl ?? url;
 }
 
 module.exports = { rateLimit };

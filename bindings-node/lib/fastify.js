@@ -1,9 +1,33 @@
 'use strict';
 
+/** @import { FastifyPluginAsync, FastifyRequest } from 'fastify' */
+/** @import { RateLimiter } from './index.js' */
+
+/**
+ * Options of the middleware.
+ *
+ * @template Request
+ * @typedef {import('./types.js').RateLimitOptions<Request>} RateLimitOptions
+ */
+
+/**
+ * Options of the plugin. What `log` would be told, the request's own logger is told unless there is one.
+ *
+ * @typedef {RateLimitOptions<FastifyRequest> & { limiter: RateLimiter }} FastifyRateLimitOptions
+ */
+
 const { judgeBy } = require('./middleware.js');
 
-/** A plugin for Fastify. */
-async function rateLimit(fastify, { limiter, ...options }) {
+/**
+ * A plugin for Fastify: every request is decided by `checkRequest`, in a hook `onRequest`. Register it after what
+ * authenticates.
+ *
+ * One that is denied is answered with 429, the headers of the decision and problem details (RFC 9457); one that
+ * is admitted goes on, and its answer has the headers too. One that makes no sense is answered with 400.
+ *
+ * @type {FastifyPluginAsync<FastifyRateLimitOptions>}
+ */
+const rateLimit = async (fastify, { limiter, ...options }) => {
   const judge = judgeBy(limiter, options);
   fastify.addHook('onRequest', async (request, reply) => {
     const log = options.log ?? ((error) => request.log.warn({ err: error }, 'the limiter cannot decide'));
@@ -11,7 +35,7 @@ async function rateLimit(fastify, { limiter, ...options }) {
     reply.headers(ruling.headers);
     if (ruling.status !== undefined) return reply.code(ruling.status).send(ruling.body);
   });
-}
+};
 
 // The hook is for the instance that registers the plugin, not for one that is made for the plugin alone.
 rateLimit[Symbol.for('skip-override')] = true;

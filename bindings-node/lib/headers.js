@@ -1,5 +1,7 @@
 'use strict';
 
+/** @import { Decision, HeaderStyle } from './index.js' */
+
 const { text, wrongType } = require('./arguments.js');
 const { succeeded } = require('./error.js');
 const native = require('./native.js');
@@ -8,18 +10,26 @@ const native = require('./native.js');
 const UNTOLD = Object.freeze({
   allowed: true,
   rule: '',
+  ruleApplied: false,
   limit: 0,
   windowMs: 0,
   remaining: 0,
   retryAfterMs: 0,
   resetAfterMs: 0,
   shadow: false,
+  shadowDenied: false,
+  source: 'embedded',
   parts: [],
 });
 
 /**
- * The headers of the answer to the request that was decided on, as an object, which is what `response.set`
- * of Express and `reply.headers` of Fastify take.
+ * The headers of the answer to the request that was decided on, names and values, with `Retry-After` on a denial
+ * unless the cost can never fit. Rules in shadow are not mentioned, and without a rule that applied there are no
+ * headers. `response.set` of Express and `reply.headers` of Fastify take them.
+ *
+ * @param {Decision} decision
+ * @param {HeaderStyle} [style]
+ * @returns {Record<string, string>}
  */
 function headers(decision, style = 'ietf') {
   if (typeof decision !== 'object' || decision === null) throw wrongType('decision', 'a decision', decision);
@@ -34,7 +44,11 @@ function told(decision, style) {
   }
 }
 
-/** Refuses a style that there is not. */
+/**
+ * Refuses a style that there is not.
+ *
+ * @param {HeaderStyle} style
+ */
 function ensureStyle(style) {
   headers(UNTOLD, style);
 }

@@ -1,5 +1,181 @@
 'use strict';
 
+// One rate limiter for a fleet: it decides atomically inside Redis, or inside the process, by one set of rules.
+// The types of what it takes and answers are here; scripts/types.js makes types/ of them.
+
+/** @import { DecisionFields, Patience, Subject, Verdict } from './types.js' */
+
+/**
+ * Whether a cost is admitted. A denial is a decision too, never an error.
+ *
+ * @typedef {Readonly<DecisionFields>} Decision
+ */
+
+/**
+ * Options of one check.
+ *
+ * @typedef {object} CheckOptions
+ * @property {number | undefined} [cost] How much to admit: a whole number, at least 1, which is the default.
+ * @property {string | undefined} [resource] The resource that is used; needed by rules with a limit of scope
+ *   `resource`, and only by them.
+ * @property {number | undefined} [limit] Takes the place of the rule's single limit for this one call, for plans and
+ *   tiers.
+ */
+
+/**
+ * Options of a reset.
+ *
+ * @typedef {Pick<CheckOptions, 'resource'>} ResetOptions
+ */
+
+/**
+ * Options of a wait.
+ *
+ * @typedef {CheckOptions & Patience} WaitOptions
+ */
+
+/**
+ * One item of a `checkAll`.
+ *
+ * @typedef {Subject & CheckOptions} Check
+ */
+
+/**
+ * A request, from which the rules that apply to it and their keys are found. An empty text is as good as none.
+ *
+ * @typedef {object} HttpRequest
+ * @property {string} method The method; capitals do not count.
+ * @property {string} path The target as the request line has it: percent-encoded, with or without a query. What was
+ *   decoded already has to be encoded again.
+ * @property {string | null | undefined} [userId] The user, once authenticated.
+ * @property {string | null | undefined} [ip] The client's address, IPv4 or IPv6, without a port.
+ * @property {string | null | undefined} [apiKey] The client's API key.
+ * @property {Readonly<Record<string, string | readonly string[] | undefined>>
+ *   | Iterable<readonly [string, string]>
+ *   | undefined} [headers] The headers, as Node has them, or `Headers`, or pairs of a name and a value.
+ */
+
+/**
+ * A rule that applies to a request.
+ *
+ * @typedef {object} RequestMatch
+ * @property {string} ruleId The rule's name.
+ * @property {string} key Who is counted.
+ * @property {string} [resource] The resource that is used, for a rule that limits one.
+ */
+
+/**
+ * What a rule has to do with a request.
+ *
+ * @typedef {Pick<RequestMatch, 'ruleId'> & Verdict & Partial<RequestMatch>} Explanation
+ */
+
+/**
+ * Which rules are in force, since when, and what was refused.
+ *
+ * @typedef {object} RulesStatus
+ * @property {string} source Where the rules come from, without passwords; `fixed` for rules that never change.
+ * @property {string} version Tells the rules in force from others.
+ * @property {number} rules How many rules are in force.
+ * @property {Date} loadedAt When the rules in force were loaded.
+ * @property {number} updates How often rules took effect, those of the start included.
+ * @property {number} refusals How many updates were refused since the start.
+ * @property {{ unit: string, reason: string }[]} refused What is refused at present: a rule, or the source where that
+ *   is updated as a whole, and why.
+ * @property {boolean} reachable Whether the source could be read the last time. Changes go unnoticed as long as it
+ *   cannot.
+ * @property {boolean} cached Whether the rules are the copy of the cache, as the source could not be read yet.
+ * @property {string} [lastError] What last went wrong, even if it is well again.
+ */
+
+/**
+ * The headers in which a client is told of limits: `RateLimit-Policy` and `RateLimit`, as
+ * draft-ietf-httpapi-ratelimit-headers-10 has them, or `X-RateLimit-Limit`, `-Remaining` and `-Reset`.
+ *
+ * @typedef {'ietf' | 'x-ratelimit'} HeaderStyle
+ */
+
+/**
+ * How many may be admitted per window.
+ *
+ * @typedef {object} Limit
+ * @property {number} limit
+ * @property {number} [window_size_seconds]
+ * @property {number} [resolution_seconds]
+ * @property {'key' | 'resource'} [scope]
+ */
+
+/**
+ * Which requests a rule applies to.
+ *
+ * @typedef {object} Match
+ * @property {string} [path_pattern]
+ * @property {readonly string[]} [methods]
+ * @property {boolean} [requires_authentication]
+ * @property {Readonly<Record<string, string>>} [required_headers]
+ * @property {string | readonly string[]} [ip_subnet]
+ */
+
+/**
+ * A rule, with the names of fields that rule files have.
+ *
+ * @typedef {object} Rule
+ * @property {string} rule_id
+ * @property {'fixed_window' | 'sliding_window' | 'sliding_log' | 'sliding_buckets' | 'gcra' | 'token_bucket'
+ *   | 'leaky_bucket' | 'uniform' | 'decay'} algorithm
+ * @property {number} [limit]
+ * @property {number} [window_size_seconds]
+ * @property {readonly Limit[]} [limits]
+ * @property {number} [burst]
+ * @property {number} [resolution_seconds]
+ * @property {number} [decay_factor]
+ * @property {'aligned' | 'first_request'} [window_start]
+ * @property {'list' | 'sorted_set'} [structure]
+ * @property {boolean} [count_denied]
+ * @property {boolean} [shadow]
+ * @property {number} [priority]
+ * @property {string} [description]
+ * @property {string} [identifier_type]
+ * @property {string} [resource_identifier_type]
+ * @property {number} [ipv6_prefix_length]
+ * @property {Match} [match]
+ */
+
+/**
+ * Options of a limiter.
+ *
+ * @typedef {object} ConnectOptions
+ * @property {string | readonly Rule[] | { readonly rules: readonly Rule[] } | undefined} [rules] The rules to decide
+ *   by: an array of rules, JSON text (what begins with a bracket, a brace or a comment), or a source that is followed
+ *   while the limiter runs: the path of a file, or `zookeeper://h1:p1,h2:p2/path`. Default: none.
+ * @property {string | undefined} [rulesCache] A file in which the last good rules of a followed source are kept. A
+ *   limiter that is made while the source is away begins with them. Default: none; then `connect` is rejected.
+ * @property {string | undefined} [prefix] What every name in Redis begins with: 1 to 128 bytes without braces.
+ *   Default: `sluicegate`.
+ * @property {ManualClock | undefined} [clock] A clock that the caller moves, instead of the server's (or, embedded,
+ *   the system's).
+ * @property {number | undefined} [connectTimeoutMs] The longest time to open a connection. Default: 1000.
+ * @property {number | undefined} [responseTimeoutMs] The longest time to wait for an answer; then the call is rejected
+ *   with `Timeout`. Default: 500.
+ * @property {string | undefined} [tlsCa] PEM file with the certificate authorities to trust instead of the system's.
+ * @property {string | undefined} [tlsCert] PEM file with the certificate chain of this client.
+ * @property {string | undefined} [tlsKey] PEM file with the private key of that certificate.
+ */
+
+/**
+ * What went wrong.
+ *
+ * - `InvalidRule`: a rule, or a file of rules, is not valid.
+ * - `UnknownRule`: no rule has the name that was asked for.
+ * - `InvalidArgument`: a key, cost, resource, option or URL is not acceptable.
+ * - `Connection`: the server cannot be reached, or the connection broke.
+ * - `Timeout`: the server did not answer in time. Whether the cost was charged is not known.
+ * - `Server`: the server answered with an error.
+ * - `Closed`: the limiter was closed.
+ *
+ * @typedef {'InvalidRule' | 'UnknownRule' | 'InvalidArgument' | 'Connection' | 'Timeout' | 'Server' | 'Closed'} ErrorCode
+ */
+
 const { ManualClock } = require('./clock.js');
 const { SluicegateError } = require('./error.js');
 const { headers } = require('./headers.js');

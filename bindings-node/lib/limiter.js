@@ -1,8 +1,15 @@
 'use strict';
 
+/**
+ * @import {
+ *   Check, CheckOptions, ConnectOptions, Decision, Explanation, HttpRequest, RequestMatch, ResetOptions, RulesStatus,
+ *   WaitOptions,
+ * } from './index.js'
+ */
+
 const { amount, boolean, optional, options, span, text, wrongType } = require('./arguments.js');
 const { Calls } = require('./calls.js');
-const { SluicegateError, succeeded } = require('./error.js');
+const { errorOf, succeeded } = require('./error.js');
 const { Call, OP } = require('./mailbox.js');
 const { NativeLimiter, open } = require('./native.js');
 const { connectOptions } = require('./options.js');
@@ -21,8 +28,13 @@ const INTERNAL = Symbol('internal');
 const WATCHES = process.versions.bun === undefined;
 
 /**
- * Decides whether a cost is admitted. Every method but `matchRequest` and `rulesStatus`, which only look,
- * returns a promise; whatever is wrong, be it an argument of the wrong type, rejects it.
+ * Decides whether a cost is admitted.
+ *
+ * Whatever is wrong rejects the promise: a `TypeError` for an argument of the wrong type, else a
+ * `SluicegateError`. `matchRequest` and `rulesStatus`, which only look, answer at once, and throw. While a call is
+ * pending the process stays alive; a limiter at rest does not keep it.
+ *
+ * @implements {AsyncDisposable}
  */
 class RateLimiter {
   #native;
@@ -33,6 +45,7 @@ class RateLimiter {
   /** From the name of a rule to its place. */
   #places;
 
+  /** @private */
   constructor(internal, native, calls) {
     if (internal !== INTERNAL) throw new TypeError('use RateLimiter.connect(url, options)');
     this.#native = native;
@@ -43,15 +56,31 @@ class RateLimiter {
     this.#places = this.#mailbox.places;
   }
 
+  /**
+   * Connects a limiter to the backend that `url` names: `memory://`, `redis://`, `rediss://`, `unix://`,
+   * `redis-cluster://h1:p1,h2:p2` or `redis-sentinel://h1:p1,h2:p2/service`.
+   *
+   * @param {string} url
+   * @param {ConnectOptions} [options]
+   * @returns {Promise<RateLimiter>}
+   */
   static async connect(url, options) {
     const calls = new Calls();
     const wake = () => calls.wake();
     const native = open(text('url', url), connectOptions(options), calls.mailbox.numbers, wake, WATCHES);
-    if (!(native instanceof NativeLimiter)) throw new SluicegateError(native);
+    if (!(native instanceof NativeLimiter)) throw errorOf(native);
     await calls.connected(native);
     return new this(INTERNAL, native, calls);
   }
 
+  /**
+   * Admits a cost for `key` under `rule`, or denies it.
+   *
+   * @param {string} rule
+   * @param {string} key
+   * @param {CheckOptions} [options]
+   * @returns {Promise<Decision>}
+   */
   check(rule, key, options) {
     if (options === undefined && this.#isLocal) {
       const place = this.#places.get(rule);
@@ -60,18 +89,54 @@ class RateLimiter {
     return this.#single(OP.CHECK, rule, key, options, CHECK_OPTIONS);
   }
 
+  /**
+   * What `check` would answer now; changes nothing.
+   *
+   * @param {string} rule
+   * @param {string} key
+   * @param {CheckOptions} [options]
+   * @returns {Promise<Decision>}
+   */
   peek(rule, key, options) {
     return this.#single(OP.PEEK, rule, key, options, CHECK_OPTIONS);
   }
 
+  /**
+   * Gives back a cost that turned out not to be used, the newest first, and answers as `peek` would then.
+   *
+   * @param {string} rule
+   * @param {string} key
+   * @param {CheckOptions} [options]
+   * @returns {Promise<Decision>}
+   */
   refund(rule, key, options) {
     return this.#single(OP.REFUND, rule, key, options, CHECK_OPTIONS);
   }
 
+  /**
+   * Forgets what was counted for `key` under `rule`, and nothing else. What a resource was used in all is
+   * kept, since other keys have a part in it; a rule that counts nothing else forgets that.
+   *
+   * @param {string} rule
+   * @param {string} key
+   * @param {ResetOptions} [options]
+   * @returns {Promise<void>}
+   */
   async reset(rule, key, options) {
     return this.#make(this.#call(OP.RESET, rule, key, options, RESET_OPTIONS));
   }
 
+  /**
+   * Decides several checks together: all of them are charged, or none is. The decision is that of the
+   * deciding check, and its `parts` hold one per item.
+   *
+   * On a Redis Cluster, items in different hash slots are charged slot by slot in order of rule priority,
+   * and a denial refunds those before it: in between a third caller may be denied needlessly, and never
+   * admitted wrongly.
+   *
+   * @param {readonly Check[]} items
+   * @returns {Promise<Decision>}
+   */
   async checkAll(items) {
     if (!Array.isArray(items)) throw wrongType('items', 'an array', items);
     // Not `map`, which skips holes.
@@ -81,12 +146,48 @@ class RateLimiter {
     return this.#make(call);
   }
 
+  /**
+   * Decides a request by all the rules that match it, together, as `checkAll` does: `parts` holds one decision per
+   * rule, in order of priority. A request that no rule matches is admitted, and `ruleApplied` says so.
+   *
+   * @param {HttpRequest} request
+   * @returns {Promise<Decision>}
+   */
   async checkRequest(request) {
     const call = requestCall(request);
     this.#calls.reserve(this.#native, call.rows);
     return this.#isLocal ? this.#calls.sendAtOnce(this.#native, call) : this.#calls.send(this.#native, call);
   }
 
+  /**
+   * The rules that `checkRequest` would apply, in order of priority. Nothing is counted.
+   *
+   * @overload
+   * @param {HttpRequest} request
+   * @param {{ explain?: false | undefined }} [options]
+   * @returns {RequestMatch[]}
+   */
+  /**
+   * All rules, in order of priority, and why each applies or not. Nothing is counted.
+   *
+   * @overload
+   * @param {HttpRequest} request
+   * @param {{ explain: true }} options
+   * @returns {Explanation[]}
+   */
+  /**
+   * The rules that `checkRequest` would apply, in order of priority; or, to `explain`, all rules, and why each
+   * applies or not. Nothing is counted.
+   *
+   * @overload
+   * @param {HttpRequest} request
+   * @param {{ explain: boolean }} options
+   * @returns {RequestMatch[] | Explanation[]}
+   */
+  /**
+   * @param {HttpRequest} request
+   * @param {{ explain?: boolean | undefined }} [given]
+   */
   matchRequest(request, given) {
     const call = requestCall(request);
     const { explain = false } = options('options', given, MATCH_OPTIONS);
@@ -95,11 +196,26 @@ class RateLimiter {
     return succeeded(this.#native.matchRequest(words, boolean('explain', explain)));
   }
 
+  /**
+   * Which rules are in force, since when, and what was refused of their source.
+   *
+   * @returns {RulesStatus}
+   */
   rulesStatus() {
     const status = this.#native.rulesStatus();
     return { ...status, loadedAt: new Date(status.loadedAt) };
   }
 
+  /**
+   * Checks until the cost is admitted, sleeping for `retryAfterMs` in between. The last decision is
+   * returned: a denial as soon as it is known that the wait would go beyond the timeout. With a
+   * `ManualClock` nothing sleeps; the clock is moved on instead.
+   *
+   * @param {string} rule
+   * @param {string} key
+   * @param {WaitOptions} options
+   * @returns {Promise<Decision>}
+   */
   async wait(rule, key, options) {
     const call = this.#call(OP.WAIT, rule, key, options, WAIT_OPTIONS);
     const { timeoutMs, signal } = options ?? {};
@@ -109,14 +225,29 @@ class RateLimiter {
     return this.#abortable(call, signal);
   }
 
+  /**
+   * Tries the server.
+   *
+   * @returns {Promise<void>}
+   */
   async ping() {
     return this.#make(new Call(OP.PING, 0, ''));
   }
 
+  /**
+   * Closes the connections. Final: later calls are rejected with `Closed`.
+   *
+   * @returns {Promise<void>}
+   */
   async close() {
     this.#native.close();
   }
 
+  /**
+   * As `close`, for `await using`.
+   *
+   * @returns {Promise<void>}
+   */
   async [Symbol.asyncDispose]() {
     await this.close();
   }
@@ -147,7 +278,7 @@ class RateLimiter {
   }
 
   #answer(failure) {
-    return failure ? Promise.reject(new SluicegateError(failure)) : Promise.resolve(this.#mailbox.answer(0));
+    return failure ? Promise.reject(errorOf(failure)) : Promise.resolve(this.#mailbox.answer(0));
   }
 
   async #abortable(call, signal) {

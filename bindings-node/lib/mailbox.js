@@ -3,6 +3,8 @@
 // The memory through which calls and answers pass: rows of numbers that both sides read and write, since
 // making a JavaScript value for each number would cost more than a check. src/mailbox.rs is the other side.
 
+/** @import { CheckOptions, Decision } from './index.js' */
+
 /** Numbers in a row. */
 const ROW = 9;
 
@@ -21,7 +23,9 @@ const FAILED = -2;
 const KEY_LENGTH = 64;
 
 const NOT_GIVEN = -1;
+/** @type {CheckOptions} */
 const NO_OPTIONS = Object.freeze({});
+/** @type {readonly Decision[]} */
 const NO_PARTS = Object.freeze([]);
 
 class Mailbox {
@@ -150,6 +154,14 @@ class Call {
   resolve;
   reject;
 
+  /**
+   * @param {number} op
+   * @param {number} rule
+   * @param {string} key
+   * @param {CheckOptions} [options]
+   * @param {number} [extra]
+   * @param {Call[]} [items]
+   */
   constructor(op, rule, key, { cost = 1, resource, limit } = NO_OPTIONS, extra = 0, items = undefined) {
     this.op = op;
     this.rule = rule;

@@ -2,6 +2,8 @@
 
 // What the middleware for Express and that for Fastify have in common.
 
+/** @import { RateLimitOptions } from './types.js' */
+
 const { STATUS_CODES } = require('node:http');
 const { options, text, wrongType } = require('./arguments.js');
 const { clientAddress } = require('./client.js');
@@ -29,6 +31,7 @@ function judgeBy(limiter, given) {
   };
 }
 
+/** @param {RateLimitOptions<unknown>} options */
 function policyOf({ userId, apiKey, trustedProxies = 0, headers: style = 'ietf', onError = 'admit', log }) {
   if (!Number.isInteger(trustedProxies) || trustedProxies < 0) {
     throw invalidArgument('trustedProxies must be a whole number, 0 or more');
@@ -45,6 +48,10 @@ function policyOf({ userId, apiKey, trustedProxies = 0, headers: style = 'ietf',
   };
 }
 
+/**
+ * @param {string} name
+ * @param {Function} [value]
+ */
 function finder(name, value = () => undefined) {
   if (typeof value !== 'function') throw wrongType(name, 'a function', value);
   return value;

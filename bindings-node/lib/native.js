@@ -14,4 +14,7 @@ if (!existsSync(file)) {
   );
 }
 
-module.exports = require(file);
+/** @type {{ NativeClock: any, NativeLimiter: any, headers: Function, open: Function }} */
+const native = require(file);
+
+module.exports = native;

@@ -76,9 +76,6 @@ class Parity(unittest.TestCase):
                 with self.subTest(language=language, part=part):
                     self.assertLessEqual(names, getattr(surface, part))
 
-    def test_the_types_of_node_are_those_of_its_classes(self) -> None:
-        self.assertEqual(node.untyped(), [])
-
 
 class VectorsOfMistakes(unittest.TestCase):
     """The files in `tests/vectors/errors` are of the form that their schema states."""

@@ -1,0 +1,85 @@
+'use strict';
+
+// What the public types are put together from: JSDoc gives a typedef neither `readonly` nor `extends`.
+
+/** @import { Decision, ErrorCode, HeaderStyle, SluicegateError } from './index.js' */
+
+/**
+ * @typedef {object} DecisionFields
+ * @property {boolean} allowed Whether the cost was, or for a peek would be, admitted. Always true for a rule in shadow.
+ * @property {string} rule The rule that decided: when denied, the one that makes the caller wait the longest. Empty
+ *   when none applied.
+ * @property {boolean} ruleApplied Whether any rule applied. Only a request can find that none does; then it is
+ *   admitted, and `limit` and `remaining` are 2^53 - 1.
+ * @property {number} limit The most that the deciding limit admits at once from a key never seen, in units of cost.
+ * @property {number} windowMs The time in which `limit` is admitted anew, over and over; 0 for `decay`, which has no
+ *   window.
+ * @property {number} remaining The most cost that would still be admitted now.
+ * @property {number} retryAfterMs The shortest wait after which the same cost would be admitted if nobody else came,
+ *   exact to the microsecond. 0 when it fits, `Infinity` when it never can.
+ * @property {number} resetAfterMs Time until the key is as if never seen.
+ * @property {boolean} shadow Whether nothing but rules in shadow decided.
+ * @property {boolean} shadowDenied True when a rule in shadow would have denied.
+ * @property {'server' | 'embedded'} source Who decided: a Redis server, or the engine inside this process.
+ * @property {readonly Decision[]} parts One decision per item of a `checkAll`, or rule of a
+ *   `checkRequest`, in order; empty otherwise.
+ */
+
+/**
+ * @typedef {object} Subject
+ * @property {string} rule The rule's name.
+ * @property {string} key Who is counted; not empty.
+ */
+
+/**
+ * @typedef {object} Patience
+ * @property {number} timeoutMs The longest time to wait; `Infinity`: for ever.
+ * @property {AbortSignal | undefined} [signal] Gives up the wait, whose promise is then rejected with the signal's
+ *   reason.
+ */
+
+/**
+ * @typedef {object} Verdict
+ * @property {boolean} matched Whether the rule applies.
+ * @property {string} reason The first condition that does not hold, beginning with the field that states it.
+ */
+
+/**
+ * What went wrong, as the native part tells it.
+ *
+ * @typedef {object} Failure
+ * @property {ErrorCode} code
+ * @property {string} message
+ * @property {boolean} retryable
+ */
+
+/**
+ * What a function of the application finds in a request, at once or later.
+ *
+ * @typedef {string | null | undefined | Promise<string | null | undefined>} Found
+ */
+
+/**
+ * What the middleware for Express and that for Fastify have in common.
+ *
+ * @template Request
+ * @typedef {object} RateLimitOptions
+ * @property {((request: Request) => Found) | undefined} [userId] Who has authenticated. A rule does not apply to a
+ *   request that lacks what the rule counts by. Default: nobody.
+ * @property {((request: Request) => Found) | string | undefined} [apiKey] The API key, or the name of the header that
+ *   has it. Default: none.
+ * @property {number | undefined} [trustedProxies] How many proxies stand between clients and this server, each of
+ *   which adds the address it was called from to `X-Forwarded-For`. With n of them the client is the n-th address
+ *   from the right, over all lines of that header; a port or brackets are ignored. Where there is no valid address,
+ *   the client is the peer of the connection. Default: 0, and the header is not looked at.
+ *
+ *   One proxy too many, and clients choose their addresses themselves.
+ * @property {HeaderStyle | undefined} [headers] The headers in which clients are told of limits. Default: `ietf`.
+ * @property {'admit' | 'deny' | 'throw' | undefined} [onError] What becomes of a request if the limiter cannot decide,
+ *   such as when its server is away: it goes on, is answered with 503, or the error is thrown to the framework.
+ *   Default: `admit`.
+ * @property {((error: SluicegateError) => void) | undefined} [log] Told why the limiter could not decide, unless that
+ *   is thrown.
+ */
+
+module.exports = {};

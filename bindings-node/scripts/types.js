@@ -1,0 +1,54 @@
+'use strict';
+
+// Makes the type declarations in types/ from the JSDoc of the sources, which tsc checks on the way.
+
+const { spawnSync } = require('node:child_process');
+const { copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } = require('node:fs');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
+
+const root = join(__dirname, '..');
+const types = join(root, 'types');
+
+/** Makes the declarations in an empty folder. */
+function declare(folder) {
+  const scratch = mkdtempSync(join(tmpdir(), 'sluicegate-'));
+  try {
+    compile(scratch);
+    const entries = modulesOf(join(root, 'lib'), '.mjs');
+    for (const name of reachable(scratch, entries)) copyFileSync(join(scratch, name), join(folder, name));
+    // The ES modules take all that they export from the CommonJS ones.
+    for (const name of entries) writeFileSync(join(folder, `${name}.d.mts`), `export * from './${name}.js';\n`);
+  } finally {
+    rmSync(scratch, { recursive: true });
+  }
+}
+
+function compile(folder) {
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  const { status } = spawnSync(process.execPath, [tsc, '--project', root, '--outDir', folder], { stdio: 'inherit' });
+  if (status !== 0) throw new Error('tsc does not accept the sources');
+}
+
+function modulesOf(folder, extension) {
+  const names = readdirSync(folder).filter((name) => name.endsWith(extension));
+  return names.map((name) => name.slice(0, -extension.length));
+}
+
+/** The files of those modules and of all that they refer to. The rest is private, and no user ever meets it. */
+function reachable(folder, entries) {
+  const files = new Set(entries.map((name) => `${name}.d.ts`));
+  for (const file of files) {
+    const text = readFileSync(join(folder, file), 'utf8');
+    for (const [, name] of text.matchAll(/(?:from |import\()["']\.\/(\w+)\.js["']/g)) files.add(`${name}.d.ts`);
+  }
+  return files;
+}
+
+module.exports = { declare, types };
+
+if (require.main === module) {
+  rmSync(types, { recursive: true, force: true });
+  mkdirSync(types);
+  declare(types);
+}

@@ -1,0 +1,23 @@
+/**
+ * Options of the middleware.
+ */
+export type RateLimitOptions<Request> = import("./types.js").RateLimitOptions<Request>;
+/**
+ * Options of the plugin. What `log` would be told, the request's own logger is told unless there is one.
+ */
+export type FastifyRateLimitOptions = RateLimitOptions<FastifyRequest> & {
+    limiter: RateLimiter;
+};
+/**
+ * A plugin for Fastify: every request is decided by `checkRequest`, in a hook `onRequest`. Register it after what
+ * authenticates.
+ *
+ * One that is denied is answered with 429, the headers of the decision and problem details (RFC 9457); one that
+ * is admitted goes on, and its answer has the headers too. One that makes no sense is answered with 400.
+ *
+ * @type {FastifyPluginAsync<FastifyRateLimitOptions>}
+ */
+export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions>;
+import type { FastifyRequest } from 'fastify';
+import type { RateLimiter } from './index.js';
+import type { FastifyPluginAsync } from 'fastify';

@@ -1,0 +1,253 @@
+/**
+ * Whether a cost is admitted. A denial is a decision too, never an error.
+ */
+export type Decision = Readonly<DecisionFields>;
+/**
+ * Options of one check.
+ */
+export type CheckOptions = {
+    /**
+     * How much to admit: a whole number, at least 1, which is the default.
+     */
+    cost?: number | undefined;
+    /**
+     * The resource that is used; needed by rules with a limit of scope
+     * `resource`, and only by them.
+     */
+    resource?: string | undefined;
+    /**
+     * Takes the place of the rule's single limit for this one call, for plans and
+     * tiers.
+     */
+    limit?: number | undefined;
+};
+/**
+ * Options of a reset.
+ */
+export type ResetOptions = Pick<CheckOptions, "resource">;
+/**
+ * Options of a wait.
+ */
+export type WaitOptions = CheckOptions & Patience;
+/**
+ * One item of a `checkAll`.
+ */
+export type Check = Subject & CheckOptions;
+/**
+ * A request, from which the rules that apply to it and their keys are found. An empty text is as good as none.
+ */
+export type HttpRequest = {
+    /**
+     * The method; capitals do not count.
+     */
+    method: string;
+    /**
+     * The target as the request line has it: percent-encoded, with or without a query. What was
+     * decoded already has to be encoded again.
+     */
+    path: string;
+    /**
+     * The user, once authenticated.
+     */
+    userId?: string | null | undefined;
+    /**
+     * The client's address, IPv4 or IPv6, without a port.
+     */
+    ip?: string | null | undefined;
+    /**
+     * The client's API key.
+     */
+    apiKey?: string | null | undefined;
+    /**
+     * The headers, as Node has them, or `Headers`, or pairs of a name and a value.
+     */
+    headers?: Readonly<Record<string, string | readonly string[] | undefined>> | Iterable<readonly [string, string]> | undefined;
+};
+/**
+ * A rule that applies to a request.
+ */
+export type RequestMatch = {
+    /**
+     * The rule's name.
+     */
+    ruleId: string;
+    /**
+     * Who is counted.
+     */
+    key: string;
+    /**
+     * The resource that is used, for a rule that limits one.
+     */
+    resource?: string;
+};
+/**
+ * What a rule has to do with a request.
+ */
+export type Explanation = Pick<RequestMatch, "ruleId"> & Verdict & Partial<RequestMatch>;
+/**
+ * Which rules are in force, since when, and what was refused.
+ */
+export type RulesStatus = {
+    /**
+     * Where the rules come from, without passwords; `fixed` for rules that never change.
+     */
+    source: string;
+    /**
+     * Tells the rules in force from others.
+     */
+    version: string;
+    /**
+     * How many rules are in force.
+     */
+    rules: number;
+    /**
+     * When the rules in force were loaded.
+     */
+    loadedAt: Date;
+    /**
+     * How often rules took effect, those of the start included.
+     */
+    updates: number;
+    /**
+     * How many updates were refused since the start.
+     */
+    refusals: number;
+    /**
+     * What is refused at present: a rule, or the source where that
+     * is updated as a whole, and why.
+     */
+    refused: {
+        unit: string;
+        reason: string;
+    }[];
+    /**
+     * Whether the source could be read the last time. Changes go unnoticed as long as it
+     * cannot.
+     */
+    reachable: boolean;
+    /**
+     * Whether the rules are the copy of the cache, as the source could not be read yet.
+     */
+    cached: boolean;
+    /**
+     * What last went wrong, even if it is well again.
+     */
+    lastError?: string;
+};
+/**
+ * The headers in which a client is told of limits: `RateLimit-Policy` and `RateLimit`, as
+ * draft-ietf-httpapi-ratelimit-headers-10 has them, or `X-RateLimit-Limit`, `-Remaining` and `-Reset`.
+ */
+export type HeaderStyle = "ietf" | "x-ratelimit";
+/**
+ * How many may be admitted per window.
+ */
+export type Limit = {
+    limit: number;
+    window_size_seconds?: number;
+    resolution_seconds?: number;
+    scope?: "key" | "resource";
+};
+/**
+ * Which requests a rule applies to.
+ */
+export type Match = {
+    path_pattern?: string;
+    methods?: readonly string[];
+    requires_authentication?: boolean;
+    required_headers?: Readonly<Record<string, string>>;
+    ip_subnet?: string | readonly string[];
+};
+/**
+ * A rule, with the names of fields that rule files have.
+ */
+export type Rule = {
+    rule_id: string;
+    algorithm: "fixed_window" | "sliding_window" | "sliding_log" | "sliding_buckets" | "gcra" | "token_bucket" | "leaky_bucket" | "uniform" | "decay";
+    limit?: number;
+    window_size_seconds?: number;
+    limits?: readonly Limit[];
+    burst?: number;
+    resolution_seconds?: number;
+    decay_factor?: number;
+    window_start?: "aligned" | "first_request";
+    structure?: "list" | "sorted_set";
+    count_denied?: boolean;
+    shadow?: boolean;
+    priority?: number;
+    description?: string;
+    identifier_type?: string;
+    resource_identifier_type?: string;
+    ipv6_prefix_length?: number;
+    match?: Match;
+};
+/**
+ * Options of a limiter.
+ */
+export type ConnectOptions = {
+    /**
+     * The rules to decide
+     * by: an array of rules, JSON text (what begins with a bracket, a brace or a comment), or a source that is followed
+     * while the limiter runs: the path of a file, or `zookeeper://h1:p1,h2:p2/path`. Default: none.
+     */
+    rules?: string | readonly Rule[] | {
+        readonly rules: readonly Rule[];
+    } | undefined;
+    /**
+     * A file in which the last good rules of a followed source are kept. A
+     * limiter that is made while the source is away begins with them. Default: none; then `connect` is rejected.
+     */
+    rulesCache?: string | undefined;
+    /**
+     * What every name in Redis begins with: 1 to 128 bytes without braces.
+     * Default: `sluicegate`.
+     */
+    prefix?: string | undefined;
+    /**
+     * A clock that the caller moves, instead of the server's (or, embedded,
+     * the system's).
+     */
+    clock?: ManualClock | undefined;
+    /**
+     * The longest time to open a connection. Default: 1000.
+     */
+    connectTimeoutMs?: number | undefined;
+    /**
+     * The longest time to wait for an answer; then the call is rejected
+     * with `Timeout`. Default: 500.
+     */
+    responseTimeoutMs?: number | undefined;
+    /**
+     * PEM file with the certificate authorities to trust instead of the system's.
+     */
+    tlsCa?: string | undefined;
+    /**
+     * PEM file with the certificate chain of this client.
+     */
+    tlsCert?: string | undefined;
+    /**
+     * PEM file with the private key of that certificate.
+     */
+    tlsKey?: string | undefined;
+};
+/**
+ * What went wrong.
+ *
+ * - `InvalidRule`: a rule, or a file of rules, is not valid.
+ * - `UnknownRule`: no rule has the name that was asked for.
+ * - `InvalidArgument`: a key, cost, resource, option or URL is not acceptable.
+ * - `Connection`: the server cannot be reached, or the connection broke.
+ * - `Timeout`: the server did not answer in time. Whether the cost was charged is not known.
+ * - `Server`: the server answered with an error.
+ * - `Closed`: the limiter was closed.
+ */
+export type ErrorCode = "InvalidRule" | "UnknownRule" | "InvalidArgument" | "Connection" | "Timeout" | "Server" | "Closed";
+import { ManualClock } from "./clock.js";
+import { RateLimiter } from "./limiter.js";
+import { SluicegateError } from "./error.js";
+import { headers } from "./headers.js";
+import type { DecisionFields } from './types.js';
+import type { Patience } from './types.js';
+import type { Subject } from './types.js';
+import type { Verdict } from './types.js';
+export { ManualClock, RateLimiter, SluicegateError, headers };

@@ -1,0 +1,159 @@
+/**
+ * Decides whether a cost is admitted.
+ *
+ * Whatever is wrong rejects the promise: a `TypeError` for an argument of the wrong type, else a
+ * `SluicegateError`. `matchRequest` and `rulesStatus`, which only look, answer at once, and throw. While a call is
+ * pending the process stays alive; a limiter at rest does not keep it.
+ *
+ * @implements {AsyncDisposable}
+ */
+export class RateLimiter implements AsyncDisposable {
+    /**
+     * Connects a limiter to the backend that `url` names: `memory://`, `redis://`, `rediss://`, `unix://`,
+     * `redis-cluster://h1:p1,h2:p2` or `redis-sentinel://h1:p1,h2:p2/service`.
+     *
+     * @param {string} url
+     * @param {ConnectOptions} [options]
+     * @returns {Promise<RateLimiter>}
+     */
+    static connect(url: string, options?: ConnectOptions): Promise<RateLimiter>;
+    /** @private */
+    private constructor();
+    /**
+     * Admits a cost for `key` under `rule`, or denies it.
+     *
+     * @param {string} rule
+     * @param {string} key
+     * @param {CheckOptions} [options]
+     * @returns {Promise<Decision>}
+     */
+    check(rule: string, key: string, options?: CheckOptions): Promise<Decision>;
+    /**
+     * What `check` would answer now; changes nothing.
+     *
+     * @param {string} rule
+     * @param {string} key
+     * @param {CheckOptions} [options]
+     * @returns {Promise<Decision>}
+     */
+    peek(rule: string, key: string, options?: CheckOptions): Promise<Decision>;
+    /**
+     * Gives back a cost that turned out not to be used, the newest first, and answers as `peek` would then.
+     *
+     * @param {string} rule
+     * @param {string} key
+     * @param {CheckOptions} [options]
+     * @returns {Promise<Decision>}
+     */
+    refund(rule: string, key: string, options?: CheckOptions): Promise<Decision>;
+    /**
+     * Forgets what was counted for `key` under `rule`, and nothing else. What a resource was used in all is
+     * kept, since other keys have a part in it; a rule that counts nothing else forgets that.
+     *
+     * @param {string} rule
+     * @param {string} key
+     * @param {ResetOptions} [options]
+     * @returns {Promise<void>}
+     */
+    reset(rule: string, key: string, options?: ResetOptions): Promise<void>;
+    /**
+     * Decides several checks together: all of them are charged, or none is. The decision is that of the
+     * deciding check, and its `parts` hold one per item.
+     *
+     * On a Redis Cluster, items in different hash slots are charged slot by slot in order of rule priority,
+     * and a denial refunds those before it: in between a third caller may be denied needlessly, and never
+     * admitted wrongly.
+     *
+     * @param {readonly Check[]} items
+     * @returns {Promise<Decision>}
+     */
+    checkAll(items: readonly Check[]): Promise<Decision>;
+    /**
+     * Decides a request by all the rules that match it, together, as `checkAll` does: `parts` holds one decision per
+     * rule, in order of priority. A request that no rule matches is admitted, and `ruleApplied` says so.
+     *
+     * @param {HttpRequest} request
+     * @returns {Promise<Decision>}
+     */
+    checkRequest(request: HttpRequest): Promise<Decision>;
+    /**
+     * The rules that `checkRequest` would apply, in order of priority. Nothing is counted.
+     *
+     * @overload
+     * @param {HttpRequest} request
+     * @param {{ explain?: false | undefined }} [options]
+     * @returns {RequestMatch[]}
+     */
+    matchRequest(request: HttpRequest, options?: {
+        explain?: false | undefined;
+    } | undefined): RequestMatch[];
+    /**
+     * All rules, in order of priority, and why each applies or not. Nothing is counted.
+     *
+     * @overload
+     * @param {HttpRequest} request
+     * @param {{ explain: true }} options
+     * @returns {Explanation[]}
+     */
+    matchRequest(request: HttpRequest, options: {
+        explain: true;
+    }): Explanation[];
+    /**
+     * The rules that `checkRequest` would apply, in order of priority; or, to `explain`, all rules, and why each
+     * applies or not. Nothing is counted.
+     *
+     * @overload
+     * @param {HttpRequest} request
+     * @param {{ explain: boolean }} options
+     * @returns {RequestMatch[] | Explanation[]}
+     */
+    matchRequest(request: HttpRequest, options: {
+        explain: boolean;
+    }): RequestMatch[] | Explanation[];
+    /**
+     * Which rules are in force, since when, and what was refused of their source.
+     *
+     * @returns {RulesStatus}
+     */
+    rulesStatus(): RulesStatus;
+    /**
+     * Checks until the cost is admitted, sleeping for `retryAfterMs` in between. The last decision is
+     * returned: a denial as soon as it is known that the wait would go beyond the timeout. With a
+     * `ManualClock` nothing sleeps; the clock is moved on instead.
+     *
+     * @param {string} rule
+     * @param {string} key
+     * @param {WaitOptions} options
+     * @returns {Promise<Decision>}
+     */
+    wait(rule: string, key: string, options: WaitOptions): Promise<Decision>;
+    /**
+     * Tries the server.
+     *
+     * @returns {Promise<void>}
+     */
+    ping(): Promise<void>;
+    /**
+     * Closes the connections. Final: later calls are rejected with `Closed`.
+     *
+     * @returns {Promise<void>}
+     */
+    close(): Promise<void>;
+    /**
+     * As `close`, for `await using`.
+     *
+     * @returns {Promise<void>}
+     */
+    [Symbol.asyncDispose](): Promise<void>;
+    #private;
+}
+import type { CheckOptions } from './index.js';
+import type { Decision } from './index.js';
+import type { ResetOptions } from './index.js';
+import type { Check } from './index.js';
+import type { HttpRequest } from './index.js';
+import type { RequestMatch } from './index.js';
+import type { Explanation } from './index.js';
+import type { RulesStatus } from './index.js';
+import type { WaitOptions } from './index.js';
+import type { ConnectOptions } from './index.js';
