@@ -20,6 +20,10 @@ use socket2::{Domain, SockAddr, Type};
 use super::address::Address;
 use super::spin::Spin;
 
+/// The most that a server may say of its own accord before it is taken for one that never stops, which would
+/// hold up whoever listens. No server has a reason to say anything: nobody subscribes here.
+const MOST_PUSHES: usize = 1000;
+
 /// A connection of which nothing blocks but what says until when.
 pub(super) struct Socket {
     stream: Stream,
@@ -107,7 +111,7 @@ impl Socket {
 
     /// The next answer, if it has come.
     pub(super) fn try_answer(&mut self) -> RedisResult<Option<Value>> {
-        loop {
+        for _ in 0..MOST_PUSHES {
             match self.parser.parse_value(&mut self.stream) {
                 // Of no call's making: what a server of protocol 3 says of its own accord.
                 Ok(Value::Push { .. }) => (),
@@ -119,6 +123,8 @@ impl Socket {
                 Err(err) => return Err(err),
             }
         }
+        Err(io::Error::new(io::ErrorKind::InvalidData, "the server says what nobody asked for, without end")
+            .into())
     }
 }
 
@@ -341,6 +347,18 @@ mod tests {
         server.write_all(b">2\r\n+message\r\n+hello\r\n|1\r\n+ttl\r\n:3\r\n:1\r\n:2\r\n").unwrap();
         assert_eq!(socket.try_answer().unwrap(), Some(Value::Int(1)));
         assert_eq!(socket.try_answer().unwrap(), Some(Value::Int(2)));
+    }
+
+    #[test]
+    fn a_server_that_never_stops_talking_is_not_listened_to() {
+        let (mut socket, mut server) = pair();
+        let flood =
+            std::thread::spawn(move || while server.write_all(&b">1\r\n+x\r\n".repeat(100)).is_ok() {});
+        let error = socket.answer(Instant::now() + Duration::from_secs(60)).unwrap_err();
+        assert_eq!(error.kind(), Cause::Io);
+        assert!(error.to_string().contains("nobody asked for"), "{error}");
+        drop(socket);
+        flood.join().unwrap();
     }
 
     #[test]
