@@ -43,9 +43,13 @@ if head ~= '' then
     first = 24
     if stored == slot then
       tail = nil
-    elseif current > 0 then
-      tail = pack('<dd', stored, current)
-      past, current = past + current, 0
+    else
+      -- The pairs will be written again, those beyond the head unseen.
+      if #head == 88 and call('STRLEN', key) % 16 ~= 8 then return { err = BAD_STATE } end
+      if current > 0 then
+        tail = pack('<dd', stored, current)
+        past, current = past + current, 0
+      end
     end
     if oldest and oldest <= gone then
       local passed

@@ -141,11 +141,17 @@ fn trap_30_buckets_that_go_on_as_something_else() {
     let good: Vec<u8> = server.stored.command("GET", &name);
     plant(&mut server, &name, "SET", (&name, [good.as_slice(), b"more"].concat()));
     let before = server.stored.entry(&name);
-    for answer in [limiter.check("sliding_buckets", "k"), limiter.refund("sliding_buckets", "k")] {
+    let together = [Check::new("aligned", "k"), Check::new("sliding_buckets", "k")];
+    for answer in [
+        limiter.check("sliding_buckets", "k"),
+        limiter.refund("sliding_buckets", "k"),
+        limiter.check_all(&together),
+    ] {
         let error = answer.unwrap_err();
         assert!(error.kind() == ErrorKind::Server && error.message().contains(&name), "{error}");
     }
     assert_eq!(server.stored.entry(&name), before);
+    assert_eq!(server.stored.names(), [name], "what was asked together was charged in part");
 }
 
 #[test]
