@@ -1,6 +1,6 @@
 //! Real Sentinels: the primary is found, and found again.
 
-use sluicegate_test_servers::{Sentinel, Transport};
+use sluicegate_test_servers::{Options, Redis, Sentinel, Transport};
 
 use super::*;
 
@@ -93,5 +93,36 @@ fn an_unknown_service_is_named() {
     let url = sentinel.url().replace("mymaster", "nobody");
     for error in refusals(&url, &ConnectOptions::default()) {
         assert!(error.message().contains("\"nobody\""), "{error}");
+    }
+}
+
+#[test]
+fn who_trusts_sentinels_trusts_no_server_that_they_name() {
+    let sentinel = Sentinel::with(Transport::Tls).unwrap();
+    let stranger = Redis::with(&Options { transport: Transport::Tls, ..Options::default() }).unwrap();
+    let without_tls = stranger.port();
+    for (port, expected, words) in [
+        (stranger.public_port(), ErrorKind::Connection, "invalid peer certificate"),
+        (without_tls, ErrorKind::Timeout, "within"),
+    ] {
+        for client in sentinel.sentinels().iter().map(|node| node.client()) {
+            let mut name = ::redis::pipe();
+            name.cmd("SENTINEL").arg("REMOVE").arg("mymaster");
+            name.cmd("SENTINEL").arg("MONITOR").arg("mymaster").arg("127.0.0.1").arg(port).arg(2);
+            name.exec(&mut client.unwrap()).unwrap();
+        }
+        for error in refusals(&sentinel.url(), &trusting(sentinel.certificates())) {
+            assert_eq!(error.kind(), expected, "{error}");
+            assert!(error.message().contains(words), "{error}");
+        }
+    }
+}
+
+#[test]
+fn sentinels_without_tls_lead_to_no_server_with_tls() {
+    let sentinel = Sentinel::with(Transport::Tls).unwrap();
+    let url = format!("redis-sentinel://{}/mymaster", sentinel.sentinels()[0].address());
+    for error in refusals(&url, &ConnectOptions::default()) {
+        assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
     }
 }

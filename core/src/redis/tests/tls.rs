@@ -1,6 +1,6 @@
 //! Connections with TLS.
 
-use sluicegate_test_servers::{Options, Redis, Transport};
+use sluicegate_test_servers::{Cluster, Options, Redis, Sentinel, Transport};
 
 use super::*;
 
@@ -47,6 +47,32 @@ fn a_client_certificate_is_shown() {
     }
     for error in refusals(redis.url(), &trusting(redis.certificates())) {
         assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
+    }
+}
+
+#[test]
+fn a_cluster_trusts_and_is_trusted_by_certificates() {
+    let cluster = Cluster::with(Transport::MutualTls).unwrap();
+    certificates_count(&cluster.url(), cluster.certificates());
+}
+
+#[test]
+fn sentinels_trust_and_are_trusted_by_certificates() {
+    let sentinel = Sentinel::with(Transport::MutualTls).unwrap();
+    certificates_count(&sentinel.url(), sentinel.certificates());
+}
+
+fn certificates_count(url: &str, certificates: Option<&Certificates>) {
+    let other = server(Transport::Tls);
+    for (options, words) in [
+        (identified(other.certificates()), "invalid peer certificate"),
+        (ConnectOptions::default(), "invalid peer certificate"),
+        (trusting(certificates), "CertificateRequired"),
+    ] {
+        for error in refusals(url, &options) {
+            assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
+            assert!(error.message().contains(words), "{error}");
+        }
     }
 }
 
