@@ -8,8 +8,12 @@ use sluicegate_test_servers::{Cluster, Node, Redis, Transport};
 use super::*;
 use crate::redis::slot_of;
 
+/// By one seed, which has to lead to the other nodes.
 fn connected(cluster: &Cluster) -> [Driver; 2] {
-    both_with(&cluster.url(), &identified(cluster.certificates()))
+    let url = cluster.url();
+    let (seed, others) = url.split_once(',').unwrap();
+    let (_, query) = others.split_once('?').unwrap_or_default();
+    both_with(&format!("{seed}?{query}"), &identified(cluster.certificates()))
 }
 
 #[test]
