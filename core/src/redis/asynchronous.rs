@@ -146,11 +146,14 @@ impl AsyncRedis {
             return Ok(());
         }
         let mut failure = last_failure.take();
-        for adviser in learnt.advisers() {
-            if Instant::now() >= open_by {
+        let mut advisers = learnt.advisers().into_iter();
+        while let Some(adviser) = advisers.next() {
+            let now = Instant::now();
+            if now >= open_by {
                 break;
             }
-            match ask(learnt, &adviser).await {
+            let patience = discovery::patience(open_by - now, 1 + advisers.len());
+            match ask(learnt, &adviser, patience).await {
                 Ok(ranges) => {
                     learnt.learn(ranges);
                     return Ok(());
@@ -170,7 +173,9 @@ impl AsyncRedis {
     }
 }
 
-async fn ask(learnt: &Learnt<Link>, adviser: &Link) -> Result<Vec<Range>> {
+async fn ask(learnt: &Learnt<Link>, adviser: &Link, patience: Duration) -> Result<Vec<Range>> {
+    let ready = time::timeout(patience, adviser.ready()).await;
+    ready.unwrap_or_else(|_| Err(errors::silent(adviser.address(), patience)))?;
     let answer = query(adviser, learnt.discovery.question()).await?;
     let found = learnt.discovery.answer(&answer, adviser.address());
     let ranges = found.map_err(|reason| errors::undiscovered(adviser.address(), &reason))?;

@@ -135,11 +135,14 @@ impl Connections {
             return Ok(());
         }
         let mut failure = last_failure.take();
-        for adviser in learnt.advisers() {
-            if Instant::now() >= times.open_by {
+        let mut advisers = learnt.advisers().into_iter();
+        while let Some(adviser) = advisers.next() {
+            let now = Instant::now();
+            if now >= times.open_by {
                 break;
             }
-            match ask(learnt, &adviser, times) {
+            let patience = discovery::patience(times.open_by - now, 1 + advisers.len());
+            match ask(learnt, &adviser, now + patience, times) {
                 Ok(ranges) => {
                     learnt.learn(ranges);
                     return Ok(());
@@ -166,8 +169,8 @@ impl Connections {
     }
 }
 
-fn ask(learnt: &Learnt<Pool>, adviser: &Pool, times: Times) -> Result<Vec<Range>> {
-    let answer = query(adviser, learnt.discovery.question(), times)?;
+fn ask(learnt: &Learnt<Pool>, adviser: &Pool, open_by: Instant, times: Times) -> Result<Vec<Range>> {
+    let answer = query(adviser, learnt.discovery.question(), Times { open_by, ..times })?;
     let found = learnt.discovery.answer(&answer, adviser.address());
     let ranges = found.map_err(|reason| errors::undiscovered(adviser.address(), &reason))?;
     if learnt.discovery.needs_confirmation() {

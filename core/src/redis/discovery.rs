@@ -1,5 +1,7 @@
 //! How to learn which server owns which slots: the question, and what its answer says.
 
+use std::time::Duration;
+
 use ::redis::{Cmd, Value};
 
 use super::address::Address;
@@ -45,6 +47,12 @@ impl Discovery {
     pub(super) fn needs_confirmation(&self) -> bool {
         matches!(self, Self::Sentinel(_))
     }
+}
+
+/// How long to wait for the first of so many advisers, any of which will do: one that is silent leaves time for
+/// the next.
+pub(super) fn patience(left: Duration, advisers: usize) -> Duration {
+    if advisers > 1 { left / 2 } else { left }
 }
 
 /// Asks a server what it is.

@@ -33,8 +33,7 @@ pub(super) fn opening(err: &RedisError, address: &Address, waited: Duration) -> 
 
 fn not_opened(err: &RedisError, address: &Address, waited: Duration) -> Error {
     if err.is_timeout() {
-        let message = format!("{address} gave no sign of life within {} ms", waited.as_millis());
-        return Error::new(ErrorKind::Timeout, message);
+        return silent(address, waited);
     }
     match err.kind() {
         Cause::Io | Cause::Client | Cause::InvalidClientConfig => {
@@ -43,6 +42,12 @@ fn not_opened(err: &RedisError, address: &Address, waited: Duration) -> Error {
         Cause::AuthenticationFailed => login_refused(address),
         _ => answered(err, address),
     }
+}
+
+/// A connection was not opened in time.
+pub(super) fn silent(address: &Address, waited: Duration) -> Error {
+    let message = format!("{address} gave no sign of life within {} ms", waited.as_millis());
+    Error::new(ErrorKind::Timeout, message)
 }
 
 /// An error of a call that was sent.

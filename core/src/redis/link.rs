@@ -13,6 +13,7 @@ use super::connector::{Connector, Role};
 use super::errors::{self, Failure};
 use super::reply::{self, Reply, Request};
 use super::router::Node;
+use crate::error::Error;
 
 /// A connection that is opened when it is needed, once for all that wait for it.
 ///
@@ -99,6 +100,11 @@ impl Link {
     /// What an error of a call means.
     pub(super) fn explain(&self, err: &RedisError) -> Failure {
         errors::calling(err, &self.address, self.connector.response_timeout)
+    }
+
+    /// Waits until there is an open connection.
+    pub(super) async fn ready(&self) -> Result<(), Error> {
+        self.shared().await.map(drop).map_err(|failure| failure.error)
     }
 
     /// The open connection, or the one being opened, or a new one.

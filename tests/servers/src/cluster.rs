@@ -1,11 +1,13 @@
 //! A Redis Cluster.
 
+use std::path::Path;
 use std::time::Duration;
 
 use crate::inspect::{field, keys_without_ttl};
 use crate::program::{REDIS_PACKAGES, not_started, redis_cli};
 use crate::ready::wait_until;
-use crate::{Error, Node, Result};
+use crate::tls::Tls;
+use crate::{Certificates, Error, Node, Result, Transport};
 
 const PRIMARIES: usize = 3;
 const REPLICAS: usize = 3;
@@ -18,22 +20,38 @@ const NODE_TIMEOUT_MS: u32 = 2000;
 #[derive(Debug)]
 pub struct Cluster {
     nodes: Vec<Node>,
+    tls: Tls,
 }
 
 impl Cluster {
-    /// Starts six servers, makes them a cluster and waits until each of them is ready for every slot.
+    /// Starts a cluster over TCP.
     pub fn start() -> Result<Self> {
-        let nodes: Vec<Node> = (0..PRIMARIES + REPLICAS).map(|_| start_node()).collect::<Result<_>>()?;
-        let cluster = Self { nodes };
+        Self::with(Transport::Tcp)
+    }
+
+    /// Starts six servers, makes them a cluster and waits until each of them is ready for every slot. With TLS
+    /// the nodes use it among themselves too, and name the ports with TLS to whoever uses it.
+    pub fn with(transport: Transport) -> Result<Self> {
+        let mut tls = Tls::among_servers(transport)?;
+        let first = start_node(transport, |folder| tls.first(folder))?;
+        let others = (1..PRIMARIES + REPLICAS).map(|_| start_node(transport, |_| Ok(tls.lines())));
+        let nodes = std::iter::once(Ok(first)).chain(others).collect::<Result<_>>()?;
+        let cluster = Self { nodes, tls };
         cluster.join()?;
         wait_until("a complete cluster", DEADLINE, || cluster.when_all(is_complete))?;
         Ok(cluster)
     }
 
-    /// `redis-cluster://host:port,host:port,host:port`: the nodes that were primaries at the start.
+    /// `redis-cluster://host:port,host:port,host:port`: the nodes that were primaries at the start. With
+    /// `?tls=true` if they have TLS.
     pub fn url(&self) -> String {
-        let seeds: Vec<String> = self.nodes[..PRIMARIES].iter().map(Node::address).collect();
-        format!("redis-cluster://{}", seeds.join(","))
+        let seeds: Vec<String> = self.nodes[..PRIMARIES].iter().map(Node::public_address).collect();
+        format!("redis-cluster://{}{}", seeds.join(","), self.tls.query())
+    }
+
+    /// The certificates of a cluster with TLS, the same for all nodes.
+    pub fn certificates(&self) -> Option<&Certificates> {
+        self.tls.certificates()
     }
 
     /// All six nodes, the killed ones too.
@@ -97,8 +115,12 @@ impl Cluster {
 
     fn join(&self) -> Result<()> {
         let mut command = redis_cli();
+        if let Some(files) = self.certificates() {
+            command.arg("--tls").arg("--cacert").arg(files.ca_pem());
+            command.arg("--cert").arg(files.cert_pem()).arg("--key").arg(files.key_pem());
+        }
         command.args(["--cluster-replicas", "1", "--cluster-yes", "--cluster", "create"]);
-        command.args(self.nodes.iter().map(Node::address));
+        command.args(self.nodes.iter().map(Node::public_address));
         let output = command.output().map_err(|error| not_started(&command, &error, REDIS_PACKAGES))?;
         if output.status.success() {
             return Ok(());
@@ -117,16 +139,18 @@ impl Cluster {
     }
 }
 
-fn start_node() -> Result<Node> {
-    Node::server("", |_| {
-        Ok(vec![
+fn start_node(transport: Transport, mut tls: impl FnMut(&Path) -> Result<Vec<String>>) -> Result<Node> {
+    Node::server("", transport, |folder| {
+        let mut lines = tls(folder)?;
+        lines.extend([
             "cluster-enabled yes".to_owned(),
             format!("cluster-node-timeout {NODE_TIMEOUT_MS}"),
             // A replica takes over however long it has not heard of its primary.
             "cluster-replica-validity-factor 0".to_owned(),
             // No primary ever has so many replicas that one would move to another primary.
             format!("cluster-migration-barrier {}", PRIMARIES + REPLICAS),
-        ])
+        ]);
+        Ok(lines)
     })
 }
 

@@ -31,6 +31,7 @@ mod ready;
 mod sentinel;
 mod single;
 mod slot;
+mod tls;
 mod zookeeper;
 
 pub use certificates::Certificates;

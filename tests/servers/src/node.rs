@@ -13,7 +13,7 @@ use crate::process::{Process, last_output};
 use crate::program::{REDIS_PACKAGES, guards_debug_command, redis_server};
 use crate::ready::wait_until;
 use crate::slot::Slot;
-use crate::{Error, Result};
+use crate::{Error, Result, Transport};
 
 const START_DEADLINE: Duration = Duration::from_secs(20);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -30,6 +30,7 @@ pub struct Node {
     process: Slot,
     folder: TempDir,
     port: u16,
+    tls_port: Option<u16>,
     login: String,
     sentinel: bool,
 }
@@ -37,24 +38,30 @@ pub struct Node {
 impl Node {
     /// Starts a data server with the lines that `config` makes, given the server's folder. `login` is what its
     /// URL needs before the host: nothing, or `user:password@`.
-    pub(crate) fn server(login: &str, config: impl FnMut(&Path) -> Result<Vec<String>>) -> Result<Self> {
-        Self::start(login, false, config)
+    pub(crate) fn server(
+        login: &str,
+        transport: Transport,
+        config: impl FnMut(&Path) -> Result<Vec<String>>,
+    ) -> Result<Self> {
+        Self::start(login, transport, false, config)
     }
 
     /// Starts a sentinel with these lines.
-    pub(crate) fn sentinel(config: &[String]) -> Result<Self> {
-        Self::start("", true, |_| Ok(config.to_vec()))
+    pub(crate) fn sentinel(transport: Transport, config: &[String]) -> Result<Self> {
+        Self::start("", transport, true, |_| Ok(config.to_vec()))
     }
 
     fn start(
         login: &str,
+        transport: Transport,
         sentinel: bool,
         mut config: impl FnMut(&Path) -> Result<Vec<String>>,
     ) -> Result<Self> {
         let mut attempt = || {
             let folder = tempfile::Builder::new().prefix("sluicegate-redis-").tempdir()?;
             let (process, port, login) = (Slot::default(), free_port()?, login.to_owned());
-            let node = Self { process, folder, port, login, sentinel };
+            let tls_port = if transport.has_tls() { Some(free_port()?) } else { None };
+            let node = Self { process, folder, port, tls_port, login, sentinel };
             let mut lines = node.base_config()?;
             lines.extend(config(node.folder.path())?);
             fs::write(node.folder.path().join("redis.conf"), lines.join("\n") + "\n")?;
@@ -75,7 +82,17 @@ impl Node {
         self.port
     }
 
-    /// `127.0.0.1:port`.
+    /// The port for the code under test and for other servers: with TLS, if the server has it.
+    pub fn public_port(&self) -> u16 {
+        self.tls_port.unwrap_or(self.port)
+    }
+
+    /// `127.0.0.1:port`, where the port is the public one.
+    pub(crate) fn public_address(&self) -> String {
+        format!("127.0.0.1:{}", self.public_port())
+    }
+
+    /// `127.0.0.1:port`, always without TLS.
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
@@ -141,6 +158,7 @@ impl Node {
             "bind 127.0.0.1".to_owned(),
             format!("dir {}", quoted_path(self.folder.path())),
         ];
+        lines.extend(self.tls_port.map(|port| format!("tls-port {port}")));
         if !self.sentinel {
             lines.extend(["save \"\"", "appendonly no", "repl-diskless-sync-delay 0"].map(str::to_owned));
             if guards_debug_command()? {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::inspect::field;
 use crate::ready::wait_until;
-use crate::{Error, Node, Result};
+use crate::tls::Tls;
+use crate::{Certificates, Error, Node, Result, Transport};
 
 const SERVICE: &str = "mymaster";
 const SENTINELS: usize = 3;
@@ -15,23 +16,37 @@ const DEADLINE: Duration = Duration::from_secs(60);
 pub struct Sentinel {
     servers: Vec<Node>,
     sentinels: Vec<Node>,
+    tls: Tls,
 }
 
 impl Sentinel {
-    /// Starts five servers and waits until the sentinels know each other and both data servers.
+    /// Starts everything over TCP.
     pub fn start() -> Result<Self> {
-        let primary = Node::server("", |_| Ok(Vec::new()))?;
-        let replica = start_replica(&primary)?;
-        let sentinels = (0..SENTINELS).map(|_| start_sentinel(&primary)).collect::<Result<_>>()?;
-        let all = Self { servers: vec![primary, replica], sentinels };
+        Self::with(Transport::Tcp)
+    }
+
+    /// Starts five servers and waits until the sentinels know each other and both data servers. With TLS all
+    /// of them use it among themselves too, and the sentinels name the ports with TLS to everybody.
+    pub fn with(transport: Transport) -> Result<Self> {
+        let mut tls = Tls::among_servers(transport)?;
+        let primary = Node::server("", transport, |folder| tls.first(folder))?;
+        let replica = start_replica(&primary, &tls)?;
+        let sentinels = (0..SENTINELS).map(|_| start_sentinel(&primary, &tls));
+        let sentinels = sentinels.collect::<Result<_>>()?;
+        let all = Self { servers: vec![primary, replica], sentinels, tls };
         wait_until("sentinels that know each other", DEADLINE, || all.when_all_know_each_other())?;
         Ok(all)
     }
 
-    /// `redis-sentinel://host:port,host:port,host:port/service`.
+    /// `redis-sentinel://host:port,host:port,host:port/service`, with `?tls=true` if they have TLS.
     pub fn url(&self) -> String {
-        let sentinels: Vec<String> = self.sentinels.iter().map(Node::address).collect();
-        format!("redis-sentinel://{}/{SERVICE}", sentinels.join(","))
+        let sentinels: Vec<String> = self.sentinels.iter().map(Node::public_address).collect();
+        format!("redis-sentinel://{}/{SERVICE}{}", sentinels.join(","), self.tls.query())
+    }
+
+    /// The certificates of servers with TLS, the same for all.
+    pub fn certificates(&self) -> Option<&Certificates> {
+        self.tls.certificates()
     }
 
     /// The two data servers, the killed ones too.
@@ -84,7 +99,7 @@ impl Sentinel {
             .query(&mut witness.client()?)?;
         self.servers
             .iter()
-            .find(|node| node.port() == port)
+            .find(|node| node.public_port() == port)
             .ok_or_else(|| Error::new(format!("port {port} is not of these servers")))
     }
 
@@ -102,8 +117,12 @@ impl Sentinel {
 }
 
 /// Starts a replica and waits until it hears its primary: sentinels find it through the primary.
-fn start_replica(primary: &Node) -> Result<Node> {
-    let replica = Node::server("", |_| Ok(vec![format!("replicaof 127.0.0.1 {}", primary.port())]))?;
+fn start_replica(primary: &Node, tls: &Tls) -> Result<Node> {
+    let replica = Node::server("", tls.transport, |_| {
+        let mut lines = tls.lines();
+        lines.push(format!("replicaof 127.0.0.1 {}", primary.public_port()));
+        Ok(lines)
+    })?;
     wait_until("a linked replica", DEADLINE, || {
         let linked = field(&replica.info("replication")?, "master_link_status") == Some("up");
         Ok(linked.then_some(()))
@@ -112,11 +131,13 @@ fn start_replica(primary: &Node) -> Result<Node> {
 }
 
 /// Starts a sentinel that declares a server dead after a second of silence.
-fn start_sentinel(primary: &Node) -> Result<Node> {
+fn start_sentinel(primary: &Node, tls: &Tls) -> Result<Node> {
     let quorum = SENTINELS / 2 + 1;
-    Node::sentinel(&[
-        format!("sentinel monitor {SERVICE} 127.0.0.1 {} {quorum}", primary.port()),
+    let mut lines = tls.lines();
+    lines.extend([
+        format!("sentinel monitor {SERVICE} 127.0.0.1 {} {quorum}", primary.public_port()),
         format!("sentinel down-after-milliseconds {SERVICE} 1000"),
         format!("sentinel failover-timeout {SERVICE} 5000"),
-    ])
+    ]);
+    Node::sentinel(tls.transport, &lines)
 }

@@ -1,10 +1,10 @@
 //! A single server.
 
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::node::{quoted, quoted_path};
-use crate::port::free_port;
+use crate::tls::Tls;
 use crate::{Certificates, Error, Node, Result};
 
 /// How a [`Redis`] is to be reached by the code under test.
@@ -19,6 +19,12 @@ pub enum Transport {
     Tls,
     /// `rediss://127.0.0.1:port`, the client must show one too.
     MutualTls,
+}
+
+impl Transport {
+    pub(crate) fn has_tls(self) -> bool {
+        matches!(self, Self::Tls | Self::MutualTls)
+    }
 }
 
 /// What a [`Redis`] is to be like.
@@ -39,7 +45,7 @@ pub struct Options {
 pub struct Redis {
     node: Node,
     url: String,
-    certificates: Option<Certificates>,
+    tls: Tls,
 }
 
 impl Redis {
@@ -53,30 +59,24 @@ impl Redis {
         if options.user.is_some() && options.password.is_none() {
             return Err(Error::new("a user needs a password"));
         }
-        let mut url = None;
-        let mut certificates = None;
-        let node = Node::server(&login(options), |folder| {
+        let mut tls = Tls::new(options.transport);
+        let node = Node::server(&login(options), options.transport, |folder| {
             let mut lines = options.config.clone();
             lines.extend(access(options));
-            match options.transport {
-                Transport::Tcp => {}
-                Transport::Unix => {
-                    let socket = folder.join("redis.sock");
-                    lines.push(format!("unixsocket {}", quoted_path(&socket)));
-                    url = Some(unix_url(&socket, options));
-                }
-                Transport::Tls | Transport::MutualTls => {
-                    let port = free_port()?;
-                    let files = Certificates::generate(folder.join("certificates"))?;
-                    lines.extend(tls(&files, port, options.transport));
-                    url = Some(format!("rediss://{}127.0.0.1:{port}", login(options)));
-                    certificates = Some(files);
-                }
+            lines.extend(tls.first(folder)?);
+            if options.transport == Transport::Unix {
+                lines.push(format!("unixsocket {}", quoted_path(&socket(folder))));
             }
             Ok(lines)
         })?;
-        let url = url.unwrap_or_else(|| node.url());
-        Ok(Self { node, url, certificates })
+        let url = match options.transport {
+            Transport::Tcp => node.url(),
+            Transport::Unix => unix_url(&socket(node.folder()), options),
+            Transport::Tls | Transport::MutualTls => {
+                format!("rediss://{}{}", login(options), node.public_address())
+            }
+        };
+        Ok(Self { node, url, tls })
     }
 
     /// The URL for the code under test, with user and password. The server also listens at [`Node::url`].
@@ -86,7 +86,7 @@ impl Redis {
 
     /// The certificates of a server with TLS.
     pub fn certificates(&self) -> Option<&Certificates> {
-        self.certificates.as_ref()
+        self.tls.certificates()
     }
 }
 
@@ -110,15 +110,8 @@ fn access(options: &Options) -> Vec<String> {
     }
 }
 
-fn tls(certificates: &Certificates, port: u16, transport: Transport) -> Vec<String> {
-    let client_certificate = if transport == Transport::MutualTls { "yes" } else { "no" };
-    vec![
-        format!("tls-port {port}"),
-        format!("tls-cert-file {}", quoted_path(&certificates.server_cert_pem())),
-        format!("tls-key-file {}", quoted_path(&certificates.server_key_pem())),
-        format!("tls-ca-cert-file {}", quoted_path(&certificates.ca_pem())),
-        format!("tls-auth-clients {client_certificate}"),
-    ]
+fn socket(folder: &Path) -> PathBuf {
+    folder.join("redis.sock")
 }
 
 /// `user:password@`, or nothing.

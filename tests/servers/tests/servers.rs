@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use redis::Connection;
 use sluicegate_test_servers::{
-    Certificates, Cluster, Options, Redis, Result, Sentinel, Transport, keys_without_ttl,
+    Certificates, Cluster, Error, Node, Options, Redis, Result, Sentinel, Transport, keys_without_ttl,
 };
 
 fn set(connection: &mut Connection, key: &str, value: &str) -> Result<()> {
@@ -182,6 +182,52 @@ fn a_cluster_survives_its_primary() -> Result<()> {
     old.restart()?;
     assert_eq!(cluster.primary_of("color")?.port(), new.port());
     Ok(())
+}
+
+#[test]
+fn the_nodes_of_a_cluster_with_tls_use_it_among_themselves() -> Result<()> {
+    let cluster = Cluster::with(Transport::MutualTls)?;
+    let certificates = cluster.certificates();
+    let ca = certificates.map(Certificates::ca_pem).unwrap_or_default();
+    let mut primaries = Vec::new();
+    for node in cluster.nodes() {
+        let url = format!("rediss://127.0.0.1:{}", node.public_port());
+        assert_eq!(ping_with_tls(&url, &ca, certificates)?, "PONG");
+        assert_eq!(ping_with_tls(&url, &ca, None)?, "");
+        primaries.extend(followed_port(node)?);
+    }
+    primaries.sort_unstable();
+    let mut expected: Vec<u16> = cluster.nodes()[..3].iter().map(Node::public_port).collect();
+    expected.sort_unstable();
+    assert_eq!(primaries, expected);
+    Ok(())
+}
+
+#[test]
+fn sentinels_and_their_servers_with_tls_use_it_among_themselves() -> Result<()> {
+    let sentinel = Sentinel::with(Transport::Tls)?;
+    let ca = sentinel.certificates().map(Certificates::ca_pem).unwrap_or_default();
+    for node in sentinel.servers().iter().chain(sentinel.sentinels()) {
+        let url = format!("rediss://127.0.0.1:{}", node.public_port());
+        assert_eq!(ping_with_tls(&url, &ca, None)?, "PONG");
+    }
+    let [primary, replica] = sentinel.servers() else { return Err(Error::new("two servers")) };
+    assert_eq!(followed_port(replica)?, Some(primary.public_port()));
+    let new = sentinel.wait_for_failover(sentinel.kill_primary()?)?;
+    assert_eq!(new.public_port(), replica.public_port());
+    Ok(())
+}
+
+#[test]
+fn servers_that_belong_together_have_no_unix_sockets() {
+    assert!(Cluster::with(Transport::Unix).is_err() && Sentinel::with(Transport::Unix).is_err());
+}
+
+/// The port at which a replica reaches its primary.
+fn followed_port(node: &Node) -> Result<Option<u16>> {
+    let replication: String = redis::cmd("INFO").arg("replication").query(&mut node.client()?)?;
+    let port = replication.lines().find_map(|line| line.strip_prefix("master_port:"));
+    Ok(port.and_then(|port| port.trim().parse().ok()))
 }
 
 #[test]

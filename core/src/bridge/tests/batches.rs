@@ -1,6 +1,6 @@
 //! Calls of one batch share scripts; each is answered as if it had come alone.
 
-use sluicegate_test_servers::Cluster;
+use sluicegate_test_servers::{Certificates, Cluster, Transport};
 
 use super::*;
 use crate::{CheckOptions, Decision, ManualClock, Source};
@@ -94,13 +94,13 @@ fn decision(completion: Completion) -> Decision {
 
 /// Turns of many calls each, against the embedded engine, which is asked one by one. The first time makes the
 /// servers know all scripts: one that has to be sent again comes after those that are known.
-fn a_batch_is_as_good_as_single_calls(url: &str, way: Way) {
+fn a_batch_is_as_good_as_single_calls(server: impl Fn(&ManualClock) -> Builder, way: Way) {
     let clock = ManualClock::new(START);
-    let (rehearsal, woken) = open_all(builder(url, &clock).prefix("rehearsal"), way);
+    let (rehearsal, woken) = open_all(server(&clock).prefix("rehearsal"), way);
     turns(&clock, |asks| submit(&rehearsal, &woken, asks));
 
     let clock = ManualClock::new(START);
-    let (bridge, woken) = open_all(builder(url, &clock), way);
+    let (bridge, woken) = open_all(server(&clock), way);
     // Opens all connections: until then calls may overtake each other.
     let peeks: Vec<_> = KEYS.iter().map(|key| Ask::Single(Kind::Peek, item_of("gcra", key))).collect();
     submit(&bridge, &woken, &peeks);
@@ -136,18 +136,20 @@ fn at_once(limiter: &RateLimiter, ask: &Ask) -> Decision {
 
 #[test]
 fn on_a_server() {
-    a_batch_is_as_good_as_single_calls(Redis::start().unwrap().url(), Way::Runner);
+    let redis = Redis::start().unwrap();
+    a_batch_is_as_good_as_single_calls(|clock| builder(redis.url(), clock), Way::Runner);
 }
 
 #[test]
 fn on_a_socket_that_the_loop_watches() {
-    a_batch_is_as_good_as_single_calls(Redis::start().unwrap().url(), Way::Socket);
+    let redis = Redis::start().unwrap();
+    a_batch_is_as_good_as_single_calls(|clock| builder(redis.url(), clock), Way::Socket);
 }
 
 #[test]
 fn on_a_cluster_whose_nodes_may_also_be_asked_alone() {
     let cluster = Cluster::start().unwrap();
-    a_batch_is_as_good_as_single_calls(&cluster.url(), Way::Runner);
+    a_batch_is_as_good_as_single_calls(|clock| builder(&cluster.url(), clock), Way::Runner);
 
     // A node by itself looks like a single server, but refuses keys of different slots in one script.
     let node = cluster.primary_of("a").unwrap();
@@ -163,6 +165,14 @@ fn on_a_cluster_whose_nodes_may_also_be_asked_alone() {
             assert!(answers.map(|answer| decision(answer).remaining).eq(keys.iter().map(|_| left)));
         }
     }
+}
+
+#[test]
+fn on_a_cluster_with_tls() {
+    let cluster = Cluster::with(Transport::Tls).unwrap();
+    let authority = cluster.certificates().map(Certificates::ca_pem).unwrap();
+    let server = |clock: &_| builder(&cluster.url(), clock).tls_ca(&authority);
+    a_batch_is_as_good_as_single_calls(server, Way::Runner);
 }
 
 #[test]

@@ -1,17 +1,35 @@
 //! A real Cluster: routing, redirections, failover.
 
+use std::net::TcpListener;
 use std::thread;
 
-use sluicegate_test_servers::{Cluster, Node, Redis};
+use sluicegate_test_servers::{Cluster, Node, Redis, Transport};
 
 use super::*;
 use crate::redis::slot_of;
 
+/// By one seed, which has to lead to the other nodes.
+fn connected(cluster: &Cluster) -> [Driver; 2] {
+    let url = cluster.url();
+    let (seed, others) = url.split_once(',').unwrap();
+    let (_, query) = others.split_once('?').unwrap_or_default();
+    both_with(&format!("{seed}?{query}"), &identified(cluster.certificates()))
+}
+
 #[test]
 fn keys_find_their_nodes() {
-    let cluster = Cluster::start().unwrap();
+    each_key_finds_its_node(Transport::Tcp);
+}
+
+#[test]
+fn keys_find_their_nodes_with_tls() {
+    each_key_finds_its_node(Transport::MutualTls);
+}
+
+fn each_key_finds_its_node(transport: Transport) {
+    let cluster = Cluster::with(transport).unwrap();
     let mut node = cluster.nodes()[0].client().unwrap();
-    for driver in both(&cluster.url()) {
+    for driver in connected(&cluster) {
         for number in 0..100 {
             let key = format!("rule:{{{number}}}");
             let slot: u16 = ::redis::cmd("CLUSTER").arg("KEYSLOT").arg(&key).query(&mut node).unwrap();
@@ -25,8 +43,17 @@ fn keys_find_their_nodes() {
 
 #[test]
 fn a_moved_slot_is_followed_and_a_moving_one_too() {
-    let cluster = Cluster::start().unwrap();
-    let drivers = both(&cluster.url());
+    redirections_are_followed(Transport::Tcp);
+}
+
+#[test]
+fn a_moved_slot_is_followed_and_a_moving_one_too_with_tls() {
+    redirections_are_followed(Transport::MutualTls);
+}
+
+fn redirections_are_followed(transport: Transport) {
+    let cluster = Cluster::with(transport).unwrap();
+    let drivers = connected(&cluster);
     let key = "{moving}";
     let slot = slot_of(key.as_bytes());
     let source = cluster.primary_of(key).unwrap();
@@ -50,7 +77,7 @@ fn a_moved_slot_is_followed_and_a_moving_one_too() {
     // The key is still at the source: no redirection.
     assert_eq!(drivers[0].increment(key).unwrap(), 3);
     let mut migrate = ::redis::cmd("MIGRATE");
-    migrate.arg("127.0.0.1").arg(target.port()).arg(key).arg(0).arg(1000);
+    migrate.arg("127.0.0.1").arg(target.public_port()).arg(key).arg(0).arg(1000);
     migrate.exec(&mut source.client().unwrap()).unwrap();
     // Now it is at the target: ASK.
     for (driver, count) in drivers.iter().zip([4, 5]) {
@@ -71,8 +98,17 @@ fn a_moved_slot_is_followed_and_a_moving_one_too() {
 
 #[test]
 fn calls_recover_from_a_killed_primary() {
-    let cluster = Cluster::start().unwrap();
-    let drivers = both(&cluster.url());
+    a_killed_primary_is_replaced(Transport::Tcp);
+}
+
+#[test]
+fn calls_recover_from_a_killed_primary_with_tls() {
+    a_killed_primary_is_replaced(Transport::MutualTls);
+}
+
+fn a_killed_primary_is_replaced(transport: Transport) {
+    let cluster = Cluster::with(transport).unwrap();
+    let drivers = connected(&cluster);
     let key = "{failover}";
     for driver in &drivers {
         driver.increment(key).unwrap();
@@ -96,8 +132,17 @@ fn calls_recover_from_a_killed_primary() {
 
 #[test]
 fn calls_recover_from_a_silent_primary() {
-    let cluster = Cluster::start().unwrap();
-    let drivers = both(&cluster.url());
+    a_silent_primary_is_replaced(Transport::Tcp);
+}
+
+#[test]
+fn calls_recover_from_a_silent_primary_with_tls() {
+    a_silent_primary_is_replaced(Transport::MutualTls);
+}
+
+fn a_silent_primary_is_replaced(transport: Transport) {
+    let cluster = Cluster::with(transport).unwrap();
+    let drivers = connected(&cluster);
     let key = "{silence}";
     for driver in &drivers {
         driver.increment(key).unwrap();
@@ -115,6 +160,22 @@ fn calls_recover_from_a_silent_primary() {
         assert!(took < Duration::from_secs(2), "{took:?}");
     }
     silent.resume().unwrap();
+}
+
+#[test]
+fn a_silent_seed_leaves_time_for_the_next() {
+    let cluster = Cluster::start().unwrap();
+    for node in cluster.nodes() {
+        let mut cmd = ::redis::cmd("CONFIG");
+        cmd.arg("SET").arg("requirepass").arg("secret").exec(&mut node.client().unwrap()).unwrap();
+    }
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    // The answer to a login may come as late as a connection.
+    let seed = format!("://:secret@{},", silent.local_addr().unwrap());
+    let url = cluster.url().replace("://", &seed);
+    for driver in both(&url) {
+        driver.increment("key").unwrap();
+    }
 }
 
 #[test]

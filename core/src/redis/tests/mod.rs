@@ -13,6 +13,7 @@ mod url;
 use std::time::{Duration, Instant};
 
 use ::redis::Value;
+use sluicegate_test_servers::Certificates;
 use tokio::runtime::Runtime;
 
 use super::url::RedisUrl;
@@ -97,8 +98,25 @@ fn parse(url: &str) -> Result<RedisUrl> {
 
 /// Both drivers, connected.
 fn both(url: &str) -> [Driver; 2] {
-    let options = ConnectOptions::default();
-    [Driver::blocking(url, &options).unwrap(), Driver::asynchronous(url, &options).unwrap()]
+    both_with(url, &ConnectOptions::default())
+}
+
+fn both_with(url: &str, options: &ConnectOptions) -> [Driver; 2] {
+    [Driver::blocking(url, options).unwrap(), Driver::asynchronous(url, options).unwrap()]
+}
+
+/// Trusts the authority of these servers, if they have one.
+fn trusting(certificates: Option<&Certificates>) -> ConnectOptions {
+    ConnectOptions { tls_ca: certificates.map(Certificates::ca_pem), ..ConnectOptions::default() }
+}
+
+/// Shows them the client's certificate too.
+fn identified(certificates: Option<&Certificates>) -> ConnectOptions {
+    ConnectOptions {
+        tls_cert: certificates.map(Certificates::cert_pem),
+        tls_key: certificates.map(Certificates::key_pem),
+        ..trusting(certificates)
+    }
 }
 
 /// The error of the first contact with a server that cannot be used.

@@ -1,13 +1,26 @@
 //! Real Sentinels: the primary is found, and found again.
 
-use sluicegate_test_servers::Sentinel;
+use sluicegate_test_servers::{Options, Redis, Sentinel, Transport};
 
 use super::*;
 
+fn connected(sentinel: &Sentinel) -> [Driver; 2] {
+    both_with(&sentinel.url(), &identified(sentinel.certificates()))
+}
+
 #[test]
 fn calls_recover_from_a_killed_primary() {
-    let sentinel = Sentinel::start().unwrap();
-    let drivers = both(&sentinel.url());
+    a_killed_primary_is_replaced(Transport::Tcp);
+}
+
+#[test]
+fn calls_recover_from_a_killed_primary_with_tls() {
+    a_killed_primary_is_replaced(Transport::MutualTls);
+}
+
+fn a_killed_primary_is_replaced(transport: Transport) {
+    let sentinel = Sentinel::with(transport).unwrap();
+    let drivers = connected(&sentinel);
     for driver in &drivers {
         driver.increment("key").unwrap();
     }
@@ -24,8 +37,17 @@ fn calls_recover_from_a_killed_primary() {
 
 #[test]
 fn calls_follow_a_planned_failover() {
-    let sentinel = Sentinel::start().unwrap();
-    let drivers = both(&sentinel.url());
+    a_planned_failover_is_followed(Transport::Tcp);
+}
+
+#[test]
+fn calls_follow_a_planned_failover_with_tls() {
+    a_planned_failover_is_followed(Transport::MutualTls);
+}
+
+fn a_planned_failover_is_followed(transport: Transport) {
+    let sentinel = Sentinel::with(transport).unwrap();
+    let drivers = connected(&sentinel);
     for driver in &drivers {
         driver.increment("key").unwrap();
     }
@@ -41,13 +63,21 @@ fn calls_follow_a_planned_failover() {
 
 #[test]
 fn one_sentinel_is_enough_and_the_database_counts() {
-    let sentinel = Sentinel::start().unwrap();
+    one_sentinel_leads_to_the_database(Transport::Tcp);
+}
+
+#[test]
+fn one_sentinel_is_enough_and_the_database_counts_with_tls() {
+    one_sentinel_leads_to_the_database(Transport::MutualTls);
+}
+
+fn one_sentinel_leads_to_the_database(transport: Transport) {
+    let sentinel = Sentinel::with(transport).unwrap();
     sentinel.sentinels()[0].kill();
     sentinel.sentinels()[1].pause().unwrap();
-    let options = ConnectOptions { connect_timeout: Duration::from_secs(3), ..ConnectOptions::default() };
-    let url = format!("{}/2", sentinel.url());
-    let drivers = [Driver::blocking(&url, &options).unwrap(), Driver::asynchronous(&url, &options).unwrap()];
-    for driver in &drivers {
+    let options =
+        ConnectOptions { connect_timeout: Duration::from_secs(3), ..identified(sentinel.certificates()) };
+    for driver in both_with(&sentinel.url().replace("/mymaster", "/mymaster/2"), &options) {
         driver.increment("key").unwrap();
     }
     let mut client = sentinel.primary().map(|node| node.client().unwrap());
@@ -63,5 +93,36 @@ fn an_unknown_service_is_named() {
     let url = sentinel.url().replace("mymaster", "nobody");
     for error in refusals(&url, &ConnectOptions::default()) {
         assert!(error.message().contains("\"nobody\""), "{error}");
+    }
+}
+
+#[test]
+fn who_trusts_sentinels_trusts_no_server_that_they_name() {
+    let sentinel = Sentinel::with(Transport::Tls).unwrap();
+    let stranger = Redis::with(&Options { transport: Transport::Tls, ..Options::default() }).unwrap();
+    let without_tls = stranger.port();
+    for (port, expected, words) in [
+        (stranger.public_port(), ErrorKind::Connection, "invalid peer certificate"),
+        (without_tls, ErrorKind::Timeout, "within"),
+    ] {
+        for client in sentinel.sentinels().iter().map(|node| node.client()) {
+            let mut name = ::redis::pipe();
+            name.cmd("SENTINEL").arg("REMOVE").arg("mymaster");
+            name.cmd("SENTINEL").arg("MONITOR").arg("mymaster").arg("127.0.0.1").arg(port).arg(2);
+            name.exec(&mut client.unwrap()).unwrap();
+        }
+        for error in refusals(&sentinel.url(), &trusting(sentinel.certificates())) {
+            assert_eq!(error.kind(), expected, "{error}");
+            assert!(error.message().contains(words), "{error}");
+        }
+    }
+}
+
+#[test]
+fn sentinels_without_tls_lead_to_no_server_with_tls() {
+    let sentinel = Sentinel::with(Transport::Tls).unwrap();
+    let url = format!("redis-sentinel://{}/mymaster", sentinel.sentinels()[0].address());
+    for error in refusals(&url, &ConnectOptions::default()) {
+        assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
     }
 }

@@ -1,6 +1,6 @@
 //! Connections with TLS.
 
-use sluicegate_test_servers::{Options, Redis, Transport};
+use sluicegate_test_servers::{Cluster, Options, Redis, Sentinel, Transport};
 
 use super::*;
 
@@ -8,19 +8,10 @@ fn server(transport: Transport) -> Redis {
     Redis::with(&Options { transport, ..Options::default() }).unwrap()
 }
 
-fn trusting(redis: &Redis) -> ConnectOptions {
-    let authority = redis.certificates().unwrap().ca_pem();
-    ConnectOptions { tls_ca: Some(authority), ..ConnectOptions::default() }
-}
-
-fn drivers(url: &str, options: &ConnectOptions) -> [Driver; 2] {
-    [Driver::blocking(url, options).unwrap(), Driver::asynchronous(url, options).unwrap()]
-}
-
 #[test]
 fn a_trusted_authority_is_enough() {
     let redis = server(Transport::Tls);
-    for driver in drivers(redis.url(), &trusting(&redis)) {
+    for driver in both_with(redis.url(), &trusting(redis.certificates())) {
         assert!(driver.increment("key").is_ok());
     }
 }
@@ -29,7 +20,7 @@ fn a_trusted_authority_is_enough() {
 fn an_unknown_authority_is_refused() {
     let redis = server(Transport::Tls);
     let other = server(Transport::Tls);
-    for options in [trusting(&other), ConnectOptions::default()] {
+    for options in [trusting(other.certificates()), ConnectOptions::default()] {
         for error in refusals(redis.url(), &options) {
             assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
             assert!(error.message().contains("certificate"), "{error}");
@@ -42,7 +33,7 @@ fn the_name_in_the_certificate_counts() {
     let config = vec!["bind 127.0.0.1 127.0.0.2".to_owned()];
     let redis = Redis::with(&Options { transport: Transport::Tls, config, ..Options::default() }).unwrap();
     let url = redis.url().replace("127.0.0.1", "127.0.0.2");
-    for error in refusals(&url, &trusting(&redis)) {
+    for error in refusals(&url, &trusting(redis.certificates())) {
         assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
         assert!(error.message().contains("not valid for name"), "{error}");
     }
@@ -51,24 +42,44 @@ fn the_name_in_the_certificate_counts() {
 #[test]
 fn a_client_certificate_is_shown() {
     let redis = server(Transport::MutualTls);
-    let certificates = redis.certificates().unwrap();
-    let with_key = ConnectOptions {
-        tls_cert: Some(certificates.cert_pem()),
-        tls_key: Some(certificates.key_pem()),
-        ..trusting(&redis)
-    };
-    for driver in drivers(redis.url(), &with_key) {
+    for driver in both_with(redis.url(), &identified(redis.certificates())) {
         driver.increment("key").unwrap();
     }
-    for error in refusals(redis.url(), &trusting(&redis)) {
+    for error in refusals(redis.url(), &trusting(redis.certificates())) {
         assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
+    }
+}
+
+#[test]
+fn a_cluster_trusts_and_is_trusted_by_certificates() {
+    let cluster = Cluster::with(Transport::MutualTls).unwrap();
+    certificates_count(&cluster.url(), cluster.certificates());
+}
+
+#[test]
+fn sentinels_trust_and_are_trusted_by_certificates() {
+    let sentinel = Sentinel::with(Transport::MutualTls).unwrap();
+    certificates_count(&sentinel.url(), sentinel.certificates());
+}
+
+fn certificates_count(url: &str, certificates: Option<&Certificates>) {
+    let other = server(Transport::Tls);
+    for (options, words) in [
+        (identified(other.certificates()), "invalid peer certificate"),
+        (ConnectOptions::default(), "invalid peer certificate"),
+        (trusting(certificates), "CertificateRequired"),
+    ] {
+        for error in refusals(url, &options) {
+            assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
+            assert!(error.message().contains(words), "{error}");
+        }
     }
 }
 
 #[test]
 fn a_silent_server_is_a_timeout() {
     let redis = server(Transport::Tls);
-    for driver in drivers(redis.url(), &trusting(&redis)) {
+    for driver in both_with(redis.url(), &trusting(redis.certificates())) {
         driver.increment("key").unwrap();
         redis.pause().unwrap();
         let (outcome, took) = timed(|| driver.increment("key"));
