@@ -131,7 +131,7 @@ impl Direct {
     /// # Errors
     /// As [`send`](Self::send).
     pub(crate) fn answers(&mut self) -> Result<Option<Vec<Reaction>>> {
-        let answer = self.socket.try_answer();
+        let answer = self.socket.try_answer(Instant::now() + self.limit);
         self.sort(answer)
     }
 
@@ -144,7 +144,8 @@ impl Direct {
         if sent.elapsed() > LONGEST {
             return Ok(None);
         }
-        let answer = self.spin.poll(|| self.socket.try_answer());
+        let by = sent + self.limit;
+        let answer = self.spin.poll(|| self.socket.try_answer(by));
         self.sort(answer)
     }
 
@@ -157,6 +158,9 @@ impl Direct {
         }
         if reply::is_across_slots(&answer) {
             self.minds_slots = true;
+            return Ok(Some(nothing()));
+        }
+        if size > 1 && reply::is_forbidden(&answer) {
             return Ok(Some(nothing()));
         }
         let reply = reply::sort(answer, &self.address).map_err(|err| self.explain(&err));
