@@ -94,6 +94,9 @@ impl AsyncRedis {
             self.minds_slots.store(true, Ordering::Relaxed);
             return bundle.places.iter().map(|_| None).collect();
         }
+        if bundle.places.len() > 1 && reply::is_forbidden(&answer) {
+            return bundle.places.iter().map(|_| None).collect();
+        }
         let reply = if reply::is_unknown_script(&answer) {
             link.request(&Request::Script(&bundle.call()), false).await
         } else {

@@ -66,7 +66,8 @@ fn split(reply: Value, size: usize) -> Vec<Value> {
     match reply {
         Value::Array(replies) if size > 1 && replies.len() == size => replies,
         // Nonsense from many is nonsense for each: whoever reads it says so.
-        reply => vec![reply; size],
+        _ if size > 1 => vec![Value::Nil; size],
+        reply => vec![reply],
     }
 }
 

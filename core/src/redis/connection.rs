@@ -108,7 +108,17 @@ impl Foreign {
         let _undisturbed = Undisturbed::begin();
         self.limit(limit)?;
         self.connection.send_packed_command(&packed(cmds))?;
-        cmds.iter().map(|_| self.connection.recv_response()).collect()
+        cmds.iter().map(|_| self.answer()).collect()
+    }
+
+    fn answer(&mut self) -> RedisResult<Value> {
+        loop {
+            match self.connection.recv_response()? {
+                // Of no call's making.
+                Value::Push { .. } => (),
+                value => return Ok(value),
+            }
+        }
     }
 }
 
@@ -116,4 +126,38 @@ fn packed(cmds: &[Cmd]) -> Vec<u8> {
     let mut packed = Vec::new();
     cmds.iter().for_each(|cmd| cmd.write_packed_command(&mut packed));
     packed
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::super::Backend;
+    use super::super::options::ConnectOptions;
+    use super::super::url::Servers;
+    use super::*;
+
+    #[test]
+    fn what_a_server_says_besides_answers_none_of_many() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("redis://{}?protocol=resp3", listener.local_addr().unwrap());
+        let server = thread::spawn(move || {
+            let mut stream = listener.accept().unwrap().0;
+            for answer in [&b"%1\r\n+proto\r\n:3\r\n"[..], b">2\r\n+message\r\n+hello\r\n:1\r\n:2\r\n"] {
+                let _ = stream.read(&mut [0; 1000]).unwrap();
+                stream.write_all(answer).unwrap();
+            }
+        });
+        let Backend::Redis(url) = Backend::parse(&url).unwrap() else { panic!("not a server") };
+        let connector = Connector::new(&url, &ConnectOptions::default()).unwrap();
+        let Servers::One(address) = &connector.servers else { panic!("not one server") };
+        let limit = Duration::from_secs(5);
+        let mut foreign = Foreign::open(&connector, address, Role::Data, limit).unwrap();
+        let pings = [(); 2].map(|()| ::redis::cmd("PING"));
+        assert_eq!(foreign.call_many(&pings, limit).unwrap(), [Value::Int(1), Value::Int(2)]);
+        server.join().unwrap();
+    }
 }

@@ -21,6 +21,9 @@ use super::spin::{LONGEST, Spin};
 use crate::error::{Error, Result};
 use crate::script::Call;
 
+/// The longest time that a loop is held up by a server that talks without end. Real answers take microseconds.
+const TURN: Duration = Duration::from_millis(5);
+
 /// What it takes to open one.
 pub(crate) struct Opener {
     connector: Arc<Connector>,
@@ -131,7 +134,7 @@ impl Direct {
     /// # Errors
     /// As [`send`](Self::send).
     pub(crate) fn answers(&mut self) -> Result<Option<Vec<Reaction>>> {
-        let answer = self.socket.try_answer();
+        let answer = self.socket.try_answer(Instant::now() + TURN);
         self.sort(answer)
     }
 
@@ -144,7 +147,8 @@ impl Direct {
         if sent.elapsed() > LONGEST {
             return Ok(None);
         }
-        let answer = self.spin.poll(|| self.socket.try_answer());
+        let by = Instant::now() + TURN;
+        let answer = self.spin.poll(|| self.socket.try_answer(by));
         self.sort(answer)
     }
 
@@ -157,6 +161,9 @@ impl Direct {
         }
         if reply::is_across_slots(&answer) {
             self.minds_slots = true;
+            return Ok(Some(nothing()));
+        }
+        if size > 1 && reply::is_forbidden(&answer) {
             return Ok(Some(nothing()));
         }
         let reply = reply::sort(answer, &self.address).map_err(|err| self.explain(&err));

@@ -22,7 +22,7 @@ const TRUSTED: Duration = Duration::from_secs(1);
 
 /// A bounded pool; the connection used last is used next, so that the surplus stays idle.
 pub(super) struct Pool {
-    connector: Arc<Connector>,
+    pub(super) connector: Arc<Connector>,
     pub(super) address: Address,
     role: Role,
     pub(super) spin: Spin,
@@ -41,6 +41,8 @@ struct State {
     waiting: usize,
     /// Counts breaks. A connection that is older than a break is as good as broken.
     generation: u64,
+    /// Nothing is kept any more.
+    closed: bool,
 }
 
 struct Idle {
@@ -82,6 +84,7 @@ impl Node for Pool {
     }
 
     fn close(&self) {
+        self.lock().closed = true;
         self.discard(None);
     }
 }
@@ -203,7 +206,7 @@ impl Lease<'_> {
     }
 
     /// The time to answer, of which the time spent waiting for the connection is part.
-    pub(super) fn limit(&self) -> Duration {
+    fn limit(&self) -> Duration {
         let limit = self.pool.connector.response_timeout;
         if self.waited {
             limit.saturating_sub(self.start.elapsed()).max(Duration::from_millis(1))
@@ -251,7 +254,7 @@ impl Drop for Lease<'_> {
         let idle = self.idle.take();
         let mut state = self.pool.lock();
         let outdated = match idle {
-            Some(idle) if self.generation == state.generation => {
+            Some(idle) if self.generation == state.generation && !state.closed => {
                 state.idle.push(idle);
                 None
             }

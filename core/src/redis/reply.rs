@@ -101,6 +101,12 @@ pub(super) fn is_across_slots(result: &RedisResult<Value>) -> bool {
     is_refusal(result, ServerErrorKind::CrossSlot)
 }
 
+/// Whether the server refuses a call because of keys that its user may not touch. Nothing of it was carried out:
+/// where several keys are asked for together, others of them may be allowed.
+pub(super) fn is_forbidden(result: &RedisResult<Value>) -> bool {
+    is_refusal(result, ServerErrorKind::NoPerm)
+}
+
 fn is_refusal(result: &RedisResult<Value>, kind: ServerErrorKind) -> bool {
     match result {
         Ok(Value::ServerError(err)) => err.kind() == Some(kind),

@@ -1,8 +1,10 @@
 //! Threads that share round trips: every call is made once, and every thread gets its own answer.
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::thread;
 
 use sluicegate_test_servers::{Cluster, Redis};
@@ -141,6 +143,8 @@ fn broken_connections_charge_nothing_twice() {
     let different = answered.iter().flatten().collect::<BTreeSet<_>>();
     assert_eq!(different.len(), answered.len(), "an answer went to two threads");
     assert!(!failed.is_empty() && failed.iter().all(|outcome| kind(outcome) == Some(ErrorKind::Connection)));
+    // The last to be broken may be in the pool.
+    recovery(&driver, "other");
     let counted = count(&driver, "k").unwrap() - 1;
     assert!((answered.len()..=THREADS * CALLS).contains(&counted), "{counted} for {}", answered.len());
 }
@@ -180,4 +184,123 @@ fn in_a_cluster_calls_of_one_slot_go_together() {
         assert_eq!(counts.into_iter().flatten().filter(|&count| count == 1).count(), slots_of_one.len());
         slots_of_one.iter().for_each(|key| driver.delete(&[key]).unwrap());
     }
+}
+
+#[test]
+fn a_forbidden_key_keeps_nobody_from_another() {
+    let redis = Redis::start().unwrap();
+    let mut acl = ::redis::cmd("ACL");
+    acl.arg("SETUSER").arg("user").arg("on").arg(">secret").arg("~good").arg("+@all");
+    acl.exec(&mut redis.client().unwrap()).unwrap();
+    let driver = blocking(&format!("redis://user:secret@127.0.0.1:{}", redis.port()));
+    by_threads(|thread| {
+        for call in 0..CALLS {
+            if (thread + call) % 3 == 0 {
+                let error = count(&driver, "bad").unwrap_err();
+                assert!(error.message().contains("NOPERM"), "{error}");
+            } else {
+                count(&driver, "good").unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn nothing_stays_open_after_close() {
+    let redis = Redis::start().unwrap();
+    for _ in 0..5 {
+        let driver = blocking(redis.url());
+        thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|| while count(&driver, "k").is_ok() {});
+            }
+            thread::sleep(Duration::from_millis(10));
+            driver.close();
+        });
+        let start = Instant::now();
+        let mut client = redis.client().unwrap();
+        loop {
+            let clients: String = ::redis::cmd("CLIENT").arg("LIST").query(&mut client).unwrap();
+            if clients.lines().count() == 1 {
+                break;
+            }
+            assert!(start.elapsed() < Duration::from_secs(5), "{clients}");
+        }
+    }
+}
+
+/// Answers a PING at once, and so many scripts as come together after a while.
+struct Slow {
+    url: String,
+    /// Whether scripts that are called by their digests are unknown from now on.
+    forgets: Arc<AtomicBool>,
+}
+
+impl Slow {
+    fn start(answer: Duration, whole: Duration) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("redis://{}", listener.local_addr().unwrap());
+        let forgets = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&forgets);
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let flag = Arc::clone(&flag);
+                thread::spawn(move || Self::serve(stream.unwrap(), &flag, answer, whole));
+            }
+        });
+        Self { url, forgets }
+    }
+
+    fn serve(mut stream: TcpStream, forgets: &AtomicBool, answer: Duration, whole: Duration) {
+        let mut commands = vec![0; 1 << 20];
+        while let Ok(length @ 1..) = stream.read(&mut commands) {
+            let text = String::from_utf8_lossy(&commands[..length]);
+            let [pings, digests, texts] =
+                ["\r\nPING\r\n", "\r\nEVALSHA\r\n", "\r\nEVAL\r\n"].map(|name| text.matches(name).count());
+            let mut answers = "+PONG\r\n".repeat(pings);
+            if forgets.load(Ordering::Relaxed) {
+                answers += &"-NOSCRIPT No matching script.\r\n".repeat(digests);
+            } else if digests > 0 {
+                thread::sleep(answer);
+                answers += &":1\r\n".repeat(digests);
+            }
+            let _ = stream.write_all(answers.as_bytes());
+            for _ in 0..texts {
+                thread::sleep(whole);
+                let _ = stream.write_all(b":1\r\n");
+            }
+        }
+    }
+}
+
+#[test]
+fn who_waited_for_a_connection_hurries_nobody_who_comes_later() {
+    let server = Slow::start(Duration::from_millis(60), Duration::ZERO);
+    let driver = Driver::blocking(&server.url, &ConnectOptions { pool_size: 2, ..ConnectOptions::default() });
+    let driver = driver.unwrap();
+    let end = Instant::now() + Duration::from_secs(2);
+    by_threads(|_| {
+        while Instant::now() < end {
+            let (outcome, took) = timed(|| count_by(&driver, "k", &[]));
+            if let Err(error) = outcome {
+                assert_eq!(error.kind(), ErrorKind::Timeout);
+                assert!(took >= Duration::from_millis(450), "{error} after {took:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn many_scripts_that_were_forgotten_take_no_longer_than_one() {
+    let server = Slow::start(Duration::from_millis(1), Duration::from_millis(300));
+    let driver = Driver::blocking(&server.url, &ConnectOptions::default()).unwrap();
+    let end = Instant::now() + Duration::from_millis(500);
+    by_threads(|_| {
+        while Instant::now() < end {
+            let forgotten = end.saturating_duration_since(Instant::now()) < Duration::from_millis(300);
+            server.forgets.store(forgotten, Ordering::Relaxed);
+            let (_, took) = timed(|| count_by(&driver, "k", &[]));
+            assert!(took < PROMPT, "{took:?}");
+        }
+    });
 }
