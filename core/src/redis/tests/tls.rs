@@ -64,15 +64,15 @@ fn sentinels_trust_and_are_trusted_by_certificates() {
 
 fn certificates_count(url: &str, certificates: Option<&Certificates>) {
     let other = server(Transport::Tls);
-    for (options, words) in [
-        (identified(other.certificates()), "invalid peer certificate"),
-        (ConnectOptions::default(), "invalid peer certificate"),
-        (trusting(certificates), "CertificateRequired"),
-    ] {
+    for options in [identified(other.certificates()), ConnectOptions::default()] {
         for error in refusals(url, &options) {
             assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
-            assert!(error.message().contains(words), "{error}");
+            assert!(error.message().contains("invalid peer certificate"), "{error}");
         }
+    }
+    // Whether the server's reason arrives before the connection ends is a matter of luck.
+    for error in refusals(url, &trusting(certificates)) {
+        assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
     }
 }
 
