@@ -75,7 +75,7 @@ impl Pool {
         if cmds.is_empty() {
             return Vec::new();
         }
-        match connection.call_many(&cmds, &self.spin, self.connector.response_timeout) {
+        match connection.call_many(&cmds, self.connector.response_timeout) {
             Ok(answers) => answers.into_iter().map(Ok).collect(),
             Err(err) => vec![Err(err); cmds.len()],
         }

@@ -29,11 +29,12 @@ const MOST: usize = 64;
 
 /// How often a thread looks for what came of its call, and lets others run, before it sleeps: to be woken takes
 /// longer than that, and costs whoever wakes it as much.
-const LOOKS: u32 = 10;
+const LOOKS: u32 = 5;
 
-/// How long a published call waits to be taken along, before its thread goes alone: many times the round trip
-/// to a server that is near. So a connection that hangs holds up no calls but those that are on it.
-const PATIENCE: Duration = Duration::from_millis(2);
+/// How long a published call waits to be taken along, before its thread goes alone if there is a connection for
+/// it: many times the round trip to a server that is near. So a connection that hangs holds up no calls but those
+/// that are on it.
+const PATIENCE: Duration = Duration::from_micros(300);
 
 /// The calls that wait to be taken along to one server.
 pub(super) struct Combiner {
@@ -52,7 +53,7 @@ struct State {
 pub(super) enum Part<'a> {
     /// It makes the call, and takes along what others have published.
     Combiner(Turn<'a>),
-    /// It makes the call on its own.
+    /// It has waited in vain, and makes the call on its own.
     Alone,
     /// Another thread has made the call.
     Served(Outcome),
@@ -72,21 +73,23 @@ impl Combiner {
         self.lock().most_under_way = enough.max(FEWEST).min(connections);
     }
 
-    /// Waits, if so many are under way already that others go along sooner than alone.
-    pub(super) fn join(&self, call: &Call<'_>) -> Part<'_> {
+    /// Waits, if so many are under way already that others go along sooner than alone; but not beyond `by`.
+    /// `is_free` tells whether there is a connection to go alone.
+    pub(super) fn join(&self, call: &Call<'_>, by: Instant, is_free: impl Fn() -> bool) -> Part<'_> {
         let mut state = self.lock();
         if state.under_way < state.most_under_way {
             state.under_way += 1;
-            return Part::Combiner(Turn { combiner: self });
+            return Part::Combiner(Turn { combiner: self, waited: false });
         }
         let publication = Arc::new(Publication::new(call));
         state.published.push_back(Arc::clone(&publication));
         drop(state);
-        self.wait(&publication)
+        self.wait(&publication, by, is_free)
     }
 
-    fn wait(&self, publication: &Arc<Publication>) -> Part<'_> {
-        let end = Instant::now() + self.patience;
+    fn wait(&self, publication: &Arc<Publication>, by: Instant, is_free: impl Fn() -> bool) -> Part<'_> {
+        let mut patience = self.patience;
+        let mut end = Instant::now() + patience;
         for look in 0.. {
             let stage = publication.lock().stage;
             match stage {
@@ -95,10 +98,15 @@ impl Combiner {
                 // The time of whoever took it is limited.
                 Stage::Taken => thread::park(),
                 Stage::Published => {
+                    let now = Instant::now();
+                    if now >= end && now < by && !is_free() {
+                        patience *= 2;
+                        end = by.min(now + patience);
+                    }
                     if let Some(part) = self.leave(publication, end) {
                         return part;
                     }
-                    thread::park_timeout(end.saturating_duration_since(Instant::now()));
+                    thread::park_timeout(end.saturating_duration_since(now));
                 }
             }
         }
@@ -115,7 +123,7 @@ impl Combiner {
         let place = state.published.iter().position(|other| Arc::ptr_eq(other, publication))?;
         state.published.remove(place);
         state.under_way += usize::from(may_go);
-        Some(if may_go { Part::Combiner(Turn { combiner: self }) } else { Part::Alone })
+        Some(if may_go { Part::Combiner(Turn { combiner: self, waited: true }) } else { Part::Alone })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -126,6 +134,8 @@ impl Combiner {
 /// The right to be under way. When it ends, the thread that has waited the longest goes.
 pub(super) struct Turn<'a> {
     combiner: &'a Combiner,
+    /// Whether the thread has waited for it.
+    pub(super) waited: bool,
 }
 
 impl Turn<'_> {
@@ -249,7 +259,7 @@ mod tests {
     }
 
     fn turn<'a>(combiner: &'a Combiner, call: &Call<'_>) -> Turn<'a> {
-        match combiner.join(call) {
+        match combiner.join(call, Instant::now(), || true) {
             Part::Combiner(turn) => turn,
             Part::Alone | Part::Served(_) => unreachable!("nobody is under way"),
         }
@@ -261,7 +271,7 @@ mod tests {
         combiner: &'scope Combiner,
         call: &'scope Call<'_>,
     ) -> thread::ScopedJoinHandle<'scope, Part<'scope>> {
-        let thread = scope.spawn(|| combiner.join(call));
+        let thread = scope.spawn(|| combiner.join(call, Instant::now() + LONG, || true));
         while combiner.lock().published.is_empty() {
             thread::yield_now();
         }
@@ -284,9 +294,18 @@ mod tests {
         let (combiner, call) = combiner(PATIENCE);
         let _turn = turn(&combiner, &call);
         let start = Instant::now();
-        assert!(matches!(combiner.join(&call), Part::Alone));
-        assert!(start.elapsed() >= PATIENCE);
+        assert!(matches!(combiner.join(&call, start + LONG, || true), Part::Alone));
+        assert!((PATIENCE..LONG).contains(&start.elapsed()));
         assert!(combiner.lock().published.is_empty());
+    }
+
+    #[test]
+    fn who_would_wait_alone_too_waits_to_be_taken_along() {
+        let (combiner, call) = combiner(PATIENCE);
+        let _turn = turn(&combiner, &call);
+        let by = Instant::now() + PATIENCE * 20;
+        assert!(matches!(combiner.join(&call, by, || false), Part::Alone));
+        assert!(Instant::now() >= by);
     }
 
     #[test]

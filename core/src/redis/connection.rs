@@ -57,18 +57,13 @@ impl Connection {
     }
 
     /// The answers to commands that are sent in one piece, errors of the server included.
-    pub(super) fn call_many(
-        &mut self,
-        cmds: &[Cmd],
-        spin: &Spin,
-        limit: Duration,
-    ) -> RedisResult<Vec<Value>> {
+    pub(super) fn call_many(&mut self, cmds: &[Cmd], limit: Duration) -> RedisResult<Vec<Value>> {
         match self {
             #[cfg(unix)]
             Self::Plain(socket) => {
                 let by = Instant::now() + limit;
                 socket.send(&packed(cmds), by)?;
-                socket.answers_soon(cmds.len(), spin, by)
+                socket.answers(cmds.len(), by)
             }
             Self::Foreign(foreign) => foreign.call_many(cmds, limit),
         }

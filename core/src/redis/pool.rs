@@ -56,12 +56,14 @@ struct Idle {
 pub(super) struct Times {
     pub(super) start: Instant,
     pub(super) open_by: Instant,
+    /// Whether it has waited for others, which is part of the time to answer.
+    pub(super) waited: bool,
 }
 
 impl Times {
     pub(super) fn now(connector: &Connector) -> Self {
         let start = Instant::now();
-        Self { start, open_by: start + connector.connect_timeout }
+        Self { start, open_by: start + connector.connect_timeout, waited: false }
     }
 }
 
@@ -97,14 +99,23 @@ impl Pool {
         asking: bool,
         times: Times,
     ) -> Result<Reply, Failure> {
-        let part = match request {
-            Request::Script(call) if !asking => self.combiner.join(call),
-            Request::Script(_) | Request::Command(..) => Part::Alone,
+        let call = match request {
+            Request::Script(call) if !asking => call,
+            Request::Script(_) | Request::Command(..) => {
+                return self.lease(times)?.request(request, asking, times);
+            }
         };
-        match (part, request) {
-            (Part::Served(Some(outcome)), _) => outcome.map(Reply::Done),
-            (Part::Combiner(turn), Request::Script(call)) => self.combine(turn, call, times),
-            _ => self.lease(times)?.request(request, asking, times),
+        let by = times.start + self.connector.response_timeout;
+        match self.combiner.join(call, by, || self.has_room(&self.lock())) {
+            Part::Served(Some(outcome)) => outcome.map(Reply::Done),
+            Part::Combiner(turn) => {
+                let times = Times { waited: turn.waited, ..times };
+                self.combine(turn, call, times)
+            }
+            Part::Served(None) | Part::Alone => {
+                let times = Times { waited: true, ..times };
+                self.lease(times)?.request(request, false, times)
+            }
         }
     }
 
@@ -123,10 +134,10 @@ impl Pool {
     pub(super) fn lease(&self, times: Times) -> Result<Lease<'_>, Failure> {
         let limit = self.connector.response_timeout;
         let mut state = self.lock();
-        let mut waited = false;
+        let mut waited = times.waited;
         loop {
-            let idle = state.idle.pop();
-            if idle.is_some() || state.open < self.connector.pool_size {
+            if self.has_room(&state) {
+                let idle = state.idle.pop();
                 state.open += usize::from(idle.is_none());
                 let (generation, start) = (state.generation, times.start);
                 return Ok(Lease { pool: self, idle, generation, start, waited });
@@ -139,6 +150,10 @@ impl Pool {
             state = self.freed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
             state.waiting -= 1;
         }
+    }
+
+    fn has_room(&self, state: &State) -> bool {
+        !state.idle.is_empty() || state.open < self.connector.pool_size
     }
 
     /// Opens a connection whose server answers.

@@ -82,10 +82,10 @@ impl Socket {
         }
     }
 
-    /// So many answers, after a wait awake for the first if that pays.
-    pub(super) fn answers_soon(&mut self, count: usize, spin: &Spin, by: Instant) -> RedisResult<Vec<Value>> {
+    /// So many answers. What waits for several has others to let run, so it does not wait awake.
+    pub(super) fn answers(&mut self, count: usize, by: Instant) -> RedisResult<Vec<Value>> {
         let mut answers = Vec::with_capacity(count);
-        answers.push(self.answer_soon(spin, by)?);
+        answers.push(self.answer(by)?);
         while answers.len() < count {
             // Those that came together are here already, and the kernel knows of them no longer.
             match self.try_answer(by)? {
