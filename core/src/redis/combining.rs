@@ -131,7 +131,8 @@ impl Combiner {
     }
 }
 
-/// The right to be under way. When it ends, the thread that has waited the longest goes.
+/// The right to be under way. When it ends, the thread that has waited the longest is woken to go, unless one that
+/// runs already comes first and takes it along.
 pub(super) struct Turn<'a> {
     combiner: &'a Combiner,
     /// Whether the thread has waited for it.

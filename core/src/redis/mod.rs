@@ -32,6 +32,8 @@ mod slots;
 #[cfg(unix)]
 mod socket;
 mod spin;
+#[cfg(unix)]
+mod stream;
 #[cfg(test)]
 mod tests;
 mod url;
