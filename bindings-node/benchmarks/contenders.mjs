@@ -9,6 +9,7 @@ import { RedisStore } from 'rate-limit-redis';
 import { RateLimiter } from '../lib/index.mjs';
 
 const LIMIT = 1e9;
+const NO_PARTS = Object.freeze([]);
 const WINDOW_SECONDS = 3600;
 const baseline = (name) => readFileSync(new URL(`../../tests/benchmarks/baseline/${name}`, import.meta.url), 'utf8');
 
@@ -59,6 +60,28 @@ async function flexibleMemory() {
   return { check: (key) => limiter.consume(key), close() {} };
 }
 
+/** What any limiter takes whose answer says as much as ours: the time, and a promise of the object. */
+async function nothing() {
+  const check = () => {
+    const remaining = LIMIT - (Date.now() & 1);
+    return Promise.resolve({
+      allowed: true,
+      rule: 'none',
+      ruleApplied: true,
+      limit: LIMIT,
+      windowMs: WINDOW_SECONDS * 1000,
+      remaining,
+      retryAfterMs: 0,
+      resetAfterMs: WINDOW_SECONDS * 1000,
+      shadow: false,
+      shadowDenied: false,
+      source: 'embedded',
+      parts: NO_PARTS,
+    });
+  };
+  return { check, close() {} };
+}
+
 export const ON_REDIS = {
   'sluicegate fixed_window': sluicegate('fixed_window'),
   'sluicegate gcra': sluicegate('gcra'),
@@ -72,4 +95,5 @@ export const IN_MEMORY = {
   'sluicegate fixed_window': sluicegateMemory('fixed_window'),
   'sluicegate gcra': sluicegateMemory('gcra'),
   'rate-limiter-flexible memory': flexibleMemory,
+  'no limiter: the time and an object': nothing,
 };
