@@ -9,8 +9,7 @@ use crate::{Error, Result};
 
 /// A paused server accepts connections and says nothing: then another server is soon tried.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_millis(500);
-/// Every change is on disk before it is answered, and many ensembles may write to one busy disk.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a session outlives a connection that broke.
 const SESSION_TIMEOUT_MS: i32 = 10_000;
 
