@@ -6,13 +6,17 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::url::ZooKeeperUrl;
 use super::wire::{self, AUTH, EVENT, Failure, PING, Reader, Request};
 
 /// How long the servers are to wait for a sign of life.
 const SESSION_TIMEOUT: Duration = Duration::from_secs(6);
+/// Silence after which we give a sign of life. The session could do with fewer; but a follower of ZooKeeper
+/// 3.6.0 to 3.8.0 may keep what it has for us until anybody's next request (ZOOKEEPER-4537), and changes are
+/// to be seen within a second.
+const PING_INTERVAL: Duration = Duration::from_millis(750);
 /// The longest time to open a session with one server.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// What is larger is not ZooKeeper's: it refuses data of a megabyte, and names make up the rest.
@@ -113,24 +117,12 @@ impl Connection {
         Ok(replies.remove(0))
     }
 
-    /// The paths of znodes of which there is something to be told: waits for one, and gives signs of life
-    /// meanwhile.
+    /// The paths of znodes of which there is something to be told: waits for one.
     pub(super) async fn changes(&mut self) -> Outcome<Vec<String>> {
-        let mut pinged = false;
         while self.events.is_empty() {
-            let ping_at = self.heard + self.session_timeout / 3;
             let lost_at = self.heard + self.silence();
-            tokio::select! {
-                frame = self.frame() => {
-                    self.unasked(&frame?)?;
-                    pinged = false;
-                }
-                () = sleep_until(ping_at), if !pinged => {
-                    self.stream.write_all(&wire::ping()).await?;
-                    pinged = true;
-                }
-                () = sleep_until(lost_at) => return Err(silent()),
-            }
+            let frame = timeout_at(lost_at, self.frame_or_ping()).await.map_err(|_| silent())??;
+            self.unasked(&frame)?;
         }
         Ok(self.events.drain(..).collect())
     }
@@ -143,7 +135,7 @@ impl Connection {
     /// The reply to a request; what comes before it are events.
     async fn reply(&mut self, expected: i32) -> Outcome<Reply> {
         loop {
-            let frame = self.frame().await?;
+            let frame = self.frame_or_ping().await?;
             let mut reader = Reader(&frame);
             let (xid, _transaction, code) = (reader.int()?, reader.long()?, reader.int()?);
             if xid == expected {
@@ -165,6 +157,17 @@ impl Connection {
                 Ok(())
             }
             _ => Err(wire::Garbled.into()),
+        }
+    }
+
+    /// The next frame, before which we give signs of life.
+    async fn frame_or_ping(&mut self) -> Outcome<Vec<u8>> {
+        let interval = PING_INTERVAL.min(self.session_timeout / 3);
+        loop {
+            if let Ok(frame) = timeout(interval, self.frame()).await {
+                return frame;
+            }
+            self.stream.write_all(&wire::ping()).await?;
         }
     }
 

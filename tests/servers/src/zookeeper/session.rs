@@ -1,8 +1,8 @@
 //! A connection with a session, and what can be asked for in it.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::wire::{Reader, Writer};
 use crate::{Error, Result};
@@ -10,6 +10,10 @@ use crate::{Error, Result};
 /// A paused server accepts connections and says nothing: then another server is soon tried.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_millis(500);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// A follower of ZooKeeper 3.6.0 to 3.8.0 may put its processor of commits to sleep with a commit at hand
+/// (ZOOKEEPER-4537): then who wrote hears nothing until any other request wakes it. All clients send pings
+/// while they hear nothing; nobody else may do so here, so ours must not be late.
+const PING_INTERVAL: Duration = Duration::from_millis(100);
 /// How long a session outlives a connection that broke.
 const SESSION_TIMEOUT_MS: i32 = 10_000;
 
@@ -19,12 +23,14 @@ const GET: i32 = 4;
 const SET: i32 = 5;
 const CHILDREN: i32 = 8;
 const SYNC: i32 = 9;
+const PING: i32 = 11;
 const AUTHENTICATE: i32 = 100;
 const CLOSE: i32 = -11;
 
 const ANY_VERSION: i32 = -1;
 const ALL_PERMISSIONS: i32 = 31;
-/// Authentication is told from other requests by its number.
+// Pings and authentication are told from other requests by their number.
+const PINGED: i32 = -2;
 const AUTHENTICATION: i32 = -4;
 const REQUEST: i32 = 1;
 
@@ -118,10 +124,7 @@ impl Session {
         self.stream.write_all(&requests.concat())?;
         let mut outcome = Ok(());
         for _ in requests {
-            let answer = self.receive()?;
-            let mut reader = Reader(&answer);
-            let (_number, _transaction, code) = (reader.int()?, reader.long()?, reader.int()?);
-            outcome = outcome.and(if code == 0 { Ok(()) } else { Err(code) });
+            outcome = outcome.and(self.answer()?.map(drop));
         }
         Ok(outcome)
     }
@@ -155,10 +158,35 @@ impl Session {
 
     fn ask(&mut self, request: Writer) -> Result<Answer<Vec<u8>>> {
         self.send(request)?;
-        let answer = self.receive()?;
+        self.answer()
+    }
+
+    /// The answer to the oldest request that has none yet.
+    fn answer(&mut self) -> Result<Answer<Vec<u8>>> {
+        let mut number = PINGED;
+        let mut answer = Vec::new();
+        while number == PINGED {
+            self.wait_pinging()?;
+            answer = self.receive()?;
+            number = Reader(&answer).int()?;
+        }
         let mut reader = Reader(&answer);
         let (_number, _transaction, code) = (reader.int()?, reader.long()?, reader.int()?);
         Ok(if code == 0 { Ok(reader.0.to_vec()) } else { Err(code) })
+    }
+
+    /// Waits until something has arrived, and pings meanwhile.
+    fn wait_pinging(&mut self) -> Result<()> {
+        let deadline = Instant::now() + ANSWER_TIMEOUT;
+        self.stream.set_read_timeout(Some(PING_INTERVAL))?;
+        while let Err(error) = self.stream.peek(&mut [0]) {
+            let silent = matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
+            if !silent || Instant::now() > deadline {
+                return Err(error.into());
+            }
+            self.send(header(PINGED, PING))?;
+        }
+        Ok(self.stream.set_read_timeout(Some(ANSWER_TIMEOUT))?)
     }
 
     fn send(&mut self, request: Writer) -> Result<()> {

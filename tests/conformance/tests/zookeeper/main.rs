@@ -1,11 +1,14 @@
 //! Rules in a ZooKeeper of three servers, which change, break and go away while checks are made.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod holding;
+
 use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use holding::holding_proxy;
 use sluicegate::sources::{RulesStatus, ZooKeeperSource};
 use sluicegate::{ErrorKind, RateLimiter};
 use sluicegate_conformance::Backend;
@@ -131,6 +134,18 @@ fn a_thousand_rules_are_followed() {
     for id in &ids {
         until_limit(&limiter, id, 2);
     }
+}
+
+#[test]
+fn answers_that_are_held_back_until_the_next_request_are_asked_for() {
+    let zookeeper = ensemble();
+    let server = zookeeper.hosts().split(',').next().unwrap().parse().unwrap();
+    let proxy = holding_proxy(server).unwrap();
+    let source = ZooKeeperSource::new(&format!("zookeeper://{proxy}{FOLDER}")).unwrap();
+    let limiter = RateLimiter::builder("memory://").rules(source).build().unwrap();
+    zookeeper.admin().set(&node("a"), rule("a", 20)).unwrap();
+    until_limit(&limiter, "a", 20);
+    assert_eq!(limiter.rules_status().last_error, None);
 }
 
 /// Checks without end on a Redis while something happens to the source of the rules: none fails, and every
