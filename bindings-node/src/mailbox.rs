@@ -56,12 +56,12 @@ impl Mailbox {
             return None;
         };
         Some(CallRow {
-            token: token as u64,
+            token: whole(token),
             op: op as u8,
-            rule: rule as usize,
-            key_length: key_length as usize,
+            rule: whole(rule) as usize,
+            key_length: whole(key_length) as usize,
             resource_length: given(resource_length).map(|length| length as usize),
-            cost: cost as u64,
+            cost: whole(cost),
             limit: given(limit),
             extra,
         })
@@ -92,5 +92,10 @@ impl Mailbox {
 
 /// What is not given is passed as a negative number.
 fn given(number: f64) -> Option<u64> {
-    (number >= 0.0).then_some(number as u64)
+    (number >= 0.0).then(|| whole(number))
+}
+
+/// A number from 0 to below 2^63, as JavaScript writes them. Processors convert to signed numbers in one step.
+fn whole(number: f64) -> u64 {
+    (number as i64).cast_unsigned()
 }
