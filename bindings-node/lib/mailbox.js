@@ -19,6 +19,8 @@ const SHADOW = 8;
 const DONE = -1;
 const FAILED = -2;
 
+const { charCodeAt } = String.prototype;
+
 /** So long a key in ASCII passes through memory; for a longer one, passing a string is as fast. */
 const KEY_LENGTH = 64;
 
@@ -99,7 +101,7 @@ class Mailbox {
     if (length > KEY_LENGTH) return false;
     let all = 0;
     for (let at = 0; at < length; at++) {
-      const unit = key.charCodeAt(at);
+      const unit = charCodeAt.call(key, at);
       all |= unit;
       bytes[at] = unit;
     }
