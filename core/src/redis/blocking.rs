@@ -102,9 +102,13 @@ impl Connections {
     /// Asks the owner of the slot, and whom that one points to.
     fn follow(&self, learnt: &Learnt<Pool>, request: &Request<'_>, times: Times) -> Result<Value> {
         let slot = request.slot();
-        if learnt.is_due() {
+        let times = if learnt.is_due() {
             self.discover(learnt, times)?;
-        }
+            // The time to find the server is none of that to answer.
+            Times { start: Instant::now(), ..times }
+        } else {
+            times
+        };
         let mut pool = learnt.owner(slot).ok_or_else(|| errors::unowned(slot))?;
         let mut asking = false;
         for _ in 0..MAX_HOPS {

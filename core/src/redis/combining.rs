@@ -31,9 +31,9 @@ const MOST: usize = 64;
 /// longer than that, and costs whoever wakes it as much.
 const LOOKS: u32 = 5;
 
-/// How long a published call waits to be taken along, before its thread goes alone if there is a connection for
-/// it: many times the round trip to a server that is near. So a connection that hangs holds up no calls but those
-/// that are on it.
+/// How long a published call waits to be taken along, before its thread goes all the same if there is a connection
+/// for it: many times the round trip to a server that is near. So a connection that hangs holds up no calls but
+/// those that are on it.
 const PATIENCE: Duration = Duration::from_micros(300);
 
 /// The calls that wait to be taken along to one server.
@@ -53,8 +53,6 @@ struct State {
 pub(super) enum Part<'a> {
     /// It makes the call, and takes along what others have published.
     Combiner(Turn<'a>),
-    /// It has waited in vain, and makes the call on its own.
-    Alone,
     /// Another thread has made the call.
     Served(Outcome),
 }
@@ -74,12 +72,12 @@ impl Combiner {
     }
 
     /// Waits, if so many are under way already that others go along sooner than alone; but not beyond `by`.
-    /// `is_free` tells whether there is a connection to go alone.
+    /// `is_free` tells whether there is a connection for one more.
     pub(super) fn join(&self, call: &Call<'_>, by: Instant, is_free: impl Fn() -> bool) -> Part<'_> {
         let mut state = self.lock();
         if state.under_way < state.most_under_way {
             state.under_way += 1;
-            return Part::Combiner(Turn { combiner: self, waited: false });
+            return Part::Combiner(Turn { combiner: self, counts: true, waited: false });
         }
         let publication = Arc::new(Publication::new(call));
         state.published.push_back(Arc::clone(&publication));
@@ -103,8 +101,8 @@ impl Combiner {
                         patience *= 2;
                         end = by.min(now + patience);
                     }
-                    if let Some(part) = self.leave(publication, end) {
-                        return part;
+                    if let Some(turn) = self.leave(publication, end) {
+                        return Part::Combiner(turn);
                     }
                     thread::park_timeout(end.saturating_duration_since(now));
                 }
@@ -113,8 +111,10 @@ impl Combiner {
         Part::Served(publication.lock().outcome.take())
     }
 
-    /// What a thread does that need not wait for others any longer, or waits in vain.
-    fn leave(&self, publication: &Arc<Publication>, end: Instant) -> Option<Part<'_>> {
+    /// The turn of a thread that need not wait for others any longer, or waits in vain. That one takes along who
+    /// waits too: of many who looked for the one connection that does not hang, each on its own, some never found
+    /// it free.
+    fn leave(&self, publication: &Arc<Publication>, end: Instant) -> Option<Turn<'_>> {
         let mut state = self.lock();
         let may_go = state.under_way < state.most_under_way;
         if !may_go && Instant::now() < end {
@@ -123,7 +123,7 @@ impl Combiner {
         let place = state.published.iter().position(|other| Arc::ptr_eq(other, publication))?;
         state.published.remove(place);
         state.under_way += usize::from(may_go);
-        Some(if may_go { Part::Combiner(Turn { combiner: self, waited: true }) } else { Part::Alone })
+        Some(Turn { combiner: self, counts: may_go, waited: true })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -135,6 +135,8 @@ impl Combiner {
 /// runs already comes first and takes it along.
 pub(super) struct Turn<'a> {
     combiner: &'a Combiner,
+    /// Whether it is one of those that may be under way, and not of one who has waited for them in vain.
+    counts: bool,
     /// Whether the thread has waited for it.
     pub(super) waited: bool,
 }
@@ -154,7 +156,7 @@ impl Turn<'_> {
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let mut state = self.combiner.lock();
-        state.under_way -= 1;
+        state.under_way -= usize::from(self.counts);
         let next = state.published.front().map(|next| next.thread.clone());
         drop(state);
         if let Some(next) = next {
@@ -262,7 +264,7 @@ mod tests {
     fn turn<'a>(combiner: &'a Combiner, call: &Call<'_>) -> Turn<'a> {
         match combiner.join(call, Instant::now(), || true) {
             Part::Combiner(turn) => turn,
-            Part::Alone | Part::Served(_) => unreachable!("nobody is under way"),
+            Part::Served(_) => unreachable!("nobody is under way"),
         }
     }
 
@@ -291,21 +293,42 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_in_vain_goes_alone() {
+    fn who_waits_in_vain_goes_all_the_same() {
         let (combiner, call) = combiner(PATIENCE);
-        let _turn = turn(&combiner, &call);
+        let turn = turn(&combiner, &call);
         let start = Instant::now();
-        assert!(matches!(combiner.join(&call, start + LONG, || true), Part::Alone));
+        let Part::Combiner(another) = combiner.join(&call, start + LONG, || true) else { unreachable!() };
         assert!((PATIENCE..LONG).contains(&start.elapsed()));
         assert!(combiner.lock().published.is_empty());
+        drop(another);
+        assert_eq!(combiner.lock().under_way, 1, "the turn of the other");
+        drop(turn);
+        assert_eq!(combiner.lock().under_way, 0);
     }
 
     #[test]
-    fn who_would_wait_alone_too_waits_to_be_taken_along() {
+    fn who_waits_in_vain_takes_along_who_waits_too() {
+        let (combiner, call) = combiner(PATIENCE);
+        let _turn = turn(&combiner, &call);
+        thread::scope(|scope| {
+            // Never sees a connection that is free.
+            let other = scope.spawn(|| combiner.join(&call, Instant::now() + LONG, || false));
+            while combiner.lock().published.is_empty() {
+                thread::yield_now();
+            }
+            let part = combiner.join(&call, Instant::now() + LONG, || true);
+            let Part::Combiner(another) = part else { unreachable!("nobody else goes") };
+            another.take().serve(vec![Some(Ok(::redis::Value::Int(7)))]);
+            assert!(matches!(other.join().unwrap(), Part::Served(Some(Ok(::redis::Value::Int(7))))));
+        });
+    }
+
+    #[test]
+    fn who_has_no_connection_waits_to_be_taken_along() {
         let (combiner, call) = combiner(PATIENCE);
         let _turn = turn(&combiner, &call);
         let by = Instant::now() + PATIENCE * 20;
-        assert!(matches!(combiner.join(&call, by, || false), Part::Alone));
+        assert!(matches!(combiner.join(&call, by, || false), Part::Combiner(_)));
         assert!(Instant::now() >= by);
     }
 

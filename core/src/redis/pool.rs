@@ -112,7 +112,7 @@ impl Pool {
                 let times = Times { waited: turn.waited, ..times };
                 self.combine(turn, call, times)
             }
-            Part::Served(None) | Part::Alone => {
+            Part::Served(None) => {
                 let times = Times { waited: true, ..times };
                 self.lease(times)?.request(request, false, times)
             }
@@ -139,8 +139,10 @@ impl Pool {
             if self.has_room(&state) {
                 let idle = state.idle.pop();
                 state.open += usize::from(idle.is_none());
+                let left = || limit.saturating_sub(times.start.elapsed()).max(Duration::from_millis(1));
+                let limit = if waited { left() } else { limit };
                 let (generation, start) = (state.generation, times.start);
-                return Ok(Lease { pool: self, idle, generation, start, waited });
+                return Ok(Lease { pool: self, idle, generation, start, limit });
             }
             let Some(left) = limit.checked_sub(times.start.elapsed()) else {
                 return Err(errors::exhausted(&self.address, self.connector.pool_size, limit));
@@ -199,7 +201,8 @@ pub(super) struct Lease<'a> {
     idle: Option<Idle>,
     generation: u64,
     start: Instant,
-    waited: bool,
+    /// The time to answer, of which the time spent waiting for the connection is part, but not that to open it.
+    limit: Duration,
 }
 
 impl Lease<'_> {
@@ -210,7 +213,7 @@ impl Lease<'_> {
         asking: bool,
         times: Times,
     ) -> Result<Reply, Failure> {
-        let (pool, limit) = (self.pool, self.limit());
+        let (pool, limit) = (self.pool, self.limit);
         let connection = self.connection(times)?;
         let call = |cmd: &Cmd| connection.call(cmd, &pool.spin, limit);
         let sorted = reply::sort(exchange(call, request, asking), &pool.address);
@@ -218,16 +221,6 @@ impl Lease<'_> {
             self.judge(&err);
             pool.explain(&err)
         })
-    }
-
-    /// The time to answer, of which the time spent waiting for the connection is part.
-    fn limit(&self) -> Duration {
-        let limit = self.pool.connector.response_timeout;
-        if self.waited {
-            limit.saturating_sub(self.start.elapsed()).max(Duration::from_millis(1))
-        } else {
-            limit
-        }
     }
 
     pub(super) fn connection(&mut self, times: Times) -> Result<&mut Connection, Failure> {

@@ -304,3 +304,86 @@ fn many_scripts_that_were_forgotten_take_no_longer_than_one() {
         }
     });
 }
+
+/// Answers on each connection, which have numbers, as it is told: with a text for each command, or by its end.
+fn server(answer: impl Fn(usize, &str) -> Option<String> + Clone + Send + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("redis://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for (number, stream) in listener.incoming().enumerate() {
+            let (mut stream, answer) = (stream.unwrap(), answer.clone());
+            thread::spawn(move || {
+                let mut commands = vec![0; 1 << 20];
+                while let Ok(length @ 1..) = stream.read(&mut commands) {
+                    let text = String::from_utf8_lossy(&commands[..length]);
+                    let name = if text.contains("PING") { "PING" } else { "EVALSHA" };
+                    let Some(answer) = answer(number, name) else { return };
+                    let _ = stream.write_all(answer.repeat(text.matches(name).count()).as_bytes());
+                }
+            });
+        }
+    });
+    url
+}
+
+#[test]
+fn the_time_to_open_is_not_that_to_answer() {
+    let url = server(|number, command| {
+        let (time, answer) = match (command, number) {
+            ("PING", _) => (300, Some("+PONG\r\n")),
+            (_, 0) => (300, None),
+            _ => (50, Some(":1\r\n")),
+        };
+        thread::sleep(Duration::from_millis(time));
+        answer.map(str::to_owned)
+    });
+    let options = ConnectOptions { pool_size: 1, ..ConnectOptions::default() };
+    let driver = Driver::blocking(&url, &options).unwrap();
+    thread::scope(|scope| {
+        let broken = scope.spawn(|| count(&driver, "k"));
+        // It has opened a connection by now, and waits for its answer.
+        thread::sleep(Duration::from_millis(350));
+        assert_eq!(count(&driver, "k"), Ok(1), "waited for 250 ms, opened for 300, answered in 50");
+        assert_eq!(kind(&broken.join().unwrap()), Some(ErrorKind::Connection));
+    });
+}
+
+#[test]
+fn connections_that_hang_keep_nobody_from_the_one_that_does_not() {
+    let hangs = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&hangs);
+    let url = server(move |number, command| {
+        if flag.load(Ordering::Relaxed) && number < 2 {
+            thread::sleep(PROMPT);
+        }
+        Some(if command == "PING" { "+PONG\r\n" } else { ":1\r\n" }.to_owned())
+    });
+    let options = ConnectOptions { pool_size: 3, ..ConnectOptions::default() };
+    let driver = Driver::blocking(&url, &options).unwrap();
+    let start = Instant::now();
+    by_threads(|_| {
+        while start.elapsed() < Duration::from_millis(600) {
+            hangs.store(start.elapsed() > Duration::from_millis(100), Ordering::Relaxed);
+            let (outcome, took) = timed(|| count_by(&driver, "k", &[]));
+            match outcome {
+                Ok(_) => assert!(took < Duration::from_millis(200), "{took:?}"),
+                Err(error) => assert!(!error.message().contains("pool_size"), "{error}"),
+            }
+        }
+    });
+}
+
+#[test]
+fn the_time_to_find_a_server_is_not_that_to_answer() {
+    let cluster = Cluster::start().unwrap();
+    // Is asked first, in vain, for as long as a server has to answer.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = cluster.url().replace("//", &format!("//{},", silent.local_addr().unwrap()));
+    let driver = blocking(&url);
+    // Longer than the least time that any call has.
+    let slow = "local t = redis.call('TIME') local s = t[1]*1e6+t[2] \
+                repeat t = redis.call('TIME') until t[1]*1e6+t[2] - s > 5000 return 1";
+    let slow = eternal(Script::new(slow.to_owned()));
+    let outcomes = by_threads(|_| driver.run_script(slow, &["k"], &[]));
+    assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+}
