@@ -364,8 +364,8 @@ sluicegate_status sluicegate_limiter_new_from_file(const char *url,
 sluicegate_status sluicegate_limiter_ping(const sluicegate_limiter *limiter,
                                           sluicegate_error *error);
 
-/// Closes the connections. Final: later calls, also of other threads, end with SLUICEGATE_CLOSED.
-/// Closing twice is fine. The handle is still to be freed.
+/// Closes the connections. Final: later calls, and waits that are under way in other threads, end with
+/// SLUICEGATE_CLOSED. Closing twice is fine. The handle is still to be freed.
 sluicegate_status sluicegate_limiter_close(const sluicegate_limiter *limiter,
                                            sluicegate_error *error);
 

@@ -65,8 +65,8 @@ export! {
 }
 
 export! {
-    /// Closes the connections. Final: later calls, also of other threads, end with SLUICEGATE_CLOSED.
-    /// Closing twice is fine. The handle is still to be freed.
+    /// Closes the connections. Final: later calls, and waits that are under way in other threads, end with
+    /// SLUICEGATE_CLOSED. Closing twice is fine. The handle is still to be freed.
     fn sluicegate_limiter_close(limiter: *const Limiter) {
         limiter.0.close();
         Ok(())

@@ -30,9 +30,12 @@ function boolean(name, value) {
   return value;
 }
 
+/** What the native part can hold has to be below this. */
+const TOO_LARGE = 2 ** 63;
+
 /** A cost or a limit; whether it is in range depends on the rule. */
 function amount(name, value) {
-  if (!(Number.isInteger(number(name, value)) && value >= 0)) {
+  if (!(Number.isInteger(number(name, value)) && value >= 0 && value < TOO_LARGE)) {
     throw invalidArgument(`${name} ${value}: must be a whole number, at least 1 and below 2^53`);
   }
   return value;

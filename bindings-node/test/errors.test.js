@@ -42,7 +42,7 @@ rejected('an empty key', (limiter) => limiter.check('login', ''), invalid(/the k
 rejected('a key that is no Unicode', (limiter) => limiter.check('login', '\ud800'), invalid(/key: is not well-formed/));
 rejected('a cost of 0', (limiter) => limiter.check('login', 'a', { cost: 0 }), invalid(/cost 0: must be at least 1/));
 rejected('a cost too large', (limiter) => limiter.check('login', 'a', { cost: 2 ** 53 }), invalid(/below 2\^53/));
-for (const cost of [-1, 1.5, NaN, Infinity]) {
+for (const cost of [-1, 1.5, NaN, Infinity, 2 ** 63, 1e300]) {
   rejected(`a cost of ${cost}`, (limiter) => limiter.check('login', 'a', { cost }), invalid(`cost ${cost}: must be a whole number, at least 1 and below 2^53`));
 }
 rejected('a limit of 0', (limiter) => limiter.check('login', 'a', { limit: 0 }), invalid(/limit 0: must be at least 1/));

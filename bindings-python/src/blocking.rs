@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyTuple;
 use sluicegate::{Result, bridge};
 
 use crate::arguments::{Given, flag, requested, span};
@@ -15,9 +15,6 @@ use crate::matching::{RequestMatch, listed};
 use crate::options::Options;
 use crate::request::request;
 use crate::status::RulesStatus;
-
-/// How long a sleep goes on before it looks for signals.
-const NAP: Duration = Duration::from_millis(50);
 
 /// Decides whether a cost is admitted; blocks the calling thread for one round trip.
 ///
@@ -34,14 +31,43 @@ pub(crate) struct RateLimiter {
 impl RateLimiter {
     #[new]
     #[pyo3(
-        signature = (url, **options),
+        signature = (
+            url, *, rules, prefix=Given(None), clock=None, connect_timeout=Given(None),
+            response_timeout=Given(None), pool_size=Given(None), tls_ca=None, tls_cert=None, tls_key=None,
+            rules_cache=None
+        ),
         text_signature = "(url, *, rules, prefix='sluicegate', clock=None, connect_timeout=1.0, \
             response_timeout=0.5, pool_size=16, tls_ca=None, tls_cert=None, tls_key=None, rules_cache=None)"
     )]
-    fn new(url: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn new(
+        url: &Bound<'_, PyAny>,
+        rules: &Bound<'_, PyAny>,
+        prefix: Given<'_>,
+        clock: Option<&Bound<'_, PyAny>>,
+        connect_timeout: Given<'_>,
+        response_timeout: Given<'_>,
+        pool_size: Given<'_>,
+        tls_ca: Option<&Bound<'_, PyAny>>,
+        tls_cert: Option<&Bound<'_, PyAny>>,
+        tls_key: Option<&Bound<'_, PyAny>>,
+        rules_cache: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
         let py = url.py();
-        let options = py.get_type::<Options>().call((url,), options)?.cast_into::<Options>()?;
-        let builder = options.get().0.clone();
+        // Its signature is repeated, since messages about missing or misspelt arguments name who was called.
+        let Options(builder) = Options::new(
+            url,
+            rules,
+            prefix,
+            clock,
+            connect_timeout,
+            response_timeout,
+            pool_size,
+            tls_ca,
+            tls_cert,
+            tls_key,
+            rules_cache,
+        )?;
         // A source of rules may take its time.
         let limiter = py.detach(|| builder.build()).map_err(|error| exception(py, &error))?;
         Ok(Self { embedded: bridge::is_embedded(&limiter), limiter })
@@ -202,7 +228,7 @@ impl RateLimiter {
         self.call(py, sluicegate::RateLimiter::ping)
     }
 
-    /// Closes the connections. Final: later calls raise `ClosedError`.
+    /// Closes the connections. Final: later calls, and waits of other threads, raise `ClosedError`.
     fn close(&self) {
         self.limiter.close();
     }
@@ -238,17 +264,10 @@ impl RateLimiter {
     }
 }
 
-/// A sleep that signals interrupt, and those that came while the server was asked. It is not that of Python:
-/// see `asynchronous` for why.
+/// A short sleep that ends with the signals that came meanwhile, or while the server was asked. It is not that
+/// of Python: see `asynchronous` for why.
 fn sleep(py: Python<'_>, span: Duration) -> PyResult<()> {
-    let mut left = span;
-    loop {
-        py.check_signals()?;
-        if left.is_zero() {
-            return Ok(());
-        }
-        let nap = left.min(NAP);
-        py.detach(|| thread::sleep(nap));
-        left -= nap;
-    }
+    py.check_signals()?;
+    py.detach(|| thread::sleep(span));
+    py.check_signals()
 }

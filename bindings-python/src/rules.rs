@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyList, PyString, PyTuple};
 use sluicegate::Rules;
@@ -34,8 +34,11 @@ fn to_json(rules: &Bound<'_, PyAny>) -> PyResult<String> {
     let py = rules.py();
     let strict = [("allow_nan", false)].into_py_dict(py)?;
     let json = py.import("json")?.call_method("dumps", (rules,), Some(&strict)).map_err(|error| {
+        let what = format!("rules: {}", error.value(py));
         if error.is_instance_of::<PyValueError>(py) {
-            invalid_rule(py, &error.value(py).to_string())
+            invalid_rule(py, &what)
+        } else if error.is_instance_of::<PyTypeError>(py) {
+            PyTypeError::new_err(what)
         } else {
             error
         }

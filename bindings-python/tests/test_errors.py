@@ -136,8 +136,10 @@ def test_senseless_options(option: str, value: object, message: str, open_limite
 
 
 def test_a_missing_or_unknown_option(open_limiter: Open) -> None:
-    with pytest.raises(TypeError, match="rules"):
+    with pytest.raises(TypeError, match=r"^RateLimiter\..*rules"):
         RateLimiter("memory://")
+    with pytest.raises(TypeError, match=r"^RateLimiter\..*perfix"):
+        RateLimiter("memory://", rules=[], perfix="a")
     with pytest.raises(TypeError, match="perfix"):
         open_limiter("memory://", perfix="a")
 
@@ -165,11 +167,12 @@ def test_rules_in_every_form(file: Path, open_limiter: Open) -> None:
     [
         ('[{"rule_id": "a", "algoritm": "gcra"}]', 'did you mean "algorithm"'),
         ([{"rule_id": "a", "algorithm": "gcra", "limit": 0, "window_size_seconds": 1}], "limit"),
-        ([{"rule_id": "a", "limit": float("nan")}], "JSON"),
+        ([{"rule_id": "a", "limit": float("nan")}], "rules: Out of range"),
         ([{"rule_id": "\ud800"}], ""),
         ("no/such/file.json", "no/such/file.json: cannot be read"),
         (Path("no/such/file.json"), "no/such/file.json: cannot be read"),
-        ("", ""),
+        ("", "rules: the text is empty"),
+        (" \n", "rules: the text is empty"),
         ("{", ""),
     ],
 )
@@ -180,7 +183,7 @@ def test_bad_rules(rules: object, message: str, open_limiter: Open) -> None:
 
 
 def test_rules_that_json_cannot_express(open_limiter: Open) -> None:
-    with pytest.raises(TypeError, match="not JSON serializable"):
+    with pytest.raises(TypeError, match="^rules: .* not JSON serializable"):
         open_limiter("memory://", rules=[{"rule_id": object()}])
 
 

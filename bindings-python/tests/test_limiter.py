@@ -6,6 +6,7 @@ import inspect
 import math
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from harness import Driver
@@ -93,6 +94,18 @@ def test_close_is_final_and_may_be_repeated(url: str, open_limiter: Open) -> Non
     for call in (limiter.ping, lambda: limiter.check("ten", "ida"), lambda: limiter.reset("ten", "ida")):
         with pytest.raises(ClosedError):
             call()
+
+
+def test_close_ends_a_wait(url: str, prefix: str) -> None:
+    rule = {"rule_id": "slow", "algorithm": "gcra", "limit": 1, "window_size_seconds": 60}
+    limiter = RateLimiter(url, rules=[rule], prefix=prefix)
+    limiter.check("slow", "ida")
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(limiter.wait, "slow", "ida", timeout=math.inf)
+        time.sleep(0.1)
+        limiter.close()
+        with pytest.raises(ClosedError):
+            waiting.result(5)
 
 
 def test_as_context_managers(redis_url: str) -> None:

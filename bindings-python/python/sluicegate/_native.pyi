@@ -335,7 +335,7 @@ class RateLimiter:
         """Tries the server."""
 
     def close(self) -> None:
-        """Closes the connections. Final: later calls raise `ClosedError`."""
+        """Closes the connections. Final: later calls, and waits of other threads, raise `ClosedError`."""
 
     def __enter__(self) -> RateLimiter: ...
     def __exit__(

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Builder;
 use super::centre::{Centre, Passed};
@@ -18,6 +18,10 @@ use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
 use crate::sources::RulesStatus;
 use crate::transaction::names_to_reset;
+
+/// How long a wait sleeps before it looks whether the limiter was closed. A sleep that `close` would end at once
+/// needs a lock, which a forked child may inherit locked.
+const NAP: Duration = Duration::from_millis(50);
 
 /// Decides whether a cost is admitted; blocks the calling thread for one round trip.
 ///
@@ -225,8 +229,8 @@ impl RateLimiter {
         })
     }
 
-    /// `wait_with` by a sleep that may be cut short: where it answers false, the wait ends with the last
-    /// decision.
+    /// `wait_with` by a sleep that is asked for short spans: where it answers false, the wait ends with the
+    /// last decision.
     pub(crate) fn wait_sleeping(
         &self,
         rule: &str,
@@ -241,8 +245,15 @@ impl RateLimiter {
             let Some(wait) = patience.next(&decision) else { return Ok(decision) };
             match self.centre.pass(wait) {
                 Passed::Already => patience.pass(wait),
-                Passed::ToSleep if sleep(wait) => (),
-                Passed::ToSleep => return Ok(decision),
+                Passed::ToSleep => {
+                    let began = Instant::now();
+                    while let Some(left) = wait.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) {
+                        if !sleep(left.min(NAP)) {
+                            return Ok(decision);
+                        }
+                        self.usable()?;
+                    }
+                }
             }
         }
     }
@@ -258,7 +269,8 @@ impl RateLimiter {
         }
     }
 
-    /// Closes the connections. Final: later calls end with [`Closed`](crate::ErrorKind::Closed).
+    /// Closes the connections. Final: later calls, and waits of other threads, end with
+    /// [`Closed`](crate::ErrorKind::Closed).
     pub fn close(&self) {
         self.centre.rules.close();
         match &self.backend {
@@ -283,11 +295,15 @@ impl RateLimiter {
     }
 
     fn unruled(&self) -> Result<Decision> {
-        let source = match &self.backend {
+        self.usable().map(Decision::unruled)
+    }
+
+    /// Who decides, unless the limiter is closed.
+    fn usable(&self) -> Result<Source> {
+        match &self.backend {
             Backend::Local(local) => local.ensure_open().map(|()| Source::Embedded),
             Backend::Server(redis) => redis.usable().map(|()| Source::Server),
-        };
-        source.map(Decision::unruled)
+        }
     }
 
     fn single(&self, check: &Check<'_>, op: Op) -> Result<Decision> {
@@ -307,5 +323,27 @@ impl RateLimiter {
             transaction.feed(redis.call(&request.call()));
         }
         transaction.finish(form)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn close_ends_a_wait() {
+        let rule = r#"[{ "rule_id": "r", "algorithm": "gcra", "limit": 1, "window_size_seconds": 60 }]"#;
+        let rules = Rules::from_json(rule).unwrap();
+        let limiter = RateLimiter::builder("memory://").rules(rules).build().unwrap();
+        assert!(limiter.check("r", "k").unwrap().allowed);
+        let began = Instant::now();
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| limiter.wait("r", "k", Duration::MAX));
+            thread::sleep(Duration::from_millis(20));
+            limiter.close();
+            assert_eq!(waiting.join().unwrap().unwrap_err().kind(), ErrorKind::Closed);
+        });
+        assert!(began.elapsed() < Duration::from_secs(10));
     }
 }

@@ -166,7 +166,10 @@ impl Builder {
             return Err(Error::new(ErrorKind::InvalidArgument, what));
         }
         let cluster = match Backend::parse(&self.url.0)? {
-            Backend::Memory => false,
+            Backend::Memory => {
+                self.connection.validate_without_tls()?;
+                false
+            }
             Backend::Redis(url) => url.is_cluster(),
         };
         Ok(Wire { prefix: self.prefix.clone(), cluster })

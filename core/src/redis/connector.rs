@@ -39,10 +39,8 @@ pub(super) struct Connector {
 impl Connector {
     pub(super) fn new(url: &RedisUrl, options: &ConnectOptions) -> Result<Self> {
         options.validate()?;
-        if options.wants_tls() && !url.tls {
-            return Err(invalid(
-                "tls_ca, tls_cert and tls_key need a TLS URL: rediss://, or ?tls=true".to_owned(),
-            ));
+        if !url.tls {
+            options.validate_without_tls()?;
         }
         Ok(Self {
             data: session(&url.login, url.resp3).set_db(i64::from(url.database)),

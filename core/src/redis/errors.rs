@@ -5,11 +5,14 @@ use std::time::Duration;
 use ::redis::{ErrorKind as Cause, RedisError, ServerErrorKind};
 
 use super::address::Address;
+use super::connector::Role;
 use crate::error::{Error, ErrorKind};
 
 /// Refusals that end with a restart, a failover, a slow script or a migration of slots.
 const PASSING: [&str; 9] =
     ["LOADING", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "TRYAGAIN", "BUSY", "NOREPLICAS", "MOVED", "ASK"];
+/// What a server says that has `maxclients` connections: it has no code of its own.
+const FULL: &str = "max number of clients";
 const MAYBE_DONE: &str = "whether the call was carried out is not known";
 
 /// A failed call.
@@ -27,13 +30,18 @@ impl From<Error> for Failure {
 }
 
 /// An error before anything was asked of the server: while opening a connection, or trying an idle one.
-pub(super) fn opening(err: &RedisError, address: &Address, waited: Duration) -> Failure {
-    Failure { error: not_opened(err, address, waited), moved_on: true }
+pub(super) fn opening(err: &RedisError, address: &Address, role: Role, waited: Duration) -> Failure {
+    Failure { error: not_opened(err, address, role, waited), moved_on: true }
 }
 
-fn not_opened(err: &RedisError, address: &Address, waited: Duration) -> Error {
+fn not_opened(err: &RedisError, address: &Address, role: Role, waited: Duration) -> Error {
     if err.is_timeout() {
         return silent(address, waited);
+    }
+    // The password that may be in the URL already is that of the servers with the data.
+    if role == Role::Sentinel && err.code() == Some("NOAUTH") {
+        let what = format!("{address} asks for a login: add ?sentinel_password= to the URL");
+        return Error::new(ErrorKind::Server, what);
     }
     match err.kind() {
         Cause::Io | Cause::Client | Cause::InvalidClientConfig => {
@@ -99,13 +107,15 @@ fn answered(err: &RedisError, address: &Address) -> Error {
             let detail = err.detail().map_or_else(|| err.category().to_owned(), clean);
             let detail = without_code(&detail, code);
             let error = Error::new(ErrorKind::Server, format!("{address}: {code} {detail}"));
-            if PASSING.contains(&code) { error.passing() } else { error }
+            if PASSING.contains(&code) || detail.starts_with(FULL) { error.passing() } else { error }
         }
     }
 }
 
+/// Why, the `redis` crate does not tell: a server with no room refuses the first command, which is the login.
 fn login_refused(address: &Address) -> Error {
-    Error::new(ErrorKind::Server, format!("{address} refused the login: the user or the password is wrong"))
+    let why = "the user or the password is wrong, or it takes no more clients";
+    Error::new(ErrorKind::Server, format!("{address} refused the login: {why}"))
 }
 
 /// The error's own words, without what the server adds about the script: its digest and line mean nothing

@@ -133,7 +133,7 @@ impl Link {
         runtime.spawn(async move {
             let start = Instant::now();
             let opened = connect(&connector, &address, role).await;
-            let opened = opened.map_err(|err| errors::opening(&err, &address, start.elapsed()));
+            let opened = opened.map_err(|err| errors::opening(&err, &address, role, start.elapsed()));
             let mut state = lock(&state);
             // Anything else in the state means that the link was closed meanwhile.
             if let State::Opening(_) = &*state {

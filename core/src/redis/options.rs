@@ -53,9 +53,12 @@ impl ConnectOptions {
         Ok(())
     }
 
-    /// Whether an option is given that only a TLS connection can honour.
-    pub(super) fn wants_tls(&self) -> bool {
-        self.tls_ca.is_some() || self.tls_cert.is_some() || self.tls_key.is_some()
+    /// Refuses options that only a TLS connection can honour: elsewhere they would be ignored.
+    pub(crate) fn validate_without_tls(&self) -> Result<()> {
+        if self.tls_ca.is_some() || self.tls_cert.is_some() || self.tls_key.is_some() {
+            return Err(invalid("tls_ca, tls_cert and tls_key need a TLS URL: rediss://, or ?tls=true"));
+        }
+        Ok(())
     }
 }
 

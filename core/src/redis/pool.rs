@@ -169,7 +169,7 @@ impl Pool {
             self.combiner.learn(connection.round_trip(), self.connector.pool_size);
             Ok(connection)
         };
-        open().map_err(|err| errors::opening(&err, &self.address, start.elapsed()))
+        open().map_err(|err| errors::opening(&err, &self.address, self.role, start.elapsed()))
     }
 
     fn ping(&self, connection: &mut Connection, limit: Duration) -> RedisResult<()> {
@@ -230,7 +230,7 @@ impl Lease<'_> {
         {
             self.idle = None;
             if err.is_timeout() {
-                return Err(errors::opening(&err, &self.pool.address, self.start.elapsed()));
+                return Err(errors::opening(&err, &self.pool.address, self.pool.role, self.start.elapsed()));
             }
             self.pool.discard(Some(self.generation));
         }

@@ -86,6 +86,10 @@ pub fn named(text: &str) -> Result<Arc<dyn RuleSource>> {
     if begins.get(..ZOOKEEPER.len()).is_some_and(|scheme| scheme.eq_ignore_ascii_case(ZOOKEEPER)) {
         return zookeeper(text.trim());
     }
+    if begins.is_empty() {
+        let what = "rules: the text is empty; rules are JSON, the path of a file or zookeeper://...";
+        return Err(Error::new(ErrorKind::InvalidRule, what));
+    }
     if has_scheme(begins) {
         // It is not repeated: it may hold a password.
         let what = "rules: the scheme is not known; rules are JSON, the path of a file or zookeeper://...";

@@ -57,6 +57,31 @@ fn a_password_that_nobody_asks_for_is_refused() {
 }
 
 #[test]
+fn sentinels_have_a_password_of_their_own() {
+    // A server asks as a Sentinel does, before it looks at the command.
+    let redis = protected(None);
+    let url = format!("redis-sentinel://:{ENCODED}@{}/main", redis.address());
+    for error in refusals(&url, &ConnectOptions::default()) {
+        assert_eq!(error.kind(), ErrorKind::Server, "{error}");
+        assert!(error.message().contains("?sentinel_password="), "{error}");
+    }
+}
+
+#[test]
+fn a_full_server_is_not_said_to_refuse_the_password() {
+    let redis =
+        Redis::with(&Options { config: vec!["maxclients 1".to_owned()], ..Options::default() }).unwrap();
+    let mut first = redis.client().unwrap();
+    ::redis::cmd("PING").exec(&mut first).unwrap();
+    for error in refusals(&format!("redis://{}", redis.address()), &ConnectOptions::default()) {
+        assert!(error.message().contains("max number of clients") && error.is_retryable(), "{error}");
+    }
+    for error in refusals(&format!("redis://:{ENCODED}@{}", redis.address()), &ConnectOptions::default()) {
+        assert!(error.message().contains("it takes no more clients"), "{error}");
+    }
+}
+
+#[test]
 fn debug_output_shows_no_secret() {
     let url = parse(&format!("redis-sentinel://bob:{ENCODED}@h/s?sentinel_password={ENCODED}")).unwrap();
     let shown = format!("{url:?}");
