@@ -4,16 +4,17 @@
 //! calls themselves, a few places each, so memory follows the keys that are alive without a thread
 //! in the background.
 
+mod lock;
 mod places;
 mod shard;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::available_parallelism;
 
 use crate::algorithm::{Demand, Micros};
 use crate::decision::{Decision, Source};
 use crate::plan::{Charge, Form, Op, Outcome, Plan, answer};
+use lock::Lock;
 use places::{Place, Places};
 use shard::Shard;
 pub(crate) use shard::Task;
@@ -28,28 +29,16 @@ const PLACES_PER_SWEEP: usize = 256;
 /// Keeps the states and decides.
 #[derive(Debug)]
 pub(crate) struct Engine {
-    shards: Box<[Padded]>,
+    shards: Box<[Lock<Shard>]>,
     places: Places,
     /// Which shard is swept next.
     hand: AtomicUsize,
 }
 
-/// A shard on cache lines of its own.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-struct Padded(Mutex<Shard>);
-
-impl Padded {
-    /// A shard is whole between any two of its statements, so a poisoned lock is as good as any.
-    fn lock(&self) -> MutexGuard<'_, Shard> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Engine {
     pub(crate) fn new() -> Self {
         let shards = available_parallelism().map_or(1, usize::from) * SHARDS_PER_CORE;
-        let shards = (0..shards.next_power_of_two()).map(|_| Padded::default());
+        let shards = (0..shards.next_power_of_two()).map(|_| Lock::default());
         Self { shards: shards.collect(), places: Places::new(), hand: AtomicUsize::new(0) }
     }
 
@@ -152,7 +141,7 @@ impl Engine {
     /// Sweeps a part of some shard, unless somebody is at work in it.
     fn sweep(&self, now: Micros) {
         let number = self.hand.fetch_add(1, Ordering::Relaxed) & (self.shards.len() - 1);
-        if let Ok(mut shard) = self.shards[number].0.try_lock() {
+        if let Some(mut shard) = self.shards[number].try_lock() {
             shard.sweep(now, PLACES_PER_SWEEP);
         }
     }
