@@ -82,8 +82,8 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   check(rule, key, options) {
-    if (options === undefined && this.#isLocal) {
-      const place = this.#places.get(rule);
+    if (options === undefined && this.#isLocal && typeof rule === 'string') {
+      const place = this.#places[rule];
       if (place !== undefined && this.#mailbox.putPlain(OP.CHECK, place, key)) return this.#answerAtOnce();
     }
     return this.#single(OP.CHECK, rule, key, options, CHECK_OPTIONS);
@@ -313,12 +313,12 @@ class RateLimiter {
   }
 
   #placeOf(rule, name = 'rule') {
-    return this.#places.get(rule) ?? this.#learn(text(name, rule));
+    return this.#places[text(name, rule)] ?? this.#learn(rule);
   }
 
   #learn(rule) {
     this.#mailbox.learn(succeeded(this.#native.learn(rule)));
-    return this.#places.get(rule);
+    return this.#places[rule];
   }
 }
 

@@ -34,9 +34,12 @@ class Mailbox {
   numbers;
   key = new Uint8Array(KEY_LENGTH);
 
-  /** The names of rules that crossed so far, and the place of each: from then on it crosses as that. */
+  /**
+   * The names of rules that crossed so far, and the place of each: from then on it crosses as that. An object
+   * without a prototype, in which V8 finds the names that a program uses sooner than in a map.
+   */
   rules = [];
-  places = new Map();
+  places = Object.create(null);
 
   constructor(rows) {
     this.numbers = new Float64Array(rows * ROW);
@@ -53,7 +56,7 @@ class Mailbox {
 
   /** Takes up names; src/names.rs has the same ones. */
   learn(names) {
-    for (const name of names) this.places.set(name, this.rules.push(name) - 1);
+    for (const name of names) this.places[name] = this.rules.push(name) - 1;
   }
 
   /** Writes a call, and returns its texts: those of all calls cross as one. */
