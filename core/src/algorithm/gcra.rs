@@ -12,6 +12,8 @@ pub(crate) struct Gcra {
     /// The debt at which the burst is used up.
     full: f64,
     burst: f64,
+    /// The time in which a whole burst leaks away.
+    pub(super) window: Micros,
 }
 
 /// What is owed, and when that was so.
@@ -24,12 +26,8 @@ pub(crate) struct Debt {
 impl Gcra {
     pub(crate) fn new(limit: f64, window: Micros, burst: f64) -> Self {
         let unit = on_grid(window as f64 / limit, burst);
-        Self { unit, full: burst * unit, burst }
-    }
-
-    /// The time in which a whole burst leaks away.
-    pub(crate) fn window(&self) -> Micros {
-        ceil(self.full)
+        let full = burst * unit;
+        Self { unit, full, burst, window: ceil(full) }
     }
 }
 

@@ -191,7 +191,8 @@ impl Policy {
 
     /// The most that a key never seen admits at once: the limit that is reported.
     pub(crate) fn most(&self) -> u64 {
-        with_algorithm!(self, |algorithm, _wrap| algorithm.most() as u64)
+        // Processors convert to signed numbers in one step.
+        with_algorithm!(self, |algorithm, _wrap| (algorithm.most() as Micros).unsigned_abs())
     }
 
     /// The time in which that much is admitted anew; 0 for `decay`, which has no window.
@@ -200,8 +201,8 @@ impl Policy {
             Self::FixedWindow(FixedWindow { window, .. })
             | Self::SlidingWindow(SlidingWindow { window, .. })
             | Self::SlidingLog(SlidingLog { window, .. })
-            | Self::SlidingBuckets(SlidingBuckets { window, .. }) => *window,
-            Self::Gcra(gcra) => gcra.window(),
+            | Self::SlidingBuckets(SlidingBuckets { window, .. })
+            | Self::Gcra(Gcra { window, .. }) => *window,
             Self::Decay(_) => 0,
         }
     }
