@@ -73,11 +73,14 @@ fn a_full_server_is_not_said_to_refuse_the_password() {
         Redis::with(&Options { config: vec!["maxclients 1".to_owned()], ..Options::default() }).unwrap();
     let mut first = redis.client().unwrap();
     ::redis::cmd("PING").exec(&mut first).unwrap();
+    // It closes the connection at once: where that is noticed first, its words are lost.
+    let says =
+        |error: &Error, words: &str| error.kind() == ErrorKind::Connection || error.message().contains(words);
     for error in refusals(&format!("redis://{}", redis.address()), &ConnectOptions::default()) {
-        assert!(error.message().contains("max number of clients") && error.is_retryable(), "{error}");
+        assert!(says(&error, "max number of clients") && error.is_retryable(), "{error}");
     }
     for error in refusals(&format!("redis://:{ENCODED}@{}", redis.address()), &ConnectOptions::default()) {
-        assert!(error.message().contains("it takes no more clients"), "{error}");
+        assert!(says(&error, "it takes no more clients"), "{error}");
     }
 }
 
