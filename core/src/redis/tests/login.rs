@@ -69,10 +69,9 @@ fn sentinels_have_a_password_of_their_own() {
 
 #[test]
 fn a_full_server_is_not_said_to_refuse_the_password() {
-    let redis =
-        Redis::with(&Options { config: vec!["maxclients 1".to_owned()], ..Options::default() }).unwrap();
+    let redis = Redis::start().unwrap();
     let mut first = redis.client().unwrap();
-    ::redis::cmd("PING").exec(&mut first).unwrap();
+    ::redis::cmd("CONFIG").arg("SET").arg("maxclients").arg(1).exec(&mut first).unwrap();
     // It closes the connection at once: where that is noticed first, its words are lost.
     let says =
         |error: &Error, words: &str| error.kind() == ErrorKind::Connection || error.message().contains(words);
