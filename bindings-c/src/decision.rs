@@ -1,13 +1,15 @@
 //! The answer to a check.
 
 use std::ffi::c_char;
-use std::time::Duration;
+
+use sluicegate::bridge::Verdict;
 
 use crate::argument::Output;
 use crate::text::fill;
 
 /// A time that never comes, as in `retry_after_us` of a cost that can never fit.
 pub const SLUICEGATE_NEVER: u64 = u64::MAX;
+const _: () = assert!(SLUICEGATE_NEVER == Verdict::NEVER);
 
 /// The room for the name of a rule, its NUL included.
 pub const SLUICEGATE_RULE_SIZE: usize = 129;
@@ -65,18 +67,19 @@ impl From<&sluicegate::Decision> for Decision {
     fn from(decision: &sluicegate::Decision) -> Self {
         let mut rule = [0; SLUICEGATE_RULE_SIZE];
         fill(&mut rule, &decision.rule);
+        let verdict = Verdict::from(decision);
         Self {
-            limit: decision.limit,
-            remaining: decision.remaining,
-            retry_after_us: micros(decision.retry_after),
-            reset_after_us: micros(decision.reset_after),
-            source: decision.source.into(),
-            allowed: decision.allowed,
-            shadow_denied: decision.shadow_denied,
+            limit: verdict.limit,
+            remaining: verdict.remaining,
+            retry_after_us: verdict.retry_after_us,
+            reset_after_us: verdict.reset_after_us,
+            source: verdict.source.into(),
+            allowed: verdict.allowed,
+            shadow_denied: verdict.shadow_denied,
             rule,
             rule_applied: decision.rule_applied(),
-            window_us: micros(decision.window),
-            shadow: decision.shadow,
+            window_us: verdict.window_us,
+            shadow: verdict.shadow,
             reserved: [0; 23],
         }
     }
@@ -90,8 +93,4 @@ impl From<sluicegate::Source> for Source {
             _ => Self::Other,
         }
     }
-}
-
-fn micros(span: Duration) -> u64 {
-    u64::try_from(span.as_micros()).unwrap_or(SLUICEGATE_NEVER)
 }

@@ -2,11 +2,13 @@
 
 use std::ffi::{CStr, c_char, c_void};
 use std::marker::PhantomData;
-use std::time::Duration;
+
+use sluicegate::Source;
+use sluicegate::bridge::Verdict;
 
 use crate::argument::{Argument, bounded};
 use crate::callback::PairCallback;
-use crate::decision::{Decision, SLUICEGATE_NEVER, SLUICEGATE_RULE_SIZE};
+use crate::decision::{Decision, SLUICEGATE_RULE_SIZE};
 use crate::error::Failure;
 
 export! {
@@ -74,24 +76,24 @@ unsafe fn returned(given: *const Decision, name: &str) -> Result<sluicegate::Dec
     unsafe {
         let flag = |flag: *const bool| flag.cast::<u8>().read() != 0;
         let rule = (&raw const (*given).rule).cast::<[u8; SLUICEGATE_RULE_SIZE]>().read();
-        let mut decision = sluicegate::Decision::blank();
-        decision.allowed = flag(&raw const (*given).allowed);
-        decision.rule =
-            text(&rule).ok_or_else(|| Failure::argument(name, "is not one of this library"))?.into();
-        decision.limit = (*given).limit;
-        decision.remaining = (*given).remaining;
-        decision.window = Duration::from_micros((*given).window_us);
-        decision.retry_after = span((*given).retry_after_us);
-        decision.reset_after = span((*given).reset_after_us);
-        decision.shadow = flag(&raw const (*given).shadow);
-        Ok(decision)
+        let rule = text(&rule).ok_or_else(|| Failure::argument(name, "is not one of this library"))?;
+        let verdict = Verdict {
+            allowed: flag(&raw const (*given).allowed),
+            rule: &rule.into(),
+            limit: (*given).limit,
+            window_us: (*given).window_us,
+            remaining: (*given).remaining,
+            retry_after_us: (*given).retry_after_us,
+            reset_after_us: (*given).reset_after_us,
+            shadow_denied: flag(&raw const (*given).shadow_denied),
+            shadow: flag(&raw const (*given).shadow),
+            // No header tells it.
+            source: Source::Embedded,
+        };
+        Ok(verdict.into())
     }
 }
 
 fn text(room: &[u8]) -> Option<&str> {
     CStr::from_bytes_until_nul(room).ok()?.to_str().ok()
-}
-
-fn span(us: u64) -> Duration {
-    if us == SLUICEGATE_NEVER { Duration::MAX } else { Duration::from_micros(us) }
 }

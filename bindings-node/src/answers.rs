@@ -1,8 +1,6 @@
 //! From answers to rows.
 
-use std::time::Duration;
-
-use sluicegate::bridge::Answer;
+use sluicegate::bridge::{Answer, Verdict};
 use sluicegate::{Decision, Source};
 
 use crate::failure::Failure;
@@ -57,7 +55,7 @@ impl<'a> Writer<'a> {
     /// A decision, with its parts in the rows after it.
     fn decision(&mut self, token: u64, decision: &Decision) {
         let rule = self.names.number(&decision.rule);
-        self.put(&single(token, rule, decision));
+        self.put(&AnswerRow { parts: decision.parts.len(), ..single(token, rule, &decision.into()) });
         for part in &decision.parts {
             self.decision(token, part);
         }
@@ -79,16 +77,15 @@ pub(crate) fn rows(result: &sluicegate::Result<Answer>) -> usize {
 
 /// The row of a decision by a rule of which the number is known.
 #[inline(always)]
-pub(crate) fn single(token: u64, rule: usize, decision: &Decision) -> AnswerRow {
+pub(crate) fn single(token: u64, rule: usize, verdict: &Verdict<'_>) -> AnswerRow {
     AnswerRow {
-        outcome: flags(decision),
+        outcome: flags(verdict),
         rule,
-        limit: whole(decision.limit),
-        window_ms: finite_milliseconds(decision.window),
-        remaining: whole(decision.remaining),
-        retry_after_ms: milliseconds(decision.retry_after),
-        reset_after_ms: finite_milliseconds(decision.reset_after),
-        parts: decision.parts.len(),
+        limit: whole(verdict.limit),
+        window_ms: milliseconds(verdict.window_us),
+        remaining: whole(verdict.remaining),
+        retry_after_ms: milliseconds(verdict.retry_after_us),
+        reset_after_ms: milliseconds(verdict.reset_after_us),
         ..empty(token, 0)
     }
 }
@@ -107,23 +104,18 @@ fn empty(token: u64, outcome: i32) -> AnswerRow {
     }
 }
 
-fn flags(decision: &Decision) -> i32 {
+fn flags(verdict: &Verdict<'_>) -> i32 {
     // Without branches, of which there would be one per flag.
     let flag = |is_set, flag| i32::from(is_set) * flag;
-    flag(decision.allowed, outcome::ALLOWED)
-        + flag(decision.shadow_denied, outcome::SHADOW_DENIED)
-        + flag(decision.source == Source::Embedded, outcome::EMBEDDED)
-        + flag(decision.shadow, outcome::SHADOW)
+    flag(verdict.allowed, outcome::ALLOWED)
+        + flag(verdict.shadow_denied, outcome::SHADOW_DENIED)
+        + flag(verdict.source == Source::Embedded, outcome::EMBEDDED)
+        + flag(verdict.shadow, outcome::SHADOW)
 }
 
-fn milliseconds(span: Duration) -> f64 {
-    if span == Duration::MAX { f64::INFINITY } else { finite_milliseconds(span) }
-}
-
-/// Whole microseconds divided once, so that the result is the double nearest to the exact figure.
-fn finite_milliseconds(span: Duration) -> f64 {
-    // Less than 2^53; 64 bits are converted many times faster than the 128 of `as_micros`.
-    whole(span.as_secs() * 1_000_000 + u64::from(span.subsec_micros())) / 1e3
+/// Divided once, so that the result is the double nearest to the exact figure.
+fn milliseconds(us: u64) -> f64 {
+    if us == Verdict::NEVER { f64::INFINITY } else { whole(us) / 1e3 }
 }
 
 /// A number below 2^53. Processors convert signed numbers in one step.

@@ -7,7 +7,8 @@ use std::str::from_utf8_unchecked;
 
 use napi::bindgen_prelude::Uint8Array;
 use napi::{Env, Result};
-use sluicegate::{Check, CheckOptions, Decision};
+use sluicegate::bridge::Verdict;
+use sluicegate::{Check, CheckOptions};
 
 use crate::answers::single as answer_row;
 use crate::calls::single;
@@ -31,14 +32,9 @@ fn answer(shared: &Shared, key: &[u8]) -> Result<Option<Failure>> {
     let mut options = CheckOptions::new().cost(row.cost);
     options.limit = row.limit;
     let check = Check::new(rule, key).with(options);
-    let put = |result: &sluicegate::Result<Decision>| match result {
-        Ok(decision) => {
-            mailbox.answer(0, &answer_row(row.token, row.rule, decision));
-            None
-        }
-        Err(error) => Some(Failure::from(error)),
-    };
-    shared.bridge.single_at_once(kind, &check, put).ok_or_else(foreign)
+    let put = |verdict: Verdict<'_>| mailbox.answer(0, &answer_row(row.token, row.rule, &verdict));
+    let answered = shared.bridge.single_at_once(kind, &check, put).ok_or_else(foreign)?;
+    Ok(answered.err().map(|error| Failure::from(&error)))
 }
 
 /// Text in ASCII, which is told sooner than UTF-8 in general.

@@ -265,7 +265,7 @@ impl Bridge {
         kind: Kind,
         check: &sluicegate::Check<'_>,
     ) -> PyResult<Object<'py>> {
-        match self.bridge.single_at_once(kind, check, Clone::clone) {
+        match self.bridge.single_at_once(kind, check, |verdict| verdict.into()) {
             Some(result) => answer(py, result.map(Answer::Decision)),
             None => self.token(py, Ask::Single(kind, owned(check))),
         }

@@ -27,14 +27,19 @@ pub(crate) fn canonical(key: &str) -> Cow<'_, str> {
 /// Whether two names are the same. Most are short, and compared sooner than a function is called for it.
 #[inline]
 pub(crate) fn is_same(one: &[u8], other: &[u8]) -> bool {
-    if one.len() != other.len() {
-        return false;
-    }
-    let ends = |name: &[u8]| Some((*name.first_chunk::<8>()?, *name.last_chunk::<8>()?));
-    match (ends(one), ends(other)) {
-        (Some(ends), Some(others)) if one.len() <= 16 => ends == others,
-        _ => one == other,
-    }
+    one.len() == other.len()
+        && match one.len() {
+            8..=16 => ends::<8>(one) == ends::<8>(other),
+            4..8 => ends::<4>(one) == ends::<4>(other),
+            0..4 => one.iter().eq(other),
+            _ => one == other,
+        }
+}
+
+/// The first and the last bytes, which may overlap.
+#[inline]
+fn ends<const N: usize>(name: &[u8]) -> Option<([u8; N], [u8; N])> {
+    Some((*name.first_chunk()?, *name.last_chunk()?))
 }
 
 /// Whether a key is stored as it is.

@@ -25,6 +25,7 @@ use std::task::{Context, Poll, Waker};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fork::generation;
 use crate::limiter::{AsyncRateLimiter, Builder};
+pub use crate::plan::Verdict;
 use crate::request::Check;
 pub use blocking::{is_embedded, wait_sleeping};
 pub use log::log_to_stderr;
@@ -79,15 +80,15 @@ impl Bridge {
         self.shared.limiter.get().map(Arc::as_ref)
     }
 
-    /// Hands over the decision about a single item, if it needs no I/O: where it is, since a decision is long.
+    /// What is made of the verdict on a single item, if it needs no I/O.
     #[inline]
     pub fn single_at_once<T>(
         &self,
         kind: Kind,
         check: &Check<'_>,
-        take: impl FnOnce(&Result<crate::Decision>) -> T,
-    ) -> Option<T> {
-        self.limiter()?.at_once(kind.into(), check, take)
+        make: impl FnOnce(Verdict<'_>) -> T,
+    ) -> Option<Result<T>> {
+        self.limiter()?.at_once(kind.into(), check, make)
     }
 
     /// The answer to a call, if it needs neither I/O nor sleep.

@@ -12,8 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 
 use crate::algorithm::{Demand, Micros};
-use crate::decision::{Decision, Source};
-use crate::plan::{Charge, Form, Op, Outcome, Plan, answer};
+use crate::plan::{Charge, Op, Outcome, Plan};
 use lock::Lock;
 use places::{Place, Places};
 use shard::Shard;
@@ -42,16 +41,15 @@ impl Engine {
         Self { shards: shards.collect(), places: Places::new(), hand: AtomicUsize::new(0) }
     }
 
-    /// Decides a plan as a whole.
-    pub(crate) fn run(&self, plan: &Plan<'_>, op: Op, clock: impl Fn() -> Micros, form: Form) -> Decision {
-        let outcomes = match plan.charges.as_slice() {
+    /// Decides a plan as a whole: one outcome per charge.
+    pub(crate) fn run(&self, plan: &Plan<'_>, op: Op, clock: impl Fn() -> Micros) -> Vec<Outcome> {
+        match plan.charges.as_slice() {
             [charge] => {
                 let task = || task(charge, op, clock());
                 vec![self.one(charge.limit.number, &charge.local_name(), task)]
             }
             charges => self.several(plan, charges, op, clock),
-        };
-        answer(plan, &outcomes, Source::Embedded, form)
+        }
     }
 
     /// Decides one limit: one lock, one lookup. The task, and with it the time, is made behind the lock: a

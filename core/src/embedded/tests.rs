@@ -12,7 +12,7 @@ fn catalog(limit: &str) -> Catalog {
 
 fn check(engine: &Engine, catalog: &Catalog, key: &str, now: Micros) -> bool {
     let plan = Plan::new(catalog, &[Check::new("r", key)]).unwrap();
-    engine.run(&plan, Op::Check, || now, Form::Single).allowed
+    engine.run(&plan, Op::Check, || now)[0].fits
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn a_denial_keeps_nothing() {
         (Engine::new(), catalog(r#""algorithm": "sliding_log", "limit": 2, "window_size_seconds": 1"#));
     let dear = Check::new("r", "k").with(crate::CheckOptions::new().cost(3));
     let plan = Plan::new(&catalog, &[dear]).unwrap();
-    assert!(!engine.run(&plan, Op::Check, || 0, Form::Single).allowed);
+    assert!(!engine.run(&plan, Op::Check, || 0)[0].fits);
     assert_eq!(engine.len(), 0);
 }
 

@@ -10,7 +10,7 @@ use super::asynchronous::Backend;
 use crate::catalog::Catalog;
 use crate::decision::Decision;
 use crate::error::Result;
-use crate::plan::{Form, Op, Plan};
+use crate::plan::{Form, Op, Plan, Verdict};
 use crate::request::Check;
 use crate::transaction::{Request, unanswered};
 
@@ -19,16 +19,16 @@ impl AsyncRateLimiter {
         matches!(self.backend, Backend::Local(_))
     }
 
-    /// Hands over the answer to a single check if it needs no I/O.
+    /// What is made of the verdict on a single check, if it needs no I/O.
     #[inline]
     pub(crate) fn at_once<T>(
         &self,
         op: Op,
         check: &Check<'_>,
-        take: impl FnOnce(&Result<Decision>) -> T,
-    ) -> Option<T> {
+        make: impl FnOnce(Verdict<'_>) -> T,
+    ) -> Option<Result<T>> {
         match &self.backend {
-            Backend::Local(local) => Some(take(&local.single(&self.centre.rules.snapshot(), check, op))),
+            Backend::Local(local) => Some(local.decide(&self.centre.rules.snapshot(), check, op, make)),
             Backend::Server(_) => None,
         }
     }

@@ -11,7 +11,7 @@ use crate::embedded::{Engine, Task};
 use crate::error::{Error, Result};
 use crate::fork::PerProcess;
 use crate::key::is_canonical;
-use crate::plan::{Form, Op, Plan, answer_one, ruled};
+use crate::plan::{Form, Op, Plan, Verdict, answer, ruled};
 use crate::request::Check;
 
 #[derive(Debug)]
@@ -33,41 +33,56 @@ impl Local {
         Self { engine: PerProcess::new(Engine::new()), clock, closed: AtomicBool::new(false) }
     }
 
-    /// One check. Nearly every one is of a rule with one limit and a key that is stored as it is, and needs
-    /// no plan.
+    /// One check.
     pub(super) fn single(&self, catalog: &Catalog, check: &Check<'_>, op: Op) -> Result<Decision> {
+        self.decide(catalog, check, op, |verdict| verdict.into())
+    }
+
+    /// What is made of the verdict on one check. Nearly every check is of a rule with one limit and a key that is
+    /// stored as it is, and needs no plan.
+    #[inline]
+    pub(super) fn decide<T>(
+        &self,
+        catalog: &Catalog,
+        check: &Check<'_>,
+        op: Op,
+        make: impl FnOnce(Verdict<'_>) -> T,
+    ) -> Result<T> {
         self.ensure_open()?;
         let rule = ruled(catalog, check)?;
         match rule.limits.as_slice() {
             [limit] if !rule.needs_resource && is_canonical(check.key) => match check.options.limit {
-                None => self.one(rule, limit, &limit.policy, check, op),
-                Some(amount) => self.one(rule, limit, &rule.with_limit(amount)?, check, op),
+                None => self.one(rule, limit, &limit.policy, check, op, make),
+                Some(amount) => self.one(rule, limit, &rule.with_limit(amount)?, check, op, make),
             },
             _ => {
                 let plan = Plan::new(catalog, &[*check])?;
-                Ok(self.engine().run(&plan, op, || self.now(), Form::Single))
+                let outcomes = self.engine().run(&plan, op, || self.now());
+                Ok(make(plan.verdict(&plan.items[0], &outcomes, Source::Embedded)))
             }
         }
     }
 
-    /// In the form of a result, so that a decision, which is long, need not be copied into one.
-    fn one(
+    /// Makes the result itself, so that what is made, which may be long, need not be copied into one.
+    fn one<T>(
         &self,
         rule: &ReadyRule,
         limit: &ReadyLimit,
         policy: &Policy,
         check: &Check<'_>,
         op: Op,
-    ) -> Result<Decision> {
+        make: impl FnOnce(Verdict<'_>) -> T,
+    ) -> Result<T> {
         let cost = check.options.cost as f64;
         let task = || Task { policy, demand: Demand { op, cost, now: self.now() } };
         let outcome = self.engine().one(limit.number, check.key, task);
-        Ok(answer_one(rule, once((policy, &outcome)), Source::Embedded))
+        Ok(make(Verdict::of(rule, once((policy, &outcome)), Source::Embedded)))
     }
 
     pub(super) fn all(&self, plan: &Plan<'_>) -> Result<Decision> {
         self.ensure_open()?;
-        Ok(self.engine().run(plan, Op::Check, || self.now(), Form::WithParts))
+        let outcomes = self.engine().run(plan, Op::Check, || self.now());
+        Ok(answer(plan, &outcomes, Source::Embedded, Form::WithParts))
     }
 
     pub(super) fn reset(&self, plan: &Plan<'_>) -> Result<()> {

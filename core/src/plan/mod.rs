@@ -2,6 +2,7 @@
 
 mod answer;
 mod charge;
+mod verdict;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,14 +10,16 @@ use std::collections::HashMap;
 use smallvec::{SmallVec, smallvec};
 
 use crate::catalog::{Catalog, ReadyLimit, ReadyRule};
+use crate::decision::Source;
 use crate::error::{Error, ErrorKind, Result};
 use crate::key::canonical;
 use crate::request::{Check, CheckOptions};
 use crate::rules::{MAX_MICROS, Scope};
 
 pub(crate) use crate::algorithm::{Op, Outcome};
-pub(crate) use answer::{Form, answer, answer_one};
+pub(crate) use answer::{Form, answer};
 pub(crate) use charge::Charge;
+pub use verdict::Verdict;
 
 /// The group of the limits that are enforced. Every other group is a rule in shadow.
 pub(crate) const ENFORCED: usize = 0;
@@ -180,6 +183,13 @@ impl<'a> Plan<'a> {
         let counts_keys = |charge: &&Charge<'a>| charge.limit.scope == Scope::Key;
         let any = self.charges.iter().any(|charge| counts_keys(&charge));
         self.charges.iter().filter(move |charge| !any || counts_keys(charge))
+    }
+
+    /// What the rule of an item says; one outcome per charge of the plan.
+    pub(crate) fn verdict(&self, item: &Item<'a>, outcomes: &[Outcome], source: Source) -> Verdict<'a> {
+        let limits =
+            item.charges.iter().map(|&index| (self.charges[index].policy.as_ref(), &outcomes[index]));
+        Verdict::of(item.rule, limits, source)
     }
 
     /// Which of some charges may be made when `fits` says which of them have room: all the enforced ones

@@ -42,7 +42,7 @@ fn allowed(completion: &Completion) -> bool {
 /// Checks `k` at once.
 fn single(bridge: &Bridge) -> Option<bool> {
     let check = Check::new("r", "k");
-    bridge.single_at_once(Kind::Check, &check, |result| result.as_ref().unwrap().allowed)
+    bridge.single_at_once(Kind::Check, &check, |verdict| verdict.allowed).map(Result::unwrap)
 }
 
 #[test]

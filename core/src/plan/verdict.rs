@@ -1,0 +1,126 @@
+//! From what each limit says to what one rule says about one key.
+
+use std::cmp::Reverse;
+use std::time::Duration;
+
+use super::Outcome;
+use crate::algorithm::{Micros, Policy};
+use crate::catalog::ReadyRule;
+use crate::decision::{Decision, Source};
+use crate::rules::RuleId;
+
+/// A [`Decision`] of one rule as it is worked out: it borrows the rule's name, and keeps each time as one number.
+/// An embedded check is so short that a caller who needs no more is better off without the decision.
+#[derive(Debug, Clone, Copy)]
+pub struct Verdict<'a> {
+    /// Whether the cost was, or for a peek would be, admitted.
+    pub allowed: bool,
+    /// The rule.
+    pub rule: &'a RuleId,
+    /// The most that the deciding limit admits at once.
+    pub limit: u64,
+    /// The time in which `limit` is admitted anew, in microseconds.
+    pub window_us: u64,
+    /// The most cost that would still be admitted now.
+    pub remaining: u64,
+    /// The shortest wait until the same cost fits, in microseconds; [`NEVER`](Self::NEVER) when it never can.
+    pub retry_after_us: u64,
+    /// Time until the key is as if never seen, in microseconds.
+    pub reset_after_us: u64,
+    /// Whether a rule in shadow would have denied.
+    pub shadow_denied: bool,
+    /// Whether the rule is in shadow.
+    pub shadow: bool,
+    /// Who decided.
+    pub source: Source,
+}
+
+impl<'a> Verdict<'a> {
+    /// A wait that never ends: longer than every other.
+    pub const NEVER: u64 = u64::MAX;
+
+    /// What a rule says about one key: its own limits alone.
+    #[inline]
+    pub(crate) fn of<'b>(
+        rule: &'a ReadyRule,
+        limits: impl Iterator<Item = (&'b Policy, &'b Outcome)> + Clone,
+        source: Source,
+    ) -> Self {
+        let fits = limits.clone().all(|(_, outcome)| outcome.fits);
+        let deciding = limits.clone().min_by_key(|(_, outcome)| rank(fits, outcome));
+        let figures = limits.clone().map(|(_, outcome)| outcome.figures);
+        let waits = limits.map(|(_, outcome)| wait(outcome));
+        let shadow = rule.rule.shadow;
+        Self {
+            allowed: fits || shadow,
+            rule: &rule.rule.id,
+            limit: deciding.as_ref().map_or(0, |(policy, _)| policy.most()),
+            window_us: deciding.as_ref().map_or(0, |(policy, _)| policy.window().unsigned_abs()),
+            remaining: figures.clone().map(|figures| figures.remaining).min().unwrap_or(0),
+            retry_after_us: waits.max().unwrap_or(0),
+            reset_after_us: figures.map(|figures| figures.reset_after.unsigned_abs()).max().unwrap_or(0),
+            shadow_denied: shadow && !fits,
+            shadow,
+            source,
+        }
+    }
+}
+
+/// The order in which limits are reported: when denied, the one that refuses for the longest first;
+/// else the one with the least left.
+fn rank(fits: bool, outcome: &Outcome) -> (bool, Reverse<u64>, u64) {
+    if fits {
+        (false, Reverse(0), outcome.figures.remaining)
+    } else {
+        (outcome.fits, Reverse(wait(outcome)), 0)
+    }
+}
+
+fn wait(outcome: &Outcome) -> u64 {
+    outcome.figures.retry_after.map_or(Verdict::NEVER, Micros::unsigned_abs)
+}
+
+impl From<Verdict<'_>> for Decision {
+    #[inline]
+    fn from(verdict: Verdict<'_>) -> Self {
+        Self {
+            allowed: verdict.allowed,
+            rule: verdict.rule.clone(),
+            limit: verdict.limit,
+            window: span(verdict.window_us),
+            remaining: verdict.remaining,
+            retry_after: span(verdict.retry_after_us),
+            reset_after: span(verdict.reset_after_us),
+            shadow_denied: verdict.shadow_denied,
+            shadow: verdict.shadow,
+            source: verdict.source,
+            parts: Vec::new(),
+        }
+    }
+}
+
+/// Without the parts.
+impl<'a> From<&'a Decision> for Verdict<'a> {
+    fn from(decision: &'a Decision) -> Self {
+        Self {
+            allowed: decision.allowed,
+            rule: &decision.rule,
+            limit: decision.limit,
+            window_us: micros(decision.window),
+            remaining: decision.remaining,
+            retry_after_us: micros(decision.retry_after),
+            reset_after_us: micros(decision.reset_after),
+            shadow_denied: decision.shadow_denied,
+            shadow: decision.shadow,
+            source: decision.source,
+        }
+    }
+}
+
+fn span(us: u64) -> Duration {
+    if us == Verdict::NEVER { Duration::MAX } else { Duration::from_micros(us) }
+}
+
+fn micros(span: Duration) -> u64 {
+    u64::try_from(span.as_micros()).unwrap_or(Verdict::NEVER)
+}
