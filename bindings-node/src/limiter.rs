@@ -113,7 +113,7 @@ impl NativeLimiter {
     #[napi(catch_unwind)]
     pub fn learn(&self, name: String) -> Result<Either<Vec<String>, Failure>> {
         let rules = self.limiter()?.rules();
-        Ok(match rules.find(&name) {
+        Ok(match self.shared.bridge.ensure_open().and_then(|()| rules.find(&name)) {
             Ok(rule) => {
                 let mut names = self.shared.names.borrow_mut();
                 names.number(&rule.id);

@@ -19,6 +19,7 @@ mod watch;
 
 use std::mem::take;
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -45,6 +46,7 @@ pub struct Bridge {
     shared: Arc<Shared>,
     /// The process that has the runner's thread; a forked child has not.
     generation: u32,
+    closed: AtomicBool,
 }
 
 impl Bridge {
@@ -63,7 +65,12 @@ impl Bridge {
             direct: direct::Direct::default(),
             wake: Box::new(wake),
         };
-        let bridge = Self { runner: OnceLock::new(), shared: Arc::new(shared), generation: generation() };
+        let bridge = Self {
+            runner: OnceLock::new(),
+            shared: Arc::new(shared),
+            generation: generation(),
+            closed: AtomicBool::new(false),
+        };
         if builder.is_immediate()? {
             let limiter = at_once(builder.connect()).unwrap_or_else(|| Err(crossed()))?;
             bridge.shared.limiter.get_or_init(|| Arc::new(limiter));
@@ -150,8 +157,17 @@ impl Bridge {
         take(&mut *self.shared.completions.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Whether calls still make sense, at once, while the runner may be yet to close the limiter.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Closed`].
+    pub fn ensure_open(&self) -> Result<()> {
+        if self.closed.load(Ordering::Relaxed) { Err(Error::closed()) } else { Ok(()) }
+    }
+
     /// Closes the limiter. Final: calls from then on are answered with [`ErrorKind::Closed`].
     pub fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
         if let Some(local) = self.limiter().filter(|limiter| limiter.is_embedded()) {
             local.close();
         }

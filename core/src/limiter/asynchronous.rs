@@ -1,9 +1,12 @@
 //! The limiter for tasks.
 
 use std::fmt;
+use std::pin::pin;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
+use tokio::select;
+use tokio::sync::Notify;
 
 use super::Builder;
 use super::centre::{Centre, Passed};
@@ -12,6 +15,7 @@ use super::patience::Patience;
 use crate::catalog::Catalog;
 use crate::decision::{Decision, Source};
 use crate::error::{Error, ErrorKind, Result};
+use crate::fork::PerProcess;
 use crate::matching::{Explanation, Request, RequestMatch};
 use crate::plan::{Form, Op, Plan};
 use crate::redis::AsyncRedis;
@@ -45,6 +49,7 @@ use crate::transaction::names_to_reset;
 pub struct AsyncRateLimiter {
     pub(super) centre: Centre,
     pub(super) backend: Backend,
+    closing: PerProcess<Notify>,
 }
 
 impl fmt::Debug for AsyncRateLimiter {
@@ -67,7 +72,7 @@ impl AsyncRateLimiter {
     }
 
     pub(super) fn new(centre: Centre, backend: Backend) -> Self {
-        Self { centre, backend }
+        Self { centre, backend, closing: PerProcess::new(Notify::new()) }
     }
 
     /// Admits a cost of 1 for `key` under `rule`, or denies it.
@@ -103,9 +108,10 @@ impl AsyncRateLimiter {
     }
 
     async fn all(&self, catalog: &Catalog, checks: &[Check<'_>]) -> Result<Decision> {
+        self.ensure_open()?;
         let plan = Plan::new(catalog, checks)?;
         match &self.backend {
-            Backend::Local(local) => local.all(&plan),
+            Backend::Local(local) => Ok(local.all(&plan)),
             Backend::Server(redis) => self.converse(redis, &plan, Op::Check, Form::WithParts).await,
         }
     }
@@ -118,6 +124,7 @@ impl AsyncRateLimiter {
     /// As [`check`](Self::check); a request without a path, a method or a header's name that is no token
     /// of HTTP and an `ip` that is no address are an `InvalidArgument`.
     pub async fn check_request(&self, request: &Request<'_>) -> Result<Decision> {
+        self.ensure_open()?;
         let catalog = self.centre.rules.snapshot();
         let matches = catalog.matcher().matches(request)?;
         if matches.is_empty() {
@@ -193,10 +200,14 @@ impl AsyncRateLimiter {
     /// # Errors
     /// As [`check`](Self::check).
     pub async fn reset_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<()> {
+        self.ensure_open()?;
         let catalog = self.centre.rules.snapshot();
         let plan = Plan::new(&catalog, &[Check::new(rule, key).with(options)])?;
         match &self.backend {
-            Backend::Local(local) => local.reset(&plan),
+            Backend::Local(local) => {
+                local.reset(&plan);
+                Ok(())
+            }
             Backend::Server(redis) => redis.delete(&names_to_reset(&plan, &self.centre.wire)).await,
         }
     }
@@ -229,7 +240,7 @@ impl AsyncRateLimiter {
             let Some(wait) = patience.next(&decision) else { return Ok(decision) };
             match self.centre.pass(wait) {
                 Passed::Already => patience.pass(wait),
-                Passed::ToSleep => sleep(wait).await?,
+                Passed::ToSleep => self.sleep(wait).await?,
             }
         }
     }
@@ -245,13 +256,15 @@ impl AsyncRateLimiter {
         }
     }
 
-    /// Closes the connections. Final: later calls end with [`Closed`](crate::ErrorKind::Closed).
+    /// Closes the connections. Final: later calls, and waits that sleep, end with
+    /// [`Closed`](crate::ErrorKind::Closed).
     pub fn close(&self) {
         self.centre.rules.close();
         match &self.backend {
             Backend::Local(local) => local.close(),
             Backend::Server(redis) => redis.close(),
         }
+        self.closing().notify_waiters();
     }
 
     /// The rules in force.
@@ -265,22 +278,51 @@ impl AsyncRateLimiter {
     }
 
     fn unruled(&self) -> Result<Decision> {
-        let source = match &self.backend {
-            Backend::Local(local) => local.ensure_open().map(|()| Source::Embedded),
-            Backend::Server(redis) => redis.usable().map(|()| Source::Server),
-        };
-        source.map(Decision::unruled)
+        match &self.backend {
+            Backend::Local(_) => Ok(Decision::unruled(Source::Embedded)),
+            Backend::Server(redis) => redis.usable().map(|()| Decision::unruled(Source::Server)),
+        }
+    }
+
+    /// Before the arguments are looked at: a closed limiter says so, whatever it is asked.
+    pub(super) fn ensure_open(&self) -> Result<()> {
+        match &self.backend {
+            Backend::Local(local) => local.ensure_open(),
+            Backend::Server(redis) => redis.ensure_open(),
+        }
     }
 
     async fn single(&self, check: &Check<'_>, op: Op) -> Result<Decision> {
         match &self.backend {
             Backend::Local(local) => local.single(&self.centre.rules.snapshot(), check, op),
             Backend::Server(redis) => {
+                redis.ensure_open()?;
                 let catalog = self.centre.rules.snapshot();
                 let plan = Plan::new(&catalog, &[*check])?;
                 self.converse(redis, &plan, op, Form::Single).await
             }
         }
+    }
+
+    /// Sleeps until the limiter is closed, where there is a runtime that can: elsewhere its timer would panic.
+    async fn sleep(&self, span: Duration) -> Result<()> {
+        if Handle::try_current().is_err() {
+            return Err(Error::new(ErrorKind::Connection, "the limiter needs a Tokio runtime to wait on"));
+        }
+        // First in line, then a look: a `close` in between is noticed by the one or the other.
+        let mut closing = pin!(self.closing().notified());
+        closing.as_mut().enable();
+        self.ensure_open()?;
+        select! {
+            () = tokio::time::sleep(span) => Ok(()),
+            () = closing => Err(Error::closed()),
+        }
+    }
+
+    /// Wakes those who wait when the limiter is closed. A forked child has its own: the lock in it may have been
+    /// in the hands of a thread that does not exist in the child.
+    fn closing(&self) -> &Notify {
+        self.closing.get(|_| Notify::new())
     }
 
     async fn converse(&self, redis: &AsyncRedis, plan: &Plan<'_>, op: Op, form: Form) -> Result<Decision> {
@@ -290,15 +332,6 @@ impl AsyncRateLimiter {
         }
         transaction.finish(form)
     }
-}
-
-/// Sleeps, where there is a runtime that can: elsewhere its timer would panic.
-async fn sleep(span: Duration) -> Result<()> {
-    if Handle::try_current().is_err() {
-        return Err(Error::new(ErrorKind::Connection, "the limiter needs a Tokio runtime to wait on"));
-    }
-    tokio::time::sleep(span).await;
-    Ok(())
 }
 
 #[cfg(test)]
@@ -316,12 +349,31 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_wait_outside_a_runtime_is_an_error() {
-        let rule = r#"[{ "rule_id": "r", "algorithm": "gcra", "limit": 1, "window_size_seconds": 9 }]"#;
+    /// A limiter of which the key `k` has used up what the rule `r` admits in a day.
+    fn used_up() -> AsyncRateLimiter {
+        let rule = r#"[{ "rule_id": "r", "algorithm": "gcra", "limit": 1, "window_size_seconds": 86400 }]"#;
         let builder = AsyncRateLimiter::builder("memory://").rules(Rules::from_json(rule).unwrap());
         let limiter = ready(builder.connect()).unwrap();
         assert!(ready(limiter.wait("r", "k", Duration::MAX)).unwrap().allowed);
+        limiter
+    }
+
+    #[tokio::test]
+    async fn close_ends_waits_that_sleep() {
+        let limiter = used_up();
+        let mut waits = [(); 2].map(|()| Box::pin(limiter.wait("r", "k", Duration::MAX)));
+        for wait in &mut waits {
+            assert!(wait.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        }
+        limiter.close();
+        for wait in waits {
+            assert_eq!(wait.await.unwrap_err().kind(), ErrorKind::Closed);
+        }
+    }
+
+    #[test]
+    fn a_wait_outside_a_runtime_is_an_error() {
+        let limiter = used_up();
         let error = ready(limiter.wait("r", "k", Duration::MAX)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Connection);
     }

@@ -78,6 +78,7 @@ impl AsyncRateLimiter {
 
     /// What a single check asks a server: as it lies in one slot, that is one request.
     pub(crate) fn request(&self, catalog: &Catalog, op: Op, check: &Check<'_>) -> Result<Request> {
+        self.ensure_open()?;
         let plan = Plan::new(catalog, &[*check])?;
         self.centre.transaction(&plan, op).next().ok_or_else(unanswered)
     }

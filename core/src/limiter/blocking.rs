@@ -103,9 +103,10 @@ impl RateLimiter {
     }
 
     fn all(&self, catalog: &Catalog, checks: &[Check<'_>]) -> Result<Decision> {
+        self.ensure_open()?;
         let plan = Plan::new(catalog, checks)?;
         match &self.backend {
-            Backend::Local(local) => local.all(&plan),
+            Backend::Local(local) => Ok(local.all(&plan)),
             Backend::Server(redis) => self.converse(redis, &plan, Op::Check, Form::WithParts),
         }
     }
@@ -118,10 +119,11 @@ impl RateLimiter {
     /// As [`check`](Self::check); a request without a path, a method or a header's name that is no token
     /// of HTTP and an `ip` that is no address are an `InvalidArgument`.
     pub fn check_request(&self, request: &Request<'_>) -> Result<Decision> {
+        self.ensure_open()?;
         let catalog = self.centre.rules.snapshot();
         let matches = catalog.matcher().matches(request)?;
         if matches.is_empty() {
-            return self.unruled();
+            return Ok(Decision::unruled(self.source()));
         }
         let checks: Vec<_> = matches.iter().map(RequestMatch::check).collect();
         self.all(&catalog, &checks)
@@ -193,10 +195,14 @@ impl RateLimiter {
     /// # Errors
     /// As [`check`](Self::check).
     pub fn reset_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<()> {
+        self.ensure_open()?;
         let catalog = self.centre.rules.snapshot();
         let plan = Plan::new(&catalog, &[Check::new(rule, key).with(options)])?;
         match &self.backend {
-            Backend::Local(local) => local.reset(&plan),
+            Backend::Local(local) => {
+                local.reset(&plan);
+                Ok(())
+            }
             Backend::Server(redis) => redis.delete(&names_to_reset(&plan, &self.centre.wire)),
         }
     }
@@ -251,7 +257,7 @@ impl RateLimiter {
                         if !sleep(left.min(NAP)) {
                             return Ok(decision);
                         }
-                        self.usable()?;
+                        self.ensure_open()?;
                     }
                 }
             }
@@ -294,15 +300,18 @@ impl RateLimiter {
         self.centre.rules.status()
     }
 
-    fn unruled(&self) -> Result<Decision> {
-        self.usable().map(Decision::unruled)
+    /// Before the arguments are looked at: a closed limiter says so, whatever it is asked.
+    fn ensure_open(&self) -> Result<()> {
+        match &self.backend {
+            Backend::Local(local) => local.ensure_open(),
+            Backend::Server(redis) => redis.ensure_open(),
+        }
     }
 
-    /// Who decides, unless the limiter is closed.
-    fn usable(&self) -> Result<Source> {
+    fn source(&self) -> Source {
         match &self.backend {
-            Backend::Local(local) => local.ensure_open().map(|()| Source::Embedded),
-            Backend::Server(redis) => redis.usable().map(|()| Source::Server),
+            Backend::Local(_) => Source::Embedded,
+            Backend::Server(_) => Source::Server,
         }
     }
 
@@ -310,6 +319,7 @@ impl RateLimiter {
         match &self.backend {
             Backend::Local(local) => local.single(&self.centre.rules.snapshot(), check, op),
             Backend::Server(redis) => {
+                redis.ensure_open()?;
                 let catalog = self.centre.rules.snapshot();
                 let plan = Plan::new(&catalog, &[*check])?;
                 self.converse(redis, &plan, op, Form::Single)

@@ -78,11 +78,16 @@ impl AsyncRedis {
         }
     }
 
-    /// Why nothing can be sent, if so.
-    pub(crate) fn usable(&self) -> Result<()> {
+    pub(crate) fn ensure_open(&self) -> Result<()> {
         if self.closed.load(Ordering::Acquire) {
             return Err(Error::closed());
         }
+        Ok(())
+    }
+
+    /// Why nothing can be sent, if so.
+    pub(crate) fn usable(&self) -> Result<()> {
+        self.ensure_open()?;
         // The tasks that serve the connections live in the parent only.
         if self.generation != generation() {
             return Err(errors::forked());

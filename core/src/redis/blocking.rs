@@ -54,15 +54,15 @@ impl BlockingRedis {
         }
     }
 
-    /// Why nothing can be sent, if so.
-    pub(crate) fn usable(&self) -> Result<()> {
-        self.connections().map(drop)
-    }
-
-    fn connections(&self) -> Result<&Connections> {
+    pub(crate) fn ensure_open(&self) -> Result<()> {
         if self.closed.load(Ordering::Acquire) {
             return Err(Error::closed());
         }
+        Ok(())
+    }
+
+    fn connections(&self) -> Result<&Connections> {
+        self.ensure_open()?;
         Ok(self.connections.get(Connections::inherited))
     }
 }
