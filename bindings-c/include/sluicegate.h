@@ -319,12 +319,12 @@ sluicegate_status sluicegate_clock_new(uint64_t now_us,
                                        sluicegate_clock **clock,
                                        sluicegate_error *error);
 
-/// Moves a clock forward by so many microseconds.
+/// Moves a clock forward by so many microseconds; it stops at 2^53.
 sluicegate_status sluicegate_clock_advance(const sluicegate_clock *clock,
                                            uint64_t by_us,
                                            sluicegate_error *error);
 
-/// Sets a clock, also backwards: how a server's clock looks after a failover.
+/// Sets a clock, also backwards: how a server's clock looks after a failover. At most 2^53.
 sluicegate_status sluicegate_clock_set(const sluicegate_clock *clock,
                                        uint64_t now_us,
                                        sluicegate_error *error);

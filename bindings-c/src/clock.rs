@@ -15,13 +15,14 @@ impl Handle for Clock {}
 export! {
     /// Makes a clock that shows `now_us` microseconds since 1970, at most 2^53. To be freed.
     fn sluicegate_clock_new(now_us: u64, clock: *mut *mut Clock) {
+        let now_us = ManualClock::showable(now_us)?;
         clock.write(Box::into_raw(Box::new(Clock(ManualClock::new(now_us)))));
         Ok(())
     }
 }
 
 export! {
-    /// Moves a clock forward by so many microseconds.
+    /// Moves a clock forward by so many microseconds; it stops at 2^53.
     fn sluicegate_clock_advance(clock: *const Clock, by_us: u64) {
         clock.0.advance(Duration::from_micros(by_us));
         Ok(())
@@ -29,9 +30,9 @@ export! {
 }
 
 export! {
-    /// Sets a clock, also backwards: how a server's clock looks after a failover.
+    /// Sets a clock, also backwards: how a server's clock looks after a failover. At most 2^53.
     fn sluicegate_clock_set(clock: *const Clock, now_us: u64) {
-        clock.0.set_us(now_us);
+        clock.0.set_us(ManualClock::showable(now_us)?);
         Ok(())
     }
 }

@@ -6,7 +6,14 @@
 const { invalidArgument } = require('./error.js');
 
 function typeOf(value) {
-  return value === null ? 'null' : Array.isArray(value) ? 'an array' : typeof value;
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  return isMany(value) ? 'an iterable' : typeof value;
+}
+
+/** Whether an object is made of others, as a `Map` is: it may be full and have no fields. */
+function isMany(value) {
+  return typeof value === 'object' && Symbol.iterator in value;
 }
 
 function wrongType(name, wanted, value) {
@@ -56,7 +63,7 @@ function pair(name, value) {
 /** An object of options, all of which have names in `known`: a misspelt one must not be ignored. */
 function options(name, value, known) {
   if (value === undefined) return {};
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (typeof value !== 'object' || value === null || isMany(value)) {
     throw wrongType(name, 'an object', value);
   }
   for (const field in value) {

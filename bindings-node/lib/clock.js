@@ -49,7 +49,7 @@ class ManualClock {
    * @param {number} ms
    */
   advance(ms) {
-    if (!(number('ms', ms) >= 0)) throw invalidArgument(`ms ${ms}: must be 0 or more`);
+    if (!(number('ms', ms) >= 0)) throw invalidArgument('ms must be 0 or more');
     this.#native.advance(Math.round(ms * 1000));
   }
 
@@ -63,9 +63,10 @@ class ManualClock {
   }
 }
 
+/** A time that a clock can show. Its name in messages is that of every language. */
 function time(nowUs) {
   if (!(Number.isInteger(number('nowUs', nowUs)) && nowUs >= 0 && nowUs <= LATEST)) {
-    throw invalidArgument(`nowUs ${nowUs}: must be a whole number from 0 to 2^53`);
+    throw invalidArgument(`now_us ${nowUs}: must be a whole number from 0 to 2^53`);
   }
   return nowUs;
 }

@@ -57,6 +57,7 @@ rejected('options that are none', (limiter) => limiter.refund('login', 'a', 5), 
 rejected('a cost in text', (limiter) => limiter.check('login', 'a', { cost: '1' }), wrong('cost: must be a number, not string'));
 rejected('a cost in bigint', (limiter) => limiter.check('login', 'a', { cost: 1n }), wrong('cost: must be a number, not bigint'));
 rejected('an option misspelt', (limiter) => limiter.check('login', 'a', { costs: 1 }), wrong(/options: costs is not known/));
+rejected('options in a map', (limiter) => limiter.check('login', 'a', new Map([['cost', 5]])), wrong('options: must be an object, not an iterable'));
 rejected('an option of another method', (limiter) => limiter.reset('login', 'a', { cost: 1 }), wrong(/options: cost is not known/));
 rejected('items that are none', (limiter) => limiter.checkAll('login'), wrong('items: must be an array, not string'));
 rejected('an item that is none', (limiter) => limiter.checkAll([undefined]), wrong('items[0]: must be an object, not undefined'));
@@ -89,6 +90,7 @@ refused('a timeout of 0', ['memory://', { responseTimeoutMs: 0 }], invalid(/resp
 refused('a timeout in text', ['memory://', { connectTimeoutMs: '1' }], wrong(/^connectTimeoutMs: must be a number/));
 refused('a certificate without key', ['rediss://localhost', { tlsCert: 'a.pem' }], invalid('tls_cert and tls_key must be given together'));
 refused('an option misspelt at connect', ['memory://', { rule: [] }], wrong(/^options: rule is not known/));
+refused('options in a map', ['memory://', new Map([['rules', []]])], wrong('options: must be an object, not an iterable'));
 refused('a server that is missing', ['redis://127.0.0.1:1'], { code: 'Connection', retryable: true });
 
 function circular() {
@@ -139,7 +141,11 @@ test('an error tells where it was made and what it is', async () => {
 
 test('clocks refuse what is no time', () => {
   assert.throws(() => new ManualClock('1'), wrong('nowUs: must be a number, not string'));
-  for (const time of [-1, 0.5, NaN, 2 ** 54]) assert.throws(() => new ManualClock(time), invalid(/^nowUs/));
-  assert.throws(() => new ManualClock().advance(-1), invalid(/^ms -1/));
+  for (const time of [-1, 0.5, NaN, 2 ** 54]) {
+    const message = `now_us ${time}: must be a whole number from 0 to 2^53`;
+    assert.throws(() => new ManualClock(time), invalid(message));
+    assert.throws(() => new ManualClock().set(time), invalid(message));
+  }
+  for (const ms of [-1, NaN]) assert.throws(() => new ManualClock().advance(ms), invalid('ms must be 0 or more'));
   assert.throws(() => new ManualClock().set(), wrong(/^nowUs/));
 });

@@ -46,10 +46,14 @@ pub(crate) fn text<'a>(value: &'a Bound<'_, PyAny>, name: &str) -> PyResult<&'a 
 
 /// A cost or a limit. What cannot be held is refused here, and what makes no sense by the limiter.
 fn units(value: &Bound<'_, PyAny>, name: &str) -> PyResult<u64> {
+    whole(value, name, "must be a whole number, at least 1 and below 2^53")
+}
+
+/// A number of 64 bits; `right` says what is in range.
+pub(crate) fn whole(value: &Bound<'_, PyAny>, name: &str, right: &str) -> PyResult<u64> {
     value.extract().map_err(|error: PyErr| {
         let py = value.py();
         if error.is_instance_of::<PyOverflowError>(py) {
-            let right = "must be a whole number, at least 1 and below 2^53";
             return invalid_argument(py, &format!("{name} {value}: {right}"));
         }
         named(error, name, "an int", value)

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 
-use crate::arguments::{Given, amount, span};
+use crate::arguments::{Given, span, whole};
+use crate::errors::exception;
 
 /// Rounds what is not in whole microseconds: 0.3 s is a little less than 300,000 of them in binary.
 const HALF_A_MICROSECOND: Duration = Duration::from_nanos(500);
@@ -20,7 +21,7 @@ impl ManualClock {
     #[new]
     #[pyo3(signature = (now_us=Given(None)), text_signature = "(now_us=0)")]
     fn new(now_us: Given<'_>) -> PyResult<Self> {
-        now_us.or(0, "now_us", amount).map(|now_us| Self(sluicegate::ManualClock::new(now_us)))
+        now_us.or(0, "now_us", time).map(|now_us| Self(sluicegate::ManualClock::new(now_us)))
     }
 
     /// Moves the clock forward, to the nearest microsecond.
@@ -31,7 +32,7 @@ impl ManualClock {
 
     /// Sets the clock, also backwards: how a server's clock looks after a failover.
     fn set(&self, now_us: &Bound<'_, PyAny>) -> PyResult<()> {
-        amount(now_us, "now_us").map(|now_us| self.0.set_us(now_us))
+        time(now_us, "now_us").map(|now_us| self.0.set_us(now_us))
     }
 
     /// What the clock shows, in microseconds since 1970.
@@ -43,4 +44,9 @@ impl ManualClock {
     fn __repr__(&self) -> String {
         format!("ManualClock(now_us={})", self.0.now_us())
     }
+}
+
+fn time(value: &Bound<'_, PyAny>, name: &str) -> PyResult<u64> {
+    let now_us = whole(value, name, "must be a whole number from 0 to 2^53")?;
+    sluicegate::ManualClock::showable(now_us).map_err(|error| exception(value.py(), &error))
 }

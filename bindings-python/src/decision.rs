@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use sluicegate::{HeaderStyle, Source};
 
-use crate::arguments::{Given, text};
+use crate::arguments::{Given, text, whole};
 use crate::errors::{exception, invalid_argument};
 use crate::representation::representation;
 
@@ -34,8 +34,8 @@ impl Decision {
         py: Python<'_>,
         allowed: bool,
         rule: &str,
-        limit: u64,
-        remaining: u64,
+        limit: &Bound<'_, PyAny>,
+        remaining: &Bound<'_, PyAny>,
         retry_after: f64,
         reset_after: f64,
         shadow_denied: bool,
@@ -47,9 +47,9 @@ impl Decision {
         let mut decision = sluicegate::Decision::blank();
         decision.allowed = allowed;
         decision.rule = rule.into();
-        decision.limit = limit;
+        decision.limit = units(limit, "limit")?;
         decision.window = from_seconds(py, window, "window")?;
-        decision.remaining = remaining;
+        decision.remaining = units(remaining, "remaining")?;
         decision.retry_after = from_seconds(py, retry_after, "retry_after")?;
         decision.reset_after = from_seconds(py, reset_after, "reset_after")?;
         decision.shadow_denied = shadow_denied;
@@ -191,6 +191,10 @@ impl Hash for Decision {
         (decision.allowed, &decision.rule, decision.limit, decision.remaining).hash(state);
         (decision.retry_after, decision.reset_after).hash(state);
     }
+}
+
+fn units(value: &Bound<'_, PyAny>, name: &str) -> PyResult<u64> {
+    whole(value, name, "must be a whole number, at least 0 and below 2^64")
 }
 
 /// One division, so that the result is the double nearest to the microseconds.

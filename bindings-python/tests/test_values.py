@@ -6,10 +6,11 @@ import copy
 import math
 import pickle
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from sluicegate import Check, Decision, ManualClock, RateLimiter
+from sluicegate import Check, Decision, InvalidArgumentError, ManualClock, RateLimiter
 
 PART = Decision(allowed=True, rule="b", limit=9, remaining=3)
 DECISION = Decision(
@@ -89,3 +90,23 @@ def test_a_clock_moves_in_whole_microseconds() -> None:
 def test_a_clock_is_not_advanced_backwards(seconds: float) -> None:
     with pytest.raises(ValueError, match="seconds must be 0 or more"):
         ManualClock().advance(seconds)
+
+
+@pytest.mark.parametrize("now_us", [-1, 2**53 + 1, 2**64, -(2**64)])
+def test_a_clock_shows_no_other_times(now_us: int) -> None:
+    message = rf"^now_us {now_us}: must be a whole number from 0 to 2\^53$"
+    clock = ManualClock(2**53)
+    for setting in (ManualClock, clock.set):
+        with pytest.raises(InvalidArgumentError, match=message):
+            setting(now_us)
+    assert clock.now_us == 2**53
+
+
+@pytest.mark.parametrize("field", ["limit", "remaining"])
+@pytest.mark.parametrize("value", [-1, 2**64])
+def test_a_decision_has_no_other_figures(field: str, value: int) -> None:
+    fields: dict[str, Any] = {"allowed": True, "rule": "b", "limit": 9, "remaining": 3, field: value}
+    with pytest.raises(InvalidArgumentError, match=rf"^{field} {value}: must be a whole number, at least 0"):
+        Decision(**fields)
+    with pytest.raises(TypeError, match=f"^{field} must be an int, not str$"):
+        Decision(**{**fields, field: "9"})

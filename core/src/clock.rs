@@ -24,7 +24,7 @@ const LATEST: Micros = 1 << 53;
 pub struct ManualClock(Arc<AtomicI64>);
 
 impl ManualClock {
-    /// A clock that shows `now_us` microseconds since 1970; at most 2^53.
+    /// A clock that shows `now_us` microseconds since 1970; 2^53 in place of any later time.
     pub fn new(now_us: u64) -> Self {
         let clock = Self::default();
         clock.set_us(now_us);
@@ -39,7 +39,8 @@ impl ManualClock {
         let _ = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, later);
     }
 
-    /// Sets the clock, also backwards: how a server's clock looks after a failover.
+    /// Sets the clock, also backwards: how a server's clock looks after a failover. It shows 2^53 in place of any
+    /// later time.
     pub fn set_us(&self, now_us: u64) {
         self.0.store(Micros::try_from(now_us).unwrap_or(LATEST).min(LATEST), Ordering::SeqCst);
     }
@@ -47,6 +48,19 @@ impl ManualClock {
     /// What the clock shows, in microseconds since 1970.
     pub fn now_us(&self) -> u64 {
         self.now().unsigned_abs()
+    }
+
+    /// A time that a clock can show, for bindings, which refuse others.
+    ///
+    /// # Errors
+    /// `InvalidArgument` beyond 2^53.
+    #[cfg(feature = "bridge")]
+    pub fn showable(now_us: u64) -> crate::Result<u64> {
+        if now_us > LATEST.unsigned_abs() {
+            let message = format!("now_us {now_us}: must be a whole number from 0 to 2^53");
+            return Err(crate::Error::new(crate::ErrorKind::InvalidArgument, message));
+        }
+        Ok(now_us)
     }
 
     pub(crate) fn now(&self) -> Micros {

@@ -164,22 +164,28 @@ static void check_all(void) {
     EXPECT_INVALID("items[1].options", sluicegate_check_all(limiter, items, 2, &decision, NULL, error));
 }
 
+#define LAST_MICROSECOND (UINT64_C(1) << 53)
+
 static void clocks(void) {
     uint64_t now;
+    sluicegate_clock *never_made = NULL;
     EXPECT_INVALID("clock", sluicegate_clock_new(0, NULL, error));
     EXPECT_INVALID("clock", sluicegate_clock_advance(NULL, 1, error));
     EXPECT_INVALID("clock", sluicegate_clock_set(NULL, 1, error));
     EXPECT_INVALID("clock", sluicegate_clock_now(NULL, &now, error));
     EXPECT_INVALID("now_us", sluicegate_clock_now(a_clock, NULL, error));
+    EXPECT_INVALID("now_us 9007199254740993: must be", sluicegate_clock_set(a_clock, LAST_MICROSECOND + 1, error));
+    EXPECT_INVALID("now_us 18446744073709551615: must be", sluicegate_clock_new(UINT64_MAX, &never_made, error));
+    EXPECT(never_made == NULL);
     sluicegate_clock_free(NULL);
 }
 
 static void clocks_stop_at_the_last_microsecond(void) {
     uint64_t now = 0;
-    EXPECT_OK(sluicegate_clock_set(a_clock, UINT64_MAX, error));
+    EXPECT_OK(sluicegate_clock_set(a_clock, LAST_MICROSECOND, error));
     EXPECT_OK(sluicegate_clock_advance(a_clock, UINT64_MAX, error));
     EXPECT_OK(sluicegate_clock_now(a_clock, &now, error));
-    EXPECT(now == UINT64_C(1) << 53);
+    EXPECT(now == LAST_MICROSECOND);
 }
 
 /* Outputs are written only on success, errors only on failure. */
