@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 use sluicegate::{Result, bridge};
 
 use crate::arguments::{Given, flag, requested, span};
@@ -31,43 +31,14 @@ pub(crate) struct RateLimiter {
 impl RateLimiter {
     #[new]
     #[pyo3(
-        signature = (
-            url, *, rules, prefix=Given(None), clock=None, connect_timeout=Given(None),
-            response_timeout=Given(None), pool_size=Given(None), tls_ca=None, tls_cert=None, tls_key=None,
-            rules_cache=None
-        ),
+        signature = (*arguments, **named),
         text_signature = "(url, *, rules, prefix='sluicegate', clock=None, connect_timeout=1.0, \
             response_timeout=0.5, pool_size=16, tls_ca=None, tls_cert=None, tls_key=None, rules_cache=None)"
     )]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    fn new(
-        url: &Bound<'_, PyAny>,
-        rules: &Bound<'_, PyAny>,
-        prefix: Given<'_>,
-        clock: Option<&Bound<'_, PyAny>>,
-        connect_timeout: Given<'_>,
-        response_timeout: Given<'_>,
-        pool_size: Given<'_>,
-        tls_ca: Option<&Bound<'_, PyAny>>,
-        tls_cert: Option<&Bound<'_, PyAny>>,
-        tls_key: Option<&Bound<'_, PyAny>>,
-        rules_cache: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
-        let py = url.py();
-        // Its signature is repeated, since messages about missing or misspelt arguments name who was called.
-        let Options(builder) = Options::new(
-            url,
-            rules,
-            prefix,
-            clock,
-            connect_timeout,
-            response_timeout,
-            pool_size,
-            tls_ca,
-            tls_cert,
-            tls_key,
-            rules_cache,
-        )?;
+    fn new(arguments: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let py = arguments.py();
+        let options = py.get_type::<Options>().call(arguments, named)?;
+        let builder = options.cast::<Options>()?.get().0.clone();
         // A source of rules may take its time.
         let limiter = py.detach(|| builder.build()).map_err(|error| exception(py, &error))?;
         Ok(Self { embedded: bridge::is_embedded(&limiter), limiter })

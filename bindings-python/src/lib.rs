@@ -35,14 +35,12 @@ mod native {
     #[pymodule_export]
     use crate::matching::RequestMatch;
     #[pymodule_export]
-    use crate::options::Options;
-    #[pymodule_export]
     use crate::status::{Refusal, RulesStatus};
 
     /// Rules that are refused while they are followed are told of by a thread that is none of Python's.
     #[pymodule_init]
-    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         sluicegate::bridge::log_to_stderr();
-        Ok(())
+        module.add("Options", module.py().get_type::<crate::options::Options>())
     }
 }

@@ -9,7 +9,9 @@ use crate::errors::invalid_argument;
 use crate::rules;
 
 /// Where a limiter keeps its counts, and by which rules it decides.
-#[pyclass(module = "sluicegate._native", frozen)]
+///
+/// Its name is that of the class whose arguments these are: messages about missing and misspelt ones tell it.
+#[pyclass(module = "sluicegate._native", name = "RateLimiter", frozen)]
 pub(crate) struct Options(pub(crate) Builder);
 
 #[pymethods]
@@ -25,7 +27,7 @@ impl Options {
             response_timeout=0.5, pool_size=16, tls_ca=None, tls_cert=None, tls_key=None, rules_cache=None)"
     )]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    pub(crate) fn new(
+    fn new(
         url: &Bound<'_, PyAny>,
         rules: &Bound<'_, PyAny>,
         prefix: Given<'_>,
