@@ -84,7 +84,8 @@ impl Builder {
     }
 
     /// The longest time to wait for an answer; then the call ends with [`ErrorKind::Timeout`]. Where the server
-    /// asks for the script, the time begins anew. With TLS, or not on Unix, the blocking limiter measures the
+    /// asks for the script, the time begins anew. A call of the blocking limiter that finds all connections in
+    /// use may wait as long for its turn before. With TLS, or not on Unix, the blocking limiter measures the
     /// silence of the server instead. Default: 500 milliseconds.
     pub fn response_timeout(mut self, timeout: Duration) -> Self {
         self.connection.response_timeout = timeout;
