@@ -6,8 +6,6 @@ import re
 
 from surface import Surface, block, read
 
-# One method of the builder for what is never given alone.
-PAIRS = {"tls_client": {"tls_cert", "tls_key"}}
 # A builder opens, and to explain is an option of matching.
 RENAMED = {"builder": "open", "explain_request": "match_request"}
 
@@ -39,8 +37,7 @@ def methods(path: str, beginning: str) -> set[str]:
 
 
 def options() -> set[str]:
-    found = functions(block(read("core/src/limiter/builder.rs"), "impl Builder ")) - {"build", "connect"}
-    return {option for name in found for option in PAIRS.get(name, {name})}
+    return functions(block(read("core/src/limiter/builder.rs"), "impl Builder ")) - {"build", "connect"}
 
 
 def fields(path: str, beginning: str) -> set[str]:
