@@ -19,6 +19,7 @@ use crate::rules::{MAX_MICROS, Scope};
 pub(crate) use crate::algorithm::{Op, Outcome};
 pub(crate) use answer::{Form, answer};
 pub(crate) use charge::Charge;
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "the bridge exports it"))]
 pub use verdict::Verdict;
 
 /// The group of the limits that are enforced. Every other group is a rule in shadow.
