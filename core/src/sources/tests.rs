@@ -31,7 +31,7 @@ fn limiter(source: impl RuleSource) -> RateLimiter {
 }
 
 /// Waits until the status is as it is to become.
-fn until(limiter: &RateLimiter, so: impl Fn(&RulesStatus) -> bool) -> RulesStatus {
+pub(super) fn until(limiter: &RateLimiter, so: impl Fn(&RulesStatus) -> bool) -> RulesStatus {
     let began = Instant::now();
     loop {
         let status = limiter.rules_status();

@@ -5,6 +5,8 @@
 
 mod connection;
 mod session;
+#[cfg(test)]
+mod tests;
 mod url;
 mod wire;
 
@@ -64,7 +66,7 @@ impl ZooKeeperSource {
     }
 
     async fn put_at(&self, node: &str, data: &[u8]) -> Outcome<()> {
-        let mut connection = Connection::open(&self.url).await?;
+        let mut connection = Connection::open(&self.url, None).await?;
         let mut put = connection.call_one(Request::Set { path: node, data }).await?;
         if put == Err(NO_NODE) {
             put = self.create_at(&mut connection, node, data).await?;
@@ -90,7 +92,7 @@ impl ZooKeeperSource {
     }
 
     async fn delete_at(&self, node: &str) -> Outcome<bool> {
-        let mut connection = Connection::open(&self.url).await?;
+        let mut connection = Connection::open(&self.url, None).await?;
         let deleted = connection.call_one(Request::Delete(node)).await?;
         close(connection).await?;
         let was_there = deleted.is_ok();
@@ -124,9 +126,13 @@ impl RuleSource for ZooKeeperSource {
 
     fn follow<'a>(&'a self, updates: &'a Updates) -> Following<'a> {
         Box::pin(async move {
+            let mut lost = None;
             loop {
-                let ended = match Connection::open(&self.url).await {
-                    Ok(connection) => session::follow(connection, &self.url, updates).await,
+                let ended = match Connection::open(&self.url, lost).await {
+                    Ok(connection) => {
+                        lost = Some(connection.host);
+                        session::follow(connection, &self.url, updates).await
+                    }
                     Err(failure) => failure,
                 };
                 updates.unreachable(ended.to_string());
