@@ -5,20 +5,27 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use tokio::runtime;
+
 use super::super::tests::until;
 use super::ZooKeeperSource;
-use super::wire::PING;
-use crate::RateLimiter;
+use super::wire::{NO_AUTH, NO_NODE, NODE_EXISTS, PING};
+use crate::{ErrorKind, RateLimiter};
 
 /// The kinds of requests.
+const CREATE: i32 = 1;
+const SET: i32 = 5;
 const CHILDREN: i32 = 8;
 const PINGED: i32 = 11;
+const CLOSE: i32 = -11;
 
 /// What a server sends when it is asked.
 enum Answer {
     Code(i32),
     /// The body of an answer that ends the connection.
     LastBody(Vec<u8>),
+    /// The end of the connection.
+    Nothing,
 }
 
 /// Starts a server that has one client at a time, and answers by the kind of the request. It ends with the
@@ -52,6 +59,7 @@ fn serve(mut client: TcpStream, answer: &mut impl FnMut(i32) -> Answer) -> Resul
         match answer(kind) {
             Answer::Code(code) => send(&mut client, &[xid, &[0; 8], &code.to_be_bytes()])?,
             Answer::LastBody(body) => return send(&mut client, &[xid, &[0; 12], &body]),
+            Answer::Nothing => return Ok(()),
         }
     }
 }
@@ -85,6 +93,37 @@ fn source(servers: &[SocketAddr]) -> ZooKeeperSource {
 
 fn limiter(servers: &[SocketAddr]) -> RateLimiter {
     RateLimiter::builder("memory://").rules(source(servers)).build().unwrap()
+}
+
+fn wait_for<T>(future: impl Future<Output = T>) -> T {
+    runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+#[test]
+fn what_was_done_is_told_however_the_session_ends() {
+    let done = server(|kind| if kind == CLOSE { Answer::Nothing } else { Answer::Code(0) });
+    wait_for(source(&[done]).put("a", "{}")).unwrap();
+    assert!(wait_for(source(&[done]).delete("a")).unwrap());
+    let refused = server(|kind| if kind == CLOSE { Answer::Nothing } else { Answer::Code(NO_AUTH) });
+    let error = wait_for(source(&[refused]).delete("a")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Server, "{error}");
+}
+
+#[test]
+fn a_rule_that_comes_and_goes_meanwhile_is_put() {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&asked);
+    let busy = server(move |kind| {
+        let mut heard = heard.lock().unwrap();
+        heard.push(kind);
+        match (kind, heard.len()) {
+            (SET, 1 | 3) => Answer::Code(NO_NODE),
+            (CREATE, 2) => Answer::Code(NODE_EXISTS),
+            _ => Answer::Code(0),
+        }
+    });
+    wait_for(source(&[busy]).put("a", "{}")).unwrap();
+    assert_eq!(*asked.lock().unwrap(), [SET, CREATE, SET, CREATE, CLOSE]);
 }
 
 /// Whoever asked the same one again would wait for it once more, if it hangs.
