@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::{FileSource, Following, RuleSource, RulesStatus, Updates};
 use crate::{ErrorKind, RateLimiter};
 
-fn rule(id: &str, limit: u64) -> String {
+pub(super) fn rule(id: &str, limit: u64) -> String {
     format!(
         r#"{{ "rule_id": "{id}", "algorithm": "fixed_window", "limit": {limit}, "window_size_seconds": 3600 }}"#
     )

@@ -7,21 +7,29 @@ use std::thread;
 
 use tokio::runtime;
 
-use super::super::tests::until;
+use super::super::tests::{rule, until};
 use super::ZooKeeperSource;
-use super::wire::{NO_AUTH, NO_NODE, NODE_EXISTS, PING};
+use super::wire::{EVENT, NO_AUTH, NO_NODE, NODE_EXISTS, PING};
 use crate::{ErrorKind, RateLimiter};
 
 /// The kinds of requests.
 const CREATE: i32 = 1;
+const EXISTS: i32 = 3;
+const DATA: i32 = 4;
 const SET: i32 = 5;
 const CHILDREN: i32 = 8;
 const PINGED: i32 = 11;
 const CLOSE: i32 = -11;
 
+/// A server that is too busy, for a request that waited for too long.
+const THROTTLED: i32 = -127;
+
 /// What a server sends when it is asked.
 enum Answer {
     Code(i32),
+    Body(Vec<u8>),
+    /// The body of an answer, and then an event.
+    BodyAndEvent(Vec<u8>),
     /// The body of an answer that ends the connection.
     LastBody(Vec<u8>),
     /// The end of the connection.
@@ -58,6 +66,12 @@ fn serve(mut client: TcpStream, answer: &mut impl FnMut(i32) -> Answer) -> Resul
         }
         match answer(kind) {
             Answer::Code(code) => send(&mut client, &[xid, &[0; 8], &code.to_be_bytes()])?,
+            Answer::Body(body) => send(&mut client, &[xid, &[0; 12], &body])?,
+            Answer::BodyAndEvent(body) => {
+                send(&mut client, &[xid, &[0; 12], &body])?;
+                // Its kind and the state of the session are nothing to us.
+                send(&mut client, &[&EVENT.to_be_bytes(), &[0; 12], &[0; 8], &text(b"/rules")])?;
+            }
             Answer::LastBody(body) => return send(&mut client, &[xid, &[0; 12], &body]),
             Answer::Nothing => return Ok(()),
         }
@@ -144,4 +158,46 @@ fn another_server_is_asked_when_one_is_lost() {
     until(&limiter, |_| asked.lock().unwrap().len() >= 8);
     let asked = asked.lock().unwrap();
     assert!(asked.windows(2).all(|two| two[0] != two[1]), "{asked:?}");
+}
+
+/// How the list of a common znode is answered that goes as soon as it was seen.
+fn gone_for_a_while(times: usize) -> Answer {
+    match times {
+        1 => Answer::BodyAndEvent(names(&[])),
+        2 => Answer::Code(NO_NODE),
+        _ => Answer::Body(names(&[])),
+    }
+}
+
+#[test]
+fn a_znode_that_comes_back_without_rules_is_reachable() {
+    let listed = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&listed);
+    let address = server(move |kind| {
+        if kind != CHILDREN {
+            return Answer::Code(0);
+        }
+        let mut count = count.lock().unwrap();
+        *count += 1;
+        gone_for_a_while(*count)
+    });
+    let limiter = limiter(&[address]);
+    // Before the third answer it is known to be gone.
+    until(&limiter, |status| *listed.lock().unwrap() >= 3 && status.reachable);
+}
+
+#[test]
+fn what_a_server_does_not_watch_for_is_not_waited_for() {
+    let mut listed = 0;
+    let address = server(move |kind| match kind {
+        CHILDREN if listed < 2 => {
+            listed += 1;
+            gone_for_a_while(listed)
+        }
+        CHILDREN => Answer::Body(names(&["a"])),
+        EXISTS => Answer::Code(THROTTLED),
+        DATA => Answer::Body(text(rule("a", 1).as_bytes())),
+        _ => Answer::Code(0),
+    });
+    until(&limiter(&[address]), |status| status.rules == 1);
 }
