@@ -6,8 +6,9 @@ use std::path::Path;
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::Result;
-use crate::rules::Rules;
+use super::file;
+use crate::error::{Error, ErrorKind, Result};
+use crate::rules::{Rules, one_line};
 
 /// Puts a text in place of the copy, whole or not at all: other processes may read it, or write it too.
 pub(super) fn write(path: &Path, text: &str) -> io::Result<()> {
@@ -29,5 +30,18 @@ pub(super) fn write(path: &Path, text: &str) -> io::Result<()> {
 
 /// The rules of the copy.
 pub(super) fn read(path: &Path) -> Result<Rules> {
-    Rules::from_file(path)
+    let rules = file::read(path).and_then(|text| Rules::read(&text));
+    rules.map_err(|fault| Error::new(ErrorKind::InvalidRule, format!("{}: {fault}", one_line(path))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pipe would be waited for; a device that ends is as good for a test.
+    #[test]
+    fn only_a_regular_file_is_read() {
+        let error = read(Path::new("/dev/null")).unwrap_err();
+        assert!(error.message().starts_with("/dev/null: it is no regular file"), "{error}");
+    }
 }
