@@ -48,6 +48,8 @@ pub struct Updates {
     name: String,
     origin: Origin,
     current: ArcSwap<Catalog>,
+    /// Changed with the state; known apart from it, whose lock may be held for ever in a forked child.
+    cached: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -58,7 +60,6 @@ struct State {
     updates: u64,
     refusals: u64,
     reachable: bool,
-    cached: bool,
     last_error: Option<String>,
     /// Who waits for the first report.
     started: Option<mpsc::Sender<Result<()>>>,
@@ -68,7 +69,8 @@ impl Followed {
     /// Begins to follow, and waits for the first report.
     pub(super) fn start(origin: Origin) -> Result<Self> {
         let (started, first) = mpsc::channel();
-        let followed = Self::begin(origin, Arc::new(Catalog::new(Rules::default())), Some(started));
+        let nothing = Arc::new(Catalog::new(Rules::default()));
+        let followed = Self::begin(Updates::new(origin, nothing, Some(started)));
         let outcome = first.recv_timeout(START_TIMEOUT).unwrap_or_else(|error| {
             let seconds = START_TIMEOUT.as_secs();
             Err(match error {
@@ -84,15 +86,17 @@ impl Followed {
 
     /// What a forked child uses: the parent's rules until its own follower reports, if it is to have one.
     pub(super) fn in_child(parent: &Self) -> Self {
-        let child = Self::begin(parent.origin.clone(), parent.updates.current.load_full(), None);
+        let updates = Updates::new(parent.origin.clone(), parent.updates.current.load_full(), None);
+        updates.cached.store(parent.updates.is_cached(), Ordering::Relaxed);
+        let child = Self::begin(updates);
         if parent.stopped.load(Ordering::Relaxed) {
             child.stop();
         }
         child
     }
 
-    fn begin(origin: Origin, catalog: Arc<Catalog>, started: Option<mpsc::Sender<Result<()>>>) -> Self {
-        let updates = Arc::new(Updates::new(origin.clone(), catalog, started));
+    fn begin(updates: Updates) -> Self {
+        let updates = Arc::new(updates);
         let (over, watched) = watch::channel(false);
         let follower = Arc::clone(&updates);
         let thread = thread::Builder::new().name("sluicegate-rules".to_owned());
@@ -101,7 +105,7 @@ impl Followed {
             updates.unreachable(no_thread().message());
         }
         Self {
-            origin,
+            origin: updates.origin.clone(),
             updates,
             over: Some(over),
             thread,
@@ -198,13 +202,13 @@ impl Updates {
             updates: 0,
             refusals: 0,
             reachable: true,
-            cached: false,
             last_error: None,
             started,
         };
         state.book.begin_with(catalog.rules().clone());
         let name = origin.source.name();
-        Self { name, origin, current: ArcSwap::new(catalog), state: Mutex::new(state) }
+        let (current, cached) = (ArcSwap::new(catalog), AtomicBool::new(false));
+        Self { name, origin, current, cached, state: Mutex::new(state) }
     }
 
     /// All rules in one text, which is taken or refused as a whole. `Err` says why it cannot be had; the last
@@ -241,7 +245,7 @@ impl Updates {
         let mut state = self.state();
         state.reachable = !matches!(report, Report::File(Err(_)));
         let effect = state.book.apply(&self.name, report);
-        if effect.changed || state.updates == 0 || state.cached {
+        if effect.changed || state.updates == 0 || self.is_cached() {
             self.publish(&mut state);
         }
         self.refuse(&mut state, effect);
@@ -258,7 +262,7 @@ impl Updates {
         self.current.store(Arc::new(catalog));
         state.updates += 1;
         state.loaded_at = SystemTime::now();
-        state.cached = false;
+        self.cached.store(false, Ordering::Relaxed);
         let (Some(path), Some(text)) = (&self.origin.cache, state.book.text()) else { return };
         if let Err(error) = cache::write(path, &text) {
             let what = format!("rules_cache: {}: cannot be written: {error}", path.display());
@@ -306,7 +310,8 @@ impl Updates {
             log::warn!("{}; beginning with {}", error.message(), path.display());
             state.book.begin_with(rules.clone());
             self.current.store(Arc::new(self.current.load().after(rules)));
-            (state.updates, state.cached) = (1, true);
+            state.updates = 1;
+            self.cached.store(true, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -323,9 +328,13 @@ impl Updates {
             refusals: state.refusals,
             refused: state.book.refused(&self.name),
             reachable: state.reachable,
-            cached: state.cached,
+            cached: self.is_cached(),
             last_error: state.last_error.clone(),
         }
+    }
+
+    fn is_cached(&self) -> bool {
+        self.cached.load(Ordering::Relaxed)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
