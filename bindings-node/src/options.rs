@@ -37,10 +37,9 @@ pub(crate) struct Options {
 
 impl Options {
     fn source(&self) -> Result<Arc<dyn RuleSource>> {
-        match (&self.rules, &self.rules_json) {
-            (Some(text), _) => named(text),
-            (None, Some(json)) => Ok(Arc::new(Rules::from_json(json)?)),
-            (None, None) => Ok(Arc::new(Rules::default())),
+        match &self.rules {
+            Some(text) => named(text),
+            None => Ok(Arc::new(Rules::from_json(self.rules_json.as_deref().unwrap_or_default())?)),
         }
     }
 
