@@ -365,7 +365,7 @@ sluicegate_status sluicegate_limiter_ping(const sluicegate_limiter *limiter,
                                           sluicegate_error *error);
 
 /// Closes the connections. Final: later calls, and waits that are under way in other threads, end with
-/// SLUICEGATE_CLOSED. Closing twice is fine. The handle is still to be freed.
+/// SLUICEGATE_CLOSED; what only looks at the rules still answers. Closing twice is fine. The handle is still to be freed.
 sluicegate_status sluicegate_limiter_close(const sluicegate_limiter *limiter,
                                            sluicegate_error *error);
 

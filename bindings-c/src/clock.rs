@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use sluicegate::ManualClock;
+use sluicegate::bridge::showable;
 
 use crate::argument::Handle;
 
@@ -15,7 +16,7 @@ impl Handle for Clock {}
 export! {
     /// Makes a clock that shows `now_us` microseconds since 1970, at most 2^53. To be freed.
     fn sluicegate_clock_new(now_us: u64, clock: *mut *mut Clock) {
-        let now_us = ManualClock::showable(now_us)?;
+        let now_us = showable(now_us)?;
         clock.write(Box::into_raw(Box::new(Clock(ManualClock::new(now_us)))));
         Ok(())
     }
@@ -32,7 +33,7 @@ export! {
 export! {
     /// Sets a clock, also backwards: how a server's clock looks after a failover. At most 2^53.
     fn sluicegate_clock_set(clock: *const Clock, now_us: u64) {
-        clock.0.set_us(ManualClock::showable(now_us)?);
+        clock.0.set_us(showable(now_us)?);
         Ok(())
     }
 }

@@ -66,7 +66,7 @@ export! {
 
 export! {
     /// Closes the connections. Final: later calls, and waits that are under way in other threads, end with
-    /// SLUICEGATE_CLOSED. Closing twice is fine. The handle is still to be freed.
+    /// SLUICEGATE_CLOSED; what only looks at the rules still answers. Closing twice is fine. The handle is still to be freed.
     fn sluicegate_limiter_close(limiter: *const Limiter) {
         limiter.0.close();
         Ok(())

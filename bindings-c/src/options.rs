@@ -70,7 +70,8 @@ pub(crate) struct Settings<'a> {
     response_timeout: Option<Duration>,
     pool_size: Option<usize>,
     tls_ca: Option<&'a str>,
-    tls_client: Option<(&'a str, &'a str)>,
+    tls_cert: Option<&'a str>,
+    tls_key: Option<&'a str>,
     rules_cache: Option<&'a str>,
 }
 
@@ -81,8 +82,6 @@ impl<'a> Argument<'a> for *const Options {
         // SAFETY: promised by the caller, also for what the fields point to.
         unsafe {
             let options = growing(self, name)?;
-            let cert = optional_text(options.tls_cert, "options.tls_cert")?;
-            let key = optional_text(options.tls_key, "options.tls_key")?;
             Ok(Settings {
                 prefix: optional_text(options.prefix, "options.prefix")?,
                 clock: options.clock.as_ref(),
@@ -90,7 +89,8 @@ impl<'a> Argument<'a> for *const Options {
                 response_timeout: given(options.response_timeout_us).map(Duration::from_micros),
                 pool_size: given(options.pool_size),
                 tls_ca: optional_text(options.tls_ca, "options.tls_ca")?,
-                tls_client: both(cert, key)?,
+                tls_cert: optional_text(options.tls_cert, "options.tls_cert")?,
+                tls_key: optional_text(options.tls_key, "options.tls_key")?,
                 rules_cache: optional_text(options.rules_cache, "options.rules_cache")?,
             })
         }
@@ -99,13 +99,6 @@ impl<'a> Argument<'a> for *const Options {
 
 fn given<N: Default + PartialEq>(number: N) -> Option<N> {
     (number != N::default()).then_some(number)
-}
-
-fn both<'a>(cert: Option<&'a str>, key: Option<&'a str>) -> Result<Option<(&'a str, &'a str)>, Failure> {
-    if cert.is_some() != key.is_some() {
-        return Err(Failure::argument("tls_cert and tls_key", "must be given together"));
-    }
-    Ok(cert.zip(key))
 }
 
 impl Settings<'_> {
@@ -129,8 +122,11 @@ impl Settings<'_> {
         if let Some(path) = self.tls_ca {
             builder = builder.tls_ca(path);
         }
-        if let Some((cert, key)) = self.tls_client {
-            builder = builder.tls_client(cert, key);
+        if let Some(path) = self.tls_cert {
+            builder = builder.tls_cert(path);
+        }
+        if let Some(path) = self.tls_key {
+            builder = builder.tls_key(path);
         }
         if let Some(path) = self.rules_cache {
             builder = builder.rules_cache(path);

@@ -8,12 +8,16 @@ const { invalidArgument } = require('./error.js');
 function typeOf(value) {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';
-  return isMany(value) ? 'an iterable' : typeof value;
+  return typeof value !== 'object' || hasFields(value) ? typeof value : `a ${kindOf(value)}`;
 }
 
-/** Whether an object is made of others, as a `Map` is: it may be full and have no fields. */
-function isMany(value) {
-  return typeof value === 'object' && Symbol.iterator in value;
+/** `Object` for what a program makes of fields, and `Map`, `Date` or `Promise` for what is something else. */
+function kindOf(object) {
+  return Object.prototype.toString.call(object).slice('[object '.length, -1);
+}
+
+function hasFields(value) {
+  return typeof value === 'object' && value !== null && kindOf(value) === 'Object';
 }
 
 function wrongType(name, wanted, value) {
@@ -23,7 +27,7 @@ function wrongType(name, wanted, value) {
 function text(name, value) {
   if (typeof value !== 'string') throw wrongType(name, 'a string', value);
   // Half a surrogate pair has no UTF-8: it would be stored as U+FFFD, as any other half.
-  if (!value.isWellFormed()) throw invalidArgument(`${name}: is not well-formed Unicode`);
+  if (!value.isWellFormed()) throw invalidArgument(`${name} is not well-formed Unicode`);
   return value;
 }
 
@@ -43,7 +47,8 @@ const TOO_LARGE = 2 ** 63;
 /** A cost or a limit; whether it is in range depends on the rule. */
 function amount(name, value) {
   if (!(Number.isInteger(number(name, value)) && value >= 0 && value < TOO_LARGE)) {
-    throw invalidArgument(`${name} ${value}: must be a whole number, at least 1 and below 2^53`);
+    const exact = Number.isInteger(value) ? BigInt(value) : value;
+    throw invalidArgument(`${name} ${exact}: must be a whole number, at least 1 and below 2^53`);
   }
   return value;
 }
@@ -63,9 +68,7 @@ function pair(name, value) {
 /** An object of options, all of which have names in `known`: a misspelt one must not be ignored. */
 function options(name, value, known) {
   if (value === undefined) return {};
-  if (typeof value !== 'object' || value === null || isMany(value)) {
-    throw wrongType(name, 'an object', value);
-  }
+  if (!hasFields(value)) throw wrongType(name, 'an object', value);
   for (const field in value) {
     if (!known.has(field)) {
       throw new TypeError(`${name}: ${field} is not known; there is ${[...known].join(', ')}`);

@@ -99,55 +99,61 @@
  * How many may be admitted per window.
  *
  * @typedef {object} Limit
- * @property {number} limit
- * @property {number} [window_size_seconds]
- * @property {number} [resolution_seconds]
- * @property {'key' | 'resource'} [scope]
+ * @property {number} limit How much cost may be admitted per window; 1 and more.
+ * @property {number} [window_size_seconds] 0.001 to 315360000 (10 years). Required but for `decay`, which has none.
+ * @property {number} [resolution_seconds] The length of a slot of `sliding_buckets` (default: a sixtieth of the window)
+ *   or `decay` (required).
+ * @property {'key' | 'resource'} [scope] `resource` for a limit that all keys of a resource share. Default: `key`.
  */
 
 /**
  * Which requests a rule applies to.
  *
  * @typedef {object} Match
- * @property {string} [path_pattern]
- * @property {readonly string[]} [methods]
- * @property {boolean} [requires_authentication]
- * @property {Readonly<Record<string, string>>} [required_headers]
- * @property {string | readonly string[]} [ip_subnet]
+ * @property {string} [path_pattern] What the path is like: `*` is any run of characters, `{name}` one segment.
+ * @property {readonly string[]} [methods] The method is one of these.
+ * @property {boolean} [requires_authentication] There is a user.
+ * @property {Readonly<Record<string, string>>} [required_headers] Each header has this value, or with `*` any.
+ * @property {string | readonly string[]} [ip_subnet] The address is in one of these networks (CIDR).
  */
 
 /**
  * A rule, with the names of fields that rule files have.
  *
  * @typedef {object} Rule
- * @property {string} rule_id
+ * @property {string} rule_id Its name: 1 to 128 of `A-Z a-z 0-9 _ . : / -`.
  * @property {'fixed_window' | 'sliding_window' | 'sliding_log' | 'sliding_buckets' | 'gcra' | 'token_bucket'
- *   | 'leaky_bucket' | 'uniform' | 'decay'} algorithm
- * @property {number} [limit]
- * @property {number} [window_size_seconds]
- * @property {readonly Limit[]} [limits]
- * @property {number} [burst]
- * @property {number} [resolution_seconds]
- * @property {number} [decay_factor]
- * @property {'aligned' | 'first_request'} [window_start]
- * @property {'list' | 'sorted_set'} [structure]
- * @property {boolean} [count_denied]
- * @property {boolean} [shadow]
- * @property {number} [priority]
- * @property {string} [description]
- * @property {string} [identifier_type]
- * @property {string} [resource_identifier_type]
- * @property {number} [ipv6_prefix_length]
- * @property {Match} [match]
+ *   | 'leaky_bucket' | 'uniform' | 'decay'} algorithm How it counts.
+ * @property {number} [limit] As in `Limit`; required unless there are `limits`.
+ * @property {number} [window_size_seconds] As in `Limit`.
+ * @property {readonly Limit[]} [limits] Several limits, decided together.
+ * @property {number} [burst] For `gcra`, `token_bucket` and `leaky_bucket`: the most that is admitted at once.
+ *   Default: the limit.
+ * @property {number} [resolution_seconds] As in `Limit`.
+ * @property {number} [decay_factor] For `decay`: what each slot that passes divides the level by; 1.0001 and more.
+ *   Default: 2.
+ * @property {'aligned' | 'first_request'} [window_start] For `fixed_window`: the same instant for every key, or the
+ *   first request of each. Default: `aligned`.
+ * @property {'list' | 'sorted_set'} [structure] What `sliding_log` is kept in. Default: `list`.
+ * @property {boolean} [count_denied] Whether a denied cost is charged too, by the limits that refused it; for window,
+ *   bucket and decay algorithms. Default: false.
+ * @property {boolean} [shadow] Whether it decides and counts, but always admits. Default: false.
+ * @property {number} [priority] Lower numbers are decided and reported first. Default: 0.
+ * @property {string} [description] For people.
+ * @property {string} [identifier_type] What of a request is the key: `user_id`, `ip_address`, `api_key`,
+ *   `header:<name>`, `path:<name>` or `global`. Default: requests do not choose the rule.
+ * @property {string} [resource_identifier_type] Likewise for the resource.
+ * @property {number} [ipv6_prefix_length] How much of an IPv6 address tells one client from another. Default: 64.
+ * @property {Match} [match] Which requests it applies to. Default: requests do not choose the rule.
  */
 
 /**
  * Options of a limiter.
  *
  * @typedef {object} ConnectOptions
- * @property {string | readonly Rule[] | { readonly rules: readonly Rule[] } | undefined} [rules] The rules to decide
- *   by: an array of rules, JSON text (what begins with a bracket, a brace or a comment), or a source that is followed
- *   while the limiter runs: the path of a file, or `zookeeper://h1:p1,h2:p2/path`. Default: none.
+ * @property {string | readonly Rule[] | { readonly rules: readonly Rule[] }} rules The rules to decide by: an array
+ *   of rules, JSON text (what begins with a bracket, a brace or a comment), or a source that is followed while the
+ *   limiter runs: the path of a file, or `zookeeper://h1:p1,h2:p2/path`.
  * @property {string | undefined} [rulesCache] A file in which the last good rules of a followed source are kept. A
  *   limiter that is made while the source is away begins with them. Default: none; then `connect` is rejected.
  * @property {string | undefined} [prefix] What every name in Redis begins with: 1 to 128 bytes without braces.

@@ -61,7 +61,7 @@ class RateLimiter {
    * `redis-cluster://h1:p1,h2:p2` or `redis-sentinel://h1:p1,h2:p2/service`.
    *
    * @param {string} url
-   * @param {ConnectOptions} [options]
+   * @param {ConnectOptions} options
    * @returns {Promise<RateLimiter>}
    */
   static async connect(url, options) {
@@ -235,7 +235,8 @@ class RateLimiter {
   }
 
   /**
-   * Closes the connections. Final: later calls are rejected with `Closed`.
+   * Closes the connections. Final: later calls are rejected with `Closed`. `matchRequest` and `rulesStatus`, which
+   * only look at the rules, still answer.
    *
    * @returns {Promise<void>}
    */
@@ -299,21 +300,23 @@ class RateLimiter {
   }
 
   #call(op, rule, key, given, known) {
-    const place = this.#placeOf(rule);
+    text('rule', rule);
     text('key', key);
-    if (given === undefined) return new Call(op, place, key);
-    return new Call(op, place, key, checkOptions('', options('options', given, known)));
+    const wanted = given === undefined ? undefined : checkOptions('', options('options', given, known));
+    return new Call(op, this.#placeOf(rule), key, wanted);
   }
 
   #item(name, item) {
     if (item === undefined) throw wrongType(name, 'an object', item);
     const given = options(name, item, ITEM_FIELDS);
-    text(`${name}.key`, given.key);
-    return new Call(OP.CHECK, this.#placeOf(given.rule, `${name}.rule`), given.key, checkOptions(`${name}.`, given));
+    const rule = text(`${name}.rule`, given.rule);
+    const key = text(`${name}.key`, given.key);
+    const wanted = checkOptions(`${name}.`, given);
+    return new Call(OP.CHECK, this.#placeOf(rule), key, wanted);
   }
 
-  #placeOf(rule, name = 'rule') {
-    return this.#places[text(name, rule)] ?? this.#learn(rule);
+  #placeOf(rule) {
+    return this.#places[rule] ?? this.#learn(rule);
   }
 
   #learn(rule) {

@@ -5,7 +5,7 @@
 /** @import { RateLimitOptions } from './types.js' */
 
 const { STATUS_CODES } = require('node:http');
-const { options, text, wrongType } = require('./arguments.js');
+const { number, options, text, wrongType } = require('./arguments.js');
 const { clientAddress } = require('./client.js');
 const { SluicegateError, invalidArgument } = require('./error.js');
 const { ensureStyle, headers } = require('./headers.js');
@@ -33,10 +33,11 @@ function judgeBy(limiter, given) {
 
 /** @param {RateLimitOptions<unknown>} options */
 function policyOf({ userId, apiKey, trustedProxies = 0, headers: style = 'ietf', onError = 'admit', log }) {
-  if (!Number.isInteger(trustedProxies) || trustedProxies < 0) {
+  if (!Number.isInteger(number('trustedProxies', trustedProxies)) || trustedProxies < 0) {
     throw invalidArgument('trustedProxies must be a whole number, 0 or more');
   }
-  if (!ON_ERROR.has(onError)) throw invalidArgument('onError must be "admit", "deny" or "throw"');
+  if (!ON_ERROR.has(text('onError', onError))) throw invalidArgument('onError must be "admit", "deny" or "throw"');
+  text('headers', style);
   ensureStyle(style);
   return {
     userId: finder('userId', userId),

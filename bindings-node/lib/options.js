@@ -4,7 +4,6 @@
 
 const { number, optional, options, text, wrongType } = require('./arguments.js');
 const { ManualClock, nativeOf } = require('./clock.js');
-const { invalidArgument } = require('./error.js');
 
 const NAMES = new Set([
   'rules', 'rulesCache', 'prefix', 'clock', 'connectTimeoutMs', 'responseTimeoutMs', 'tlsCa', 'tlsCert', 'tlsKey',
@@ -12,9 +11,6 @@ const NAMES = new Set([
 
 function connectOptions(value) {
   const given = options('options', value, NAMES);
-  if ((given.tlsCert === undefined) !== (given.tlsKey === undefined)) {
-    throw invalidArgument('tls_cert and tls_key must be given together');
-  }
   return {
     ...rulesOf(given.rules),
     rulesCache: optional(text, 'rulesCache', given.rulesCache),
@@ -29,13 +25,15 @@ function connectOptions(value) {
 }
 
 function rulesOf(rules) {
-  if (rules === undefined) return {};
   if (typeof rules === 'string') return { rules: text('rules', rules) };
-  if (typeof rules !== 'object' || rules === null) {
-    throw wrongType('rules', 'a path, JSON text, or an array of rules', rules);
-  }
+  const rulesJson = typeof rules === 'object' && rules !== null ? json(rules) : undefined;
+  if (rulesJson === undefined) throw wrongType('rules', 'a path, JSON text, or an array of rules', rules);
+  return { rulesJson };
+}
+
+function json(rules) {
   try {
-    return { rulesJson: JSON.stringify(rules) };
+    return JSON.stringify(rules);
   } catch (error) {
     throw new TypeError(`rules: ${error.message}`, { cause: error });
   }

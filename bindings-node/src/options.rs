@@ -64,8 +64,11 @@ impl Options {
         if let Some(path) = self.tls_ca {
             builder = builder.tls_ca(path);
         }
-        if let (Some(cert), Some(key)) = (self.tls_cert, self.tls_key) {
-            builder = builder.tls_client(cert, key);
+        if let Some(path) = self.tls_cert {
+            builder = builder.tls_cert(path);
+        }
+        if let Some(path) = self.tls_key {
+            builder = builder.tls_key(path);
         }
         Ok(builder)
     }

@@ -39,11 +39,12 @@ rejected('an unknown rule', (limiter) => limiter.check('logn', 'alice'), {
   message: 'no rule is called "logn"; did you mean "login"?',
 });
 rejected('an empty key', (limiter) => limiter.check('login', ''), invalid(/the key is empty/));
-rejected('a key that is no Unicode', (limiter) => limiter.check('login', '\ud800'), invalid(/key: is not well-formed/));
+rejected('a key that is no Unicode', (limiter) => limiter.check('login', '\ud800'), invalid('key is not well-formed Unicode'));
 rejected('a cost of 0', (limiter) => limiter.check('login', 'a', { cost: 0 }), invalid(/cost 0: must be at least 1/));
 rejected('a cost too large', (limiter) => limiter.check('login', 'a', { cost: 2 ** 53 }), invalid(/below 2\^53/));
 for (const cost of [-1, 1.5, NaN, Infinity, 2 ** 63, 1e300]) {
-  rejected(`a cost of ${cost}`, (limiter) => limiter.check('login', 'a', { cost }), invalid(`cost ${cost}: must be a whole number, at least 1 and below 2^53`));
+  const exact = Number.isInteger(cost) ? BigInt(cost) : cost;
+  rejected(`a cost of ${cost}`, (limiter) => limiter.check('login', 'a', { cost }), invalid(`cost ${exact}: must be a whole number, at least 1 and below 2^53`));
 }
 rejected('a limit of 0', (limiter) => limiter.check('login', 'a', { limit: 0 }), invalid(/limit 0: must be at least 1/));
 rejected('a resource too many', (limiter) => limiter.check('login', 'a', { resource: 'x' }), invalid(/resource was given/));
@@ -57,7 +58,8 @@ rejected('options that are none', (limiter) => limiter.refund('login', 'a', 5), 
 rejected('a cost in text', (limiter) => limiter.check('login', 'a', { cost: '1' }), wrong('cost: must be a number, not string'));
 rejected('a cost in bigint', (limiter) => limiter.check('login', 'a', { cost: 1n }), wrong('cost: must be a number, not bigint'));
 rejected('an option misspelt', (limiter) => limiter.check('login', 'a', { costs: 1 }), wrong(/options: costs is not known/));
-rejected('options in a map', (limiter) => limiter.check('login', 'a', new Map([['cost', 5]])), wrong('options: must be an object, not an iterable'));
+rejected('options in a map', (limiter) => limiter.check('login', 'a', new Map([['cost', 5]])), wrong('options: must be an object, not a Map'));
+rejected('options that are yet to come', (limiter) => limiter.check('login', 'a', Promise.resolve({ cost: 5 })), wrong('options: must be an object, not a Promise'));
 rejected('an option of another method', (limiter) => limiter.reset('login', 'a', { cost: 1 }), wrong(/options: cost is not known/));
 rejected('items that are none', (limiter) => limiter.checkAll('login'), wrong('items: must be an array, not string'));
 rejected('an item that is none', (limiter) => limiter.checkAll([undefined]), wrong('items[0]: must be an object, not undefined'));
@@ -67,12 +69,13 @@ rejected('an item without key', (limiter) => limiter.checkAll([{ rule: 'login' }
 rejected('a wait without timeout', (limiter) => limiter.wait('login', 'a'), wrong('timeoutMs: must be a number, not undefined'));
 rejected('a signal that is none', (limiter) => limiter.wait('login', 'a', { timeoutMs: 1, signal: 1 }), wrong('signal: must be an AbortSignal, not number'));
 
-/** `connect` is rejected with this error. */
+/** `connect` is rejected with this error; nothing is wrong with the rules, unless they are given. */
 function refused(name, [url, options], expected) {
-  test(name, () => assert.rejects(RateLimiter.connect(url, options), expected));
+  const given = options?.constructor === Object ? { rules: RULES, ...options } : options;
+  test(name, () => assert.rejects(RateLimiter.connect(url, given), expected));
 }
 
-refused('a URL of no kind', ['http://localhost'], { code: 'InvalidArgument' });
+refused('a URL of no kind', ['http://localhost', {}], { code: 'InvalidArgument' });
 refused('a URL that is no string', [5], wrong('url: must be a string, not number'));
 refused('rules that are none', ['memory://', { rules: 5 }], wrong(/^rules: must be a path/));
 refused('rules that are circular', ['memory://', { rules: circular() }], wrong(/^rules: .*circular/));
@@ -90,8 +93,11 @@ refused('a timeout of 0', ['memory://', { responseTimeoutMs: 0 }], invalid(/resp
 refused('a timeout in text', ['memory://', { connectTimeoutMs: '1' }], wrong(/^connectTimeoutMs: must be a number/));
 refused('a certificate without key', ['rediss://localhost', { tlsCert: 'a.pem' }], invalid('tls_cert and tls_key must be given together'));
 refused('an option misspelt at connect', ['memory://', { rule: [] }], wrong(/^options: rule is not known/));
-refused('options in a map', ['memory://', new Map([['rules', []]])], wrong('options: must be an object, not an iterable'));
-refused('a server that is missing', ['redis://127.0.0.1:1'], { code: 'Connection', retryable: true });
+refused('options in a map', ['memory://', new Map([['rules', []]])], wrong('options: must be an object, not a Map'));
+refused('no rules', ['memory://', { rules: undefined }], wrong('rules: must be a path, JSON text, or an array of rules, not undefined'));
+refused('no options', ['memory://'], wrong('rules: must be a path, JSON text, or an array of rules, not undefined'));
+refused('rules that are no JSON', ['memory://', { rules: { toJSON() {} } }], wrong(/^rules: must be a path/));
+refused('a server that is missing', ['redis://127.0.0.1:1', {}], { code: 'Connection', retryable: true });
 
 function circular() {
   const rule = {};
@@ -99,12 +105,13 @@ function circular() {
   return [rule];
 }
 
-test('a server that is silent', async () => {
+test('a server that is silent', async (t) => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1');
+  t.after(() => silent.close());
   await once(silent, 'listening');
   const url = `redis://127.0.0.1:${silent.address().port}`;
-  await assert.rejects(RateLimiter.connect(url, { connectTimeoutMs: 50 }), { code: 'Timeout', retryable: true });
-  silent.close();
+  const options = { rules: RULES, connectTimeoutMs: 50 };
+  await assert.rejects(RateLimiter.connect(url, options), { code: 'Timeout', retryable: true });
 });
 
 test('a closed limiter', async () => {

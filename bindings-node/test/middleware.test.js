@@ -234,10 +234,13 @@ everywhere('mistakes of the application are thrown to the framework', async (ope
 });
 
 everywhere('options are checked before any request', async (open) => {
-  const limiter = await RateLimiter.connect('memory://');
+  const limiter = await RateLimiter.connect('memory://', { rules: [] });
   await assert.rejects(open({}, {}), { name: 'TypeError', message: 'limiter: must be a RateLimiter, not object' });
   for (const [options, expected] of [
-    [{ trustedProxies: true }, { code: 'InvalidArgument', message: /^trustedProxies must be/ }],
+    [{ trustedProxies: true }, { name: 'TypeError', message: 'trustedProxies: must be a number, not boolean' }],
+    [{ trustedProxies: 0.5 }, { code: 'InvalidArgument', message: /^trustedProxies must be/ }],
+    [{ onError: 5 }, { name: 'TypeError', message: 'onError: must be a string, not number' }],
+    [{ headers: 5 }, { name: 'TypeError', message: 'headers: must be a string, not number' }],
     [{ trustedProxies: -1 }, { code: 'InvalidArgument', message: /^trustedProxies must be/ }],
     [{ onError: 'raise' }, { code: 'InvalidArgument', message: /^onError must be/ }],
     [{ headers: 'none' }, { code: 'InvalidArgument', message: /^style: / }],

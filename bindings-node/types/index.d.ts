@@ -143,42 +143,129 @@ export type HeaderStyle = "ietf" | "x-ratelimit";
  * How many may be admitted per window.
  */
 export type Limit = {
+    /**
+     * How much cost may be admitted per window; 1 and more.
+     */
     limit: number;
+    /**
+     * 0.001 to 315360000 (10 years). Required but for `decay`, which has none.
+     */
     window_size_seconds?: number;
+    /**
+     * The length of a slot of `sliding_buckets` (default: a sixtieth of the window)
+     * or `decay` (required).
+     */
     resolution_seconds?: number;
+    /**
+     * `resource` for a limit that all keys of a resource share. Default: `key`.
+     */
     scope?: "key" | "resource";
 };
 /**
  * Which requests a rule applies to.
  */
 export type Match = {
+    /**
+     * What the path is like: `*` is any run of characters, `{name}` one segment.
+     */
     path_pattern?: string;
+    /**
+     * The method is one of these.
+     */
     methods?: readonly string[];
+    /**
+     * There is a user.
+     */
     requires_authentication?: boolean;
+    /**
+     * Each header has this value, or with `*` any.
+     */
     required_headers?: Readonly<Record<string, string>>;
+    /**
+     * The address is in one of these networks (CIDR).
+     */
     ip_subnet?: string | readonly string[];
 };
 /**
  * A rule, with the names of fields that rule files have.
  */
 export type Rule = {
+    /**
+     * Its name: 1 to 128 of `A-Z a-z 0-9 _ . : / -`.
+     */
     rule_id: string;
+    /**
+     * How it counts.
+     */
     algorithm: "fixed_window" | "sliding_window" | "sliding_log" | "sliding_buckets" | "gcra" | "token_bucket" | "leaky_bucket" | "uniform" | "decay";
+    /**
+     * As in `Limit`; required unless there are `limits`.
+     */
     limit?: number;
+    /**
+     * As in `Limit`.
+     */
     window_size_seconds?: number;
+    /**
+     * Several limits, decided together.
+     */
     limits?: readonly Limit[];
+    /**
+     * For `gcra`, `token_bucket` and `leaky_bucket`: the most that is admitted at once.
+     * Default: the limit.
+     */
     burst?: number;
+    /**
+     * As in `Limit`.
+     */
     resolution_seconds?: number;
+    /**
+     * For `decay`: what each slot that passes divides the level by; 1.0001 and more.
+     * Default: 2.
+     */
     decay_factor?: number;
+    /**
+     * For `fixed_window`: the same instant for every key, or the
+     * first request of each. Default: `aligned`.
+     */
     window_start?: "aligned" | "first_request";
+    /**
+     * What `sliding_log` is kept in. Default: `list`.
+     */
     structure?: "list" | "sorted_set";
+    /**
+     * Whether a denied cost is charged too, by the limits that refused it; for window,
+     * bucket and decay algorithms. Default: false.
+     */
     count_denied?: boolean;
+    /**
+     * Whether it decides and counts, but always admits. Default: false.
+     */
     shadow?: boolean;
+    /**
+     * Lower numbers are decided and reported first. Default: 0.
+     */
     priority?: number;
+    /**
+     * For people.
+     */
     description?: string;
+    /**
+     * What of a request is the key: `user_id`, `ip_address`, `api_key`,
+     * `header:<name>`, `path:<name>` or `global`. Default: requests do not choose the rule.
+     */
     identifier_type?: string;
+    /**
+     * Likewise for the resource.
+     */
     resource_identifier_type?: string;
+    /**
+     * How much of an IPv6 address tells one client from another. Default: 64.
+     */
     ipv6_prefix_length?: number;
+    /**
+     * Which requests it applies to. Default: requests do not choose the rule.
+     */
     match?: Match;
 };
 /**
@@ -186,13 +273,13 @@ export type Rule = {
  */
 export type ConnectOptions = {
     /**
-     * The rules to decide
-     * by: an array of rules, JSON text (what begins with a bracket, a brace or a comment), or a source that is followed
-     * while the limiter runs: the path of a file, or `zookeeper://h1:p1,h2:p2/path`. Default: none.
+     * The rules to decide by: an array
+     * of rules, JSON text (what begins with a bracket, a brace or a comment), or a source that is followed while the
+     * limiter runs: the path of a file, or `zookeeper://h1:p1,h2:p2/path`.
      */
-    rules?: string | readonly Rule[] | {
+    rules: string | readonly Rule[] | {
         readonly rules: readonly Rule[];
-    } | undefined;
+    };
     /**
      * A file in which the last good rules of a followed source are kept. A
      * limiter that is made while the source is away begins with them. Default: none; then `connect` is rejected.

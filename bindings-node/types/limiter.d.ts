@@ -13,10 +13,10 @@ export class RateLimiter implements AsyncDisposable {
      * `redis-cluster://h1:p1,h2:p2` or `redis-sentinel://h1:p1,h2:p2/service`.
      *
      * @param {string} url
-     * @param {ConnectOptions} [options]
+     * @param {ConnectOptions} options
      * @returns {Promise<RateLimiter>}
      */
-    static connect(url: string, options?: ConnectOptions): Promise<RateLimiter>;
+    static connect(url: string, options: ConnectOptions): Promise<RateLimiter>;
     /** @private */
     private constructor();
     /**
@@ -134,7 +134,8 @@ export class RateLimiter implements AsyncDisposable {
      */
     ping(): Promise<void>;
     /**
-     * Closes the connections. Final: later calls are rejected with `Closed`.
+     * Closes the connections. Final: later calls are rejected with `Closed`. `matchRequest` and `rulesStatus`, which
+     * only look at the rules, still answer.
      *
      * @returns {Promise<void>}
      */

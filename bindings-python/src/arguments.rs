@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use pyo3::PyClass;
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
@@ -38,10 +39,10 @@ impl<'py> Given<'py> {
     }
 }
 
-/// A `str` that can be written in UTF-8, as one with a lone surrogate cannot.
+/// A `str` that has a form in UTF-8, as one with a lone surrogate has not.
 pub(crate) fn text<'a>(value: &'a Bound<'_, PyAny>, name: &str) -> PyResult<&'a str> {
     let text = value.cast::<PyString>().map_err(|_| wrong_type(name, "a str", value))?;
-    text.to_str().map_err(|_| invalid_argument(value.py(), &format!("{name} is not UTF-8")))
+    text.to_str().map_err(|_| invalid_argument(value.py(), &format!("{name} is not well-formed Unicode")))
 }
 
 /// A cost or a limit. What cannot be held is refused here, and what makes no sense by the limiter.
@@ -109,6 +110,22 @@ pub(crate) fn flag(value: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
 /// A path, as text or as an object of `pathlib`.
 pub(crate) fn path(value: &Bound<'_, PyAny>, name: &str) -> PyResult<PathBuf> {
     value.extract().map_err(|error| named(error, name, "a path", value))
+}
+
+/// The elements of an iterable, all of one class.
+pub(crate) fn instances<'py, T: PyClass>(
+    values: &Bound<'py, PyAny>,
+    name: &str,
+    class: &str,
+) -> PyResult<Vec<Bound<'py, T>>> {
+    let expected = format!("an iterable of {class}");
+    let iterator = values.try_iter().map_err(|error| named(error, name, &expected, values))?;
+    let item = |(at, item): (usize, PyResult<Bound<'py, PyAny>>)| {
+        item?
+            .cast_into::<T>()
+            .map_err(|error| wrong_type(&format!("{name}[{at}]"), class, &error.into_inner()))
+    };
+    iterator.enumerate().map(item).collect()
 }
 
 /// A check, borrowed from its arguments.

@@ -200,6 +200,7 @@ impl RateLimiter {
     }
 
     /// Closes the connections. Final: later calls, and waits of other threads, raise `ClosedError`.
+    /// `match_request` and `rules_status`, which only look at the rules, still answer.
     fn close(&self) {
         self.limiter.close();
     }

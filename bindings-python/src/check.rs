@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use sluicegate::bridge::Item;
 
-use crate::arguments::{Given, named, requested, wrong_type};
+use crate::arguments::{Given, instances, requested};
 
 /// One item of a `check_all`: a rule, a key, and how much to admit.
 #[pyclass(module = "sluicegate", frozen, eq, hash)]
@@ -100,12 +100,5 @@ pub(crate) fn owned(check: &sluicegate::Check<'_>) -> Item {
 
 /// The items of a `check_all`.
 pub(crate) fn items<'py>(checks: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, Check>>> {
-    let iterator =
-        checks.try_iter().map_err(|error| named(error, "checks", "an iterable of Check", checks))?;
-    let item = |(at, item): (usize, PyResult<Bound<'py, PyAny>>)| {
-        item?
-            .cast_into::<Check>()
-            .map_err(|error| wrong_type(&format!("checks[{at}]"), "Check", &error.into_inner()))
-    };
-    iterator.enumerate().map(item).collect()
+    instances(checks, "checks", "Check")
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pyo3::prelude::*;
+use sluicegate::bridge::showable;
 
 use crate::arguments::{Given, span, whole};
 use crate::errors::exception;
@@ -48,5 +49,5 @@ impl ManualClock {
 
 fn time(value: &Bound<'_, PyAny>, name: &str) -> PyResult<u64> {
     let now_us = whole(value, name, "must be a whole number from 0 to 2^53")?;
-    sluicegate::ManualClock::showable(now_us).map_err(|error| exception(value.py(), &error))
+    showable(now_us).map_err(|error| exception(value.py(), &error))
 }

@@ -7,9 +7,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use sluicegate::{HeaderStyle, Source};
 
-use crate::arguments::{Given, text, whole};
+use crate::arguments::{Given, flag, instances, span, text, whole};
 use crate::errors::{exception, invalid_argument};
 use crate::representation::representation;
+
+/// So many of them are no longer told apart from never.
+const MICROSECONDS: f64 = u64::MAX as f64;
 
 /// Whether a cost is admitted, and what the caller may want to tell the one who asked.
 ///
@@ -23,39 +26,39 @@ impl Decision {
     #[new]
     #[pyo3(
         signature = (
-            *, allowed, rule, limit, remaining, retry_after=0.0, reset_after=0.0, shadow_denied=false,
-            source="embedded", parts=Vec::new(), window=0.0, shadow=false
+            *, allowed, rule, limit, remaining, retry_after=Given(None), reset_after=Given(None),
+            shadow_denied=Given(None), source=Given(None), parts=Given(None), window=Given(None),
+            shadow=Given(None)
         ),
         text_signature = "(*, allowed, rule, limit, remaining, retry_after=0.0, reset_after=0.0, \
             shadow_denied=False, source='embedded', parts=(), window=0.0, shadow=False)"
     )]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
-        py: Python<'_>,
-        allowed: bool,
-        rule: &str,
+        allowed: &Bound<'_, PyAny>,
+        rule: &Bound<'_, PyAny>,
         limit: &Bound<'_, PyAny>,
         remaining: &Bound<'_, PyAny>,
-        retry_after: f64,
-        reset_after: f64,
-        shadow_denied: bool,
-        source: &str,
-        parts: Vec<PyRef<'_, Self>>,
-        window: f64,
-        shadow: bool,
+        retry_after: Given<'_>,
+        reset_after: Given<'_>,
+        shadow_denied: Given<'_>,
+        source: Given<'_>,
+        parts: Given<'_>,
+        window: Given<'_>,
+        shadow: Given<'_>,
     ) -> PyResult<Self> {
         let mut decision = sluicegate::Decision::blank();
-        decision.allowed = allowed;
-        decision.rule = rule.into();
+        decision.allowed = flag(allowed, "allowed")?;
+        decision.rule = text(rule, "rule")?.into();
         decision.limit = units(limit, "limit")?;
-        decision.window = from_seconds(py, window, "window")?;
+        decision.window = window.or(Duration::ZERO, "window", whole_microseconds)?;
         decision.remaining = units(remaining, "remaining")?;
-        decision.retry_after = from_seconds(py, retry_after, "retry_after")?;
-        decision.reset_after = from_seconds(py, reset_after, "reset_after")?;
-        decision.shadow_denied = shadow_denied;
-        decision.shadow = shadow;
-        decision.source = known_source(py, source)?;
-        decision.parts = parts.iter().map(|part| part.0.clone()).collect();
+        decision.retry_after = retry_after.or(Duration::ZERO, "retry_after", whole_microseconds)?;
+        decision.reset_after = reset_after.or(Duration::ZERO, "reset_after", whole_microseconds)?;
+        decision.shadow_denied = shadow_denied.or(false, "shadow_denied", flag)?;
+        decision.shadow = shadow.or(false, "shadow", flag)?;
+        decision.source = source.or(Source::Embedded, "source", known_source)?;
+        decision.parts = parts.or(Vec::new(), "parts", decisions)?;
         Ok(Self(decision))
     }
 
@@ -202,17 +205,19 @@ fn to_seconds(span: Duration) -> f64 {
     if span == Duration::MAX { f64::INFINITY } else { span.as_micros() as f64 / 1e6 }
 }
 
-fn from_seconds(py: Python<'_>, seconds: f64, name: &str) -> PyResult<Duration> {
-    if seconds.is_infinite() && seconds > 0.0 {
-        return Ok(Duration::MAX);
-    }
-    if seconds >= 0.0 {
-        return Ok(Duration::from_micros((seconds * 1e6).round() as u64));
-    }
-    Err(invalid_argument(py, &format!("{name} must be 0 or more")))
+/// Seconds, to the nearest microsecond; what is too long to be told in them never ends.
+fn whole_microseconds(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Duration> {
+    let micros = (span(value, name)?.as_secs_f64() * 1e6).round();
+    Ok(if micros < MICROSECONDS { Duration::from_micros(micros as u64) } else { Duration::MAX })
 }
 
-fn known_source(py: Python<'_>, name: &str) -> PyResult<Source> {
-    let known = [Source::Server, Source::Embedded].into_iter().find(|source| source.name() == name);
-    known.ok_or_else(|| invalid_argument(py, "source must be \"server\" or \"embedded\""))
+fn known_source(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Source> {
+    let source = text(value, name)?;
+    let known = [Source::Server, Source::Embedded].into_iter().find(|known| known.name() == source);
+    known.ok_or_else(|| invalid_argument(value.py(), "source must be \"server\" or \"embedded\""))
+}
+
+fn decisions(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<sluicegate::Decision>> {
+    let parts = instances::<Decision>(value, name, "Decision")?;
+    Ok(parts.iter().map(|part| part.get().0.clone()).collect())
 }

@@ -5,7 +5,6 @@ use sluicegate::Builder;
 
 use crate::arguments::{Given, amount, path, text, timeout, wrong_type};
 use crate::clock::ManualClock;
-use crate::errors::invalid_argument;
 use crate::rules;
 
 /// Where a limiter keeps its counts, and by which rules it decides.
@@ -61,12 +60,11 @@ impl Options {
         if let Some(authorities) = tls_ca {
             builder = builder.tls_ca(path(authorities, "tls_ca")?);
         }
-        match (tls_cert, tls_key) {
-            (Some(cert), Some(key)) => {
-                builder = builder.tls_client(path(cert, "tls_cert")?, path(key, "tls_key")?);
-            }
-            (None, None) => (),
-            _ => return Err(invalid_argument(url.py(), "tls_cert and tls_key must be given together")),
+        if let Some(certificate) = tls_cert {
+            builder = builder.tls_cert(path(certificate, "tls_cert")?);
+        }
+        if let Some(key) = tls_key {
+            builder = builder.tls_key(path(key, "tls_key")?);
         }
         if let Some(cache) = rules_cache {
             builder = builder.rules_cache(path(cache, "rules_cache")?);

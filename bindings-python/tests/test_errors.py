@@ -58,7 +58,7 @@ def test_errors_survive_a_pickle(kind: type[SluicegateError]) -> None:
         (lambda limiter: limiter.check("ten", "a", limit=0), InvalidArgumentError, "limit"),
         (lambda limiter: limiter.check("ten", "a", resource="r"), InvalidArgumentError, "resource"),
         (lambda limiter: limiter.check("printer", "a"), InvalidArgumentError, "resource"),
-        (lambda limiter: limiter.check("ten", "\ud800"), InvalidArgumentError, "key is not UTF-8"),
+        (lambda limiter: limiter.check("ten", "\ud800"), InvalidArgumentError, "key is not well-formed Unicode"),
         (lambda limiter: limiter.check_all([]), InvalidArgumentError, ""),
         (lambda limiter: limiter.wait("ten", "a", timeout=-1), InvalidArgumentError, "timeout"),
         (lambda limiter: limiter.wait("ten", "a", timeout=float("nan")), InvalidArgumentError, "timeout"),

@@ -288,5 +288,28 @@ def test_servers_that_tell_no_target_and_no_address(client: Any) -> None:
     ],
 )
 def test_options_that_make_no_sense(middleware: Any, options: dict[str, Any], message: str) -> None:
-    with RateLimiter("memory://", rules=RULES) as limiter, pytest.raises(InvalidArgumentError, match=message):
-        middleware(None, limiter, **options)
+    with pytest.raises(InvalidArgumentError, match=message):
+        middleware(None, unused_limiter(middleware), **options)
+
+
+@pytest.mark.parametrize("middleware", [asgi.RateLimitMiddleware, wsgi.RateLimitMiddleware])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"limiter": None}, "limiter must be an? .*RateLimiter.*, not NoneType"),
+        ({"limiter": 5.5}, "limiter must be an? .*RateLimiter.*, not float"),
+        ({"trusted_proxies": "1"}, "trusted_proxies must be an int, not str"),
+        ({"trusted_proxies": 1.5}, "trusted_proxies must be an int, not float"),
+        ({"headers": 5}, "headers must be a str, not int"),
+        ({"on_error": None}, "on_error must be a str, not NoneType"),
+    ],
+)
+def test_wrong_types(middleware: Any, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=f"^{message}$"):
+        middleware(None, **{"limiter": unused_limiter(middleware), **arguments})
+
+
+def unused_limiter(middleware: Any) -> Any:
+    """One of the right kind; that for asyncio is asked for with the first request."""
+    limiter = RateLimiter("memory://", rules=RULES)
+    return limiter if middleware is wsgi.RateLimitMiddleware else lambda _: limiter

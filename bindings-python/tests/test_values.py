@@ -108,5 +108,35 @@ def test_a_decision_has_no_other_figures(field: str, value: int) -> None:
     fields: dict[str, Any] = {"allowed": True, "rule": "b", "limit": 9, "remaining": 3, field: value}
     with pytest.raises(InvalidArgumentError, match=rf"^{field} {value}: must be a whole number, at least 0"):
         Decision(**fields)
-    with pytest.raises(TypeError, match=f"^{field} must be an int, not str$"):
-        Decision(**{**fields, field: "9"})
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("allowed", 1, "allowed must be a bool, not int"),
+        ("rule", b"b", "rule must be a str, not bytes"),
+        ("limit", "9", "limit must be an int, not str"),
+        ("remaining", 1.5, "remaining must be an int, not float"),
+        ("retry_after", "1", "retry_after must be a float, not str"),
+        ("reset_after", None, "reset_after must be a float, not NoneType"),
+        ("window", [], "window must be a float, not list"),
+        ("shadow", "no", "shadow must be a bool, not str"),
+        ("shadow_denied", 0, "shadow_denied must be a bool, not int"),
+        ("source", 5, "source must be a str, not int"),
+        ("parts", 5, "parts must be an iterable of Decision, not int"),
+        ("parts", [PART, "b"], r"parts\[1\] must be Decision, not str"),
+    ],
+)
+def test_a_decision_is_not_made_of_anything(field: str, value: object, message: str) -> None:
+    fields: dict[str, Any] = {"allowed": True, "rule": "b", "limit": 9, "remaining": 3, field: value}
+    with pytest.raises(TypeError, match=f"^{message}$"):
+        Decision(**fields)
+
+
+@pytest.mark.parametrize("field", ["window", "retry_after", "reset_after"])
+def test_spans_of_a_decision(field: str) -> None:
+    fields: dict[str, Any] = {"allowed": True, "rule": "b", "limit": 9, "remaining": 3}
+    assert getattr(Decision(**fields, **{field: 1e300}), field) == math.inf
+    for seconds in (-1, math.nan):
+        with pytest.raises(InvalidArgumentError, match=f"^{field} must be 0 or more$"):
+            Decision(**fields, **{field: seconds})

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crate::algorithm::Micros;
 
 /// The latest time there is: whole microseconds in a double are exact up to here (year 2255).
-const LATEST: Micros = 1 << 53;
+pub(crate) const LATEST: Micros = 1 << 53;
 
 /// A clock that stands still until it is told to move, for testing an application's limits without
 /// waiting. Clones share one time. With it a limiter on Redis passes the time to its scripts.
@@ -48,19 +48,6 @@ impl ManualClock {
     /// What the clock shows, in microseconds since 1970.
     pub fn now_us(&self) -> u64 {
         self.now().unsigned_abs()
-    }
-
-    /// A time that a clock can show, for bindings, which refuse others.
-    ///
-    /// # Errors
-    /// `InvalidArgument` beyond 2^53.
-    #[cfg(feature = "bridge")]
-    pub fn showable(now_us: u64) -> crate::Result<u64> {
-        if now_us > LATEST.unsigned_abs() {
-            let message = format!("now_us {now_us}: must be a whole number from 0 to 2^53");
-            return Err(crate::Error::new(crate::ErrorKind::InvalidArgument, message));
-        }
-        Ok(now_us)
     }
 
     pub(crate) fn now(&self) -> Micros {

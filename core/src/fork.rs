@@ -1,16 +1,22 @@
 //! State that a forked child must not share with its parent.
 
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Once, OnceLock};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// How many forks lie between the first process of this family and this one.
+use once_cell::race::OnceBox;
+
+/// Grows with every fork that lies between the first process of this family and this one.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
 /// Differs between a process and its forked children, and costs a load: asking the kernel for the
 /// process id with every call would cost more than an embedded decision.
 pub(crate) fn generation() -> u32 {
-    static WATCH: Once = Once::new();
-    WATCH.call_once(watch);
+    // Not a `Once`, in which a child that is forked meanwhile would wait for ever. That forks may be counted
+    // twice for it does no harm.
+    static WATCHED: AtomicBool = AtomicBool::new(false);
+    if !WATCHED.load(Ordering::Acquire) {
+        watch();
+        WATCHED.store(true, Ordering::Release);
+    }
     GENERATION.load(Ordering::Relaxed)
 }
 
@@ -32,20 +38,23 @@ fn watch() {}
 ///
 /// A child inherits the sockets of its parent, and two processes on one socket read each other's answers.
 /// It also inherits locks as they were, perhaps held by a thread that does not exist in the child; so the
-/// parent's value is only looked at, never locked, and the child's value hangs from it behind a `OnceLock`.
+/// parent's value is only looked at, never locked, and the child's value hangs from it in a cell for which
+/// threads race: a child may fork while one of its threads makes the value, and nobody would end a wait for that
+/// one in the grandchild.
 #[derive(Debug)]
 pub(crate) struct PerProcess<T> {
     generation: u32,
     value: T,
-    child: OnceLock<Box<PerProcess<T>>>,
+    child: OnceBox<PerProcess<T>>,
 }
 
 impl<T> PerProcess<T> {
     pub(crate) fn new(value: T) -> Self {
-        Self { generation: generation(), value, child: OnceLock::new() }
+        Self { generation: generation(), value, child: OnceBox::new() }
     }
 
-    /// This process's value; `renew` makes the child's from the parent's.
+    /// This process's value; `renew` makes the child's from the parent's. Threads that come at once may each make
+    /// one, of which one is kept.
     pub(crate) fn get(&self, renew: impl Fn(&T) -> T) -> &T {
         let generation = generation();
         let mut process = self;
@@ -58,13 +67,39 @@ impl<T> PerProcess<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc::channel;
+    use std::thread;
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
     fn a_child_gets_one_value_of_its_own() {
-        let parent = PerProcess { generation: u32::MAX, value: 1, child: OnceLock::new() };
+        let parent = PerProcess { generation: u32::MAX, value: 1, child: OnceBox::new() };
         assert_eq!(*parent.get(|value| value + 1), 2);
         assert_eq!(*parent.get(|_| 9), 2);
         assert_eq!(*PerProcess::new(7).get(|_| 9), 7);
+    }
+
+    #[test]
+    fn nobody_waits_for_a_thread_that_makes_the_value() {
+        let parent = PerProcess { generation: u32::MAX, value: 1, child: OnceBox::new() };
+        let ((began, beginning), (end, ending)) = (channel(), channel::<()>());
+        let (got, getting) = channel();
+        thread::scope(|scope| {
+            let parent = &parent;
+            let held_up = scope.spawn(move || {
+                *parent.get(|_| {
+                    began.send(()).unwrap();
+                    ending.recv().unwrap();
+                    2
+                })
+            });
+            beginning.recv().unwrap();
+            scope.spawn(move || got.send(*parent.get(|_| 3)).unwrap());
+            let value = getting.recv_timeout(Duration::from_secs(10));
+            end.send(()).unwrap();
+            assert_eq!((value, held_up.join().unwrap()), (Ok(3), 3));
+        });
     }
 }

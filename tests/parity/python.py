@@ -102,12 +102,18 @@ def named(of: ast.ClassDef, name: str) -> Function:
 
 
 def attributes(of: ast.ClassDef) -> set[str]:
-    """What is assigned or annotated in a class, and what `__init__` sets."""
-    nodes = [*of.body, *(node for function in functions(of) if function.name == "__init__" for node in function.body)]
-    targets = [target for node in nodes if isinstance(node, ast.Assign) for target in node.targets]
-    targets += [node.target for node in nodes if isinstance(node, ast.AnnAssign)]
-    texts = (ast.unparse(part) for target in targets for part in getattr(target, "elts", [target]))
-    return {text.removeprefix("self.") for text in texts}
+    """What is assigned or annotated in a class, and what `__init__` sets of the object."""
+    making = (node for function in functions(of) if function.name == "__init__" for node in ast.walk(function))
+    own = {name.removeprefix("self.") for node in making for name in assigned(node) if name.startswith("self.")}
+    return own.union(*map(assigned, of.body))
+
+
+def assigned(node: ast.AST) -> set[str]:
+    if isinstance(node, ast.Assign):
+        targets = node.targets
+    else:
+        targets = [node.target] if isinstance(node, ast.AnnAssign) else []
+    return {ast.unparse(name) for target in targets for name in getattr(target, "elts", [target])}
 
 
 def parameters(function: Function) -> Parameters:

@@ -13,8 +13,6 @@ CRATE = "core/src"
 # Each option of these is a method, which belongs to what they build.
 BUILDERS = {"Builder", "RateLimitLayer"}
 BUILDING = {"build", "connect", "new"}
-# One method of the builder for what is never given alone.
-PAIRS = {"tls_client": {"tls_cert", "tls_key"}}
 # A builder opens, and headers are added one by one.
 RENAMED = {"builder": "open", "header": "headers", "is_retryable": "retryable"}
 # To explain is an option of matching.
@@ -38,8 +36,8 @@ def surface(sources: Sources) -> Surface:
         for method, parameters in crate.methods(name):
             add(found, crate, name, method, parameters)
     for limiter in ("RateLimiter", "AsyncRateLimiter"):
-        found.add_method(limiter, "open", {"url": True} | crate.options("Builder"))
-    found.add_method("RateLimitLayer", "new", {"limiter": True} | crate.options("RateLimitLayer"))
+        found.add_method(limiter, "open", dict(crate.methods(limiter))["builder"] | crate.options("Builder"))
+    found.add_method("RateLimitLayer", "new", crate.options("RateLimitLayer"))
     return found
 
 
@@ -115,8 +113,11 @@ class Crate:
             yield method, parameters
 
     def options(self, builder: str) -> Parameters:
-        methods = {method for method, _ in self.functions(builder)} - BUILDING
-        return {option: False for method in methods for option in PAIRS.get(method, {method})}
+        """What its methods set, and what it takes to begin and to end."""
+        options: Parameters = {}
+        for method, parameters in self.methods(builder):
+            options |= parameters if method in BUILDING else {method: False}
+        return options
 
     def values(self, name: str) -> set[str]:
         """The variants of an enum, by the texts that they are called by."""

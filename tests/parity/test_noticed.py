@@ -160,8 +160,11 @@ class Parameters(Noticed):
         self.assert_noticed("core/src/headers.rs", "pub fn headers(&self, ", "added: u8, ", "Decision.headers()")
         opening = ("RateLimiter.open()", "AsyncRateLimiter.open()")
         self.assert_noticed("core/src/limiter/builder.rs", "impl Builder {\n", f"    {ADDED_OPTION}", *opening)
-        layer = "impl RateLimitLayer {\n"
-        self.assert_noticed("core/src/tower/layer.rs", layer, f"    {ADDED_OPTION}", "RateLimitLayer.new()")
+        self.assert_noticed("core/src/limiter/builder.rs", "pub fn build(", "added: u8, ", *opening)
+        self.assert_noticed(LIMITER, "pub fn builder(", "added: u8, ", "RateLimiter.open()")
+        layer, new = "impl RateLimitLayer {\n", "RateLimitLayer.new()"
+        self.assert_noticed("core/src/tower/layer.rs", layer, f"    {ADDED_OPTION}", new)
+        self.assert_noticed("core/src/tower/layer.rs", "    pub fn new(", "added: u8, ", new)
 
     def test_python(self) -> None:
         for method in ("check", "peek", "refund", "reset", "wait", "check_all", "check_request", "match_request"):

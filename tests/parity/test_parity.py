@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import unittest
+
 from comparison import read, unexcused, unneeded
 from sources import REPOSITORY, Sources
 

@@ -186,7 +186,10 @@ class AsyncRateLimiter:
             await self._calls.future(answer)
 
     async def close(self) -> None:
-        """Closes the connections. Final: calls under way and later ones raise `ClosedError`."""
+        """Closes the connections. Final: calls under way and later ones raise `ClosedError`.
+
+        `match_request` and `rules_status`, which only look at the rules, still answer.
+        """
         self._calls.close()
 
     async def __aenter__(self) -> AsyncRateLimiter:

@@ -47,6 +47,9 @@ class Policy:
     on_error: _OnError
 
     def __post_init__(self) -> None:
+        ensure("trusted_proxies", "an int", self.trusted_proxies, isinstance(self.trusted_proxies, int))
+        ensure("headers", "a str", self.headers, isinstance(self.headers, str))
+        ensure("on_error", "a str", self.on_error, isinstance(self.on_error, str))
         if self.trusted_proxies < 0:
             raise InvalidArgumentError("trusted_proxies must be 0 or more")
         if self.on_error not in ("admit", "deny", "raise"):
@@ -85,6 +88,12 @@ class Policy:
         _LOG.warning("a request is refused undecided: %s", error)
         detail = "It cannot be decided now whether a limit is exceeded."
         return _problem(HTTPStatus.SERVICE_UNAVAILABLE, [], detail=detail)
+
+
+def ensure(name: str, wanted: str, value: object, is_so: bool) -> None:
+    """Refuses an argument of the wrong type."""
+    if not is_so:
+        raise TypeError(f"{name} must be {wanted}, not {type(value).__name__}")
 
 
 def target(raw: bytes, decoded: bytes) -> str:

@@ -119,15 +119,25 @@ class Check:
         cls, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
     ) -> Check: ...
     @property
-    def rule(self) -> str: ...
+    def rule(self) -> str:
+        """The rule's name."""
+
     @property
-    def key(self) -> str: ...
+    def key(self) -> str:
+        """Who is counted."""
+
     @property
-    def cost(self) -> int: ...
+    def cost(self) -> int:
+        """How much is to be admitted."""
+
     @property
-    def resource(self) -> str | None: ...
+    def resource(self) -> str | None:
+        """The resource that is used, for a rule that limits one."""
+
     @property
-    def limit(self) -> int | None: ...
+    def limit(self) -> int | None:
+        """The limit in place of the rule's own; `None`: the rule's."""
+
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -138,7 +148,9 @@ class RequestMatch:
     """A rule that applies to a request or, when all rules are explained, one that does not."""
 
     @property
-    def rule_id(self) -> str: ...
+    def rule_id(self) -> str:
+        """The rule's name."""
+
     @property
     def key(self) -> str | None:
         """Who is counted; `None` if the rule does not apply."""
@@ -218,7 +230,9 @@ class Refusal:
         """The name of the rule, or of the source where that is updated as a whole."""
 
     @property
-    def reason(self) -> str: ...
+    def reason(self) -> str:
+        """What is wrong with it, and where."""
+
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -335,7 +349,10 @@ class RateLimiter:
         """Tries the server."""
 
     def close(self) -> None:
-        """Closes the connections. Final: later calls, and waits of other threads, raise `ClosedError`."""
+        """Closes the connections. Final: later calls, and waits of other threads, raise `ClosedError`.
+
+        `match_request` and `rules_status`, which only look at the rules, still answer.
+        """
 
     def __enter__(self) -> RateLimiter: ...
     def __exit__(

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from ._asynchronous import AsyncRateLimiter
-from ._middleware import Answer, Headers, Policy, merged, target, text
+from ._middleware import Answer, Headers, Policy, ensure, merged, target, text
 from .errors import SluicegateError
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ class RateLimitMiddleware:
         headers: _Style = "ietf",
         on_error: _OnError = "admit",
     ) -> None:
+        fits = isinstance(limiter, AsyncRateLimiter) or callable(limiter)
+        ensure("limiter", "an AsyncRateLimiter, or a function that returns one", limiter, fits)
         self._app = app
         self._limiter = limiter
         self._user_id = user_id

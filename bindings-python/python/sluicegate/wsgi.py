@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from ._middleware import Answer, Headers, Policy, merged, target, text
+from ._middleware import Answer, Headers, Policy, ensure, merged, target, text
 from ._native import RateLimiter
 from .errors import SluicegateError
 
@@ -48,6 +48,7 @@ class RateLimitMiddleware:
         headers: _Style = "ietf",
         on_error: _OnError = "admit",
     ) -> None:
+        ensure("limiter", "a RateLimiter", limiter, hasattr(limiter, "check_request"))
         self._app = app
         self._limiter = limiter
         self._user_id = user_id

@@ -3,7 +3,7 @@
 //! Source: ATM Forum, Traffic Management Specification 4.1, section 4.4.2 (the virtual scheduling
 //! and the leaky bucket form of the generic cell rate algorithm), in the leaky bucket form.
 
-use super::{Algorithm, Micros, ceil, micros};
+use super::{Algorithm, Micros, ceil, first_after, micros};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Gcra {
@@ -81,7 +81,11 @@ impl Algorithm for Gcra {
     }
 
     fn retry_after(&self, state: &Debt, now: Micros, cost: f64) -> Micros {
-        ceil(state.left(now) - (self.full - self.price(cost)))
+        let price = self.price(cost);
+        let estimate = now + ceil(state.left(now) - (self.full - price));
+        // What was charged at another limit lies on the grid of that one, and then the estimate may be rounded;
+        // what counts is what a check then would say.
+        first_after(now, estimate, |at| self.room(state, at) >= price) - now
     }
 
     fn reset_after(&self, state: &Debt, now: Micros) -> Micros {
@@ -120,5 +124,19 @@ mod tests {
         }
         assert_eq!(gcra.retry_after(&state, 0, 1.0), 333_334);
         assert_eq!(gcra.reset_after(&state, 0), 1_000_000);
+    }
+
+    #[test]
+    fn a_cost_fits_after_the_wait_whatever_the_limit_was_when_others_were_charged() {
+        for (earlier, limit) in (1..100).flat_map(|earlier| (1..100).map(move |limit| (earlier, limit))) {
+            let [earlier, gcra] = [earlier, limit].map(|limit| Gcra::new(f64::from(limit), 1_000_000, 7.0));
+            let mut state = earlier.fresh(0);
+            earlier.charge(&mut state, 0, earlier.price(7.0));
+            let fits = |at| gcra.room(&state, at) >= gcra.price(1.0);
+            if !fits(0) {
+                let wait = gcra.retry_after(&state, 0, 1.0);
+                assert!(fits(wait) && !fits(wait - 1), "{limit}: {state:?} does not fit after {wait}");
+            }
+        }
     }
 }

@@ -23,6 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use crate::clock::LATEST;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fork::generation;
 use crate::limiter::{AsyncRateLimiter, Builder};
@@ -220,6 +221,18 @@ impl Shared {
     fn refuse(&self, asks: Vec<(u64, Ask)>, error: &Error) {
         self.complete(asks.into_iter().map(|(token, _)| Completion { token, result: Err(error.clone()) }));
     }
+}
+
+/// A time that a [`ManualClock`](crate::ManualClock) can show; it would cut others without a word.
+///
+/// # Errors
+/// [`ErrorKind::InvalidArgument`] beyond 2^53.
+pub fn showable(now_us: u64) -> Result<u64> {
+    if now_us > LATEST.unsigned_abs() {
+        let message = format!("now_us {now_us}: must be a whole number from 0 to 2^53");
+        return Err(Error::new(ErrorKind::InvalidArgument, message));
+    }
+    Ok(now_us)
 }
 
 /// The output of a future that needs no I/O and so is ready when it is first polled.

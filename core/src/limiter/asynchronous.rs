@@ -79,9 +79,10 @@ impl AsyncRateLimiter {
     ///
     /// # Errors
     /// [`UnknownRule`](crate::ErrorKind::UnknownRule), [`InvalidArgument`](crate::ErrorKind::InvalidArgument)
-    /// (an empty key, a missing resource), and [`Connection`](crate::ErrorKind::Connection),
+    /// (an empty key, a missing resource), [`Connection`](crate::ErrorKind::Connection),
     /// [`Timeout`](crate::ErrorKind::Timeout) or [`Server`](crate::ErrorKind::Server) when the server
-    /// cannot decide. A denial is not an error.
+    /// cannot decide, and [`Closed`](crate::ErrorKind::Closed) after [`close`](Self::close). A denial is not
+    /// an error.
     pub async fn check(&self, rule: &str, key: &str) -> Result<Decision> {
         self.single(&Check::new(rule, key), Op::Check).await
     }
@@ -257,7 +258,7 @@ impl AsyncRateLimiter {
     }
 
     /// Closes the connections. Final: later calls, and waits that sleep, end with
-    /// [`Closed`](crate::ErrorKind::Closed).
+    /// [`Closed`](crate::ErrorKind::Closed). What only looks at the rules still answers, by the last ones.
     pub fn close(&self) {
         self.centre.rules.close();
         match &self.backend {

@@ -74,9 +74,10 @@ impl RateLimiter {
     ///
     /// # Errors
     /// [`UnknownRule`](crate::ErrorKind::UnknownRule), [`InvalidArgument`](crate::ErrorKind::InvalidArgument)
-    /// (an empty key, a missing resource), and [`Connection`](crate::ErrorKind::Connection),
+    /// (an empty key, a missing resource), [`Connection`](crate::ErrorKind::Connection),
     /// [`Timeout`](crate::ErrorKind::Timeout) or [`Server`](crate::ErrorKind::Server) when the server
-    /// cannot decide. A denial is not an error.
+    /// cannot decide, and [`Closed`](crate::ErrorKind::Closed) after [`close`](Self::close). A denial is not
+    /// an error.
     pub fn check(&self, rule: &str, key: &str) -> Result<Decision> {
         self.single(&Check::new(rule, key), Op::Check)
     }
@@ -276,7 +277,7 @@ impl RateLimiter {
     }
 
     /// Closes the connections. Final: later calls, and waits of other threads, end with
-    /// [`Closed`](crate::ErrorKind::Closed).
+    /// [`Closed`](crate::ErrorKind::Closed). What only looks at the rules still answers, by the last ones.
     pub fn close(&self) {
         self.centre.rules.close();
         match &self.backend {

@@ -105,10 +105,15 @@ impl Builder {
         self
     }
 
-    /// PEM files with the certificate chain of this client and its private key.
-    pub fn tls_client(mut self, cert: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
-        self.connection.tls_cert = Some(cert.into());
-        self.connection.tls_key = Some(key.into());
+    /// PEM file with the certificate chain of this client; goes with [`tls_key`](Self::tls_key).
+    pub fn tls_cert(mut self, path: impl Into<PathBuf>) -> Self {
+        self.connection.tls_cert = Some(path.into());
+        self
+    }
+
+    /// PEM file with the private key of this client; goes with [`tls_cert`](Self::tls_cert).
+    pub fn tls_key(mut self, path: impl Into<PathBuf>) -> Self {
+        self.connection.tls_key = Some(path.into());
         self
     }
 

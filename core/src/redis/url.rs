@@ -244,6 +244,7 @@ struct Query {
 impl Query {
     fn parse(text: &str, known: &[&str]) -> Result<Self> {
         let mut query = Self::default();
+        let mut given = Vec::new();
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let Some(name) = known.iter().find(|known| **known == name) else {
@@ -252,6 +253,10 @@ impl Query {
                     known.join(", ")
                 )));
             };
+            if given.contains(name) {
+                return Err(invalid(format!("the parameter {name} is given twice")));
+            }
+            given.push(*name);
             let value = decode_part(value, name)?;
             match *name {
                 "protocol" => query.resp3 = protocol(&value)?,

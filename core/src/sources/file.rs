@@ -1,11 +1,12 @@
 //! Rules in a file that may change.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Following, RuleSource, Updates};
-use crate::rules::one_line;
+use crate::rules::{Checked, one_line};
 
 /// Followers are to learn of a change within a second.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -50,11 +51,36 @@ impl RuleSource for FileSource {
     }
 }
 
-fn read(path: &Path) -> Result<String, String> {
-    let about = fs::metadata(path).map_err(|error| format!("cannot be read: {error}"))?;
+/// The text of a file of rules, or why it cannot be had.
+pub(super) fn read(path: &Path) -> Checked<String> {
+    read_at_most(path, MAX_BYTES)
+}
+
+fn read_at_most(path: &Path, max: u64) -> Checked<String> {
+    let unreadable = |error: io::Error| format!("cannot be read: {error}");
+    let unfit = || format!("it is no regular file of at most {max} bytes");
+    let about = fs::metadata(path).map_err(unreadable)?;
     // A pipe would be waited for, and a device might never end.
-    if !about.is_file() || about.len() > MAX_BYTES {
-        return Err(format!("it is no regular file of at most {MAX_BYTES} bytes"));
+    if !about.is_file() || about.len() > max {
+        return Err(unfit());
     }
-    fs::read_to_string(path).map_err(|error| format!("cannot be read: {error}"))
+    // It may have grown since, and those of the system have more than they say, some without end.
+    let mut file = File::open(path).map_err(unreadable)?.take(max + 1);
+    let mut text = String::new();
+    let length = file.read_to_string(&mut text).map_err(unreadable)?;
+    if length as u64 > max { Err(unfit()) } else { Ok(text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn no_more_is_read_than_a_file_may_have() {
+        let path = Path::new("/proc/self/status");
+        assert_eq!(fs::metadata(path).unwrap().len(), 0, "it says that it is empty");
+        assert!(read(path).unwrap().len() > 100);
+        assert_eq!(read_at_most(path, 100), Err("it is no regular file of at most 100 bytes".to_owned()));
+    }
 }

@@ -12,9 +12,9 @@ use arc_swap::{ArcSwap, Guard};
 use tokio::runtime;
 use tokio::sync::watch;
 
-use super::book::{Book, Effect, Report};
+use super::book::{Book, Report};
 use super::cache;
-use super::{Origin, RulesStatus};
+use super::{Origin, Refusal, RulesStatus};
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fork::generation;
@@ -48,17 +48,22 @@ pub struct Updates {
     name: String,
     origin: Origin,
     current: ArcSwap<Catalog>,
+    /// Changed with the state; known apart from it, whose lock may be held for ever in a forked child.
+    cached: AtomicBool,
+    /// Held for a whole report: to judge texts takes long, and so may the log.
+    book: Mutex<Book>,
+    /// Whoever asks for the status waits for it: it is held for a moment, or until the copy is written, since
+    /// rules that the status tells of are in the copy. Taken after the book, if both are.
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
-    book: Book,
     loaded_at: SystemTime,
     updates: u64,
     refusals: u64,
+    refused: Vec<Refusal>,
     reachable: bool,
-    cached: bool,
     last_error: Option<String>,
     /// Who waits for the first report.
     started: Option<mpsc::Sender<Result<()>>>,
@@ -68,7 +73,8 @@ impl Followed {
     /// Begins to follow, and waits for the first report.
     pub(super) fn start(origin: Origin) -> Result<Self> {
         let (started, first) = mpsc::channel();
-        let followed = Self::begin(origin, Arc::new(Catalog::new(Rules::default())), Some(started));
+        let nothing = Arc::new(Catalog::new(Rules::default()));
+        let followed = Self::begin(Updates::new(origin, nothing, Some(started)));
         let outcome = first.recv_timeout(START_TIMEOUT).unwrap_or_else(|error| {
             let seconds = START_TIMEOUT.as_secs();
             Err(match error {
@@ -84,15 +90,17 @@ impl Followed {
 
     /// What a forked child uses: the parent's rules until its own follower reports, if it is to have one.
     pub(super) fn in_child(parent: &Self) -> Self {
-        let child = Self::begin(parent.origin.clone(), parent.updates.current.load_full(), None);
+        let updates = Updates::new(parent.origin.clone(), parent.updates.current.load_full(), None);
+        updates.cached.store(parent.updates.is_cached(), Ordering::Relaxed);
+        let child = Self::begin(updates);
         if parent.stopped.load(Ordering::Relaxed) {
             child.stop();
         }
         child
     }
 
-    fn begin(origin: Origin, catalog: Arc<Catalog>, started: Option<mpsc::Sender<Result<()>>>) -> Self {
-        let updates = Arc::new(Updates::new(origin.clone(), catalog, started));
+    fn begin(updates: Updates) -> Self {
+        let updates = Arc::new(updates);
         let (over, watched) = watch::channel(false);
         let follower = Arc::clone(&updates);
         let thread = thread::Builder::new().name("sluicegate-rules".to_owned());
@@ -101,7 +109,7 @@ impl Followed {
             updates.unreachable(no_thread().message());
         }
         Self {
-            origin,
+            origin: updates.origin.clone(),
             updates,
             over: Some(over),
             thread,
@@ -192,19 +200,20 @@ fn follow_once(updates: &Updates, mut over: watch::Receiver<bool>) -> std::io::R
 
 impl Updates {
     fn new(origin: Origin, catalog: Arc<Catalog>, started: Option<mpsc::Sender<Result<()>>>) -> Self {
-        let mut state = State {
-            book: Book::default(),
+        let state = State {
             loaded_at: SystemTime::now(),
             updates: 0,
             refusals: 0,
+            refused: Vec::new(),
             reachable: true,
-            cached: false,
             last_error: None,
             started,
         };
-        state.book.begin_with(catalog.rules().clone());
+        let mut book = Book::default();
+        book.begin_with(catalog.rules().clone());
         let name = origin.source.name();
-        Self { name, origin, current: ArcSwap::new(catalog), state: Mutex::new(state) }
+        let (current, cached) = (ArcSwap::new(catalog), AtomicBool::new(false));
+        Self { name, origin, current, cached, book: Mutex::new(book), state: Mutex::new(state) }
     }
 
     /// All rules in one text, which is taken or refused as a whole. `Err` says why it cannot be had; the last
@@ -229,61 +238,68 @@ impl Updates {
         let what = format!("rules: {}: {}", self.name, reason.as_ref());
         let mut state = self.state();
         // Before the first report, whoever makes the limiter is told.
-        if state.reachable && state.updates > 0 {
-            log::warn!("{what}; what was read before stays in force");
-        }
+        let is_news = state.reachable && state.updates > 0;
         state.reachable = false;
         state.last_error = Some(what.clone());
-        state.first(Err(Error::new(ErrorKind::Connection, what)));
+        state.first(Err(Error::new(ErrorKind::Connection, &*what)));
+        drop(state);
+        if is_news {
+            log::warn!("{what}; what was read before stays in force");
+        }
     }
 
     fn report(&self, report: Report) {
-        let mut state = self.state();
-        state.reachable = !matches!(report, Report::File(Err(_)));
-        let effect = state.book.apply(&self.name, report);
-        if effect.changed || state.updates == 0 || state.cached {
-            self.publish(&mut state);
+        let reachable = !matches!(report, Report::File(Err(_)));
+        let mut book = self.book();
+        let effect = book.apply(&self.name, report);
+        let refused: Vec<_> = effect.refused.iter().map(|refusal| self.message(refusal)).collect();
+        let uncopied = self.note(&book, effect.changed, &refused, reachable);
+        for what in refused {
+            log::warn!("rules refused: {what}");
         }
-        self.refuse(&mut state, effect);
-        let unusable = self.unusable(&state);
-        state.first(unusable.map_or(Ok(()), Err));
+        if let Some(what) = uncopied {
+            log::warn!("{what}");
+        }
+        let unusable = self.unusable(&book);
+        self.state().first(unusable.map_or(Ok(()), Err));
     }
 
-    /// Puts the rules of the book in force, unless nothing was ever good.
-    fn publish(&self, state: &mut State) {
-        if state.book.is_blank() {
-            return;
+    /// Puts the rules of the book in force, unless nothing was ever good or they are so already, and says in
+    /// the status what became of a report. Returns why the copy cannot be written.
+    fn note(&self, book: &Book, changed: bool, refused: &[String], reachable: bool) -> Option<String> {
+        let is_due = changed || self.is_cached() || self.state().updates == 0;
+        let catalog = (is_due && !book.is_blank()).then(|| self.current.load().after(book.in_force()));
+        let all_refused = book.refused(&self.name);
+        let mut state = self.state();
+        state.reachable = reachable;
+        let uncopied = catalog.and_then(|catalog| self.publish(&mut state, catalog, book));
+        state.refusals += refused.len() as u64;
+        state.refused = all_refused;
+        if let Some(what) = refused.last().or(uncopied.as_ref()) {
+            state.last_error = Some(what.clone());
         }
-        let catalog = self.current.load().after(state.book.in_force());
+        uncopied
+    }
+
+    /// Puts rules in force, and returns why the copy of them cannot be written.
+    fn publish(&self, state: &mut State, catalog: Catalog, book: &Book) -> Option<String> {
         self.current.store(Arc::new(catalog));
         state.updates += 1;
         state.loaded_at = SystemTime::now();
-        state.cached = false;
-        let (Some(path), Some(text)) = (&self.origin.cache, state.book.text()) else { return };
-        if let Err(error) = cache::write(path, &text) {
-            let what = format!("rules_cache: {}: cannot be written: {error}", path.display());
-            log::warn!("{what}");
-            state.last_error = Some(what);
-        }
-    }
-
-    fn refuse(&self, state: &mut State, effect: Effect) {
-        for refusal in effect.refused {
-            let what = self.message(&refusal.unit, &refusal.reason);
-            log::warn!("rules refused: {what}");
-            state.refusals += 1;
-            state.last_error = Some(what);
-        }
+        self.cached.store(false, Ordering::Relaxed);
+        let (path, text) = (self.origin.cache.as_ref()?, book.text()?);
+        let error = cache::write(path, &text).err()?;
+        Some(format!("rules_cache: {}: cannot be written: {error}", path.display()))
     }
 
     /// Why there is nothing to start with: the source is one text, and it is not good.
-    fn unusable(&self, state: &State) -> Option<Error> {
-        let refused = state.book.refused(&self.name);
-        let refusal = refused.first().filter(|_| state.book.is_blank())?;
-        Some(Error::new(ErrorKind::InvalidRule, self.message(&refusal.unit, &refusal.reason)))
+    fn unusable(&self, book: &Book) -> Option<Error> {
+        let refused = book.refused(&self.name);
+        let refusal = refused.first().filter(|_| book.is_blank())?;
+        Some(Error::new(ErrorKind::InvalidRule, self.message(refusal)))
     }
 
-    fn message(&self, unit: &str, reason: &str) -> String {
+    fn message(&self, Refusal { unit, reason }: &Refusal) -> String {
         let name = &self.name;
         if unit == name { format!("{name}: {reason}") } else { format!("{name}/{unit}: {reason}") }
     }
@@ -300,14 +316,18 @@ impl Updates {
             let what = format!("{}; and rules_cache: {}", error.message(), unread.message());
             Error::new(error.kind(), what)
         })?;
+        let mut book = self.book();
         let mut state = self.state();
         // It may have been heard of at last.
-        if state.updates == 0 {
-            log::warn!("{}; beginning with {}", error.message(), path.display());
-            state.book.begin_with(rules.clone());
-            self.current.store(Arc::new(self.current.load().after(rules)));
-            (state.updates, state.cached) = (1, true);
+        if state.updates > 0 {
+            return Ok(());
         }
+        book.begin_with(rules.clone());
+        self.current.store(Arc::new(self.current.load().after(rules)));
+        state.updates = 1;
+        self.cached.store(true, Ordering::Relaxed);
+        drop((state, book));
+        log::warn!("{}; beginning with {}", error.message(), path.display());
         Ok(())
     }
 
@@ -321,11 +341,19 @@ impl Updates {
             loaded_at: state.loaded_at,
             updates: state.updates,
             refusals: state.refusals,
-            refused: state.book.refused(&self.name),
+            refused: state.refused.clone(),
             reachable: state.reachable,
-            cached: state.cached,
+            cached: self.is_cached(),
             last_error: state.last_error.clone(),
         }
+    }
+
+    fn is_cached(&self) -> bool {
+        self.cached.load(Ordering::Relaxed)
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -2,14 +2,16 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::{FileSource, Following, RuleSource, RulesStatus, Updates};
+use super::following::Followed;
+use super::{FileSource, Following, Origin, RuleSource, RulesStatus, Updates};
 use crate::{ErrorKind, RateLimiter};
 
-fn rule(id: &str, limit: u64) -> String {
+pub(super) fn rule(id: &str, limit: u64) -> String {
     format!(
         r#"{{ "rule_id": "{id}", "algorithm": "fixed_window", "limit": {limit}, "window_size_seconds": 3600 }}"#
     )
@@ -31,7 +33,7 @@ fn limiter(source: impl RuleSource) -> RateLimiter {
 }
 
 /// Waits until the status is as it is to become.
-fn until(limiter: &RateLimiter, so: impl Fn(&RulesStatus) -> bool) -> RulesStatus {
+pub(super) fn until(limiter: &RateLimiter, so: impl Fn(&RulesStatus) -> bool) -> RulesStatus {
     let began = Instant::now();
     loop {
         let status = limiter.rules_status();
@@ -187,6 +189,25 @@ fn the_cache_stands_in_for_an_absent_source() {
     assert_eq!(fs::read_to_string(&cache).unwrap(), file(8));
     let fixed = RateLimiter::builder("memory://").rules_cache(&cache).build().unwrap_err();
     assert_eq!(fixed.kind(), ErrorKind::InvalidArgument);
+}
+
+/// As long as its own follower has not read the source either.
+#[test]
+fn a_forked_child_knows_that_its_rules_are_the_copy() {
+    let (_folder, path) = scratch();
+    let cache = path.with_file_name("cache.json");
+    fs::write(&cache, file(7)).unwrap();
+    let origin = Origin { source: Arc::new(FileSource::new(&path)), cache: Some(cache) };
+    let child = Followed::in_child(&Followed::start(origin).unwrap());
+    let status = child.status();
+    assert!(status.cached && status.rules == 1, "{status:?}");
+
+    fs::write(&path, file(7)).unwrap();
+    let began = Instant::now();
+    while child.status().cached {
+        assert!(began.elapsed() < Duration::from_secs(10), "{:?}", child.status());
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! What the scripts are sent and what they reply: little-endian doubles, as `prelude.lua` of the crate
 //! `sluicegate-lua` states.
 
-use std::sync::OnceLock;
-
+use once_cell::race::OnceBox;
 use redis::Value;
 use sluicegate_lua::{Kernel, KernelSet};
 use smallvec::{SmallVec, smallvec};
@@ -72,20 +71,24 @@ fn bytes(numbers: &[f64]) -> Vec<u8> {
     bytes
 }
 
+/// Scripts by place, each made when it is first needed. Threads race for a cell and do not wait for each other: a
+/// forked child would wait for ever for one that it does not have.
+type Scripts<const N: usize> = [OnceBox<Script>; N];
+
 fn one(kernel: Kernel) -> &'static Script {
-    static SCRIPTS: [OnceLock<Script>; Kernel::ALL.len()] = [const { OnceLock::new() }; Kernel::ALL.len()];
-    SCRIPTS[kernel as usize]
-        .get_or_init(|| Script::new(sluicegate_lua::one(kernel)).with_each(sluicegate_lua::each(kernel)))
+    static SCRIPTS: Scripts<{ Kernel::ALL.len() }> = [const { OnceBox::new() }; _];
+    let script = || Script::new(sluicegate_lua::one(kernel)).with_each(sluicegate_lua::each(kernel));
+    SCRIPTS[kernel as usize].get_or_init(|| Box::new(script()))
 }
 
 fn several(kernels: KernelSet, op: Op) -> &'static Script {
-    static CHECKS: [OnceLock<Script>; 256] = [const { OnceLock::new() }; 256];
-    static REFUNDS: [OnceLock<Script>; 256] = [const { OnceLock::new() }; 256];
-    let place = usize::from(kernels.bits());
-    match op {
-        Op::Check | Op::Peek => CHECKS[place].get_or_init(|| Script::new(sluicegate_lua::several(kernels))),
-        Op::Refund => REFUNDS[place].get_or_init(|| Script::new(sluicegate_lua::refund(kernels))),
-    }
+    static CHECKS: Scripts<256> = [const { OnceBox::new() }; _];
+    static REFUNDS: Scripts<256> = [const { OnceBox::new() }; _];
+    let (scripts, text): (_, fn(_) -> _) = match op {
+        Op::Check | Op::Peek => (&CHECKS, sluicegate_lua::several),
+        Op::Refund => (&REFUNDS, sluicegate_lua::refund),
+    };
+    scripts[usize::from(kernels.bits())].get_or_init(|| Box::new(Script::new(text(kernels))))
 }
 
 /// What a script says about one limit.

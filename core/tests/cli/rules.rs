@@ -209,6 +209,14 @@ fn on_a_terminal_deleting_asks() {
     assert!(!fs::read_to_string(&path).unwrap().contains("orders"));
 }
 
+/// A pipe would be waited for; a device that ends is as good for a test.
+#[cfg(unix)]
+#[test]
+fn only_a_regular_file_is_changed() {
+    let err = "error: /dev/null: cannot be read: it is no regular file\n";
+    expect(&["rules", "put", "/dev/null", &file("regular.jsonc", KEPT)], 2, "", err);
+}
+
 #[cfg(unix)]
 #[test]
 fn permissions_and_links_are_kept() {

@@ -134,6 +134,8 @@ fn with_options(mut builder: Builder, vector: &Value) -> Builder {
             "response_timeout" => builder.response_timeout(Duration::from_micros(number())),
             "pool_size" => builder.pool_size(number() as usize),
             "tls_ca" => builder.tls_ca(text()),
+            "tls_cert" => builder.tls_cert(text()),
+            "tls_key" => builder.tls_key(text()),
             other => panic!("the runner knows no option {other}"),
         };
     }

@@ -28,6 +28,8 @@ pub(super) type Outcome<T> = Result<T, Failure>;
 pub(super) type Reply = Result<Vec<u8>, i32>;
 
 pub(super) struct Connection {
+    /// The place of its host in the URL.
+    pub(super) host: usize,
     stream: TcpStream,
     /// What was received and is not yet a whole frame.
     received: Vec<u8>,
@@ -40,26 +42,26 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Opens a session with the first server that has time, beginning with any.
-    pub(super) async fn open(url: &ZooKeeperUrl) -> Outcome<Self> {
-        let first = url.any_host();
-        let (before, after) = url.hosts.split_at(first);
+    /// Opens a session with the first server that has time, beginning with any but the one that was lost.
+    pub(super) async fn open(url: &ZooKeeperUrl, lost: Option<usize>) -> Outcome<Self> {
         let mut last = Failure::Lost("there are no servers".to_owned());
-        for host in after.iter().chain(before) {
-            match timeout(CONNECT_TIMEOUT, Self::open_at(host, url)).await {
+        for place in url.order(lost) {
+            match timeout(CONNECT_TIMEOUT, Self::open_at(place, url)).await {
                 Ok(Ok(connection)) => return Ok(connection),
                 Ok(Err(failure)) => last = failure,
-                Err(_) => last = Failure::Lost(format!("{host} did not answer in time")),
+                Err(_) => last = Failure::Lost(format!("{} did not answer in time", url.hosts[place])),
             }
         }
         Err(last)
     }
 
-    async fn open_at(host: &str, url: &ZooKeeperUrl) -> Outcome<Self> {
+    async fn open_at(place: usize, url: &ZooKeeperUrl) -> Outcome<Self> {
+        let host = &url.hosts[place];
         let stream = TcpStream::connect(host).await;
         let stream = stream.map_err(|error| Failure::Lost(format!("cannot connect to {host}: {error}")))?;
         stream.set_nodelay(true)?;
         let mut connection = Self {
+            host: place,
             stream,
             received: Vec::new(),
             events: VecDeque::new(),

@@ -5,6 +5,8 @@
 
 mod connection;
 mod session;
+#[cfg(test)]
+mod tests;
 mod url;
 mod wire;
 
@@ -14,10 +16,13 @@ use super::{Following, RuleSource, Updates};
 use crate::error::{Error, ErrorKind, Result};
 use connection::{Connection, Outcome, Reply};
 use url::ZooKeeperUrl;
-use wire::{Failure, NO_NODE, Request};
+use wire::{Failure, NO_NODE, NODE_EXISTS, Request};
 
 /// Time between two attempts to open a session.
 const RETRY_AFTER: Duration = Duration::from_millis(250);
+
+/// So often somebody else would have to be faster for a rule not to be put.
+const PUT_ATTEMPTS: usize = 10;
 
 /// Rules in ZooKeeper: each child of a znode is named after its rule and holds the JSON of it. (A `/` in a
 /// rule's name is `%2F` in the name of the znode.)
@@ -64,13 +69,26 @@ impl ZooKeeperSource {
     }
 
     async fn put_at(&self, node: &str, data: &[u8]) -> Outcome<()> {
-        let mut connection = Connection::open(&self.url).await?;
-        let mut put = connection.call_one(Request::Set { path: node, data }).await?;
-        if put == Err(NO_NODE) {
-            put = self.create_at(&mut connection, node, data).await?;
+        let mut connection = Connection::open(&self.url, None).await?;
+        let put = self.set_or_create_at(&mut connection, node, data).await?;
+        close(connection).await;
+        put.map(drop).map_err(Failure::Refused)
+    }
+
+    /// Others may make it and delete it meanwhile.
+    async fn set_or_create_at(&self, connection: &mut Connection, node: &str, data: &[u8]) -> Outcome<Reply> {
+        let mut put = Err(NO_NODE);
+        for _ in 0..PUT_ATTEMPTS {
+            put = connection.call_one(Request::Set { path: node, data }).await?;
+            if put != Err(NO_NODE) {
+                break;
+            }
+            put = self.create_at(connection, node, data).await?;
+            if put != Err(NODE_EXISTS) {
+                break;
+            }
         }
-        put.map_err(Failure::Refused)?;
-        close(connection).await
+        Ok(put)
     }
 
     /// Those above it are made only if they are missing: in most places they may not be.
@@ -90,9 +108,9 @@ impl ZooKeeperSource {
     }
 
     async fn delete_at(&self, node: &str) -> Outcome<bool> {
-        let mut connection = Connection::open(&self.url).await?;
+        let mut connection = Connection::open(&self.url, None).await?;
         let deleted = connection.call_one(Request::Delete(node)).await?;
-        close(connection).await?;
+        close(connection).await;
         let was_there = deleted.is_ok();
         deleted.map(drop).or_else(unless(NO_NODE))?;
         Ok(was_there)
@@ -112,9 +130,9 @@ fn unless(code: i32) -> impl FnOnce(i32) -> Outcome<()> {
     move |refused| if refused == code { Ok(()) } else { Err(Failure::Refused(refused)) }
 }
 
-/// Ends the session, which would otherwise be kept for a while.
-async fn close(mut connection: Connection) -> Outcome<()> {
-    connection.call_one(Request::Close).await?.map(drop).map_err(Failure::Refused)
+/// Ends the session, which would otherwise be kept for a while. However that ends, what was done before is done.
+async fn close(mut connection: Connection) {
+    let _ = connection.call_one(Request::Close).await;
 }
 
 impl RuleSource for ZooKeeperSource {
@@ -124,9 +142,13 @@ impl RuleSource for ZooKeeperSource {
 
     fn follow<'a>(&'a self, updates: &'a Updates) -> Following<'a> {
         Box::pin(async move {
+            let mut lost = None;
             loop {
-                let ended = match Connection::open(&self.url).await {
-                    Ok(connection) => session::follow(connection, &self.url, updates).await,
+                let ended = match Connection::open(&self.url, lost).await {
+                    Ok(connection) => {
+                        lost = Some(connection.host);
+                        session::follow(connection, &self.url, updates).await
+                    }
                     Err(failure) => failure,
                 };
                 updates.unreachable(ended.to_string());

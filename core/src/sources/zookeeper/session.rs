@@ -45,9 +45,8 @@ impl Folder<'_> {
             if !common.is_empty() {
                 changes.extend(self.relist().await?);
             }
-            if !changes.is_empty() {
-                self.updates.changed(changes);
-            }
+            // Also when nothing changed: it may have been out of reach.
+            self.updates.changed(changes);
         }
     }
 
@@ -87,8 +86,11 @@ impl Folder<'_> {
                 }
                 Err(code) => return Err(Failure::Refused(code)),
             }
-            if self.connection.call_one(Request::Exists(path)).await?.is_err() {
-                self.connection.changes().await?;
+            match self.connection.call_one(Request::Exists(path)).await? {
+                Ok(_) => {}
+                Err(NO_NODE) => drop(self.connection.changes().await?),
+                // Then it is not watched for.
+                Err(code) => return Err(Failure::Refused(code)),
             }
         }
     }

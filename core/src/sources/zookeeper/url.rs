@@ -64,9 +64,14 @@ impl ZooKeeperUrl {
         Ok(Self { hosts, path: read_path(path)?, login })
     }
 
-    /// The place of any of the hosts, another one for every caller, so that they are spread.
-    pub(super) fn any_host(&self) -> usize {
-        RandomState::new().hash_one(()) as usize % self.hosts.len()
+    /// The places of the hosts, beginning with any, so that callers are spread, and ending with the one that
+    /// was lost: it may hang.
+    pub(super) fn order(&self, lost: Option<usize>) -> Vec<usize> {
+        let count = self.hosts.len();
+        let first = RandomState::new().hash_one(()) as usize % count;
+        let mut order: Vec<_> = (first..count).chain(0..first).collect();
+        order.sort_by_key(|place| Some(*place) == lost);
+        order
     }
 
     /// The znode of a rule.

@@ -8,10 +8,18 @@ use std::process;
 
 /// The text of a file; `None` when there is no such file.
 pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
-    match fs::read_to_string(path) {
+    match read_regular(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         text => text.map(Some),
     }
+}
+
+/// A pipe would be waited for, and a device might never end; neither is to be replaced.
+fn read_regular(path: &Path) -> io::Result<String> {
+    if fs::metadata(path)?.is_file() {
+        return fs::read_to_string(path);
+    }
+    Err(io::Error::other("it is no regular file"))
 }
 
 /// Keeps others who change files of that folder by this program waiting, until it is dropped: between a look
