@@ -3,54 +3,66 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
-from surface import Surface, read
+from sources import Sources
+from surface import Parameters, Surface, word
 
 PACKAGE = "bindings-python/python/sluicegate"
 # No class shadows a built-in exception.
 KINDS = {"ConnectionFailed": "Connection", "ResponseTimeout": "Timeout"}
+RENAMED = {"SluicegateError": "Error", "RateLimitMiddleware": "RateLimitLayer"}
+# What a new object is made by, and what that is called in Rust.
+MAKING = {"__new__": "new", "__init__": "new"}
+OPENING = {"RateLimiter": {"__new__": "open"}, "AsyncRateLimiter": {"connect": "open"}}
+# Python counts in seconds.
+PARAMETERS = {"seconds": "by"}
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def surface() -> Surface:
-    native = classes(f"{PACKAGE}/_native.pyi")
-    asynchronous = classes(f"{PACKAGE}/_asynchronous.py")["AsyncRateLimiter"]
-    errors = classes(f"{PACKAGE}/errors.py")
-    blocking = native["RateLimiter"]
-    assert keywords(blocking, "__new__") == keywords(asynchronous, "connect")
-    assert keywords(blocking, "check") == keywords(asynchronous, "check") == keywords(native["Check"], "__new__")
-    return Surface(
-        limiter=public(blocking) | {"open"},
-        async_limiter=(public(asynchronous) - {"connect"}) | {"open"},
-        options=keywords(blocking, "__new__"),
-        check=keywords(blocking, "check"),
-        decision=public(native["Decision"]),
-        clock={name.removesuffix("_us") for name in public(native["ManualClock"])} | {"new"},
-        error=attributes(errors["SluicegateError"]),
-        kinds={kind(name) for name in errors if name != "SluicegateError"},
-        sources=literals(native["Decision"], "source"),
-    )
+def surface(sources: Sources) -> Surface:
+    modules = {path.split("/")[-1]: ast.parse(sources.read(path)) for path in files(sources)}
+    defined = [node for module in modules.values() for node in module.body if isinstance(node, ast.ClassDef)]
+    exported = {name for path, module in modules.items() if is_public(path) for name in exports(module)}
+    found = Surface()
+    for name in exported:
+        if not is_kind(name):
+            found["package"].add(RENAMED.get(name, name))
+    for of in defined:
+        if of.name in exported:
+            add_class(found, of)
+    found["ErrorKind"] = {kind(name) for name in exported if is_kind(name)}
+    # With `explain`, a match has the reason too.
+    found["Explanation"] |= found["RequestMatch"]
+    decision = next(of for of in defined if of.name == "Decision")
+    found["Source"] = literals(named(decision, "source").returns)
+    found["HeaderStyle"] = literals(named(decision, "headers").args)
+    found["OnError"] = literals(alias(modules["_middleware.py"], "_OnError"))
+    asgi, wsgi = (named(of, "__init__") for of in defined if of.name == "RateLimitMiddleware")
+    assert parameters(asgi) == parameters(wsgi), "the two kinds of middleware have different options"
+    return found
 
 
-def classes(path: str) -> dict[str, ast.ClassDef]:
-    return {node.name: node for node in ast.parse(read(path)).body if isinstance(node, ast.ClassDef)}
+def files(sources: Sources) -> list[str]:
+    return sources.files(f"{PACKAGE}/*.py") + sources.files(f"{PACKAGE}/*.pyi")
 
 
-def functions(of: ast.ClassDef) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
-    return {node.name: node for node in of.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+def is_public(path: str) -> bool:
+    return path == "__init__.py" or not path.startswith("_")
 
 
-def public(of: ast.ClassDef) -> set[str]:
-    return {name for name in functions(of) if not name.startswith("_")}
+def exports(module: ast.Module) -> Iterator[str]:
+    """What `__all__` lists, and whatever else is defined under a public name."""
+    for node in module.body:
+        if isinstance(node, Function | ast.ClassDef) and not node.name.startswith("_"):
+            yield node.name
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            yield from ast.literal_eval(node.value)
 
 
-def keywords(of: ast.ClassDef, function: str) -> set[str]:
-    return {argument.arg for argument in functions(of)[function].args.kwonlyargs}
-
-
-def attributes(of: ast.ClassDef) -> set[str]:
-    """What `__init__` sets."""
-    assigned = (node for node in ast.walk(functions(of)["__init__"]) if isinstance(node, ast.Assign))
-    return {target.attr for node in assigned for target in node.targets if isinstance(target, ast.Attribute)}
+def is_kind(name: str) -> bool:
+    return name.endswith("Error") and name not in RENAMED
 
 
 def kind(name: str) -> str:
@@ -58,7 +70,69 @@ def kind(name: str) -> str:
     return KINDS.get(name, name)
 
 
-def literals(of: ast.ClassDef, name: str) -> set[str]:
-    """The texts that a property may have."""
-    returned = functions(of)[name].returns
-    return {node.value for node in ast.walk(returned) if isinstance(node, ast.Constant)}
+def add_class(found: Surface, of: ast.ClassDef) -> None:
+    """What classes of errors have is that of their base."""
+    owner = "Error" if is_kind(of.name) else RENAMED.get(of.name, of.name)
+    making = OPENING.get(of.name, MAKING)
+    found[owner] |= {word(name) for name in attributes(of) if not is_private(name)}
+    for function in functions(of):
+        name = making.get(function.name, word(function.name))
+        if is_private(function.name):
+            continue
+        if name.startswith("__") or is_property(function):
+            found[owner].add(name)
+        else:
+            found.add_method(owner, name, parameters(function))
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__")
+
+
+def is_property(function: Function) -> bool:
+    return any(ast.unparse(decorator).endswith("property") for decorator in function.decorator_list)
+
+
+def functions(of: ast.ClassDef) -> Iterator[Function]:
+    return (node for node in of.body if isinstance(node, Function))
+
+
+def named(of: ast.ClassDef, name: str) -> Function:
+    return next(function for function in functions(of) if function.name == name)
+
+
+def attributes(of: ast.ClassDef) -> set[str]:
+    """What is assigned or annotated in a class, and what `__init__` sets of the object."""
+    making = (node for function in functions(of) if function.name == "__init__" for node in ast.walk(function))
+    own = {name.removeprefix("self.") for node in making for name in assigned(node) if name.startswith("self.")}
+    return own.union(*map(assigned, of.body))
+
+
+def assigned(node: ast.AST) -> set[str]:
+    if isinstance(node, ast.Assign):
+        targets = node.targets
+    else:
+        targets = [node.target] if isinstance(node, ast.AnnAssign) else []
+    return {ast.unparse(name) for target in targets for name in getattr(target, "elts", [target])}
+
+
+def parameters(function: Function) -> Parameters:
+    """Without the object itself."""
+    given = function.args
+    positional = [*given.posonlyargs, *given.args]
+    defaults = [None] * (len(positional) - len(given.defaults)) + given.defaults + given.kw_defaults
+    pairs = list(zip([*positional, *given.kwonlyargs], defaults, strict=True))[1:]
+    gathered = {one.arg: False for one in (given.vararg, given.kwarg) if one}
+    return {PARAMETERS.get(one.arg, word(one.arg)): default is None for one, default in pairs} | gathered
+
+
+def alias(module: ast.Module, name: str) -> ast.expr:
+    assigned = (node for node in ast.walk(module) if isinstance(node, ast.Assign))
+    return next(node.value for node in assigned if ast.unparse(node.targets[0]) == name)
+
+
+def literals(node: ast.AST | None) -> set[str]:
+    """The texts that an annotation allows."""
+    allowed = (one for one in ast.walk(node or ast.Pass()) if isinstance(one, ast.Subscript))
+    texts = (text for one in allowed if ast.unparse(one.value) == "Literal" for text in ast.walk(one.slice))
+    return {text.value for text in texts if isinstance(text, ast.Constant)}

@@ -3,47 +3,131 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from surface import Surface, block, read
+from brackets import inside, split
+from sources import Sources
+from surface import Parameters, Surface, word
 
-# A builder opens, and to explain is an option of matching.
-RENAMED = {"builder": "open", "explain_request": "match_request"}
-
-
-def surface() -> Surface:
-    error = block(read("core/src/error.rs"), "impl Error ")
-    return Surface(
-        limiter=methods("core/src/limiter/blocking.rs", "impl RateLimiter "),
-        async_limiter=methods("core/src/limiter/asynchronous.rs", "impl AsyncRateLimiter "),
-        options=options(),
-        check=fields("core/src/request.rs", "pub struct CheckOptions<'a> "),
-        decision=fields("core/src/decision.rs", "pub struct Decision ")
-        | functions(block(read("core/src/decision.rs"), "impl Decision "))
-        | functions(block(read("core/src/headers.rs"), "impl Decision ")),
-        clock={name.removesuffix("_us") for name in functions(block(read("core/src/clock.rs"), "impl ManualClock "))},
-        error={name.removeprefix("is_") for name in functions(error)},
-        kinds=names("core/src/error.rs", "impl ErrorKind "),
-        sources=names("core/src/decision.rs", "impl Source "),
-    )
-
-
-def functions(text: str) -> set[str]:
-    return set(re.findall(r"^    pub (?:async )?fn (\w+)", text, re.MULTILINE))
+CRATE = "core/src"
+# Each option of these is a method, which belongs to what they build.
+BUILDERS = {"Builder", "RateLimitLayer"}
+BUILDING = {"build", "connect", "new"}
+# A builder opens, and headers are added one by one.
+RENAMED = {"builder": "open", "header": "headers", "is_retryable": "retryable"}
+# To explain is an option of matching.
+EXPLAIN = ("explain_request", "match_request")
+# What is compiled for the tests and for the bindings only is not for users.
+HIDDEN = re.compile(
+    r'^( *)#\[cfg\((?:test|feature = "bridge")\)\]\n(?:\1\S[^\n]*;\n|.*?^\1\}\n)', re.MULTILINE | re.DOTALL
+)
+BLOCK = re.compile(
+    r"^(?P<kind>pub struct|pub enum|impl)(?:<[^>\n]*>)? (?P<name>\w+)\b(?:(?! for )[^{;])*\{", re.MULTILINE
+)
+ITEM = r"(?:(?:async|const|enum|fn|static|struct|trait|type|union|unsafe) )+"
 
 
-def methods(path: str, beginning: str) -> set[str]:
-    """`check_with` is `check` with options."""
-    return {RENAMED.get(name, name.removesuffix("_with")) for name in functions(block(read(path), beginning))}
+def surface(sources: Sources) -> Surface:
+    crate = Crate(sources)
+    found = Surface()
+    found["package"] = crate.exported("lib")
+    for name in found["package"] - BUILDERS:
+        found[name] |= crate.values(name) | crate.constants(name) | crate.shape(name).keys()
+        for method, parameters in crate.methods(name):
+            add(found, crate, name, method, parameters)
+    for limiter in ("RateLimiter", "AsyncRateLimiter"):
+        found.add_method(limiter, "open", dict(crate.methods(limiter))["builder"] | crate.options("Builder"))
+    found.add_method("RateLimitLayer", "new", crate.options("RateLimitLayer"))
+    return found
 
 
-def options() -> set[str]:
-    return functions(block(read("core/src/limiter/builder.rs"), "impl Builder ")) - {"build", "connect"}
+def add(found: Surface, crate: Crate, owner: str, method: str, parameters: Parameters) -> None:
+    explains, matches = EXPLAIN
+    # `check_with` is `check` with options.
+    name = RENAMED.get(method, word(method.removesuffix("_with")))
+    if method == explains:
+        found.add_method(owner, matches, parameters | {"explain": False})
+    elif name not in crate.shape(owner):  # What sets a field is the field.
+        found.add_method(owner, name, parameters)
 
 
-def fields(path: str, beginning: str) -> set[str]:
-    return set(re.findall(r"^    pub (\w+):", block(read(path), beginning), re.MULTILINE))
+class Crate:
+    """The sources, without comments and what is hidden."""
+
+    def __init__(self, sources: Sources) -> None:
+        paths = (path for path in sources.files(f"{CRATE}/**/*.rs") if not re.search(r"/(bin|bridge|tests)/", path))
+        self.files = {path: visible(sources.read(path)) for path in paths}
+        self.found: dict[tuple[str, str], list[str]] = {}
+        for text in self.files.values():
+            # A type that is not public may have the name of one that is.
+            private = set(re.findall(r"^(?:pub\(\w+\) )?(?:struct|enum) (\w+)", text, re.MULTILINE))
+            for block in BLOCK.finditer(text):
+                if block["name"] not in private:
+                    self.found.setdefault((block["kind"], block["name"]), []).append(inside(text, block.end() - 1))
+
+    def exported(self, module: str) -> set[str]:
+        """What a module exports, and the public modules in it."""
+        text = self.files.get(f"{CRATE}/{module}.rs") or self.files[f"{CRATE}/{module}/mod.rs"]
+        names = set(re.findall(rf"^pub {ITEM}(\w+)", text, re.MULTILINE))
+        for used in re.findall(r"^pub use ([^;]*);", text, re.MULTILINE):
+            listed = used[used.index("{") + 1 : -1] if "{" in used else used
+            names |= {re.split(r"::| as ", name)[-1] for name in split(listed, ",")}
+        return names.union(*map(self.exported, re.findall(r"^pub mod (\w+);", text, re.MULTILINE)))
+
+    def blocks(self, kind: str, name: str) -> str:
+        """What stands between the braces after `pub struct Name`, or after each `impl Name`."""
+        return "".join(self.found.get((kind, name), []))
+
+    def fields(self, name: str) -> dict[str, str]:
+        """The public fields of a struct, with their types."""
+        declared = split(self.blocks("pub struct", name), ",")
+        found = (re.search(r"^ *pub (\w+): (.*)", one, re.DOTALL | re.MULTILINE) for one in declared)
+        return {one[1]: one[2] for one in found if one}
+
+    def shape(self, name: str) -> Parameters:
+        """The fields of a struct; required are those that making one takes."""
+        made_of = {parameter for method, given in self.functions(name) if method == "new" for parameter, _ in given}
+        shape: Parameters = {}
+        for field, kind in self.fields(name).items():
+            shape |= self.expanded(field, kind, field in made_of)
+        return shape
+
+    def expanded(self, name: str, kind: str, required: bool) -> Parameters:
+        """A struct of options stands for its fields."""
+        struct = re.fullmatch(r"&?(\w+)(?:<'\w+>)?", kind)
+        shape = self.shape(struct[1]) if struct else {}
+        return shape or {word(name): required}
+
+    def functions(self, name: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+        blocks = self.blocks("impl", name)
+        for found in re.finditer(rf"^    pub {ITEM}(\w+)(?:<.*?>)?\(", blocks, re.MULTILINE):
+            given = split(inside(blocks, found.end() - 1), ",")
+            pairs = (re.fullmatch(r"(?:mut )?(\w+): (.*)", one, re.DOTALL) for one in given)
+            yield found[1], [(pair[1], pair[2]) for pair in pairs if pair]
+
+    def methods(self, name: str) -> Iterator[tuple[str, Parameters]]:
+        for method, given in self.functions(name):
+            parameters: Parameters = {}
+            for parameter, kind in given:
+                parameters |= self.expanded(parameter, kind, True)
+            yield method, parameters
+
+    def options(self, builder: str) -> Parameters:
+        """What its methods set, and what it takes to begin and to end."""
+        options: Parameters = {}
+        for method, parameters in self.methods(builder):
+            options |= parameters if method in BUILDING else {method: False}
+        return options
+
+    def values(self, name: str) -> set[str]:
+        """The variants of an enum, by the texts that they are called by."""
+        variants = re.findall(r"^    (\w+)\b", self.blocks("pub enum", name), re.MULTILINE)
+        named = dict(re.findall(r'Self::(\w+) => "([^"]+)"', self.blocks("impl", name)))
+        return {named.get(variant, word(variant)) for variant in variants}
+
+    def constants(self, name: str) -> set[str]:
+        return set(re.findall(r"^    pub const ([A-Z]\w*)", self.blocks("impl", name), re.MULTILINE))
 
 
-def names(path: str, beginning: str) -> set[str]:
-    """The texts that the variants of an enum are called by."""
-    return set(re.findall(r'Self::\w+ => "(\w+)"', block(read(path), beginning)))
+def visible(text: str) -> str:
+    return HIDDEN.sub("", re.sub(r"^ *//.*\n", "", text, flags=re.MULTILINE))

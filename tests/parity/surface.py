@@ -3,41 +3,36 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from pathlib import Path
+from collections import defaultdict
 
-REPOSITORY = Path(__file__).parents[2]
-
-
-@dataclass(frozen=True)
-class Surface:
-    """The names of one language, by what they belong to."""
-
-    limiter: set[str]
-    async_limiter: set[str]
-    options: set[str]
-    check: set[str]
-    decision: set[str]
-    clock: set[str]
-    error: set[str]
-    kinds: set[str]
-    sources: set[str]
+# A parameter, and whether a call has to give it.
+Parameters = dict[str, bool]
+REQUIRED = " required"
 
 
-def read(path: str) -> str:
-    return (REPOSITORY / path).read_text(encoding="utf-8")
+class Surface(defaultdict[str, set[str]]):
+    """Names by what they belong to: `package`, a class such as `Decision`, or a method such as `RateLimiter.check()`.
+
+    What a method wants in any case stands once more in a part of its own: `RateLimiter.check() required`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(set)
+
+    def add_method(self, owner: str, name: str, parameters: Parameters) -> None:
+        """Of a method with several forms, only what all of them want is required."""
+        self[owner].add(name)
+        part = f"{owner}.{name}()"
+        required = {parameter for parameter, is_required in parameters.items() if is_required}
+        self[part + REQUIRED] = self[part + REQUIRED] & required if part in self else required
+        self[part] |= parameters.keys()
 
 
-def block(text: str, beginning: str) -> str:
-    """What stands between the braces after a beginning, which has to be there once."""
-    found = re.findall(rf"^{beginning}[^\n{{]*\{{\n(.*?)^\}}", text, re.MULTILINE | re.DOTALL)
-    assert len(found) == 1, f"{beginning} was found {len(found)} times"
-    return found[0]
-
-
-def snake_case(name: str) -> str:
-    return re.sub(r"(?<=[a-z])[A-Z]", lambda letter: "_" + letter[0], name).lower()
+def word(name: str) -> str:
+    """A name as Rust spells it; units at its end belong to the language."""
+    name = re.sub(r"(?<=[a-z])(Ms|Us)$", "", name)
+    return re.sub(r"(?<=[a-z])[A-Z]", lambda letter: "_" + letter[0], name).lower().removesuffix("_us")
 
 
 def camel_case(name: str) -> str:
-    return "".join(word.capitalize() for word in name.split("_"))
+    return "".join(part.capitalize() for part in name.split("_"))

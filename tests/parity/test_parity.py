@@ -4,77 +4,94 @@ from __future__ import annotations
 
 import json
 import unittest
-from dataclasses import fields
 
-import c
-import node
-import python
-import rust
-from exceptions import ALONE, MISSING, ONE_LIMITER
-from surface import REPOSITORY, Surface
+from comparison import read, unexcused, unneeded
+from sources import REPOSITORY, Sources
 
-SURFACES = {"rust": rust.surface(), "python": python.surface(), "node": node.surface(), "c": c.surface()}
-PARTS = [field.name for field in fields(Surface)]
+SURFACES = read(Sources())
 MISTAKES = REPOSITORY / "tests" / "vectors" / "errors"
 
 
-def all_names(part: str) -> set[str]:
-    """What any language has, but for what one is allowed to have alone."""
-    alone = {(language, name) for language, of, name in ALONE if of == part}
-    return {
-        name
-        for language, surface in SURFACES.items()
-        for name in getattr(surface, part)
-        if (language, name) not in alone
-    }
-
-
-def lacking() -> set[tuple[str, str, str]]:
-    return {
-        (language, part, name)
-        for language, surface in SURFACES.items()
-        for part in PARTS
-        if not (part == "async_limiter" and language in ONE_LIMITER)
-        for name in all_names(part) - getattr(surface, part)
-    }
-
-
 class Parity(unittest.TestCase):
+    maxDiff = None
+
     def test_whatever_one_language_has_all_have(self) -> None:
-        self.assertEqual(lacking() - MISSING.keys(), set())
+        self.assertEqual(unexcused(SURFACES), set())
 
     def test_every_exception_is_one(self) -> None:
-        self.assertEqual(MISSING.keys() - lacking(), set())
-        absent = {one for one in ALONE if one[2] not in getattr(SURFACES[one[0]], one[1])}
-        self.assertEqual(absent, set())
-        with_one = {language for language, surface in SURFACES.items() if not surface.async_limiter}
-        self.assertEqual(with_one, ONE_LIMITER.keys())
+        self.assertEqual(unneeded(SURFACES), set())
 
     def test_both_limiters_of_a_language_offer_the_same(self) -> None:
-        for language in SURFACES.keys() - ONE_LIMITER.keys():
+        for language in ("rust", "python"):
             with self.subTest(language=language):
-                self.assertEqual(SURFACES[language].limiter, SURFACES[language].async_limiter)
+                blocking, asynchronous = (self.of(language, name) for name in ("RateLimiter", "AsyncRateLimiter"))
+                self.assertEqual(blocking, asynchronous)
+
+    def of(self, language: str, limiter: str) -> dict[str, set[str]]:
+        """The parts about one limiter, but for what is called by Python itself."""
+        named = {part.partition(".") for part in SURFACES[language]}
+        return {
+            method: {name for name in SURFACES[language][owner + dot + method] if not name.startswith("__")}
+            for owner, dot, method in named
+            if owner == limiter
+        }
 
     def test_what_was_read_makes_sense(self) -> None:
         """A pattern that finds nothing in one language would compare nothing."""
+        identity = {"method", "path", "user_id", "ip", "api_key", "headers"}
         known = {
-            "limiter": {"open", "check", "check_all", "peek", "refund", "reset", "wait", "ping", "close"},
-            "options": {
-                "rules", "prefix", "clock", "connect_timeout", "response_timeout", "tls_ca", "tls_cert", "tls_key",
+            "package": {"RateLimiter", "ManualClock", "Decision", "Check", "RequestMatch", "RulesStatus", "Error"},
+            "RateLimiter": {
+                "open", "check", "check_all", "check_request", "match_request", "peek", "refund", "reset", "wait",
+                "rules_status", "ping", "close",
             },
-            "check": {"cost", "resource", "limit"},
-            "decision": {
-                "allowed", "rule", "limit", "remaining", "retry_after", "reset_after", "shadow_denied", "source",
+            "RateLimiter.open()": {
+                "url", "rules", "rules_cache", "prefix", "clock", "connect_timeout", "response_timeout", "tls_ca",
+                "tls_cert", "tls_key",
             },
-            "clock": {"new", "now", "advance", "set"},
-            "error": {"retryable"},
-            "kinds": {"InvalidRule", "UnknownRule", "InvalidArgument", "Connection", "Timeout", "Server", "Closed"},
-            "sources": {"server", "embedded"},
+            "RateLimiter.check()": {"rule", "key", "cost", "resource", "limit"},
+            "RateLimiter.check() required": {"rule", "key"},
+            "RateLimiter.check_all()": {"checks"},
+            "RateLimiter.check_request()": identity,
+            "RateLimiter.match_request()": identity | {"explain"},
+            "RateLimiter.peek()": {"rule", "key", "cost", "resource", "limit"},
+            "RateLimiter.refund()": {"rule", "key", "cost", "resource", "limit"},
+            "RateLimiter.reset()": {"rule", "key", "resource"},
+            "RateLimiter.wait()": {"rule", "key", "timeout", "cost", "resource", "limit"},
+            "RateLimiter.wait() required": {"rule", "key", "timeout"},
+            "Check": {"rule", "key", "cost", "resource", "limit"},
+            "Decision": {
+                "allowed", "rule", "rule_applied", "limit", "window", "remaining", "retry_after", "reset_after",
+                "shadow", "shadow_denied", "source", "headers",
+            },
+            "Decision.headers()": {"style"},
+            "RequestMatch": {"rule_id", "key", "resource"},
+            "Explanation": {"rule_id", "key", "resource", "matched", "reason"},
+            "RulesStatus": {
+                "source", "version", "rules", "loaded_at", "updates", "refusals", "refused", "reachable", "cached",
+                "last_error",
+            },
+            "Refusal": {"unit", "reason"},
+            "ManualClock": {"new", "now", "advance", "set"},
+            "ManualClock.advance()": {"by"},
+            "Error": {"retryable"},
+            "ErrorKind": {
+                "InvalidRule", "UnknownRule", "InvalidArgument", "Connection", "Timeout", "Server", "Closed",
+            },
+            "Source": {"server", "embedded"},
         }  # fmt: skip
         for language, surface in SURFACES.items():
             for part, names in known.items():
                 with self.subTest(language=language, part=part):
-                    self.assertLessEqual(names, getattr(surface, part))
+                    self.assertLessEqual(names, surface.get(part, set()))
+
+    def test_middleware_was_read(self) -> None:
+        options = {"limiter", "user_id", "api_key", "trusted_proxies", "headers", "on_error"}
+        for language in ("rust", "python", "node"):
+            with self.subTest(language=language):
+                self.assertLessEqual(options, SURFACES[language]["RateLimitLayer.new()"])
+                self.assertLessEqual({"admit", "deny"}, SURFACES[language]["OnError"])
+                self.assertLessEqual({"ietf", "x-ratelimit"}, SURFACES[language]["HeaderStyle"])
 
 
 class VectorsOfMistakes(unittest.TestCase):
@@ -108,7 +125,7 @@ class VectorsOfMistakes(unittest.TestCase):
 
     def test_every_kind_of_error_is_met(self) -> None:
         met = {vector["expect"].get("error") for _, vector in self.vectors} - {None}
-        self.assertEqual(met, SURFACES["rust"].kinds)
+        self.assertEqual(met, set.intersection(*(surface["ErrorKind"] for surface in SURFACES.values())))
 
 
 if __name__ == "__main__":
