@@ -156,8 +156,8 @@ impl Policy {
     }
 
     /// Carries out what is asked of a state, and says how it stands then. `permitted` is whether all the
-    /// limits that are decided together have room.
-    #[inline]
+    /// limits that are decided together have room. Always inline, since outcomes are long.
+    #[inline(always)]
     pub(crate) fn settle_up(&self, state: &mut State, demand: Demand, permitted: bool) -> Outcome {
         dispatch!(self, state, Outcome::NONE, |algorithm, inner| {
             settling::settle_up(algorithm, inner, demand, permitted)

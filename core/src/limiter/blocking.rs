@@ -191,7 +191,7 @@ impl RateLimiter {
 
     /// [`reset`](Self::reset) for a rule that limits a resource: the key's use of it is forgotten. What the
     /// resource was used in all is kept, since other keys have a part in it; a rule that counts nothing
-    /// else forgets that.
+    /// else forgets that. Cost and limit say nothing to a reset.
     ///
     /// # Errors
     /// As [`check`](Self::check).

@@ -88,6 +88,7 @@ impl Local {
         self.engine().reset(plan);
     }
 
+    #[inline]
     pub(super) fn ensure_open(&self) -> Result<()> {
         if self.closed.load(Ordering::Relaxed) {
             return Err(Error::closed());

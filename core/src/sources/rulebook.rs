@@ -75,6 +75,7 @@ impl Deref for Snapshot<'_> {
 }
 
 impl RuleBook {
+    #[inline]
     pub(crate) fn snapshot(&self) -> Snapshot<'_> {
         match self {
             Self::Fixed { catalog, .. } => Snapshot::Fixed(catalog),
