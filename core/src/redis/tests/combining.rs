@@ -31,7 +31,13 @@ fn count_by(driver: &Driver, key: &str, args: &[&str]) -> Result<usize> {
     driver.run_script(&COUNT, &[key], args).map(|value| ::redis::from_redis_value(value).unwrap())
 }
 
-fn blocking(url: &str) -> Driver {
+/// One for which no answer comes late, however busy the machine is.
+fn patient(url: &str) -> Driver {
+    let options = ConnectOptions { response_timeout: Duration::from_secs(30), ..ConnectOptions::default() };
+    Driver::blocking(url, &options).unwrap()
+}
+
+fn ordinary(url: &str) -> Driver {
     Driver::blocking(url, &ConnectOptions::default()).unwrap()
 }
 
@@ -64,7 +70,7 @@ fn every_count(answers: impl IntoIterator<Item = usize>) -> bool {
 #[test]
 fn every_thread_gets_its_own_answer() {
     let redis = Redis::start().unwrap();
-    let driver = blocking(redis.url());
+    let driver = patient(redis.url());
     for (key, args) in [("one by one", &[][..]), ("shared", &SHARING)] {
         let mut client = redis.client().unwrap();
         ::redis::cmd("CONFIG").arg("RESETSTAT").exec(&mut client).unwrap();
@@ -81,7 +87,7 @@ fn every_thread_gets_its_own_answer() {
 fn an_error_stays_with_its_key() {
     let redis = Redis::start().unwrap();
     ::redis::cmd("SADD").arg("bad").arg(1).exec(&mut redis.client().unwrap()).unwrap();
-    let driver = blocking(redis.url());
+    let driver = patient(redis.url());
     by_threads(|thread| {
         for call in 0..CALLS {
             if (thread + call) % 3 == 0 {
@@ -97,7 +103,7 @@ fn an_error_stays_with_its_key() {
 #[test]
 fn scripts_that_the_server_forgets_are_sent_again() {
     let redis = Redis::start().unwrap();
-    let driver = blocking(redis.url());
+    let driver = patient(redis.url());
     let over = AtomicBool::new(false);
     let counts = thread::scope(|scope| {
         scope.spawn(|| {
@@ -118,7 +124,7 @@ fn scripts_that_the_server_forgets_are_sent_again() {
 #[test]
 fn broken_connections_charge_nothing_twice() {
     let redis = Redis::start().unwrap();
-    let driver = blocking(redis.url());
+    let driver = patient(redis.url());
     let over = AtomicBool::new(false);
     let outcomes = thread::scope(|scope| {
         scope.spawn(|| {
@@ -152,7 +158,7 @@ fn broken_connections_charge_nothing_twice() {
 #[test]
 fn a_hung_server_holds_nobody_up_for_longer_than_alone() {
     let redis = Redis::start().unwrap();
-    let driver = blocking(redis.url());
+    let driver = ordinary(redis.url());
     by_threads(|_| count(&driver, "k").unwrap());
     redis.pause().unwrap();
     let outcomes = by_threads(|_| timed(|| count(&driver, "k")));
@@ -176,7 +182,7 @@ fn in_a_cluster_calls_of_one_slot_go_together() {
         .take(8)
         .collect();
     for url in [cluster.url(), one] {
-        let driver = blocking(&url);
+        let driver = patient(&url);
         let counts = by_threads(|thread| -> Vec<usize> {
             let keys = &slots_of_one;
             (0..CALLS).map(|call| count(&driver, &keys[(thread + call) % keys.len()]).unwrap()).collect()
@@ -192,7 +198,7 @@ fn a_forbidden_key_keeps_nobody_from_another() {
     let mut acl = ::redis::cmd("ACL");
     acl.arg("SETUSER").arg("user").arg("on").arg(">secret").arg("~good").arg("+@all");
     acl.exec(&mut redis.client().unwrap()).unwrap();
-    let driver = blocking(&format!("redis://user:secret@127.0.0.1:{}", redis.port()));
+    let driver = patient(&format!("redis://user:secret@127.0.0.1:{}", redis.port()));
     by_threads(|thread| {
         for call in 0..CALLS {
             if (thread + call) % 3 == 0 {
@@ -209,7 +215,7 @@ fn a_forbidden_key_keeps_nobody_from_another() {
 fn nothing_stays_open_after_close() {
     let redis = Redis::start().unwrap();
     for _ in 0..5 {
-        let driver = blocking(redis.url());
+        let driver = patient(redis.url());
         thread::scope(|scope| {
             for _ in 0..THREADS {
                 scope.spawn(|| while count(&driver, "k").is_ok() {});
@@ -293,7 +299,7 @@ fn who_waited_for_a_connection_hurries_nobody_who_comes_later() {
 #[test]
 fn many_scripts_that_were_forgotten_take_no_longer_than_one() {
     let server = Slow::start(Duration::from_millis(1), Duration::from_millis(300));
-    let driver = Driver::blocking(&server.url, &ConnectOptions::default()).unwrap();
+    let driver = ordinary(&server.url);
     let end = Instant::now() + Duration::from_millis(500);
     by_threads(|_| {
         while Instant::now() < end {
@@ -379,7 +385,7 @@ fn the_time_to_find_a_server_is_not_that_to_answer() {
     // Is asked first, in vain, for as long as a server has to answer.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = cluster.url().replace("//", &format!("//{},", silent.local_addr().unwrap()));
-    let driver = blocking(&url);
+    let driver = ordinary(&url);
     // Longer than the least time that any call has.
     let slow = "local t = redis.call('TIME') local s = t[1]*1e6+t[2] \
                 repeat t = redis.call('TIME') until t[1]*1e6+t[2] - s > 5000 return 1";
