@@ -1,15 +1,19 @@
 //! The rules, made ready for deciding.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
 
 use crate::algorithm::Policy;
 use crate::error::{Error, ErrorKind, Result};
+use crate::key::canonical;
 use crate::matching::Matcher;
 use crate::rules::{
-    Algorithm, Limit, MAX_BURST, MAX_LOG, MAX_MICROS, Rule, RuleId, Rules, Scope, Structure, WindowStart,
+    Algorithm, Identifier, Limit, MAX_BURST, MAX_LOG, MAX_MICROS, Rule, RuleId, Rules, Scope, Structure,
+    WindowStart,
 };
+use crate::secret::SecretNames;
 
 /// So many names are compared sooner than one is hashed.
 const FEW: usize = 8;
@@ -23,6 +27,7 @@ pub(crate) struct Catalog {
     places: HashMap<RuleId, usize>,
     matcher: Matcher,
     numbers: Numbers,
+    secrets: SecretNames,
 }
 
 /// The number of every limit that there ever was, by the names of its rule and its state. A limit keeps its
@@ -36,6 +41,9 @@ pub(crate) struct ReadyRule {
     pub(crate) limits: Vec<ReadyLimit>,
     /// Whether a limit counts a resource, so that a check has to name one.
     pub(crate) needs_resource: bool,
+    /// Whether the key, and whether the resource, is a secret, which is hashed before it is stored.
+    secret_key: bool,
+    secret_resource: bool,
 }
 
 /// A limit with its policy.
@@ -51,19 +59,19 @@ pub(crate) struct ReadyLimit {
 }
 
 impl Catalog {
-    pub(crate) fn new(rules: Rules) -> Self {
-        Self::build(rules, Numbers::new())
+    pub(crate) fn new(rules: Rules, secrets: SecretNames) -> Self {
+        Self::build(rules, Numbers::new(), secrets)
     }
 
     /// The catalog that takes the place of this one.
     pub(crate) fn after(&self, rules: Rules) -> Self {
-        Self::build(rules, self.numbers.clone())
+        Self::build(rules, self.numbers.clone(), self.secrets.clone())
     }
 
-    fn build(rules: Rules, mut numbers: Numbers) -> Self {
+    fn build(rules: Rules, mut numbers: Numbers, secrets: SecretNames) -> Self {
         let ready = rules.iter().map(|rule| ReadyRule::new(rule, &mut numbers)).collect();
         let places = rules.iter().enumerate().map(|(place, rule)| (rule.id.clone(), place)).collect();
-        Self { ready, places, matcher: Matcher::new(&rules), rules, numbers }
+        Self { ready, places, matcher: Matcher::new(&rules), rules, numbers, secrets }
     }
 
     pub(crate) fn rules(&self) -> &Rules {
@@ -72,6 +80,16 @@ impl Catalog {
 
     pub(crate) fn matcher(&self) -> &Matcher {
         &self.matcher
+    }
+
+    /// How a rule stores a key.
+    pub(crate) fn key_name<'a>(&self, rule: &ReadyRule, key: &'a str) -> Cow<'a, str> {
+        if rule.secret_key { self.secrets.name(key).into() } else { canonical(key) }
+    }
+
+    /// How a rule stores a resource.
+    pub(crate) fn resource_name<'a>(&self, rule: &ReadyRule, resource: &'a str) -> Cow<'a, str> {
+        if rule.secret_resource { self.secrets.name(resource).into() } else { canonical(resource) }
     }
 
     #[inline]
@@ -96,8 +114,16 @@ impl ReadyRule {
         Self {
             limits: limits.collect(),
             needs_resource: rule.limits.iter().any(|limit| limit.scope == Scope::Resource),
+            secret_key: is_secret(rule.identifier_type.as_ref()),
+            secret_resource: is_secret(rule.resource_identifier_type.as_ref()),
             rule: rule.clone(),
         }
+    }
+
+    /// Whether the name of a key is made of it alone, and of nothing that is hidden.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        !self.needs_resource && !self.secret_key
     }
 
     /// The policy of the rule's single limit for a call that gives another amount.
@@ -115,6 +141,15 @@ impl ReadyRule {
     #[cold]
     pub(crate) fn refused(&self, reason: &str) -> Error {
         Error::new(ErrorKind::InvalidArgument, format!("rule \"{}\": {reason}", self.rule.id))
+    }
+}
+
+/// Whether who knows an identifier may act as the client.
+fn is_secret(identifier: Option<&Identifier>) -> bool {
+    match identifier {
+        Some(Identifier::ApiKey | Identifier::Header(_)) => true,
+        Some(Identifier::UserId | Identifier::IpAddress | Identifier::Path(_) | Identifier::Global)
+        | None => false,
     }
 }
 

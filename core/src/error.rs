@@ -1,9 +1,15 @@
 //! The one error type: a kind, a message that says what to do, and whether trying again can help.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::io;
+use std::sync::Arc;
 
-/// An error about more keys than this names the first of them.
-const KEYS_NAMED: usize = 4;
+use crate::printable::printable;
+use crate::rules::first_of;
+
+/// An error about more rules, or more keys, than this names the first of them.
+const NAMED: usize = 4;
 
 /// What went wrong. The kinds are the same in every language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,12 +58,24 @@ impl ErrorKind {
 }
 
 /// An error of the limiter. A denial is not an error: it is a [`Decision`](crate::Decision).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Error {
     kind: ErrorKind,
     message: String,
     retryable: bool,
+    cause: Option<Arc<io::Error>>,
+    key: Option<Box<str>>,
 }
+
+/// Errors are equal that say the same, whatever caused them.
+impl PartialEq for Error {
+    fn eq(&self, other: &Self) -> bool {
+        (self.kind, &self.message, self.retryable, &self.key)
+            == (other.kind, &other.message, other.retryable, &other.key)
+    }
+}
+
+impl Eq for Error {}
 
 /// `Result` with the limiter's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -65,7 +83,12 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         let retryable = matches!(kind, ErrorKind::Connection | ErrorKind::Timeout);
-        Self { kind, message: message.into(), retryable }
+        // It may repeat what a server, a file or a caller said.
+        let message = match printable(&message.into()) {
+            Cow::Borrowed(message) => message.to_owned(),
+            Cow::Owned(escaped) => escaped,
+        };
+        Self { kind, message, retryable, key: None, cause: None }
     }
 
     /// What every call of a closed limiter ends with.
@@ -73,20 +96,36 @@ impl Error {
         Self::new(ErrorKind::Closed, "the limiter is closed")
     }
 
+    /// The same error with what caused it, for [`source`](std::error::Error::source).
+    pub(crate) fn caused_by(self, cause: Arc<io::Error>) -> Self {
+        Self { cause: Some(cause), ..self }
+    }
+
+    /// The same error, which trying again does not mend.
+    pub(crate) fn lasting(self) -> Self {
+        Self { retryable: false, ..self }
+    }
+
     /// The same error, of a state of the server that passes by itself.
     pub(crate) fn passing(self) -> Self {
         Self { retryable: true, ..self }
     }
 
-    /// The same error, naming the keys of the call it came from; only a server's is about keys.
-    pub(crate) fn at_keys(self, keys: impl Iterator<Item = String>) -> Self {
+    /// The same error, of a call about these rules and keys; only a server's is about them. The message names the
+    /// rules: keys are those of clients, and messages are logged.
+    pub(crate) fn about<'a>(
+        self,
+        rules: impl ExactSizeIterator<Item = &'a str>,
+        keys: impl Iterator<Item = String>,
+    ) -> Self {
         if self.kind != ErrorKind::Server {
             return self;
         }
-        let mut keys = keys;
-        let named: Vec<_> = keys.by_ref().take(KEYS_NAMED).collect();
-        let more = if keys.next().is_some() { ", ..." } else { "" };
-        Self { message: format!("{} (key {}{more})", self.message, named.join(", ")), ..self }
+        let keys: Vec<_> = keys.take(NAMED).collect();
+        // What stands between the server and us may repeat them.
+        let said = keys.iter().fold(self.message, |said, key| said.replace(key, "***"));
+        let message = format!("{said} (rule {})", first_of(rules, NAMED));
+        Self { message, key: Some(keys.join(", ").into()), ..self }
     }
 
     /// What went wrong.
@@ -94,9 +133,16 @@ impl Error {
         self.kind
     }
 
-    /// What was wrong, where, and what would be right. Never contains a password.
+    /// What was wrong, where, and what would be right. On one line, and fit for a log: never contains a password, a
+    /// key or a value.
     pub fn message(&self) -> &str {
         &self.message
+    }
+
+    /// The names, in Redis, of the keys that a [`Server`](ErrorKind::Server) error is about, separated by commas; of
+    /// many the first. To look them up: they hold what clients are known by, so they do not belong in a log.
+    pub fn key(&self) -> Option<&str> {
+        self.key.as_deref()
     }
 
     /// Whether the same call may succeed later without any change by the caller.
@@ -109,10 +155,23 @@ impl Error {
     }
 }
 
+/// Without the key, which is for who asks.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Error");
+        debug.field("kind", &self.kind).field("message", &self.message).field("retryable", &self.retryable);
+        debug.finish_non_exhaustive()
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.cause.as_deref().map(|cause| cause as _)
+    }
+}

@@ -1,5 +1,6 @@
 //! What a decision tells an HTTP client.
 
+use std::cmp::Reverse;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -86,10 +87,9 @@ impl Decision {
 
     fn ietf(&self) -> Vec<Header> {
         let parts = if self.parts.is_empty() { std::slice::from_ref(self) } else { &self.parts };
-        let listed = |item: fn(&Self) -> String| {
-            let shown = parts.iter().filter(|part| !part.shadow);
-            shown.map(item).collect::<Vec<_>>().join(", ")
-        };
+        let shown = once_per_rule(parts.iter().filter(|part| !part.shadow));
+        let listed =
+            |item: fn(&Self) -> String| shown.iter().map(|part| item(part)).collect::<Vec<_>>().join(", ");
         vec![("RateLimit-Policy", listed(Self::policy_item)), ("RateLimit", listed(Self::limit_item))]
     }
 
@@ -123,6 +123,24 @@ impl Decision {
     fn more_after(&self) -> Duration {
         if self.retry_after.is_zero() { self.reset_after } else { self.retry_after }
     }
+}
+
+/// One part of each rule: of a rule that counts a request under several keys, the one that decides.
+fn once_per_rule<'a>(parts: impl Iterator<Item = &'a Decision>) -> Vec<&'a Decision> {
+    let mut shown: Vec<&Decision> = Vec::new();
+    for part in parts {
+        match shown.iter_mut().find(|other| other.rule == part.rule) {
+            Some(other) if rank(part) < rank(other) => *other = part,
+            Some(_) => {}
+            None => shown.push(part),
+        }
+    }
+    shown
+}
+
+/// What decides comes first: what waits longest, or else has the least left.
+fn rank(part: &Decision) -> (Reverse<Duration>, u64) {
+    (Reverse(part.retry_after), part.remaining)
 }
 
 fn seconds(span: Duration) -> u64 {
@@ -215,6 +233,19 @@ mod tests {
         );
         assert_eq!(of("trial", 1, HeaderStyle::Ietf), "");
         assert_eq!(of("trial", 1, HeaderStyle::XRateLimit), "");
+    }
+
+    #[test]
+    fn a_rule_that_counts_several_keys_is_listed_once() {
+        let limiter = limiter();
+        limiter.check_with("minute", "b", CheckOptions::new().cost(10)).unwrap();
+        let checks = ["a", "b", "c"].map(|key| Check::new("minute", key));
+        let shown = |decision| shown(&decision, HeaderStyle::Ietf);
+        let least = shown(limiter.check_all(&checks).unwrap());
+        assert!(least.ends_with("\nRateLimit: \"minute\";r=39;t=31"), "{least}");
+        limiter.check_with("minute", "c", CheckOptions::new().cost(49)).unwrap();
+        let denied = shown(limiter.check_all(&checks).unwrap());
+        assert!(denied.contains("\nRateLimit: \"minute\";r=0;t=31\n"), "{denied}");
     }
 
     #[test]

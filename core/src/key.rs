@@ -6,6 +6,8 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
+use crate::printable::is_control;
+
 /// A longer key is replaced by its hash.
 const LONGEST: usize = 128;
 const HASH_BYTES: usize = 16;
@@ -14,7 +16,7 @@ const TAG: [char; 2] = ['{', '}'];
 
 /// A key, or a resource, in the form in which it is stored: the same for every backend.
 ///
-/// Characters that could end the hash tag, and control characters, become `%XX`, as does `%` itself;
+/// Characters that could end the hash tag, and [control characters](is_control), become `%XX`, as does `%` itself;
 /// a key longer than 128 bytes becomes `%h` and 32 hexadecimal digits, which no escaping produces.
 pub(crate) fn canonical(key: &str) -> Cow<'_, str> {
     match key {
@@ -46,26 +48,39 @@ fn ends<const N: usize>(name: &[u8]) -> Option<([u8; N], [u8; N])> {
 #[inline]
 pub(crate) fn is_canonical(key: &str) -> bool {
     // Every byte is looked at, whatever those before it were: faster than to branch on each.
-    key.len() <= LONGEST && !key.bytes().fold(false, |found, byte| found | is_special(byte))
+    let is_suspect = || key.bytes().fold(false, |found, byte| found | is_suspect(byte));
+    key.len() <= LONGEST && (!is_suspect() || is_free_of_escaped(key))
 }
 
+#[cold]
+fn is_free_of_escaped(key: &str) -> bool {
+    !key.contains(is_escaped)
+}
+
+/// Whether a byte may belong to a character that is escaped: it is one, or begins one of the
+/// [control characters](is_control) beyond ASCII.
 #[inline]
-fn is_special(byte: u8) -> bool {
-    const SPECIAL: [bool; 256] = {
-        let mut special = [false; 256];
+fn is_suspect(byte: u8) -> bool {
+    const SUSPECT: [bool; 256] = {
+        let mut suspect = [false; 256];
         let mut byte = 0;
-        while byte < special.len() {
-            special[byte] = (byte as u8).is_ascii_control() || matches!(byte as u8, b'%' | b'{' | b'}');
+        while byte < suspect.len() {
+            suspect[byte] = (byte as u8).is_ascii_control()
+                || matches!(byte as u8, b'%' | b'{' | b'}' | 0xC2 | 0xD8 | 0xE2);
             byte += 1;
         }
-        special
+        suspect
     };
-    SPECIAL[usize::from(byte)]
+    SUSPECT[usize::from(byte)]
 }
 
 fn hashed(key: &str) -> String {
-    let digest = Sha256::digest(key.as_bytes());
-    digest[..HASH_BYTES].iter().fold(String::from("%h"), |mut text, byte| {
+    hexadecimal("%h", &Sha256::digest(key))
+}
+
+/// A mark, and the first 128 bits of a digest.
+pub(crate) fn hexadecimal(mark: &str, digest: &[u8]) -> String {
+    digest.iter().take(HASH_BYTES).fold(String::from(mark), |mut text, byte| {
         // Writing to a String does not fail.
         let _ = write!(text, "{byte:02x}");
         text
@@ -75,13 +90,20 @@ fn hashed(key: &str) -> String {
 fn escaped(key: &str) -> String {
     let mut text = String::with_capacity(key.len() + 16);
     for character in key.chars() {
-        if character.is_ascii() && is_special(character as u8) {
-            let _ = write!(text, "%{:02X}", character as u8);
+        if is_escaped(character) {
+            for byte in character.encode_utf8(&mut [0; 4]).bytes() {
+                let _ = write!(text, "%{byte:02X}");
+            }
         } else {
             text.push(character);
         }
     }
     text
+}
+
+/// Whether a character is stored as `%XX`, one for each of its bytes.
+fn is_escaped(character: char) -> bool {
+    matches!(character, '%' | '{' | '}') || is_control(character)
 }
 
 /// The name of one limit's state: `prefix:rule:{tag}:suffix`, with the key before the suffix when the
@@ -103,7 +125,7 @@ pub(crate) fn name(prefix: &str, rule: &str, tag: &str, member: Option<&str>, su
 
 /// Whether a prefix can begin every name: it must not open a hash tag of its own.
 pub(crate) fn is_valid_prefix(prefix: &str) -> bool {
-    (1..=LONGEST).contains(&prefix.len()) && !prefix.contains(TAG) && !prefix.contains(char::is_control)
+    (1..=LONGEST).contains(&prefix.len()) && !prefix.contains(TAG) && !prefix.contains(is_control)
 }
 
 #[cfg(test)]
@@ -121,6 +143,16 @@ mod tests {
     fn special_characters_cannot_leave_the_tag() {
         assert_eq!(canonical("a}b{c%\n\0"), "a%7Db%7Bc%25%0A%00");
         assert_ne!(canonical("%7D"), canonical("}"));
+    }
+
+    #[test]
+    fn what_terminals_and_editors_obey_is_escaped() {
+        assert_eq!(canonical("a\u{85}b\u{2028}c\u{202e}\u{7f}"), "a%C2%85b%E2%80%A8c%E2%80%AE%7F");
+        for character in '\0'..=char::MAX {
+            let text = character.to_string();
+            assert_eq!(is_canonical(&text), !is_escaped(character), "{character:?}");
+            assert!(!canonical(&text).contains(is_control), "{character:?}");
+        }
     }
 
     #[test]

@@ -38,6 +38,7 @@
 //! - `cli`: the command line tool `sluicegate`.
 //! - `zookeeper`: rules that ZooKeeper keeps.
 //! - `tower`: a layer for axum, hyper and other servers of HTTP.
+//! - `lab`: what rules let through, in simulated traffic.
 //! - `bridge`: what bindings to other languages share; not for applications.
 
 mod algorithm;
@@ -49,17 +50,25 @@ mod decision;
 mod embedded;
 mod error;
 mod fork;
+#[cfg(test)]
+mod fuzz;
 mod headers;
 mod key;
+#[cfg(feature = "lab")]
+pub mod lab;
 mod limiter;
 mod matching;
 mod percent;
 mod plan;
+mod printable;
 mod redis;
 mod request;
 pub mod rules;
 mod script;
+mod secret;
 pub mod sources;
+mod spelling;
+mod subnet;
 #[cfg(feature = "tower")]
 pub mod tower;
 mod transaction;

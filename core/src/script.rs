@@ -1,6 +1,7 @@
 //! A script with its digest, and one call of it: what the drivers send.
 
 use redis::Cmd;
+use smallvec::SmallVec;
 
 /// A Lua script and its SHA-1, computed once.
 #[derive(Debug)]
@@ -20,31 +21,28 @@ impl Script {
     pub(crate) fn with_each(self, text: String) -> Self {
         Self { each: Some(Box::new(Self::new(text))), ..self }
     }
+
+    /// The command to send first: the server knows the script after its first use.
+    pub(crate) fn evalsha(&self, keys: &[&str], args: &[Vec<u8>]) -> Cmd {
+        command("EVALSHA", &self.sha, keys, args)
+    }
+
+    /// The command for a server that answered NOSCRIPT: the whole text, which the server keeps.
+    pub(crate) fn eval(&self, keys: &[&str], args: &[Vec<u8>]) -> Cmd {
+        command("EVAL", &self.text, keys, args)
+    }
 }
 
-/// One call of a script: all state keys share one hash slot.
-#[derive(Debug)]
-pub(crate) struct Call<'a> {
-    /// For ever, so that whoever makes the call for others can keep it.
+fn command(name: &str, script: &str, keys: &[&str], args: &[Vec<u8>]) -> Cmd {
+    let mut cmd = Cmd::with_capacity(3 + keys.len() + args.len(), 256);
+    cmd.arg(name).arg(script).arg(keys.len()).arg(keys).arg(args);
+    cmd
+}
+
+/// One call of a script: all its keys share one hash slot.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
     pub(crate) script: &'static Script,
-    pub(crate) keys: &'a [String],
-    pub(crate) args: &'a [Vec<u8>],
-}
-
-impl Call<'_> {
-    /// The command that is sent first: the server knows the script after its first use.
-    pub(crate) fn evalsha(&self) -> Cmd {
-        self.command("EVALSHA", &self.script.sha)
-    }
-
-    /// The command for a server that answered NOSCRIPT: the whole text, which it keeps.
-    pub(crate) fn eval(&self) -> Cmd {
-        self.command("EVAL", &self.script.text)
-    }
-
-    fn command(&self, name: &str, script: &str) -> Cmd {
-        let mut cmd = Cmd::with_capacity(3 + self.keys.len() + self.args.len(), 256);
-        cmd.arg(name).arg(script).arg(self.keys.len()).arg(self.keys).arg(self.args);
-        cmd
-    }
+    pub(crate) keys: SmallVec<[String; 1]>,
+    pub(crate) args: SmallVec<[Vec<u8>; 1]>,
 }

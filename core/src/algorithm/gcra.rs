@@ -106,7 +106,8 @@ impl Algorithm for Gcra {
 
     fn parse(&self, numbers: &[f64], _cost: f64) -> Option<Debt> {
         let &[now, debt] = numbers else { return None };
-        (0.0..1e18).contains(&debt).then_some(Debt { debt, at: micros(now)? })
+        // No burst takes longer to leak away than the latest time.
+        micros(debt).and(Some(Debt { debt, at: micros(now)? }))
     }
 }
 

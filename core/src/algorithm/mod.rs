@@ -111,13 +111,13 @@ fn floor(number: f64) -> f64 {
 }
 
 /// A time in a script's reply.
-fn micros(number: f64) -> Option<Micros> {
+pub(crate) fn micros(number: f64) -> Option<Micros> {
     (0.0..=9_007_199_254_740_992.0).contains(&number).then_some(number as Micros)
 }
 
-/// A count in a script's reply.
+/// A count in a script's reply: far more than can be counted in ones, and far less than overflows.
 fn count(number: f64) -> Option<f64> {
-    (0.0..f64::INFINITY).contains(&number).then_some(number)
+    (0.0..1e18).contains(&number).then_some(number)
 }
 
 /// 1 for a rule that counts denied costs, as scripts are told it.

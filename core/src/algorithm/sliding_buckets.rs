@@ -137,7 +137,8 @@ impl Algorithm for SlidingBuckets {
     /// `cost` fits. Buckets with the same summary answer every question about this cost alike.
     fn parse(&self, numbers: &[f64], cost: f64) -> Option<Buckets> {
         let &[_now, slot, current, past, newest, pivot] = numbers else { return None };
-        let (slot, newest, pivot) = (micros(slot)?, micros(newest)?, micros(pivot)?);
+        let slot = micros(slot)?;
+        let (newest, pivot) = (micros(newest)?.min(slot), micros(pivot)?.min(slot));
         let (current, past) = (count(current)?, count(past)?);
         let mut buckets = Buckets { slot, current, past, pairs: VecDeque::new() };
         let mut surplus = past + current + cost - self.limit;

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use crate::decision::Decision;
 use crate::error::Result;
+use crate::limiter::AsyncRateLimiter;
 use crate::matching::Request;
+use crate::plan::Op;
 use crate::request::{Check, CheckOptions};
 
 /// A check whose texts are its own.
@@ -52,6 +54,12 @@ pub struct OwnedRequest {
     pub api_key: Option<String>,
     /// Names and values.
     pub headers: Vec<(String, String)>,
+    /// The header that has the API key.
+    pub api_key_header: Option<String>,
+    /// Other paths that the application may act on.
+    pub other_paths: Vec<String>,
+    /// Whether the application routes without regard to capitals.
+    pub ignore_case: bool,
 }
 
 impl OwnedRequest {
@@ -62,6 +70,9 @@ impl OwnedRequest {
         request.ip = self.ip.as_deref();
         request.api_key = self.api_key.as_deref();
         request.headers = self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        request.api_key_header = self.api_key_header.as_deref();
+        request.other_paths = self.other_paths.iter().map(String::as_str).collect();
+        request.ignore_case = self.ignore_case;
         request
     }
 }
@@ -116,4 +127,35 @@ pub struct Completion {
     pub token: u64,
     /// Its answer.
     pub result: Result<Answer>,
+}
+
+/// Carries out one call.
+pub(super) async fn answer(limiter: &AsyncRateLimiter, ask: &Ask) -> Result<Answer> {
+    let decision = match ask {
+        Ask::Single(Kind::Check, item) => limiter.check_with(&item.rule, &item.key, item.options()).await,
+        Ask::Single(Kind::Peek, item) => limiter.peek_with(&item.rule, &item.key, item.options()).await,
+        Ask::Single(Kind::Refund, item) => limiter.refund_with(&item.rule, &item.key, item.options()).await,
+        Ask::Request(request) => limiter.check_request(&request.request()).await,
+        Ask::All(items) => limiter.check_all(&items.iter().map(Item::check).collect::<Vec<_>>()).await,
+        Ask::Wait(item, timeout) => limiter.wait_with(&item.rule, &item.key, item.options(), *timeout).await,
+        Ask::Reset(item) => {
+            limiter.reset_with(&item.rule, &item.key, item.options()).await?;
+            return Ok(Answer::Done);
+        }
+        Ask::Ping => {
+            limiter.ping().await?;
+            return Ok(Answer::Done);
+        }
+    };
+    decision.map(Answer::Decision)
+}
+
+impl From<Kind> for Op {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Check => Self::Check,
+            Kind::Peek => Self::Peek,
+            Kind::Refund => Self::Refund,
+        }
+    }
 }

@@ -1,51 +1,53 @@
 //! A limiter for event loops that are not Rust's: the common part of the bindings to other languages.
 //!
-//! A call from a foreign loop that crossed to Tokio and back on its own would cost more than the check.
-//! So calls cross in batches, one per turn of the loop, and travel to the server as one pipeline; their
-//! answers are collected, and the loop is woken once per burst. What needs no I/O is answered at once,
-//! on the caller's thread. And where the loop can watch a socket, checks on a single server cross to no other
-//! thread at all: see `watch.rs`.
+//! Calls are submitted in batches, one per turn of the loop, and their answers are fetched in bursts. What needs no
+//! I/O is answered at once. All else are tasks that the loop itself runs, on connections that it watches: no thread
+//! lies between a call and its answer. Where a loop can watch no files, a thread does that for it.
+//!
+//! What a loop does that can watch a file:
+//! 1. It says so, by [`Bridge::want_socket`]. From then on, whenever it is woken, it asks [`Bridge::new_socket`] for
+//!    a file to watch, and [`Bridge::is_socket_over`] whether to watch that no longer; then [`Bridge::end_socket`].
+//! 2. When the file is readable, it calls [`Bridge::read_socket`].
+//! 3. While calls are under way it calls [`Bridge::expire`] when that asks for it.
+//! 4. After any of these, and after [`Bridge::submit`], it calls [`Bridge::drain`]: it is not woken for answers that
+//!    are found on its own thread.
 
 mod blocking;
-#[cfg(unix)]
-mod direct;
 mod log;
 mod message;
 mod runner;
-#[cfg(unix)]
-mod traffic;
-#[cfg_attr(not(unix), path = "unwatched.rs")]
-mod watch;
+mod tasks;
+mod timers;
 
-use std::mem::take;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use crate::clock::LATEST;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fork::generation;
 use crate::limiter::{AsyncRateLimiter, Builder};
 pub use crate::plan::Verdict;
+use crate::redis::forked;
 use crate::request::Check;
 pub use blocking::{is_embedded, wait_sleeping};
 pub use log::log_to_stderr;
+use message::answer;
 pub use message::{Answer, Ask, Completion, Item, Kind, OwnedRequest};
-use runner::{Runner, Source, answer};
+use runner::Runner;
 
-/// The most calls in one pipeline. Several pipelines overlap: while the server works on one, the loop takes up
-/// the answers of another.
-const PIPELINE: usize = 32;
+/// The most calls in one batch. Several overlap: while the server works on one, the loop takes up the answers of
+/// another.
+const BATCH: usize = 32;
 
 /// A limiter whose calls are submitted in batches and whose answers are fetched in bursts.
 ///
 /// The order of answers is not that of the calls; tokens tell which is which.
 pub struct Bridge {
-    /// Where calls that need I/O or sleep are carried out; started with the first that does.
-    runner: OnceLock<Runner>,
-    shared: Arc<Shared>,
-    /// The process that has the runner's thread; a forked child has not.
+    runner: Arc<Runner>,
+    /// The process in which the limiter was opened; a forked child must not touch the connections.
     generation: u32,
     closed: AtomicBool,
 }
@@ -57,35 +59,24 @@ impl Bridge {
     /// Begins to connect. `wake` is called, from any thread, when there are answers to fetch.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] when the URL or an option makes no sense.
+    /// [`ErrorKind::InvalidArgument`] when the URL or an option makes no sense; [`ErrorKind::Connection`] when the
+    /// system has no more files to open.
     pub fn open(builder: Builder, wake: impl Fn() + Send + Sync + 'static) -> Result<Self> {
-        let shared = Shared {
-            completions: Mutex::default(),
-            limiter: OnceLock::new(),
-            #[cfg(unix)]
-            direct: direct::Direct::default(),
-            wake: Box::new(wake),
-        };
-        let bridge = Self {
-            runner: OnceLock::new(),
-            shared: Arc::new(shared),
-            generation: generation(),
-            closed: AtomicBool::new(false),
-        };
-        if builder.is_immediate()? {
-            let limiter = at_once(builder.connect()).unwrap_or_else(|| Err(crossed()))?;
-            bridge.shared.limiter.get_or_init(|| Arc::new(limiter));
-            bridge.shared.complete([Completion { token: Self::OPENED, result: Ok(Answer::Done) }]);
+        let is_immediate = builder.is_immediate()?;
+        let runner = Runner::new(wake);
+        if is_immediate {
+            let limiter = builder.open_on(None, runner.sleeper())?;
+            runner.opened(limiter);
         } else {
-            bridge.runner.get_or_init(|| Runner::start(Source::Builder(builder), &bridge.shared));
+            runner.open(builder)?;
         }
-        Ok(bridge)
+        Ok(Self { runner, generation: generation(), closed: AtomicBool::new(false) })
     }
 
     /// The limiter, once it is open: for what needs no I/O, such as
     /// [`match_request`](AsyncRateLimiter::match_request).
     pub fn limiter(&self) -> Option<&AsyncRateLimiter> {
-        self.shared.limiter.get().map(Arc::as_ref)
+        self.runner.limiter()
     }
 
     /// What is made of the verdict on a single item, if it needs no I/O.
@@ -110,55 +101,34 @@ impl Bridge {
     /// out in their order, unless a connection has to be opened, the server lacks a script or it is no longer in
     /// charge; nothing else has one.
     ///
-    /// Calls about single items may go by a socket that the loop watches, and others by the runner: of calls
-    /// that are under way at the same time, either may be carried out first.
-    ///
     /// # Errors
-    /// [`ErrorKind::Connection`] in a forked child, where nothing was sent.
+    /// [`ErrorKind::Closed`] in a forked child, where nothing was sent.
     pub fn submit(&self, asks: Vec<(u64, Ask)>) -> Result<()> {
-        if generation() != self.generation {
-            return Err(crossed());
+        if !self.is_mine() {
+            return Err(forked());
         }
-        let mut asks = asks.into_iter();
-        loop {
-            let pipeline: Vec<_> = asks.by_ref().take(PIPELINE).collect();
-            if pipeline.is_empty() {
-                return Ok(());
-            }
-            self.send(pipeline)?;
+        let mut asks = asks.into_iter().peekable();
+        while asks.peek().is_some() {
+            self.runner.submit(asks.by_ref().take(BATCH));
         }
-    }
-
-    fn send(&self, pipeline: Vec<(u64, Ask)>) -> Result<()> {
-        let asks = self.submit_direct(pipeline);
-        if asks.is_empty() {
-            return Ok(());
-        }
-        let Some(runner) = self.runner.get().or_else(|| self.late_runner()) else { return Err(crossed()) };
-        runner.submit(asks, &self.shared);
         Ok(())
     }
 
     /// Ends a wait whose caller no longer wants it; its answer may have been fetched already. Other calls
     /// end by themselves.
     pub fn cancel(&self, token: u64) {
-        if generation() == self.generation
-            && let Some(runner) = self.runner.get()
-        {
-            runner.cancel(token);
+        if self.is_mine() {
+            self.runner.cancel(token);
         }
     }
 
     /// Fetches all answers that have come.
     pub fn drain(&self) -> Vec<Completion> {
         // In a forked child the lock may be held by a thread that does not exist there.
-        if generation() != self.generation {
-            return Vec::new();
-        }
-        take(&mut *self.shared.completions.lock().unwrap_or_else(PoisonError::into_inner))
+        if self.is_mine() { self.runner.drain() } else { Vec::new() }
     }
 
-    /// Whether calls still make sense, at once, while the runner may be yet to close the limiter.
+    /// Whether calls still make sense.
     ///
     /// # Errors
     /// [`ErrorKind::Closed`].
@@ -172,54 +142,107 @@ impl Bridge {
         if let Some(local) = self.limiter().filter(|limiter| limiter.is_embedded()) {
             local.close();
         }
-        if generation() == self.generation
-            && let Some(runner) = self.runner.get()
-        {
-            self.close_direct();
-            runner.close();
+        if self.is_mine() {
+            self.runner.close();
         }
     }
 
-    /// The runner of a limiter that was opened without one.
-    fn late_runner(&self) -> Option<&Runner> {
-        let limiter = self.shared.limiter.get()?;
-        Some(self.runner.get_or_init(|| Runner::start(Source::Limiter(Arc::clone(limiter)), &self.shared)))
+    /// Announces a loop that can watch a file.
+    pub fn want_socket(&self) {
+        if self.is_mine() {
+            self.runner.hand_over();
+        }
+    }
+
+    /// A file that is to be watched from now on.
+    pub fn new_socket(&self) -> Option<i32> {
+        if self.is_mine() { self.runner.new_file() } else { None }
+    }
+
+    /// Whether the file should no longer be watched.
+    pub fn is_socket_over(&self) -> bool {
+        self.is_mine() && self.runner.is_over()
+    }
+
+    /// Closes the file, which is not watched any more.
+    pub fn end_socket(&self) {
+        if self.is_mine() {
+            self.runner.end_file();
+        }
+    }
+
+    /// Whether a call that is submitted now is the only one under way.
+    pub fn is_socket_idle(&self) -> bool {
+        self.is_mine() && self.runner.is_idle()
+    }
+
+    /// Takes up what has come.
+    pub fn read_socket(&self) {
+        if self.is_mine() {
+            self.runner.turn();
+        }
+    }
+
+    /// Spins for a moment for the answer to a call that is alone under way; to be called when the loop has nothing
+    /// else to do.
+    pub fn wait_awake(&self) {
+        if self.is_mine() {
+            self.runner.spin();
+        }
+    }
+
+    /// Ends the calls whose time is up. Answers when to call it again, if any are under way.
+    pub fn expire(&self) -> Option<Duration> {
+        if self.is_mine() { self.runner.expire() } else { None }
+    }
+
+    /// Whether [`expire`](Self::expire) is to be called sooner than it last asked for.
+    pub fn is_hurried(&self) -> bool {
+        self.is_mine() && self.runner.is_hurried()
+    }
+
+    fn is_mine(&self) -> bool {
+        generation() == self.generation
     }
 }
 
-/// What the runner hands over.
-struct Shared {
-    completions: Mutex<Vec<Completion>>,
-    /// Set when it is open.
-    limiter: OnceLock<Arc<AsyncRateLimiter>>,
-    #[cfg(unix)]
-    direct: direct::Direct,
+impl Drop for Bridge {
+    fn drop(&mut self) {
+        self.close();
+        if self.is_mine() {
+            self.runner.end_file();
+        }
+    }
+}
+
+/// Answers that the loop has yet to fetch.
+struct Completions {
+    answers: Mutex<Vec<Completion>>,
     wake: Box<dyn Fn() + Send + Sync>,
 }
 
-impl Shared {
+impl Completions {
     /// Adds answers, and wakes the loop unless it has yet to fetch earlier ones.
-    fn complete(&self, answers: impl IntoIterator<Item = Completion>) {
-        let mut completions = self.completions.lock().unwrap_or_else(PoisonError::into_inner);
-        let fetched = completions.is_empty();
-        completions.extend(answers);
-        let wake = fetched && !completions.is_empty();
-        drop(completions);
+    fn tell(&self, answers: impl IntoIterator<Item = Completion>) {
+        let mut kept = self.lock();
+        let fetched = kept.is_empty();
+        kept.extend(answers);
+        let wake = fetched && !kept.is_empty();
+        drop(kept);
         if wake {
             (self.wake)();
         }
     }
 
     /// Adds answers without waking the loop, which is about to fetch them.
-    #[cfg(unix)]
     fn keep(&self, answers: Vec<Completion>) {
         if !answers.is_empty() {
-            self.completions.lock().unwrap_or_else(PoisonError::into_inner).extend(answers);
+            self.lock().extend(answers);
         }
     }
 
-    fn refuse(&self, asks: Vec<(u64, Ask)>, error: &Error) {
-        self.complete(asks.into_iter().map(|(token, _)| Completion { token, result: Err(error.clone()) }));
+    fn lock(&self) -> MutexGuard<'_, Vec<Completion>> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -241,11 +264,6 @@ fn at_once<F: Future>(future: F) -> Option<F::Output> {
         Poll::Ready(output) => Some(output),
         Poll::Pending => None,
     }
-}
-
-fn crossed() -> Error {
-    let what = "the process was forked after the limiter was opened; open another one in the child";
-    Error::new(ErrorKind::Connection, what)
 }
 
 #[cfg(test)]

@@ -1,239 +1,339 @@
-//! The thread with a runtime of its own on which calls to a server are carried out.
+//! Runs the calls of a limiter: on the loop that watches its connections, or on a thread where none does.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::task::AbortHandle;
-use tokio::{runtime, spawn};
-
-use super::{Answer, Ask, Bridge, Completion, Kind, Shared};
+use super::tasks::Tasks;
+use super::timers::{Clock, Timers};
+use super::{Answer, Ask, Bridge, Completion, Completions, answer};
 use crate::error::{Error, ErrorKind, Result};
-use crate::limiter::{AsyncRateLimiter, Builder};
-use crate::plan::Op;
-use crate::request::Check;
+use crate::limiter::{AsyncRateLimiter, Builder, Sleeper};
+use crate::redis::{Hub, LONGEST_SPIN, LoopHost, Spin};
 
-/// A handle to the thread, which ends when this is dropped.
 pub(super) struct Runner {
-    sender: UnboundedSender<Message>,
-}
-
-/// Where the thread's limiter comes from.
-pub(super) enum Source {
-    Builder(Builder),
-    Limiter(Arc<AsyncRateLimiter>),
-}
-
-enum Message {
-    Calls(Vec<(u64, Ask)>),
-    Cancel(u64),
-    /// A direct connection is wanted.
-    #[cfg(unix)]
-    Open,
-    Close,
+    limiter: OnceLock<Arc<AsyncRateLimiter>>,
+    /// Why there is no limiter.
+    failure: OnceLock<Error>,
+    /// The connections, as soon as there are any.
+    hub: OnceLock<Arc<Hub>>,
+    host: Arc<LoopHost>,
+    tasks: Tasks,
+    timers: Arc<Timers>,
+    completions: Completions,
+    spin: Spin,
+    /// When calls were last submitted.
+    submitted: Mutex<Option<Instant>>,
+    /// Whether a loop watches the connections, or is about to.
+    is_handed_over: AtomicBool,
+    /// Whether the loop has the file.
+    has_file: AtomicBool,
+    /// Whether a thread watches them.
+    has_thread: AtomicBool,
+    is_closed: AtomicBool,
 }
 
 impl Runner {
-    pub(super) fn start(source: Source, shared: &Arc<Shared>) -> Self {
-        let (sender, messages) = unbounded_channel();
-        let shared = Arc::clone(shared);
-        let thread = thread::Builder::new().name("sluicegate".to_owned());
-        // Without a thread the receiver is dropped, and every call is answered with `stopped`.
-        let _ = thread.spawn(move || run(source, messages, &shared));
-        Self { sender }
+    pub(super) fn new(wake: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
+        let host = Arc::new(LoopHost::default());
+        let notified = Arc::clone(&host);
+        Arc::new(Self {
+            hub: OnceLock::new(),
+            limiter: OnceLock::new(),
+            failure: OnceLock::new(),
+            host,
+            tasks: Tasks::new(move || notified.notify()),
+            timers: Arc::default(),
+            completions: Completions { answers: Mutex::default(), wake: Box::new(wake) },
+            spin: Spin::default(),
+            submitted: Mutex::default(),
+            is_handed_over: AtomicBool::new(false),
+            has_file: AtomicBool::new(false),
+            has_thread: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
+        })
     }
 
-    pub(super) fn submit(&self, asks: Vec<(u64, Ask)>, shared: &Shared) {
-        if let Err(unsent) = self.sender.send(Message::Calls(asks))
-            && let Message::Calls(asks) = unsent.0
-        {
-            shared.refuse(asks, &stopped());
+    /// What tasks sleep by.
+    pub(super) fn sleeper(&self) -> Arc<dyn Sleeper> {
+        Arc::new(Clock(Arc::clone(&self.timers)))
+    }
+
+    /// Loads the rules and connects, on a thread that ends when a loop takes over.
+    pub(super) fn open(self: &Arc<Self>, builder: Builder) -> Result<()> {
+        self.host.open().map_err(|error| no_files(&error))?;
+        let this = Arc::clone(self);
+        self.has_thread.store(true, Ordering::Release);
+        self.spawn(move || {
+            match builder.open_on(Some(this.host.clone()), this.sleeper()) {
+                Ok(limiter) => this.connect(Arc::new(limiter)),
+                Err(error) => this.not_opened(error),
+            }
+            this.serve();
+        })
+    }
+
+    fn connect(self: &Arc<Self>, limiter: Arc<AsyncRateLimiter>) {
+        if let Some(hub) = limiter.hub() {
+            let _ = self.hub.set(Arc::clone(hub));
+        }
+        let this = Arc::clone(self);
+        let connecting = Box::pin(async move {
+            match limiter.ping().await {
+                Ok(()) => {
+                    // Nobody else opens it.
+                    let _ = this.limiter.set(limiter);
+                    Ok(Answer::Done)
+                }
+                Err(error) => {
+                    limiter.close();
+                    let _ = this.failure.set(error.clone());
+                    Err(error)
+                }
+            }
+        });
+        self.tasks.look();
+        let mut done = Vec::from_iter(self.tasks.begin(Bridge::OPENED, connecting));
+        self.flush();
+        done.extend(self.tasks.run());
+        self.completions.tell(done);
+    }
+
+    fn not_opened(&self, error: Error) {
+        let _ = self.failure.set(error.clone());
+        self.completions.tell([Completion { token: Bridge::OPENED, result: Err(error) }]);
+    }
+
+    /// Takes a limiter that needed no connection.
+    pub(super) fn opened(&self, limiter: AsyncRateLimiter) {
+        self.limiter.get_or_init(|| Arc::new(limiter));
+        self.completions.tell([Completion { token: Bridge::OPENED, result: Ok(Answer::Done) }]);
+    }
+
+    pub(super) fn limiter(&self) -> Option<&AsyncRateLimiter> {
+        self.limiter.get().map(Arc::as_ref)
+    }
+
+    /// Begins calls, and sends what they have to send.
+    pub(super) fn submit(self: &Arc<Self>, asks: impl Iterator<Item = (u64, Ask)>) {
+        let mut done = Vec::new();
+        self.tasks.look();
+        for (token, ask) in asks {
+            match self.limiter.get() {
+                Some(limiter) => {
+                    let limiter = Arc::clone(limiter);
+                    let call = Box::pin(async move { answer(&limiter, &ask).await });
+                    done.extend(self.tasks.begin(token, call));
+                }
+                None => done.push(Completion { token, result: Err(self.unopened()) }),
+            }
+        }
+        self.flush();
+        done.extend(self.tasks.run());
+        *self.submitted.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        if self.is_watched() {
+            self.completions.keep(done);
+        } else {
+            self.completions.tell(done);
+            self.serve_by_thread();
+        }
+    }
+
+    fn unopened(&self) -> Error {
+        let unopened = || Error::new(ErrorKind::Connection, "the limiter is not connected yet");
+        self.failure.get().cloned().unwrap_or_else(unopened)
+    }
+
+    fn flush(&self) {
+        if let Some(hub) = self.hub.get() {
+            self.host.flush_dirty(hub);
         }
     }
 
     pub(super) fn cancel(&self, token: u64) {
-        // A thread that has ended has no waits.
-        let _ = self.sender.send(Message::Cancel(token));
+        self.tasks.cancel(token);
     }
 
-    #[cfg(unix)]
-    pub(super) fn open(&self) {
-        let _ = self.sender.send(Message::Open);
+    pub(super) fn drain(&self) -> Vec<Completion> {
+        std::mem::take(&mut *self.completions.lock())
     }
 
+    /// Closes the limiter.
     pub(super) fn close(&self) {
-        let _ = self.sender.send(Message::Close);
+        self.is_closed.store(true, Ordering::Release);
+        if let Some(limiter) = self.limiter() {
+            limiter.close();
+        }
+        self.host.notify();
     }
-}
 
-fn stopped() -> Error {
-    Error::new(ErrorKind::Connection, "the limiter's thread is not running")
-}
+    /// A loop can watch the connections.
+    pub(super) fn hand_over(&self) {
+        self.is_handed_over.store(true, Ordering::Release);
+        self.host.notify();
+    }
 
-fn run(source: Source, messages: UnboundedReceiver<Message>, shared: &Arc<Shared>) {
-    match runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime.block_on(serve(source, messages, shared)),
-        Err(error) => {
-            let what = format!("the limiter's thread cannot start: {error}");
-            let result = Err(Error::new(ErrorKind::Connection, what));
-            shared.complete([Completion { token: Bridge::OPENED, result }]);
+    /// The file for the loop to watch, once.
+    pub(super) fn new_file(&self) -> Option<i32> {
+        let is_connected = self.limiter.get().is_some() && self.hub.get().is_some();
+        let is_handed_over = is_connected && self.is_handed_over.load(Ordering::Acquire);
+        if !is_handed_over || self.is_closed.load(Ordering::Acquire) {
+            return None;
+        }
+        let descriptor = self.host.descriptor()?;
+        let is_new = !self.has_file.swap(true, Ordering::AcqRel);
+        // Ends the thread that has watched so far.
+        self.host.notify();
+        is_new.then_some(descriptor)
+    }
+
+    /// Whether nothing more comes of the connections.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire) && self.tasks.is_empty()
+    }
+
+    /// Closes the file, which is not watched any more, and with it the connections.
+    pub(super) fn end_file(&self) {
+        self.has_file.store(false, Ordering::Release);
+        self.host.close_file();
+        if let Some(hub) = self.hub.get() {
+            hub.abort();
         }
     }
-}
 
-async fn serve(source: Source, messages: UnboundedReceiver<Message>, shared: &Arc<Shared>) {
-    let opened = match source {
-        Source::Limiter(limiter) => Ok(limiter),
-        Source::Builder(builder) => {
-            let opened = builder.connect().await.map(Arc::new);
-            if let Ok(limiter) = &opened {
-                // Nobody else opens it.
-                let _ = shared.limiter.set(Arc::clone(limiter));
-            }
-            let result = opened.as_ref().map(|_| Answer::Done).map_err(Error::clone);
-            shared.complete([Completion { token: Bridge::OPENED, result }]);
-            opened
-        }
-    };
-    match opened {
-        Ok(limiter) => carry_out(&limiter, messages, shared).await,
-        Err(error) => refuse(&error, messages, shared).await,
+    /// Whether no call is under way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.hub.get().is_some() && self.tasks.is_empty()
     }
-}
 
-async fn carry_out(
-    limiter: &Arc<AsyncRateLimiter>,
-    mut messages: UnboundedReceiver<Message>,
-    shared: &Arc<Shared>,
-) {
-    let waits = Waits::default();
-    while let Some(message) = messages.recv().await {
-        match message {
-            Message::Calls(asks) => begin(limiter, asks, shared, &waits),
-            Message::Cancel(token) => waits.cancel(token),
-            #[cfg(unix)]
-            Message::Open => drop(spawn(super::direct::open(Arc::clone(limiter), Arc::clone(shared)))),
-            Message::Close => {
-                limiter.close();
-                let ended = waits.give_up().into_iter();
-                shared.complete(ended.map(|token| Completion { token, result: Err(Error::closed()) }));
-            }
+    /// Takes up what has come, on the thread of the loop.
+    pub(super) fn turn(&self) {
+        if !self.is_watched() {
+            return;
+        }
+        let done = self.take_turn();
+        self.completions.keep(done);
+        if self.is_over() {
+            // The loop is to ask whether to go on watching.
+            (self.completions.wake)();
         }
     }
-}
 
-/// Without a limiter, every call is answered with the reason.
-async fn refuse(error: &Error, mut messages: UnboundedReceiver<Message>, shared: &Arc<Shared>) {
-    while let Some(message) = messages.recv().await {
-        if let Message::Calls(asks) = message {
-            shared.refuse(asks, error);
+    fn take_turn(&self) -> Vec<Completion> {
+        self.tasks.look();
+        if let Some(hub) = self.hub.get() {
+            self.host.turn(hub);
         }
+        let done = self.tasks.run();
+        self.flush();
+        done
     }
-}
 
-/// Starts the calls of one batch; those about single items go as one pipeline.
-fn begin(limiter: &Arc<AsyncRateLimiter>, asks: Vec<(u64, Ask)>, shared: &Arc<Shared>, waits: &Waits) {
-    let (singles, others): (Vec<_>, Vec<_>) =
-        asks.into_iter().partition(|(_, ask)| matches!(ask, Ask::Single(..)));
-    if !singles.is_empty() {
-        spawn(pipeline(Arc::clone(limiter), singles, Arc::clone(shared)));
-    }
-    for (token, ask) in others {
-        let (limiter, shared, done) = (Arc::clone(limiter), Arc::clone(shared), waits.clone());
-        let is_wait = matches!(ask, Ask::Wait(..));
-        let task = spawn(async move {
-            let result = answer(&limiter, &ask).await;
-            // A wait that was given up has been answered.
-            if done.forget(token) || !is_wait {
-                shared.complete([Completion { token, result }]);
-            }
+    /// Spins for the answer to a call that is alone, unless it was sent some time ago: a loop that did other things
+    /// since then seldom sleeps.
+    pub(super) fn spin(&self) {
+        let submitted = self.submitted.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(hub) = self.hub.get() else { return };
+        if submitted.is_none_or(|at| at.elapsed() > LONGEST_SPIN) || !hub.is_alone() {
+            return;
+        }
+        self.tasks.look();
+        let _ = self.spin.poll(|| {
+            self.host.look(hub);
+            Ok::<_, ()>(self.tasks.is_ready().then_some(()))
         });
-        if is_wait {
-            waits.note(token, task.abort_handle());
+        let done = self.tasks.run();
+        self.flush();
+        self.completions.keep(done);
+    }
+
+    /// Ends calls whose time is up. Answers when there are more to end.
+    pub(super) fn expire(&self) -> Option<Duration> {
+        let done = self.end_overdue();
+        self.completions.keep(done);
+        self.host.take_hurry();
+        if self.tasks.is_empty() {
+            return None;
         }
+        self.next().map(|next| next.saturating_duration_since(Instant::now()))
+    }
+
+    pub(super) fn is_hurried(&self) -> bool {
+        self.host.is_hurried()
+    }
+
+    fn end_overdue(&self) -> Vec<Completion> {
+        let now = Instant::now();
+        self.tasks.look();
+        self.timers.expire(now);
+        if let Some(hub) = self.hub.get() {
+            hub.expire(now);
+        }
+        let done = self.tasks.run();
+        self.flush();
+        done
+    }
+
+    /// When a sleep or the time of a call ends.
+    fn next(&self) -> Option<Instant> {
+        let calls = self.hub.get().and_then(|hub| hub.deadline());
+        self.timers.next().into_iter().chain(calls).min()
+    }
+
+    /// Where no loop watches the connections, a thread does.
+    fn serve_by_thread(self: &Arc<Self>) {
+        if self.tasks.is_empty() || self.has_thread.swap(true, Ordering::SeqCst) {
+            self.host.notify();
+            return;
+        }
+        let this = Arc::clone(self);
+        if let Err(error) = self.spawn(move || this.serve()) {
+            self.has_thread.store(false, Ordering::Release);
+            let _ = self.failure.set(error);
+        }
+    }
+
+    fn spawn(&self, work: impl FnOnce() + Send + 'static) -> Result<()> {
+        let thread = thread::Builder::new().name("sluicegate".to_owned());
+        thread.spawn(work).map(drop).map_err(|error| no_files(&error))
+    }
+
+    /// Runs calls until a loop takes over, or there is nothing more to do.
+    fn serve(&self) {
+        loop {
+            while !self.is_served() {
+                let next = self.next().map(|next| next.saturating_duration_since(Instant::now()));
+                self.host.wait(next);
+                self.completions.tell(self.take_turn());
+                self.completions.tell(self.end_overdue());
+            }
+            self.has_thread.store(false, Ordering::SeqCst);
+            // A call that came in between found a thread, and started none.
+            if self.is_served() || self.has_thread.swap(true, Ordering::SeqCst) {
+                break;
+            }
+        }
+        // What came in between is the loop's.
+        self.host.notify();
+    }
+
+    /// Whether a thread need not serve the calls.
+    fn is_served(&self) -> bool {
+        let is_local = self.hub.get().is_none();
+        self.is_watched()
+            || self.is_over()
+            || self.failure.get().is_some()
+            || is_local && self.tasks.is_empty()
+    }
+
+    /// Whether a loop watches the connections.
+    fn is_watched(&self) -> bool {
+        self.has_file.load(Ordering::Acquire)
     }
 }
 
-async fn pipeline(limiter: Arc<AsyncRateLimiter>, asks: Vec<(u64, Ask)>, shared: Arc<Shared>) {
-    let calls: Vec<_> = asks.iter().filter_map(|(_, ask)| single(ask)).collect();
-    let results = limiter.each(&calls).await;
-    let completion = |((token, _), result): (&(u64, Ask), Result<_>)| Completion {
-        token: *token,
-        result: result.map(Answer::Decision),
-    };
-    shared.complete(asks.iter().zip(results).map(completion));
-}
-
-fn single(ask: &Ask) -> Option<(Op, Check<'_>)> {
-    match ask {
-        Ask::Single(kind, item) => Some(((*kind).into(), item.check())),
-        Ask::All(_) | Ask::Request(_) | Ask::Reset(_) | Ask::Wait(..) | Ask::Ping => None,
-    }
-}
-
-/// Carries out one call.
-pub(super) async fn answer(limiter: &AsyncRateLimiter, ask: &Ask) -> Result<Answer> {
-    let decision = match ask {
-        Ask::Single(Kind::Check, item) => limiter.check_with(&item.rule, &item.key, item.options()).await,
-        Ask::Single(Kind::Peek, item) => limiter.peek_with(&item.rule, &item.key, item.options()).await,
-        Ask::Single(Kind::Refund, item) => limiter.refund_with(&item.rule, &item.key, item.options()).await,
-        Ask::Request(request) => limiter.check_request(&request.request()).await,
-        Ask::All(items) => limiter.check_all(&items.iter().map(super::Item::check).collect::<Vec<_>>()).await,
-        Ask::Wait(item, timeout) => limiter.wait_with(&item.rule, &item.key, item.options(), *timeout).await,
-        Ask::Reset(item) => {
-            limiter.reset_with(&item.rule, &item.key, item.options()).await?;
-            return Ok(Answer::Done);
-        }
-        Ask::Ping => {
-            limiter.ping().await?;
-            return Ok(Answer::Done);
-        }
-    };
-    decision.map(Answer::Decision)
-}
-
-impl From<Kind> for Op {
-    fn from(kind: Kind) -> Self {
-        match kind {
-            Kind::Check => Self::Check,
-            Kind::Peek => Self::Peek,
-            Kind::Refund => Self::Refund,
-        }
-    }
-}
-
-/// The waits under way, so that they can be given up.
-#[derive(Clone, Default)]
-struct Waits(Arc<Mutex<HashMap<u64, AbortHandle>>>);
-
-impl Waits {
-    fn note(&self, token: u64, task: AbortHandle) {
-        self.lock().insert(token, task);
-    }
-
-    /// Ends all waits and returns their tokens.
-    fn give_up(&self) -> Vec<u64> {
-        let mut waits = self.lock();
-        let given_up = waits.drain().map(|(token, task)| {
-            task.abort();
-            token
-        });
-        given_up.collect()
-    }
-
-    /// Whether it was still there.
-    fn forget(&self, token: u64) -> bool {
-        self.lock().remove(&token).is_some()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, AbortHandle>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn cancel(&self, token: u64) {
-        if let Some(task) = self.lock().remove(&token) {
-            task.abort();
-        }
-    }
+fn no_files(error: &io::Error) -> Error {
+    Error::new(ErrorKind::Connection, format!("cannot open a limiter: {error}"))
 }

@@ -5,7 +5,9 @@
 //! in the background.
 
 mod lock;
+mod nearest;
 mod places;
+mod room;
 mod shard;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,11 +17,14 @@ use crate::algorithm::{Demand, Micros};
 use crate::plan::{Charge, Op, Outcome, Plan};
 use lock::Lock;
 use places::{Place, Places};
+use room::Room;
 use shard::Shard;
 pub(crate) use shard::Task;
 
 /// Shards per core: few threads meet at one lock.
 const SHARDS_PER_CORE: usize = 8;
+/// Where fewer states may be kept there are fewer shards, so that a shard without room has states to forget.
+const STATES_PER_SHARD: usize = 1024;
 /// Calls to a shard between two sweeps, and the places a sweep looks at: a table is gone through
 /// once for every quarter of its size in calls.
 const CALLS_PER_SWEEP: u32 = 64;
@@ -30,15 +35,22 @@ const PLACES_PER_SWEEP: usize = 256;
 pub(crate) struct Engine {
     shards: Box<[Lock<Shard>]>,
     places: Places,
+    room: Room,
     /// Which shard is swept next.
     hand: AtomicUsize,
 }
 
 impl Engine {
-    pub(crate) fn new() -> Self {
+    /// An engine that keeps `max_keys` states at most.
+    pub(crate) fn new(max_keys: usize) -> Self {
         let shards = available_parallelism().map_or(1, usize::from) * SHARDS_PER_CORE;
-        let shards = (0..shards.next_power_of_two()).map(|_| Lock::default());
-        Self { shards: shards.collect(), places: Places::new(), hand: AtomicUsize::new(0) }
+        let shards = shards.next_power_of_two().min(1 << (max_keys / STATES_PER_SHARD).max(1).ilog2());
+        Self {
+            shards: (0..shards).map(|_| Lock::default()).collect(),
+            places: Places::new(),
+            room: Room::new(max_keys),
+            hand: AtomicUsize::new(0),
+        }
     }
 
     /// Decides a plan as a whole: one outcome per charge.
@@ -60,7 +72,7 @@ impl Engine {
         let place = self.places.of(limit, name);
         let mut shard = self.shards[self.shard_of(&place)].lock();
         let task = task();
-        let outcome = shard.settle_up(&place, &task, true);
+        let outcome = shard.settle_up(&place, &task, true, &self.room);
         let sweep = shard.calls.is_multiple_of(CALLS_PER_SWEEP);
         drop(shard);
         if sweep {
@@ -103,7 +115,9 @@ impl Engine {
         }
         let mut outcomes = Vec::with_capacity(charges.len());
         for (index, permitted) in plan.permitted(&indices, &fits).into_iter().enumerate() {
-            with(index, &mut |shard, place, task| outcomes.push(shard.settle_up(place, task, permitted)));
+            with(index, &mut |shard, place, task| {
+                outcomes.push(shard.settle_up(place, task, permitted, &self.room))
+            });
         }
         drop(locked);
         self.sweep(now);
@@ -140,8 +154,9 @@ impl Engine {
     fn sweep(&self, now: Micros) {
         let number = self.hand.fetch_add(1, Ordering::Relaxed) & (self.shards.len() - 1);
         if let Some(mut shard) = self.shards[number].try_lock() {
-            shard.sweep(now, PLACES_PER_SWEEP);
+            shard.sweep(now, PLACES_PER_SWEEP, &self.room);
         }
+        self.room.tell();
     }
 }
 

@@ -2,7 +2,9 @@
 
 use hashbrown::HashTable;
 
+use super::nearest::Nearest;
 use super::places::Place;
+use super::room::Room;
 use crate::algorithm::{Demand, Micros, Op, Outcome, Policy, State};
 use crate::key::is_same;
 
@@ -17,6 +19,10 @@ pub(crate) struct Shard {
     pub(crate) calls: u32,
     /// Where the next sweep goes on.
     hand: usize,
+    /// How many states there may be without asking for more room.
+    allowance: usize,
+    /// What goes first when there is no more.
+    nearest: Nearest,
 }
 
 #[derive(Debug)]
@@ -65,11 +71,17 @@ impl Shard {
     /// Carries out a task on a state, and keeps it when it changed. Always inline, as what it calls: outcomes are
     /// long, and to hand one over twice takes a twentieth of a check.
     #[inline(always)]
-    pub(crate) fn settle_up(&mut self, place: &Place<'_>, task: &Task<'_>, permitted: bool) -> Outcome {
+    pub(crate) fn settle_up(
+        &mut self,
+        place: &Place<'_>,
+        task: &Task<'_>,
+        permitted: bool,
+        room: &Room,
+    ) -> Outcome {
         self.calls = self.calls.wrapping_add(1);
         let &Task { policy, demand } = task;
         let Some(entry) = self.table.find_mut(place.hash, |entry| entry.is(place)) else {
-            return self.begin(place, task, permitted);
+            return self.begin(place, task, permitted, room);
         };
         if demand.op == Op::Peek && policy.is_ahead(&entry.state, demand.now) {
             return peek_ahead(&entry.state, task, permitted);
@@ -86,16 +98,17 @@ impl Shard {
 
     /// [`settle_up`](Self::settle_up) for a key that was never seen.
     #[cold]
-    fn begin(&mut self, place: &Place<'_>, task: &Task<'_>, permitted: bool) -> Outcome {
+    fn begin(&mut self, place: &Place<'_>, task: &Task<'_>, permitted: bool, room: &Room) -> Outcome {
         let &Task { policy, demand } = task;
         let mut state = policy.fresh(demand.now);
         let outcome = policy.settle_up(&mut state, demand, permitted);
         if outcome.figures.reset_after > 0 {
-            self.make_room(demand.now);
+            self.make_room(demand.now, room);
             let expires_at = demand.now + outcome.figures.reset_after;
             let (hash, limit, name) = (place.hash, place.limit, place.name.into());
             let entry = Entry { hash, expires_at, limit, name, state };
             self.table.insert_unique(hash, entry, |entry| entry.hash);
+            self.nearest.add((expires_at, hash));
         }
         outcome
     }
@@ -106,8 +119,15 @@ impl Shard {
         }
     }
 
-    /// Before a table grows, what has expired leaves it.
-    fn make_room(&mut self, now: Micros) {
+    /// Before a table grows, what has expired leaves it; when there is no room for more states, the one nearest to
+    /// its reset does.
+    fn make_room(&mut self, now: Micros, room: &Room) {
+        if self.table.len() >= self.allowance {
+            self.allowance += room.take();
+            if self.table.len() >= self.allowance {
+                self.evict(now, room);
+            }
+        }
         if self.table.len() == self.table.capacity() && self.table.len() > SMALL {
             self.table.retain(|entry| entry.expires_at > now);
             // Where that made little room the table grows, or it would soon be gone through again.
@@ -115,8 +135,31 @@ impl Shard {
         }
     }
 
+    /// Forgets the state nearest to its reset.
+    #[cold]
+    fn evict(&mut self, now: Micros, room: &Room) {
+        while !self.table.is_empty() {
+            let Some((due, hash)) = self.nearest.pop() else {
+                let all = self.table.iter().map(|entry| (entry.expires_at, entry.hash));
+                self.nearest.refill(all, self.table.len());
+                continue;
+            };
+            let Ok(found) = self.table.find_entry(hash, |entry| entry.hash == hash) else { continue };
+            let expires_at = found.get().expires_at;
+            if expires_at > due {
+                self.nearest.add((expires_at, hash));
+                continue;
+            }
+            found.remove();
+            if expires_at > now {
+                room.note_eviction();
+            }
+            return;
+        }
+    }
+
     /// Looks at the next `places` places; at the end of a round an all but empty table shrinks.
-    pub(crate) fn sweep(&mut self, now: Micros, places: usize) {
+    pub(crate) fn sweep(&mut self, now: Micros, places: usize, room: &Room) {
         let size = self.table.num_buckets();
         if size <= SMALL {
             return;
@@ -130,6 +173,9 @@ impl Shard {
             }
         }
         self.hand = if end == size { 0 } else { end };
+        if self.hand == 0 {
+            self.allowance = room.trim(self.allowance, self.table.len());
+        }
         if self.hand == 0 && self.table.len() < size / 8 {
             self.table.shrink_to(self.table.len() * 2, |entry| entry.hash);
         }

@@ -2,9 +2,9 @@
 
 use std::fmt;
 use std::pin::pin;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use tokio::runtime::Handle;
 use tokio::select;
 use tokio::sync::Notify;
 
@@ -12,9 +12,10 @@ use super::Builder;
 use super::centre::{Centre, Passed};
 use super::local::Local;
 use super::patience::Patience;
+use super::sleeper::{self, Sleeper};
 use crate::catalog::Catalog;
 use crate::decision::{Decision, Source};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::fork::PerProcess;
 use crate::matching::{Explanation, Request, RequestMatch};
 use crate::plan::{Form, Op, Plan};
@@ -50,7 +51,12 @@ pub struct AsyncRateLimiter {
     pub(super) centre: Centre,
     pub(super) backend: Backend,
     closing: PerProcess<Notify>,
+    /// What tasks sleep by; `None`: Tokio.
+    sleeper: Option<Arc<dyn Sleeper>>,
 }
+
+/// When a sleep ends whose end the clock cannot show.
+const LONGEST_SLEEP: Duration = Duration::from_secs(86400 * 365);
 
 impl fmt::Debug for AsyncRateLimiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -72,7 +78,13 @@ impl AsyncRateLimiter {
     }
 
     pub(super) fn new(centre: Centre, backend: Backend) -> Self {
-        Self { centre, backend, closing: PerProcess::new(Notify::new()) }
+        Self { centre, backend, closing: PerProcess::new(Notify::new()), sleeper: None }
+    }
+
+    /// The same, whose tasks sleep by a clock of their own.
+    #[cfg(feature = "bridge")]
+    pub(super) fn sleeping_by(self, sleeper: Arc<dyn Sleeper>) -> Self {
+        Self { sleeper: Some(sleeper), ..self }
     }
 
     /// Admits a cost of 1 for `key` under `rule`, or denies it.
@@ -305,17 +317,19 @@ impl AsyncRateLimiter {
         }
     }
 
-    /// Sleeps until the limiter is closed, where there is a runtime that can: elsewhere its timer would panic.
+    /// Sleeps until the limiter is closed.
     async fn sleep(&self, span: Duration) -> Result<()> {
-        if Handle::try_current().is_err() {
-            return Err(Error::new(ErrorKind::Connection, "the limiter needs a Tokio runtime to wait on"));
-        }
+        let sleeper = match &self.sleeper {
+            Some(sleeper) => sleeper.as_ref(),
+            None => sleeper::tokio()?,
+        };
+        let end = Instant::now().checked_add(span).unwrap_or_else(|| Instant::now() + LONGEST_SLEEP);
         // First in line, then a look: a `close` in between is noticed by the one or the other.
         let mut closing = pin!(self.closing().notified());
         closing.as_mut().enable();
         self.ensure_open()?;
         select! {
-            () = tokio::time::sleep(span) => Ok(()),
+            () = sleeper.sleep(end) => Ok(()),
             () = closing => Err(Error::closed()),
         }
     }
@@ -329,7 +343,7 @@ impl AsyncRateLimiter {
     async fn converse(&self, redis: &AsyncRedis, plan: &Plan<'_>, op: Op, form: Form) -> Result<Decision> {
         let mut transaction = self.centre.transaction(plan, op);
         while let Some(request) = transaction.next() {
-            transaction.feed(redis.call(&request.call()).await);
+            transaction.feed(redis.call(request).await);
         }
         transaction.finish(form)
     }
@@ -341,6 +355,7 @@ mod tests {
     use std::task::{Context, Poll, Waker};
 
     use super::*;
+    use crate::error::ErrorKind;
 
     /// The output of a future that waits for nothing, outside any runtime.
     fn ready<T>(future: impl Future<Output = T>) -> T {

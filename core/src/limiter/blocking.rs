@@ -331,7 +331,7 @@ impl RateLimiter {
     fn converse(&self, redis: &BlockingRedis, plan: &Plan<'_>, op: Op, form: Form) -> Result<Decision> {
         let mut transaction = self.centre.transaction(plan, op);
         while let Some(request) = transaction.next() {
-            transaction.feed(redis.call(&request.call()));
+            transaction.feed(redis.call(request));
         }
         transaction.finish(form)
     }

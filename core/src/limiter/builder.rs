@@ -6,12 +6,17 @@ use std::time::Duration;
 
 use super::centre::Centre;
 use super::local::Local;
+#[cfg(feature = "bridge")]
+use super::sleeper::Sleeper;
 use super::{AsyncRateLimiter, RateLimiter, asynchronous, blocking};
 use crate::clock::ManualClock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::key::is_valid_prefix;
+#[cfg(feature = "bridge")]
+use crate::redis::Host;
 use crate::redis::{AsyncRedis, Backend, BlockingRedis, ConnectOptions};
-use crate::sources::{Origin, RuleSource};
+use crate::secret::SecretNames;
+use crate::sources::{Origin, RuleSource, TlsFiles};
 use crate::transaction::Wire;
 
 /// What every name in Redis begins with, unless another prefix is chosen.
@@ -22,18 +27,20 @@ const PREFIX: &str = "sluicegate";
 #[derive(Debug, Clone)]
 #[must_use = "a builder does nothing until `build` or `connect` is called"]
 pub struct Builder {
-    url: Url,
+    url: Hidden,
     rules: Origin,
     prefix: String,
     clock: Option<ManualClock>,
+    identifier_secret: Option<Hidden>,
+    max_keys: Option<usize>,
     connection: ConnectOptions,
 }
 
-/// A URL may carry a password, so it is never printed.
+/// What is, or may carry, a secret, and so is never printed.
 #[derive(Clone)]
-struct Url(String);
+struct Hidden(String);
 
-impl std::fmt::Debug for Url {
+impl std::fmt::Debug for Hidden {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("(hidden)")
     }
@@ -42,10 +49,12 @@ impl std::fmt::Debug for Url {
 impl Builder {
     pub(super) fn new(url: String) -> Self {
         Self {
-            url: Url(url),
+            url: Hidden(url),
             rules: Origin::default(),
             prefix: PREFIX.to_owned(),
             clock: None,
+            identifier_secret: None,
+            max_keys: None,
             connection: ConnectOptions::default(),
         }
     }
@@ -77,6 +86,21 @@ impl Builder {
         self
     }
 
+    /// Hides keys of rules whose `identifier_type` is `api_key` or `header:<name>` also from who can guess them.
+    /// Such keys are stored as 128 bits of their SHA-256, with this secret of their HMAC-SHA-256. 16 to 1024 bytes;
+    /// limiters share their counts only with the same one. Default: none.
+    pub fn identifier_secret(mut self, secret: impl Into<String>) -> Self {
+        self.identifier_secret = Some(Hidden(secret.into()));
+        self
+    }
+
+    /// The most states that `memory://` keeps, one for each key and limit: 1 and more. When there are more, those
+    /// nearest to their reset are forgotten first. Default: 1,000,000.
+    pub fn max_keys(mut self, keys: usize) -> Self {
+        self.max_keys = Some(keys);
+        self
+    }
+
     /// The longest time to open a connection. Default: 1 second.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connection.connect_timeout = timeout;
@@ -96,6 +120,19 @@ impl Builder {
     /// sooner than to take turns, so few connections serve many threads. Default: 16.
     pub fn pool_size(mut self, connections: usize) -> Self {
         self.connection.pool_size = connections;
+        self
+    }
+
+    /// How many calls in a row a server leaves unanswered before the circuit breaker opens: from then on calls to
+    /// it fail at once, until it answers again. 0: the breaker never opens. Default: 5.
+    pub fn breaker_failures(mut self, calls: u32) -> Self {
+        self.connection.breaker_failures = calls;
+        self
+    }
+
+    /// How often a server is tried while its circuit breaker is open and calls come. Default: 100 milliseconds.
+    pub fn breaker_probe(mut self, interval: Duration) -> Self {
+        self.connection.breaker_probe = interval;
         self
     }
 
@@ -123,10 +160,10 @@ impl Builder {
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] when the URL or an option makes no sense; [`ErrorKind::InvalidRule`],
     /// [`ErrorKind::Connection`] and [`ErrorKind::Timeout`] when the rules cannot be loaded.
-    pub fn build(self) -> Result<RateLimiter> {
-        let wire = self.wire()?;
+    pub fn build(mut self) -> Result<RateLimiter> {
+        let wire = self.prepare()?;
         let backend = match Backend::parse(&self.url.0)? {
-            Backend::Memory => blocking::Backend::Local(Local::new(self.clock.clone())),
+            Backend::Memory => blocking::Backend::Local(Local::new(self.clock.clone(), self.max_keys)),
             Backend::Redis(url) => {
                 blocking::Backend::Server(BlockingRedis::new(&url, &self.connection)?.into())
             }
@@ -139,8 +176,8 @@ impl Builder {
     /// # Errors
     /// As [`build`](Self::build); also [`ErrorKind::Connection`], [`ErrorKind::Timeout`] and
     /// [`ErrorKind::Server`] when no connection can be made.
-    pub async fn connect(self) -> Result<AsyncRateLimiter> {
-        let wire = self.wire()?;
+    pub async fn connect(mut self) -> Result<AsyncRateLimiter> {
+        let wire = self.prepare()?;
         let rules = if self.rules.is_fixed() {
             self.rules.open()?
         } else {
@@ -149,7 +186,7 @@ impl Builder {
         };
         let centre = Centre::new(rules, wire, self.clock.clone());
         let backend = match Backend::parse(&self.url.0)? {
-            Backend::Memory => asynchronous::Backend::Local(Local::new(self.clock)),
+            Backend::Memory => asynchronous::Backend::Local(Local::new(self.clock, self.max_keys)),
             Backend::Redis(url) => {
                 asynchronous::Backend::Server(AsyncRedis::connect(&url, &self.connection).await?.into())
             }
@@ -157,27 +194,76 @@ impl Builder {
         Ok(AsyncRateLimiter::new(centre, backend))
     }
 
+    /// An async limiter on an event loop that is not Rust's. Loads the rules; opens no connection.
+    #[cfg(feature = "bridge")]
+    pub(crate) fn open_on(
+        mut self,
+        host: Option<Arc<dyn Host>>,
+        sleeper: Arc<dyn Sleeper>,
+    ) -> Result<AsyncRateLimiter> {
+        let wire = self.prepare()?;
+        let backend = match (Backend::parse(&self.url.0)?, host) {
+            (Backend::Redis(url), Some(host)) => {
+                asynchronous::Backend::Server(AsyncRedis::on(&url, &self.connection, host)?.into())
+            }
+            _ => asynchronous::Backend::Local(Local::new(self.clock.clone(), self.max_keys)),
+        };
+        let centre = Centre::new(self.rules.open()?, wire, self.clock);
+        Ok(AsyncRateLimiter::new(centre, backend).sleeping_by(sleeper))
+    }
+
     /// Whether connecting takes no time, as there is nothing to connect to; validates everything.
     #[cfg(feature = "bridge")]
     pub(crate) fn is_immediate(&self) -> Result<bool> {
-        self.wire()?;
+        self.clone().prepare()?;
         Ok(matches!(Backend::parse(&self.url.0)?, Backend::Memory) && self.rules.is_fixed())
     }
 
-    /// How states are named; validates everything.
-    fn wire(&self) -> Result<Wire> {
+    fn tls_files(&self) -> TlsFiles {
+        let mut files = TlsFiles::default();
+        files.ca.clone_from(&self.connection.tls_ca);
+        files.cert.clone_from(&self.connection.tls_cert);
+        files.key.clone_from(&self.connection.tls_key);
+        files
+    }
+
+    /// Validates everything, and hands the rules what of the options concerns them. Returns how states are named.
+    fn prepare(&mut self) -> Result<Wire> {
         self.connection.validate()?;
         if !is_valid_prefix(&self.prefix) {
-            let what = "prefix: must be 1 to 128 bytes without braces and control characters";
-            return Err(Error::new(ErrorKind::InvalidArgument, what));
+            return Err(invalid("prefix: must be 1 to 128 bytes without braces and control characters"));
         }
-        let cluster = match Backend::parse(&self.url.0)? {
+        let secret = self.identifier_secret.as_ref().map(|secret| secret.0.as_str());
+        self.rules.secrets = SecretNames::new(secret)?;
+        let backend = Backend::parse(&self.url.0)?;
+        let has_tls = matches!(&backend, Backend::Redis(url) if url.has_tls());
+        if let Some(source) = self.rules.source.with_tls(&self.tls_files()) {
+            self.rules.source = source?;
+            if !has_tls {
+                // They are not ignored, though the server has no use for them.
+                let ConnectOptions { tls_ca, tls_cert, tls_key, .. } = &mut self.connection;
+                [tls_ca, tls_cert, tls_key].into_iter().for_each(|file| *file = None);
+            }
+        }
+        match &backend {
             Backend::Memory => {
                 self.connection.validate_without_tls()?;
-                false
+                if self.max_keys == Some(0) {
+                    return Err(invalid("max_keys must be at least 1"));
+                }
             }
-            Backend::Redis(url) => url.is_cluster(),
-        };
+            Backend::Redis(_) if self.max_keys.is_some() => {
+                return Err(invalid(
+                    "max_keys is for memory://; the server has a bound of its own (maxmemory)",
+                ));
+            }
+            Backend::Redis(_) => {}
+        }
+        let cluster = matches!(&backend, Backend::Redis(url) if url.is_cluster());
         Ok(Wire { prefix: self.prefix.clone(), cluster })
     }
+}
+
+fn invalid(reason: &str) -> Error {
+    Error::new(ErrorKind::InvalidArgument, reason)
 }

@@ -14,10 +14,14 @@ use crate::key::is_canonical;
 use crate::plan::{Form, Op, Plan, Verdict, answer, ruled};
 use crate::request::Check;
 
+/// How many states are kept, unless another number is chosen: some 200 MB.
+const MAX_KEYS: usize = 1_000_000;
+
 #[derive(Debug)]
 pub(super) struct Local {
     engine: PerProcess<Engine>,
     clock: Clock,
+    max_keys: usize,
     closed: AtomicBool,
 }
 
@@ -28,9 +32,11 @@ enum Clock {
 }
 
 impl Local {
-    pub(super) fn new(clock: Option<ManualClock>) -> Self {
+    pub(super) fn new(clock: Option<ManualClock>, max_keys: Option<usize>) -> Self {
         let clock = clock.map_or_else(|| Clock::System(SystemClock::new()), Clock::Manual);
-        Self { engine: PerProcess::new(Engine::new()), clock, closed: AtomicBool::new(false) }
+        let max_keys = max_keys.unwrap_or(MAX_KEYS);
+        let engine = PerProcess::new(Engine::new(max_keys));
+        Self { engine, clock, max_keys, closed: AtomicBool::new(false) }
     }
 
     /// One check.
@@ -51,7 +57,7 @@ impl Local {
         self.ensure_open()?;
         let rule = ruled(catalog, check)?;
         match rule.limits.as_slice() {
-            [limit] if !rule.needs_resource && is_canonical(check.key) => match check.options.limit {
+            [limit] if rule.is_plain() && is_canonical(check.key) => match check.options.limit {
                 None => self.one(rule, limit, &limit.policy, check, op, make),
                 Some(amount) => self.one(rule, limit, &rule.with_limit(amount)?, check, op, make),
             },
@@ -103,7 +109,7 @@ impl Local {
     /// This process's engine. A forked child begins with nothing counted: the parent's states may have been
     /// in the hands of a thread that does not exist in the child.
     fn engine(&self) -> &Engine {
-        self.engine.get(|_| Engine::new())
+        self.engine.get(|_| Engine::new(self.max_keys))
     }
 
     fn now(&self) -> Micros {

@@ -2,14 +2,17 @@
 //! differ by an `await`.
 
 mod asynchronous;
-#[cfg(feature = "bridge")]
-mod batch;
 mod blocking;
+#[cfg(feature = "bridge")]
+mod bridged;
 mod builder;
 mod centre;
 mod local;
 mod patience;
+mod sleeper;
 
 pub use asynchronous::AsyncRateLimiter;
 pub use blocking::RateLimiter;
 pub use builder::Builder;
+#[cfg(feature = "bridge")]
+pub(crate) use sleeper::Sleeper;

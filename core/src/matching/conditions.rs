@@ -2,26 +2,37 @@
 
 use std::sync::Arc;
 
-use super::facts::{Facts, HeaderNames};
 use super::failure::Failure;
 use super::pattern::Pattern;
+use super::reading::Reading;
 use super::source::Source;
-use super::subnet::Subnet;
+use super::view::{HeaderNames, RequestView};
 use crate::rules::{Match, Rule, Scope};
+use crate::subnet::Subnet;
 
 /// The value of a required header that any value satisfies.
 const ANY_VALUE: &str = "*";
+
+/// A request that is read as more keys of one rule than this is refused: none has a reason to be.
+const MAX_KEYS: usize = 8;
 
 /// The conditions of a rule's `match`, and where its key and its resource are found.
 #[derive(Debug)]
 pub(super) struct Conditions {
     pub(super) rule: Arc<Rule>,
-    pub(super) pattern: Option<Pattern>,
+    pub(super) pattern: Option<Patterns>,
     pub(super) headers: Vec<RequiredHeader>,
     pub(super) subnets: Vec<Subnet>,
     key: Option<Source>,
     resource: Option<Source>,
     needs_resource: bool,
+}
+
+/// A path pattern for applications that route with, and without regard to capitals.
+#[derive(Debug)]
+pub(super) struct Patterns {
+    exact: Pattern,
+    pub(super) folded: Pattern,
 }
 
 #[derive(Debug)]
@@ -45,7 +56,7 @@ impl Conditions {
             identifier.as_ref().map(|identifier| Source::new(identifier, rule.ipv6_prefix_length, names))
         };
         Self {
-            pattern: stated.and_then(|stated| stated.path_pattern.as_deref()).map(Pattern::new),
+            pattern: stated.and_then(|stated| stated.path_pattern.as_deref()).map(Patterns::new),
             headers: stated.map(|stated| required_headers(stated, names)).unwrap_or_default(),
             subnets: stated.map(subnets).unwrap_or_default(),
             key: source(&rule.identifier_type, names),
@@ -60,54 +71,128 @@ impl Conditions {
         self.rule.matches.is_some() && self.key.is_some() && (self.resource.is_some() || !self.needs_resource)
     }
 
-    /// Who is counted if every condition holds, else the first that does not.
-    pub(super) fn apply(&self, facts: &Facts<'_>) -> Result<Counted, Failure> {
+    /// Who is counted if every condition holds, else the first that does not. A request that may be read in
+    /// several ways may count several, each of them once.
+    pub(super) fn apply(&self, view: &RequestView<'_>) -> Result<Vec<Counted>, Failure> {
         let stated = self.rule.matches.as_ref().ok_or(Failure::NoMatch)?;
         let key = self.key.as_ref().ok_or(Failure::NoIdentifier)?;
         if self.needs_resource && self.resource.is_none() {
             return Err(Failure::NoResourceIdentifier);
         }
-        let path = self.path(facts).ok_or(Failure::Path)?;
-        self.hold(stated, facts)?;
-        let find = |source: &Source| source.find(facts, self.pattern.as_ref(), path);
-        let key = find(key).ok_or(Failure::Identifier)?;
-        let resource = match &self.resource {
-            Some(source) => Some(find(source).ok_or(Failure::ResourceIdentifier)?.into_owned()),
-            None => None,
-        };
-        Ok(Counted { key: key.into_owned(), resource })
+        let mut paths = self.paths(view).peekable();
+        paths.peek().ok_or(Failure::Path)?;
+        self.hold(stated, view)?;
+        let is_of_path = key.is_of_path() || self.resource.as_ref().is_some_and(Source::is_of_path);
+        let mut found = Found::new(key);
+        for (reading, path) in paths.take(if is_of_path { usize::MAX } else { 1 }) {
+            self.count(view, reading, path, &mut found)?;
+        }
+        found.counted()
     }
 
-    /// The first reading of the path that the pattern matches.
-    fn path<'f>(&self, facts: &'f Facts<'_>) -> Option<&'f str> {
-        let matches = |path: &&str| self.pattern.as_ref().is_none_or(|pattern| pattern.matches(path));
-        facts.paths.iter().map(AsRef::as_ref).find(matches)
+    /// Adds those who are counted if the path is read as this one.
+    fn count(
+        &self,
+        view: &RequestView<'_>,
+        reading: &Reading<'_>,
+        path: &str,
+        found: &mut Found<'_>,
+    ) -> Result<(), Failure> {
+        let pattern = self.pattern.as_ref().map(|patterns| patterns.of(view));
+        for key in found.key.find(view, pattern, reading, path) {
+            let Some(source) = &self.resource else {
+                found.add(Counted { key: key.into_owned(), resource: None })?;
+                continue;
+            };
+            found.lacks_resource = true;
+            for resource in source.find(view, pattern, reading, path) {
+                found.add(Counted { key: key.to_string(), resource: Some(resource.into_owned()) })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The readings of the path that the pattern matches.
+    fn paths<'v>(&self, view: &'v RequestView<'_>) -> impl Iterator<Item = (&'v Reading<'v>, &'v str)> {
+        let pattern = self.pattern.as_ref().map(|patterns| patterns.of(view));
+        let compared =
+            view.readings.iter().flat_map(|reading| reading.compared().map(move |path| (reading, path)));
+        compared.filter(move |(_, path)| pattern.is_none_or(|pattern| pattern.matches(path)))
     }
 
     /// The conditions other than the path.
-    fn hold(&self, stated: &Match, facts: &Facts<'_>) -> Result<(), Failure> {
-        let is_method = |method: &String| method.eq_ignore_ascii_case(facts.method);
+    fn hold(&self, stated: &Match, view: &RequestView<'_>) -> Result<(), Failure> {
+        // What serves GET serves HEAD too.
+        let is_head = view.method.eq_ignore_ascii_case("HEAD");
+        let is_method =
+            |method: &String| method.eq_ignore_ascii_case(view.method) || (is_head && method == "GET");
         if !stated.methods.is_empty() && !stated.methods.iter().any(is_method) {
             return Err(Failure::Method);
         }
-        if stated.requires_authentication && facts.user_id.is_none() {
+        if stated.requires_authentication && view.user_id.is_none() {
             return Err(Failure::Authentication);
         }
-        if let Some(at) = self.headers.iter().position(|header| !header.is_in(facts)) {
+        if let Some(at) = self.headers.iter().position(|header| !header.is_in(view)) {
             return Err(Failure::Header(at));
         }
         let is_inside = |address| self.subnets.iter().any(|subnet| subnet.contains(address));
-        if !stated.ip_subnet.is_empty() && !facts.ip.is_some_and(is_inside) {
+        if !stated.ip_subnet.is_empty() && !view.ip.is_some_and(is_inside) {
             return Err(Failure::Subnet);
         }
         Ok(())
     }
 }
 
+impl Patterns {
+    fn new(text: &str) -> Self {
+        Self { exact: Pattern::new(text), folded: Pattern::folded(text) }
+    }
+
+    fn of(&self, view: &RequestView<'_>) -> &Pattern {
+        if view.ignore_case { &self.folded } else { &self.exact }
+    }
+}
+
+/// Those who are counted, as far as they are found.
+struct Found<'a> {
+    key: &'a Source,
+    counted: Vec<Counted>,
+    /// Whether there was a key for which a resource was looked for.
+    lacks_resource: bool,
+}
+
+impl<'a> Found<'a> {
+    fn new(key: &'a Source) -> Self {
+        Self { key, counted: Vec::new(), lacks_resource: false }
+    }
+
+    fn add(&mut self, counted: Counted) -> Result<(), Failure> {
+        if self.counted.contains(&counted) {
+            return Ok(());
+        }
+        if self.counted.len() == MAX_KEYS {
+            return Err(Failure::TooManyKeys(self.key.argument()));
+        }
+        self.counted.push(counted);
+        Ok(())
+    }
+
+    fn counted(self) -> Result<Vec<Counted>, Failure> {
+        match self.counted.is_empty() {
+            true if self.lacks_resource => Err(Failure::ResourceIdentifier),
+            true => Err(Failure::Identifier),
+            false => Ok(self.counted),
+        }
+    }
+}
+
 impl RequiredHeader {
-    fn is_in(&self, facts: &Facts<'_>) -> bool {
-        let value = facts.headers[self.place].as_deref();
-        value.is_some_and(|value| self.value.as_deref().is_none_or(|required| required == value))
+    fn is_in(&self, view: &RequestView<'_>) -> bool {
+        let header = &view.headers[self.place];
+        match &self.value {
+            Some(required) => header.values().any(|value| value == required),
+            None => header.is_present(),
+        }
     }
 }
 

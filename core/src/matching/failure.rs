@@ -1,7 +1,7 @@
 //! Why a rule does not apply, in words that stay the same.
 
 use super::conditions::Conditions;
-use super::facts::Facts;
+use super::view::RequestView;
 use crate::rules::{Identifier, first_of, quote};
 
 /// So many methods or networks are named in a reason.
@@ -24,12 +24,14 @@ pub(super) enum Failure {
     Subnet,
     Identifier,
     ResourceIdentifier,
+    /// The argument that is read as more keys than are counted: such a request is refused.
+    TooManyKeys(&'static str),
 }
 
 impl Failure {
     /// The field of the rule, and what the request has instead. Values of headers and keys may be secrets
     /// of the client and are not repeated.
-    pub(super) fn reason(self, conditions: &Conditions, facts: &Facts<'_>) -> String {
+    pub(super) fn reason(self, conditions: &Conditions, view: &RequestView<'_>) -> String {
         const BY_NAME: &str = "the rule has none, so it is applied by name only";
         let rule = &conditions.rule;
         let stated = rule.matches.clone().unwrap_or_default();
@@ -39,27 +41,30 @@ impl Failure {
             Self::NoResourceIdentifier => format!("resource_identifier_type: {BY_NAME}"),
             Self::Path => {
                 let pattern = stated.path_pattern.unwrap_or_default();
-                format!("path_pattern: {} does not match {}", quote(&pattern), quote(&facts.paths[0]))
+                format!("path_pattern: {} does not match {}", quote(&pattern), quote(view.readings[0].text()))
             }
             Self::Method => {
-                let method = facts.method.to_ascii_uppercase();
+                let method = view.method.to_ascii_uppercase();
                 format!("methods: {} is not among {}", quote(&method), listed(&stated.methods))
             }
             Self::Authentication => "requires_authentication: the request has no user_id".to_owned(),
             Self::Header(at) => match stated.required_headers.iter().nth(at) {
-                Some((name, value)) if facts.headers[conditions.headers[at].place].is_some() => {
+                Some((name, value)) if view.headers[conditions.headers[at].place].is_present() => {
                     format!("required_headers: {} is not {}", quote(name), quote(value))
                 }
                 Some((name, _)) => format!("required_headers: the request has no {}", quote(name)),
                 None => String::new(),
             },
-            Self::Subnet => match facts.ip {
+            Self::Subnet => match view.ip {
                 Some(ip) => format!("ip_subnet: {ip} is not in {}", listed(&stated.ip_subnet)),
                 None => "ip_subnet: the request has no ip".to_owned(),
             },
             Self::Identifier => absent("identifier_type", rule.identifier_type.as_ref()),
             Self::ResourceIdentifier => {
                 absent("resource_identifier_type", rule.resource_identifier_type.as_ref())
+            }
+            Self::TooManyKeys(argument) => {
+                format!("{argument} can be read as more than 8 keys of rule {}", quote(&rule.id))
             }
         }
     }

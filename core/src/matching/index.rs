@@ -11,11 +11,15 @@ use std::net::IpAddr;
 use aho_corasick::AhoCorasick;
 
 use super::conditions::Conditions;
-use super::facts::Facts;
-use super::subnet::Subnet;
+use super::reading::fold;
+use super::view::RequestView;
+use crate::subnet::Subnet;
 
 /// A rule's number.
 pub(super) type Number = u32;
+
+/// So few rules are sooner looked at than looked for: most do not match by the first letters of their patterns.
+const FEW: usize = 32;
 
 /// Longer literals are looked for by their ends.
 const LONGEST_MARK: usize = 32;
@@ -40,7 +44,7 @@ struct ByLiteral {
 pub(super) struct Index {
     /// Rules without a mark.
     always: Vec<Number>,
-    /// Finds all literals of a path in one pass.
+    /// Finds all literals of a path in one pass, without regard to capitals.
     automaton: Option<AhoCorasick>,
     by_literal: Vec<Vec<ByLiteral>>,
     /// By place of the header.
@@ -64,8 +68,10 @@ impl Index {
         let (mut index, mut literals) = (Self::default(), Literals::default());
         for ((number, rule), mut alternatives) in (0..).zip(rules).zip(alternatives) {
             alternatives.sort_by_key(cost);
-            if rule.can_hold() {
-                index.file(number, &alternatives, &mut literals);
+            match rule.can_hold() {
+                true if rules.len() <= FEW => index.always.push(number),
+                true => index.file(number, &alternatives, &mut literals),
+                false => {}
             }
         }
         index.compile(&literals);
@@ -110,14 +116,14 @@ impl Index {
     }
 
     /// The rules that may match, in order; no other one does.
-    pub(super) fn candidates(&self, facts: &Facts<'_>) -> Vec<Number> {
+    pub(super) fn candidates(&self, view: &RequestView<'_>) -> Vec<Number> {
         let mut found = self.always.clone();
-        self.by_path(facts, &mut found);
+        self.by_path(view, &mut found);
         for (place, values) in &self.by_header {
-            let value = facts.headers[*place].as_deref();
-            found.extend(value.and_then(|value| values.get(value)).into_iter().flatten());
+            let numbers = view.headers[*place].values().filter_map(|value| values.get(value));
+            found.extend(numbers.flatten());
         }
-        if let Some(ip) = facts.ip {
+        if let Some(ip) = view.ip {
             found.extend(self.networks(ip).filter_map(|subnet| self.by_subnet.get(&subnet)).flatten());
         }
         found.sort_unstable();
@@ -125,11 +131,12 @@ impl Index {
         found
     }
 
-    fn by_path(&self, facts: &Facts<'_>, found: &mut Vec<Number>) {
+    fn by_path(&self, view: &RequestView<'_>, found: &mut Vec<Number>) {
         let Some(automaton) = &self.automaton else { return };
         let mut hits = Hits::new(self.by_literal.len());
-        for path in &facts.paths {
-            automaton.find_overlapping_iter(path.as_ref()).for_each(|hit| hits.add(hit.pattern().as_u32()));
+        for reading in &view.readings {
+            let text = fold(reading.text());
+            automaton.find_overlapping_iter(text.as_ref()).for_each(|hit| hits.add(hit.pattern().as_u32()));
         }
         let rules = hits.once.iter().flat_map(|literal| &self.by_literal[*literal as usize]);
         let may_match = |rule: &&ByLiteral| rule.second.is_none_or(|literal| hits.contain(literal));
@@ -198,7 +205,7 @@ fn mark_of(literal: &str) -> Mark<'_> {
 
 /// Everything a rule may be filed under; a request that it matches has at least one mark of each.
 fn alternatives(rule: &Conditions) -> Vec<Vec<Mark<'_>>> {
-    let literals = rule.pattern.iter().flat_map(|pattern| pattern.literals().map(mark_of));
+    let literals = rule.pattern.iter().flat_map(|pattern| pattern.folded.literals().map(mark_of));
     let headers =
         rule.headers.iter().filter_map(|header| Some(Mark::Header(header.place, header.value.as_deref()?)));
     let mut alternatives: Vec<_> = literals.chain(headers).map(|mark| vec![mark]).collect();

@@ -1,26 +1,26 @@
 //! Which rules a request chooses, and for whom.
+//!
+//! A rule applies when its `match` holds for some single reading of the request: see `reading`.
 
 mod conditions;
-mod facts;
 mod failure;
 mod index;
-mod path;
 mod pattern;
+mod reading;
 mod request;
 mod source;
-mod subnet;
 #[cfg(test)]
 mod tests;
+mod view;
 
 use conditions::{Conditions, Counted};
-use facts::{Facts, HeaderNames};
+use failure::Failure;
 use index::Index;
+use view::{HeaderNames, RequestView};
 
-pub(crate) use path::{Reading, decoded};
 pub use request::Request;
-pub(crate) use subnet::Subnet;
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::request::{Check, CheckOptions};
 use crate::rules::{RuleId, Rules};
 
@@ -78,36 +78,52 @@ impl Matcher {
         Self { index: Index::new(&rules), rules, names }
     }
 
-    /// The rules that apply, in order of priority, then of their file.
+    /// The rules that apply, in order of priority, then of their file; one that counts several keys, several
+    /// times.
     pub(crate) fn matches(&self, request: &Request<'_>) -> Result<Vec<RequestMatch>> {
-        let facts = Facts::new(request, &self.names)?;
-        let apply = |number| {
+        let view = RequestView::new(request, &self.names)?;
+        let mut matches = Vec::new();
+        for number in self.index.candidates(&view) {
             let conditions = &self.rules[number as usize];
-            let Counted { key, resource } = conditions.apply(&facts).ok()?;
-            Some(RequestMatch { rule_id: conditions.rule.id.clone(), key, resource })
-        };
-        Ok(self.index.candidates(&facts).into_iter().filter_map(apply).collect())
+            let Ok(counted) = applied(conditions, &view)? else { continue };
+            matches.extend(counted.into_iter().map(|Counted { key, resource }| RequestMatch {
+                rule_id: conditions.rule.id.clone(),
+                key,
+                resource,
+            }));
+        }
+        Ok(matches)
     }
 
     /// What every rule has to do with the request, in the same order.
     pub(crate) fn explain(&self, request: &Request<'_>) -> Result<Vec<Explanation>> {
-        let facts = Facts::new(request, &self.names)?;
-        Ok(self.rules.iter().map(|conditions| explain(conditions, &facts)).collect())
+        let view = RequestView::new(request, &self.names)?;
+        let explained: Result<Vec<_>> =
+            self.rules.iter().map(|conditions| explain(conditions, &view)).collect();
+        Ok(explained?.into_iter().flatten().collect())
     }
 }
 
-fn explain(conditions: &Conditions, facts: &Facts<'_>) -> Explanation {
-    let rule_id = conditions.rule.id.clone();
-    match conditions.apply(facts) {
-        Ok(Counted { key, resource }) => {
-            Explanation { rule_id, matched: true, key: Some(key), resource, reason: failure::NONE.to_owned() }
+/// Who is counted by a rule, or why nobody is; a request that might be too many is an error.
+fn applied(conditions: &Conditions, view: &RequestView<'_>) -> Result<Result<Vec<Counted>, Failure>> {
+    match conditions.apply(view) {
+        Err(failure @ Failure::TooManyKeys(_)) => {
+            Err(Error::new(ErrorKind::InvalidArgument, failure.reason(conditions, view)))
         }
-        Err(failure) => Explanation {
-            rule_id,
-            matched: false,
-            key: None,
-            resource: None,
-            reason: failure.reason(conditions, facts),
-        },
+        applied => Ok(applied),
     }
+}
+
+fn explain(conditions: &Conditions, view: &RequestView<'_>) -> Result<Vec<Explanation>> {
+    let explanation = |matched, counted: Option<Counted>, reason| {
+        let (key, resource) = counted.map_or((None, None), |counted| (Some(counted.key), counted.resource));
+        Explanation { rule_id: conditions.rule.id.clone(), matched, key, resource, reason }
+    };
+    Ok(match applied(conditions, view)? {
+        Ok(counted) => {
+            let matched = |counted| explanation(true, Some(counted), failure::NONE.to_owned());
+            counted.into_iter().map(matched).collect()
+        }
+        Err(failure) => vec![explanation(false, None, failure.reason(conditions, view))],
+    })
 }

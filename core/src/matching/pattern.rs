@@ -1,6 +1,7 @@
 //! Path patterns: `*` is any run of characters, `{name}` one whole segment.
 
-use super::path::{Reading, decoded, without_last_slash};
+use super::reading::fold;
+use crate::spelling::canonical;
 
 /// A pattern, taken apart at its stars.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +26,17 @@ enum Piece {
 impl Pattern {
     /// A pattern that the rules accepted. Anything else would be taken literally.
     pub(super) fn new(text: &str) -> Self {
-        let mut parts = without_last_slash(text).split('*').map(Part::new);
+        Self::of(text, canonical)
+    }
+
+    /// The same for texts without capitals.
+    pub(super) fn folded(text: &str) -> Self {
+        Self::of(text, |literal| fold(&canonical(literal)).into_owned())
+    }
+
+    fn of(text: &str, spelled: impl Fn(&str) -> String) -> Self {
+        let text = text.strip_suffix('/').filter(|shorter| !shorter.is_empty()).unwrap_or(text);
+        let mut parts = text.split('*').map(|part| Part::new(part, &spelled));
         let head = parts.next().unwrap_or_default();
         let mut others: Vec<_> = parts.collect();
         let tail = others.pop();
@@ -74,8 +85,13 @@ impl Pattern {
 }
 
 impl Part {
-    fn new(text: &str) -> Self {
+    fn new(text: &str, spelled: impl Fn(&str) -> String) -> Self {
         let mut pieces = Vec::new();
+        let push_literal = |pieces: &mut Vec<Piece>, text: &str| {
+            if !text.is_empty() {
+                pieces.push(Piece::Literal(spelled(text)));
+            }
+        };
         let mut rest = text;
         while let Some((literal, opened)) = rest.split_once('{')
             && let Some((name, after)) = opened.split_once('}')
@@ -125,11 +141,5 @@ impl Part {
             rest = &rest[at + step..];
         }
         None
-    }
-}
-
-fn push_literal(pieces: &mut Vec<Piece>, text: &str) {
-    if !text.is_empty() {
-        pieces.push(Piece::Literal(decoded(text, Reading::PLAIN)));
     }
 }

@@ -19,16 +19,30 @@ use std::fmt;
 /// # How a path is matched
 ///
 /// A path pattern is a literal path in which `*` is any run of characters, also none and also with
-/// slashes, and `{name}` one whole segment. Capitals count. So that no spelling of a path slips past a
-/// rule, the path is brought into one form first: without scheme, host and query, its escapes decoded
-/// once, without empty and dot segments. `%25`, `%3F`, `%23`, control characters and bytes that are not
-/// UTF-8 stay escaped, in capitals, also in the keys that `path:<name>` yields.
+/// slashes, and `{name}` one whole segment. Capitals count, unless `ignore_case` says that the
+/// application routes without regard to them. A pattern is percent-decoded, so `%2A` is a star; a slash at its end
+/// makes no difference.
 ///
-/// Servers differ in whether `%2F`, `\` and `%5C` separate segments, whether a slash at the end counts, whether
-/// two slashes begin a host, and whether `;` begins parameters that are no part of a segment. A rule applies if
-/// its pattern matches under any of these readings: one rule too many is the safe side. A server that routes
-/// without regard to capitals, as Express does unless told otherwise, has to be told otherwise.
-/// A pattern is decoded likewise, so `%2A` is a star; a slash at its end makes no difference.
+/// Servers and frameworks read one path in different ways, and a client may choose a spelling for it. **A rule
+/// applies if its `match` holds for any one reading**, which is any combination of these choices:
+///
+/// - the path ends at `?`, and at `#` or not, at `;` or not, at NUL or not;
+/// - a scheme and host in front are cut, and what follows two slashes in front is a host or not;
+/// - escapes are decoded once; `%2F`, `\` and `%5C` separate segments or do not;
+/// - parameters after `;` (and `%3B`) are cut from each segment or not;
+/// - slashes that follow each other are one or not;
+/// - segments `.` and `..` are resolved or not (also `%2E`);
+/// - slashes, dots, spaces, newlines and other white space at the end are cut or not.
+///
+/// If readings yield different keys (`path:<name>`), **each of them is charged**, as is each value of an identifier
+/// header with several lines: [`match_request`](crate::RateLimiter::match_request) lists the rule once per key.
+/// A request that yields more than 8 keys for a rule, or that can be read in more than 128 ways (fewer if it
+/// has kilobytes), is refused as an `InvalidArgument`; middleware answers 400.
+///
+/// In keys and patterns `%25`, `%3F`, `%23`, control characters and slashes that separate nothing stay escaped, in
+/// capitals; bytes that are not UTF-8 are U+FFFD.
+///
+/// A rule with `methods: ["GET"]` applies to HEAD too, since what serves GET serves HEAD.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Request<'a> {
@@ -43,16 +57,32 @@ pub struct Request<'a> {
     pub ip: Option<&'a str>,
     /// The client's API key.
     pub api_key: Option<&'a str>,
-    /// Names and values. Capitals of a name do not count; the values of one that is given several times
-    /// are joined by `", "`.
+    /// Names and values. Capitals of a name do not count. Of a name that is given several times, a rule looks at
+    /// each value, and at all of them joined by `", "`.
     pub headers: Vec<(&'a str, &'a str)>,
+    /// The header that has the client's API key, instead of `api_key`: each of its values counts.
+    pub api_key_header: Option<&'a str>,
+    /// Other paths that the application may act on, spelled like `path`, such as `PATH_INFO` of WSGI; at most 4.
+    pub other_paths: Vec<&'a str>,
+    /// Whether the application routes without regard to capitals.
+    pub ignore_case: bool,
 }
 
 impl<'a> Request<'a> {
     /// A request of nobody in particular.
     #[must_use]
     pub fn new(method: &'a str, path: &'a str) -> Self {
-        Self { method, path, user_id: None, ip: None, api_key: None, headers: Vec::new() }
+        Self {
+            method,
+            path,
+            user_id: None,
+            ip: None,
+            api_key: None,
+            headers: Vec::new(),
+            api_key_header: None,
+            other_paths: Vec::new(),
+            ignore_case: false,
+        }
     }
 
     /// Sets the authenticated user.
@@ -73,6 +103,27 @@ impl<'a> Request<'a> {
     #[must_use]
     pub fn api_key(mut self, api_key: &'a str) -> Self {
         self.api_key = Some(api_key);
+        self
+    }
+
+    /// Sets the name of the header that has the API key.
+    #[must_use]
+    pub fn api_key_header(mut self, name: &'a str) -> Self {
+        self.api_key_header = Some(name);
+        self
+    }
+
+    /// Sets the other paths that the application may act on.
+    #[must_use]
+    pub fn other_paths(mut self, paths: impl IntoIterator<Item = &'a str>) -> Self {
+        self.other_paths = paths.into_iter().collect();
+        self
+    }
+
+    /// Sets whether the application routes without regard to capitals.
+    #[must_use]
+    pub fn ignore_case(mut self, ignore_case: bool) -> Self {
+        self.ignore_case = ignore_case;
         self
     }
 

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::facts::{Facts, HeaderNames};
 use super::pattern::Pattern;
-use super::subnet::owner;
+use super::reading::Reading;
+use super::view::{HeaderNames, RequestView};
 use crate::rules::Identifier;
+use crate::subnet::owner;
 
 /// The key of `global` rules, which count everybody together.
 const EVERYBODY: &str = "global";
@@ -36,23 +37,45 @@ impl Source {
         }
     }
 
-    /// What the request has there; `path` is the reading of its path that `pattern` matches.
-    pub(super) fn find<'f>(
-        &self,
-        facts: &'f Facts<'_>,
+    /// Whether it depends on how the path is read.
+    pub(super) fn is_of_path(&self) -> bool {
+        matches!(self, Self::Path(_))
+    }
+
+    /// The argument of a request that it is found in.
+    pub(super) fn argument(&self) -> &'static str {
+        match self {
+            Self::Path(_) => "path",
+            Self::Header(_) | Self::ApiKey => "headers",
+            Self::UserId => "user_id",
+            Self::IpAddress { .. } => "ip",
+            Self::Global => "method",
+        }
+    }
+
+    /// What the request has there, in every way in which it may be seen; `path` is a text of `reading` that
+    /// `pattern` matches.
+    pub(super) fn find<'v>(
+        &'v self,
+        view: &'v RequestView<'_>,
         pattern: Option<&Pattern>,
-        path: &'f str,
-    ) -> Option<Cow<'f, str>> {
-        let found = match self {
-            Self::UserId => facts.user_id,
+        reading: &'v Reading<'_>,
+        path: &'v str,
+    ) -> Vec<Cow<'v, str>> {
+        let mut found: Vec<Cow<'v, str>> = match self {
+            Self::UserId => view.user_id.into_iter().map(Cow::Borrowed).collect(),
             Self::IpAddress { ipv6_prefix_length } => {
-                return facts.ip.map(|address| Cow::Owned(owner(address, *ipv6_prefix_length)));
+                view.ip.map(|address| Cow::Owned(owner(address, *ipv6_prefix_length))).into_iter().collect()
             }
-            Self::ApiKey => facts.api_key,
-            Self::Header(place) => facts.headers[*place].as_deref(),
-            Self::Path(name) => pattern.and_then(|pattern| pattern.capture(path, name)),
-            Self::Global => Some(EVERYBODY),
+            Self::ApiKey => view.api_keys.iter().copied().map(Cow::Borrowed).collect(),
+            Self::Header(place) => view.headers[*place].values().map(Cow::Borrowed).collect(),
+            Self::Path(name) => {
+                let segment = pattern.and_then(|pattern| pattern.capture(path, name));
+                segment.map(|segment| Cow::Borrowed(reading.spelled(segment))).into_iter().collect()
+            }
+            Self::Global => vec![Cow::Borrowed(EVERYBODY)],
         };
-        found.filter(|text| !text.is_empty()).map(Cow::Borrowed)
+        found.retain(|text| !text.is_empty());
+        found
     }
 }

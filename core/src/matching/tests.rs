@@ -81,7 +81,7 @@ fn conditions() -> impl Strategy<Value = Value> {
 
 fn rules() -> impl Strategy<Value = Vec<Value>> {
     let identifier = prop::sample::select(vec!["global", "user_id", "ip_address", "header:x"]);
-    prop::collection::vec((identifier, conditions()), 1..40).prop_map(|rules| {
+    prop::collection::vec((identifier, conditions()), 1..80).prop_map(|rules| {
         let rules = rules.iter().enumerate();
         rules.map(|(number, (identifier, conditions))| rule(number, identifier, conditions)).collect()
     })
@@ -135,7 +135,10 @@ proptest! {
 fn long_literals_are_told_apart() {
     let long = |last: &str| format!("/{}/{last}", "é".repeat(40));
     let with_pattern = |(at, last)| rule(at, "global", &json!({ "path_pattern": long(last) }));
-    let matcher = matcher(["a", "b", "éa"].into_iter().enumerate().map(with_pattern).collect());
+    // So many that they are looked for.
+    let others: Vec<_> = (0..100).map(|number| format!("c{number}")).collect();
+    let lasts = ["a", "b", "éa"].into_iter().chain(others.iter().map(String::as_str));
+    let matcher = matcher(lasts.enumerate().map(with_pattern).collect());
     let path = long("b");
     let matched = matcher.matches(&Request::new("GET", &path)).unwrap();
     assert_eq!(matched.iter().map(|it| it.rule_id.as_ref()).collect::<Vec<_>>(), ["r1"]);
@@ -149,7 +152,7 @@ fn a_long_path_of_traps_takes_little_time() {
     let matcher = matcher(patterns.iter().enumerate().map(with_pattern).collect());
     for path in ["/a".repeat(8_000), "/%2F%5c\\a".repeat(1_800), "/../a%ff".repeat(2_000)] {
         let began = std::time::Instant::now();
-        matcher.matches(&Request::new("GET", &path)).unwrap();
+        let _ = matcher.matches(&Request::new("GET", &path));
         assert!(began.elapsed().as_millis() < 2_000, "{:?}", began.elapsed());
     }
 }

@@ -12,7 +12,6 @@ use smallvec::{SmallVec, smallvec};
 use crate::catalog::{Catalog, ReadyLimit, ReadyRule};
 use crate::decision::Source;
 use crate::error::{Error, ErrorKind, Result};
-use crate::key::canonical;
 use crate::request::{Check, CheckOptions};
 use crate::rules::{MAX_MICROS, Scope};
 
@@ -83,8 +82,8 @@ impl<'a> Target<'a> {
         let rule = ruled(catalog, check)?;
         let Check { key, options: CheckOptions { cost, resource, limit }, .. } = *check;
         let (tag, member) = match resource {
-            None => (canonical(key), None),
-            Some(resource) => (canonical(resource), Some(canonical(key))),
+            None => (catalog.key_name(rule, key), None),
+            Some(resource) => (catalog.resource_name(rule, resource), Some(catalog.key_name(rule, key))),
         };
         Ok(Self { rule, tag, member, cost: cost as f64, limit })
     }

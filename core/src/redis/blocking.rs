@@ -1,19 +1,19 @@
 //! The blocking driver: pooled connections, any number of threads.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use ::redis::{Cmd, Value};
+use ::redis::Value;
 
 use super::connector::Connector;
-use super::discovery::{self, Range};
-use super::errors::{self, Failure};
+use super::errors;
 use super::options::ConnectOptions;
 use super::pool::{Pool, Times};
-use super::reply::{MAX_HOPS, PAUSE_BETWEEN_TRIES, Reply, Request};
-use super::router::{Learnt, Node, Router};
+use super::request::{Outcome, Request};
+use super::router::{Due, Journey, Learnt, PATIENCE, Router, Step};
+use super::scout::Scout;
 use super::url::RedisUrl;
 use crate::error::{Error, Result};
 use crate::fork::PerProcess;
@@ -33,24 +33,24 @@ impl BlockingRedis {
     }
 
     /// Runs the script at most once.
-    pub(crate) fn call(&self, call: &Call<'_>) -> Result<Value> {
-        self.connections()?.carry_out(&Request::Script(call))
+    pub(crate) fn call(&self, call: Call) -> Result<Value> {
+        self.connections()?.carry_out(Request::Script(call))
     }
 
     /// Removes keys of one slot.
     pub(crate) fn delete(&self, keys: &[String]) -> Result<()> {
-        self.connections()?.carry_out(&Request::delete(keys)).map(drop)
+        self.connections()?.carry_out(Request::delete(keys)).map(drop)
     }
 
-    /// Asks a server for a sign of life.
+    /// Tries a server.
     pub(crate) fn ping(&self) -> Result<()> {
-        self.connections()?.carry_out(&Request::ping()).map(drop)
+        self.connections()?.carry_out(Request::ping()).map(drop)
     }
 
     /// Final. Calls under way end as they would have.
     pub(crate) fn close(&self) {
         if !self.closed.swap(true, Ordering::AcqRel) {
-            self.connections.get(Connections::inherited).router.close();
+            self.connections.get(Connections::inherited).close();
         }
     }
 
@@ -67,131 +67,158 @@ impl BlockingRedis {
     }
 }
 
+impl Drop for BlockingRedis {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
 /// What one process has open.
 struct Connections {
     connector: Arc<Connector>,
     router: Router<Pool>,
-    /// Held by the one that asks who owns which slots; holds why the last one who asked got no answer.
-    discovering: Mutex<Option<Error>>,
+    scout: Arc<Scout>,
+    rounds: Arc<Rounds>,
+}
+
+/// The searches for the topology.
+#[derive(Default)]
+struct Rounds {
+    state: Mutex<Round>,
+    ended: Condvar,
+}
+
+#[derive(Default)]
+struct Round {
+    under_way: bool,
+    number: u64,
+    /// Why the last one found nothing.
+    failure: Option<Error>,
 }
 
 impl Connections {
     fn new(connector: Arc<Connector>) -> Self {
         let router = Router::new(&connector);
-        Self { connector, router, discovering: Mutex::new(None) }
+        Self { connector, router, scout: Arc::default(), rounds: Arc::default() }
     }
 
     /// A child's own, in place of its parent's.
     fn inherited(parent: &Self) -> Self {
         parent.router.each_try(Pool::abandon);
-        Self::new(Arc::clone(&parent.connector))
+        Self::new(Arc::new(parent.connector.inherited()))
     }
 
-    fn carry_out(&self, request: &Request<'_>) -> Result<Value> {
-        let times = Times::now(&self.connector);
-        match &self.router {
-            Router::Fixed(pool) => match pool.request(request, false, times) {
-                Ok(Reply::Done(value)) => Ok(value),
-                Ok(_) => Err(errors::lost(request.slot())),
-                Err(failure) => Err(failure.error),
-            },
-            Router::Learnt(learnt) => self.follow(learnt, request, times),
-        }
+    fn close(&self) {
+        self.connector.background.end();
+        self.router.close();
+        self.scout.close();
     }
 
     /// Asks the owner of the slot, and whom that one points to.
-    fn follow(&self, learnt: &Learnt<Pool>, request: &Request<'_>, times: Times) -> Result<Value> {
+    fn carry_out(&self, mut request: Request) -> Result<Value> {
         let slot = request.slot();
-        let times = if learnt.is_due() {
-            self.discover(learnt, times)?;
-            // The time to find the server is none of that to answer.
-            Times { start: Instant::now(), ..times }
-        } else {
-            times
-        };
-        let mut pool = learnt.owner(slot).ok_or_else(|| errors::unowned(slot))?;
-        let mut asking = false;
-        for _ in 0..MAX_HOPS {
-            let reply = pool.request(request, asking, times).map_err(|failure| {
-                if failure.moved_on {
-                    learnt.doubt(pool.address());
+        let mut times = self.times();
+        let mut journey = Journey::default();
+        let (mut node, mut asking) = (self.owner(slot, &mut times)?, false);
+        loop {
+            let hint = match node.request(request, asking, times) {
+                Outcome::Done(Ok(value)) => return Ok(value),
+                Outcome::Done(Err(failure)) => {
+                    if failure.moved_on {
+                        self.router.doubt(&node);
+                    }
+                    return Err(failure.error);
                 }
-                failure.error
-            })?;
-            match reply {
-                Reply::Done(value) => return Ok(value),
-                Reply::TryAgain => thread::sleep(PAUSE_BETWEEN_TRIES),
-                Reply::Ask(address) => (pool, asking) = (learnt.node(&address), true),
-                Reply::Moved(address) => {
-                    learnt.doubt(pool.address());
-                    (pool, asking) = (learnt.node(&address), false);
+                Outcome::Again(again, hint) => {
+                    request = again;
+                    hint
                 }
+            };
+            match self.router.next(&mut journey, &node, hint, slot) {
+                Step::To { node: next, asking: announce } => (node, asking) = (next, announce),
+                Step::Later(pause) => thread::sleep(pause),
+                Step::Rediscover => {
+                    self.discover(times.by)?;
+                    node = self.router.owner(slot).ok_or_else(|| errors::unowned(slot))?;
+                }
+                Step::Fail(error) => return Err(error),
+            }
+            if Instant::now() >= times.by {
+                return Err(errors::out_of_time(self.connector.timeout()));
             }
         }
-        Err(errors::lost(slot))
     }
 
-    /// Learns anew who owns which slots. Only one thread asks; the others go on with what is known, or wait
-    /// if that is nothing. Fails only if nothing is known.
-    fn discover(&self, learnt: &Learnt<Pool>, times: Times) -> Result<()> {
-        let Some(mut last_failure) = self.turn(learnt.is_known()) else { return Ok(()) };
-        if !learnt.is_due() {
-            return Ok(());
+    fn times(&self) -> Times {
+        let start = Instant::now();
+        Times { start, by: start + self.connector.timeout(), waited: false }
+    }
+
+    fn owner(&self, slot: u16, times: &mut Times) -> Result<Arc<Pool>> {
+        match self.router.due(times.start) {
+            Due::No => {}
+            Due::Meanwhile => self.begin_discovery(),
+            Due::First => {
+                let by = if self.is_known() { times.start + PATIENCE } else { times.by };
+                self.discover(by)?;
+                // The time to find the server is none of that to answer.
+                times.start = Instant::now();
+            }
         }
-        let mut failure = last_failure.take();
-        let mut advisers = learnt.advisers().into_iter();
-        while let Some(adviser) = advisers.next() {
-            let now = Instant::now();
-            if now >= times.open_by {
+        self.router.owner(slot).ok_or_else(|| errors::unowned(slot))
+    }
+
+    fn is_known(&self) -> bool {
+        match &self.router {
+            Router::Fixed(_) => true,
+            Router::Learnt(learnt) => learnt.is_known(),
+        }
+    }
+
+    /// Learns anew who owns which slots, unless that takes too long. Fails only if nothing is known.
+    fn discover(&self, by: Instant) -> Result<()> {
+        let number = self.rounds.lock().number;
+        self.begin_discovery();
+        let mut round = self.rounds.lock();
+        while round.under_way && round.number == number {
+            let left = by.saturating_duration_since(Instant::now());
+            if left.is_zero() {
                 break;
             }
-            let patience = discovery::patience(times.open_by - now, 1 + advisers.len());
-            match ask(learnt, &adviser, now + patience, times) {
-                Ok(ranges) => {
-                    learnt.learn(ranges);
-                    return Ok(());
-                }
-                Err(error) => failure = Some(error),
-            }
+            let waited = self.rounds.ended.wait_timeout(round, left);
+            round = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        *last_failure = failure.clone();
-        match failure {
-            Some(error) if !learnt.is_known() => Err(error),
-            _ => Ok(()),
+        if self.is_known() {
+            return Ok(());
         }
+        Err(round.failure.clone().unwrap_or_else(|| errors::out_of_time(self.connector.timeout())))
     }
 
-    fn turn(&self, is_known: bool) -> Option<MutexGuard<'_, Option<Error>>> {
-        if !is_known {
-            return Some(self.discovering.lock().unwrap_or_else(PoisonError::into_inner));
+    /// Starts a search on a thread of its own, unless one is under way.
+    fn begin_discovery(&self) {
+        let Router::Learnt(learnt) = &self.router else { return };
+        let mut round = self.rounds.lock();
+        if round.under_way {
+            return;
         }
-        match self.discovering.try_lock() {
-            Ok(guard) => Some(guard),
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
+        let (learnt, scout, rounds): (Arc<Learnt<Pool>>, _, _) =
+            (Arc::clone(learnt), Arc::clone(&self.scout), Arc::clone(&self.rounds));
+        round.under_way = self.connector.background.spawn(move |cancelled| {
+            let failure = scout.discover(&learnt, cancelled).err();
+            rounds.end(failure);
+        });
     }
 }
 
-fn ask(learnt: &Learnt<Pool>, adviser: &Pool, open_by: Instant, times: Times) -> Result<Vec<Range>> {
-    let answer = query(adviser, learnt.discovery.question(), Times { open_by, ..times })?;
-    let found = learnt.discovery.answer(&answer, adviser.address());
-    let ranges = found.map_err(|reason| errors::undiscovered(adviser.address(), &reason))?;
-    if learnt.discovery.needs_confirmation() {
-        for range in &ranges {
-            let role = query(&learnt.node(&range.owner), discovery::role(), times)?;
-            if !discovery::is_primary(&role) {
-                return Err(errors::undiscovered(adviser.address(), "the server it names is not a primary"));
-            }
-        }
+impl Rounds {
+    fn end(&self, failure: Option<Error>) {
+        let mut round = self.lock();
+        *round = Round { under_way: false, number: round.number + 1, failure };
+        drop(round);
+        self.ended.notify_all();
     }
-    Ok(ranges)
-}
 
-fn query(pool: &Pool, cmd: Cmd, times: Times) -> Result<Value> {
-    match pool.request(&Request::Command(cmd, 0), false, times) {
-        Ok(Reply::Done(value)) => Ok(value),
-        Ok(_) => Err(errors::undiscovered(pool.address(), "it redirects a question that has no slot")),
-        Err(Failure { error, .. }) => Err(error),
+    fn lock(&self) -> std::sync::MutexGuard<'_, Round> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,95 +1,54 @@
-//! A call together with those that other threads have published: one pipeline, in which calls of one kind share
-//! a script.
+//! A call together with those that other threads have published: one batch, in which calls of one kind share a
+//! script.
 
-use std::iter;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use ::redis::{Cmd, RedisError, RedisResult, Value};
-
-use super::bundle::{Outcome, bundle, settle};
-use super::combining::{Company, Turn};
-use super::connection::Connection;
-use super::errors::Failure;
+use super::combining::Turn;
+use super::errors;
 use super::pool::{Pool, Times};
-use super::reply::{self, Reply, Request};
+use super::request::{Outcome, Request};
+use super::session::Pending;
 use crate::script::Call;
 
 impl Pool {
     /// Carries out the call, and whatever was published by the time there is a connection for it.
-    pub(super) fn combine(&self, turn: Turn<'_>, own: &Call<'_>, times: Times) -> Result<Reply, Failure> {
-        let mut lease = self.lease(times)?;
-        if Instant::now() > times.open_by {
-            // Too late to take others along, who have their full time.
-            drop(turn);
-            return lease.request(&Request::Script(own), false, times);
+    pub(super) fn combine(&self, turn: Turn<'_>, own: Call, times: Times) -> Outcome {
+        let mut lease = match self.lease(times) {
+            Ok(lease) => lease,
+            Err(failure) => return Outcome::Done(Err(failure)),
+        };
+        if let Err(failure) = lease.connection(times) {
+            return Outcome::Done(Err(failure));
         }
-        let connection = lease.connection(times)?;
-        let company = turn.take();
+        let mut company = turn.take();
         if company.size() == 0 {
-            return lease.request(&Request::Script(own), false, times);
+            return lease.request(Request::Script(own), false, times);
         }
-        let (mut outcomes, broken) = self.carry_out(connection, own, &company);
-        if let Some(err) = broken {
-            lease.judge(&err);
+        let connection = match lease.connection(times) {
+            Ok(connection) => connection,
+            Err(failure) => return Outcome::Done(Err(failure)),
+        };
+        // Whoever was taken along has come just now, so the time to answer is that of a new call.
+        let now = Instant::now();
+        let by = now + self.connector.timeout();
+        let own_place = company.size();
+        for (place, call) in company.calls().chain([(own_place, own)]) {
+            connection.session.submit(Pending::new(place, Request::Script(call), false, by), now);
         }
-        // First of all the thread that goes next, which then goes while the others are told.
-        drop(turn);
-        let own_outcome = outcomes.pop().flatten();
-        company.serve(outcomes);
-        match own_outcome {
-            Some(outcome) => outcome.map(Reply::Done),
-            None => lease.request(&Request::Script(own), false, times),
-        }
-    }
-
-    /// What came of those of the company, in order, and of the call; and what the connection broke with, if
-    /// it did.
-    fn carry_out(
-        &self,
-        connection: &mut Connection,
-        own: &Call<'_>,
-        company: &Company,
-    ) -> (Vec<Outcome>, Option<RedisError>) {
-        let calls: Vec<_> = company.calls().chain(iter::once(Call { ..*own })).collect();
-        let bundles = bundle(calls.iter().enumerate(), self.minds_slots.load(Ordering::Relaxed));
-        let mut answers = self.ask(connection, bundles.iter().map(|bundle| bundle.call().evalsha()));
-        // All in one piece again: many that are slow must not take longer than one.
-        let unknown: Vec<_> = (0..answers.len()).filter(|&i| reply::is_unknown_script(&answers[i])).collect();
-        let again = self.ask(connection, unknown.iter().map(|&i| bundles[i].call().eval()));
-        unknown.into_iter().zip(again).for_each(|(i, answer)| answers[i] = answer);
-        let broken = answers.iter().find_map(|answer| answer.as_ref().err().cloned());
-        let mut outcomes: Vec<Outcome> = vec![None; calls.len()];
-        for (bundle, answer) in bundles.iter().zip(answers) {
-            for (&place, outcome) in bundle.places.iter().zip(self.read(answer, bundle.places.len())) {
-                outcomes[place] = outcome;
+        connection.complete(None, None);
+        let mut own_outcome = Outcome::Done(Err(errors::no_answer()));
+        let mut outcomes = Vec::with_capacity(own_place);
+        while let Some((place, outcome)) = connection.session.next_outcome() {
+            if place == own_place {
+                own_outcome = outcome;
+            } else {
+                outcomes.push((place, outcome));
             }
         }
-        (outcomes, broken)
-    }
-
-    /// The answers to commands that are sent in one piece. Whoever was taken along has come just now, so the
-    /// time to answer is that of a new call.
-    fn ask(&self, connection: &mut Connection, cmds: impl Iterator<Item = Cmd>) -> Vec<RedisResult<Value>> {
-        let cmds: Vec<_> = cmds.collect();
-        if cmds.is_empty() {
-            return Vec::new();
-        }
-        match connection.call_many(&cmds, self.connector.response_timeout) {
-            Ok(answers) => answers.into_iter().map(Ok).collect(),
-            Err(err) => vec![Err(err); cmds.len()],
-        }
-    }
-
-    fn read(&self, answer: RedisResult<Value>, size: usize) -> Vec<Outcome> {
-        if reply::is_across_slots(&answer) {
-            self.minds_slots.store(true, Ordering::Relaxed);
-            return vec![None; size];
-        }
-        if size > 1 && reply::is_forbidden(&answer) {
-            return vec![None; size];
-        }
-        let reply = reply::sort(answer, &self.address).map_err(|err| self.explain(&err));
-        settle(reply, size, |err| self.explain(err))
+        lease.judge();
+        // First of all the thread that goes next, which then goes while the others are told.
+        drop(turn);
+        company.serve(outcomes);
+        own_outcome
     }
 }

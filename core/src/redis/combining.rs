@@ -7,22 +7,14 @@
 //! tradeoff", SPAA 2010), and from databases as group commit.
 
 use std::collections::VecDeque;
-use std::iter;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use super::bundle::Outcome;
+use super::connection::batches;
 use super::errors;
-use crate::script::{Call, Script};
-
-/// About the time that a server takes for a call that comes alone. Calls that come faster wait for each other
-/// there, if they do not wait here.
-const SERVICE_TIME: Duration = Duration::from_micros(12);
-
-/// The fewest threads that are under way at a time: one has its answer read while the server is at work for the
-/// other.
-const FEWEST: usize = 2;
+use super::request::Outcome;
+use crate::script::Call;
 
 /// The most calls that one thread takes along: their answers hold up its own.
 const MOST: usize = 64;
@@ -66,14 +58,12 @@ impl Combiner {
 
     /// As many calls as a server can answer within a round trip need not wait for each other.
     pub(super) fn learn(&self, round_trip: Option<Duration>, connections: usize) {
-        let answered = |time: Duration| usize::try_from(time.as_nanos() / SERVICE_TIME.as_nanos());
-        let enough = round_trip.and_then(|time| answered(time).ok()).unwrap_or(usize::MAX);
-        self.lock().most_under_way = enough.max(FEWEST).min(connections);
+        self.lock().most_under_way = batches(round_trip, connections);
     }
 
     /// Waits, if so many are under way already that others go along sooner than alone; but not beyond `by`.
     /// `is_free` tells whether there is a connection for one more.
-    pub(super) fn join(&self, call: &Call<'_>, by: Instant, is_free: impl Fn() -> bool) -> Part<'_> {
+    pub(super) fn join(&self, call: &Call, by: Instant, is_free: impl Fn() -> bool) -> Part<'_> {
         let mut state = self.lock();
         if state.under_way < state.most_under_way {
             state.under_way += 1;
@@ -108,7 +98,8 @@ impl Combiner {
                 }
             }
         }
-        Part::Served(publication.lock().outcome.take())
+        let outcome = publication.lock().outcome.take();
+        Part::Served(outcome.unwrap_or_else(|| Outcome::Done(Err(errors::abandoned()))))
     }
 
     /// The turn of a thread that need not wait for others any longer, or waits in vain. That one takes along who
@@ -148,8 +139,14 @@ impl Turn<'_> {
         let number = state.published.len().min(MOST);
         let taken: Vec<_> = state.published.drain(..number).collect();
         drop(state);
-        taken.iter().for_each(|publication| publication.lock().stage = Stage::Taken);
-        Company { taken }
+        let take = |publication: Arc<Publication>| {
+            let mut progress = publication.lock();
+            progress.stage = Stage::Taken;
+            let call = progress.call.take();
+            drop(progress);
+            (publication, call)
+        };
+        Company { taken: taken.into_iter().map(take).collect() }
     }
 }
 
@@ -167,7 +164,7 @@ impl Drop for Turn<'_> {
 
 /// Calls that were taken along. Whatever happens, their threads are told.
 pub(super) struct Company {
-    taken: Vec<Arc<Publication>>,
+    taken: Vec<(Arc<Publication>, Option<Call>)>,
 }
 
 impl Company {
@@ -175,35 +172,35 @@ impl Company {
         self.taken.len()
     }
 
-    pub(super) fn calls(&self) -> impl Iterator<Item = Call<'_>> {
-        self.taken.iter().map(|publication| publication.call())
+    /// The calls, with their places.
+    pub(super) fn calls(&mut self) -> impl Iterator<Item = (usize, Call)> {
+        self.taken.iter_mut().enumerate().filter_map(|(place, (_, call))| Some((place, call.take()?)))
     }
 
-    /// Tells all threads what came of their calls, in order.
-    pub(super) fn serve(mut self, outcomes: Vec<Outcome>) {
-        self.tell(outcomes);
-    }
-
-    /// Those for whom there is no outcome are told that.
-    fn tell(&mut self, outcomes: Vec<Outcome>) {
-        let abandoned = iter::repeat_with(|| Some(Err(errors::abandoned())));
-        for (publication, outcome) in self.taken.drain(..).zip(outcomes.into_iter().chain(abandoned)) {
-            publication.serve(outcome);
+    /// Tells all threads what came of their calls, which are given with their places.
+    pub(super) fn serve(mut self, outcomes: impl IntoIterator<Item = (usize, Outcome)>) {
+        for (place, outcome) in outcomes {
+            if let Some((publication, _)) = self.taken.get(place) {
+                publication.put(outcome);
+            }
         }
+        self.tell();
+    }
+
+    fn tell(&mut self) {
+        self.taken.drain(..).for_each(|(publication, _)| publication.serve());
     }
 }
 
+/// Those for whom there is no outcome are told that.
 impl Drop for Company {
     fn drop(&mut self) {
-        self.tell(Vec::new());
+        self.tell();
     }
 }
 
 /// A call that waits for a thread to make it.
 struct Publication {
-    script: &'static Script,
-    keys: Vec<String>,
-    args: Vec<Vec<u8>>,
     progress: Mutex<Progress>,
     /// Whose call it is.
     thread: Thread,
@@ -212,7 +209,8 @@ struct Publication {
 #[derive(Default)]
 struct Progress {
     stage: Stage,
-    outcome: Outcome,
+    call: Option<Call>,
+    outcome: Option<Outcome>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -224,22 +222,17 @@ enum Stage {
 }
 
 impl Publication {
-    fn new(call: &Call<'_>) -> Self {
-        Self {
-            script: call.script,
-            keys: call.keys.to_vec(),
-            args: call.args.to_vec(),
-            progress: Mutex::default(),
-            thread: thread::current(),
-        }
+    fn new(call: &Call) -> Self {
+        let progress = Progress { call: Some(call.clone()), ..Progress::default() };
+        Self { progress: Mutex::new(progress), thread: thread::current() }
     }
 
-    fn call(&self) -> Call<'_> {
-        Call { script: self.script, keys: &self.keys, args: &self.args }
+    fn put(&self, outcome: Outcome) {
+        self.lock().outcome = Some(outcome);
     }
 
-    fn serve(&self, outcome: Outcome) {
-        *self.lock() = Progress { stage: Stage::Served, outcome };
+    fn serve(&self) {
+        self.lock().stage = Stage::Served;
         self.thread.unpark();
     }
 
@@ -250,18 +243,25 @@ impl Publication {
 
 #[cfg(test)]
 mod tests {
+    use ::redis::Value;
+    use smallvec::SmallVec;
+
     use super::super::tests::eternal;
     use super::*;
+    use crate::script::Script;
 
     const LONG: Duration = Duration::from_secs(20);
 
     /// Lets one thread go at a time.
-    fn combiner(patience: Duration) -> (Combiner, Call<'static>) {
+    fn combiner(patience: Duration) -> (Combiner, Call) {
         let script = eternal(Script::new(String::new()));
-        (Combiner { patience, ..Combiner::new(1) }, Call { script, keys: &[], args: &[] })
+        (
+            Combiner { patience, ..Combiner::new(1) },
+            Call { script, keys: SmallVec::new(), args: SmallVec::new() },
+        )
     }
 
-    fn turn<'a>(combiner: &'a Combiner, call: &Call<'_>) -> Turn<'a> {
+    fn turn<'a>(combiner: &'a Combiner, call: &Call) -> Turn<'a> {
         match combiner.join(call, Instant::now(), || true) {
             Part::Combiner(turn) => turn,
             Part::Served(_) => unreachable!("nobody is under way"),
@@ -272,7 +272,7 @@ mod tests {
     fn published<'scope>(
         scope: &'scope thread::Scope<'scope, '_>,
         combiner: &'scope Combiner,
-        call: &'scope Call<'_>,
+        call: &'scope Call,
     ) -> thread::ScopedJoinHandle<'scope, Part<'scope>> {
         let thread = scope.spawn(|| combiner.join(call, Instant::now() + LONG, || true));
         while combiner.lock().published.is_empty() {
@@ -318,8 +318,8 @@ mod tests {
             }
             let part = combiner.join(&call, Instant::now() + LONG, || true);
             let Part::Combiner(another) = part else { unreachable!("nobody else goes") };
-            another.take().serve(vec![Some(Ok(::redis::Value::Int(7)))]);
-            assert!(matches!(other.join().unwrap(), Part::Served(Some(Ok(::redis::Value::Int(7))))));
+            another.take().serve([(0, Outcome::Done(Ok(Value::Int(7))))]);
+            assert!(matches!(other.join().unwrap(), Part::Served(Outcome::Done(Ok(Value::Int(7))))));
         });
     }
 
@@ -338,13 +338,13 @@ mod tests {
         let turn = turn(&combiner, &call);
         thread::scope(|scope| {
             let thread = published(scope, &combiner, &call);
-            turn.take().serve(vec![Some(Ok(::redis::Value::Int(7)))]);
+            turn.take().serve([(0, Outcome::Done(Ok(Value::Int(7))))]);
             let part = thread.join().unwrap();
-            assert!(matches!(part, Part::Served(Some(Ok(::redis::Value::Int(7))))));
+            assert!(matches!(part, Part::Served(Outcome::Done(Ok(Value::Int(7))))));
 
             let thread = published(scope, &combiner, &call);
             drop(turn.take());
-            let Part::Served(Some(Err(failure))) = thread.join().unwrap() else { unreachable!() };
+            let Part::Served(Outcome::Done(Err(failure))) = thread.join().unwrap() else { unreachable!() };
             assert!(failure.error.message().contains("whether the call was carried out is not known"));
         });
     }

@@ -1,158 +1,143 @@
-//! A blocking connection to one server.
+//! A connection that a thread drives: it moves bytes until what it waits for has come.
 
+use std::io;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ::redis::{Cmd, ConnectionLike, RedisResult, Value};
+use ::redis::{Cmd, Value};
 
 use super::address::Address;
+use super::channel::Channel;
 use super::connector::{Connector, Role};
-use super::signals::Undisturbed;
-#[cfg(unix)]
-use super::socket::Socket;
+use super::errors::{self, Failure, Fault};
+use super::request::{Outcome, Request};
+use super::session::{FEWEST_BATCHES, Id, Pending, Session};
 use super::spin::Spin;
+use super::stream::{Patience, Ready, Stream};
 
-/// By a socket of our own, or by the `redis` crate, which has TLS.
-pub(super) enum Connection {
-    #[cfg(unix)]
-    Plain(Socket),
-    Foreign(Foreign),
+/// A connection to a server that has answered on it.
+pub(super) struct Connection {
+    pub(super) channel: Channel<Stream>,
+    pub(super) session: Session,
 }
 
 impl Connection {
-    /// Connects and logs in.
+    /// Connects, logs in, and waits until the server answers.
     pub(super) fn open(
+        connector: &Arc<Connector>,
+        address: &Address,
+        role: Role,
+        patience: Patience<'_>,
+    ) -> Result<Self, Failure> {
+        let start = Instant::now();
+        let opened = Self::try_open(connector, address, role, patience);
+        opened.map_err(|fault| errors::opening(&fault, address, role, start.elapsed()))
+    }
+
+    fn try_open(
         connector: &Connector,
         address: &Address,
         role: Role,
-        limit: Duration,
-    ) -> RedisResult<Self> {
-        #[cfg(unix)]
-        if connector.is_plain(address) {
-            let by = Instant::now() + limit;
-            return Socket::open(address, connector.session(role), by).map(Self::Plain);
-        }
-        Foreign::open(connector, address, role, limit).map(Self::Foreign)
-    }
-
-    /// The answer to a command, an error of the server included.
-    pub(super) fn call(&mut self, cmd: &Cmd, spin: &Spin, limit: Duration) -> RedisResult<Value> {
-        match self {
-            #[cfg(unix)]
-            Self::Plain(socket) => {
-                let by = Instant::now() + limit;
-                socket.send(&cmd.get_packed_command(), by)?;
-                socket.answer_soon(spin, by)
+        patience: Patience<'_>,
+    ) -> Result<Self, Fault> {
+        let stream = Stream::connect(address, patience)?;
+        let tls = connector.tls(address)?;
+        let (opening, minds_slots) = (connector.opening(role), connector.minds_slots());
+        let limit = connector.response_timeout;
+        let session = Session::open(address.clone(), opening, limit, minds_slots, Instant::now());
+        let mut connection = Self { channel: Channel::new(stream, tls), session };
+        while connection.session.is_opening() {
+            connection.channel.turn(&mut connection.session, Instant::now());
+            if connection.session.is_opening() {
+                connection.wait(patience)?;
             }
-            Self::Foreign(foreign) => foreign.call(cmd, limit),
+        }
+        match connection.session.fault() {
+            Some(fault) => Err(fault.clone()),
+            None => Ok(connection),
         }
     }
 
-    /// The time that what is sent takes to the server and back, if known.
+    fn wait(&self, patience: Patience<'_>) -> io::Result<()> {
+        let ready = if self.channel.wants_write(&self.session) { Ready::Either } else { Ready::ToRead };
+        self.channel.stream().wait(ready, patience)
+    }
+
+    /// The time that a packet takes to the server and back, if known.
     pub(super) fn round_trip(&self) -> Option<Duration> {
-        match self {
-            #[cfg(unix)]
-            Self::Plain(socket) => socket.round_trip(),
-            Self::Foreign(_) => None,
-        }
+        self.channel.stream().round_trip()
     }
 
-    /// The answers to commands that are sent in one piece, errors of the server included.
-    pub(super) fn call_many(&mut self, cmds: &[Cmd], limit: Duration) -> RedisResult<Vec<Value>> {
-        match self {
-            #[cfg(unix)]
-            Self::Plain(socket) => {
-                let by = Instant::now() + limit;
-                socket.send(&packed(cmds), by)?;
-                socket.answers(cmds.len(), by)
+    /// Moves bytes until every request has an outcome.
+    ///
+    /// A call that is alone may spin before it blocks; several have others to let run meanwhile.
+    pub(super) fn complete(&mut self, spin: Option<&Spin>, cancelled: Option<&dyn Fn() -> bool>) {
+        if let Err(err) = self.channel.send(&mut self.session, Instant::now()) {
+            self.session.end(Fault::from(err));
+        }
+        if let Some(spin) = spin
+            && self.spin(spin).is_some()
+        {
+            return;
+        }
+        while !self.session.is_settled() && !self.session.is_over() {
+            if let Err(err) = self.wait_for_session(cancelled) {
+                self.session.end(Fault::from(err));
             }
-            Self::Foreign(foreign) => foreign.call_many(cmds, limit),
+            let now = Instant::now();
+            self.channel.turn(&mut self.session, now);
+            self.session.expire(now);
         }
     }
-}
 
-/// A connection whose time is limited between the pieces of an answer only.
-pub(super) struct Foreign {
-    connection: ::redis::Connection,
-    /// As it is set.
-    limit: Duration,
-}
-
-impl Foreign {
-    fn open(connector: &Connector, address: &Address, role: Role, limit: Duration) -> RedisResult<Self> {
-        let _undisturbed = Undisturbed::begin();
-        let connection = connector.client(address, role)?.get_connection_with_timeout(limit)?;
-        Ok(Self { connection, limit: Duration::MAX })
-    }
-
-    fn call(&mut self, cmd: &Cmd, limit: Duration) -> RedisResult<Value> {
-        let _undisturbed = Undisturbed::begin();
-        self.limit(limit)?;
-        self.connection.req_command(cmd)
-    }
-
-    fn limit(&mut self, limit: Duration) -> RedisResult<()> {
-        if self.limit != limit {
-            self.connection.set_read_timeout(Some(limit))?;
-            self.connection.set_write_timeout(Some(limit))?;
-            self.limit = limit;
-        }
-        Ok(())
-    }
-
-    fn call_many(&mut self, cmds: &[Cmd], limit: Duration) -> RedisResult<Vec<Value>> {
-        let _undisturbed = Undisturbed::begin();
-        self.limit(limit)?;
-        self.connection.send_packed_command(&packed(cmds))?;
-        cmds.iter().map(|_| self.answer()).collect()
-    }
-
-    fn answer(&mut self) -> RedisResult<Value> {
-        loop {
-            match self.connection.recv_response()? {
-                // Of no call's making.
-                Value::Push { .. } => (),
-                value => return Ok(value),
-            }
-        }
-    }
-}
-
-fn packed(cmds: &[Cmd]) -> Vec<u8> {
-    let mut packed = Vec::new();
-    cmds.iter().for_each(|cmd| cmd.write_packed_command(&mut packed));
-    packed
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-mod tests {
-    use std::io::{Read, Write};
-    use std::net::TcpListener;
-    use std::thread;
-
-    use super::super::Backend;
-    use super::super::options::ConnectOptions;
-    use super::super::url::Servers;
-    use super::*;
-
-    #[test]
-    fn what_a_server_says_besides_answers_none_of_many() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("redis://{}?protocol=resp3", listener.local_addr().unwrap());
-        let server = thread::spawn(move || {
-            let mut stream = listener.accept().unwrap().0;
-            for answer in [&b"%1\r\n+proto\r\n:3\r\n"[..], b">2\r\n+message\r\n+hello\r\n:1\r\n:2\r\n"] {
-                let _ = stream.read(&mut [0; 1000]).unwrap();
-                stream.write_all(answer).unwrap();
-            }
+    /// Looks for the answers without waiting, for a short time.
+    fn spin(&mut self, spin: &Spin) -> Option<()> {
+        let looked = spin.poll(|| {
+            self.channel.turn(&mut self.session, Instant::now());
+            let is_done = self.session.is_settled() || self.session.is_over();
+            Ok::<_, ()>(is_done.then_some(()))
         });
-        let Backend::Redis(url) = Backend::parse(&url).unwrap() else { panic!("not a server") };
-        let connector = Connector::new(&url, &ConnectOptions::default()).unwrap();
-        let Servers::One(address) = &connector.servers else { panic!("not one server") };
-        let limit = Duration::from_secs(5);
-        let mut foreign = Foreign::open(&connector, address, Role::Data, limit).unwrap();
-        let pings = [(); 2].map(|()| ::redis::cmd("PING"));
-        assert_eq!(foreign.call_many(&pings, limit).unwrap(), [Value::Int(1), Value::Int(2)]);
-        server.join().unwrap();
+        looked.ok().flatten()
     }
+
+    /// Waits for the server, or for the time at which a request ends without it.
+    fn wait_for_session(&self, cancelled: Option<&dyn Fn() -> bool>) -> io::Result<()> {
+        let Some(by) = self.session.deadline() else { return Ok(()) };
+        match self.wait(Patience { by, cancelled }) {
+            Err(err) if err.kind() == io::ErrorKind::TimedOut => Ok(()),
+            result => result,
+        }
+    }
+
+    /// For a driver that moves the bytes itself. At most `most` batches are to be under way, and no more than the
+    /// server answers within a round trip.
+    pub(super) fn into_parts(mut self, most: usize) -> (Channel<Stream>, Session) {
+        self.session.limit_batches(batches(self.round_trip(), most));
+        (self.channel, self.session)
+    }
+
+    /// The answer to a command that is alone on the connection.
+    pub(super) fn query(
+        &mut self,
+        cmd: Cmd,
+        by: Instant,
+        cancelled: Option<&dyn Fn() -> bool>,
+    ) -> Result<Value, Failure> {
+        const ONLY: Id = 0;
+        self.session.submit(Pending::new(ONLY, Request::Command(cmd, 0), false, by), Instant::now());
+        self.complete(None, cancelled);
+        match self.session.next_outcome() {
+            Some((_, Outcome::Done(result))) => result,
+            Some((_, Outcome::Again(..))) | None => Err(errors::no_answer()),
+        }
+    }
+}
+
+/// About the time that a server takes for a call that comes alone.
+const SERVICE_TIME: Duration = Duration::from_micros(12);
+
+/// As many batches as a server answers within a round trip need not wait for each other.
+pub(super) fn batches(round_trip: Option<Duration>, most: usize) -> usize {
+    let answered = |time: Duration| usize::try_from(time.as_nanos() / SERVICE_TIME.as_nanos());
+    round_trip.and_then(|time| answered(time).ok()).unwrap_or(usize::MAX).max(FEWEST_BATCHES).min(most)
 }

@@ -1,10 +1,10 @@
 //! How to learn which server owns which slots: the question, and what its answer says.
 
-use std::time::Duration;
-
 use ::redis::{Cmd, Value};
 
 use super::address::Address;
+use super::connector::Role;
+use crate::error::Error;
 
 /// The last slot of a Cluster.
 const LAST_SLOT: u16 = 16383;
@@ -17,7 +17,17 @@ pub(super) struct Range {
     pub(super) owner: Address,
 }
 
-/// Who is asked.
+/// Which server owns which slots.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Topology {
+    /// In order of slots.
+    pub(super) ranges: Vec<Range>,
+    /// Grows with every failover that Sentinels agree on; a Cluster tells none.
+    pub(super) epoch: Option<u64>,
+}
+
+/// Who is asked for the topology.
+#[derive(Debug, Clone)]
 pub(super) enum Discovery {
     /// Any node of the Cluster.
     Cluster,
@@ -30,29 +40,34 @@ impl Discovery {
         let mut cmd = Cmd::new();
         match self {
             Self::Cluster => cmd.arg("CLUSTER").arg("SLOTS"),
-            Self::Sentinel(service) => cmd.arg("SENTINEL").arg("GET-MASTER-ADDR-BY-NAME").arg(service),
+            Self::Sentinel(service) => cmd.arg("SENTINEL").arg("MASTER").arg(service),
         };
         cmd
     }
 
-    /// The owners, in order of slots; the error says why the answer cannot be used.
-    pub(super) fn answer(&self, value: &Value, answered: &Address) -> Result<Vec<Range>, String> {
+    /// What the answer says; the error says why it cannot be used.
+    pub(super) fn answer(&self, value: &Value, answered: &Address) -> Result<Topology, String> {
         match self {
-            Self::Cluster => cluster(value, answered),
+            Self::Cluster => Ok(Topology { ranges: cluster(value, answered)?, epoch: None }),
             Self::Sentinel(service) => sentinel(value, service),
         }
     }
 
-    /// Whether the owner found must confirm that it is a primary: a Sentinel may be behind.
-    pub(super) fn needs_confirmation(&self) -> bool {
-        matches!(self, Self::Sentinel(_))
+    /// Why the question was refused, if it was about something that does not exist.
+    pub(super) fn refused(&self, error: &Error) -> Option<String> {
+        match self {
+            Self::Sentinel(service) if error.message().contains("No such master") => Some(unknown(service)),
+            Self::Cluster | Self::Sentinel(_) => None,
+        }
     }
-}
 
-/// How long to wait for the first of so many advisers, any of which will do: one that is silent leaves time for
-/// the next.
-pub(super) fn patience(left: Duration, advisers: usize) -> Duration {
-    if advisers > 1 { left / 2 } else { left }
+    /// What the server is asked for that answers the question.
+    pub(super) fn role(&self) -> Role {
+        match self {
+            Self::Cluster => Role::Data,
+            Self::Sentinel(_) => Role::Sentinel,
+        }
+    }
 }
 
 /// Asks a server what it is.
@@ -62,7 +77,16 @@ pub(super) fn role() -> Cmd {
 
 /// Whether the answer to [`role`] is that of a primary.
 pub(super) fn is_primary(value: &Value) -> bool {
-    matches!(value, Value::Array(items) if items.first().and_then(text).as_deref() == Some("master"))
+    is_role(value, "master")
+}
+
+/// Whether the answer to [`role`] is that of a replica.
+pub(super) fn is_replica(value: &Value) -> bool {
+    is_role(value, "slave")
+}
+
+fn is_role(value: &Value, role: &str) -> bool {
+    matches!(value, Value::Array(items) if items.first().and_then(text).as_deref() == Some(role))
 }
 
 fn cluster(value: &Value, answered: &Address) -> Result<Vec<Range>, String> {
@@ -94,14 +118,25 @@ fn range(item: &Value, answered: &Address) -> Option<Range> {
     })
 }
 
-fn sentinel(value: &Value, service: &str) -> Result<Vec<Range>, String> {
-    let unknown = || format!("the service {service:?} is not known");
-    let Value::Array(parts) = value else { return Err(unknown()) };
-    let [host, port] = parts.as_slice() else { return Err(unknown()) };
-    let (Some(host), Some(port)) = (text(host), text(port).and_then(|port| port.parse().ok())) else {
-        return Err(unknown());
+fn unknown(service: &str) -> String {
+    format!("the service {service:?} is not known")
+}
+
+/// Names and values in turn (a map in protocol 3, which is not spoken with Sentinels).
+fn sentinel(value: &Value, service: &str) -> Result<Topology, String> {
+    let field = |name: &str| match value {
+        Value::Array(fields) => {
+            let mut pairs = fields.chunks_exact(2);
+            pairs.find(|pair| text(&pair[0]).as_deref() == Some(name)).and_then(|pair| text(&pair[1]))
+        }
+        _ => None,
     };
-    Ok(vec![Range { first: 0, last: LAST_SLOT, owner: Address::Tcp(host, port) }])
+    let (Some(host), Some(port)) = (field("ip"), field("port").and_then(|port| port.parse().ok())) else {
+        return Err(unknown(service));
+    };
+    let owner = Address::Tcp(host, port);
+    let epoch = field("config-epoch").and_then(|epoch| epoch.parse().ok());
+    Ok(Topology { ranges: vec![Range { first: 0, last: LAST_SLOT, owner }], epoch })
 }
 
 fn text(value: &Value) -> Option<String> {

@@ -1,16 +1,30 @@
 //! From errors of the `redis` crate to ours. Messages name the server, never a secret.
 
+use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ::redis::{ErrorKind as Cause, RedisError, ServerErrorKind};
 
 use super::address::Address;
 use super::connector::Role;
+use super::login::Greeting;
 use crate::error::{Error, ErrorKind};
 
 /// Refusals that end with a restart, a failover, a slow script or a migration of slots.
-const PASSING: [&str; 9] =
-    ["LOADING", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "TRYAGAIN", "BUSY", "NOREPLICAS", "MOVED", "ASK"];
+const PASSING: [&str; 11] = [
+    "LOADING",
+    "CLUSTERDOWN",
+    "MASTERDOWN",
+    "READONLY",
+    "TRYAGAIN",
+    "BUSY",
+    "NOREPLICAS",
+    "MOVED",
+    "ASK",
+    "OOM",
+    "MISCONF",
+];
 /// What a server says that has `maxclients` connections: it has no code of its own.
 const FULL: &str = "max number of clients";
 const MAYBE_DONE: &str = "whether the call was carried out is not known";
@@ -21,35 +35,76 @@ pub(super) struct Failure {
     pub(super) error: Error,
     /// Whether another server than the one asked may now be in charge.
     pub(super) moved_on: bool,
+    /// Whether the server gave no answer at all, which is what a circuit breaker counts.
+    pub(super) unanswered: bool,
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self { error, moved_on: false }
+        Self { error, moved_on: false, unanswered: false }
     }
 }
 
-/// An error before anything was asked of the server: while opening a connection, or trying an idle one.
-pub(super) fn opening(err: &RedisError, address: &Address, role: Role, waited: Duration) -> Failure {
-    Failure { error: not_opened(err, address, role, waited), moved_on: true }
+impl Failure {
+    /// Of a server that gave no answer.
+    fn unanswered(error: Error) -> Self {
+        Self { error, moved_on: true, unanswered: true }
+    }
 }
 
-fn not_opened(err: &RedisError, address: &Address, role: Role, waited: Duration) -> Error {
-    if err.is_timeout() {
-        return silent(address, waited);
-    }
-    // The password that may be in the URL already is that of the servers with the data.
-    if role == Role::Sentinel && err.code() == Some("NOAUTH") {
-        let what = format!("{address} asks for a login: add ?sentinel_password= to the URL");
-        return Error::new(ErrorKind::Server, what);
-    }
-    match err.kind() {
-        Cause::Io | Cause::Client | Cause::InvalidClientConfig => {
-            Error::new(ErrorKind::Connection, format!("cannot connect to {address}: {err}"))
+/// Why a connection could not be opened, or ended.
+#[derive(Debug, Clone)]
+pub(super) enum Fault {
+    /// Of the network or of TLS.
+    Io(Arc<io::Error>),
+    /// Bytes came that are not the Redis protocol, or that nobody asked for.
+    Protocol(&'static str),
+    /// The server did not answer in time.
+    Silent,
+    /// The server refused a command of the opening.
+    Refused(Greeting, RedisError),
+}
+
+impl From<io::Error> for Fault {
+    fn from(err: io::Error) -> Self {
+        match err.kind() {
+            io::ErrorKind::TimedOut => Self::Silent,
+            _ => Self::Io(Arc::new(err)),
         }
-        Cause::AuthenticationFailed => login_refused(address),
-        _ => answered(err, address),
     }
+}
+
+/// The connection could not be opened: no call was sent.
+pub(super) fn opening(fault: &Fault, address: &Address, role: Role, waited: Duration) -> Failure {
+    let error = match fault {
+        Fault::Silent => silent(address, waited),
+        Fault::Io(err) => {
+            let message = format!("cannot connect to {address}: {err}");
+            Error::new(ErrorKind::Connection, message).caused_by(Arc::clone(err))
+        }
+        Fault::Protocol(what) => {
+            Error::new(ErrorKind::Connection, format!("cannot connect to {address}: {what}"))
+        }
+        Fault::Refused(greeting, err) => {
+            return Failure { moved_on: true, ..refused(*greeting, err, address, role) };
+        }
+    };
+    Failure::unanswered(error)
+}
+
+fn refused(greeting: Greeting, err: &RedisError, address: &Address, role: Role) -> Failure {
+    let is_full = err.detail().is_some_and(|detail| detail.starts_with(FULL));
+    let error = match (greeting, err.code()) {
+        // The password before the hosts of the URL is that of the servers with the data.
+        (_, Some("NOAUTH")) if role == Role::Sentinel => {
+            let what = format!("{address} asks for a login: add ?sentinel_password= to the URL");
+            Error::new(ErrorKind::Server, what)
+        }
+        // Whatever else a server answers to AUTH concerns the login, even if it requires none.
+        (Greeting::Login, _) if !is_full && !is_passing(err) => login_refused(address),
+        _ => return answered(err, address),
+    };
+    error.into()
 }
 
 /// A connection was not opened in time.
@@ -58,32 +113,54 @@ pub(super) fn silent(address: &Address, waited: Duration) -> Error {
     Error::new(ErrorKind::Timeout, message)
 }
 
-/// An error of a call that was sent.
-pub(super) fn calling(err: &RedisError, address: &Address, limit: Duration) -> Failure {
-    Failure { error: not_answered(err, address, limit), moved_on: moved_on(err) }
+/// The connection ended while it was not known whether the call was executed.
+pub(super) fn broken(fault: &Fault, address: &Address, limit: Duration) -> Failure {
+    Failure::unanswered(match fault {
+        Fault::Silent => overdue(address, limit),
+        Fault::Io(err) => {
+            let message = format!("the connection to {address} broke: {err}; {MAYBE_DONE}");
+            Error::new(ErrorKind::Connection, message).caused_by(Arc::clone(err))
+        }
+        Fault::Protocol(what) => {
+            Error::new(ErrorKind::Connection, format!("{address}: {what}; {MAYBE_DONE}"))
+        }
+        Fault::Refused(_, err) => answered(err, address).error,
+    })
 }
 
-fn not_answered(err: &RedisError, address: &Address, limit: Duration) -> Error {
-    if err.is_timeout() {
-        let message = format!("{address} did not answer within {limit:?}; {MAYBE_DONE}");
-        return Error::new(ErrorKind::Timeout, message);
-    }
-    match err.kind() {
-        Cause::Io => Error::new(
-            ErrorKind::Connection,
-            format!("the connection to {address} broke: {err}; {MAYBE_DONE}"),
-        ),
-        Cause::Parse => Error::new(
-            ErrorKind::Connection,
-            format!("{address} sent what is not the Redis protocol; {MAYBE_DONE}"),
-        ),
-        _ => answered(err, address),
-    }
+/// The server did not answer a call in time.
+pub(super) fn overdue(address: &Address, limit: Duration) -> Error {
+    let message = format!("{address} did not answer within {limit:?}; {MAYBE_DONE}");
+    Error::new(ErrorKind::Timeout, message)
+}
+
+/// A call was given up before it was sent.
+pub(super) fn unsent(address: &Address) -> Failure {
+    let message = format!("no connection to {address} was free in time; the call was not sent");
+    Failure { error: Error::new(ErrorKind::Timeout, message), moved_on: false, unanswered: true }
+}
+
+/// The server became a replica, whose state may be old.
+pub(super) fn not_primary(address: &Address) -> Failure {
+    let message = format!("{address}: READONLY the server is a replica; {MAYBE_DONE}");
+    let error = Error::new(ErrorKind::Server, message).passing();
+    Failure { error, moved_on: true, unanswered: false }
+}
+
+/// Nothing is sent to a server that has not answered for so long.
+pub(super) fn breaker_open(address: &Address, since: Duration) -> Failure {
+    let seconds = since.as_secs_f64();
+    let message = format!("circuit breaker open: no answer from {address} for {seconds:.1} s");
+    Error::new(ErrorKind::Connection, message).into()
+}
+
+/// The server answered with an error.
+pub(super) fn answered(err: &RedisError, address: &Address) -> Failure {
+    Failure { error: server_error(err, address), moved_on: moved_on(err), unanswered: false }
 }
 
 fn moved_on(err: &RedisError) -> bool {
     match err.kind() {
-        Cause::Io | Cause::Parse => true,
         Cause::Server(kind) => matches!(
             kind,
             ServerErrorKind::ReadOnly
@@ -96,7 +173,7 @@ fn moved_on(err: &RedisError) -> bool {
 }
 
 /// The server refused: kind `Server`, since trying again does not help against a wrong password.
-fn answered(err: &RedisError, address: &Address) -> Error {
+fn server_error(err: &RedisError, address: &Address) -> Error {
     let code = err.code().unwrap_or("ERR");
     match code {
         "WRONGPASS" => login_refused(address),
@@ -107,15 +184,19 @@ fn answered(err: &RedisError, address: &Address) -> Error {
             let detail = err.detail().map_or_else(|| err.category().to_owned(), clean);
             let detail = without_code(&detail, code);
             let error = Error::new(ErrorKind::Server, format!("{address}: {code} {detail}"));
-            if PASSING.contains(&code) || detail.starts_with(FULL) { error.passing() } else { error }
+            if is_passing(err) { error.passing() } else { error }
         }
     }
 }
 
-/// Why, the `redis` crate does not tell: a server with no room refuses the first command, which is the login.
+/// Whether the error is a state of the server that ends by itself.
+fn is_passing(err: &RedisError) -> bool {
+    err.code().is_some_and(|code| PASSING.contains(&code))
+        || err.detail().is_some_and(|detail| detail.starts_with(FULL))
+}
+
 fn login_refused(address: &Address) -> Error {
-    let why = "the user or the password is wrong, or it takes no more clients";
-    Error::new(ErrorKind::Server, format!("{address} refused the login: {why}"))
+    Error::new(ErrorKind::Server, format!("{address} refused the login: the user or the password is wrong"))
 }
 
 /// The error's own words, without what the server adds about the script: its digest and line mean nothing
@@ -153,13 +234,13 @@ fn without_code<'a>(text: &'a str, code: &str) -> &'a str {
 /// All connections are in use, and stayed so.
 pub(super) fn exhausted(address: &Address, size: usize, limit: Duration) -> Failure {
     let message = format!("all {size} connections to {address} were busy for {limit:?}; raise pool_size");
-    Failure { error: Error::new(ErrorKind::Timeout, message), moved_on: false }
+    Error::new(ErrorKind::Timeout, message).into()
 }
 
 /// The thread that carried out the call for others came to no end.
 pub(super) fn abandoned() -> Failure {
     let message = format!("the thread that made the call ended early; {MAYBE_DONE}");
-    Failure { error: Error::new(ErrorKind::Connection, message), moved_on: false }
+    Error::new(ErrorKind::Connection, message).into()
 }
 
 /// Nobody could say which server to ask.
@@ -178,18 +259,34 @@ pub(super) fn lost(slot: u16) -> Error {
         .passing()
 }
 
-/// A call that had to find its server first took too long.
-pub(super) fn patience_lost(limit: Duration) -> Error {
-    Error::new(ErrorKind::Timeout, format!("no server answered within {limit:?}; {MAYBE_DONE}"))
+/// The whole time of a call is over.
+pub(super) fn out_of_time(limit: Duration) -> Error {
+    Error::new(ErrorKind::Timeout, format!("no server answered within {limit:?}"))
+}
+
+/// Nobody was there to be asked for the topology.
+pub(super) fn undiscoverable() -> Error {
+    Error::new(ErrorKind::Timeout, "no seed or Sentinel answered in time")
+}
+
+/// A connection ended without any word about a request.
+pub(super) fn no_answer() -> Failure {
+    Error::new(ErrorKind::Connection, format!("the connection ended early; {MAYBE_DONE}")).into()
 }
 
 /// Timers and sockets of the asynchronous driver are those of a Tokio runtime.
 pub(super) fn no_runtime() -> Error {
-    Error::new(ErrorKind::Connection, "not called from a Tokio runtime, or the runtime shut down")
+    Error::new(ErrorKind::Connection, "not called from a Tokio runtime, or the runtime shut down").lasting()
+}
+
+/// The event loop cannot watch a connection.
+#[cfg(feature = "bridge")]
+pub(super) fn unwatched() -> Error {
+    Error::new(ErrorKind::Connection, "the event loop cannot watch one more connection")
 }
 
 /// The asynchronous limiter lives in the process that made it.
-pub(super) fn forked() -> Error {
+pub(crate) fn forked() -> Error {
     Error::new(
         ErrorKind::Closed,
         "the limiter was connected before a fork: connect again in the child process",

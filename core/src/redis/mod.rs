@@ -10,40 +10,53 @@
 
 mod address;
 mod asynchronous;
-#[cfg(feature = "bridge")]
-mod batch;
+mod background;
 mod blocking;
+mod breaker;
 mod bundle;
+mod channel;
 mod combined;
 mod combining;
 mod connection;
 mod connector;
-#[cfg(all(unix, feature = "bridge"))]
-mod direct;
 mod discovery;
 mod errors;
-mod link;
+mod hub;
+mod login;
+#[cfg(feature = "bridge")]
+mod loop_host;
+mod multiplexer;
 mod options;
 mod pool;
 mod reply;
+mod request;
+mod resolve;
 mod router;
-mod signals;
+mod scout;
+mod session;
+#[cfg(test)]
+mod simulation;
 mod slots;
-#[cfg(unix)]
-mod socket;
 mod spin;
-#[cfg(unix)]
 mod stream;
 #[cfg(test)]
 mod tests;
+mod tls;
+mod tokio_host;
 mod url;
 
 #[cfg(feature = "zookeeper")]
 pub(crate) use address::Address;
 pub(crate) use asynchronous::AsyncRedis;
 pub(crate) use blocking::BlockingRedis;
-#[cfg(all(unix, feature = "bridge"))]
-pub(crate) use direct::{Direct, Opener, Reaction};
+#[cfg(feature = "bridge")]
+pub(crate) use errors::forked;
+#[cfg(feature = "bridge")]
+pub(crate) use hub::{Host, Hub};
+#[cfg(feature = "bridge")]
+pub(crate) use loop_host::LoopHost;
 pub(crate) use options::ConnectOptions;
 pub(crate) use slots::slot_of;
+#[cfg(feature = "bridge")]
+pub(crate) use spin::{LONGEST as LONGEST_SPIN, Spin};
 pub(crate) use url::Backend;

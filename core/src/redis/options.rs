@@ -18,6 +18,10 @@ pub(crate) struct ConnectOptions {
     pub(crate) response_timeout: Duration,
     /// The most connections that the blocking driver opens to one server.
     pub(crate) pool_size: usize,
+    /// How many calls in a row the server leaves unanswered before the circuit breaker opens; 0: it never opens.
+    pub(crate) breaker_failures: u32,
+    /// How often the server is tried while the circuit breaker is open.
+    pub(crate) breaker_probe: Duration,
     /// PEM file with the authorities to trust instead of the system's.
     pub(crate) tls_ca: Option<PathBuf>,
     /// PEM file with the client's certificate chain.
@@ -32,6 +36,8 @@ impl Default for ConnectOptions {
             connect_timeout: Duration::from_secs(1),
             response_timeout: Duration::from_millis(500),
             pool_size: 16,
+            breaker_failures: 5,
+            breaker_probe: Duration::from_millis(100),
             tls_ca: None,
             tls_cert: None,
             tls_key: None,
@@ -44,6 +50,7 @@ impl ConnectOptions {
     pub(crate) fn validate(&self) -> Result<()> {
         timeout("connect_timeout", self.connect_timeout)?;
         timeout("response_timeout", self.response_timeout)?;
+        timeout("breaker_probe", self.breaker_probe)?;
         if !(1..=LARGEST_POOL).contains(&self.pool_size) {
             return Err(invalid(format!("pool_size must be from 1 to {LARGEST_POOL}")));
         }

@@ -1,34 +1,35 @@
 //! The blocking connections to one server.
 
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use ::redis::{Cmd, ErrorKind as Cause, RedisError, RedisResult, Value};
-
 use super::address::Address;
+use super::breaker::{Admission, Breaker};
 use super::combining::{Combiner, Part};
 use super::connection::Connection;
 use super::connector::{Connector, Role};
-use super::errors::{self, Failure};
-use super::reply::{self, Reply, Request};
+use super::errors::{self, Failure, Fault};
+use super::request::{Hint, Outcome, Request};
 use super::router::Node;
+use super::session::{Id, Pending};
 use super::spin::Spin;
-use super::url::Servers;
+use super::stream::Patience;
+use crate::error::ErrorKind;
 
 /// A connection idle for longer is tried before use: the server may have been restarted meanwhile, or a
 /// firewall may have forgotten it.
 const TRUSTED: Duration = Duration::from_secs(1);
 
+/// The least time of anything that is tried at all.
+const LEAST: Duration = Duration::from_millis(1);
+
 /// A bounded pool; the connection used last is used next, so that the surplus stays idle.
 pub(super) struct Pool {
     pub(super) connector: Arc<Connector>,
     pub(super) address: Address,
-    role: Role,
+    breaker: Breaker,
     pub(super) spin: Spin,
     pub(super) combiner: Combiner,
-    /// Whether keys of one script have to lie in one hash slot.
-    pub(super) minds_slots: AtomicBool,
     state: Mutex<State>,
     freed: Condvar,
 }
@@ -51,31 +52,24 @@ struct Idle {
     since: Instant,
 }
 
-/// When a call began, and until when it may open connections.
+/// The time of a call.
 #[derive(Clone, Copy)]
 pub(super) struct Times {
     pub(super) start: Instant,
-    pub(super) open_by: Instant,
+    /// When nobody waits for the call any more.
+    pub(super) by: Instant,
     /// Whether it has waited for others, which is part of the time to answer.
     pub(super) waited: bool,
 }
 
-impl Times {
-    pub(super) fn now(connector: &Connector) -> Self {
-        let start = Instant::now();
-        Self { start, open_by: start + connector.connect_timeout, waited: false }
-    }
-}
-
 impl Node for Pool {
-    fn new(connector: &Arc<Connector>, address: Address, role: Role) -> Self {
+    fn new(connector: &Arc<Connector>, address: Address) -> Self {
         Self {
             connector: Arc::clone(connector),
             address,
-            role,
+            breaker: connector.breaker(),
             spin: Spin::default(),
             combiner: Combiner::new(connector.pool_size),
-            minds_slots: AtomicBool::new(matches!(connector.servers, Servers::Cluster(_))),
             state: Mutex::default(),
             freed: Condvar::new(),
         }
@@ -93,34 +87,78 @@ impl Node for Pool {
 
 impl Pool {
     /// Carries out the request at most once; `asking` announces a key that is being moved here.
-    pub(super) fn request(
-        &self,
-        request: &Request<'_>,
-        asking: bool,
-        times: Times,
-    ) -> Result<Reply, Failure> {
+    pub(super) fn request(self: &Arc<Self>, request: Request, asking: bool, times: Times) -> Outcome {
+        if let Admission::Open { failure, probe } = self.breaker.admit(&self.address, times.start) {
+            if probe {
+                self.probe();
+            }
+            return Outcome::Done(Err(failure));
+        }
+        let outcome = self.share_or_lease(request, asking, times);
+        self.note(&outcome);
+        outcome
+    }
+
+    fn share_or_lease(&self, request: Request, asking: bool, times: Times) -> Outcome {
         let call = match request {
             Request::Script(call) if !asking => call,
-            Request::Script(_) | Request::Command(..) => {
-                return self.lease(times)?.request(request, asking, times);
-            }
+            Request::Script(_) | Request::Command(..) => return self.alone(request, asking, times),
         };
-        let by = times.start + self.connector.response_timeout;
-        match self.combiner.join(call, by, || self.has_room(&self.lock())) {
-            Part::Served(Some(outcome)) => outcome.map(Reply::Done),
+        let by = times.by.min(times.start + self.connector.response_timeout);
+        match self.combiner.join(&call, by, || self.has_room(&self.lock())) {
+            Part::Served(outcome) => outcome,
             Part::Combiner(turn) => {
                 let times = Times { waited: turn.waited, ..times };
                 self.combine(turn, call, times)
             }
-            Part::Served(None) => {
-                let times = Times { waited: true, ..times };
-                self.lease(times)?.request(request, false, times)
-            }
         }
     }
 
-    pub(super) fn explain(&self, err: &RedisError) -> Failure {
-        errors::calling(err, &self.address, self.connector.response_timeout)
+    fn alone(&self, request: Request, asking: bool, times: Times) -> Outcome {
+        match self.lease(times) {
+            Ok(mut lease) => lease.request(request, asking, times),
+            Err(failure) => Outcome::Done(Err(failure)),
+        }
+    }
+
+    /// Lets the circuit breaker know what came of a call.
+    fn note(&self, outcome: &Outcome) {
+        match outcome {
+            Outcome::Done(Err(failure)) if failure.unanswered => {
+                if self.breaker.unanswered(Instant::now()) {
+                    self.discard(None);
+                }
+            }
+            Outcome::Done(Err(failure)) if failure.error.kind() != ErrorKind::Server => {}
+            Outcome::Again(_, Hint::Unsent(..)) => {}
+            Outcome::Done(_) | Outcome::Again(..) => self.breaker.answered(),
+        }
+    }
+
+    /// Tries the server on a thread of its own. A connection on which it answers is kept.
+    fn probe(self: &Arc<Self>) {
+        let this = Arc::clone(self);
+        let started = self.connector.background.spawn(move |cancelled| {
+            let by = Instant::now() + this.connector.connect_timeout;
+            let patience = Patience { by, cancelled: Some(cancelled) };
+            let opened = Connection::open(&this.connector, &this.address, Role::Data, patience);
+            let succeeded = opened.is_ok();
+            if let Ok(connection) = opened {
+                this.keep(connection);
+            }
+            this.breaker.probed(succeeded);
+        });
+        if !started {
+            self.breaker.probed(false);
+        }
+    }
+
+    fn keep(&self, connection: Connection) {
+        let mut state = self.lock();
+        if self.has_room(&state) && !state.closed {
+            state.open += 1;
+            state.idle.push(Idle { connection: Box::new(connection), since: Instant::now() });
+        }
     }
 
     /// Closes what a forked child inherited, without a word to the server. A lock held by a thread that does
@@ -133,20 +171,21 @@ impl Pool {
 
     pub(super) fn lease(&self, times: Times) -> Result<Lease<'_>, Failure> {
         let limit = self.connector.response_timeout;
+        let by = times.by.min(times.start + limit);
         let mut state = self.lock();
         let mut waited = times.waited;
         loop {
             if self.has_room(&state) {
                 let idle = state.idle.pop();
                 state.open += usize::from(idle.is_none());
-                let left = || limit.saturating_sub(times.start.elapsed()).max(Duration::from_millis(1));
-                let limit = if waited { left() } else { limit };
-                let (generation, start) = (state.generation, times.start);
-                return Ok(Lease { pool: self, idle, generation, start, limit });
+                let limit = waited.then(|| limit.saturating_sub(times.start.elapsed()).max(LEAST));
+                let generation = state.generation;
+                return Ok(Lease { pool: self, idle, generation, limit });
             }
-            let Some(left) = limit.checked_sub(times.start.elapsed()) else {
-                return Err(errors::exhausted(&self.address, self.connector.pool_size, limit));
-            };
+            let left = by.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(errors::exhausted(&self.address, self.connector.pool_size, by - times.start));
+            }
             waited = true;
             state.waiting += 1;
             state = self.freed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
@@ -160,20 +199,11 @@ impl Pool {
 
     /// Opens a connection whose server answers.
     fn open(&self, times: Times) -> Result<Connection, Failure> {
-        let start = Instant::now();
-        let left = times.open_by.saturating_duration_since(start).max(Duration::from_millis(1));
-        let open = || -> RedisResult<Connection> {
-            let mut connection = Connection::open(&self.connector, &self.address, self.role, left)?;
-            let left = left.saturating_sub(start.elapsed()).max(Duration::from_millis(1));
-            self.ping(&mut connection, left.min(self.connector.response_timeout))?;
-            self.combiner.learn(connection.round_trip(), self.connector.pool_size);
-            Ok(connection)
-        };
-        open().map_err(|err| errors::opening(&err, &self.address, self.role, start.elapsed()))
-    }
-
-    fn ping(&self, connection: &mut Connection, limit: Duration) -> RedisResult<()> {
-        connection.call(&::redis::cmd("PING"), &self.spin, limit)?.extract_error().map(drop)
+        let by = times.by.min(times.start + self.connector.connect_timeout);
+        let patience = Patience::until(by.max(Instant::now() + LEAST));
+        let connection = Connection::open(&self.connector, &self.address, Role::Data, patience)?;
+        self.combiner.learn(connection.round_trip(), self.connector.pool_size);
+        Ok(connection)
     }
 
     /// Closes the idle connections, once for each break however many calls notice it.
@@ -200,39 +230,33 @@ pub(super) struct Lease<'a> {
     /// Absent until opened, and again once it cannot be used any more.
     idle: Option<Idle>,
     generation: u64,
-    start: Instant,
-    /// The time to answer, of which the time spent waiting for the connection is part, but not that to open it.
-    limit: Duration,
+    /// What is left of the time to answer, of which the time spent waiting for the connection is part, but not that
+    /// to open it.
+    limit: Option<Duration>,
 }
 
 impl Lease<'_> {
     /// Carries out the request at most once.
-    pub(super) fn request(
-        &mut self,
-        request: &Request<'_>,
-        asking: bool,
-        times: Times,
-    ) -> Result<Reply, Failure> {
+    pub(super) fn request(&mut self, request: Request, asking: bool, times: Times) -> Outcome {
         let (pool, limit) = (self.pool, self.limit);
-        let connection = self.connection(times)?;
-        let call = |cmd: &Cmd| connection.call(cmd, &pool.spin, limit);
-        let sorted = reply::sort(exchange(call, request, asking), &pool.address);
-        sorted.map_err(|err| {
-            self.judge(&err);
-            pool.explain(&err)
-        })
+        let connection = match self.connection(times) {
+            Ok(connection) => connection,
+            Err(failure) => return Outcome::Done(Err(failure)),
+        };
+        let now = Instant::now();
+        let by = limit.map_or(times.by, |limit| times.by.min(now + limit));
+        connection.session.submit(Pending::new(ONLY, request, asking, by), now);
+        connection.complete(Some(&pool.spin), None);
+        let outcome = connection.session.next_outcome();
+        self.judge();
+        outcome.map_or_else(|| Outcome::Done(Err(errors::no_answer())), |(_, outcome)| outcome)
     }
 
     pub(super) fn connection(&mut self, times: Times) -> Result<&mut Connection, Failure> {
         if let Some(idle) = &mut self.idle
             && times.start.saturating_duration_since(idle.since) > TRUSTED
-            && let Err(err) = self.pool.ping(&mut idle.connection, self.pool.connector.response_timeout)
         {
-            self.idle = None;
-            if err.is_timeout() {
-                return Err(errors::opening(&err, &self.pool.address, self.pool.role, self.start.elapsed()));
-            }
-            self.pool.discard(Some(self.generation));
+            self.try_idle(times)?;
         }
         let connection = match self.idle.take() {
             Some(idle) => idle.connection,
@@ -241,21 +265,43 @@ impl Lease<'_> {
                 Box::new(self.pool.open(times)?)
             }
         };
-        Ok(&mut self.idle.insert(Idle { connection, since: self.start }).connection)
+        Ok(&mut self.idle.insert(Idle { connection, since: times.start }).connection)
     }
 
-    /// After an error: an answer leaves the connection usable, silence does not, and a break says that
-    /// the server's other connections are gone too.
-    pub(super) fn judge(&mut self, err: &RedisError) {
-        if matches!(err.kind(), Cause::Server(_) | Cause::Extension) {
+    /// Tries a connection that was idle for long. Silence is an error, a break only means that a new one is needed.
+    fn try_idle(&mut self, times: Times) -> Result<(), Failure> {
+        let Some(idle) = &mut self.idle else { return Ok(()) };
+        let start = Instant::now();
+        let by = times.by.min(start + self.pool.connector.response_timeout);
+        let Err(failure) = idle.connection.query(::redis::cmd("PING"), by, None) else { return Ok(()) };
+        self.idle = None;
+        if failure.error.kind() == ErrorKind::Timeout {
+            let address = &self.pool.address;
+            return Err(errors::opening(&Fault::Silent, address, Role::Data, start.elapsed()));
+        }
+        self.pool.discard(Some(self.generation));
+        Ok(())
+    }
+
+    /// A connection that takes no more requests is given up. Unless the server was only silent on it, its other
+    /// connections are of no use either: they broke too, or lead to a replica.
+    pub(super) fn judge(&mut self) {
+        let Some(idle) = &self.idle else { return };
+        let session = &idle.connection.session;
+        // An answer that nobody waits for any more must not hold up the next call.
+        if session.is_ready() && session.is_idle() {
             return;
         }
+        let is_silent = session.is_ready() || session.is_silent();
         self.idle = None;
-        if !err.is_timeout() {
+        if !is_silent {
             self.pool.discard(Some(self.generation));
         }
     }
 }
+
+/// The name of a request that is alone.
+const ONLY: Id = 0;
 
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
@@ -278,24 +324,4 @@ impl Drop for Lease<'_> {
             self.pool.freed.notify_one();
         }
     }
-}
-
-fn exchange(
-    mut call: impl FnMut(&Cmd) -> RedisResult<Value>,
-    request: &Request<'_>,
-    asking: bool,
-) -> RedisResult<Value> {
-    let mut send = |cmd: Cmd| {
-        if asking {
-            call(&::redis::cmd("ASKING"))?.extract_error()?;
-        }
-        call(&cmd)
-    };
-    let result = send(request.first());
-    if reply::is_unknown_script(&result)
-        && let Some(whole) = request.whole()
-    {
-        return send(whole);
-    }
-    result
 }

@@ -6,18 +6,37 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use super::address::Address;
-use super::connector::{Connector, Role};
-use super::discovery::{Discovery, Range};
+use super::connector::Connector;
+use super::discovery::{Discovery, Range, Topology};
+use super::errors;
+use super::request::Hint;
 use super::url::Servers;
+use crate::error::Error;
 
 /// How long to live with a map that is known to be out of date, so that an outage of one node does not make
 /// every call ask the others.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// How often Sentinels are asked again although nothing failed: the old primary of a failover takes calls for
+/// seconds after another one is in charge.
+const REFRESH: Duration = Duration::from_millis(400);
+
+/// How old what Sentinels said may be for a call to go on with it.
+const MAX_AGE: Duration = Duration::from_millis(800);
+
+/// How long a call waits for Sentinels while a server is known.
+pub(super) const PATIENCE: Duration = Duration::from_millis(100);
+
+/// How often a call follows a redirection, as often as it takes for a slot to be moved twice.
+const MAX_HOPS: usize = 5;
+
+/// How long to wait for keys that are being moved to another server.
+const PAUSE_BETWEEN_TRIES: Duration = Duration::from_millis(10);
+
 /// The connections to one server.
 pub(super) trait Node {
     /// Opens nothing.
-    fn new(connector: &Arc<Connector>, address: Address, role: Role) -> Self;
+    fn new(connector: &Arc<Connector>, address: Address) -> Self;
     fn address(&self) -> &Address;
     /// Idle connections end at once, those in use when their call ends.
     fn close(&self);
@@ -25,40 +44,59 @@ pub(super) trait Node {
 
 pub(super) enum Router<N> {
     Fixed(Arc<N>),
-    Learnt(Learnt<N>),
+    Learnt(Arc<Learnt<N>>),
+}
+
+/// Whether to ask for the topology before a call is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Due {
+    No,
+    /// Yes, while the call goes on with what is known.
+    Meanwhile,
+    /// Yes, and the call waits for the answer.
+    First,
+}
+
+/// How often one call was sent elsewhere.
+#[derive(Debug, Default)]
+pub(super) struct Journey {
+    hops: usize,
+}
+
+/// Where a call goes next that no server has executed.
+pub(super) enum Step<N> {
+    To {
+        node: Arc<N>,
+        asking: bool,
+    },
+    /// To the same server, after a pause.
+    Later(Duration),
+    /// To the owner of its slot, once that is found anew.
+    Rediscover,
+    /// Nowhere.
+    Fail(Error),
 }
 
 impl<N: Node> Router<N> {
     pub(super) fn new(connector: &Arc<Connector>) -> Self {
-        let node = |address: &Address, role| Arc::new(N::new(connector, address.clone(), role));
-        let (discovery, advisers) = match &connector.servers {
-            Servers::One(address) => return Self::Fixed(node(address, Role::Data)),
-            Servers::Cluster(seeds) => {
-                (Discovery::Cluster, seeds.iter().map(|seed| node(seed, Role::Data)).collect())
-            }
-            Servers::Sentinel(sentinels, service) => {
-                let sentinels = sentinels.iter().map(|sentinel| node(sentinel, Role::Sentinel)).collect();
-                (Discovery::Sentinel(service.clone()), sentinels)
-            }
+        let (discovery, seeds) = match &connector.servers {
+            Servers::One(address) => return Self::Fixed(Arc::new(N::new(connector, address.clone()))),
+            Servers::Cluster(seeds) => (Discovery::Cluster, seeds.clone()),
+            Servers::Sentinel(seeds, service) => (Discovery::Sentinel(service.clone()), seeds.clone()),
         };
-        Self::Learnt(Learnt {
+        Self::Learnt(Arc::new(Learnt {
             connector: Arc::clone(connector),
             discovery,
-            advisers,
-            map: RwLock::new(Map {
-                nodes: HashMap::new(),
-                ranges: Vec::new(),
-                suspect: None,
-                asked_at: None,
-            }),
+            seeds,
+            map: RwLock::new(Map::default()),
             stale: AtomicBool::new(true),
-        })
+        }))
     }
 
     pub(super) fn close(&self) {
         match self {
             Self::Fixed(node) => node.close(),
-            Self::Learnt(learnt) => learnt.close(),
+            Self::Learnt(learnt) => learnt.read().nodes.values().for_each(|node| node.close()),
         }
     }
 
@@ -67,10 +105,66 @@ impl<N: Node> Router<N> {
         match self {
             Self::Fixed(node) => visit(node),
             Self::Learnt(learnt) => {
-                learnt.advisers.iter().for_each(|node| visit(node));
                 if let Ok(map) = learnt.map.try_read() {
                     map.nodes.values().for_each(|node| visit(node));
                 }
+            }
+        }
+    }
+
+    /// Whether to ask for the topology before a call.
+    pub(super) fn due(&self, now: Instant) -> Due {
+        match self {
+            Self::Fixed(_) => Due::No,
+            Self::Learnt(learnt) => learnt.due(now),
+        }
+    }
+
+    /// The server that owns a slot, if known.
+    pub(super) fn owner(&self, slot: u16) -> Option<Arc<N>> {
+        match self {
+            Self::Fixed(node) => Some(Arc::clone(node)),
+            Self::Learnt(learnt) => learnt.owner(slot),
+        }
+    }
+
+    /// A call to this server failed in a way that says that another one may be in charge.
+    pub(super) fn doubt(&self, node: &N) {
+        if let Self::Learnt(learnt) = self {
+            learnt.doubt(node.address());
+        }
+    }
+
+    /// Where a call for a slot goes next that `from` has not executed.
+    pub(super) fn next(&self, journey: &mut Journey, from: &Arc<N>, hint: Hint, slot: u16) -> Step<N> {
+        journey.hops += 1;
+        match (self, hint) {
+            (_, Hint::NotPrimary(failure) | Hint::Unsent(failure, _)) if journey.hops > MAX_HOPS => {
+                Step::Fail(failure.error)
+            }
+            _ if journey.hops > MAX_HOPS => Step::Fail(errors::lost(slot)),
+            (_, Hint::TryAgain) => Step::Later(PAUSE_BETWEEN_TRIES),
+            (Self::Fixed(_), Hint::Moved(_) | Hint::Ask(_)) => Step::Fail(errors::lost(slot)),
+            (Self::Learnt(learnt), Hint::Moved(to)) => {
+                learnt.doubt(from.address());
+                Step::To { node: learnt.node(&to), asking: false }
+            }
+            (Self::Learnt(learnt), Hint::Ask(to)) => Step::To { node: learnt.node(&to), asking: true },
+            // Behind a name or a virtual address, a new connection may lead to the new primary.
+            (Self::Fixed(node), Hint::NotPrimary(_)) if journey.hops == 1 => {
+                Step::To { node: Arc::clone(node), asking: false }
+            }
+            (Self::Learnt(learnt), Hint::NotPrimary(_)) if journey.hops == 1 => {
+                learnt.doubt(from.address());
+                Step::Rediscover
+            }
+            (_, Hint::NotPrimary(failure)) => {
+                self.doubt(from);
+                Step::Fail(failure.error)
+            }
+            (_, Hint::Unsent(..)) => {
+                let node = self.owner(slot).unwrap_or_else(|| Arc::clone(from));
+                Step::To { node, asking: false }
             }
         }
     }
@@ -78,9 +172,9 @@ impl<N: Node> Router<N> {
 
 /// A map of slots to servers that follows the Cluster, or the service of the Sentinels.
 pub(super) struct Learnt<N> {
-    connector: Arc<Connector>,
+    pub(super) connector: Arc<Connector>,
     pub(super) discovery: Discovery,
-    advisers: Vec<Arc<N>>,
+    seeds: Vec<Address>,
     map: RwLock<Map<N>>,
     stale: AtomicBool,
 }
@@ -89,13 +183,34 @@ struct Map<N> {
     nodes: HashMap<Address, Arc<N>>,
     /// First slot, last slot, owner; in order.
     ranges: Vec<(u16, u16, Arc<N>)>,
+    epoch: Option<u64>,
     /// The node that failed last: the least promising one to ask.
     suspect: Option<Address>,
     asked_at: Option<Instant>,
+    /// Whether the answer is still awaited.
+    under_way: bool,
+    learnt_at: Option<Instant>,
+    /// How often the topology was asked for.
+    rounds: usize,
+}
+
+impl<N> Default for Map<N> {
+    fn default() -> Self {
+        Self {
+            nodes: HashMap::new(),
+            ranges: Vec::new(),
+            epoch: None,
+            suspect: None,
+            asked_at: None,
+            under_way: false,
+            learnt_at: None,
+            rounds: 0,
+        }
+    }
 }
 
 impl<N: Node> Learnt<N> {
-    pub(super) fn owner(&self, slot: u16) -> Option<Arc<N>> {
+    fn owner(&self, slot: u16) -> Option<Arc<N>> {
         let map = self.read();
         let next = map.ranges.partition_point(|(first, _, _)| *first <= slot);
         let (_, last, owner) = map.ranges.get(next.checked_sub(1)?)?;
@@ -107,36 +222,65 @@ impl<N: Node> Learnt<N> {
         !self.read().ranges.is_empty()
     }
 
-    /// Whether it is time to ask.
-    pub(super) fn is_due(&self) -> bool {
-        self.stale.load(Ordering::Acquire) && {
-            let map = self.read();
-            map.ranges.is_empty() || map.asked_at.is_none_or(|at| at.elapsed() >= PAUSE)
+    fn due(&self, now: Instant) -> Due {
+        let stale = self.stale.load(Ordering::Acquire);
+        if !stale && matches!(self.discovery, Discovery::Cluster) {
+            return Due::No;
+        }
+        let map = self.read();
+        if map.ranges.is_empty() {
+            return Due::First;
+        }
+        let since = |at: Option<Instant>| at.map_or(Duration::MAX, |at| now.saturating_duration_since(at));
+        let (asked, age) = (since(map.asked_at), since(map.learnt_at));
+        match self.discovery {
+            Discovery::Sentinel(_) if map.under_way => {
+                if age >= MAX_AGE && asked < PATIENCE {
+                    Due::First
+                } else {
+                    Due::No
+                }
+            }
+            _ if map.under_way || asked < PAUSE => Due::No,
+            Discovery::Sentinel(_) if age >= MAX_AGE => Due::First,
+            Discovery::Sentinel(_) if age >= REFRESH => Due::Meanwhile,
+            _ if stale => Due::Meanwhile,
+            _ => Due::No,
         }
     }
 
     /// A call to this server failed or was sent elsewhere: ask again before the next call.
-    pub(super) fn doubt(&self, address: &Address) {
+    fn doubt(&self, address: &Address) {
         self.write().suspect = Some(address.clone());
         self.stale.store(true, Ordering::Release);
     }
 
-    /// Whom to ask, the most promising first.
-    pub(super) fn advisers(&self) -> Vec<Arc<N>> {
+    /// Whom to ask now, the most promising first. Sentinels take turns: one of them may be behind.
+    pub(super) fn advisers(&self, now: Instant) -> Vec<Address> {
         let mut map = self.write();
-        map.asked_at = Some(Instant::now());
-        let known = match self.discovery {
-            Discovery::Cluster => map.nodes.values().cloned().collect(),
+        map.asked_at = Some(now);
+        map.under_way = true;
+        map.rounds = map.rounds.wrapping_add(1);
+        let mut advisers: Vec<Address> = match self.discovery {
+            Discovery::Cluster => map.nodes.keys().cloned().collect(),
             Discovery::Sentinel(_) => Vec::new(),
         };
-        let mut advisers: Vec<Arc<N>> = known;
-        for adviser in &self.advisers {
-            if !advisers.iter().any(|known| known.address() == adviser.address()) {
-                advisers.push(Arc::clone(adviser));
+        for seed in &self.seeds {
+            if !advisers.contains(seed) {
+                advisers.push(seed.clone());
             }
         }
-        advisers.sort_by_key(|adviser| Some(adviser.address()) == map.suspect.as_ref());
+        if let Discovery::Sentinel(_) = self.discovery {
+            let turn = map.rounds % advisers.len().max(1);
+            advisers.rotate_left(turn);
+        }
+        advisers.sort_by_key(|adviser| Some(adviser) == map.suspect.as_ref());
         advisers
+    }
+
+    /// Nobody is being asked any more.
+    pub(super) fn asked(&self) {
+        self.write().under_way = false;
     }
 
     /// The connections to a server that an answer or a redirection named.
@@ -147,33 +291,42 @@ impl<N: Node> Learnt<N> {
         Arc::clone(self.write().nodes.entry(address.clone()).or_insert_with(|| self.connect(address)))
     }
 
-    /// Takes over what was learnt; servers that own nothing any more are forgotten.
-    pub(super) fn learn(&self, ranges: Vec<Range>) {
+    /// Whether the owners are those that are known already, so that they need not confirm that they are primaries.
+    pub(super) fn knows(&self, topology: &Topology) -> bool {
+        let map = self.read();
+        let known = map.ranges.iter().map(|(first, last, node)| (*first, *last, node.address()));
+        !self.stale.load(Ordering::Acquire)
+            && known.eq(topology.ranges.iter().map(|range| (range.first, range.last, &range.owner)))
+    }
+
+    /// Takes over what was learnt; servers that own nothing any more are closed and forgotten. A Sentinel that
+    /// missed the last failover changes nothing while the primary that is known answers.
+    pub(super) fn learn(&self, topology: Topology, now: Instant) {
         let mut map = self.write();
+        if !self.stale.load(Ordering::Acquire) && topology.epoch < map.epoch {
+            return;
+        }
         let mut nodes: HashMap<Address, Arc<N>> = HashMap::new();
-        let mut owned = Vec::with_capacity(ranges.len());
-        for Range { first, last, owner } in ranges {
+        let mut owned = Vec::with_capacity(topology.ranges.len());
+        for Range { first, last, owner } in topology.ranges {
             let known = map.nodes.get(&owner).cloned();
             let node =
                 nodes.entry(owner).or_insert_with_key(|owner| known.unwrap_or_else(|| self.connect(owner)));
             owned.push((first, last, Arc::clone(node)));
         }
-        map.nodes = nodes;
+        let before = std::mem::replace(&mut map.nodes, nodes);
         map.ranges = owned;
+        map.epoch = topology.epoch;
+        map.learnt_at = Some(now);
         self.stale.store(false, Ordering::Release);
+        let gone: Vec<_> =
+            before.into_iter().filter(|(address, _)| !map.nodes.contains_key(address)).collect();
+        drop(map);
+        gone.iter().for_each(|(_, node)| node.close());
     }
 
     fn connect(&self, address: &Address) -> Arc<N> {
-        let seed = self.advisers.iter().find(|adviser| adviser.address() == address);
-        match (seed, &self.discovery) {
-            (Some(seed), Discovery::Cluster) => Arc::clone(seed),
-            _ => Arc::new(N::new(&self.connector, address.clone(), Role::Data)),
-        }
-    }
-
-    fn close(&self) {
-        let map = self.read();
-        map.nodes.values().chain(&self.advisers).for_each(|node| node.close());
+        Arc::new(N::new(&self.connector, address.clone()))
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Map<N>> {

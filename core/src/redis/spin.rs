@@ -5,7 +5,6 @@
 //! adaptive mutexes do before they block and Linux before it halts a processor
 //! (<https://docs.kernel.org/virt/guest-halt-polling.html>). Between two looks whoever else needs the processor
 //! has it, the server above all. Few threads may be awake like this, and only while it pays.
-#![cfg_attr(not(unix), allow(dead_code, reason = "only sockets of Unix are looked at without waiting"))]
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
@@ -14,20 +13,20 @@ use std::time::{Duration, Instant};
 use crate::fork::generation;
 
 /// The longest time awake, unless others take the processor longer: what it costs to be wrong.
-pub(super) const LONGEST: Duration = Duration::from_micros(50);
+pub(crate) const LONGEST: Duration = Duration::from_micros(50);
 
 /// The most calls in a row that sleep at once after answers came late.
 const LONGEST_BACKOFF: u32 = 1024;
 
 /// Decides for the calls to one server whether they wait awake.
 #[derive(Default)]
-pub(super) struct Spin {
+pub(crate) struct Spin {
     backoff: Backoff,
 }
 
 impl Spin {
     /// What is found while awake; nothing when it is time to sleep.
-    pub(super) fn poll<T, E>(&self, mut look: impl FnMut() -> Result<Option<T>, E>) -> Result<Option<T>, E> {
+    pub(crate) fn poll<T, E>(&self, mut look: impl FnMut() -> Result<Option<T>, E>) -> Result<Option<T>, E> {
         if !self.backoff.is_over() {
             return Ok(None);
         }

@@ -1,69 +1,118 @@
-//! A socket to a server, TCP or Unix.
+//! A socket to a server, TCP or Unix, that does not block.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::net::{SocketAddr, TcpStream};
+#[cfg(unix)]
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+#[cfg(unix)]
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-use socket2::{Domain, SockAddr, Type};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use super::address::Address;
+use super::resolve::resolve;
 
-/// A stream of which nothing blocks but what says until when.
+/// How often a wait that may be cancelled looks whether it was.
+const CANCEL_INTERVAL: Duration = Duration::from_millis(5);
+
+/// A stream of which nothing blocks except [`wait`](Self::wait).
 pub(super) enum Stream {
     Tcp(TcpStream),
+    #[cfg(unix)]
     Unix(UnixStream),
 }
 
+/// Until when to wait, and what ends a wait before.
+#[derive(Clone, Copy)]
+pub(super) struct Patience<'a> {
+    pub(super) by: Instant,
+    pub(super) cancelled: Option<&'a dyn Fn() -> bool>,
+}
+
+impl Patience<'static> {
+    pub(super) fn until(by: Instant) -> Self {
+        Self { by, cancelled: None }
+    }
+}
+
+impl Patience<'_> {
+    /// How long the next wait may be.
+    pub(super) fn next(&self) -> io::Result<Duration> {
+        let left = left(self.by)?;
+        match self.cancelled {
+            Some(cancelled) if cancelled() => Err(io::Error::new(io::ErrorKind::Interrupted, "cancelled")),
+            Some(_) => Ok(left.min(CANCEL_INTERVAL)),
+            None => Ok(left),
+        }
+    }
+}
+
+/// What to wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ready {
+    ToRead,
+    ToWrite,
+    Either,
+}
+
 impl Stream {
-    pub(super) fn connect(address: &Address, by: Instant) -> io::Result<Self> {
-        let stream = match address {
+    /// Connects to the first address of the server that answers, in the time that is left.
+    pub(super) fn connect(address: &Address, patience: Patience<'_>) -> io::Result<Self> {
+        match address {
             Address::Tcp(host, port) => {
-                let stream = connect_tcp(host, *port, by)?;
+                let stream = connect_any(&resolve(host, *port, patience)?, patience)?;
                 stream.set_nodelay(true)?;
-                stream.set_nonblocking(true)?;
-                Self::Tcp(stream)
+                Ok(Self::Tcp(stream))
             }
-            Address::Unix(path) => {
-                let stream = connect_unix(path, by)?;
-                stream.set_nonblocking(true)?;
-                Self::Unix(stream)
-            }
-        };
-        Ok(stream)
+            #[cfg(unix)]
+            Address::Unix(path) => connect_unix(path, patience).map(Self::Unix),
+            #[cfg(not(unix))]
+            Address::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
+        }
     }
 
-    /// The time that what is sent takes to the other end and back, if the system tells.
+    /// The time that a packet takes to the other end and back, if the system tells.
     pub(super) fn round_trip(&self) -> Option<Duration> {
         match self {
+            #[cfg(unix)]
             Self::Unix(_) => Some(Duration::ZERO),
             Self::Tcp(stream) => round_trip(stream),
         }
     }
 
-    /// Waits until the socket is ready.
-    #[allow(unsafe_code, reason = "nothing safe in the standard library waits for a socket")]
-    pub(super) fn wait(&self, event: libc::c_short, by: Instant) -> io::Result<()> {
-        loop {
-            let left = left(by)?;
-            // Rounded up: a wait of none would turn the last millisecond into a busy one.
-            let millis = i32::try_from(left.as_micros().div_ceil(1000)).unwrap_or(i32::MAX);
-            let mut watched = libc::pollfd { fd: self.as_raw_fd(), events: event, revents: 0 };
-            // SAFETY: the one entry that is watched lives as long as the call.
-            match unsafe { libc::poll(&raw mut watched, 1, millis) } {
-                0 => (),
-                1.. => return Ok(()),
-                _ => match io::Error::last_os_error() {
-                    // After a signal, what is left of the time is less.
-                    err if err.kind() == io::ErrorKind::Interrupted => (),
-                    err => return Err(err),
-                },
-            }
+    /// Waits until the stream is ready. Answers an error when the time is up.
+    pub(super) fn wait(&self, ready: Ready, patience: Patience<'_>) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => wait(stream, ready, patience),
+            #[cfg(unix)]
+            Self::Unix(stream) => wait(stream, ready, patience),
         }
     }
 }
+
+fn wait(stream: impl AsSource, ready: Ready, patience: Patience<'_>) -> io::Result<()> {
+    let flags = match ready {
+        Ready::ToRead => PollFlags::IN,
+        Ready::ToWrite => PollFlags::OUT,
+        Ready::Either => PollFlags::IN | PollFlags::OUT,
+    };
+    loop {
+        let timeout = Timespec::try_from(patience.next()?).map_err(io::Error::other)?;
+        match poll(&mut [PollFd::new(&stream, flags)], Some(&timeout)) {
+            // After a signal, what is left of the time is less.
+            Ok(0) | Err(rustix::io::Errno::INTR) => {}
+            Ok(_) => return Ok(()),
+            Err(err) => return Err(err.into()),
+        }
+    }
+}
+
+#[cfg(unix)]
+use std::os::fd::AsFd as AsSource;
+#[cfg(windows)]
+use std::os::windows::io::AsSocket as AsSource;
 
 /// As the kernel has measured it, without what the server's process takes: tcp(7), `TCP_INFO`.
 #[cfg(target_os = "linux")]
@@ -80,35 +129,19 @@ fn round_trip(stream: &TcpStream) -> Option<Duration> {
     (failed == 0).then(|| Duration::from_micros(info.tcpi_rtt.into()))
 }
 
-/// Unknown, but on this machine.
+/// Unknown, except on this machine.
 #[cfg(not(target_os = "linux"))]
 fn round_trip(stream: &TcpStream) -> Option<Duration> {
     let peer = stream.peer_addr().ok()?;
     peer.ip().is_loopback().then_some(Duration::ZERO)
 }
 
-/// Repeats what a signal cut short.
-fn undisturbed<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    loop {
-        match call() {
-            Err(err) if err.kind() == io::ErrorKind::Interrupted => (),
-            result => return result,
-        }
-    }
-}
-
-/// Tries all that the name stands for.
-fn connect_tcp(host: &str, port: u16, by: Instant) -> io::Result<TcpStream> {
-    connect_any(&(host, port).to_socket_addrs()?.collect::<Vec<_>>(), by)
-}
-
-/// Tries all, each for its share of the time that is left: one that is silent must not keep from the next.
-fn connect_any(addresses: &[SocketAddr], by: Instant) -> io::Result<TcpStream> {
-    let mut failure = io::Error::new(io::ErrorKind::NotFound, "the name stands for no address");
+/// Tries all addresses, each for its share of the time that is left: a silent one must not keep from the next.
+fn connect_any(addresses: &[SocketAddr], patience: Patience<'_>) -> io::Result<TcpStream> {
+    let mut failure = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     for (address, to_try) in addresses.iter().zip((1..=addresses.len() as u32).rev()) {
-        // No share may be none.
-        let share = (left(by)? / to_try).max(Duration::from_micros(1));
-        match TcpStream::connect_timeout(address, share) {
+        let by = Instant::now() + left(patience.by)? / to_try;
+        match connect_one(address, Patience { by, ..patience }) {
             Ok(stream) => return Ok(stream),
             Err(err) => failure = err,
         }
@@ -116,16 +149,45 @@ fn connect_any(addresses: &[SocketAddr], by: Instant) -> io::Result<TcpStream> {
     Err(failure)
 }
 
-/// Waits where the server's queue of connections is full, which a server that hangs does not empty. The time to
-/// send is that to connect too.
-fn connect_unix(path: &Path, by: Instant) -> io::Result<UnixStream> {
+fn connect_one(address: &SocketAddr, patience: Patience<'_>) -> io::Result<TcpStream> {
+    let socket = Socket::new(Domain::for_address(*address), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_nonblocking(true)?;
+    match socket.connect(&SockAddr::from(*address)) {
+        Err(err) if is_under_way(&err) => {
+            wait(&socket, Ready::ToWrite, patience)?;
+            if let Some(err) = socket.take_error()? {
+                return Err(err);
+            }
+        }
+        result => result?,
+    }
+    Ok(socket.into())
+}
+
+fn is_under_way(err: &io::Error) -> bool {
+    #[cfg(unix)]
+    let under_way = err.raw_os_error() == Some(libc::EINPROGRESS);
+    #[cfg(not(unix))]
+    let under_way = false;
+    under_way || err.kind() == io::ErrorKind::WouldBlock
+}
+
+/// Tries again while the server's queue of connections is full, which a server that hangs does not empty.
+#[cfg(unix)]
+fn connect_unix(path: &std::path::Path, patience: Patience<'_>) -> io::Result<UnixStream> {
     let address = SockAddr::unix(path)?;
-    undisturbed(|| {
-        let socket = socket2::Socket::new(Domain::UNIX, Type::STREAM, None)?;
-        socket.set_write_timeout(Some(left(by)?))?;
-        socket.connect(&address)?;
-        Ok(UnixStream::from(OwnedFd::from(socket)))
-    })
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    loop {
+        match socket.connect(&address) {
+            // Nothing tells when there is room.
+            Err(err) if err.kind() == io::ErrorKind::WouldBlock => {
+                std::thread::sleep(patience.next()?.min(CANCEL_INTERVAL));
+            }
+            Err(err) if err.kind() == io::ErrorKind::Interrupted => {}
+            result => return result.map(|()| socket.into()),
+        }
+    }
 }
 
 fn left(by: Instant) -> io::Result<Duration> {
@@ -133,32 +195,31 @@ fn left(by: Instant) -> io::Result<Duration> {
     if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
+/// Repeats what a signal cut short.
+fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(err) if err.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
 impl Read for Stream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        undisturbed(|| match self {
+        uninterrupted(|| match self {
             Self::Tcp(stream) => stream.read(buffer),
+            #[cfg(unix)]
             Self::Unix(stream) => stream.read(buffer),
         })
     }
 }
 
-/// A stream that is read until its time is up.
-pub(super) struct InTime<'a> {
-    pub(super) stream: &'a mut Stream,
-    pub(super) by: Instant,
-}
-
-impl Read for InTime<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        left(self.by)?;
-        self.stream.read(buffer)
-    }
-}
-
 impl Write for Stream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        undisturbed(|| match self {
+        uninterrupted(|| match self {
             Self::Tcp(stream) => stream.write(bytes),
+            #[cfg(unix)]
             Self::Unix(stream) => stream.write(bytes),
         })
     }
@@ -168,12 +229,20 @@ impl Write for Stream {
     }
 }
 
+#[cfg(unix)]
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Tcp(stream) => stream.as_fd(),
+            Self::Unix(stream) => stream.as_fd(),
+        }
+    }
+}
+
+#[cfg(unix)]
 impl AsRawFd for Stream {
     fn as_raw_fd(&self) -> RawFd {
-        match self {
-            Self::Tcp(stream) => stream.as_raw_fd(),
-            Self::Unix(stream) => stream.as_raw_fd(),
-        }
+        self.as_fd().as_raw_fd()
     }
 }
 
@@ -181,8 +250,6 @@ impl AsRawFd for Stream {
 mod tests {
     use std::net::TcpListener;
     use std::os::unix::net::UnixListener;
-
-    use ::redis::RedisError;
 
     use super::*;
 
@@ -200,9 +267,9 @@ mod tests {
         shorten(&listener);
         let _queue: Vec<_> = (0..4).map_while(|_| connect_unix(&path, soon()).ok()).collect();
         let start = Instant::now();
-        let error = RedisError::from(connect_unix(&path, soon()).unwrap_err());
+        let error = connect_unix(&path, soon()).unwrap_err();
         std::fs::remove_file(&path).unwrap();
-        assert!(error.is_timeout(), "{error}");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{error}");
         assert!((40..900).contains(&start.elapsed().as_millis()));
     }
 
@@ -213,11 +280,22 @@ mod tests {
         let [full, address] = [&silent, &server].map(|listener| listener.local_addr().unwrap());
         let _queue: Vec<_> = (0..4).map_while(|_| connect_any(&[full], soon()).ok()).collect();
         assert_eq!(connect_any(&[full], soon()).unwrap_err().kind(), io::ErrorKind::TimedOut);
-        let connected = connect_any(&[full, address], Instant::now() + Duration::from_secs(1)).unwrap();
+        let connected =
+            connect_any(&[full, address], Patience::until(Instant::now() + Duration::from_secs(1))).unwrap();
         assert_eq!(connected.peer_addr().unwrap(), address);
     }
 
-    fn soon() -> Instant {
-        Instant::now() + Duration::from_millis(50)
+    #[test]
+    fn a_wait_can_be_cancelled() {
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = connect_any(&[silent.local_addr().unwrap()], soon()).unwrap();
+        let by = Instant::now() + Duration::from_secs(20);
+        let error = wait(&stream, Ready::ToRead, Patience { by, cancelled: Some(&|| true) }).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::Interrupted);
+        assert!(Instant::now() < by);
+    }
+
+    fn soon() -> Patience<'static> {
+        Patience::until(Instant::now() + Duration::from_millis(50))
     }
 }

@@ -37,6 +37,11 @@ impl RedisUrl {
     pub(crate) fn is_cluster(&self) -> bool {
         matches!(self.servers, Servers::Cluster(_))
     }
+
+    /// Whether connections have TLS.
+    pub(crate) fn has_tls(&self) -> bool {
+        self.tls
+    }
 }
 
 /// Which servers to talk to.

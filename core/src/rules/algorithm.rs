@@ -3,23 +3,11 @@
 use super::fields::{Checked, Fields};
 use super::json::{Json, MAX_WHOLE};
 use super::model::{Algorithm, GcraName, Structure, WindowStart};
+use super::table::{self, MIN_DECAY_FACTOR};
 use super::words::{one_of, quote};
 
-/// A smaller factor would need more than half a million slots to forget a level.
-const MIN_DECAY_FACTOR: f64 = 1.0001;
-
-/// Options that only some algorithms have, and those algorithms.
-const OPTIONS: [(&str, &[&str]); 6] = [
-    ("burst", &["gcra", "token_bucket", "leaky_bucket"]),
-    ("resolution_seconds", &["sliding_buckets", "decay"]),
-    ("decay_factor", &["decay"]),
-    ("window_start", &["fixed_window"]),
-    ("structure", &["sliding_log"]),
-    ("count_denied", &["fixed_window", "sliding_window", "sliding_buckets", "decay"]),
-];
-
 /// Every algorithm, as it is when a rule states no option of it.
-const DEFAULTS: [Algorithm; 9] = [
+pub(super) const DEFAULTS: [Algorithm; 9] = [
     Algorithm::FixedWindow { window_start: WindowStart::Aligned },
     Algorithm::SlidingWindow,
     Algorithm::SlidingLog { structure: Structure::List },
@@ -44,9 +32,10 @@ pub(super) fn read(fields: &Fields<'_>) -> Checked<Algorithm> {
 /// Refuses the options of other algorithms, in a rule or in an entry of its `limits`.
 pub(super) fn only_its_options(fields: &Fields<'_>, algorithm: Algorithm) -> Checked<()> {
     let name = algorithm.name();
-    for (option, owners) in OPTIONS {
-        if fields.has(option) && !owners.contains(&name) {
-            let option = fields.named(option);
+    for field in table::RULE {
+        let owners = field.algorithms;
+        if fields.has(field.name) && !owners.is_empty() && !owners.contains(&name) {
+            let option = fields.named(field.name);
             return Err(format!(
                 "{option} does not belong to {}; leave it out, or use {}",
                 quote(name),

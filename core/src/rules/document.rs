@@ -3,6 +3,7 @@
 use super::comments::blank_comments;
 use super::fields::{Checked, Fields};
 use super::json::Json;
+use super::table;
 
 /// The value that is written in the text.
 pub(super) fn parse(text: &str) -> Checked<Json> {
@@ -26,5 +27,7 @@ pub(super) fn rules_of(value: &Json) -> Checked<&[Json]> {
         let shown = value.shown();
         return Err(format!("it is {shown}; it has to be an array of rules, or an object with \"rules\""));
     };
-    Fields::new("", fields, &["rules"])?.required("rules", "an array of rules", Json::array)
+    let fields = Fields::new("", fields, table::FILE)?;
+    fields.optional("$schema", "the URL or path of a schema", Json::text)?;
+    fields.required("rules", "an array of rules", Json::array)
 }

@@ -1,6 +1,7 @@
 //! The fields of one JSON object, read strictly: each must be known, stated once, and of its type.
 
 use super::json::Json;
+use super::table::Field;
 use super::words::{nearest, one_of, quote};
 
 /// `Err` is the message from the field on: what is wrong, and what would be right.
@@ -15,11 +16,12 @@ pub(super) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// The fields of an object whose fields are all `known`, each at most once.
-    pub(super) fn new(prefix: &str, fields: &'a [(String, Json)], known: &[&str]) -> Checked<Self> {
+    pub(super) fn new(prefix: &str, fields: &'a [(String, Json)], known: &[Field]) -> Checked<Self> {
         let this = Self { prefix: prefix.to_owned(), fields };
         for (at, (name, _)) in fields.iter().enumerate() {
-            if !known.contains(&name.as_str()) {
-                return Err(format!("{} is not known; {}", this.named(name), known_instead(name, known)));
+            if !known.iter().any(|field| field.name == name) {
+                let names: Vec<_> = known.iter().map(|field| field.name).collect();
+                return Err(format!("{} is not known; {}", this.named(name), known_instead(name, &names)));
             }
             if fields.iter().take(at).any(|(earlier, _)| earlier == name) {
                 return Err(format!("{} is stated twice; state it once", this.named(name)));

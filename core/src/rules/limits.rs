@@ -4,6 +4,7 @@ use super::algorithm::only_its_options;
 use super::fields::{Checked, Fields};
 use super::json::{Json, MAX_WHOLE};
 use super::model::{Algorithm, Limit, Scope};
+use super::table;
 
 /// Up to this a double counts in ones, and so do the server's scripts.
 pub(crate) const MAX_MICROS: u64 = 1 << 53;
@@ -12,6 +13,8 @@ const MAX_WINDOW_US: u64 = 3650 * 24 * 3600 * 1_000_000;
 const WINDOW: &str = "a number of seconds from 0.001 to 315360000 (10 years)";
 const RESOLUTION: &str = "a number of seconds from 0.000001 to 315360000 (10 years)";
 
+/// Every limit is a state of its own, and the work of each check grows with their number.
+const MAX_LIMITS: usize = 32;
 /// `sliding_buckets` keeps one count per slot.
 const MAX_SLOTS: u64 = 4_096;
 const DEFAULT_SLOTS: u64 = 60;
@@ -39,6 +42,10 @@ pub(super) fn read(rule: &Fields<'_>, algorithm: Algorithm) -> Checked<Vec<Limit
     if entries.is_empty() {
         return Err(rule.wrong("limits", "an array of at least one limit"));
     }
+    if entries.len() > MAX_LIMITS {
+        let (limits, length) = (rule.named("limits"), entries.len());
+        return Err(format!("{limits} has {length} limits; a rule has {MAX_LIMITS} at most"));
+    }
     if entries.len() > 1 && rule.has("burst") {
         let burst = rule.named("burst");
         return Err(format!("{burst} is for a rule with one limit; this one has {}", entries.len()));
@@ -57,11 +64,10 @@ pub(super) fn read(rule: &Fields<'_>, algorithm: Algorithm) -> Checked<Vec<Limit
 }
 
 fn read_entry(rule: &Fields<'_>, at: usize, entry: &Json, algorithm: Algorithm) -> Checked<Limit> {
-    const KNOWN: [&str; 4] = ["limit", "window_size_seconds", "resolution_seconds", "scope"];
     let Some(fields) = entry.object() else {
         return Err(format!("field \"limits[{at}]\" is {}; it has to be an object", entry.shown()));
     };
-    let fields = Fields::new(&format!("limits[{at}]."), fields, &KNOWN)?;
+    let fields = Fields::new(&format!("limits[{at}]."), fields, table::LIMIT)?;
     only_its_options(&fields, algorithm)?;
     let scope = fields.word("scope", &[("key", Scope::Key), ("resource", Scope::Resource)])?;
     Ok(Limit { scope: scope.unwrap_or_default(), ..read_one(rule, &fields, algorithm)? })

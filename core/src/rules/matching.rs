@@ -6,11 +6,10 @@ use super::fields::{Checked, Fields};
 use super::identifier::{is_name, is_token};
 use super::json::Json;
 use super::model::Match;
+use super::table;
 use super::words::quote;
-use crate::matching::{Reading, Subnet, decoded};
-
-const KNOWN: [&str; 5] =
-    ["path_pattern", "methods", "requires_authentication", "required_headers", "ip_subnet"];
+use crate::spelling::canonical;
+use crate::subnet::Subnet;
 
 const MAX_PATTERN_BYTES: usize = 2048;
 const BALANCED: &str = "a path in which every \"{\" has its \"}\", as in \"/orders/{id}\"";
@@ -18,7 +17,7 @@ const BALANCED: &str = "a path in which every \"{\" has its \"}\", as in \"/orde
 /// The match of a rule that has one.
 pub(super) fn read(rule: &Fields<'_>) -> Checked<Option<Match>> {
     let Some(fields) = rule.optional("match", "an object", Json::object)? else { return Ok(None) };
-    let fields = Fields::new("match.", fields, &KNOWN)?;
+    let fields = Fields::new("match.", fields, table::MATCH)?;
     Ok(Some(Match {
         path_pattern: path_pattern(&fields)?,
         methods: methods(&fields)?,
@@ -81,7 +80,7 @@ fn wrong_with_names(pattern: &str) -> Option<&'static str> {
 
 /// Paths are matched without empty and dot segments, so a pattern with one would never match.
 fn wrong_with_segments(pattern: &str) -> Option<&'static str> {
-    let pattern = decoded(pattern, Reading::PLAIN);
+    let pattern = canonical(pattern);
     let pattern = pattern.strip_prefix('/').unwrap_or(&pattern);
     let pattern = pattern.strip_suffix('/').unwrap_or(pattern);
     let never = |segment: &str| matches!(segment, "" | "." | "..");

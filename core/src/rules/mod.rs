@@ -1,6 +1,7 @@
 //! Rules: what a rule is, and the strict reading of rule files.
 
 mod algorithm;
+mod builder;
 mod comments;
 mod document;
 mod fields;
@@ -11,6 +12,8 @@ mod limits;
 mod matching;
 mod model;
 mod rule;
+mod schema;
+mod table;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -21,11 +24,15 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
+pub use builder::RuleBuilder;
 pub(crate) use fields::Checked;
 pub use id::RuleId;
 pub(crate) use identifier::is_token;
 pub(crate) use limits::{MAX_BURST, MAX_LOG, MAX_MICROS};
 pub use model::{Algorithm, GcraName, Identifier, Limit, Match, Rule, Scope, Structure, WindowStart};
+pub use schema::schema;
+#[cfg(feature = "lab")]
+pub(crate) use words::nearest;
 pub(crate) use words::{first_of, one_line, quote};
 
 use sha2::{Digest, Sha256};

@@ -4,38 +4,7 @@ use super::fields::{Checked, Fields};
 use super::id::RuleId;
 use super::json::{Json, MAX_WHOLE};
 use super::model::{Rule, Scope};
-use super::{algorithm, identifier, limits, matching};
-
-const KNOWN: [&str; 18] = [
-    "rule_id",
-    "description",
-    "identifier_type",
-    "algorithm",
-    "limit",
-    "window_size_seconds",
-    "limits",
-    "burst",
-    "resolution_seconds",
-    "decay_factor",
-    "window_start",
-    "structure",
-    "count_denied",
-    "shadow",
-    "match",
-    "priority",
-    "resource_identifier_type",
-    "ipv6_prefix_length",
-];
-
-/// Fields that a rule has, but not at its top.
-const KNOWN_INSIDE: [(&str, &str); 6] = [
-    ("scope", "an entry of \"limits\""),
-    ("path_pattern", "\"match\""),
-    ("methods", "\"match\""),
-    ("requires_authentication", "\"match\""),
-    ("required_headers", "\"match\""),
-    ("ip_subnet", "\"match\""),
-];
+use super::{algorithm, identifier, limits, matching, table};
 
 const RULE_ID: &str = "1 to 128 of A-Z a-z 0-9 _ . : / -";
 const DEFAULT_IPV6_PREFIX: u8 = 64;
@@ -59,12 +28,12 @@ fn label(value: &Json, at: usize) -> String {
 }
 
 fn read_fields(fields: &[(String, Json)]) -> Checked<Rule> {
-    for (name, place) in KNOWN_INSIDE {
-        if fields.iter().any(|field| field.0 == name) {
+    for (name, _) in fields {
+        if let Some(place) = table::place_inside(name) {
             return Err(format!("field \"{name}\" does not belong here; move it into {place}"));
         }
     }
-    let fields = Fields::new("", fields, &KNOWN)?;
+    let fields = Fields::new("", fields, table::RULE)?;
     let id = fields.required("rule_id", RULE_ID, read_id)?;
     let description = fields.optional("description", "a text", Json::text)?;
     let algorithm = algorithm::read(&fields)?;

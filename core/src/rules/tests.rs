@@ -219,7 +219,10 @@ const BAD_FILES: &[(&str, &str)] = &[
     ("{\"rules\": {}}", "field \"rules\" is an object; it has to be an array of rules"),
     ("{\"rules\": [], \"rules\": []}", "field \"rules\" is stated twice; state it once"),
     ("{\"rule\": []}", "field \"rule\" is not known; did you mean \"rules\"?"),
-    ("{\"rules\": [], \"version\": 1}", "field \"version\" is not known; it could be \"rules\""),
+    (
+        "{\"rules\": [], \"version\": 1}",
+        "field \"version\" is not known; it could be \"rules\" or \"$schema\"",
+    ),
     ("[[]]", "rule 1: it is an empty array; it has to be an object"),
     ("[{}]", "rule 1: field \"rule_id\" is missing; it has to be 1 to 128 of A-Z a-z 0-9 _ . : / -"),
     (

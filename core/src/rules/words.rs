@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::printable::printable;
+
 /// More than this of a value is not repeated in a message.
 const SHOWN_CHARS: usize = 64;
 
@@ -40,12 +42,11 @@ pub(crate) fn first_of<'a>(words: impl ExactSizeIterator<Item = &'a str>, count:
 
 /// A path for a message: whole, without control characters.
 pub(crate) fn one_line(path: &Path) -> String {
-    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    path.display().to_string().chars().map(escaped).collect()
+    printable(&path.display().to_string()).into_owned()
 }
 
 /// The word that differs least, if it differs so little that it was probably meant.
-pub(super) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > COMPARED_BYTES {
         return None;
     }

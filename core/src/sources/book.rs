@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 
 use super::Refusal;
+use crate::printable::printable;
 use crate::rules::{Checked, Rule, Rules, quote, read_one};
 
 /// More than a rule can need; whoever keeps more in its place has mistaken the place.
@@ -87,10 +88,11 @@ impl<T> Entry<T> {
                 effect.changed = true;
             }
             Err(reason) => {
+                let (unit, reason) = (printable(unit).into_owned(), printable(&reason).into_owned());
                 let fault = Some(Fault { reason: reason.clone(), of });
                 if self.fault != fault {
                     self.fault = fault;
-                    effect.refused.push(Refusal { unit: unit.to_owned(), reason });
+                    effect.refused.push(Refusal { unit, reason });
                 }
             }
         }
@@ -183,7 +185,7 @@ impl Book {
     pub(super) fn refused(&self, source: &str) -> Vec<Refusal> {
         let refusal = |unit: &str, fault: &Option<Fault>| {
             let reason = fault.as_ref()?.reason.clone();
-            Some(Refusal { unit: unit.to_owned(), reason })
+            Some(Refusal { unit: printable(unit).into_owned(), reason })
         };
         let rules = self.rules.iter().filter_map(|(id, entry)| refusal(id, &entry.fault));
         refusal(source, &self.file.fault).into_iter().chain(rules).collect()

@@ -1,19 +1,22 @@
 //! The copy of the last good rules, for a start while their source is away. It is itself a file of rules.
 
-use std::fs::{self, File};
+use std::ffi::OsStr;
+use std::fs::{self, File, Metadata};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
+#[cfg(unix)]
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use super::file;
 use crate::error::{Error, ErrorKind, Result};
-use crate::rules::{Rules, one_line};
+use crate::rules::{Checked, Rules, one_line};
 
 /// Puts a text in place of the copy, whole or not at all: other processes may read it, or write it too.
 pub(super) fn write(path: &Path, text: &str) -> io::Result<()> {
     let mut unfinished = path.as_os_str().to_owned();
     unfinished.push(format!(".{:016x}.tmp", any_number()));
-    let mut file = File::create_new(&unfinished)?;
+    let mut file = private(&unfinished)?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     let done = written.and_then(|()| fs::rename(&unfinished, path));
     if done.is_err() {
@@ -23,21 +26,53 @@ pub(super) fn write(path: &Path, text: &str) -> io::Result<()> {
     done
 }
 
+/// A new file that nobody else may read or write: who can change it chooses the limits.
+fn private(path: &OsStr) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    options.mode(0o600);
+    options.open(path)
+}
+
 /// One that nobody can foresee, to lay a link there, and that no other process takes: in containers many have
 /// the same id.
 fn any_number() -> u64 {
     RandomState::new().hash_one(())
 }
 
-/// The rules of the copy.
+/// The rules of the copy, if nobody else can have written it.
 pub(super) fn read(path: &Path) -> Result<Rules> {
-    let rules = file::read(path).and_then(|text| Rules::read(&text));
+    let rules = file::read_trusted(path, is_trusted).and_then(|text| Rules::read(&text));
     rules.map_err(|fault| Error::new(ErrorKind::InvalidRule, format!("{}: {fault}", one_line(path))))
+}
+
+/// Why a file is not to be trusted: it is not the user's own or root's, or everybody may write it.
+#[cfg(unix)]
+#[allow(unsafe_code)]
+fn is_trusted(about: &Metadata) -> Checked<()> {
+    // SAFETY: it only answers.
+    let user = unsafe { libc::geteuid() };
+    let owner = about.uid();
+    if ![user, 0].contains(&owner) {
+        return Err(format!(
+            "it belongs to user {owner}, not to {user} or root (change its owner, or delete it)"
+        ));
+    }
+    if about.mode() & 0o002 != 0 {
+        return Err("everybody may write it (chmod 600, or delete it)".to_owned());
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn is_trusted(_: &Metadata) -> Checked<()> {
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
 
     use super::*;
 
@@ -55,6 +90,34 @@ mod tests {
         assert_eq!(fs::read_to_string(&other).unwrap(), "kept");
         assert!(fs::symlink_metadata(&path).unwrap().is_file());
         assert_eq!(fs::read_to_string(&path).unwrap(), "copy");
+    }
+
+    #[test]
+    fn a_copy_is_for_the_user_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rules.json");
+        write(&path, "[]").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        assert!(read(&path).unwrap().is_empty());
+
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o606)).unwrap();
+        let error = read(&path).unwrap_err();
+        assert!(error.message().ends_with("everybody may write it (chmod 600, or delete it)"), "{error}");
+    }
+
+    /// Only root can give a file away.
+    #[test]
+    fn a_copy_of_somebody_else_is_not_trusted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rules.json");
+        write(&path, "[]").unwrap();
+        if chown(&path, Some(4_000_000), None).is_ok() {
+            let error = read(&path).unwrap_err();
+            assert!(error.message().contains("it belongs to user 4000000, not to "), "{error}");
+        } else {
+            let root = fs::metadata("/etc/passwd").unwrap();
+            assert_eq!(is_trusted(&root), Ok(()));
+        }
     }
 
     /// A pipe would be waited for; a device that ends is as good for a test.

@@ -1,6 +1,6 @@
 //! Rules in a file that may change.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -53,10 +53,15 @@ impl RuleSource for FileSource {
 
 /// The text of a file of rules, or why it cannot be had.
 pub(super) fn read(path: &Path) -> Checked<String> {
-    read_at_most(path, MAX_BYTES)
+    read_trusted(path, |_| Ok(()))
 }
 
-fn read_at_most(path: &Path, max: u64) -> Checked<String> {
+/// The same, of a file that `is_trusted`.
+pub(super) fn read_trusted(path: &Path, is_trusted: fn(&Metadata) -> Checked<()>) -> Checked<String> {
+    read_at_most(path, MAX_BYTES, is_trusted)
+}
+
+fn read_at_most(path: &Path, max: u64, is_trusted: fn(&Metadata) -> Checked<()>) -> Checked<String> {
     let unreadable = |error: io::Error| format!("cannot be read: {error}");
     let unfit = || format!("it is no regular file of at most {max} bytes");
     let about = fs::metadata(path).map_err(unreadable)?;
@@ -65,7 +70,10 @@ fn read_at_most(path: &Path, max: u64) -> Checked<String> {
         return Err(unfit());
     }
     // It may have grown since, and those of the system have more than they say, some without end.
-    let mut file = File::open(path).map_err(unreadable)?.take(max + 1);
+    let file = File::open(path).map_err(unreadable)?;
+    // What was opened is judged, not what lay there before.
+    is_trusted(&file.metadata().map_err(unreadable)?)?;
+    let mut file = file.take(max + 1);
     let mut text = String::new();
     let length = file.read_to_string(&mut text).map_err(unreadable)?;
     if length as u64 > max { Err(unfit()) } else { Ok(text) }
@@ -81,6 +89,9 @@ mod tests {
         let path = Path::new("/proc/self/status");
         assert_eq!(fs::metadata(path).unwrap().len(), 0, "it says that it is empty");
         assert!(read(path).unwrap().len() > 100);
-        assert_eq!(read_at_most(path, 100), Err("it is no regular file of at most 100 bytes".to_owned()));
+        assert_eq!(
+            read_at_most(path, 100, |_| Ok(())),
+            Err("it is no regular file of at most 100 bytes".to_owned())
+        );
     }
 }

@@ -18,7 +18,8 @@ use super::{Origin, Refusal, RulesStatus};
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fork::generation;
-use crate::rules::Rules;
+use crate::printable::printable;
+use crate::rules::{Rules, one_line};
 
 /// The longest time to the first report of a source.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -73,7 +74,7 @@ impl Followed {
     /// Begins to follow, and waits for the first report.
     pub(super) fn start(origin: Origin) -> Result<Self> {
         let (started, first) = mpsc::channel();
-        let nothing = Arc::new(Catalog::new(Rules::default()));
+        let nothing = Arc::new(Catalog::new(Rules::default(), origin.secrets.clone()));
         let followed = Self::begin(Updates::new(origin, nothing, Some(started)));
         let outcome = first.recv_timeout(START_TIMEOUT).unwrap_or_else(|error| {
             let seconds = START_TIMEOUT.as_secs();
@@ -199,7 +200,11 @@ fn follow_once(updates: &Updates, mut over: watch::Receiver<bool>) -> std::io::R
 }
 
 impl Updates {
-    fn new(origin: Origin, catalog: Arc<Catalog>, started: Option<mpsc::Sender<Result<()>>>) -> Self {
+    pub(super) fn new(
+        origin: Origin,
+        catalog: Arc<Catalog>,
+        started: Option<mpsc::Sender<Result<()>>>,
+    ) -> Self {
         let state = State {
             loaded_at: SystemTime::now(),
             updates: 0,
@@ -211,7 +216,7 @@ impl Updates {
         };
         let mut book = Book::default();
         book.begin_with(catalog.rules().clone());
-        let name = origin.source.name();
+        let name = printable(&origin.source.name()).into_owned();
         let (current, cached) = (ArcSwap::new(catalog), AtomicBool::new(false));
         Self { name, origin, current, cached, book: Mutex::new(book), state: Mutex::new(state) }
     }
@@ -235,7 +240,7 @@ impl Updates {
 
     /// The source cannot be read for now. Before the first report this ends the start of the limiter.
     pub fn unreachable(&self, reason: impl AsRef<str>) {
-        let what = format!("rules: {}: {}", self.name, reason.as_ref());
+        let what = format!("rules: {}: {}", self.name, printable(reason.as_ref()));
         let mut state = self.state();
         // Before the first report, whoever makes the limiter is told.
         let is_news = state.reachable && state.updates > 0;
@@ -289,7 +294,7 @@ impl Updates {
         self.cached.store(false, Ordering::Relaxed);
         let (path, text) = (self.origin.cache.as_ref()?, book.text()?);
         let error = cache::write(path, &text).err()?;
-        Some(format!("rules_cache: {}: cannot be written: {error}", path.display()))
+        Some(format!("rules_cache: {}: cannot be written: {error}", one_line(path)))
     }
 
     /// Why there is nothing to start with: the source is one text, and it is not good.
@@ -327,7 +332,7 @@ impl Updates {
         state.updates = 1;
         self.cached.store(true, Ordering::Relaxed);
         drop((state, book));
-        log::warn!("{}; beginning with {}", error.message(), path.display());
+        log::warn!("{}; beginning with {}", error.message(), one_line(path));
         Ok(())
     }
 

@@ -39,6 +39,7 @@ mod source;
 mod status;
 #[cfg(test)]
 mod tests;
+mod tls;
 #[cfg(feature = "zookeeper")]
 mod zookeeper;
 
@@ -47,6 +48,7 @@ pub use following::Updates;
 pub(crate) use rulebook::{Origin, RuleBook};
 pub use source::{Following, RuleSource, named};
 pub use status::{Refusal, RulesStatus};
+pub use tls::TlsFiles;
 #[cfg(feature = "zookeeper")]
 pub use zookeeper::ZooKeeperSource;
 

@@ -13,6 +13,7 @@ use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fork::PerProcess;
 use crate::rules::Rules;
+use crate::secret::SecretNames;
 
 /// Where a limiter's rules come from.
 #[derive(Debug, Clone)]
@@ -20,11 +21,13 @@ pub(crate) struct Origin {
     pub(crate) source: Arc<dyn RuleSource>,
     /// Where the last good rules are kept for a start without the source.
     pub(crate) cache: Option<PathBuf>,
+    /// How keys of these rules are hidden that are secrets.
+    pub(crate) secrets: SecretNames,
 }
 
 impl Default for Origin {
     fn default() -> Self {
-        Self { source: Arc::new(Rules::default()), cache: None }
+        Self { source: Arc::new(Rules::default()), cache: None, secrets: SecretNames::default() }
     }
 }
 
@@ -42,7 +45,8 @@ impl Origin {
             let what = "rules_cache: it is for rules that are followed, and these are fixed";
             return Err(Error::new(ErrorKind::InvalidArgument, what));
         }
-        Ok(RuleBook::Fixed { catalog: Arc::new(Catalog::new(rules.clone())), loaded_at: SystemTime::now() })
+        let catalog = Arc::new(Catalog::new(rules.clone(), self.secrets));
+        Ok(RuleBook::Fixed { catalog, loaded_at: SystemTime::now() })
     }
 }
 
@@ -80,15 +84,6 @@ impl RuleBook {
         match self {
             Self::Fixed { catalog, .. } => Snapshot::Fixed(catalog),
             Self::Followed(followed) => Snapshot::Current(followed.get(Followed::in_child).current()),
-        }
-    }
-
-    /// The same for a call that is made in one place and answered in another.
-    #[cfg(all(unix, feature = "bridge"))]
-    pub(crate) fn kept(&self) -> Arc<Catalog> {
-        match self.snapshot() {
-            Snapshot::Fixed(catalog) => Arc::clone(catalog),
-            Snapshot::Current(catalog) => Guard::into_inner(catalog),
         }
     }
 

@@ -4,15 +4,15 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::{FileSource, Updates};
+use super::{FileSource, TlsFiles, Updates};
 use crate::error::{Error, ErrorKind, Result};
 use crate::rules::Rules;
 
 /// What JSON text begins with, comments and the mark of some editors included, and no path does.
 const JSON: [&str; 4] = ["[", "{", "/*", "\u{feff}"];
 
-/// The scheme of rules that ZooKeeper keeps.
-const ZOOKEEPER: &str = "zookeeper://";
+/// The schemes of rules that ZooKeeper keeps.
+const ZOOKEEPER: [&str; 2] = ["zookeeper://", "zookeepers://"];
 
 /// A source at work; dropping it ends the work.
 pub type Following<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
@@ -29,6 +29,12 @@ pub trait RuleSource: fmt::Debug + Send + Sync + 'static {
 
     /// The rules of a source that never changes, which is not followed.
     fn fixed(&self) -> Option<&Rules> {
+        None
+    }
+
+    /// The same source with the TLS files of the limiter that is about to follow it; none for a source that does not
+    /// connect with TLS, for which they would be ignored.
+    fn with_tls(&self, _files: &TlsFiles) -> Option<Result<Arc<dyn RuleSource>>> {
         None
     }
 }
@@ -59,9 +65,13 @@ impl RuleSource for Arc<dyn RuleSource> {
     fn fixed(&self) -> Option<&Rules> {
         (**self).fixed()
     }
+
+    fn with_tls(&self, files: &TlsFiles) -> Option<Result<Arc<dyn RuleSource>>> {
+        (**self).with_tls(files)
+    }
 }
 
-/// The source that a text names: `zookeeper://host1:port1,host2:port2/path`, JSON with rules (what begins with
+/// The source that a text names: `zookeeper://host1:port1,host2:port2/path` (`zookeepers://` with TLS), JSON with rules (what begins with
 /// a bracket, a brace or a comment), or else the path of a file.
 ///
 /// # Errors
@@ -83,7 +93,8 @@ pub fn named(text: &str) -> Result<Arc<dyn RuleSource>> {
     if JSON.iter().any(is_json) || begins.starts_with("//") && begins.contains('\n') {
         return Ok(Arc::new(Rules::from_json(text)?));
     }
-    if begins.get(..ZOOKEEPER.len()).is_some_and(|scheme| scheme.eq_ignore_ascii_case(ZOOKEEPER)) {
+    let has = |scheme: &&str| begins.get(..scheme.len()).is_some_and(|it| it.eq_ignore_ascii_case(scheme));
+    if ZOOKEEPER.iter().any(has) {
         return zookeeper(text.trim());
     }
     if begins.is_empty() {

@@ -197,7 +197,7 @@ fn a_forked_child_knows_that_its_rules_are_the_copy() {
     let (_folder, path) = scratch();
     let cache = path.with_file_name("cache.json");
     fs::write(&cache, file(7)).unwrap();
-    let origin = Origin { source: Arc::new(FileSource::new(&path)), cache: Some(cache) };
+    let origin = Origin { source: Arc::new(FileSource::new(&path)), cache: Some(cache), ..Origin::default() };
     let child = Followed::in_child(&Followed::start(origin).unwrap());
     let status = child.status();
     assert!(status.cached && status.rules == 1, "{status:?}");

@@ -36,6 +36,7 @@ pub struct RateLimitLayer {
     trusted_proxies: usize,
     pub(super) style: HeaderStyle,
     pub(super) on_error: OnError,
+    ignore_case: bool,
 }
 
 impl RateLimitLayer {
@@ -49,6 +50,7 @@ impl RateLimitLayer {
             trusted_proxies: 0,
             style: HeaderStyle::Ietf,
             on_error: OnError::default(),
+            ignore_case: false,
         }
     }
 
@@ -95,6 +97,12 @@ impl RateLimitLayer {
         self
     }
 
+    /// Whether the service routes without regard to capitals. Default: it does not, as axum.
+    pub fn ignore_case(mut self, ignore_case: bool) -> Self {
+        self.ignore_case = ignore_case;
+        self
+    }
+
     /// Decides a request.
     pub(super) async fn decide(&self, parts: &Parts) -> Result<Decision> {
         let (user_id, api_key) = ((self.user_id)(parts), (self.api_key)(parts));
@@ -106,6 +114,7 @@ impl RateLimitLayer {
         request.api_key = api_key.as_deref();
         request.ip = ip.as_deref();
         request.headers = headers.iter().map(|(name, value)| (*name, value.as_ref())).collect();
+        request.ignore_case = self.ignore_case;
         self.limiter.check_request(&request).await
     }
 }
@@ -135,6 +144,7 @@ impl fmt::Debug for RateLimitLayer {
             .field("trusted_proxies", &self.trusted_proxies)
             .field("headers", &self.style)
             .field("on_error", &self.on_error)
+            .field("ignore_case", &self.ignore_case)
             .finish_non_exhaustive()
     }
 }

@@ -24,7 +24,7 @@ use crate::algorithm::Micros;
 use crate::decision::{Decision, Source};
 use crate::error::{Error, Result};
 use crate::plan::{ENFORCED, Few, Form, Op, Outcome, Plan, answer};
-pub(crate) use protocol::Request;
+use crate::script::Call;
 
 /// What all calls of a limiter on a server have in common.
 #[derive(Debug, Clone)]
@@ -80,10 +80,10 @@ impl<'a> Transaction<'a> {
     }
 
     /// The script to send next; `None` when there is an answer.
-    pub(crate) fn next(&self) -> Option<Request> {
+    pub(crate) fn next(&self) -> Option<Call> {
         let step = self.pending.front()?;
         let charges: Few<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
-        Some(Request::new(step, &charges, self.clock, &self.wire.prefix))
+        Some(protocol::call(step, &charges, self.clock, &self.wire.prefix))
     }
 
     /// Takes the reply to what [`next`](Self::next) gave.
@@ -162,10 +162,12 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// An error of a step, with the keys it was about.
+    /// An error of a step, with the rules and keys it was about.
     fn located(&self, error: Error, step: &Step) -> Error {
-        let names = step.charges.iter().map(|&index| self.plan.charges[index].name(&self.wire.prefix));
-        error.at_keys(names)
+        let charges = || step.charges.iter().map(|&index| &self.plan.charges[index]);
+        let mut rules: Vec<&str> = charges().map(|charge| charge.rule.rule.id.as_ref()).collect();
+        rules.dedup();
+        error.about(rules.into_iter(), charges().map(|charge| charge.name(&self.wire.prefix)))
     }
 }
 

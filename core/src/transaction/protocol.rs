@@ -7,7 +7,7 @@ use sluicegate_lua::{Kernel, KernelSet};
 use smallvec::{SmallVec, smallvec};
 
 use super::Step;
-use crate::algorithm::{Demand, Micros, Policy, State};
+use crate::algorithm::{Demand, Micros, Policy, State, micros};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::{Charge, Few, Op, Outcome};
 use crate::script::{Call, Script};
@@ -19,42 +19,27 @@ const UNITS: f64 = 1.0;
 /// Asks a refund to take the newest, whenever it was charged.
 const NEWEST: f64 = -1.0;
 
-/// A script with its keys and arguments.
-#[derive(Debug)]
-pub(crate) struct Request {
-    script: &'static Script,
-    keys: Few<String>,
-    args: Few<Vec<u8>>,
-}
-
-impl Request {
-    /// The script for a step, whose charges are these.
-    pub(super) fn new(step: &Step, charges: &[&Charge<'_>], clock: Option<Micros>, prefix: &str) -> Self {
-        let mode = f64::from(u8::from(step.op == Op::Check));
-        let header = [clock.map_or(SERVER_CLOCK, |now| now as f64), UNITS, mode];
-        let keys = charges.iter().map(|charge| charge.name(prefix)).collect();
-        if let ([charge], Op::Check | Op::Peek) = (charges, step.op) {
-            let script = one(charge.policy.kernel());
-            return Self { script, keys, args: smallvec![pack(&header, &charge.policy, charge.cost)] };
+/// The call of the script for a step, whose charges are these.
+pub(super) fn call(step: &Step, charges: &[&Charge<'_>], clock: Option<Micros>, prefix: &str) -> Call {
+    let mode = f64::from(u8::from(step.op == Op::Check));
+    let header = [clock.map_or(SERVER_CLOCK, |now| now as f64), UNITS, mode];
+    let keys = charges.iter().map(|charge| charge.name(prefix)).collect();
+    if let ([charge], Op::Check | Op::Peek) = (charges, step.op) {
+        let script = one(charge.policy.kernel());
+        return Call { script, keys, args: smallvec![pack(&header, &charge.policy, charge.cost)] };
+    }
+    let kernels = charges.iter().fold(KernelSet::default(), |set, charge| set.with(charge.policy.kernel()));
+    let mut args: Few<_> = smallvec![bytes(&header)];
+    args.extend(charges.iter().map(|charge| {
+        let place = f64::from(kernels.place(charge.policy.kernel()));
+        let charged_at = step.charged_at.map_or(NEWEST, |at| at as f64);
+        let first = [place, charge.group as f64, charged_at];
+        match step.op {
+            Op::Check | Op::Peek => pack(&first, &charge.policy, charge.cost),
+            Op::Refund => pack(&first, &charge.policy.sparing_denied(), charge.cost),
         }
-        let kernels =
-            charges.iter().fold(KernelSet::default(), |set, charge| set.with(charge.policy.kernel()));
-        let mut args: Few<_> = smallvec![bytes(&header)];
-        args.extend(charges.iter().map(|charge| {
-            let place = f64::from(kernels.place(charge.policy.kernel()));
-            let charged_at = step.charged_at.map_or(NEWEST, |at| at as f64);
-            let first = [place, charge.group as f64, charged_at];
-            match step.op {
-                Op::Check | Op::Peek => pack(&first, &charge.policy, charge.cost),
-                Op::Refund => pack(&first, &charge.policy.sparing_denied(), charge.cost),
-            }
-        }));
-        Self { script: several(kernels, step.op), keys, args }
-    }
-
-    pub(crate) fn call(&self) -> Call<'_> {
-        Call { script: self.script, keys: &self.keys, args: &self.args }
-    }
+    }));
+    Call { script: several(kernels, step.op), keys, args }
 }
 
 /// Three doubles, then the limit's own.
@@ -124,9 +109,16 @@ fn read_one(charge: &Charge<'_>, reply: &Value) -> Result<Reply> {
     let numbers: SmallVec<[f64; 8]> = doubles.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect();
     match numbers.as_slice() {
         [grant, numbers @ ..] if rest.is_empty() && !numbers.is_empty() => {
+            let now = micros(numbers[0]).ok_or_else(|| unexpected("its time makes no sense"))?;
+            // What lies after the time of the reply would overflow what is computed from it.
             let state = charge.policy.parse(numbers, charge.cost);
+            let state = state.filter(|state| !charge.policy.is_ahead(state, now));
             let state = state.ok_or_else(|| unexpected("its state makes no sense"))?;
-            Ok(Reply { fits: *grant >= UNITS, now: numbers[0] as Micros, state })
+            let fits = *grant >= UNITS;
+            if fits && charge.cost > charge.policy.most() as f64 {
+                return Err(unexpected("it grants what can never fit"));
+            }
+            Ok(Reply { fits, now, state })
         }
         _ => Err(unexpected("it is too short")),
     }

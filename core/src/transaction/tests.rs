@@ -10,8 +10,9 @@ use super::{Transaction, Wire};
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind};
 use crate::plan::{Op, Plan};
-use crate::request::Check;
+use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
+use crate::secret::SecretNames;
 
 /// What a script says of a fixed window: the grant, the time, when the window began, the count before.
 fn reply(grant: f64) -> Value {
@@ -26,7 +27,7 @@ fn failed(what: &str) -> Error {
 #[test]
 fn a_refund_that_fails_does_not_keep_others_from_being_made() {
     let rule = r#"{ "rule_id": "r", "algorithm": "fixed_window", "limit": 9, "window_size_seconds": 9 }"#;
-    let catalog = Catalog::new(Rules::from_json(&format!("[{rule}]")).unwrap());
+    let catalog = Catalog::new(Rules::from_json(&format!("[{rule}]")).unwrap(), SecretNames::default());
     let wire = Wire { prefix: "p".to_owned(), cluster: true };
     let checks = ["a", "b", "c", "d"].map(|key| Check::new("r", key));
     let plan = Plan::new(&catalog, &checks).unwrap();
@@ -37,7 +38,7 @@ fn a_refund_that_fails_does_not_keep_others_from_being_made() {
         transaction.feed(Ok(reply(1.0)));
     }
     transaction.feed(Ok(reply(0.0)));
-    let keys = |transaction: &Transaction<'_>| transaction.next().map(|next| next.call().keys.to_vec());
+    let keys = |transaction: &Transaction<'_>| transaction.next().map(|next| next.keys.to_vec());
     let mut refunded = Vec::new();
     while let Some(keys) = keys(&transaction) {
         refunded.extend(keys);
@@ -46,4 +47,32 @@ fn a_refund_that_fails_does_not_keep_others_from_being_made() {
     assert_eq!(refunded, ["c", "b", "a"].map(|key| format!("p:r:{{{key}}}:f9s")));
     let error = transaction.finish(crate::plan::Form::WithParts).unwrap_err();
     assert_eq!(error.message(), "first");
+}
+
+/// What no script of ours says would overflow, or be believed.
+#[test]
+fn a_reply_with_impossible_numbers_is_refused() {
+    let rule = r#"[{ "rule_id": "r", "algorithm": "fixed_window", "limit": 9, "window_size_seconds": 9 }]"#;
+    let catalog = Catalog::new(Rules::from_json(rule).unwrap(), SecretNames::default());
+    let wire = Wire { prefix: "p".to_owned(), cluster: false };
+    let plan = Plan::new(&catalog, &[Check::new("r", "a").with(CheckOptions::new().cost(10))]).unwrap();
+    let answer = |numbers: [f64; 4]| {
+        let mut transaction = Transaction::new(&plan, &wire, Op::Check, None);
+        let bytes = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        transaction.feed(Ok(Value::BulkString(bytes)));
+        transaction.finish(crate::plan::Form::Single)
+    };
+    // The grant, the time, when the window began, the count before.
+    assert!(!answer([0.0, 1e15, 1e15, 9.0]).unwrap().allowed);
+    for numbers in [
+        [0.0, -1e300, 0.0, 0.0],
+        [0.0, f64::NAN, 0.0, 0.0],
+        [0.0, 1e16, 0.0, 0.0],
+        [0.0, 1e15, 2e15, 0.0],
+        [0.0, 1e15, -1.0, 0.0],
+        [0.0, 1e15, 1e15, f64::INFINITY],
+        [1.0, 1e15, 1e15, 0.0],
+    ] {
+        assert_eq!(answer(numbers).unwrap_err().kind(), ErrorKind::Server, "{numbers:?}");
+    }
 }

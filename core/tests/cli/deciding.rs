@@ -7,7 +7,7 @@ use std::process::Stdio;
 use serde_json::Value;
 use sluicegate_test_servers::Redis;
 
-use crate::{command, file, root, run, stderr, stdout, without_times};
+use crate::{command, file, outcome, root, run, stderr, stdout, without_times};
 
 #[test]
 fn the_readme_shows_what_happens() {
@@ -51,7 +51,7 @@ fn json_is_one_object_per_line() {
     assert_eq!((&lines[5]["allowed"], &lines[5]["limit"]), (&Value::from(false), &Value::from(5)));
     let wait = lines[5]["retry_after_us"].as_u64().unwrap();
     assert!((1..=12_000_000).contains(&wait));
-    let never = run(&["peek", "examples/rules.jsonc", "login", "k", "--cost", "6", "--json"]);
+    let never = run(&["check", "examples/rules.jsonc", "login", "k", "--cost", "6", "--json"]);
     let never: Value = serde_json::from_str(&stdout(&never)).unwrap();
     assert_eq!(never["retry_after_us"], Value::Null);
 }
@@ -67,7 +67,9 @@ fn calls_share_their_counts_on_a_server() {
     assert_eq!(call("check").0, 0);
     assert_eq!(call("check").0, 1);
     assert_eq!(call("peek").0, 1);
-    assert!(call("refund").1.contains("5 of 5 left"));
+    assert_eq!(call("refund"), (0, "refunded  5 of 5 left\n".to_owned()));
+    let nothing = "nothing to refund: login has counted nothing for k\n";
+    assert_eq!(call("refund"), (1, nothing.to_owned()));
     assert_eq!(call("check").0, 0);
     assert_eq!(call("reset"), (0, "reset login for k\n".to_owned()));
     assert!(call("peek").1.starts_with("admitted"));
@@ -102,4 +104,56 @@ fn rules_are_followed_between_checks() {
     assert!(after["remaining"].as_u64().unwrap() < 1999, "what was counted is kept");
     check.kill().unwrap();
     check.wait().unwrap();
+}
+
+#[test]
+fn what_needs_a_server_is_refused_in_memory() {
+    for command in ["peek", "refund", "reset"] {
+        let expected = format!(
+            "error: cannot {command}: counts in memory end with the command that made them (name a server with --url \
+             or SLUICEGATE_URL)\n"
+        );
+        let refused =
+            |more: &[&str]| outcome(&[&[command, "examples/rules.jsonc", "login", "k"], more].concat());
+        assert_eq!(refused(&[]), (2, String::new(), expected.clone()));
+        assert_eq!(refused(&["--url", "memory://"]), (2, String::new(), expected));
+    }
+    assert!(stderr(&run(&["ping"])).contains("SLUICEGATE_URL"));
+}
+
+#[test]
+fn the_server_is_tried() {
+    let redis = Redis::start().unwrap();
+    let (code, out, err) = outcome(&["ping", "--url", redis.url()]);
+    assert!(code == 0 && out.starts_with("the server answered in ") && err.is_empty(), "{out}{err}");
+    assert_eq!(outcome(&["ping", "--url", "redis://127.0.0.1:1"]).0, 2);
+}
+
+#[test]
+fn a_wait_ends_with_its_turn_or_at_once() {
+    let redis = Redis::start().unwrap();
+    let rules = r#"[{"rule_id": "r", "algorithm": "uniform", "limit": 1, "window_size_seconds": 3}]"#;
+    let wait =
+        |timeout: &str| outcome(&["wait", rules, "r", "k", "--timeout", timeout, "--url", redis.url()]);
+    assert_eq!(wait("1ms").0, 0);
+    let began = std::time::Instant::now();
+    let admitted = wait("10s");
+    assert!(admitted.0 == 0 && admitted.1.starts_with("admitted"), "{admitted:?}");
+    assert!(began.elapsed() < std::time::Duration::from_secs(9));
+    let denied = wait("1ms");
+    assert!(denied.0 == 1 && denied.1.starts_with("denied"), "{denied:?}");
+}
+
+#[test]
+fn completions_and_man_pages_know_every_command() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let (code, out, _) = outcome(&["completions", shell]);
+        assert!(code == 0 && out.contains("check-request"), "{shell}");
+    }
+    let (code, page, _) = outcome(&["man"]);
+    assert!(code == 0 && page.starts_with(".ie") && page.contains("sluicegate\\-check\\-request"), "{page}");
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(outcome(&["man", folder.path().to_str().unwrap()]).0, 0);
+    assert!(folder.path().join("sluicegate-rules-validate.1").exists());
+    assert_eq!(outcome(&["man", "no/such/folder"]).0, 2);
 }

@@ -58,8 +58,8 @@ fn a_request_is_decided_by_all_rules_that_apply() {
         (output.status.code().unwrap(), without_times(&stdout(&output)))
     };
     let tenant = ["--user", "alice", "--header", "X-Tenant: acme"];
-    let admitted = "tenant  acme   admitted  0 of 1 left  as new in TIME\n\
-                    orders  alice  admitted  49 of 50 left  as new in TIME\nadmitted";
+    let admitted = "tenant  acme   admitted  0 of 1 left  resets in TIME\n\
+                    orders  alice  admitted  49 of 50 left  resets in TIME\nadmitted";
     assert_eq!(check(&tenant), (0, admitted.to_owned()));
     let denied = check(&[&tenant[..], &["--json"]].concat());
     let decision: Value = serde_json::from_str(&denied.1).unwrap();

@@ -42,7 +42,19 @@ fn several_sources_are_validated_whatever_is_wrong_with_some() {
         outcome(&["rules", "validate", &bad, "[]", "examples/none.json", "examples/rules.jsonc"]);
     assert_eq!((code, out.as_str()), (2, "fixed: 0 rules, valid\nexamples/rules.jsonc: 4 rules, valid\n"));
     let told = "rule \"a\": field \"algoritm\" is not known; did you mean \"algorithm\"?";
-    assert!(err.starts_with(&format!("error: {bad}: {told}\nerror: examples/none.json: ")), "{err}");
+    let missing = "rule \"a\": field \"algorithm\" is missing";
+    assert!(err.contains(&format!("error: {bad}:1:19: {told}\n")), "{err}");
+    assert!(
+        err.starts_with(&format!("error: {bad}:1:2: {missing}"))
+            && err.contains("error: examples/none.json: "),
+        "{err}"
+    );
+    let text = outcome(&[
+        "rules",
+        "validate",
+        r#"[{"rule_id": "a", "algorithm": "gcra", "limit": 0, "window_size_seconds": 0}]"#,
+    ]);
+    assert_eq!((text.0, text.2.matches("error: rules:1:").count()), (2, 2), "{}", text.2);
 }
 
 #[test]
@@ -105,7 +117,7 @@ fn differences_name_rules_and_fields() {
     assert_eq!(run(&["rules", "diff", old, "examples/none.json"]).status.code(), Some(2));
     let control = old.replacen("\"limit\"", "\"description\": \"\u{9b}2J\u{7f}\\u001b\", \"limit\"", 1);
     let (_, out, _) = outcome(&["rules", "diff", old, &control]);
-    assert_eq!(out, "changed  a\n         description: unset -> \"\\u{9b}2J\\u{7f}\\u001b\"\n");
+    assert_eq!(out, "changed  a\n         description: unset -> \"\\u009b2J\\u007f\\u001b\"\n");
 }
 
 #[test]
@@ -270,4 +282,10 @@ fn edits_wait_for_each_other() {
     let children: Vec<_> = (0..24).map(put).collect();
     assert!(children.into_iter().all(|mut child| child.wait().unwrap().success()));
     expect(&["rules", "validate", &rules], 0, &format!("{rules}: 24 rules, valid\n"), "");
+}
+
+#[test]
+fn the_schema_is_printed() {
+    let (code, out, _) = outcome(&["rules", "schema"]);
+    assert_eq!((code, out), (0, sluicegate::rules::schema()));
 }

@@ -1,8 +1,8 @@
 //! Rules that ZooKeeper keeps.
 
-use sluicegate_test_servers::ZooKeeper;
+use sluicegate_test_servers::{Transport, ZooKeeper};
 
-use crate::{file, outcome};
+use crate::{command, file, outcome, stderr, stdout};
 
 fn rule(id: &str, limit: u64) -> String {
     let rest = r#""algorithm": "fixed_window", "window_size_seconds": 3600"#;
@@ -27,7 +27,14 @@ fn rules_in_zookeeper_are_put_used_and_deleted() {
 
     let first = file("first.json", &format!("[{},\n    {} // two\n]", rule("a", 1), rule("team/b", 2)));
     let added = "added    a  fixed_window, 1 in 1h\nadded    team/b  fixed_window, 2 in 1h\n";
-    assert_eq!(rules(&["put", &source, &first]), ok(added));
+    let (code, out, err) = rules(&["put", &source, &first]);
+    assert_eq!((code, out.as_str()), (0, added));
+    let warned: Vec<_> = err.lines().collect();
+    assert_eq!(warned.len(), 2, "{err}");
+    for (line, node) in warned.iter().zip(["/config/rules/a", "/config/rules/team%2Fb"]) {
+        let told = format!("warning: {source}: {node} was made without a login, so anybody may change it");
+        assert!(line.starts_with(&told), "{line}");
+    }
     let stored = zookeeper.admin().get("/config/rules/team%2Fb").unwrap();
     assert_eq!(stored, Some(rule("team/b", 2).into_bytes()));
     assert_eq!(rules(&["diff", &source, &first]), ok(""));
@@ -86,4 +93,27 @@ fn a_login_opens_what_it_protects_and_is_not_told() {
         let (code, out, err) = outcome(args);
         assert!(code == 2 && out.is_empty() && !err.contains("wr0ng"), "{err}");
     }
+    // Where nobody sees it who lists processes.
+    let login = file("zookeeper-login", "user:s3cret\n");
+    let validated = format!("{plain}: 1 rule, valid\n");
+    for (variable, value) in
+        [("SLUICEGATE_ZOOKEEPER_LOGIN", "user:s3cret"), ("SLUICEGATE_ZOOKEEPER_LOGIN_FILE", login.as_str())]
+    {
+        let output = command(&["rules", "validate", &plain]).env(variable, value).output().unwrap();
+        assert_eq!((stdout(&output), stderr(&output)), (validated.clone(), String::new()), "{variable}");
+    }
+}
+
+#[test]
+fn rules_are_put_and_used_by_tls() {
+    let zookeeper = ZooKeeper::with(Transport::Tls).unwrap();
+    let source = format!("zookeepers://{}/rules", zookeeper.secure_hosts());
+    let ca = zookeeper.certificates().unwrap().ca_pem();
+    let path = file("by-tls.json", &rule("a", 5));
+    for args in [&["rules", "put", &source, &path], &["check", &source, "a", "k"] as &[_]] {
+        assert_eq!(outcome(args).0, 2, "nobody said whom to trust");
+        let output = command(args).env("SLUICEGATE_TLS_CA", &ca).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    }
+    assert_eq!(outcome(&["check", &source, "a", "k", "--tls-ca", ca.to_str().unwrap()]).0, 0);
 }

@@ -10,8 +10,3 @@ pub use backend::Backend;
 pub use limiter::{Driver, Limiter};
 pub use stored::{Entry, Stored};
 pub use vectors::{Tally, run_all};
-
-/// The examples of the README run as documentation tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;

@@ -136,6 +136,10 @@ fn with_options(mut builder: Builder, vector: &Value) -> Builder {
             "tls_ca" => builder.tls_ca(text()),
             "tls_cert" => builder.tls_cert(text()),
             "tls_key" => builder.tls_key(text()),
+            "identifier_secret" => builder.identifier_secret(text()),
+            "max_keys" => builder.max_keys(number() as usize),
+            "breaker_failures" => builder.breaker_failures(number() as u32),
+            "breaker_probe" => builder.breaker_probe(Duration::from_micros(number())),
             other => panic!("the runner knows no option {other}"),
         };
     }

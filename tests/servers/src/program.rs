@@ -19,6 +19,8 @@ pub(crate) const ZOOKEEPER_PACKAGES: &str = "zookeeper default-jre-headless";
 const ZOOKEEPER_JAR: &str = "/usr/share/java/zookeeper.jar";
 /// Writes ZooKeeper's log to standard error; without it there would be none.
 const LOGGER_JAR: &str = "/usr/share/java/slf4j-simple.jar";
+/// Needed for TLS, and missing from the manifest.
+const TLS_JAR: &str = "/usr/share/java/netty-codec.jar";
 
 /// A command that runs `redis-server`.
 pub(crate) fn redis_server() -> Command {
@@ -34,7 +36,7 @@ pub(crate) fn redis_cli() -> Command {
 pub(crate) fn zookeeper() -> Result<Command> {
     let class_path = match env::var_os("SLUICEGATE_ZOOKEEPER_CLASSPATH") {
         Some(class_path) => class_path,
-        None if Path::new(ZOOKEEPER_JAR).exists() => format!("{ZOOKEEPER_JAR}:{LOGGER_JAR}").into(),
+        None if Path::new(ZOOKEEPER_JAR).exists() => [ZOOKEEPER_JAR, LOGGER_JAR, TLS_JAR].join(":").into(),
         None => return Err(missing(ZOOKEEPER_JAR, ZOOKEEPER_PACKAGES)),
     };
     let mut command = command("SLUICEGATE_JAVA", "java");

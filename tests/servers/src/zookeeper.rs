@@ -1,6 +1,7 @@
 //! A ZooKeeper ensemble.
 
 mod admin;
+mod secured;
 mod server;
 mod session;
 mod wire;
@@ -9,11 +10,12 @@ use std::thread;
 use std::time::Duration;
 
 pub use admin::Admin;
+use secured::Secured;
 use server::Server;
 use session::Session;
 
 use crate::ready::wait_until;
-use crate::{Error, Result};
+use crate::{Certificates, Error, Result, Transport};
 
 const SERVERS: usize = 3;
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -25,29 +27,36 @@ const STARTS: usize = 3;
 #[derive(Debug)]
 pub struct ZooKeeper {
     servers: Vec<Server>,
+    secured: Option<Secured>,
 }
 
 impl ZooKeeper {
     /// Starts three servers and waits until they have a leader and each of them serves.
     pub fn start() -> Result<Self> {
-        let mut started = Self::attempt();
+        Self::with(Transport::Tcp)
+    }
+
+    /// The same, with ports for TLS beside those without where the transport has it.
+    pub fn with(transport: Transport) -> Result<Self> {
+        let mut started = Self::attempt(transport);
         for _ in 1..STARTS {
             if started.is_ok() {
                 break;
             }
-            started = Self::attempt();
+            started = Self::attempt(transport);
         }
         started
     }
 
-    fn attempt() -> Result<Self> {
+    fn attempt(transport: Transport) -> Result<Self> {
         let servers: Vec<Server> = (0..SERVERS).map(|_| Server::new()).collect::<Result<_>>()?;
         let members: Vec<String> =
             servers.iter().enumerate().map(|(index, server)| server.member_line(index + 1)).collect();
+        let secured = Secured::new(transport, servers[0].folder())?;
         for (index, server) in servers.iter().enumerate() {
-            server.configure(index + 1, &members.join("\n"))?;
+            server.configure(index + 1, &members.join("\n"), secured.as_ref())?;
         }
-        let ensemble = Self { servers };
+        let ensemble = Self { servers, secured };
         ensemble.launch_all()?;
         ensemble.wait_until_serving()?;
         for server in &ensemble.servers {
@@ -62,6 +71,18 @@ impl ZooKeeper {
     pub fn hosts(&self) -> String {
         let hosts: Vec<String> = self.servers.iter().map(|server| server.address().to_string()).collect();
         hosts.join(",")
+    }
+
+    /// The same with the ports for TLS.
+    pub fn secure_hosts(&self) -> String {
+        let hosts: Vec<String> =
+            self.servers.iter().map(|server| server.secure_address().to_string()).collect();
+        hosts.join(",")
+    }
+
+    /// The files of servers with TLS.
+    pub fn certificates(&self) -> Option<&Certificates> {
+        self.secured.as_ref().map(|secured| &secured.certificates)
     }
 
     /// The processes that were not killed.

@@ -1,12 +1,15 @@
 //! The command line, as clap reads it.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
-use sluicegate::RateLimiter;
-use sluicegate::sources::RuleSource;
+use clap_complete::Shell;
+use sluicegate::sources::TlsFiles;
 
 use crate::asking::{CheckRequest, Match};
+use crate::lab::Lab;
+use crate::place::Place;
 use crate::rules::RulesCommand;
 use crate::source::RulesArgs;
 
@@ -16,47 +19,67 @@ use crate::source::RulesArgs;
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) tls: TlsArgs,
+}
+
+/// PEM files for every connection with TLS.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TlsArgs {
+    /// PEM file with the certificate authorities to trust instead of the system's
+    #[arg(long, global = true, env = "SLUICEGATE_TLS_CA", value_name = "FILE", help_heading = "TLS")]
+    tls_ca: Option<PathBuf>,
+    /// PEM file with the certificate chain of this client
+    #[arg(long, global = true, env = "SLUICEGATE_TLS_CERT", value_name = "FILE", help_heading = "TLS")]
+    tls_cert: Option<PathBuf>,
+    /// PEM file with the private key of this client
+    #[arg(long, global = true, env = "SLUICEGATE_TLS_KEY", value_name = "FILE", help_heading = "TLS")]
+    tls_key: Option<PathBuf>,
+}
+
+impl TlsArgs {
+    pub(crate) fn files(&self) -> TlsFiles {
+        let mut files = TlsFiles::default();
+        (files.ca, files.cert, files.key) =
+            (self.tls_ca.clone(), self.tls_cert.clone(), self.tls_key.clone());
+        files
+    }
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Admit a cost for a key, or deny it
     Check(Check),
-    /// Say what a check would answer, and change nothing
+    /// Wait until a cost is admitted; deny it as soon as the timeout cannot be met
+    Wait(Wait),
+    /// Say what a check would answer, and change nothing; needs a server
     Peek(One),
-    /// Forget what was counted for a key
+    /// Forget what was counted for a key; needs a server
     Reset(One),
-    /// Give back a cost that was not used
+    /// Give back a cost that was not used; needs a server
+    #[command(after_help = "Exit code: 0 given back, 1 nothing was counted, 2 error.")]
     Refund(One),
+    /// Try the server
+    Ping(Place),
     /// Say which rules apply to a request, and count nothing
     Match(Match),
     /// Admit a request by all the rules that apply to it, or deny it
     CheckRequest(CheckRequest),
+    /// Show what each rule lets through, of made up traffic or of a log
+    Lab(Box<Lab>),
     /// Look at rules where they are kept, and change them
     #[command(subcommand)]
     Rules(RulesCommand),
-}
-
-/// Where counts are.
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Place {
-    /// Where counts are kept: memory://, redis://, rediss://, unix://, redis-cluster:// or
-    /// redis-sentinel://
-    #[arg(long, default_value = "memory://", env = "SLUICEGATE_URL", hide_env_values = true)]
-    url: String,
-    /// What every name in Redis begins with
-    #[arg(long)]
-    prefix: Option<String>,
-}
-
-impl Place {
-    pub(crate) fn limiter(&self, rules: impl RuleSource) -> sluicegate::Result<RateLimiter> {
-        let builder = RateLimiter::builder(&self.url).rules(rules);
-        match &self.prefix {
-            Some(prefix) => builder.prefix(prefix).build(),
-            None => builder.build(),
-        }
-    }
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the man page, or write those of all commands to a folder
+    Man {
+        /// The folder, which has to exist
+        folder: Option<PathBuf>,
+    },
 }
 
 /// One rule and key.
@@ -94,4 +117,13 @@ pub(crate) struct Check {
     /// Time between two checks, such as 100ms or 1s
     #[arg(long, default_value = "0s", value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) every: Duration,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Wait {
+    #[command(flatten)]
+    pub(crate) one: One,
+    /// The longest time to wait, such as 500ms or 1m
+    #[arg(long, default_value = "10s", value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) timeout: Duration,
 }

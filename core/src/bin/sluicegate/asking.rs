@@ -6,8 +6,8 @@ use clap::Args as ClapArgs;
 use serde_json::{Value, json};
 use sluicegate::{Decision, Explanation, RateLimiter, Request, RequestMatch};
 
-use crate::args::Place;
 use crate::outcome::{Failure, Verdict};
+use crate::place::Place;
 use crate::show;
 use crate::source::RulesArgs;
 
@@ -98,7 +98,7 @@ pub(crate) fn check(args: &CheckRequest, out: &mut impl Write) -> Result<Verdict
     let matches = limiter.match_request(&request)?;
     let decision = limiter.check_request(&request)?;
     if args.request.json {
-        writeln!(out, "{}", with_parts(&decision, &matches))?;
+        writeln!(out, "{}", show::json_line(&with_parts(&decision, &matches)))?;
     } else {
         show_parts(out, &decision, &matches)?;
     }
@@ -112,7 +112,8 @@ fn show_matches(out: &mut impl Write, matches: &[RequestMatch], json: bool) -> i
     let width = width(matches.iter().map(|it| it.rule_id.as_ref()));
     for RequestMatch { rule_id, key, resource, .. } in matches {
         if json {
-            writeln!(out, "{}", json!({ "rule_id": rule_id.as_ref(), "key": key, "resource": resource }))?;
+            let object = json!({ "rule_id": rule_id.as_ref(), "key": key, "resource": resource });
+            writeln!(out, "{}", show::json_line(&object))?;
         } else {
             writeln!(out, "{rule_id:width$}  {}", counted(key, resource.as_deref()))?;
         }
@@ -128,7 +129,7 @@ fn show_explanations(out: &mut impl Write, explanations: &[Explanation], json: b
                 "rule_id": rule_id.as_ref(), "matched": matched, "key": key, "resource": resource,
                 "reason": reason,
             });
-            writeln!(out, "{object}")?;
+            writeln!(out, "{}", show::json_line(&object))?;
         } else {
             let word = if *matched { "applies" } else { "does not apply" };
             let key = key.as_deref().map(|key| format!(" to {}", counted(key, resource.as_deref())));

@@ -4,7 +4,10 @@
 
 mod args;
 mod asking;
+mod lab;
+mod manual;
 mod outcome;
+mod place;
 mod rules;
 mod run;
 mod show;
@@ -29,6 +32,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    source::set_tls_files(args.tls.files());
     match carry_out(&args.command, &mut anstream::stdout().lock()) {
         Ok(Verdict::Yes) => ExitCode::SUCCESS,
         Ok(Verdict::No) => ExitCode::from(1),
@@ -45,11 +49,16 @@ fn main() -> ExitCode {
 fn carry_out(command: &Command, out: &mut impl Write) -> Result<Verdict, Failure> {
     match command {
         Command::Check(check) => run::check(check, out),
+        Command::Wait(wait) => run::wait(wait, out),
         Command::Peek(one) => run::peek(one, out),
         Command::Refund(one) => run::refund(one, out),
         Command::Reset(one) => run::reset(one, out),
+        Command::Ping(place) => run::ping(place, out),
         Command::Match(args) => asking::matching(args, out),
         Command::CheckRequest(args) => asking::check(args, out),
+        Command::Lab(args) => lab::lab(args, out),
         Command::Rules(command) => rules::carry_out(command, out),
+        Command::Completions { shell } => manual::completions(*shell, out),
+        Command::Man { folder } => manual::man(folder.as_deref(), out),
     }
 }

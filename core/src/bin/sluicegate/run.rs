@@ -2,12 +2,14 @@
 
 use std::io::Write;
 use std::thread;
+use std::time::Instant;
 
-use sluicegate::{CheckOptions, Decision, RateLimiter};
+use sluicegate::{CheckOptions, Rules};
 
-use crate::args::{Check, One};
+use crate::args::{Check, One, Wait};
 use crate::outcome::{Failure, Verdict};
-use crate::show::Show;
+use crate::place::Place;
+use crate::show::{Show, about};
 use crate::source::faults;
 use crate::stderr::{show_warnings, warn};
 
@@ -15,7 +17,7 @@ pub(crate) fn check(args: &Check, out: &mut impl Write) -> Result<Verdict, Failu
     let limiter = args.one.place.limiter(args.one.rules.source()?)?;
     faults(&limiter.rules_status()).for_each(warn);
     show_warnings();
-    let show = Show::new(&args.one, args.times);
+    let show = show(&args.one).times(args.times);
     let mut verdict = Verdict::Yes;
     for number in 1..=args.times {
         if number > 1 {
@@ -30,25 +32,47 @@ pub(crate) fn check(args: &Check, out: &mut impl Write) -> Result<Verdict, Failu
     Ok(verdict)
 }
 
+pub(crate) fn wait(args: &Wait, out: &mut impl Write) -> Result<Verdict, Failure> {
+    let Wait { one, timeout } = args;
+    let limiter = one.place.limiter(one.rules.load()?)?;
+    let decision = limiter.wait_with(&one.rule, &one.key, options(one), *timeout)?;
+    show(one).decision(out, 1, &decision)?;
+    Ok(Verdict::of(decision.allowed))
+}
+
 pub(crate) fn peek(args: &One, out: &mut impl Write) -> Result<Verdict, Failure> {
-    let decision = limiter(args)?.peek_with(&args.rule, &args.key, options(args))?;
-    tell(args, out, &decision)
+    let limiter = args.place.server("peek", args.rules.load()?)?;
+    let decision = limiter.peek_with(&args.rule, &args.key, options(args))?;
+    show(args).decision(out, 1, &decision)?;
+    Ok(Verdict::of(decision.allowed))
 }
 
 pub(crate) fn refund(args: &One, out: &mut impl Write) -> Result<Verdict, Failure> {
-    let decision = limiter(args)?.refund_with(&args.rule, &args.key, options(args))?;
-    Show::new(args, 1).decision(out, 1, &decision)?;
-    Ok(Verdict::Yes)
+    let limiter = args.place.server("refund", args.rules.load()?)?;
+    let before = limiter.peek_with(&args.rule, &args.key, options(args))?;
+    let decision = limiter.refund_with(&args.rule, &args.key, options(args))?;
+    let was_counted = !before.reset_after.is_zero();
+    show(args).refund(out, was_counted, &decision)?;
+    Ok(Verdict::of(was_counted))
 }
 
 pub(crate) fn reset(args: &One, out: &mut impl Write) -> Result<Verdict, Failure> {
-    limiter(args)?.reset_with(&args.rule, &args.key, options(args))?;
-    Show::new(args, 1).reset(out)?;
+    let limiter = args.place.server("reset", args.rules.load()?)?;
+    limiter.reset_with(&args.rule, &args.key, options(args))?;
+    show(args).reset(out)?;
     Ok(Verdict::Yes)
 }
 
-fn limiter(args: &One) -> Result<RateLimiter, Failure> {
-    Ok(args.place.limiter(args.rules.load()?)?)
+pub(crate) fn ping(place: &Place, out: &mut impl Write) -> Result<Verdict, Failure> {
+    let limiter = place.server("ping", Rules::default())?;
+    let began = Instant::now();
+    limiter.ping()?;
+    writeln!(out, "the server answered in {}", about(began.elapsed()))?;
+    Ok(Verdict::Yes)
+}
+
+fn show(args: &One) -> Show<'_> {
+    Show::new(&args.rule, &args.key, args.json)
 }
 
 fn options(args: &One) -> CheckOptions<'_> {
@@ -56,9 +80,4 @@ fn options(args: &One) -> CheckOptions<'_> {
     options.resource = args.resource.as_deref();
     options.limit = args.limit;
     options
-}
-
-fn tell(args: &One, out: &mut impl Write, decision: &Decision) -> Result<Verdict, Failure> {
-    Show::new(args, 1).decision(out, 1, decision)?;
-    Ok(Verdict::of(decision.allowed))
 }

@@ -2,10 +2,10 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use clap::Args as ClapArgs;
-use sluicegate::sources::{FileSource, RuleSource, RulesStatus, ZooKeeperSource, named};
+use sluicegate::sources::{FileSource, RuleSource, RulesStatus, TlsFiles, ZooKeeperSource, named};
 use sluicegate::{RateLimiter, Rules};
 
 use crate::outcome::Failure;
@@ -14,7 +14,7 @@ use crate::stderr::warn;
 /// Where rules are kept.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RulesArgs {
-    /// Rules: a file, zookeeper://host1:port1,host2:port2/path, or JSON; comments allowed
+    /// Rules: a file, zookeeper://host1:port1,host2:port2/path (zookeepers:// with TLS), or JSON; comments allowed
     rules: OsString,
 }
 
@@ -33,10 +33,21 @@ impl RulesArgs {
 
 /// The source that an argument names.
 pub(crate) fn source(argument: &OsStr) -> Result<Arc<dyn RuleSource>, Failure> {
-    match argument.to_str() {
-        Some(text) => Ok(named(text)?),
-        None => Ok(Arc::new(FileSource::new(argument))),
-    }
+    let Some(text) = argument.to_str() else { return Ok(Arc::new(FileSource::new(argument))) };
+    let source = named(text)?;
+    Ok(source.with_tls(tls_files()).transpose()?.unwrap_or(source))
+}
+
+static TLS_FILES: OnceLock<TlsFiles> = OnceLock::new();
+
+/// The TLS files of the command line.
+pub(crate) fn tls_files() -> &'static TlsFiles {
+    TLS_FILES.get_or_init(TlsFiles::default)
+}
+
+pub(crate) fn set_tls_files(files: TlsFiles) {
+    // Once, before anything is asked for them.
+    let _ = TLS_FILES.set(files);
 }
 
 /// A source that can be written to.
@@ -52,7 +63,11 @@ impl Store {
         }
         // What no source took for an address is a path.
         let zookeeper = argument.to_str().and_then(|text| ZooKeeperSource::new(text.trim()).ok());
-        Ok(zookeeper.map_or_else(|| Self::File(argument.into()), Self::ZooKeeper))
+        Ok(match zookeeper {
+            Some(plain) if !plain.name().starts_with("zookeepers:") => Self::ZooKeeper(plain),
+            Some(secure) => Self::ZooKeeper(secure.tls_files(tls_files())?),
+            None => Self::File(argument.into()),
+        })
     }
 }
 

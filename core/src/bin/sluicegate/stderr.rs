@@ -21,11 +21,11 @@ pub(crate) fn warn(what: impl fmt::Display) {
 /// A text of clap's, which repeats arguments.
 pub(crate) fn usage(text: &str) {
     // Where nothing can be written, the exit code still tells.
-    let _ = write!(anstream::stderr(), "{}", without_logins(text));
+    let _ = write!(anstream::stderr(), "{}", with_printable_arguments(&without_logins(text)));
 }
 
 fn tell(style: Style, word: &str, what: &dyn fmt::Display) {
-    let what = without_logins(&what.to_string());
+    let what = printable(&without_logins(&what.to_string()));
     // As above.
     let _ = writeln!(anstream::stderr(), "{style}{word}{style:#}: {what}");
 }
@@ -40,6 +40,28 @@ fn without_logins(text: &str) -> String {
         }
     }
     text
+}
+
+/// The text without what a terminal would obey, which names of files and rules may hold.
+fn printable(text: &str) -> String {
+    let is_obeyed = |c: char| c.is_control() || !c.is_ascii() && c.escape_debug().len() > 1;
+    text.chars().fold(String::new(), |mut shown, c| {
+        if is_obeyed(c) {
+            shown.extend(c.escape_default())
+        } else {
+            shown.push(c)
+        }
+        shown
+    })
+}
+
+/// A text of clap's, which has styles of its own: only what it repeats is made printable.
+fn with_printable_arguments(text: &str) -> String {
+    let arguments = env::args_os().map(|argument| argument.to_string_lossy().into_owned());
+    arguments.fold(text.to_owned(), |text, argument| match printable(&argument) {
+        shown if shown == argument => text,
+        shown => text.replace(&argument, &shown),
+    })
 }
 
 fn login(argument: &str) -> Option<&str> {

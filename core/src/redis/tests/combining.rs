@@ -235,6 +235,10 @@ fn nothing_stays_open_after_close() {
     }
 }
 
+/// A question that travels with calls now and then, and its answer.
+const ROLE: &str = "\r\nROLE\r\n";
+const MASTER: &str = "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n";
+
 /// Answers a PING at once, and so many scripts as come together after a while.
 struct Slow {
     url: String,
@@ -263,7 +267,7 @@ impl Slow {
             let text = String::from_utf8_lossy(&commands[..length]);
             let [pings, digests, texts] =
                 ["\r\nPING\r\n", "\r\nEVALSHA\r\n", "\r\nEVAL\r\n"].map(|name| text.matches(name).count());
-            let mut answers = "+PONG\r\n".repeat(pings);
+            let mut answers = "+PONG\r\n".repeat(pings) + &MASTER.repeat(text.matches(ROLE).count());
             if forgets.load(Ordering::Relaxed) {
                 answers += &"-NOSCRIPT No matching script.\r\n".repeat(digests);
             } else if digests > 0 {
@@ -324,7 +328,9 @@ fn server(answer: impl Fn(usize, &str) -> Option<String> + Clone + Send + 'stati
                     let text = String::from_utf8_lossy(&commands[..length]);
                     let name = if text.contains("PING") { "PING" } else { "EVALSHA" };
                     let Some(answer) = answer(number, name) else { return };
-                    let _ = stream.write_all(answer.repeat(text.matches(name).count()).as_bytes());
+                    let roles = MASTER.repeat(text.matches(ROLE).count());
+                    let answers = roles + &answer.repeat(text.matches(name).count());
+                    let _ = stream.write_all(answers.as_bytes());
                 }
             });
         }

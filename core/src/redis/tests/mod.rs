@@ -48,12 +48,10 @@ impl Driver {
     }
 
     fn run_script(&self, script: &'static Script, keys: &[&str], args: &[&str]) -> Result<Value> {
-        let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
-        let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.as_bytes().to_vec()).collect();
-        let call = Call { script, keys: &keys, args: &args };
+        let call = call(script, keys, args);
         match self {
-            Self::Blocking(redis) => redis.call(&call),
-            Self::Async(runtime, redis) => runtime.block_on(redis.call(&call)),
+            Self::Blocking(redis) => redis.call(call),
+            Self::Async(runtime, redis) => runtime.block_on(redis.call(call)),
         }
     }
 
@@ -81,6 +79,14 @@ impl Driver {
             Self::Blocking(redis) => redis.close(),
             Self::Async(_, redis) => redis.close(),
         }
+    }
+}
+
+fn call(script: &'static Script, keys: &[&str], args: &[&str]) -> Call {
+    Call {
+        script,
+        keys: keys.iter().map(|key| (*key).to_owned()).collect(),
+        args: args.iter().map(|arg| arg.as_bytes().to_vec()).collect(),
     }
 }
 

@@ -181,10 +181,9 @@ fn a_dropped_future_disturbs_no_other() {
     let script = eternal(Script::new("redis.call('PING') return tonumber(ARGV[1])".to_owned()));
     runtime.block_on(async {
         for number in 0..200_i64 {
-            let args = [number.to_string().into_bytes()];
-            let call = Call { script, keys: &["k".to_owned()], args: &args };
-            let impatient = tokio::time::timeout(Duration::from_micros(20), redis.call(&call));
-            let (_, patient) = tokio::join!(impatient, redis.call(&call));
+            let call = call(script, &["k"], &[&number.to_string()]);
+            let impatient = tokio::time::timeout(Duration::from_micros(20), redis.call(call.clone()));
+            let (_, patient) = tokio::join!(impatient, redis.call(call));
             assert_eq!(patient.unwrap(), Value::Int(number));
         }
     });

@@ -125,6 +125,8 @@ W
     field "limits" is 1; it has to be an array of limits
 "limits": [], A
     field "limits" is an empty array; it has to be an array of at least one limit
+"limits": [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1], A
+    field "limits" has 33 limits; a rule has 32 at most
 "limits": [1], A
     field "limits[0]" is 1; it has to be an object
 "limits": [], "limit": 1, W

@@ -8,6 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::tls::{Duplex, Tls};
 use super::url::ZooKeeperUrl;
 use super::wire::{self, AUTH, EVENT, Failure, PING, Reader, Request};
 
@@ -30,7 +31,7 @@ pub(super) type Reply = Result<Vec<u8>, i32>;
 pub(super) struct Connection {
     /// The place of its host in the URL.
     pub(super) host: usize,
-    stream: TcpStream,
+    stream: Box<dyn Duplex>,
     /// What was received and is not yet a whole frame.
     received: Vec<u8>,
     /// The paths of znodes that changed, came or went.
@@ -43,10 +44,10 @@ pub(super) struct Connection {
 
 impl Connection {
     /// Opens a session with the first server that has time, beginning with any but the one that was lost.
-    pub(super) async fn open(url: &ZooKeeperUrl, lost: Option<usize>) -> Outcome<Self> {
+    pub(super) async fn open(url: &ZooKeeperUrl, tls: Option<&Tls>, lost: Option<usize>) -> Outcome<Self> {
         let mut last = Failure::Lost("there are no servers".to_owned());
         for place in url.order(lost) {
-            match timeout(CONNECT_TIMEOUT, Self::open_at(place, url)).await {
+            match timeout(CONNECT_TIMEOUT, Self::open_at(place, url, tls)).await {
                 Ok(Ok(connection)) => return Ok(connection),
                 Ok(Err(failure)) => last = failure,
                 Err(_) => last = Failure::Lost(format!("{} did not answer in time", url.hosts[place])),
@@ -55,11 +56,20 @@ impl Connection {
         Err(last)
     }
 
-    async fn open_at(place: usize, url: &ZooKeeperUrl) -> Outcome<Self> {
+    async fn open_at(place: usize, url: &ZooKeeperUrl, tls: Option<&Tls>) -> Outcome<Self> {
         let host = &url.hosts[place];
         let stream = TcpStream::connect(host).await;
         let stream = stream.map_err(|error| Failure::Lost(format!("cannot connect to {host}: {error}")))?;
         stream.set_nodelay(true)?;
+        let stream: Box<dyn Duplex> = match tls {
+            Some(tls) => Box::new(tls.over(stream, host).await?),
+            None => Box::new(stream),
+        };
+        Self::over(stream, place, url).await
+    }
+
+    /// Opens a session on a stream.
+    pub(super) async fn over(stream: Box<dyn Duplex>, place: usize, url: &ZooKeeperUrl) -> Outcome<Self> {
         let mut connection = Self {
             host: place,
             stream,
@@ -71,14 +81,14 @@ impl Connection {
         };
         connection.begin().await?;
         if let Some(login) = &url.login {
-            connection.stream.write_all(&wire::login(&login.0)).await?;
+            connection.send(&wire::login(&login.0)).await?;
             connection.reply(AUTH).await?.map_err(Failure::Refused)?;
         }
         Ok(connection)
     }
 
     async fn begin(&mut self) -> Outcome<()> {
-        self.stream.write_all(&wire::begin(SESSION_TIMEOUT.as_millis() as i32)).await?;
+        self.send(&wire::begin(SESSION_TIMEOUT.as_millis() as i32)).await?;
         let frame = self.frame().await.map_err(|failure| {
             Failure::Lost(format!("no session: {failure}; it may allow too few connections (maxClientCnxns)"))
         })?;
@@ -93,6 +103,12 @@ impl Connection {
         }
     }
 
+    async fn send(&mut self, frames: &[u8]) -> Outcome<()> {
+        self.stream.write_all(frames).await?;
+        // TLS keeps what is not a whole record yet.
+        Ok(self.stream.flush().await?)
+    }
+
     /// Sends requests together and returns their replies, in order.
     pub(super) async fn call(&mut self, requests: &[Request<'_>]) -> Outcome<Vec<Reply>> {
         let first = self.last_xid + 1;
@@ -103,7 +119,7 @@ impl Connection {
         }
         let patience = self.silence();
         let calling = async {
-            self.stream.write_all(&frames).await?;
+            self.send(&frames).await?;
             let mut replies = Vec::with_capacity(requests.len());
             for xid in first..first + requests.len() as i32 {
                 replies.push(self.reply(xid).await?);
@@ -169,7 +185,7 @@ impl Connection {
             if let Ok(frame) = timeout(interval, self.frame()).await {
                 return frame;
             }
-            self.stream.write_all(&wire::ping()).await?;
+            self.send(&wire::ping()).await?;
         }
     }
 

@@ -4,17 +4,22 @@
 //! that the whole process shares: a forked child has not got that thread, and pre-fork servers have to work.
 
 mod connection;
+mod login;
 mod session;
 #[cfg(test)]
 mod tests;
+mod tls;
 mod url;
 mod wire;
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Following, RuleSource, Updates};
+use super::{Following, RuleSource, TlsFiles, Updates};
 use crate::error::{Error, ErrorKind, Result};
+use crate::printable::printable;
 use connection::{Connection, Outcome, Reply};
+use tls::Tls;
 use url::ZooKeeperUrl;
 use wire::{Failure, NO_NODE, NODE_EXISTS, Request};
 
@@ -31,14 +36,18 @@ const PUT_ATTEMPTS: usize = 10;
 #[derive(Debug, Clone)]
 pub struct ZooKeeperSource {
     url: ZooKeeperUrl,
+    /// None: by the system's authorities, where the URL asks for TLS.
+    tls: Option<Tls>,
 }
 
 impl ZooKeeperSource {
-    /// The rules at `zookeeper://host1:port1,host2:port2/path`; the port is 2181 unless it is named. For
-    /// digest authentication, `user:password@` stands before the hosts, percent-encoded.
+    /// The rules at `zookeeper://host1:port1,host2:port2/path`, with TLS at `zookeepers://...`; the port is 2181, with
+    /// TLS 2281, unless it is named. For digest authentication, `user:password@` stands before the hosts,
+    /// percent-encoded. When it does not, the environment variable `SLUICEGATE_ZOOKEEPER_LOGIN` may hold
+    /// `user:password`, or `SLUICEGATE_ZOOKEEPER_LOGIN_FILE` the path of a file that does.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] when the URL makes no sense.
+    /// [`ErrorKind::InvalidArgument`] when the URL, or one of those variables, makes no sense.
     ///
     /// ```
     /// use sluicegate::sources::{RuleSource, ZooKeeperSource};
@@ -48,7 +57,35 @@ impl ZooKeeperSource {
     /// # Ok::<(), sluicegate::Error>(())
     /// ```
     pub fn new(url: &str) -> Result<Self> {
-        Ok(Self { url: ZooKeeperUrl::parse(url)? })
+        let mut url = ZooKeeperUrl::parse(url)?;
+        if url.login.is_none() {
+            url.login = login::from_environment()?;
+        }
+        Ok(Self { url, tls: None })
+    }
+
+    /// The same with TLS files. A limiter that follows the source gives it those of its own options.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] when a file cannot be used, or the URL is one without TLS.
+    pub fn tls_files(mut self, files: &TlsFiles) -> Result<Self> {
+        if !self.url.tls {
+            let what = "tls_ca, tls_cert and tls_key need a TLS URL: zookeepers://";
+            return Err(Error::new(ErrorKind::InvalidArgument, what));
+        }
+        self.tls = Some(Tls::new(files)?);
+        Ok(self)
+    }
+
+    /// A connection with any server but the one that was lost.
+    async fn connection(&self, lost: Option<usize>) -> Outcome<Connection> {
+        let tls = match &self.tls {
+            None if self.url.tls => {
+                Some(Tls::new(&TlsFiles::default()).map_err(|error| Failure::Lost(error.to_string()))?)
+            }
+            given => given.clone(),
+        };
+        Connection::open(&self.url, tls.as_ref(), lost).await
     }
 
     /// Puts the text of a rule in its znode, which is made if it does not exist. The text is not looked at:
@@ -69,7 +106,7 @@ impl ZooKeeperSource {
     }
 
     async fn put_at(&self, node: &str, data: &[u8]) -> Outcome<()> {
-        let mut connection = Connection::open(&self.url, None).await?;
+        let mut connection = self.connection(None).await?;
         let put = self.set_or_create_at(&mut connection, node, data).await?;
         close(connection).await;
         put.map(drop).map_err(Failure::Refused)
@@ -95,20 +132,32 @@ impl ZooKeeperSource {
     async fn create_at(&self, connection: &mut Connection, node: &str, data: &[u8]) -> Outcome<Reply> {
         let owned = self.url.login.is_some();
         let create = Request::Create { path: node, data, owned };
-        let created = connection.call_one(create.clone()).await?;
-        if created != Err(NO_NODE) {
-            return Ok(created);
+        let mut created = connection.call_one(create.clone()).await?;
+        if created == Err(NO_NODE) {
+            self.create_above(connection, node, owned).await?;
+            created = connection.call_one(create).await?;
         }
+        if created.is_ok() && !owned {
+            log::warn!(
+                "{}: {} was made without a login, so anybody may change it (give user and password)",
+                self.name(),
+                printable(node)
+            );
+        }
+        Ok(created)
+    }
+
+    async fn create_above(&self, connection: &mut Connection, node: &str, owned: bool) -> Outcome<()> {
         for (end, _) in node.match_indices('/').skip(1) {
             let above = Request::Create { path: &node[..end], data: b"", owned };
             // What keeps one from being made shows in the end.
             let _ = connection.call_one(above).await?;
         }
-        connection.call_one(create).await
+        Ok(())
     }
 
     async fn delete_at(&self, node: &str) -> Outcome<bool> {
-        let mut connection = Connection::open(&self.url, None).await?;
+        let mut connection = self.connection(None).await?;
         let deleted = connection.call_one(Request::Delete(node)).await?;
         close(connection).await;
         let was_there = deleted.is_ok();
@@ -140,11 +189,20 @@ impl RuleSource for ZooKeeperSource {
         self.url.to_string()
     }
 
+    fn with_tls(&self, files: &TlsFiles) -> Option<Result<Arc<dyn RuleSource>>> {
+        // A limiter without files of its own leaves the source those that it was given.
+        if self.tls.is_some() && *files == TlsFiles::default() {
+            return None;
+        }
+        let with_files = || Ok(Arc::new(self.clone().tls_files(files)?) as Arc<dyn RuleSource>);
+        self.url.tls.then(with_files)
+    }
+
     fn follow<'a>(&'a self, updates: &'a Updates) -> Following<'a> {
         Box::pin(async move {
             let mut lost = None;
             loop {
-                let ended = match Connection::open(&self.url, lost).await {
+                let ended = match self.connection(lost).await {
                     Ok(connection) => {
                         lost = Some(connection.host);
                         session::follow(connection, &self.url, updates).await

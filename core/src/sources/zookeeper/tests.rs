@@ -1,5 +1,7 @@
 //! Answers that real servers give seldom, or to few.
 
+mod fuzz;
+
 use std::io::{ErrorKind as IoErrorKind, Read, Result, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};

@@ -7,12 +7,15 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::percent::decode;
 use crate::redis::Address;
 
-const FORM: &str = "zookeeper://host1:port1,host2:port2/path/of/rules";
+const FORM: &str = "zookeeper://host1:port1,host2:port2/path/of/rules, or zookeepers://... with TLS";
 const SCHEME: &str = "zookeeper://";
+const SCHEME_WITH_TLS: &str = "zookeepers://";
 const PORT: u16 = 2181;
+const PORT_WITH_TLS: u16 = 2281;
 
 #[derive(Debug, Clone)]
 pub(super) struct ZooKeeperUrl {
+    pub(super) tls: bool,
     /// `host:port`, at least one.
     pub(super) hosts: Vec<String>,
     /// The znode below which the rules are.
@@ -32,7 +35,8 @@ impl fmt::Debug for Login {
 
 impl fmt::Display for ZooKeeperUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{SCHEME}{}{}", self.hosts.join(","), self.path)
+        let scheme = if self.tls { SCHEME_WITH_TLS } else { SCHEME };
+        write!(f, "{scheme}{}{}", self.hosts.join(","), self.path)
     }
 }
 
@@ -44,8 +48,8 @@ impl ZooKeeperUrl {
     }
 
     fn parse_parts(url: &str) -> Result<Self, String> {
-        let scheme = url.get(..SCHEME.len()).filter(|scheme| scheme.eq_ignore_ascii_case(SCHEME));
-        let rest = scheme.and(url.get(SCHEME.len()..)).ok_or_else(|| format!("it has to be {FORM}"))?;
+        let (tls, rest) = without_scheme(url).ok_or_else(|| format!("it has to be {FORM}"))?;
+        let port = if tls { PORT_WITH_TLS } else { PORT };
         let (authority, path) = rest
             .find('/')
             .map(|at| rest.split_at(at))
@@ -59,9 +63,9 @@ impl ZooKeeperUrl {
         };
         let hosts: Vec<_> = hosts
             .split(',')
-            .map(|host| Address::parse_with_port(host.trim(), PORT).map(|address| address.to_string()))
+            .map(|host| Address::parse_with_port(host.trim(), port).map(|address| address.to_string()))
             .collect::<Result<_, _>>()?;
-        Ok(Self { hosts, path: read_path(path)?, login })
+        Ok(Self { tls, hosts, path: read_path(path)?, login })
     }
 
     /// The places of the hosts, beginning with any, so that callers are spread, and ending with the one that
@@ -78,6 +82,14 @@ impl ZooKeeperUrl {
     pub(super) fn node(&self, rule_id: &str) -> String {
         format!("{}/{}", self.path, node_name(rule_id))
     }
+}
+
+/// Whether a URL is one with TLS, and what comes after the scheme.
+fn without_scheme(url: &str) -> Option<(bool, &str)> {
+    [(false, SCHEME), (true, SCHEME_WITH_TLS)].into_iter().find_map(|(tls, scheme)| {
+        let (given, rest) = url.split_at_checked(scheme.len())?;
+        given.eq_ignore_ascii_case(scheme).then_some((tls, rest))
+    })
 }
 
 fn read_login(login: &str) -> Result<Login, String> {
@@ -150,6 +162,8 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{bad}");
             assert!(!error.message().contains("secret") && !error.message().contains("ret@"), "{bad}");
         }
+        let url = ZooKeeperUrl::parse("zookeepers://a,b:5/p").unwrap();
+        assert_eq!((url.tls, url.to_string().as_str()), (true, "zookeepers://a:2281,b:5/p"));
         let url = ZooKeeperUrl::parse("ZooKeeper://u:s%40crt@a,[::1]:5/p/q").unwrap();
         assert_eq!(url.login.as_ref().unwrap().0, "u:s@crt");
         assert_eq!(url.to_string(), "zookeeper://a:2181,[::1]:5/p/q");

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use proptest::prelude::*;
 
-use super::super::{Request, Step, protocol};
+use super::super::{Step, protocol};
 use super::server::{Server, catalog, check};
 use crate::algorithm::{Demand, Micros, Policy, State};
 use crate::catalog::Catalog;
@@ -148,7 +148,7 @@ impl<'a> InRust<'a> {
 }
 
 fn in_lua(server: &mut Server, charge: &Charge<'_>, step: &Step, now: Micros) -> Outcome {
-    let request = Request::new(step, &[charge], Some(now), &server.wire.prefix);
+    let request = protocol::call(step, &[charge], Some(now), &server.wire.prefix);
     let reply = protocol::read(&[charge], server.send(&request)).unwrap().remove(0);
     reply.conclude(charge, step.op, true)
 }

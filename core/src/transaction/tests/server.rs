@@ -3,13 +3,15 @@
 use redis::{Connection, Value};
 use sluicegate_test_servers::Redis;
 
-use super::super::{Request, Transaction, Wire};
+use super::super::{Transaction, Wire};
 use crate::algorithm::Micros;
 use crate::catalog::Catalog;
 use crate::decision::Decision;
 use crate::plan::{Form, Op, Plan};
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
+use crate::script::Call;
+use crate::secret::SecretNames;
 
 pub(super) struct Server {
     connection: Connection,
@@ -25,8 +27,9 @@ impl Server {
         Self { connection: redis.client().unwrap(), wire, _redis: redis }
     }
 
-    pub(super) fn send(&mut self, request: &Request) -> Value {
-        request.call().eval().query(&mut self.connection).unwrap()
+    pub(super) fn send(&mut self, call: &Call) -> Value {
+        let keys: Vec<&str> = call.keys.iter().map(String::as_str).collect();
+        call.script.eval(&keys, &call.args).query(&mut self.connection).unwrap()
     }
 
     /// Takes the next step of a transaction at a time of its own.
@@ -66,7 +69,7 @@ impl Server {
 }
 
 pub(super) fn catalog(rules: &str) -> Catalog {
-    Catalog::new(Rules::from_json(rules).unwrap())
+    Catalog::new(Rules::from_json(rules).unwrap(), SecretNames::default())
 }
 
 pub(super) fn check<'a>(rule: &'a str, key: &'a str, cost: u64) -> Check<'a> {

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use redis::ToRedisArgs;
-use sluicegate::{Check, ErrorKind, RateLimiter};
+use sluicegate::{Check, Error, ErrorKind, RateLimiter};
 
 use crate::server::Server;
 use crate::{KINDS, NOW_US, cost, every_kind};
@@ -29,7 +29,7 @@ fn is_refused(
             Ok(decision) => return Err(format!("{kind}, {what}: {call} answered {decision:?}")),
             Err(error) => error,
         };
-        if error.kind() != ErrorKind::Server || !error.message().contains(name) {
+        if !is_about(&error, kind, name) {
             return Err(format!("{kind}, {what}: {call} said {:?}: {error}", error.kind()));
         }
     }
@@ -37,6 +37,13 @@ fn is_refused(
         return Err(format!("{kind}, {what}: the value was changed"));
     }
     Ok(())
+}
+
+/// The message, which is logged, names the rule; who asks is told the key.
+fn is_about(error: &Error, rule: &str, name: &str) -> bool {
+    let (message, key) = (error.message(), error.key().unwrap_or_default());
+    let is_named = message.contains(&format!("(rule \"{rule}\"")) && key.contains(name);
+    error.kind() == ErrorKind::Server && is_named && !message.contains(name)
 }
 
 /// The rule's key, after it was planted with whatever command.
@@ -148,7 +155,11 @@ fn trap_30_buckets_that_go_on_as_something_else() {
         limiter.check_all(&together),
     ] {
         let error = answer.unwrap_err();
-        assert!(error.kind() == ErrorKind::Server && error.message().contains(&name), "{error}");
+        let (message, key) = (error.message(), error.key().unwrap_or_default());
+        assert!(
+            error.kind() == ErrorKind::Server && key.contains(&name) && !message.contains(&name),
+            "{error}"
+        );
     }
     assert_eq!(server.stored.entry(&name), before);
     assert_eq!(server.stored.names(), [name], "what was asked together was charged in part");

@@ -6,6 +6,7 @@ mod garbage;
 mod keys;
 mod lifetimes;
 mod scripts;
+mod secrets;
 mod server;
 mod time;
 

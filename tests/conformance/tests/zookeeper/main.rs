@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod holding;
+mod tls;
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -3,9 +3,12 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
+use std::path::Path;
 use std::time::Duration;
 
 use tempfile::TempDir;
+
+use super::secured::Secured;
 
 use crate::port::free_port;
 use crate::process::{Process, last_output};
@@ -57,6 +60,7 @@ pub(super) struct Server {
     pub(super) process: Slot,
     folder: TempDir,
     port: u16,
+    secure_port: u16,
     peer_ports: [u16; 2],
 }
 
@@ -65,11 +69,27 @@ impl Server {
     pub(super) fn new() -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("sluicegate-zookeeper-").tempdir()?;
         let peer_ports = [free_port()?, free_port()?];
-        Ok(Self { process: Slot::default(), folder, port: free_port()?, peer_ports })
+        Ok(Self {
+            process: Slot::default(),
+            folder,
+            port: free_port()?,
+            secure_port: free_port()?,
+            peer_ports,
+        })
     }
 
     pub(super) fn address(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.port).into()
+    }
+
+    /// Where it listens with TLS, if it has any.
+    pub(super) fn secure_address(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.secure_port).into()
+    }
+
+    /// A place for files that go when the server does.
+    pub(super) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// How the servers find one another: the line of zoo.cfg for this one.
@@ -78,10 +98,11 @@ impl Server {
         format!("server.{id}=127.0.0.1:{quorum}:{election}")
     }
 
-    pub(super) fn configure(&self, id: usize, members: &str) -> Result<()> {
+    pub(super) fn configure(&self, id: usize, members: &str, secured: Option<&Secured>) -> Result<()> {
         let folder = self.folder.path();
         let own = format!("clientPort={}\ndataDir={}\n", self.port, folder.display());
-        fs::write(folder.join("zoo.cfg"), format!("{SETTINGS}{own}{members}\n"))?;
+        let tls = secured.map(|secured| secured.lines(self.secure_port)).unwrap_or_default();
+        fs::write(folder.join("zoo.cfg"), format!("{SETTINGS}{own}{tls}{members}\n"))?;
         Ok(fs::write(folder.join("myid"), id.to_string())?)
     }
 

@@ -12,6 +12,7 @@ use sluicegate::rules::Rule;
 use super::list::limits;
 use super::object::object;
 use crate::outcome::{Failure, Verdict};
+use crate::show::json_line;
 use crate::source::{Contents, faults, source};
 use crate::stderr::complain;
 
@@ -37,7 +38,7 @@ pub(super) fn diff(old: &OsStr, new: &OsStr, json: bool, out: &mut impl Write) -
     let (old, new) = (Contents::load(source(old)?)?, Contents::load(source(new)?)?);
     let changes = changes(&old.rules, &new.rules);
     for change in &changes {
-        if json { writeln!(out, "{}", change.json())? } else { change.show(out)? }
+        if json { writeln!(out, "{}", json_line(&change.json()))? } else { change.show(out)? }
     }
     // What is not valid cannot be compared.
     let faults: Vec<_> = faults(&old.status).chain(faults(&new.status)).collect();
@@ -150,9 +151,6 @@ impl Change<'_> {
     }
 }
 
-/// As JSON, which leaves some of the characters that a terminal obeys as they are.
 fn shown(value: Option<&Value>) -> String {
-    let Some(value) = value else { return "unset".to_owned() };
-    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    value.to_string().chars().map(escaped).collect()
+    value.map_or_else(|| "unset".to_owned(), json_line)
 }

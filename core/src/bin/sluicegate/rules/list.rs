@@ -11,6 +11,7 @@ use sluicegate::rules::{Algorithm, Limit, Match, Rule, Scope};
 
 use super::object::{identifier, object};
 use crate::outcome::{Failure, Verdict};
+use crate::show::json_line;
 use crate::source::{Contents, source};
 
 const HEADING: Style = Style::new().bold();
@@ -32,10 +33,10 @@ pub(super) fn list(argument: &OsStr, json: bool, out: &mut impl Write) -> Result
 
 fn objects(contents: &Contents, out: &mut impl Write) -> io::Result<()> {
     for rule in contents.rules.iter() {
-        writeln!(out, "{}", Value::Object(object(rule)))?;
+        writeln!(out, "{}", json_line(&Value::Object(object(rule))))?;
     }
     for refusal in &contents.status.refused {
-        writeln!(out, "{}", json!({ "refused": refusal.unit, "reason": refusal.reason }))?;
+        writeln!(out, "{}", json_line(&json!({ "refused": refusal.unit, "reason": refusal.reason })))?;
     }
     Ok(())
 }
@@ -108,7 +109,8 @@ fn requests(rule: &Rule) -> String {
 
 fn conditions(matches: &Match) -> Vec<String> {
     let methods = if matches.methods.is_empty() { "any".to_owned() } else { matches.methods.join("|") };
-    let mut words = vec![format!("{methods} {}", matches.path_pattern.as_deref().unwrap_or("*"))];
+    let path = matches.path_pattern.as_deref().unwrap_or("*");
+    let mut words = vec![format!("{methods} {}", path.escape_debug())];
     if matches.requires_authentication {
         words.push("authenticated".to_owned());
     }

@@ -3,10 +3,12 @@
 mod delete;
 mod diff;
 mod document;
+mod faults;
 mod list;
 mod object;
 mod put;
 mod replace;
+mod tree;
 mod validate;
 
 use std::ffi::OsString;
@@ -24,6 +26,8 @@ pub(crate) enum RulesCommand {
         #[arg(required = true, value_name = "SOURCE")]
         sources: Vec<OsString>,
     },
+    /// Print the JSON Schema of rules, for editors
+    Schema,
     /// List rules, and what is refused
     List {
         /// Source: a file, zookeeper://host1:port1,host2:port2/path, or JSON
@@ -66,6 +70,10 @@ pub(crate) enum RulesCommand {
 pub(crate) fn carry_out(command: &RulesCommand, out: &mut impl Write) -> Result<Verdict, Failure> {
     match command {
         RulesCommand::Validate { sources } => validate::validate(sources, out),
+        RulesCommand::Schema => {
+            out.write_all(sluicegate::rules::schema().as_bytes())?;
+            Ok(Verdict::Yes)
+        }
         RulesCommand::List { source, json } => list::list(source, *json, out),
         RulesCommand::Diff { old, new, json } => diff::diff(old, new, *json, out),
         RulesCommand::Put { source, rule_file } => put::put(source, rule_file, out),

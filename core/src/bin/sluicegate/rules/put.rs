@@ -14,6 +14,7 @@ use super::document::Document;
 use super::replace::{alone, read, replace};
 use crate::outcome::{Failure, Verdict};
 use crate::source::{Contents, Store};
+use crate::stderr::show_warnings;
 
 /// What a file begins with that is made for its first rule.
 const EMPTY: &str = "[]\n";
@@ -74,6 +75,7 @@ fn put_in_zookeeper(
 ) -> Result<(), Failure> {
     let texts = wanted.texts();
     judge(&texts)?;
+    show_warnings();
     let old = match Contents::load(source.clone()) {
         Ok(contents) => contents.rules,
         // The znode of the rules may not exist before its first rule. If it is ZooKeeper that is away, putting

@@ -1,10 +1,14 @@
 //! Whether rules are valid.
 
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::io::Write;
 
+use sluicegate::sources::{FileSource, RuleSource};
+
+use super::faults::faults as faults_in;
 use crate::outcome::{Failure, Verdict};
-use crate::source::{Contents, faults, source};
+use crate::source::{Contents, Store, faults, source};
 use crate::stderr::complain;
 
 /// Every source is looked at, whatever is wrong with those before.
@@ -24,6 +28,13 @@ pub(super) fn validate(sources: &[OsString], out: &mut impl Write) -> Result<Ver
 }
 
 fn one(argument: &OsStr, out: &mut impl Write) -> Result<bool, Failure> {
+    if let Some((name, text)) = text_of(argument)? {
+        let found = faults_in(&text);
+        found.iter().for_each(|fault| complain(format!("{name}:{fault}")));
+        if !found.is_empty() {
+            return Ok(false);
+        }
+    }
     let status = Contents::load(source(argument)?)?.status;
     faults(&status).for_each(complain);
     let (name, valid, refused) = (&status.source, status.rules, status.refused.len());
@@ -33,4 +44,18 @@ fn one(argument: &OsStr, out: &mut impl Write) -> Result<bool, Failure> {
         _ => writeln!(out, "{name}: {valid} {noun} valid, {refused} refused")?,
     }
     Ok(refused == 0)
+}
+
+/// The name and the text of rules that are one text: JSON, or a file that can be read.
+fn text_of(argument: &OsStr) -> Result<Option<(String, String)>, Failure> {
+    if let Some(text) = argument.to_str().filter(|text| text.trim_start().starts_with(['[', '{'])) {
+        return Ok(Some(("rules".to_owned(), text.to_owned())));
+    }
+    if source(argument)?.fixed().is_some() {
+        return Ok(None);
+    }
+    Ok(match Store::new(argument)? {
+        Store::File(path) => fs::read_to_string(&path).ok().map(|text| (FileSource::new(&path).name(), text)),
+        Store::ZooKeeper(_) => None,
+    })
 }

@@ -1,0 +1,139 @@
+//! A text of JSON that knows where in it everything stands, and can be changed.
+
+use jsonc_parser::ast::{Object, Value};
+use jsonc_parser::common::Ranged;
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+
+/// A value, and the byte at which it begins.
+pub(super) struct Node {
+    pub(super) at: usize,
+    pub(super) content: Content,
+}
+
+pub(super) enum Content {
+    Object(Vec<Field>),
+    Array(Vec<Node>),
+    /// As it is written.
+    Other(String),
+}
+
+pub(super) struct Field {
+    pub(super) name: String,
+    pub(super) at: usize,
+    pub(super) value: Node,
+}
+
+/// A part of a path such as `limits[1].limit`.
+enum Step<'a> {
+    Name(&'a str),
+    Place(usize),
+}
+
+impl Node {
+    /// The value of a text, if it can be read at all.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let parsed = parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default()).ok()?;
+        parsed.value.map(|value| Self::of(&value, text))
+    }
+
+    fn of(value: &Value<'_>, text: &str) -> Self {
+        let range = value.range();
+        let content = match value {
+            Value::Object(Object { properties, .. }) => Content::Object(
+                properties
+                    .iter()
+                    .map(|field| Field {
+                        name: field.name.as_str().to_owned(),
+                        at: field.range.start,
+                        value: Self::of(&field.value, text),
+                    })
+                    .collect(),
+            ),
+            Value::Array(array) => {
+                Content::Array(array.elements.iter().map(|element| Self::of(element, text)).collect())
+            }
+            _ => Content::Other(text.get(range.start..range.end).unwrap_or_default().to_owned()),
+        };
+        Self { at: range.start, content }
+    }
+
+    /// The same value as text, in another layout.
+    pub(super) fn text(&self) -> String {
+        match &self.content {
+            Content::Object(fields) => {
+                let quoted = |name: &str| serde_json::Value::from(name).to_string();
+                let fields =
+                    fields.iter().map(|field| format!("{}:{}", quoted(&field.name), field.value.text()));
+                format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
+            }
+            Content::Array(elements) => {
+                format!("[{}]", elements.iter().map(Self::text).collect::<Vec<_>>().join(","))
+            }
+            Content::Other(text) => text.clone(),
+        }
+    }
+
+    /// Where a path leads to, or as far as there is something; of fields that are stated twice the last.
+    pub(super) fn find(&self, path: &str) -> usize {
+        let mut node = self;
+        let mut at = self.at;
+        for step in steps(path) {
+            let next = match (&node.content, step) {
+                (Content::Object(fields), Step::Name(name)) => {
+                    fields.iter().rfind(|field| field.name == name).map(|field| (field.at, &field.value))
+                }
+                (Content::Array(elements), Step::Place(place)) => {
+                    elements.get(place).map(|node| (node.at, node))
+                }
+                _ => None,
+            };
+            let Some(next) = next else { break };
+            (at, node) = next;
+        }
+        at
+    }
+
+    /// Removes what a path leads to; of fields that are stated twice the last. False when there is nothing.
+    pub(super) fn remove(&mut self, path: &str) -> bool {
+        let mut steps: Vec<_> = steps(path).collect();
+        let Some(last) = steps.pop() else { return false };
+        let Some(owner) = self.inner(steps) else { return false };
+        match (&mut owner.content, last) {
+            (Content::Object(fields), Step::Name(name)) => {
+                fields.iter().rposition(|field| field.name == name).map(|at| fields.remove(at)).is_some()
+            }
+            (Content::Array(elements), Step::Place(place)) if place < elements.len() => {
+                elements.remove(place);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// States a field that is missing.
+    pub(super) fn insert(&mut self, path: &str, text: &str) {
+        let mut steps: Vec<_> = steps(path).collect();
+        let Some(Step::Name(name)) = steps.pop() else { return };
+        if let Some(Self { at, content: Content::Object(fields) }) = self.inner(steps) {
+            let value = Self { at: *at, content: Content::Other(text.to_owned()) };
+            fields.push(Field { name: name.to_owned(), at: *at, value });
+        }
+    }
+
+    fn inner(&mut self, steps: Vec<Step<'_>>) -> Option<&mut Self> {
+        steps.into_iter().try_fold(self, |node, step| match (&mut node.content, step) {
+            (Content::Object(fields), Step::Name(name)) => {
+                fields.iter_mut().rfind(|field| field.name == name).map(|field| &mut field.value)
+            }
+            (Content::Array(elements), Step::Place(place)) => elements.get_mut(place),
+            _ => None,
+        })
+    }
+}
+
+fn steps(path: &str) -> impl Iterator<Item = Step<'_>> {
+    path.split(['.', '[', ']']).filter(|step| !step.is_empty()).map(|step| match step.parse() {
+        Ok(place) => Step::Place(place),
+        Err(_) => Step::Name(step),
+    })
+}

@@ -1,0 +1,128 @@
+//! Calls as tasks that a foreign loop runs.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+
+use hashbrown::HashMap;
+
+use super::{Answer, Completion};
+use crate::error::Result;
+
+/// A call under way.
+pub(super) type Call = Pin<Box<dyn Future<Output = Result<Answer>> + Send>>;
+
+/// The calls of one limiter. They are polled by one thread at a time.
+pub(super) struct Tasks {
+    calls: Mutex<HashMap<u64, (Call, Waker)>>,
+    ready: Arc<Ready>,
+}
+
+/// The calls that can go on.
+struct Ready {
+    tokens: Mutex<VecDeque<u64>>,
+    /// Whether a thread is about to look at them.
+    is_looked_at: AtomicBool,
+    notify: Box<dyn Fn() + Send + Sync>,
+}
+
+/// Wakes one call.
+struct TaskWaker {
+    token: u64,
+    ready: Arc<Ready>,
+}
+
+impl Wake for TaskWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        lock(&self.ready.tokens).push_back(self.token);
+        // In this order here, and in the other one in `run`, no call is overlooked.
+        if !self.ready.is_looked_at.load(Ordering::SeqCst) {
+            (self.ready.notify)();
+        }
+    }
+}
+
+impl Tasks {
+    /// `notify` is called, from any thread, when [`run`](Self::run) should be.
+    pub(super) fn new(notify: impl Fn() + Send + Sync + 'static) -> Self {
+        let ready = Ready {
+            tokens: Mutex::default(),
+            is_looked_at: AtomicBool::new(false),
+            notify: Box::new(notify),
+        };
+        Self { calls: Mutex::default(), ready: Arc::new(ready) }
+    }
+
+    /// Begins a call, as far as it goes by itself. Answers it if that is the end.
+    pub(super) fn begin(&self, token: u64, mut call: Call) -> Option<Completion> {
+        let waker = Waker::from(Arc::new(TaskWaker { token, ready: Arc::clone(&self.ready) }));
+        let mut calls = self.lock();
+        match call.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(result) => Some(Completion { token, result }),
+            Poll::Pending => {
+                calls.insert(token, (call, waker));
+                None
+            }
+        }
+    }
+
+    /// Whether a call can go on.
+    pub(super) fn is_ready(&self) -> bool {
+        !lock(&self.ready.tokens).is_empty()
+    }
+
+    /// Says that this thread will look at calls that can go on by [`run`](Self::run): nobody need notify it.
+    pub(super) fn look(&self) {
+        self.ready.is_looked_at.store(true, Ordering::SeqCst);
+    }
+
+    /// Goes on with calls that can. Answers those that have ended.
+    pub(super) fn run(&self) -> Vec<Completion> {
+        let mut completions = Vec::new();
+        loop {
+            self.run_ready(&mut completions);
+            self.ready.is_looked_at.store(false, Ordering::SeqCst);
+            if !self.is_ready() {
+                return completions;
+            }
+            self.look();
+        }
+    }
+
+    fn run_ready(&self, completions: &mut Vec<Completion>) {
+        let mut calls = self.lock();
+        let ready = std::mem::take(&mut *lock(&self.ready.tokens));
+        for token in ready {
+            let Some((call, waker)) = calls.get_mut(&token) else { continue };
+            let waker = waker.clone();
+            if let Poll::Ready(result) = call.as_mut().poll(&mut Context::from_waker(&waker)) {
+                calls.remove(&token);
+                completions.push(Completion { token, result });
+            }
+        }
+    }
+
+    /// Ends a call that nobody waits for any more.
+    pub(super) fn cancel(&self, token: u64) {
+        let cancelled = self.lock().remove(&token);
+        drop(cancelled);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, (Call, Waker)>> {
+        lock(&self.calls)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

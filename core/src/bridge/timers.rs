@@ -1,0 +1,80 @@
+//! Sleeps of tasks on a foreign loop.
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+use crate::limiter::Sleeper;
+
+/// Names a sleep: when it ends, and a number that tells it from others.
+type Name = (Instant, u64);
+
+/// The sleeps of one limiter, in the order of their ends.
+#[derive(Default)]
+pub(super) struct Timers(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    wakers: BTreeMap<Name, Waker>,
+    last: u64,
+}
+
+impl Timers {
+    /// When the next sleep ends.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.lock().wakers.first_key_value().map(|((end, _), _)| *end)
+    }
+
+    /// Ends the sleeps whose time is up.
+    pub(super) fn expire(&self, now: Instant) {
+        let mut over = Vec::new();
+        let mut state = self.lock();
+        while let Some(first) = state.wakers.first_entry().filter(|first| first.key().0 <= now) {
+            over.push(first.remove());
+        }
+        drop(state);
+        over.into_iter().for_each(Waker::wake);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Makes sleeps.
+pub(super) struct Clock(pub(super) Arc<Timers>);
+
+impl Sleeper for Clock {
+    fn sleep(&self, end: Instant) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        let mut state = self.0.lock();
+        state.last += 1;
+        let name = (end, state.last);
+        drop(state);
+        Box::pin(Sleep { timers: Arc::clone(&self.0), name })
+    }
+}
+
+struct Sleep {
+    timers: Arc<Timers>,
+    name: Name,
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if Instant::now() >= self.name.0 {
+            return Poll::Ready(());
+        }
+        self.timers.lock().wakers.insert(self.name, context.waker().clone());
+        Poll::Pending
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        self.timers.lock().wakers.remove(&self.name);
+    }
+}

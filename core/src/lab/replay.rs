@@ -1,0 +1,218 @@
+//! Requests of the past, decided as rules would have decided them.
+
+use std::collections::HashMap;
+
+use super::report::{Ending, Report, Requests};
+use super::simulation::{Observer, Record};
+use super::tally::{Counted, Tally};
+use crate::clock::ManualClock;
+use crate::decision::Decision;
+use crate::error::Result;
+use crate::limiter::RateLimiter;
+use crate::matching::{Request, RequestMatch};
+use crate::request::Check;
+use crate::rules::{RuleId, Rules};
+
+/// The first width of bins, and the most of them: a replay does not know how long it will be.
+const BIN_US: u64 = 1_000_000;
+const MOST_BINS: usize = 1200;
+
+/// Decides requests one by one.
+#[derive(Debug)]
+pub struct Replay {
+    limiter: RateLimiter,
+    clock: ManualClock,
+    apart: bool,
+    numbers: HashMap<RuleId, usize>,
+    tallies: Vec<Tally>,
+    start_us: Option<u64>,
+    now_us: u64,
+    requests: Requests,
+}
+
+impl Replay {
+    /// A replay by these rules: as in production, where every rule that applies to a request decides with the
+    /// others, or each `apart`, to compare them.
+    ///
+    /// # Errors
+    /// As those of a limiter in memory.
+    pub fn new(rules: &Rules, apart: bool, bin_us: Option<u64>) -> Result<Self> {
+        let clock = ManualClock::default();
+        let width_us = bin_us.unwrap_or(BIN_US);
+        Ok(Self {
+            limiter: RateLimiter::builder("memory://").rules(rules.clone()).clock(clock.clone()).build()?,
+            clock,
+            apart,
+            numbers: rules.iter().zip(0..).map(|(rule, number)| (rule.id.clone(), number)).collect(),
+            tallies: rules.iter().map(|rule| Tally::new(rule, width_us, MOST_BINS)).collect(),
+            start_us: None,
+            now_us: 0,
+            requests: Requests::default(),
+        })
+    }
+
+    /// Decides a request that came at a time since 1970, and answers whether it would have been admitted. One that
+    /// is older than one before it is taken to have come with it.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a request that is none, as
+    /// [`check_request`](RateLimiter::check_request); it is not counted.
+    pub fn request(
+        &mut self,
+        at_us: u64,
+        request: &Request<'_>,
+        observer: &mut impl Observer,
+    ) -> Result<bool> {
+        let matches = self.limiter.match_request(request)?;
+        if at_us < self.now_us {
+            self.requests.late += 1;
+        }
+        self.now_us = self.now_us.max(at_us);
+        let start = *self.start_us.get_or_insert(self.now_us);
+        self.clock.set_us(self.now_us);
+        self.requests.total += 1;
+        if matches.is_empty() {
+            self.requests.unmatched += 1;
+            return Ok(true);
+        }
+        let admitted = match self.apart {
+            true => self.each(&matches, self.now_us - start, observer)?,
+            false => self.together(&matches, self.now_us - start, observer)?,
+        };
+        if admitted {
+            self.requests.admitted += 1;
+        } else {
+            self.requests.denied += 1;
+        }
+        Ok(admitted)
+    }
+
+    fn together(
+        &mut self,
+        matches: &[RequestMatch],
+        at_us: u64,
+        observer: &mut impl Observer,
+    ) -> Result<bool> {
+        let checks: Vec<_> = matches.iter().map(RequestMatch::check).collect();
+        let decision = self.limiter.check_all(&checks)?;
+        for ((it, check), part) in matches.iter().zip(&checks).zip(&decision.parts) {
+            self.count(it, check, at_us, (part, decision.allowed && fits(part)), observer);
+        }
+        Ok(decision.allowed)
+    }
+
+    fn each(&mut self, matches: &[RequestMatch], at_us: u64, observer: &mut impl Observer) -> Result<bool> {
+        let mut all = true;
+        for it in matches {
+            let check = it.check();
+            let decision = self.limiter.check_with(check.rule, check.key, check.options)?;
+            self.count(it, &check, at_us, (&decision, fits(&decision)), observer);
+            all &= fits(&decision);
+        }
+        Ok(all)
+    }
+
+    /// Counts what one rule decided: its decision, and whether the request was admitted as a whole.
+    fn count(
+        &mut self,
+        it: &RequestMatch,
+        check: &Check<'_>,
+        at_us: u64,
+        (decision, admitted): (&Decision, bool),
+        observer: &mut impl Observer,
+    ) {
+        let Some(number) = self.numbers.get(&it.rule_id).copied() else { return };
+        let resource = it.resource.as_deref().unwrap_or_default();
+        let (key, cost) = (it.key.as_str(), check.options.cost);
+        let denied = !fits(decision);
+        self.tallies[number].add(&Counted { at_us, key, resource, cost, admitted, denied });
+        observer.decided(&Record {
+            strategy: number,
+            rule: &it.rule_id,
+            at_us: self.now_us,
+            key,
+            resource: it.resource.as_deref(),
+            cost,
+            admitted,
+            remaining: decision.remaining,
+            retry_after: decision.retry_after,
+        });
+    }
+
+    /// How many requests there were so far.
+    pub fn requests(&self) -> u64 {
+        self.requests.total
+    }
+
+    /// What the requests so far showed.
+    pub fn finish(self, interrupted: bool) -> Report {
+        let start_us = self.start_us.unwrap_or(0);
+        let length_us = self.start_us.map_or(0, |start| self.now_us - start + 1);
+        let requests = Some(self.requests);
+        Report::new(self.tallies, Ending { specs: Vec::new(), start_us, length_us, interrupted, requests })
+    }
+}
+
+/// Whether a rule had room; a rule in shadow is looked at for what it would do.
+fn fits(part: &Decision) -> bool {
+    part.allowed && !part.shadow_denied
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000;
+
+    fn rules() -> Rules {
+        Rules::from_json(
+            r#"[
+            {"rule_id": "address", "algorithm": "sliding_log", "limit": 3, "window_size_seconds": 10,
+             "identifier_type": "ip_address", "match": {"path_pattern": "/*"}},
+            {"rule_id": "login", "algorithm": "sliding_log", "limit": 1, "window_size_seconds": 10,
+             "identifier_type": "global", "match": {"path_pattern": "/login"}},
+            {"rule_id": "nobody", "algorithm": "gcra", "limit": 1, "window_size_seconds": 10,
+             "identifier_type": "global", "match": {"path_pattern": "/nowhere"}}]"#,
+        )
+        .unwrap()
+    }
+
+    fn replayed(apart: bool) -> Report {
+        let mut replay = Replay::new(&rules(), apart, None).unwrap();
+        for (at, path) in [(5, "/login"), (6, "/login"), (7, "/a"), (6, "/b"), (8, "/c")] {
+            replay.request(at * SECOND, &Request::new("GET", path).ip("192.0.2.1"), &mut ()).unwrap();
+        }
+        replay.request(9 * SECOND, &Request::new("GET", "/d"), &mut ()).unwrap();
+        replay.finish(false)
+    }
+
+    #[test]
+    fn rules_decide_together_as_in_production() {
+        let report = replayed(false);
+        let requests = Requests { total: 6, unmatched: 1, admitted: 3, denied: 2, late: 1 };
+        assert_eq!(report.requests, Some(requests));
+        let counts = |number: usize| {
+            let strategy = &report.strategies[number];
+            (strategy.admitted, strategy.denied, strategy.denied_by_others)
+        };
+        // The second login is denied by its own rule, and charges the address nothing.
+        assert_eq!([counts(0), counts(1), counts(2)], [(3, 1, 1), (1, 1, 0), (0, 0, 0)]);
+        assert_eq!((report.start_us, report.length_us), (5 * SECOND, 4 * SECOND + 1));
+        assert_eq!(report.strategies[0].most_denied[0].key, "192.0.2.1");
+    }
+
+    #[test]
+    fn rules_apart_are_compared() {
+        let report = replayed(true);
+        assert_eq!((report.strategies[0].admitted, report.strategies[0].denied), (3, 2));
+        assert_eq!((report.strategies[1].admitted, report.strategies[1].denied), (1, 1));
+    }
+
+    #[test]
+    fn what_is_no_request_is_an_error_and_not_counted() {
+        let mut replay = Replay::new(&rules(), false, None).unwrap();
+        assert!(replay.request(0, &Request::new("GET", ""), &mut ()).is_err());
+        assert_eq!(replay.requests(), 0);
+        assert!(replay.finish(false).is_empty());
+    }
+}

@@ -1,0 +1,115 @@
+//! What calls come, and when.
+
+mod fields;
+mod given;
+mod pattern;
+mod pick;
+mod source;
+mod stream;
+
+pub use given::Call;
+pub use source::WORDS;
+
+use given::Given;
+use source::Source;
+pub(super) use stream::{Answer, Due, Reaction};
+
+use super::random::Random;
+use crate::error::Result;
+use crate::rules::Rules;
+use given::Playing;
+use stream::Stream;
+
+/// The calls of a run: of several sources at once, or given one by one.
+#[derive(Debug, Clone)]
+pub struct Traffic {
+    specs: Vec<String>,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Sources(Vec<Source>),
+    Given(Given),
+}
+
+impl Traffic {
+    /// Reads specs such as `poisson:rate=100/s,keys=1000,zipf=1.1,for=1h`. What a spec leaves open follows the
+    /// first of the rules.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a word, a field or a value that is not known,
+    /// with the nearest.
+    pub fn parse(specs: &[impl AsRef<str>], rules: &Rules) -> Result<Self> {
+        let sources = specs.iter().map(|spec| Source::parse(spec.as_ref(), rules)).collect::<Result<_>>()?;
+        let specs = specs.iter().map(|spec| spec.as_ref().to_owned()).collect();
+        Ok(Self { specs, kind: Kind::Sources(sources) })
+    }
+
+    /// These calls, in order of time.
+    pub fn given(calls: impl IntoIterator<Item = Call>) -> Self {
+        Self { specs: Vec::new(), kind: Kind::Given(Given::new(calls)) }
+    }
+
+    /// The specs it was read from.
+    pub fn specs(&self) -> &[String] {
+        &self.specs
+    }
+
+    /// Microseconds from the beginning to the end.
+    pub fn length_us(&self) -> u64 {
+        match &self.kind {
+            Kind::Sources(sources) => {
+                sources.iter().map(|source| source.from_us + source.length_us).max().unwrap_or(0)
+            }
+            Kind::Given(given) => given.length_us(),
+        }
+    }
+
+    /// The calls to one rule, as if nobody else had been called.
+    pub(super) fn flows(&self, rule: &str, seed: u64, start_us: u64) -> Vec<Flow<'_>> {
+        match &self.kind {
+            Kind::Given(given) => vec![Flow::Given(given.play())],
+            Kind::Sources(sources) => sources
+                .iter()
+                .zip(0..)
+                .map(|(source, number)| Stream::new(source, Random::new(seed, number), start_us))
+                .filter(|stream| stream.calls(rule))
+                .map(Flow::Stream)
+                .collect(),
+        }
+    }
+}
+
+/// The calls of one source during a run; times are microseconds since the beginning of the run.
+pub(super) enum Flow<'a> {
+    Stream(Stream<'a>),
+    Given(Playing<'a>),
+}
+
+impl<'a> Flow<'a> {
+    /// The first calls: when, and by which caller.
+    pub(super) fn begin(&mut self) -> Vec<(u64, u32)> {
+        match self {
+            Self::Stream(stream) => stream.begin(),
+            Self::Given(playing) => playing.next().map(|at| (at, 0)).into_iter().collect(),
+        }
+    }
+
+    pub(super) fn due(&mut self, caller: u32, now_us: u64) -> Due<'a> {
+        match self {
+            Self::Stream(stream) => stream.due(caller, now_us),
+            Self::Given(playing) => playing.due(),
+        }
+    }
+
+    pub(super) fn react(&mut self, caller: u32, now_us: u64, answer: Answer) -> Reaction {
+        match self {
+            Self::Stream(stream) => stream.react(caller, now_us, answer),
+            Self::Given(playing) => Reaction { next_us: playing.next(), waited_us: None },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

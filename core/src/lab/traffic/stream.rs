@@ -1,0 +1,136 @@
+//! The calls of one source during a run.
+
+use super::pattern::Arrivals;
+use super::source::{Clients, Manner, Source};
+use crate::lab::random::Random;
+
+/// A call that is due.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Due<'a> {
+    pub(crate) key: &'a str,
+    pub(crate) cost: u64,
+    pub(crate) resource: &'a str,
+}
+
+/// What became of a call.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Answer {
+    pub(crate) admitted: bool,
+    /// `None`: never.
+    pub(crate) retry_after_us: Option<u64>,
+}
+
+/// What follows from an answer.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Reaction {
+    /// When the caller calls again, in microseconds since the beginning of the run.
+    pub(crate) next_us: Option<u64>,
+    /// How long an admitted call had to wait, for callers that wait at all.
+    pub(crate) waited_us: Option<u64>,
+}
+
+/// One source during a run; times are microseconds since the beginning of the run.
+pub(crate) struct Stream<'a> {
+    source: &'a Source,
+    random: Random,
+    calls: Calls<'a>,
+    turn: u64,
+}
+
+enum Calls<'a> {
+    Open(Arrivals<'a>),
+    Clients(&'a Clients, Vec<Client>),
+}
+
+/// A client and the call that it makes, or is about to make.
+#[derive(Debug, Clone, Copy, Default)]
+struct Client {
+    pending: Option<Pending>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Pending {
+    since_us: u64,
+    key: usize,
+    cost: u64,
+}
+
+impl<'a> Stream<'a> {
+    pub(super) fn new(source: &'a Source, random: Random, start_us: u64) -> Self {
+        let calls = match &source.manner {
+            Manner::Open(pattern) => Calls::Open(Arrivals::new(pattern, start_us + source.from_us)),
+            Manner::Clients(clients) => {
+                Calls::Clients(clients, vec![Client::default(); clients.count as usize])
+            }
+        };
+        Self { source, random, calls, turn: 0 }
+    }
+
+    pub(crate) fn calls(&self, rule: &str) -> bool {
+        self.source.rule.as_deref().is_none_or(|only| only == rule)
+    }
+
+    /// The first calls: when, and by which caller.
+    pub(crate) fn begin(&mut self) -> Vec<(u64, u32)> {
+        let first: Vec<u64> = match &mut self.calls {
+            Calls::Open(arrivals) => vec![arrivals.next(&mut self.random)],
+            Calls::Clients(clients, all) => all
+                .iter()
+                .map(|_| self.random.exponential(clients.think_us.max(clients.pause_us as f64)) as u64)
+                .collect(),
+        };
+        let in_time = first.into_iter().zip(0..).filter(|(at, _)| *at < self.source.length_us);
+        in_time.map(|(at, caller)| (self.source.from_us + at, caller)).collect()
+    }
+
+    pub(crate) fn due(&mut self, caller: u32, now_us: u64) -> Due<'a> {
+        let source = self.source;
+        let (key, cost) = match &mut self.calls {
+            Calls::Open(_) => {
+                let key = source.pick.pick(&mut self.random, source.keys.len(), self.turn);
+                self.turn += 1;
+                (key, source.cost.draw(&mut self.random))
+            }
+            Calls::Clients(clients, all) => {
+                let pending = all[caller as usize].pending.get_or_insert_with(|| Pending {
+                    since_us: now_us,
+                    key: match clients.own_keys {
+                        true => caller as usize % source.keys.len(),
+                        false => source.pick.pick(&mut self.random, source.keys.len(), self.turn),
+                    },
+                    cost: source.cost.draw(&mut self.random),
+                });
+                (pending.key, pending.cost)
+            }
+        };
+        let resource = match source.resources.len() {
+            1 => 0,
+            count => self.random.below(count as u64) as usize,
+        };
+        Due { key: &source.keys[key], cost, resource: &source.resources[resource] }
+    }
+
+    pub(crate) fn react(&mut self, caller: u32, now_us: u64, answer: Answer) -> Reaction {
+        let from = self.source.from_us;
+        let (next, waited_us) = match &mut self.calls {
+            Calls::Open(arrivals) => (from + arrivals.next(&mut self.random), None),
+            Calls::Clients(clients, all) => {
+                let client = &mut all[caller as usize];
+                // A cost that never fits is given up.
+                let Answer { admitted, retry_after_us } = answer;
+                let wait = if clients.obedient { retry_after_us } else { Some(0) };
+                match wait.filter(|_| !admitted) {
+                    Some(wait) => (now_us.saturating_add(wait.max(clients.pause_us)), None),
+                    None => {
+                        let pending = client.pending.take().filter(|_| admitted);
+                        self.turn += 1;
+                        let think = self.random.exponential(clients.think_us) as u64;
+                        let waited = pending.map(|pending| now_us - pending.since_us);
+                        (now_us + think.max(clients.pause_us), waited)
+                    }
+                }
+            }
+        };
+        Reaction { next_us: (next < from + self.source.length_us).then_some(next), waited_us }
+    }
+}

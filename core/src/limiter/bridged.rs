@@ -1,0 +1,38 @@
+//! What bindings to other languages need of the limiter, and Rust does not.
+
+use std::sync::Arc;
+
+use super::AsyncRateLimiter;
+use super::asynchronous::Backend;
+use crate::error::Result;
+use crate::plan::{Op, Verdict};
+use crate::redis::Hub;
+use crate::request::Check;
+
+impl AsyncRateLimiter {
+    pub(crate) fn is_embedded(&self) -> bool {
+        matches!(self.backend, Backend::Local(_))
+    }
+
+    /// The connections, if there are any.
+    pub(crate) fn hub(&self) -> Option<&Arc<Hub>> {
+        match &self.backend {
+            Backend::Server(redis) => Some(&redis.hub),
+            Backend::Local(_) => None,
+        }
+    }
+
+    /// What is made of the verdict on a single check, if it needs no I/O.
+    #[inline]
+    pub(crate) fn at_once<T>(
+        &self,
+        op: Op,
+        check: &Check<'_>,
+        make: impl FnOnce(Verdict<'_>) -> T,
+    ) -> Option<Result<T>> {
+        match &self.backend {
+            Backend::Local(local) => Some(local.decide(&self.centre.rules.snapshot(), check, op, make)),
+            Backend::Server(_) => None,
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! How tasks of the async limiter sleep.
+
+use std::pin::Pin;
+use std::time::Instant;
+
+use tokio::runtime::Handle;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// A source of sleeps.
+pub(crate) trait Sleeper: Send + Sync {
+    /// Ends at `end`.
+    fn sleep(&self, end: Instant) -> Pin<Box<dyn Future<Output = ()> + Send>>;
+}
+
+/// The timers of a Tokio runtime, where there is one: elsewhere they panic.
+pub(super) fn tokio() -> Result<&'static dyn Sleeper> {
+    if Handle::try_current().is_err() {
+        let what = "the limiter needs a Tokio runtime to wait on";
+        return Err(Error::new(ErrorKind::Connection, what).lasting());
+    }
+    Ok(&Tokio)
+}
+
+struct Tokio;
+
+impl Sleeper for Tokio {
+    fn sleep(&self, end: Instant) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(tokio::time::sleep_until(end.into()))
+    }
+}

@@ -1,0 +1,54 @@
+//! A set of texts that grows by one step of reading after the other.
+
+use super::TooMany;
+
+/// More than this of one path is not tried; together they bound the work for a path.
+const MAX_TEXTS: usize = 128;
+const MAX_BYTES: usize = 32_768;
+
+/// Different texts, the likeliest first.
+#[derive(Debug)]
+pub(super) struct Set(Vec<Vec<u8>>);
+
+impl Set {
+    pub(super) fn new(texts: impl IntoIterator<Item = Vec<u8>>) -> Self {
+        let mut set = Self(Vec::new());
+        texts.into_iter().for_each(|text| set.insert(text));
+        set
+    }
+
+    /// Takes a step that most servers take, or not.
+    pub(super) fn first(&mut self, step: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Result<(), TooMany> {
+        for text in std::mem::take(&mut self.0) {
+            step(&text).into_iter().chain([text]).for_each(|text| self.insert(text));
+        }
+        self.bounded()
+    }
+
+    /// Takes a step that few servers take, or not.
+    pub(super) fn last(&mut self, step: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Result<(), TooMany> {
+        let changed: Vec<_> = self.0.iter().filter_map(|text| step(text)).collect();
+        changed.into_iter().for_each(|text| self.insert(text));
+        self.bounded()
+    }
+
+    fn insert(&mut self, text: Vec<u8>) {
+        if !self.0.contains(&text) {
+            self.0.push(text);
+        }
+    }
+
+    fn bounded(&self) -> Result<(), TooMany> {
+        let bytes: usize = self.0.iter().map(Vec::len).sum();
+        if self.0.len() > MAX_TEXTS || bytes > MAX_BYTES { Err(TooMany) } else { Ok(()) }
+    }
+}
+
+impl IntoIterator for Set {
+    type Item = Vec<u8>;
+    type IntoIter = std::vec::IntoIter<Vec<u8>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}

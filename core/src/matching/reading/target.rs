@@ -1,0 +1,27 @@
+//! The path of a target, which may name a scheme and a host.
+
+/// The paths that a target may have; the query is no part of them.
+///
+/// Where the host ends is read in two ways: before the query, as RFC 3986 has it, or at the first slash, whatever
+/// precedes it.
+pub(super) fn paths(target: &str) -> impl Iterator<Item = Vec<u8>> {
+    let conventional = without_origin(target, &['/', '\\', '?', '#']);
+    let careless = without_origin(target, &['/']);
+    [conventional, careless].into_iter().map(|path| without_query(path).as_bytes().to_vec())
+}
+
+fn without_origin<'a>(target: &'a str, ends_of_host: &[char]) -> &'a str {
+    match target.split_once("://") {
+        Some((scheme, rest)) if is_scheme(scheme) => &rest[rest.find(ends_of_host).unwrap_or(rest.len())..],
+        _ => target,
+    }
+}
+
+pub(super) fn without_query(path: &str) -> &str {
+    path.split('?').next().unwrap_or_default()
+}
+
+fn is_scheme(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+}

@@ -1,0 +1,179 @@
+//! The circuit breaker of one server: while it does not answer, calls fail at once instead of waiting for it.
+//! Does no I/O (M. Nygard, "Release It!", 2007, names the pattern).
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::address::Address;
+use super::errors::{self, Failure};
+
+/// Opens after so many calls in a row without an answer; while it is open, one probe at a time tries the server.
+pub(super) struct Breaker {
+    /// 0: it never opens.
+    threshold: u32,
+    /// The time between the beginnings of two probes.
+    pause: Duration,
+    failures: AtomicU32,
+    is_open: AtomicBool,
+    outage: Mutex<Option<Outage>>,
+}
+
+struct Outage {
+    since: Instant,
+    next_probe: Instant,
+    probing: bool,
+}
+
+/// What a breaker says to a call.
+#[derive(Debug)]
+pub(super) enum Admission {
+    /// The call may be sent.
+    Closed,
+    /// It ends with this error. `probe` tells the caller to try the server, without the call.
+    Open { failure: Failure, probe: bool },
+}
+
+impl Breaker {
+    pub(super) fn new(threshold: u32, pause: Duration) -> Self {
+        Self {
+            threshold,
+            pause,
+            failures: AtomicU32::new(0),
+            is_open: AtomicBool::new(false),
+            outage: Mutex::new(None),
+        }
+    }
+
+    /// Whether a call to the server at `address` may be sent now.
+    pub(super) fn admit(&self, address: &Address, now: Instant) -> Admission {
+        if !self.is_open() {
+            return Admission::Closed;
+        }
+        let mut outage = self.lock();
+        let Some(outage) = &mut *outage else { return Admission::Closed };
+        let probe = !outage.probing && now >= outage.next_probe;
+        if probe {
+            outage.probing = true;
+            outage.next_probe = now + self.pause;
+        }
+        let failure = errors::breaker_open(address, now.saturating_duration_since(outage.since));
+        Admission::Open { failure, probe }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.is_open.load(Ordering::Acquire)
+    }
+
+    /// The server answered a call, if only with an error.
+    pub(super) fn answered(&self) {
+        // Only if needed: what nobody writes to, all processors can keep in their caches.
+        if self.failures.load(Ordering::Relaxed) != 0 {
+            self.failures.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// The server did not answer a call. Answers whether the breaker opens with this one.
+    pub(super) fn unanswered(&self, now: Instant) -> bool {
+        if self.threshold == 0 || self.failures.fetch_add(1, Ordering::Relaxed) + 1 < self.threshold {
+            return false;
+        }
+        let mut outage = self.lock();
+        let opens = outage.is_none();
+        if opens {
+            *outage = Some(Outage { since: now, next_probe: now + self.pause, probing: false });
+            self.is_open.store(true, Ordering::Release);
+        }
+        opens
+    }
+
+    /// A probe has ended. The breaker closes if the server takes calls again.
+    pub(super) fn probed(&self, succeeded: bool) {
+        let mut outage = self.lock();
+        if succeeded {
+            // A connection says nothing about calls unless the breaker waits for one.
+            if outage.take().is_some() {
+                self.failures.store(0, Ordering::Relaxed);
+                self.is_open.store(false, Ordering::Release);
+            }
+        } else if let Some(outage) = &mut *outage {
+            outage.probing = false;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Outage>> {
+        self.outage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAUSE: Duration = Duration::from_millis(100);
+
+    fn address() -> Address {
+        Address::Tcp("host".to_owned(), 1)
+    }
+
+    /// Whether a call is refused, and whether it is told to probe.
+    fn refused(breaker: &Breaker, now: Instant) -> Option<bool> {
+        match breaker.admit(&address(), now) {
+            Admission::Closed => None,
+            Admission::Open { probe, .. } => Some(probe),
+        }
+    }
+
+    #[test]
+    fn opens_after_failures_in_a_row() {
+        let (breaker, now) = (Breaker::new(3, PAUSE), Instant::now());
+        assert!(!breaker.unanswered(now) && !breaker.unanswered(now));
+        breaker.answered();
+        assert!(!breaker.unanswered(now) && !breaker.unanswered(now));
+        assert_eq!(refused(&breaker, now), None);
+        assert!(breaker.unanswered(now));
+        assert!(!breaker.unanswered(now), "it is open");
+        assert_eq!(refused(&breaker, now), Some(false));
+    }
+
+    #[test]
+    fn a_connection_is_no_answer_to_a_call() {
+        let (breaker, now) = (Breaker::new(2, PAUSE), Instant::now());
+        assert!(!breaker.unanswered(now));
+        breaker.probed(true);
+        assert!(breaker.unanswered(now), "a server that accepts connections but no calls");
+    }
+
+    #[test]
+    fn one_probe_at_a_time_and_no_more_than_one_a_pause() {
+        let (breaker, now) = (Breaker::new(1, PAUSE), Instant::now());
+        breaker.unanswered(now);
+        assert_eq!(refused(&breaker, now + PAUSE), Some(true));
+        assert_eq!(refused(&breaker, now + PAUSE * 9), Some(false), "one is under way");
+        breaker.probed(false);
+        assert_eq!(refused(&breaker, now + PAUSE * 3 / 2), Some(false), "too early");
+        assert_eq!(refused(&breaker, now + PAUSE * 2), Some(true));
+        breaker.probed(true);
+        assert_eq!(refused(&breaker, now + PAUSE * 2), None);
+        assert!(breaker.unanswered(now + PAUSE * 2), "counts anew");
+    }
+
+    #[test]
+    fn the_error_says_for_how_long() {
+        let (breaker, now) = (Breaker::new(1, PAUSE), Instant::now());
+        breaker.unanswered(now);
+        let Admission::Open { failure, .. } = breaker.admit(&address(), now + PAUSE * 15) else {
+            unreachable!()
+        };
+        let words = "circuit breaker open: no answer from host:1 for 1.5 s";
+        assert_eq!(failure.error.message(), words);
+        assert!(failure.error.is_retryable());
+    }
+
+    #[test]
+    fn never_opens_where_it_is_off() {
+        let breaker = Breaker::new(0, PAUSE);
+        assert!((0..100).all(|_| !breaker.unanswered(Instant::now())));
+        assert_eq!(refused(&breaker, Instant::now()), None);
+    }
+}

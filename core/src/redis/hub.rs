@@ -1,0 +1,149 @@
+//! A multiplexer shared by tasks, and the host on whose event loop it runs.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use super::channel::Turn;
+use super::connection::Connection;
+use super::connector::{Connector, Role};
+use super::multiplexer::{LineId, Multiplexer, Order, Peer};
+use super::router::Router;
+use super::scout::Scout;
+use super::stream::{Patience, Stream};
+use crate::error::Error;
+
+/// The event loop that watches the connections: that of Tokio, or a foreign one.
+pub(crate) trait Host: Send + Sync {
+    /// Begins to keep the time.
+    fn begin(&self, hub: &Arc<Hub>);
+    /// Begins to watch a connection, and to pump it whenever it is ready.
+    fn watch(&self, hub: &Arc<Hub>, line: LineId);
+    /// Pumps the connection soon: it has something to send.
+    fn flush(&self, hub: &Arc<Hub>, line: LineId);
+    /// Stops watching the connection, then forgets it.
+    fn close(&self, hub: &Arc<Hub>, line: LineId);
+    /// The deadline has come nearer.
+    fn hurry(&self);
+    /// The limiter is closed: no more calls come.
+    fn end(&self);
+}
+
+pub(crate) struct Hub {
+    pub(super) connector: Arc<Connector>,
+    scout: Arc<Scout>,
+    multiplexer: Mutex<Multiplexer<Stream>>,
+    pub(super) host: Arc<dyn Host>,
+}
+
+impl Hub {
+    pub(super) fn new(connector: Arc<Connector>, host: Arc<dyn Host>) -> Arc<Self> {
+        let multiplexer = Mutex::new(Multiplexer::new(Arc::clone(&connector)));
+        let hub = Arc::new(Self { connector, scout: Arc::default(), multiplexer, host });
+        hub.host.begin(&hub);
+        hub
+    }
+
+    /// Does something with the multiplexer, then whatever that asks for.
+    pub(super) fn act<T>(self: &Arc<Self>, action: impl FnOnce(&mut Multiplexer<Stream>) -> T) -> T {
+        let mut multiplexer = self.lock();
+        let before = multiplexer.deadline();
+        let result = action(&mut multiplexer);
+        let (orders, woken) = multiplexer.take_work();
+        let deadline = multiplexer.deadline();
+        drop(multiplexer);
+        if deadline.is_some_and(|deadline| before.is_none_or(|before| deadline < before)) {
+            self.host.hurry();
+        }
+        for order in orders {
+            self.carry_out(order);
+        }
+        woken.into_iter().for_each(std::task::Waker::wake);
+        result
+    }
+
+    fn carry_out(self: &Arc<Self>, order: Order) {
+        match order {
+            Order::Open(peer) => self.open(peer),
+            Order::Discover => self.discover(),
+            Order::Flush(line) => self.host.flush(self, line),
+            Order::Close(line) => self.host.close(self, line),
+        }
+    }
+
+    /// Opens a connection on a thread of its own: names are looked up and certificates verified meanwhile.
+    fn open(self: &Arc<Self>, peer: Arc<Peer>) {
+        let hub = Arc::clone(self);
+        let server = Arc::clone(&peer);
+        let started = self.connector.background.spawn(move |cancelled| {
+            let by = Instant::now() + hub.connector.connect_timeout;
+            let patience = Patience { by, cancelled: Some(cancelled) };
+            let address = super::router::Node::address(&*server);
+            let opened = Connection::open(&hub.connector, address, Role::Data, patience);
+            let opened = opened.map(|connection| connection.into_parts(hub.connector.pool_size));
+            let line = hub.act(|multiplexer| multiplexer.opened(&server, opened, Instant::now()));
+            if let Some(line) = line {
+                hub.host.watch(&hub, line);
+            }
+        });
+        if !started {
+            let failure = super::errors::Failure::from(Error::closed());
+            self.act(|multiplexer| multiplexer.opened(&peer, Err(failure), Instant::now()));
+        }
+    }
+
+    fn discover(self: &Arc<Self>) {
+        let Router::Learnt(learnt) = &self.lock().router else { return };
+        let (learnt, hub) = (Arc::clone(learnt), Arc::clone(self));
+        let started = self.connector.background.spawn(move |cancelled| {
+            let result = hub.scout.discover(&learnt, cancelled);
+            hub.act(|multiplexer| multiplexer.discovered(result, Instant::now()));
+        });
+        if !started {
+            self.act(|multiplexer| multiplexer.discovered(Err(Error::closed()), Instant::now()));
+        }
+    }
+
+    /// Moves bytes on a connection. Answers what is left to do, or nothing if the connection is gone.
+    pub(super) fn pump(self: &Arc<Self>, line: LineId) -> Option<Turn> {
+        self.act(|multiplexer| {
+            multiplexer.stream(line)?;
+            Some(multiplexer.pump(line, Instant::now()))
+        })
+    }
+
+    /// Closes for good. Calls under way are answered.
+    pub(super) fn close(self: &Arc<Self>) {
+        self.act(|multiplexer| multiplexer.close(&Error::closed(), Instant::now()));
+        self.connector.background.end();
+        self.scout.close();
+        self.host.end();
+    }
+
+    /// Closes the connections at once.
+    #[cfg(feature = "bridge")]
+    pub(crate) fn abort(self: &Arc<Self>) {
+        self.act(|multiplexer| multiplexer.abort(&Error::closed(), Instant::now()));
+    }
+
+    /// Ends calls whose time is up.
+    #[cfg(feature = "bridge")]
+    pub(crate) fn expire(self: &Arc<Self>, now: Instant) {
+        self.act(|multiplexer| multiplexer.expire(now));
+    }
+
+    /// When to call [`expire`](Self::expire), at the latest.
+    #[cfg(feature = "bridge")]
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.lock().deadline()
+    }
+
+    /// Whether there is only one call.
+    #[cfg(feature = "bridge")]
+    pub(crate) fn is_alone(&self) -> bool {
+        self.lock().is_alone()
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Multiplexer<Stream>> {
+        self.multiplexer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

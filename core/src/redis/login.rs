@@ -1,0 +1,67 @@
+//! What opens a conversation: protocol, login, database.
+
+use ::redis::Cmd;
+
+use super::url::{Login, RedisUrl};
+
+/// What the connections to servers of one role say first.
+#[derive(Clone, Default)]
+pub(super) struct Opening {
+    login: Login,
+    database: u32,
+    resp3: bool,
+}
+
+/// One command of the opening.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Greeting {
+    /// HELLO or AUTH.
+    Login,
+    /// SELECT: its errors are the server's own words.
+    Select,
+    /// PING: the server takes calls.
+    Ping,
+}
+
+impl Opening {
+    /// To servers with the state of limits.
+    pub(super) fn of_data(url: &RedisUrl) -> Self {
+        Self { login: url.login.clone(), database: url.database, resp3: url.resp3 }
+    }
+
+    /// To Sentinels.
+    pub(super) fn of_sentinels(url: &RedisUrl) -> Self {
+        Self { login: url.sentinel_login.clone(), database: 0, resp3: false }
+    }
+
+    /// The commands, in order.
+    pub(super) fn commands(&self) -> Vec<(Greeting, Cmd)> {
+        let login = if self.resp3 { Some(self.hello()) } else { self.auth() };
+        let select = (self.database != 0).then(|| {
+            let mut select = ::redis::cmd("SELECT");
+            select.arg(self.database);
+            select
+        });
+        let commands = [
+            (Greeting::Login, login),
+            (Greeting::Select, select),
+            (Greeting::Ping, Some(::redis::cmd("PING"))),
+        ];
+        commands.into_iter().filter_map(|(greeting, cmd)| Some((greeting, cmd?))).collect()
+    }
+
+    fn hello(&self) -> Cmd {
+        let mut hello = ::redis::cmd("HELLO");
+        hello.arg(3);
+        if let Some(password) = &self.login.password {
+            hello.arg("AUTH").arg(self.login.user.as_deref().unwrap_or("default")).arg(password);
+        }
+        hello
+    }
+
+    fn auth(&self) -> Option<Cmd> {
+        let mut auth = ::redis::cmd("AUTH");
+        auth.arg(self.login.user.as_deref()).arg(self.login.password.as_deref()?);
+        Some(auth)
+    }
+}

@@ -1,0 +1,244 @@
+//! The connections of a multiplexer on an event loop that is not Rust's.
+//!
+//! All connections are watched by one poller, which is a file of its own: a foreign loop watches that one file. It
+//! is readable when a connection is ready, or when another thread has something for the loop to take up.
+
+use std::collections::HashSet;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use polling::{Event, Events, PollMode, Poller};
+
+use super::hub::{Host, Hub};
+use super::multiplexer::{LineId, Multiplexer};
+use super::stream::Stream;
+
+#[derive(Default)]
+pub(crate) struct LoopHost {
+    file: Mutex<File>,
+    events: Mutex<Option<Events>>,
+    watched: Mutex<Watched>,
+    /// Another thread has notified the poller.
+    notified: AtomicBool,
+    hurried: AtomicBool,
+}
+
+#[derive(Default)]
+enum File {
+    /// Opened when it is needed.
+    #[default]
+    Unopened,
+    Open(Arc<Poller>),
+    /// The loop does not watch it any more.
+    Closed,
+}
+
+#[derive(Default)]
+struct Watched {
+    lines: HashSet<LineId>,
+    /// Those of which it is watched when they take more.
+    writing: HashSet<LineId>,
+    /// Those that have something to send.
+    dirty: Vec<LineId>,
+}
+
+impl LoopHost {
+    /// Opens the file, unless it is open. Answers whether it did.
+    pub(crate) fn open(&self) -> io::Result<bool> {
+        let mut file = lock(&self.file);
+        let is_new = matches!(*file, File::Unopened);
+        if is_new {
+            *file = File::Open(Arc::new(Poller::new()?));
+        }
+        Ok(is_new)
+    }
+
+    /// The file to watch.
+    #[cfg(unix)]
+    pub(crate) fn descriptor(&self) -> Option<i32> {
+        use std::os::fd::AsRawFd;
+        Some(self.poller()?.as_raw_fd())
+    }
+
+    /// Closes the file, which nobody watches any more.
+    pub(crate) fn close_file(&self) {
+        *lock(&self.file) = File::Closed;
+    }
+
+    /// Makes the file readable, or ends a [`wait`](Self::wait): there is something to take up.
+    pub(crate) fn notify(&self) {
+        if let Some(poller) = self.poller()
+            && !self.notified.swap(true, Ordering::AcqRel)
+        {
+            // Without room for one more wake, one is under way.
+            let _ = poller.notify();
+        }
+    }
+
+    /// Waits until the file is readable, for so long at most.
+    pub(crate) fn wait(&self, limit: Option<Duration>) {
+        /// Where there is no file, since the system has no more.
+        const NAP: Duration = Duration::from_millis(10);
+        let (Ok(is_new), Some(poller)) = (self.open(), self.poller()) else {
+            return std::thread::sleep(limit.unwrap_or(NAP).min(NAP));
+        };
+        if is_new {
+            // Nobody could notify it before: there may be something to take up.
+            return;
+        }
+        let mut events = lock(&self.events);
+        let events = events.get_or_insert_with(Events::new);
+        events.clear();
+        let _ = poller.wait(events, limit);
+        self.notified.store(false, Ordering::Release);
+    }
+
+    /// Takes up what has come on all connections, and sends what is to be sent.
+    pub(crate) fn turn(&self, hub: &Arc<Hub>) {
+        if self.notified.load(Ordering::Acquire) {
+            self.wait(Some(Duration::ZERO));
+        }
+        let lines: smallvec::SmallVec<[LineId; 8]> = lock(&self.watched).lines.iter().copied().collect();
+        for line in lines {
+            // What a connection that talks without end leaves, the next turn takes up: the file stays readable.
+            hub.pump(line);
+            self.watch_writing(hub, line);
+        }
+        self.flush_dirty(hub);
+    }
+
+    /// Looks at the connections on which something is under way.
+    pub(crate) fn look(&self, hub: &Arc<Hub>) {
+        hub.act(Multiplexer::pump_busy);
+    }
+
+    /// Sends what calls have queued.
+    pub(crate) fn flush_dirty(&self, hub: &Arc<Hub>) {
+        loop {
+            let dirty = std::mem::take(&mut lock(&self.watched).dirty);
+            if dirty.is_empty() {
+                return;
+            }
+            for line in dirty {
+                hub.act(|multiplexer| multiplexer.flush(line, Instant::now()));
+                self.watch_writing(hub, line);
+            }
+        }
+    }
+
+    /// Whether the deadline has come nearer since this was last asked.
+    pub(crate) fn take_hurry(&self) -> bool {
+        self.hurried.swap(false, Ordering::AcqRel)
+    }
+
+    pub(crate) fn is_hurried(&self) -> bool {
+        self.hurried.load(Ordering::Acquire)
+    }
+
+    /// Watches whether the connection takes more only while there is more: else it would always be ready.
+    fn watch_writing(&self, hub: &Arc<Hub>, line: LineId) {
+        let multiplexer = hub.lock();
+        let wants = multiplexer.wants_write(line);
+        let mut watched = lock(&self.watched);
+        if wants == watched.writing.contains(&line) || !watched.lines.contains(&line) {
+            return;
+        }
+        let (Some(stream), Some(poller)) = (multiplexer.stream(line), self.poller()) else { return };
+        let event = if wants { Event::all(line) } else { Event::readable(line) };
+        let _ = modify(&poller, stream, event);
+        if wants {
+            watched.writing.insert(line);
+        } else {
+            watched.writing.remove(&line);
+        }
+    }
+
+    fn poller(&self) -> Option<Arc<Poller>> {
+        match &*lock(&self.file) {
+            File::Open(poller) => Some(Arc::clone(poller)),
+            File::Unopened | File::Closed => None,
+        }
+    }
+}
+
+fn modify(poller: &Poller, stream: &Stream, event: Event) -> io::Result<()> {
+    match stream {
+        Stream::Tcp(stream) => poller.modify_with_mode(stream, event, PollMode::Level),
+        #[cfg(unix)]
+        Stream::Unix(stream) => poller.modify_with_mode(stream, event, PollMode::Level),
+    }
+}
+
+#[allow(unsafe_code, reason = "a socket must not be closed before it is taken out of the poller")]
+fn add(poller: &Poller, stream: &Stream, line: LineId) -> io::Result<()> {
+    let event = Event::readable(line);
+    // SAFETY: the connection is removed from the multiplexer, which closes it, only by `close` below, after it was
+    // taken out; or with the multiplexer itself, whose poller is gone by then.
+    unsafe {
+        match stream {
+            Stream::Tcp(stream) => poller.add_with_mode(stream, event, PollMode::Level),
+            #[cfg(unix)]
+            Stream::Unix(stream) => poller.add_with_mode(stream, event, PollMode::Level),
+        }
+    }
+}
+
+fn delete(poller: &Poller, stream: &Stream) -> io::Result<()> {
+    match stream {
+        Stream::Tcp(stream) => poller.delete(stream),
+        #[cfg(unix)]
+        Stream::Unix(stream) => poller.delete(stream),
+    }
+}
+
+impl Host for LoopHost {
+    fn begin(&self, _: &Arc<Hub>) {}
+
+    fn watch(&self, hub: &Arc<Hub>, line: LineId) {
+        let added = match (hub.lock().stream(line), self.poller()) {
+            (Some(stream), Some(poller)) => add(&poller, stream, line).is_ok(),
+            _ => false,
+        };
+        if added {
+            lock(&self.watched).lines.insert(line);
+            // On the thread that opened it: the loop need not wait for its turn.
+            self.flush_dirty(hub);
+        } else {
+            let error = super::errors::unwatched();
+            hub.act(|multiplexer| multiplexer.orphan(line, &error, Instant::now()));
+        }
+        self.notify();
+    }
+
+    fn flush(&self, _: &Arc<Hub>, line: LineId) {
+        let mut watched = lock(&self.watched);
+        if watched.dirty.last() != Some(&line) {
+            watched.dirty.push(line);
+        }
+    }
+
+    fn close(&self, hub: &Arc<Hub>, line: LineId) {
+        let multiplexer = hub.lock();
+        if let (Some(stream), Some(poller)) = (multiplexer.stream(line), self.poller()) {
+            let _ = delete(&poller, stream);
+        }
+        drop(multiplexer);
+        let mut watched = lock(&self.watched);
+        watched.lines.remove(&line);
+        watched.writing.remove(&line);
+        drop(watched);
+        hub.act(|multiplexer| multiplexer.remove(line));
+    }
+
+    fn hurry(&self) {
+        self.hurried.store(true, Ordering::Release);
+    }
+
+    fn end(&self) {}
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,66 @@
+//! What is asked of a server, and what came of it.
+
+use std::time::Instant;
+
+use ::redis::{Cmd, Value};
+
+use super::address::Address;
+use super::errors::Failure;
+use super::slots::slot_of;
+use crate::script::Call;
+
+/// Something to be carried out at most once.
+#[derive(Debug, Clone)]
+pub(crate) enum Request {
+    Script(Call),
+    /// A command and the slot of its keys.
+    Command(Cmd, u16),
+}
+
+impl Request {
+    /// Removes keys of one slot; the server frees large ones in the background.
+    pub(super) fn delete(keys: &[String]) -> Self {
+        let mut cmd = ::redis::cmd("UNLINK");
+        cmd.arg(keys);
+        Self::Command(cmd, slot_of_keys(keys))
+    }
+
+    pub(super) fn ping() -> Self {
+        Self::Command(::redis::cmd("PING"), 0)
+    }
+
+    pub(super) fn slot(&self) -> u16 {
+        match self {
+            Self::Script(call) => slot_of_keys(&call.keys),
+            Self::Command(_, slot) => *slot,
+        }
+    }
+}
+
+fn slot_of_keys(keys: &[String]) -> u16 {
+    keys.first().map_or(0, |key| slot_of(key.as_bytes()))
+}
+
+/// What came of a request on one connection.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// It is answered, or it failed.
+    Done(Result<Value, Failure>),
+    /// No server has executed it, so it may be sent again.
+    Again(Request, Hint),
+}
+
+/// Why a request was not executed, and so where to send it next.
+#[derive(Debug)]
+pub(super) enum Hint {
+    /// Another server owns the slot.
+    Moved(Address),
+    /// Another server has the key for this one call.
+    Ask(Address),
+    /// Keys of this slot are being moved to another server.
+    TryAgain,
+    /// The server is a replica now.
+    NotPrimary(Failure),
+    /// The connection ended before the request was sent, which has waited for it and may wait until then.
+    Unsent(Failure, Instant),
+}

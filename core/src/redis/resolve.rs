@@ -1,0 +1,53 @@
+//! Looks up host names, with an end: the system's resolver has none.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+
+use super::stream::Patience;
+
+/// The most look-ups under way in this process: one that hangs keeps its thread.
+const MOST: usize = 16;
+
+static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
+
+/// The addresses of a host. The look-up happens on a thread of its own, which outlives a caller that gives up.
+pub(super) fn resolve(host: &str, port: u16, patience: Patience<'_>) -> io::Result<Vec<SocketAddr>> {
+    if let Ok(ip) = host.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(ip, port)]);
+    }
+    let Some(slot) = Slot::take() else {
+        return Err(io::Error::other("too many look-ups of host names are under way"));
+    };
+    let (found, finding) = channel();
+    let host = host.to_owned();
+    thread::Builder::new().name("sluicegate-resolve".to_owned()).spawn(move || {
+        // Whoever asked may have given up.
+        let _ = found.send((host.as_str(), port).to_socket_addrs().map(Iterator::collect));
+        drop(slot);
+    })?;
+    loop {
+        match finding.recv_timeout(patience.next()?) {
+            Ok(addresses) => return addresses,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("the look-up failed")),
+        }
+    }
+}
+
+struct Slot;
+
+impl Slot {
+    fn take() -> Option<Self> {
+        let more = |under_way| (under_way < MOST).then_some(under_way + 1);
+        UNDER_WAY.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok().map(|_| Self)
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        UNDER_WAY.fetch_sub(1, Ordering::Relaxed);
+    }
+}

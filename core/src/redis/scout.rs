@@ -1,0 +1,185 @@
+//! Asks seeds, nodes or Sentinels for the topology, on threads that no caller waits for.
+
+use std::collections::HashMap;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use ::redis::{Cmd, Value};
+
+use super::address::Address;
+use super::connection::Connection;
+use super::connector::{Connector, Role};
+use super::discovery::{self, Discovery, Topology};
+use super::errors::{self, Failure};
+use super::router::{Learnt, Node};
+use super::stream::Patience;
+use crate::error::{Error, Result};
+
+/// How long one adviser is waited for before the next one is asked as well.
+const HEDGE: Duration = Duration::from_millis(50);
+
+/// Keeps the connections over which the topology is asked for.
+#[derive(Default)]
+pub(super) struct Scout {
+    idle: Mutex<HashMap<(Address, bool), Connection>>,
+}
+
+impl Scout {
+    /// Asks for the topology and teaches it to `learnt`.
+    pub(super) fn discover<N: Node + Send + Sync + 'static>(
+        self: &Arc<Self>,
+        learnt: &Arc<Learnt<N>>,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<()> {
+        let found = self.first_answer(learnt, cancelled);
+        let result = found.map(|topology| learnt.learn(topology, Instant::now()));
+        learnt.asked();
+        result
+    }
+
+    /// Asks one adviser after the other, and takes the first good answer of any.
+    fn first_answer<N: Node + Send + Sync + 'static>(
+        self: &Arc<Self>,
+        learnt: &Arc<Learnt<N>>,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Topology> {
+        let start = Instant::now();
+        let by = start + learnt.connector.timeout();
+        let (told, answers) = channel();
+        let mut failure = None;
+        let mut asked = 0;
+        for adviser in learnt.advisers(start) {
+            if !self.ask_aside(learnt, adviser, by, &told) {
+                break;
+            }
+            asked += 1;
+            match first_good(&answers, &mut asked, &mut failure, Instant::now() + HEDGE, cancelled) {
+                Some(topology) => return Ok(topology),
+                None => continue,
+            }
+        }
+        let last = first_good(&answers, &mut asked, &mut failure, by, cancelled);
+        last.ok_or_else(|| failure.unwrap_or_else(errors::undiscoverable))
+    }
+
+    fn ask_aside<N: Node + Send + Sync + 'static>(
+        self: &Arc<Self>,
+        learnt: &Arc<Learnt<N>>,
+        adviser: Address,
+        by: Instant,
+        told: &Sender<Result<Topology>>,
+    ) -> bool {
+        let (this, learnt, told) = (Arc::clone(self), Arc::clone(learnt), told.clone());
+        let background = Arc::clone(&learnt.connector.background);
+        background.spawn(move |cancelled| {
+            let patience = Patience { by, cancelled: Some(cancelled) };
+            // Another adviser may have been faster.
+            let _ = told.send(this.ask(&learnt, &adviser, patience));
+        })
+    }
+
+    fn ask<N: Node>(
+        &self,
+        learnt: &Learnt<N>,
+        adviser: &Address,
+        patience: Patience<'_>,
+    ) -> Result<Topology> {
+        let discovery = &learnt.discovery;
+        let answer = self
+            .query(&learnt.connector, adviser, discovery.role(), discovery.question(), patience)
+            .map_err(|error| match discovery.refused(&error) {
+                Some(reason) => errors::undiscovered(adviser, &reason),
+                None => error,
+            })?;
+        let topology =
+            discovery.answer(&answer, adviser).map_err(|reason| errors::undiscovered(adviser, &reason))?;
+        if let (Discovery::Sentinel(_), false) = (discovery, learnt.knows(&topology)) {
+            self.confirm(learnt, adviser, &topology, patience)?;
+        }
+        Ok(topology)
+    }
+
+    /// A Sentinel may be behind: the server that it names has to say that it is a primary.
+    fn confirm<N: Node>(
+        &self,
+        learnt: &Learnt<N>,
+        adviser: &Address,
+        topology: &Topology,
+        patience: Patience<'_>,
+    ) -> Result<()> {
+        for range in &topology.ranges {
+            let role =
+                self.query(&learnt.connector, &range.owner, Role::Data, discovery::role(), patience)?;
+            if !discovery::is_primary(&role) {
+                return Err(errors::undiscovered(adviser, "the server it names is not a primary"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks a server, by the connection of last time if there is one.
+    fn query(
+        &self,
+        connector: &Arc<Connector>,
+        address: &Address,
+        role: Role,
+        cmd: Cmd,
+        patience: Patience<'_>,
+    ) -> Result<Value> {
+        let name = (address.clone(), role == Role::Sentinel);
+        let kept = self.lock().remove(&name);
+        if let Some(mut connection) = kept
+            && let Ok(value) = self.ask_on(&mut connection, &cmd, patience)
+        {
+            self.lock().insert(name, connection);
+            return Ok(value);
+        }
+        let opened = Connection::open(connector, address, role, patience);
+        let mut connection = opened.map_err(|failure| failure.error)?;
+        let value = self.ask_on(&mut connection, &cmd, patience).map_err(|failure| failure.error)?;
+        self.lock().insert(name, connection);
+        Ok(value)
+    }
+
+    fn ask_on(
+        &self,
+        connection: &mut Connection,
+        cmd: &Cmd,
+        patience: Patience<'_>,
+    ) -> Result<Value, Failure> {
+        connection.query(cmd.clone(), patience.by, patience.cancelled)
+    }
+
+    /// Closes the connections.
+    pub(super) fn close(&self) {
+        self.lock().clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<(Address, bool), Connection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The first good answer that comes in time of those that are still awaited.
+fn first_good(
+    answers: &Receiver<Result<Topology>>,
+    awaited: &mut usize,
+    failure: &mut Option<Error>,
+    by: Instant,
+    cancelled: &dyn Fn() -> bool,
+) -> Option<Topology> {
+    while *awaited > 0 {
+        let wait = Patience { by, cancelled: Some(cancelled) }.next().ok()?;
+        match answers.recv_timeout(wait) {
+            Ok(Ok(topology)) => return Some(topology),
+            Ok(Err(error)) => {
+                *awaited -= 1;
+                *failure = Some(error);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return None,
+        }
+    }
+    None
+}

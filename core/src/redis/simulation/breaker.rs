@@ -1,0 +1,97 @@
+//! What a circuit breaker has to do, seen from outside: from what calls are told, and when connections are opened.
+
+use ::redis::Value;
+
+use super::super::super::error::{Error, ErrorKind};
+use super::plan::{Plan, Setup, Time};
+
+pub(super) struct BreakerModel {
+    /// 0: it never opens, or it is not looked at.
+    threshold: u32,
+    /// Calls in a row that had no answer: as few and as many as may be counted.
+    fewest: u32,
+    most: u32,
+    /// The step in which it opened, if that is sure.
+    open_since: Option<u64>,
+    /// When the last probe was begun while the breaker was open.
+    last_probe: Option<Time>,
+    /// The limiter is being closed.
+    pub(super) is_closing: bool,
+}
+
+impl BreakerModel {
+    pub(super) fn new(plan: &Plan) -> Self {
+        let is_visible =
+            plan.setup == Setup::One && plan.calls.iter().all(|call| call.abandoned_at.is_none());
+        let threshold = if is_visible { plan.breaker_failures } else { 0 };
+        Self { threshold, fewest: 0, most: 0, open_since: None, last_probe: None, is_closing: false }
+    }
+
+    fn is_open_for_sure(&self) -> bool {
+        self.threshold > 0 && self.fewest >= self.threshold
+    }
+
+    /// Whether the breaker was open in this step.
+    pub(super) fn was_open(&self, step: u64) -> bool {
+        self.open_since.is_some_and(|since| since < step)
+    }
+
+    /// A call is answered; `waited` is the time since it was first sent. The error says what is wrong with that.
+    pub(super) fn answered(
+        &mut self,
+        result: &Result<Value, Error>,
+        timeout: Time,
+        waited: Time,
+        plan: &Plan,
+        step: u64,
+    ) -> Result<(), &'static str> {
+        if self.threshold == 0 {
+            return Ok(());
+        }
+        match result.as_ref().map_err(|error| (error.kind(), error.message())) {
+            Ok(_) | Err((ErrorKind::Server, _)) => {
+                self.fewest = if self.is_open_for_sure() { self.fewest } else { 0 };
+                self.most = if self.most >= self.threshold { self.most } else { 0 };
+            }
+            Err((_, text)) if text.starts_with("circuit breaker open") && self.most < self.threshold => {
+                return Err("the breaker is said to be open");
+            }
+            Err((_, text)) if text.starts_with("circuit breaker open") => {}
+            // A call that has less time than a server may take says nothing about the server.
+            Err((ErrorKind::Timeout, _)) if timeout < plan.response_timeout => {}
+            Err((ErrorKind::Timeout, _)) if waited < plan.response_timeout => self.most += 1,
+            Err((ErrorKind::Timeout | ErrorKind::Connection, _)) => {
+                (self.fewest, self.most) = (self.fewest + 1, self.most + 1);
+            }
+            _ => {}
+        }
+        if self.is_open_for_sure() {
+            self.open_since.get_or_insert(step);
+        }
+        Ok(())
+    }
+
+    /// A connection is ordered.
+    pub(super) fn opening(&mut self, now: Time, plan: &Plan) -> Result<(), &'static str> {
+        if !self.is_open_for_sure() {
+            return Ok(());
+        }
+        let last = self.last_probe.replace(now);
+        if last.is_some_and(|last| now < last + plan.breaker_probe) {
+            return Err("probes follow each other too fast");
+        }
+        Ok(())
+    }
+
+    /// A server has answered on a new connection.
+    pub(super) fn opened(&mut self) {
+        if self.is_open_for_sure() {
+            self.most = 0;
+        }
+        if self.most >= self.threshold || self.is_open_for_sure() {
+            self.fewest = 0;
+        }
+        self.open_since = None;
+        self.last_probe = None;
+    }
+}

@@ -1,0 +1,378 @@
+//! The host of the driver: carries out its orders, pumps its connections, keeps its time, and makes the calls.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, Instant};
+
+use super::super::channel::{Channel, Turn};
+use super::super::connector::{Connector, Role};
+use super::super::errors::{self, Fault};
+use super::super::multiplexer::{LineId, Multiplexer, Order, Peer};
+use super::super::options::ConnectOptions;
+use super::super::request::Request;
+use super::super::router::Node;
+use super::super::session::{Id, Session};
+use super::super::url::Backend;
+use super::ledger::Check;
+use super::network::Wire;
+use super::plan::{Kind, MS, Plan, Setup, Time};
+use super::protocol::{Key, PAIR, SHARED, SINGLE};
+use super::scout::Search;
+use super::world::{Event, Shared, instant, time_of};
+use crate::error::Error;
+use crate::script::{Call, Script};
+
+/// Who has the driver's end of a connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    Opening(usize),
+    Line(LineId),
+    Nobody,
+}
+
+/// A connection that is being opened.
+struct Opening {
+    peer: Arc<Peer>,
+    begun: Time,
+    /// Once it is made.
+    parts: Option<(Channel<Wire>, Session)>,
+    is_over: bool,
+}
+
+/// Takes note of calls that are to be polled.
+struct Bell {
+    call: usize,
+    rung: Arc<Mutex<Vec<usize>>>,
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.rung.lock().unwrap_or_else(PoisonError::into_inner).push(self.call);
+    }
+}
+
+pub(super) struct Client {
+    pub(super) world: Shared,
+    pub(super) connector: Arc<Connector>,
+    pub(super) multiplexer: Multiplexer<Wire>,
+    openings: Vec<Opening>,
+    /// Of each connection.
+    owners: Vec<Owner>,
+    /// The name of each call, until it is answered.
+    ids: Vec<Option<Id>>,
+    rung: Arc<Mutex<Vec<usize>>>,
+    timer: Option<Time>,
+    pub(super) searches: Vec<Search>,
+    pub(super) last_answer_was_good: bool,
+}
+
+impl Client {
+    pub(super) fn new(world: &Shared) -> Self {
+        let connector = Arc::new(connector(&world.get().plan));
+        Self {
+            world: world.clone(),
+            multiplexer: Multiplexer::new(Arc::clone(&connector)),
+            connector,
+            openings: Vec::new(),
+            owners: Vec::new(),
+            ids: Vec::new(),
+            rung: Arc::default(),
+            timer: None,
+            searches: Vec::new(),
+            last_answer_was_good: false,
+        }
+    }
+
+    pub(super) fn now(&self) -> Time {
+        self.world.get().now
+    }
+
+    pub(super) fn after(&self, delay: Time, event: Event) {
+        self.world.get().after(delay, event);
+    }
+
+    pub(super) fn chance(&self, percentage: u64) -> bool {
+        self.world.get().random.percent(percentage)
+    }
+
+    /// Does something with the driver, then whatever that asks for.
+    pub(super) fn act<T>(&mut self, action: impl FnOnce(&mut Multiplexer<Wire>, Instant) -> T) -> T {
+        let now = instant(self.now());
+        let result = action(&mut self.multiplexer, now);
+        let (orders, woken) = self.multiplexer.take_work();
+        woken.into_iter().for_each(Waker::wake);
+        let rung = std::mem::take(&mut *self.rung.lock().unwrap_or_else(PoisonError::into_inner));
+        rung.into_iter().for_each(|call| self.poll(call));
+        orders.into_iter().for_each(|order| self.carry_out(order));
+        self.set_timer();
+        result
+    }
+
+    fn carry_out(&mut self, order: Order) {
+        match order {
+            Order::Open(peer) => self.open(peer),
+            Order::Discover => self.discover(),
+            Order::Flush(line) if self.chance(40) => {
+                self.act(|multiplexer, now| multiplexer.flush(line, now));
+                self.watch(line);
+            }
+            Order::Flush(line) => self.look_after(line, 100),
+            Order::Close(line) => {
+                if let Some(connection) = self.connection(line) {
+                    self.after(20, Event::Remove(connection));
+                }
+            }
+        }
+    }
+
+    fn connection(&self, line: LineId) -> Option<usize> {
+        self.multiplexer.stream(line).map(|wire| wire.connection)
+    }
+
+    /// Pumps the connection within so many microseconds.
+    fn look_after(&self, line: LineId, within: Time) {
+        if let Some(connection) = self.connection(line) {
+            let mut world = self.world.get();
+            let delay = world.random.below(within);
+            world.after(delay, Event::Pump(connection));
+        }
+    }
+
+    /// Pumps the connection when it takes more.
+    fn watch(&self, line: LineId) {
+        if self.multiplexer.wants_write(line) {
+            self.look_after(line, 4 * MS);
+        }
+    }
+
+    fn set_timer(&mut self) {
+        let Some(deadline) = self.multiplexer.deadline().map(time_of) else { return };
+        let mut world = self.world.get();
+        let lateness = world.plan.lateness;
+        if self.timer.is_none_or(|timer| deadline + lateness < timer) {
+            let at = (deadline + world.random.below(lateness + 1)).max(world.now);
+            world.schedule(at, Event::Timer);
+            self.timer = Some(at);
+        }
+    }
+
+    pub(super) fn expire(&mut self) {
+        if self.timer == Some(self.now()) {
+            self.timer = None;
+            self.act(|multiplexer, now| multiplexer.expire(now));
+        }
+    }
+
+    pub(super) fn submit(&mut self, call: usize) {
+        let (request, by) = {
+            let mut world = self.world.get();
+            world.note_event(format_args!("submit {call}"));
+            let now = world.now;
+            world.ledger.submitted(call, now);
+            let planned = world.ledger.planned(call);
+            let key = Key { tag: planned.tag, family: planned.family };
+            (request(key, planned.kind), instant(now + planned.timeout))
+        };
+        self.ids.resize(self.ids.len().max(call + 1), None);
+        let (ids, rung) = (&mut self.ids, &self.rung);
+        let now = instant(self.world.get().now);
+        ids[call] = Some(self.multiplexer.submit(request, by, now));
+        rung.lock().unwrap_or_else(PoisonError::into_inner).push(call);
+        self.act(|_, _| ());
+    }
+
+    fn poll(&mut self, call: usize) {
+        let Some(id) = self.ids[call] else { return };
+        let waker = Waker::from(Arc::new(Bell { call, rung: Arc::clone(&self.rung) }));
+        if let Poll::Ready(result) = self.multiplexer.poll(id, &Context::from_waker(&waker)) {
+            self.ids[call] = None;
+            self.last_answer_was_good = result.is_ok();
+            let world = &mut *self.world.get();
+            world.note(|_| format!("call {call} is answered: {result:?}"));
+            world.ledger.answered(call, &result, &world.plan, world.now, world.step);
+        }
+    }
+
+    pub(super) fn abandon(&mut self, call: usize) {
+        let Some(id) = self.ids.get_mut(call).and_then(Option::take) else { return };
+        {
+            let world = &mut *self.world.get();
+            world.note_event(format_args!("abandon {call}"));
+            world.ledger.abandoned(call, world.step);
+        }
+        self.act(|multiplexer, _| multiplexer.abandon(id));
+    }
+
+    pub(super) fn close(&mut self) {
+        self.world.get().ledger.breaker.is_closing = true;
+        self.act(|multiplexer, now| multiplexer.close(&Error::closed(), now));
+    }
+
+    fn open(&mut self, peer: Arc<Peer>) {
+        let opening = self.openings.len();
+        let world = &mut *self.world.get();
+        world.note_event(format_args!("open {}", peer.address()));
+        if let Err(what) = world.ledger.breaker.opening(world.now, &world.plan) {
+            world.ledger.violate(Check::Breaker, what);
+        }
+        self.openings.push(Opening { peer, begun: world.now, parts: None, is_over: false });
+        let delay = world.latency();
+        world.after(delay, Event::Connect(opening));
+        world.after(world.plan.connect_timeout, Event::GiveUp(opening));
+    }
+
+    /// The server behind an address.
+    pub(super) fn server(&self, address: &super::super::address::Address) -> usize {
+        let text = address.to_string();
+        let name = text.split(':').next().unwrap_or_default();
+        name.strip_prefix('h').and_then(|id| id.parse().ok()).unwrap_or(self.world.get().deployment.primary)
+    }
+
+    pub(super) fn connect(&mut self, id: usize) {
+        if self.openings[id].is_over {
+            return;
+        }
+        let address = self.openings[id].peer.address().clone();
+        let server = self.server(&address);
+        let (now, down_until, unreachable_until) = {
+            let world = self.world.get();
+            let server = &world.deployment.servers[server];
+            (world.now, server.down_until, server.unreachable_until)
+        };
+        if now < unreachable_until {
+            return;
+        }
+        if now < down_until {
+            return self
+                .not_opened(id, &Fault::from(std::io::Error::from(std::io::ErrorKind::ConnectionRefused)));
+        }
+        let wire = Wire::open(&self.world, server);
+        let limit = self.connector.response_timeout;
+        let (opening, minds_slots) = (self.connector.opening(Role::Data), self.connector.minds_slots());
+        let session = Session::open(address, opening, limit, minds_slots, instant(now));
+        self.owners.resize(wire.connection + 1, Owner::Nobody);
+        self.owners[wire.connection] = Owner::Opening(id);
+        let connection = wire.connection;
+        self.openings[id].parts = Some((Channel::new(wire, None), session));
+        self.pump(connection);
+    }
+
+    pub(super) fn give_up(&mut self, opening: usize) {
+        if !self.openings[opening].is_over {
+            self.not_opened(opening, &Fault::Silent);
+        }
+    }
+
+    fn not_opened(&mut self, opening: usize, fault: &Fault) {
+        let waited = Duration::from_micros(self.now() - self.openings[opening].begun);
+        let Opening { peer, parts, is_over, .. } = &mut self.openings[opening];
+        *is_over = true;
+        drop(parts.take());
+        let peer = Arc::clone(peer);
+        let failure = errors::opening(fault, peer.address(), Role::Data, waited);
+        self.act(|multiplexer, now| multiplexer.opened(&peer, Err(failure), now));
+    }
+
+    pub(super) fn pump(&mut self, connection: usize) {
+        match self.owners[connection] {
+            Owner::Opening(opening) => self.pump_opening(opening, connection),
+            Owner::Line(line) => {
+                if self.act(|multiplexer, now| multiplexer.pump(line, now)) == Turn::More {
+                    self.after(10, Event::Pump(connection));
+                }
+                self.watch(line);
+            }
+            Owner::Nobody => {}
+        }
+    }
+
+    fn pump_opening(&mut self, id: usize, connection: usize) {
+        let now = instant(self.now());
+        let Some((channel, session)) = &mut self.openings[id].parts else { return };
+        channel.turn(session, now);
+        if session.is_opening() {
+            return self.after(4 * MS, Event::Pump(connection));
+        }
+        if let Some(fault) = session.fault().cloned() {
+            return self.not_opened(id, &fault);
+        }
+        let window = self.world.get().plan.window;
+        session.limit_batches(window);
+        self.openings[id].is_over = true;
+        let (peer, parts) = (Arc::clone(&self.openings[id].peer), self.openings[id].parts.take());
+        let Some(parts) = parts else { return };
+        self.owners[connection] = Owner::Nobody;
+        self.world.get().ledger.breaker.opened();
+        if let Some(line) = self.act(|multiplexer, now| multiplexer.opened(&peer, Ok(parts), now)) {
+            self.owners[connection] = Owner::Line(line);
+            self.look_after(line, 50);
+        }
+    }
+
+    pub(super) fn remove(&mut self, connection: usize) {
+        if let Owner::Line(line) = self.owners[connection]
+            && self.multiplexer.is_over(line)
+        {
+            self.owners[connection] = Owner::Nobody;
+            self.act(|multiplexer, now| multiplexer.orphan(line, &errors::no_runtime(), now));
+        }
+    }
+
+    /// What is left when everything is over.
+    pub(super) fn left(&mut self, call: usize) -> Result<(), String> {
+        self.submit(call);
+        if self.ids[call].is_some() && !self.multiplexer.is_alone() {
+            return Err("calls that have ended".to_owned());
+        }
+        let lines: Vec<LineId> = self.multiplexer.lines().collect();
+        let world = self.world.get();
+        let connections = lines.iter().filter_map(|line| self.connection(*line));
+        let mut servers: Vec<usize> = connections.map(|id| world.connections[id].server).collect();
+        if world.plan.setup != Setup::Cluster && servers.len() > 1 {
+            return Err(format!("connections to servers {servers:?}"));
+        }
+        servers.sort_unstable();
+        match servers.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(format!("several connections to server {}", pair[0])),
+            None => Ok(()),
+        }
+    }
+}
+
+fn connector(plan: &Plan) -> Connector {
+    let servers = match plan.setup {
+        Setup::One => "redis://vip:1/2?",
+        Setup::Cluster => "redis-cluster://h0:1,h1:1,h2:1?",
+        Setup::Sentinel => "redis-sentinel://s0:1,s1:1,s2:1/service?",
+    };
+    let login = if plan.login { "://user:secret@" } else { "://" };
+    let protocol = if plan.resp3 { "protocol=resp3" } else { "protocol=resp2" };
+    let url = servers.replace("://", login) + protocol;
+    let Ok(Backend::Redis(url)) = Backend::parse(&url) else { panic!("{url} is not a URL") };
+    let options = ConnectOptions {
+        connect_timeout: Duration::from_micros(plan.connect_timeout),
+        response_timeout: Duration::from_micros(plan.response_timeout),
+        breaker_failures: plan.breaker_failures,
+        breaker_probe: Duration::from_micros(plan.breaker_probe),
+        ..ConnectOptions::default()
+    };
+    Connector::new(&url, &options).unwrap()
+}
+
+fn request(key: Key, kind: Kind) -> Request {
+    let name = key.name();
+    let script = |script: &'static Script, keys: &[String], arg: &str| {
+        Request::Script(Call {
+            script,
+            keys: keys.iter().cloned().collect(),
+            args: std::iter::once(arg.as_bytes().to_vec()).collect(),
+        })
+    };
+    match kind {
+        Kind::Check => script(*SHARED, &[name], "1"),
+        Kind::Peek => script(*SHARED, &[name], "0"),
+        Kind::Single => script(*SINGLE, &[name], "1"),
+        Kind::Pair => script(*PAIR, &[name.clone(), name + "+"], "1"),
+        Kind::Delete => Request::delete(&[name]),
+    }
+}

@@ -1,0 +1,344 @@
+//! The book of all calls: what was sent, executed and answered, and every promise that this breaks.
+
+use ::redis::Value;
+
+use super::super::super::error::{Error, ErrorKind};
+use super::breaker::BreakerModel;
+use super::network::Frame;
+use super::plan::{Kind, Plan, PlannedCall, Setup, TAGS, Time};
+use super::protocol::{Command, Key};
+use super::world::World;
+
+/// What a history is checked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Check {
+    /// Every call is answered by its deadline.
+    Unanswered,
+    /// No call is given another call's answer.
+    WrongAnswer,
+    /// What may have been executed is not sent again.
+    SentAgain,
+    /// No call is charged twice.
+    ChargedTwice,
+    /// A call that its caller gave up, or that has ended, is not sent.
+    SentTooLate,
+    /// No more is admitted than was charged, nor than the limit.
+    OverLimit,
+    /// Calls of one key are executed in the order in which they were made.
+    Order,
+    /// The circuit breaker opens and closes when it has to, and lets nothing through meanwhile.
+    Breaker,
+    /// Nothing is sent to a server that is known to be in charge no longer.
+    OldPrimary,
+    /// A connection to a server that has said that it is a replica is not used on.
+    Replica,
+    /// Without a reason to fail, calls succeed.
+    Failed,
+    /// What is sent is the Redis protocol.
+    Malformed,
+    /// The driver comes to rest.
+    Restless,
+    /// Calls succeed again soon after the servers are well.
+    Recovery,
+    /// Nothing panics.
+    Panicked,
+    /// Nothing is left of calls that have ended and of connections that are not used.
+    Leak,
+}
+
+/// What a server's reply means for the calls of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// They were not executed, and may be sent again.
+    Refused,
+    /// They were executed, or they failed for good.
+    Ended,
+}
+
+/// A call on its way. Until its refusal is read it may have been executed.
+#[derive(Clone, Copy)]
+struct Attempt {
+    connection: usize,
+    /// Where the reply ends that refuses it.
+    refused_at: Option<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Planned,
+    Waiting,
+    /// Since this step.
+    Ended(u64),
+}
+
+struct Call {
+    planned: PlannedCall,
+    state: State,
+    is_abandoned: bool,
+    submitted: Time,
+    attempt: Option<Attempt>,
+    attempts: usize,
+    /// When it was executed, in steps; 0: not yet.
+    executed: u64,
+    sent_at: Option<Time>,
+}
+
+pub(super) struct Ledger {
+    calls: Vec<Call>,
+    /// The call of each family and kind.
+    named: Vec<[Option<usize>; Kind::ALL.len()]>,
+    pub(super) violation: Option<(Check, String)>,
+    charged: [u64; TAGS],
+    /// Charges on servers that were not in charge, which are lost.
+    stray: [u64; TAGS],
+    admitted: [u64; TAGS],
+    pub(super) breaker: BreakerModel,
+    /// The server that the driver was told is the primary, of `Setup::Sentinel`, and in which step.
+    pub(super) known_primary: Option<(usize, u64)>,
+    executions: u64,
+}
+
+impl Ledger {
+    pub(super) fn new(plan: &Plan) -> Self {
+        let mut ledger = Self {
+            calls: Vec::new(),
+            named: Vec::new(),
+            violation: None,
+            charged: [0; TAGS],
+            stray: [0; TAGS],
+            admitted: [0; TAGS],
+            breaker: BreakerModel::new(plan),
+            known_primary: None,
+            executions: 0,
+        };
+        for planned in &plan.calls {
+            ledger.add(*planned);
+        }
+        ledger
+    }
+
+    pub(super) fn add(&mut self, planned: PlannedCall) -> usize {
+        let call = self.calls.len();
+        self.named.resize((planned.family + 1).max(self.named.len()), [None; Kind::ALL.len()]);
+        self.named[planned.family][planned.kind as usize] = Some(call);
+        self.calls.push(Call {
+            planned,
+            state: State::Planned,
+            is_abandoned: false,
+            submitted: 0,
+            attempt: None,
+            attempts: 0,
+            executed: 0,
+            sent_at: None,
+        });
+        call
+    }
+
+    pub(super) fn planned(&self, call: usize) -> PlannedCall {
+        self.calls[call].planned
+    }
+
+    pub(super) fn violate(&mut self, check: Check, text: impl Into<String>) {
+        self.violation.get_or_insert_with(|| (check, text.into()));
+    }
+
+    pub(super) fn malformed(&mut self, connection: usize, text: &str) {
+        self.violate(Check::Malformed, format!("sent on {connection}: {text:?}"));
+    }
+
+    fn named(&self, key: Key, kind: Kind) -> Option<usize> {
+        self.named.get(key.family)?[kind as usize]
+    }
+
+    pub(super) fn submitted(&mut self, call: usize, now: Time) {
+        self.calls[call].state = State::Waiting;
+        self.calls[call].submitted = now;
+    }
+
+    pub(super) fn abandoned(&mut self, call: usize, step: u64) {
+        self.calls[call].state = State::Ended(step);
+        self.calls[call].is_abandoned = true;
+    }
+
+    /// A server has executed a call.
+    pub(super) fn executed(&mut self, key: Key, kind: Kind, charged: bool, is_stray: bool) {
+        let Some(id) = self.named(key, kind) else {
+            return self.violate(Check::Malformed, format!("nobody called {kind:?} for {}", key.name()));
+        };
+        self.executions += 1;
+        if self.calls[id].executed > 0 {
+            self.violate(Check::ChargedTwice, format!("call {id}"));
+        }
+        self.calls[id].executed = self.executions;
+        self.charged[key.tag] += u64::from(charged);
+        self.stray[key.tag] += u64::from(charged && is_stray);
+    }
+
+    /// A server has replied to a command; its reply ends at `end`.
+    pub(super) fn replied(&mut self, connection: usize, end: usize, command: &Command, fate: Fate) {
+        for (key, kind) in command.calls() {
+            let Some(id) = self.named(key, kind) else { continue };
+            let call = &mut self.calls[id];
+            if let Some(attempt) = &mut call.attempt
+                && attempt.connection == connection
+                && fate == Fate::Refused
+            {
+                attempt.refused_at = Some(end);
+                call.sent_at = None;
+            }
+        }
+    }
+
+    /// A call is answered.
+    pub(super) fn answered(
+        &mut self,
+        id: usize,
+        result: &Result<Value, Error>,
+        plan: &Plan,
+        now: Time,
+        step: u64,
+    ) {
+        let planned = self.calls[id].planned;
+        if matches!(self.calls[id].state, State::Ended(_)) {
+            self.violate(Check::WrongAnswer, format!("call {id} is answered after its end"));
+        }
+        self.calls[id].state = State::Ended(step);
+        let by = self.calls[id].submitted + planned.timeout + plan.lateness;
+        if now > by {
+            self.violate(Check::Unanswered, format!("call {id} is answered at {now}, due at {by}"));
+        }
+        match result {
+            Ok(value) => self.check_value(id, value, plan),
+            Err(error) => self.check_error(id, error, plan),
+        }
+        let waited = self.calls[id].sent_at.map_or(0, |sent| now - sent);
+        let verdict = self.breaker.answered(result, planned.timeout, waited, plan, step);
+        if let Err(what) = verdict {
+            self.violate(Check::Breaker, format!("call {id}: {what}"));
+        }
+    }
+
+    fn check_value(&mut self, id: usize, value: &Value, plan: &Plan) {
+        let planned = self.calls[id].planned;
+        let key = Key { tag: planned.tag, family: planned.family };
+        let parts = match value {
+            Value::Array(parts) => parts.as_slice(),
+            _ => &[],
+        };
+        let admitted = match (planned.kind, parts) {
+            (Kind::Delete, _) if *value == Value::Int(1) => return,
+            (kind, [Value::BulkString(name), Value::Int(number), Value::Int(admitted)])
+                if *name == key.name().into_bytes() && *number == kind as i64 =>
+            {
+                *admitted == 1
+            }
+            _ => return self.violate(Check::WrongAnswer, format!("call {id} is given {value:?}")),
+        };
+        if !admitted || !planned.kind.charges() {
+            return;
+        }
+        let tag = planned.tag;
+        self.admitted[tag] += 1;
+        if self.calls[id].executed == 0 {
+            self.violate(Check::OverLimit, format!("call {id} is admitted without a charge"));
+        }
+        if self.admitted[tag] > plan.limit + self.stray[tag] {
+            self.violate(Check::OverLimit, format!("call {id}: more than {} of tag {tag}", plan.limit));
+        }
+    }
+
+    fn check_error(&mut self, id: usize, error: &Error, plan: &Plan) {
+        let planned = self.calls[id].planned;
+        let text = error.message();
+        if let Some((_, about)) = text.split_once("damaged state at ")
+            && !about.starts_with(&format!("{};", Key { tag: planned.tag, family: planned.family }.name()))
+        {
+            self.violate(Check::WrongAnswer, format!("call {id} is given {text}"));
+        }
+        if plan.is_calm {
+            self.violate(Check::Failed, format!("call {id}: {text}"));
+        }
+        if text.contains("NOSCRIPT") || text.contains("CROSSSLOT") {
+            self.violate(
+                Check::Failed,
+                format!("call {id} is told what only the driver needs to know: {text}"),
+            );
+        }
+        if error.kind() == ErrorKind::Closed && !self.breaker.is_closing {
+            self.violate(Check::Failed, format!("call {id}: {text}"));
+        }
+    }
+
+    /// At the end, every call has had its time.
+    pub(super) fn finish(&mut self, plan: &Plan) {
+        if let Some(id) = self.calls.iter().position(|call| call.state == State::Waiting) {
+            self.violate(Check::Unanswered, format!("call {id} is never answered"));
+        }
+        if plan.setup == Setup::One {
+            self.check_order();
+        }
+    }
+
+    /// Calls of one key that were sent once and executed stay in order.
+    fn check_order(&mut self) {
+        for family in 0..self.named.len() {
+            let mut ids: Vec<usize> = self.named[family].iter().flatten().copied().collect();
+            ids.retain(|id| self.calls[*id].executed > 0 && self.calls[*id].attempts == 1);
+            ids.sort_unstable();
+            let connection = |id: usize| self.calls[id].attempt.map(|attempt| attempt.connection);
+            let overtakes = |pair: &&[usize]| {
+                connection(pair[0]) == connection(pair[1])
+                    && self.calls[pair[0]].executed > self.calls[pair[1]].executed
+            };
+            if let Some(&[first, second]) = ids.windows(2).find(overtakes) {
+                return self.violate(Check::Order, format!("call {second} is executed before call {first}"));
+            }
+        }
+    }
+}
+
+impl World {
+    /// All bytes of a request were sent.
+    pub(super) fn check_sent(&mut self, id: usize, frame: &Frame) {
+        let server = self.connections[id].server;
+        let confession_read = self.connections[id].confession_read;
+        for (key, kind) in frame.command.calls() {
+            let Some(call) = self.ledger.named(key, kind) else {
+                let text = format!("nobody called {kind:?} for {}", key.name());
+                return self.ledger.violate(Check::Malformed, text);
+            };
+            if self.ledger.calls[call].planned.tag != key.tag {
+                self.ledger.violate(Check::Malformed, format!("call {call} was about another key"));
+            }
+            let last = self.ledger.calls[call].attempt.replace(Attempt { connection: id, refused_at: None });
+            let may_be_executed = last.is_some_and(|last| {
+                let read = self.connections[last.connection].to_client.taken;
+                last.refused_at.is_none_or(|end| read < end)
+            });
+            let ledger = &mut self.ledger;
+            ledger.calls[call].attempts += 1;
+            ledger.calls[call].sent_at = Some(self.now);
+            if may_be_executed {
+                ledger.violate(Check::SentAgain, format!("call {call} on {id}"));
+            }
+            let is_first = last.is_none();
+            if let State::Ended(step) = ledger.calls[call].state
+                && step < frame.begun
+                && is_first
+            {
+                let why = if ledger.calls[call].is_abandoned { "abandoned" } else { "answered" };
+                ledger
+                    .violate(Check::SentTooLate, format!("call {call} on {id} although it was {why} before"));
+            }
+            if ledger.breaker.was_open(frame.begun) && is_first {
+                ledger.violate(Check::Breaker, format!("call {call} is sent while the breaker is open"));
+            }
+            if confession_read.is_some_and(|step| step < frame.begun) {
+                ledger.violate(Check::Replica, format!("call {call} is sent on {id}"));
+            }
+            if ledger.known_primary.is_some_and(|(known, since)| known != server && since < frame.begun) {
+                ledger.violate(Check::OldPrimary, format!("call {call} is sent to {server}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The server's side of the Redis protocol: requests are parsed, replies are written.
+
+use std::sync::LazyLock;
+
+use super::super::tests::eternal;
+use super::plan::Kind;
+use crate::script::Script;
+
+/// A script that calls of `Check` and `Peek` share.
+pub(super) static SHARED: LazyLock<&Script> =
+    LazyLock::new(|| eternal(Script::new("one".to_owned()).with_each("each".to_owned())));
+pub(super) static SINGLE: LazyLock<&Script> = LazyLock::new(|| eternal(Script::new("single".to_owned())));
+pub(super) static PAIR: LazyLock<&Script> = LazyLock::new(|| eternal(Script::new("pair".to_owned())));
+
+/// Text and digest of each script; a server knows a script by its place here.
+static SCRIPTS: LazyLock<[(String, String); 4]> = LazyLock::new(|| {
+    ["one", "each", "single", "pair"]
+        .map(|text| (text.to_owned(), redis::Script::new(text).get_hash().to_owned()))
+});
+
+/// A key as a server understands it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Key {
+    pub(super) tag: usize,
+    pub(super) family: usize,
+}
+
+impl Key {
+    pub(super) fn name(self) -> String {
+        format!("{{t{}}}{}", self.tag, self.family)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (tag, family) = text.strip_prefix("{t")?.split_once('}')?;
+        Some(Self { tag: tag.parse().ok()?, family: family.trim_end_matches('+').parse().ok()? })
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Command {
+    /// What a script does for each of its keys, the place of the script, and whether its text was sent.
+    Script {
+        kind: Kind,
+        script: usize,
+        whole: bool,
+        keys: Vec<Key>,
+    },
+    Delete(Key),
+    Ping,
+    Role,
+    Asking,
+    /// HELLO, AUTH, SELECT.
+    Hello,
+    Login,
+    ClusterSlots,
+    SentinelMaster,
+}
+
+impl Command {
+    /// The calls that the command carries out.
+    pub(super) fn calls(&self) -> impl Iterator<Item = (Key, Kind)> + '_ {
+        let (keys, kind) = match self {
+            Self::Script { kind, keys, .. } => (keys.as_slice(), *kind),
+            Self::Delete(key) => (std::slice::from_ref(key), Kind::Delete),
+            _ => (&[][..], Kind::Peek),
+        };
+        keys.iter().map(move |key| (*key, kind))
+    }
+
+    fn parse(parts: &[&str]) -> Option<Self> {
+        Some(match parts {
+            ["EVALSHA", digest, count, rest @ ..] => {
+                let script = SCRIPTS.iter().position(|(_, known)| known == digest)?;
+                Self::script(script, false, count, rest)?
+            }
+            ["EVAL", text, count, rest @ ..] => {
+                let script = SCRIPTS.iter().position(|(known, _)| known == text)?;
+                Self::script(script, true, count, rest)?
+            }
+            ["UNLINK", key] => Self::Delete(Key::parse(key)?),
+            ["PING"] => Self::Ping,
+            ["ROLE"] => Self::Role,
+            ["ASKING"] => Self::Asking,
+            ["HELLO", "3", ..] => Self::Hello,
+            ["AUTH", ..] | ["SELECT", _] => Self::Login,
+            ["CLUSTER", "SLOTS"] => Self::ClusterSlots,
+            ["SENTINEL", "MASTER", "service"] => Self::SentinelMaster,
+            _ => return None,
+        })
+    }
+
+    fn script(script: usize, whole: bool, count: &str, rest: &[&str]) -> Option<Self> {
+        let (keys, args) = rest.split_at_checked(count.parse().ok()?)?;
+        let mut keys: Vec<Key> = keys.iter().map(|key| Key::parse(key)).collect::<Option<_>>()?;
+        let kind = match (script, keys.len(), args) {
+            (0, 1, ["1"]) | (1, 2.., ["1"]) => Kind::Check,
+            (0, 1, ["0"]) | (1, 2.., ["0"]) => Kind::Peek,
+            (2, 1, ["1"]) => Kind::Single,
+            (3, 2, ["1"]) if keys[0] == keys[1] => Kind::Pair,
+            _ => return None,
+        };
+        if kind == Kind::Pair {
+            keys.pop();
+        }
+        Some(Self::Script { kind, script, whole, keys })
+    }
+}
+
+/// A number that ends with a line break.
+fn number(bytes: &[u8], sign: u8) -> Result<Option<(usize, &[u8])>, ()> {
+    match bytes.first() {
+        None => return Ok(None),
+        Some(first) if *first != sign => return Err(()),
+        Some(_) => {}
+    }
+    let Some(end) = bytes.windows(2).position(|pair| pair == b"\r\n") else {
+        return if bytes.len() > 12 { Err(()) } else { Ok(None) };
+    };
+    let digits = std::str::from_utf8(&bytes[1..end]).map_err(drop)?;
+    Ok(Some((digits.parse().map_err(drop)?, &bytes[end + 2..])))
+}
+
+/// The next request and its size, if all of it is there. The error says that it is none.
+pub(super) fn request(bytes: &[u8]) -> Result<Option<(Command, usize)>, ()> {
+    let Some((count, mut rest)) = number(bytes, b'*')? else { return Ok(None) };
+    let mut parts = Vec::with_capacity(count);
+    for _ in 0..count {
+        let Some((size, after)) = number(rest, b'$')? else { return Ok(None) };
+        let Some((part, after)) = after.split_at_checked(size) else { return Ok(None) };
+        let Some((end, after)) = after.split_at_checked(2) else { return Ok(None) };
+        if end != b"\r\n" {
+            return Err(());
+        }
+        parts.push(std::str::from_utf8(part).map_err(drop)?);
+        rest = after;
+    }
+    let command = Command::parse(&parts).ok_or(())?;
+    Ok(Some((command, bytes.len() - rest.len())))
+}
+
+/// Says what a script does for one key: whose answer it is, and whether it was admitted.
+pub(super) fn answer(key: Key, kind: Kind, admitted: bool) -> String {
+    let name = key.name();
+    format!("*3\r\n${}\r\n{name}\r\n:{}\r\n:{}\r\n", name.len(), kind as usize, u8::from(admitted))
+}
+
+pub(super) fn bulk(text: &str) -> String {
+    format!("${}\r\n{text}\r\n", text.len())
+}

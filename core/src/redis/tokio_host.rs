@@ -1,0 +1,162 @@
+//! The connections of a multiplexer as tasks of a Tokio runtime.
+//!
+//! One task serves each connection. Calls are queued by their own tasks; the connection's task runs when those that
+//! are ready have run, and sends what they queued as one batch.
+
+use std::collections::HashMap;
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::runtime::Handle;
+use tokio::select;
+use tokio::sync::Notify;
+use tokio::task::yield_now;
+use tokio::time::sleep_until;
+
+use super::channel::Turn;
+use super::errors;
+use super::hub::{Host, Hub};
+use super::multiplexer::LineId;
+
+/// How long to sleep when there is nothing to wait for.
+const FAR: Duration = Duration::from_secs(3600);
+
+pub(super) struct TokioHost {
+    runtime: Handle,
+    timer: Arc<Notify>,
+    /// Wakes the task of each connection.
+    tasks: Mutex<HashMap<LineId, Arc<Notify>>>,
+}
+
+impl TokioHost {
+    pub(super) fn new(runtime: Handle) -> Self {
+        Self { runtime, timer: Arc::default(), tasks: Mutex::default() }
+    }
+
+    fn tasks(&self) -> MutexGuard<'_, HashMap<LineId, Arc<Notify>>> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Host for TokioHost {
+    fn begin(&self, hub: &Arc<Hub>) {
+        self.runtime.spawn(keep_time(Arc::downgrade(hub), Arc::clone(&self.timer)));
+    }
+
+    fn watch(&self, hub: &Arc<Hub>, line: LineId) {
+        let wake = Arc::new(Notify::new());
+        // What was queued before the task was there.
+        wake.notify_one();
+        self.tasks().insert(line, Arc::clone(&wake));
+        self.runtime.spawn(serve(Served { hub: Arc::clone(hub), line, wake }));
+    }
+
+    fn flush(&self, hub: &Arc<Hub>, line: LineId) {
+        // A call that is alone has nothing to share a batch with.
+        let is_alone = hub.act(|multiplexer| {
+            let is_alone = multiplexer.is_alone();
+            if is_alone {
+                multiplexer.flush(line, Instant::now());
+            }
+            is_alone && !multiplexer.wants_write(line)
+        });
+        if !is_alone && let Some(wake) = self.tasks().get(&line) {
+            wake.notify_one();
+        }
+    }
+
+    fn close(&self, _: &Arc<Hub>, line: LineId) {
+        // The task forgets the connection when it does not watch it any more.
+        if let Some(wake) = self.tasks().get(&line) {
+            wake.notify_one();
+        }
+    }
+
+    fn hurry(&self) {
+        self.timer.notify_one();
+    }
+
+    fn end(&self) {
+        self.timer.notify_one();
+    }
+}
+
+/// A connection as its task has it; its end leaves no call without an answer.
+struct Served {
+    hub: Arc<Hub>,
+    line: LineId,
+    wake: Arc<Notify>,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // Unless all is in order, the runtime has shut down.
+        self.hub.act(|multiplexer| multiplexer.orphan(self.line, &errors::no_runtime(), Instant::now()));
+    }
+}
+
+async fn serve(served: Served) {
+    let Some(descriptor) = served.hub.lock().stream(served.line).map(AsRawFd::as_raw_fd) else { return };
+    let Some(watched) = watch(descriptor) else { return };
+    loop {
+        let wants_write = served.hub.lock().wants_write(served.line);
+        let interest = if wants_write { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
+        let ready = select! {
+            () = served.wake.notified() => None,
+            ready = watched.ready(interest) => ready.ok(),
+        };
+        match served.hub.pump(served.line) {
+            Some(Turn::More) => yield_now().await,
+            Some(Turn::Done) => {
+                if let Some(mut ready) = ready {
+                    ready.clear_ready();
+                }
+            }
+            None => break,
+        }
+        if served.hub.lock().is_over(served.line) {
+            break;
+        }
+    }
+    // Not watched any more by the time the socket is closed.
+    drop(watched);
+}
+
+#[allow(unsafe_code, reason = "the descriptor must outlive the registration")]
+fn watch(descriptor: RawFd) -> Option<AsyncFd<Watched>> {
+    let interest = Interest::READABLE | Interest::WRITABLE;
+    // SAFETY: the connection's task alone has the multiplexer close it, after this is dropped; see `Served`.
+    unsafe { AsyncFd::register_with_interest(Watched(descriptor), interest) }.ok()
+}
+
+/// A descriptor that the multiplexer closes, after the task has ended.
+struct Watched(RawFd);
+
+impl AsRawFd for Watched {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0
+    }
+}
+
+/// Ends calls whose time is up, as long as there is a hub.
+async fn keep_time(hub: Weak<Hub>, hurry: Arc<Notify>) {
+    loop {
+        let Some(strong) = hub.upgrade() else { return };
+        let (next, is_over) = strong.act(|multiplexer| {
+            multiplexer.expire(Instant::now());
+            (multiplexer.deadline(), multiplexer.is_done())
+        });
+        drop(strong);
+        if is_over {
+            return;
+        }
+        let next = next.unwrap_or_else(|| Instant::now() + FAR);
+        select! {
+            () = sleep_until(next.into()) => {}
+            () = hurry.notified() => {}
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The JSON Schema of rules, made of the table that the reader uses.
+
+use serde_json::{Map, Value, json};
+
+use super::algorithm::DEFAULTS;
+use super::limits::{MAX_BURST, MAX_LOG};
+use super::table::{FILE, Field, Kind, LIMIT, RULE};
+
+/// A token of HTTP: the name of a method or a header.
+const TOKEN: &str = "[A-Za-z0-9!#$%&'*+.^_`|~-]+";
+
+/// The JSON Schema (draft 2020-12) of a file of rules, for editors and for whoever checks rules elsewhere.
+///
+/// What it refuses the reader refuses too. A schema cannot compare values, so it admits rules that share an id, a
+/// `path:<name>` that the pattern lacks, limits with the same window and scope, and the like.
+///
+/// ```
+/// let schema = sluicegate::rules::schema();
+/// assert!(schema.contains("\"window_size_seconds\""));
+/// ```
+pub fn schema() -> String {
+    let array = json!({ "type": "array", "items": { "$ref": "#/$defs/rule" } });
+    let schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Rules of Sluicegate",
+        "description": "An array of rules, or an object with it as \"rules\". Comments may stand in files.",
+        "if": { "type": "array" },
+        "then": array,
+        "else": object(FILE),
+        "$defs": { "rule": rule(), "identifier": identifier() },
+    });
+    format!("{schema:#}\n")
+}
+
+fn rule() -> Value {
+    let mut rule = object(RULE);
+    rule["description"] = json!("A named policy: an algorithm and one or more limits.");
+    rule["allOf"] =
+        RULE.iter().filter(|field| !field.algorithms.is_empty()).map(option).chain(limits()).collect();
+    rule
+}
+
+/// An object with these fields and no others.
+fn object(fields: &[Field]) -> Value {
+    let properties: Map<_, _> =
+        fields.iter().map(|field| (field.name.to_owned(), described(field))).collect();
+    let required: Vec<_> = fields.iter().filter(|field| field.is_required).map(|field| field.name).collect();
+    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
+}
+
+fn described(field: &Field) -> Value {
+    let mut value = value(&field.kind);
+    value["description"] = json!(field.about);
+    value
+}
+
+fn value(kind: &Kind) -> Value {
+    match kind {
+        Kind::Text => json!({ "type": "string" }),
+        Kind::Flag => json!({ "type": "boolean" }),
+        Kind::RuleId => json!({ "type": "string", "pattern": "^[A-Za-z0-9_.:/-]{1,128}$" }),
+        Kind::Algorithm => json!({ "enum": DEFAULTS.map(|algorithm| algorithm.name()) }),
+        Kind::Identifier => json!({ "$ref": "#/$defs/identifier" }),
+        Kind::PathPattern => json!({ "type": "string", "maxLength": 2048, "pattern": path_pattern() }),
+        Kind::Methods => json!({
+            "type": "array", "minItems": 1, "uniqueItems": true,
+            "items": { "type": "string", "pattern": format!("^{TOKEN}$") },
+        }),
+        Kind::Headers => json!({
+            "type": "object", "propertyNames": { "pattern": format!("^{TOKEN}$") },
+            "additionalProperties": { "type": "string" },
+        }),
+        Kind::Networks => json!({
+            "anyOf": [network(), { "type": "array", "minItems": 1, "items": network() }],
+        }),
+        Kind::Word(words) => json!({ "enum": words }),
+        Kind::Whole(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
+        Kind::Number(least, None) => json!({ "type": "number", "minimum": least }),
+        Kind::Number(least, Some(most)) => json!({ "type": "number", "minimum": least, "maximum": most }),
+        Kind::Object(fields) => object(fields),
+        Kind::Objects(fields) => json!({ "type": "array", "minItems": 1, "items": object(fields) }),
+        Kind::Rules => json!({ "type": "array", "items": { "$ref": "#/$defs/rule" } }),
+    }
+}
+
+fn identifier() -> Value {
+    let pattern = format!("^(user_id|ip_address|api_key|global|header:{TOKEN}|path:[A-Za-z0-9_]+)$");
+    json!({
+        "type": "string",
+        "pattern": pattern,
+        "examples": ["user_id", "ip_address", "api_key", "header:X-Tenant", "path:id", "global"],
+    })
+}
+
+/// No query, control character, empty segment or dot segment; a name in braces is a whole segment.
+fn path_pattern() -> &'static str {
+    concat!(
+        r"^(?!//.|.+//)(?!.*/(\.|%2[eE]){1,2}(/|$))[/*]",
+        r"([^{}?#\u0000-\u001f\u007f]|(?<=/)\{[A-Za-z0-9_]+\}(?=/|$))*$",
+    )
+}
+
+fn network() -> Value {
+    let byte = "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])";
+    let ipv4 = format!(r"({byte}\.){{3}}{byte}(/(3[0-2]|[12]?[0-9]))?");
+    let ipv6 = "[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(/(12[0-8]|1[01][0-9]|[1-9]?[0-9]))?";
+    json!({ "type": "string", "pattern": format!("^({ipv4}|{ipv6})$"), "examples": ["192.168.1.0/24", "2001:db8::/32"] })
+}
+
+/// A field that other algorithms do not have.
+fn option(field: &Field) -> Value {
+    let mut refused = json!({ "properties": { field.name: false } });
+    if LIMIT.iter().any(|inside| inside.name == field.name) {
+        refused["properties"]["limits"] = each_limit(json!({ "properties": { field.name: false } }));
+    }
+    json!({ "if": algorithm(field.algorithms), "else": refused })
+}
+
+/// What limits have to be, by the algorithm and by whether there are several.
+fn limits() -> impl Iterator<Item = Value> {
+    let window = "window_size_seconds";
+    let slot = "resolution_seconds";
+    let whole = json!({ "properties": { "limit": { "type": "integer" } }, "required": [window] });
+    let no_window = json!({ "properties": { window: false } });
+    [
+        json!({
+            "if": { "required": ["limits"] },
+            "then": { "properties": { "limit": false, window: false } },
+            "else": { "required": ["limit"] },
+        }),
+        json!({ "if": algorithm(&["decay"]), "then": everywhere(&no_window), "else": stated(&whole) }),
+        json!({
+            "if": { "allOf": [algorithm(&["decay"]), { "not": { "required": [slot] } }] },
+            "then": stated(&json!({ "required": [slot] })),
+        }),
+        json!({ "if": algorithm(&["sliding_log"]), "then": everywhere(&at_most(MAX_LOG)) }),
+        json!({
+            "if": { "allOf": [gcra(), { "not": { "required": ["burst"] } }] },
+            "then": everywhere(&at_most(MAX_BURST as i64)),
+        }),
+        json!({ "if": { "required": ["burst"] }, "then": { "properties": { "limits": { "maxItems": 1 } } } }),
+        json!({ "if": { "required": ["resource_identifier_type"] }, "then": {
+            "required": ["limits"],
+            "properties": { "limits": { "contains": {
+                "properties": { "scope": { "const": "resource" } }, "required": ["scope"],
+            } } },
+        } }),
+    ]
+    .into_iter()
+}
+
+/// Whether the rule has one of these algorithms.
+fn algorithm(names: &[&str]) -> Value {
+    json!({ "properties": { "algorithm": { "enum": names } }, "required": ["algorithm"] })
+}
+
+fn gcra() -> Value {
+    algorithm(&["gcra", "token_bucket", "leaky_bucket"])
+}
+
+fn at_most(most: i64) -> Value {
+    json!({ "properties": { "limit": { "maximum": most } } })
+}
+
+fn each_limit(entry: Value) -> Value {
+    json!({ "items": entry })
+}
+
+/// The rule's own fields, and those of each entry of `limits`, are so.
+fn everywhere(what: &Value) -> Value {
+    json!({ "allOf": [what, { "properties": { "limits": each_limit(what.clone()) } }] })
+}
+
+/// The limit is so, where it is stated: in the rule, or in each entry of `limits`.
+fn stated(what: &Value) -> Value {
+    json!({
+        "if": { "required": ["limits"] },
+        "then": { "properties": { "limits": each_limit(what.clone()) } },
+        "else": what,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::{env, fs};
+
+    use super::*;
+
+    #[test]
+    fn the_schema_of_the_site_is_current() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/rules.schema.json");
+        if env::var_os("SLUICEGATE_WRITE_SCHEMA").is_some() {
+            fs::write(&path, schema()).unwrap();
+        }
+        let parsed = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        let written = fs::read_to_string(&path).unwrap();
+        assert_eq!(
+            parsed(&written),
+            parsed(&schema()),
+            "write it: SLUICEGATE_WRITE_SCHEMA=1 cargo test schema"
+        );
+    }
+}

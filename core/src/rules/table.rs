@@ -1,0 +1,169 @@
+//! Every field that rules have: the one list that the reader knows fields by and the schema is made of.
+//!
+//! A new field is a line here, and the code that reads it.
+
+use super::json::MAX_WHOLE;
+
+/// A field of an object.
+pub(super) struct Field {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    /// What it means: for the schema, and so for editors.
+    pub(super) about: &'static str,
+    /// The algorithms that have it; empty: all.
+    pub(super) algorithms: &'static [&'static str],
+    pub(super) is_required: bool,
+}
+
+/// What a field holds, as far as that does not depend on other fields.
+pub(super) enum Kind {
+    Text,
+    Flag,
+    RuleId,
+    Algorithm,
+    Identifier,
+    PathPattern,
+    Methods,
+    Headers,
+    Networks,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// A whole number from the one to the other.
+    Whole(i64, i64),
+    /// A number from the one to the other, if there is another.
+    Number(f64, Option<f64>),
+    Object(&'static [Field]),
+    /// An array of at least one object.
+    Objects(&'static [Field]),
+    /// The rules of a file.
+    Rules,
+}
+
+const GCRA: &[&str] = &["gcra", "token_bucket", "leaky_bucket"];
+const SLOTS: &[&str] = &["sliding_buckets", "decay"];
+const COUNTS: &[&str] = &["fixed_window", "sliding_window", "sliding_buckets", "decay"];
+const TEN_YEARS: f64 = 315_360_000.0;
+/// A smaller factor would need more than half a million slots to forget a level.
+pub(super) const MIN_DECAY_FACTOR: f64 = 1.0001;
+
+const LIMIT_FIELD: Field =
+    field("limit", Kind::Number(1.0, Some(MAX_WHOLE as f64)), "The cost that may be admitted per window.");
+const WINDOW: Field =
+    field("window_size_seconds", Kind::Number(0.001, Some(TEN_YEARS)), "Length of the window.");
+const RESOLUTION: Field = field(
+    "resolution_seconds",
+    Kind::Number(0.000_001, Some(TEN_YEARS)),
+    "Length of a slot. Default of sliding_buckets: a sixtieth of the window.",
+)
+.only(SLOTS);
+
+/// A rule.
+pub(super) const RULE: &[Field] = &[
+    field("rule_id", Kind::RuleId, "Name of the rule, unique in its file.").required(),
+    field("description", Kind::Text, "For people."),
+    field(
+        "identifier_type",
+        Kind::Identifier,
+        "Which part of a request is the key: user_id, ip_address, api_key, header:<name>, path:<name> or global.",
+    ),
+    field("algorithm", Kind::Algorithm, "How the limit is kept.").required(),
+    LIMIT_FIELD,
+    WINDOW,
+    field(
+        "limits",
+        Kind::Objects(LIMIT),
+        "Several limits, decided together, in place of limit and window_size_seconds.",
+    ),
+    field("burst", Kind::Whole(1, MAX_WHOLE), "The most that is admitted at once. Default: the limit.")
+        .only(GCRA),
+    RESOLUTION,
+    field(
+        "decay_factor",
+        Kind::Number(MIN_DECAY_FACTOR, None),
+        "Each slot that passes divides the level by this. Default: 2.",
+    )
+    .only(&["decay"]),
+    field(
+        "window_start",
+        Kind::Word(&["aligned", "first_request"]),
+        "When windows begin: at the same instant for every key, or at its first request. Default: aligned.",
+    )
+    .only(&["fixed_window"]),
+    field(
+        "structure",
+        Kind::Word(&["list", "sorted_set"]),
+        "The Redis type that holds the log. Default: list.",
+    )
+    .only(&["sliding_log"]),
+    field(
+        "count_denied",
+        Kind::Flag,
+        "Charge denied costs too, by the limits that refused them. Default: false.",
+    )
+    .only(COUNTS),
+    field("shadow", Kind::Flag, "Decide and count, but always admit. Default: false."),
+    field("match", Kind::Object(MATCH), "Which requests the rule applies to. Default: only by name."),
+    field(
+        "priority",
+        Kind::Whole(-MAX_WHOLE, MAX_WHOLE),
+        "Lower numbers are decided and reported first. Default: 0.",
+    ),
+    field("resource_identifier_type", Kind::Identifier, "Which part of a request is the resource."),
+    field(
+        "ipv6_prefix_length",
+        Kind::Whole(1, 128),
+        "How many leading bits of an IPv6 address identify a client. Default: 64.",
+    ),
+];
+
+/// An entry of `limits`.
+pub(super) const LIMIT: &[Field] = &[
+    LIMIT_FIELD,
+    WINDOW,
+    RESOLUTION,
+    field("scope", Kind::Word(&["key", "resource"]), "Who shares the limit. Default: key."),
+];
+
+/// The conditions of `match`.
+pub(super) const MATCH: &[Field] = &[
+    field(
+        "path_pattern",
+        Kind::PathPattern,
+        "The path matches: * is any run of characters, {name} is one segment.",
+    ),
+    field("methods", Kind::Methods, "The method is one of these."),
+    field("requires_authentication", Kind::Flag, "The request has a user."),
+    field("required_headers", Kind::Headers, "Each header has this value; * stands for any value."),
+    field("ip_subnet", Kind::Networks, "The address is in one of these networks (CIDR)."),
+];
+
+/// A file that is an object.
+pub(super) const FILE: &[Field] = &[
+    field("rules", Kind::Rules, "The rules.").required(),
+    field("$schema", Kind::Text, "Where editors find the schema; not used otherwise."),
+];
+
+const fn field(name: &'static str, kind: Kind, about: &'static str) -> Field {
+    Field { name, kind, about, algorithms: &[], is_required: false }
+}
+
+impl Field {
+    const fn required(self) -> Self {
+        Self { is_required: true, ..self }
+    }
+
+    const fn only(self, algorithms: &'static [&'static str]) -> Self {
+        Self { algorithms, ..self }
+    }
+}
+
+/// Where a field belongs that a rule has, but not at its top.
+pub(super) fn place_inside(name: &str) -> Option<&'static str> {
+    let is_in = |fields: &[Field]| fields.iter().any(|field| field.name == name);
+    match name {
+        _ if is_in(RULE) => None,
+        _ if is_in(LIMIT) => Some("an entry of \"limits\""),
+        _ if is_in(MATCH) => Some("\"match\""),
+        _ => None,
+    }
+}

@@ -1,0 +1,78 @@
+//! The pictures of the documentation are those that the lab draws.
+//!
+//! After a change of the engine, the lab or this file:
+//! `SLUICEGATE_WRITE_PICTURES=1 cargo test -p sluicegate --features lab --test pictures`.
+
+// A test that cannot go on has failed.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sluicegate::Rules;
+use sluicegate::lab::plot::Picture;
+use sluicegate::lab::{Options, Report, Traffic, compare, simulate};
+
+const SECOND: u64 = 1_000_000;
+const ALGORITHMS: [&str; 7] =
+    ["fixed_window", "sliding_window", "sliding_log", "sliding_buckets", "gcra", "uniform", "decay"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// All algorithms at 10 per 10 seconds.
+fn compared(specs: &[&str]) -> Report {
+    run(&Rules::from_json(&compare(&ALGORITHMS, 10, 10 * SECOND, None).unwrap()).unwrap(), specs)
+}
+
+fn run(rules: &Rules, specs: &[&str]) -> Report {
+    simulate(rules, &Traffic::parse(specs, rules).unwrap(), Options::default(), &mut ()).unwrap()
+}
+
+/// The traffic of the zoo's example.
+fn zoo() -> Report {
+    let script = fs::read_to_string(root().join("examples/zoo/run")).unwrap();
+    let specs: Vec<_> =
+        script.split("--traffic ").skip(1).filter_map(|rest| rest.split_whitespace().next()).collect();
+    run(&Rules::from_file(root().join("examples/zoo/rules.jsonc")).unwrap(), &specs)
+}
+
+fn pictures() -> Vec<(&'static str, String)> {
+    let edge = compared(&["edge:size=20,window=10s,spread=400ms,for=1m"]);
+    let overload = compared(&["poisson:rate=2/s,for=2m"]);
+    let polite = compared(&["obedient:clients=12,keys=1,rate=2/s,pick=turn,for=10m"]);
+    let many = compared(&["poisson:rate=20/s,keys=40,zipf=1,for=2m"]);
+    let hour = Rules::from_json(
+        &compare(&["fixed_window", "sliding_window", "gcra"], 3_000, 3_600 * SECOND, None).unwrap(),
+    );
+    let day = run(&hour.unwrap(), &["day:rate=2400/h,for=1d"]);
+    let zoo = zoo();
+    vec![
+        ("edge-raster", Picture::Raster.svg(&edge)),
+        ("edge-windows", Picture::Windows.svg(&edge)),
+        ("edge-cumulative", Picture::Cumulative.svg(&edge)),
+        ("overload-raster", Picture::Raster.svg(&overload)),
+        ("overload-admitted", Picture::Admitted.svg(&overload)),
+        ("overload-windows", Picture::Windows.svg(&overload)),
+        ("waits", Picture::Waits.svg(&polite)),
+        ("fairness", Picture::Fairness.svg(&many)),
+        ("day-admitted", Picture::Admitted.svg(&day)),
+        ("zoo-raster", Picture::Raster.svg(&zoo)),
+        ("zoo-admitted", Picture::Admitted.svg(&zoo)),
+    ]
+}
+
+#[test]
+fn pictures_are_current() {
+    let folder = root().join("docs/pictures");
+    let write = std::env::var_os("SLUICEGATE_WRITE_PICTURES").is_some();
+    for (name, svg) in pictures() {
+        let path = folder.join(name).with_extension("svg");
+        if write {
+            fs::write(&path, &svg).unwrap();
+        }
+        let kept = fs::read_to_string(&path).unwrap_or_default();
+        assert!(kept == svg, "docs/pictures/{name}.svg is stale: see the head of core/tests/pictures.rs");
+    }
+}
