@@ -40,10 +40,11 @@
 #include <stdint.h>
 
 /* The defaults: how the structs begin that state their size. */
-#define SLUICEGATE_OPTIONS_INIT {sizeof(sluicegate_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL}
+#define SLUICEGATE_OPTIONS_INIT \
+    {sizeof(sluicegate_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0}
 #define SLUICEGATE_CHECK_OPTIONS_INIT {sizeof(sluicegate_check_options), 1, NULL, 0, NULL}
 #define SLUICEGATE_REQUEST_INIT \
-    {sizeof(sluicegate_request), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0}
+    {sizeof(sluicegate_request), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, 0}
 
 /// The major version of the header.
 #define SLUICEGATE_VERSION_MAJOR 0
@@ -56,6 +57,9 @@
 
 /// The room for the message of an error, its NUL included.
 #define SLUICEGATE_MESSAGE_SIZE 1024
+
+/// The room for the keys that an error is about, its NUL included.
+#define SLUICEGATE_ERROR_KEY_SIZE 512
 
 /// A time that never comes, as in `retry_after_us` of a cost that can never fit.
 #define SLUICEGATE_NEVER UINT64_MAX
@@ -117,8 +121,11 @@ typedef struct {
     /// first call may have been charged, so a retry can charge twice.
     bool retryable;
     /// What was wrong, where, and what would be right, in UTF-8. A message that is too long ends in
-    /// "...". Never contains a password.
+    /// "...". On one line, and fit for a log: never contains a password, a key or a value.
     char message[SLUICEGATE_MESSAGE_SIZE];
+    /// The names, in Redis, of the keys that a SLUICEGATE_SERVER error is about; empty when there is none. One that
+    /// is too long ends in "...". They hold what clients are known by, so they do not belong in a log.
+    char key[SLUICEGATE_ERROR_KEY_SIZE];
 } sluicegate_error;
 
 /// Options of a limiter. Begin with SLUICEGATE_OPTIONS_INIT and set what you need; NULL and 0 stand
@@ -146,6 +153,18 @@ typedef struct {
     /// A file in which the last good rules of a followed source are kept. A limiter that is made while
     /// the source is away begins with them. Default: none; then the limiter is not made.
     const char *rules_cache;
+    /// Hides keys of rules whose identifier_type is api_key or header:<name> also from who can guess them: they
+    /// are stored as 128 bits of their HMAC-SHA-256 with this secret, without one of their SHA-256. 16 to 1024
+    /// bytes. Limiters share their counts only with the same one. Default: none.
+    const char *identifier_secret;
+    /// The most states that "memory://" keeps, one for each key and limit; when there are more, those nearest to
+    /// their reset are forgotten first. Default: 1000000.
+    size_t max_keys;
+    /// How many calls in a row a server leaves unanswered before the circuit breaker opens: from then on calls to it
+    /// fail at once, until it answers again. UINT32_MAX: it never opens. Default: 5.
+    uint32_t breaker_failures;
+    /// How often a server is tried while its circuit breaker is open and calls come. Default: 100 milliseconds.
+    uint64_t breaker_probe_us;
 } sluicegate_options;
 
 /// The rules in force: which, since when, and what was refused. A plain value: free nothing.
@@ -278,10 +297,20 @@ typedef struct {
     const void *api_key;
     /// The length of the API key in bytes.
     size_t api_key_len;
-    /// The headers; the values of one that is given several times are joined by ", ".
+    /// The headers. Of one that is given several times, each value counts.
     const sluicegate_header *headers;
     /// How many headers there are.
     size_t header_count;
+    /// The name of the header that has the API key, each of whose values counts.
+    const void *api_key_header;
+    /// The length of that name in bytes.
+    size_t api_key_header_len;
+    /// Other paths that the application may act on, spelled like the path, NUL at their end; at most 4.
+    const char *const *other_paths;
+    /// How many other paths there are.
+    size_t other_path_count;
+    /// Not 0: the application routes without regard to capitals.
+    uint8_t ignore_case;
 } sluicegate_request;
 
 /// What a rule has to do with a request. Its texts live as long as the list.

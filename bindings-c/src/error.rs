@@ -8,6 +8,9 @@ use crate::text::fill;
 /// The room for the message of an error, its NUL included.
 pub const SLUICEGATE_MESSAGE_SIZE: usize = 1024;
 
+/// The room for the keys that an error is about, its NUL included.
+pub const SLUICEGATE_ERROR_KEY_SIZE: usize = 512;
+
 /// Why a call failed. Written only when it did; nothing in it has to be freed.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -18,8 +21,11 @@ pub struct Error {
     /// first call may have been charged, so a retry can charge twice.
     pub retryable: bool,
     /// What was wrong, where, and what would be right, in UTF-8. A message that is too long ends in
-    /// "...". Never contains a password.
+    /// "...". On one line, and fit for a log: never contains a password, a key or a value.
     pub message: [c_char; SLUICEGATE_MESSAGE_SIZE],
+    /// The names, in Redis, of the keys that a SLUICEGATE_SERVER error is about; empty when there is none. One that
+    /// is too long ends in "...". They hold what clients are known by, so they do not belong in a log.
+    pub key: [c_char; SLUICEGATE_ERROR_KEY_SIZE],
 }
 
 /// An error on its way to C.
@@ -28,11 +34,12 @@ pub(crate) struct Failure {
     pub(crate) status: Status,
     retryable: bool,
     message: String,
+    key: String,
 }
 
 impl Failure {
     pub(crate) fn argument(name: &str, what: &str) -> Self {
-        Self { status: Status::InvalidArgument, retryable: false, message: format!("{name} {what}") }
+        Self::new(Status::InvalidArgument, format!("{name} {what}"))
     }
 
     pub(crate) fn null(name: &str) -> Self {
@@ -40,11 +47,11 @@ impl Failure {
     }
 
     pub(crate) fn panic(message: &str) -> Self {
-        Self {
-            status: Status::Internal,
-            retryable: false,
-            message: format!("a fault of sluicegate: {message}"),
-        }
+        Self::new(Status::Internal, format!("a fault of sluicegate: {message}"))
+    }
+
+    fn new(status: Status, message: String) -> Self {
+        Self { status, retryable: false, message, key: String::new() }
     }
 
     /// The same, about a part of something.
@@ -57,14 +64,16 @@ impl Failure {
 impl From<sluicegate::Error> for Failure {
     fn from(error: sluicegate::Error) -> Self {
         let (status, retryable) = (error.kind().into(), error.is_retryable());
-        Self { status, retryable, message: error.message().to_owned() }
+        let (message, key) = (error.message().to_owned(), error.key().unwrap_or_default().to_owned());
+        Self { status, retryable, message, key }
     }
 }
 
 impl From<&Failure> for Error {
     fn from(failure: &Failure) -> Self {
-        let mut message = [0; SLUICEGATE_MESSAGE_SIZE];
+        let (mut message, mut key) = ([0; SLUICEGATE_MESSAGE_SIZE], [0; SLUICEGATE_ERROR_KEY_SIZE]);
         fill(&mut message, &failure.message);
-        Self { status: failure.status, retryable: failure.retryable, message }
+        fill(&mut key, &failure.key);
+        Self { status: failure.status, retryable: failure.retryable, message, key }
     }
 }

@@ -46,4 +46,6 @@ pub mod matching;
 #[allow(unsafe_code)]
 pub mod headers;
 
+#[cfg(test)]
+mod fuzz;
 mod text;

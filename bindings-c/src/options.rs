@@ -37,6 +37,18 @@ pub struct Options {
     /// A file in which the last good rules of a followed source are kept. A limiter that is made while
     /// the source is away begins with them. Default: none; then the limiter is not made.
     pub rules_cache: *const c_char,
+    /// Hides keys of rules whose identifier_type is api_key or header:<name> also from who can guess them: they
+    /// are stored as 128 bits of their HMAC-SHA-256 with this secret, without one of their SHA-256. 16 to 1024
+    /// bytes. Limiters share their counts only with the same one. Default: none.
+    pub identifier_secret: *const c_char,
+    /// The most states that "memory://" keeps, one for each key and limit; when there are more, those nearest to
+    /// their reset are forgotten first. Default: 1000000.
+    pub max_keys: usize,
+    /// How many calls in a row a server leaves unanswered before the circuit breaker opens: from then on calls to it
+    /// fail at once, until it answers again. UINT32_MAX: it never opens. Default: 5.
+    pub breaker_failures: u32,
+    /// How often a server is tried while its circuit breaker is open and calls come. Default: 100 milliseconds.
+    pub breaker_probe_us: u64,
 }
 
 impl Default for Options {
@@ -52,13 +64,18 @@ impl Default for Options {
             tls_cert: null(),
             tls_key: null(),
             rules_cache: null(),
+            identifier_secret: null(),
+            max_keys: 0,
+            breaker_failures: 0,
+            breaker_probe_us: 0,
         }
     }
 }
 
 // SAFETY: it begins with its size; the rest are numbers and pointers.
 unsafe impl Growing for Options {
-    const SIZES: &'static [usize] = &[offset_of!(Self, rules_cache), size_of::<Self>()];
+    const SIZES: &'static [usize] =
+        &[offset_of!(Self, rules_cache), offset_of!(Self, identifier_secret), size_of::<Self>()];
 }
 
 /// Options as Rust has them.
@@ -73,6 +90,10 @@ pub(crate) struct Settings<'a> {
     tls_cert: Option<&'a str>,
     tls_key: Option<&'a str>,
     rules_cache: Option<&'a str>,
+    identifier_secret: Option<&'a str>,
+    max_keys: Option<usize>,
+    breaker_failures: Option<u32>,
+    breaker_probe: Option<Duration>,
 }
 
 impl<'a> Argument<'a> for *const Options {
@@ -92,6 +113,10 @@ impl<'a> Argument<'a> for *const Options {
                 tls_cert: optional_text(options.tls_cert, "options.tls_cert")?,
                 tls_key: optional_text(options.tls_key, "options.tls_key")?,
                 rules_cache: optional_text(options.rules_cache, "options.rules_cache")?,
+                identifier_secret: optional_text(options.identifier_secret, "options.identifier_secret")?,
+                max_keys: given(options.max_keys),
+                breaker_failures: given(options.breaker_failures),
+                breaker_probe: given(options.breaker_probe_us).map(Duration::from_micros),
             })
         }
     }
@@ -130,6 +155,18 @@ impl Settings<'_> {
         }
         if let Some(path) = self.rules_cache {
             builder = builder.rules_cache(path);
+        }
+        if let Some(secret) = self.identifier_secret {
+            builder = builder.identifier_secret(secret);
+        }
+        if let Some(keys) = self.max_keys {
+            builder = builder.max_keys(keys);
+        }
+        if let Some(calls) = self.breaker_failures {
+            builder = builder.breaker_failures(calls);
+        }
+        if let Some(interval) = self.breaker_probe {
+            builder = builder.breaker_probe(interval);
         }
         builder
     }

@@ -1,6 +1,7 @@
 //! A request, of which the rules that apply are found.
 
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
+use std::mem::offset_of;
 use std::ptr::null;
 
 use crate::argument::{Argument, Bytes, Growing, array, growing, optional_bytes};
@@ -46,10 +47,20 @@ pub struct Request {
     pub api_key: *const c_void,
     /// The length of the API key in bytes.
     pub api_key_len: usize,
-    /// The headers; the values of one that is given several times are joined by ", ".
+    /// The headers. Of one that is given several times, each value counts.
     pub headers: *const Header,
     /// How many headers there are.
     pub header_count: usize,
+    /// The name of the header that has the API key, each of whose values counts.
+    pub api_key_header: *const c_void,
+    /// The length of that name in bytes.
+    pub api_key_header_len: usize,
+    /// Other paths that the application may act on, spelled like the path, NUL at their end; at most 4.
+    pub other_paths: *const *const c_char,
+    /// How many other paths there are.
+    pub other_path_count: usize,
+    /// Not 0: the application routes without regard to capitals.
+    pub ignore_case: u8,
 }
 
 impl Default for Request {
@@ -68,13 +79,18 @@ impl Default for Request {
             api_key_len: 0,
             headers: null(),
             header_count: 0,
+            api_key_header: null(),
+            api_key_header_len: 0,
+            other_paths: null(),
+            other_path_count: 0,
+            ignore_case: 0,
         }
     }
 }
 
 // SAFETY: it begins with its size; the rest are numbers and pointers.
 unsafe impl Growing for Request {
-    const SIZES: &'static [usize] = &[size_of::<Self>()];
+    const SIZES: &'static [usize] = &[offset_of!(Self, api_key_header), size_of::<Self>()];
 }
 
 impl<'a> Argument<'a> for *const Request {
@@ -95,9 +111,21 @@ impl<'a> Argument<'a> for *const Request {
             request.ip = optional_bytes(given.ip, given.ip_len, "request.ip")?;
             request.api_key = optional_bytes(given.api_key, given.api_key_len, "request.api_key")?;
             request.headers = headers(array(given.headers, given.header_count, "request.headers")?)?;
+            request.api_key_header =
+                optional_bytes(given.api_key_header, given.api_key_header_len, "request.api_key_header")?;
+            request.other_paths =
+                other_paths(array(given.other_paths, given.other_path_count, "request.other_paths")?)?;
+            request.ignore_case = given.ignore_case != 0;
             Ok(request)
         }
     }
+}
+
+/// # Safety
+/// As [`Argument::receive`], for what the texts point to.
+unsafe fn other_paths<'a>(given: &[*const c_char]) -> Result<Vec<&'a str>, Failure> {
+    // SAFETY: promised by the caller.
+    given.iter().map(|path| unsafe { path.receive("request.other_paths") }).collect()
 }
 
 /// # Safety

@@ -1,5 +1,10 @@
 /* Every function, as a caller uses it: api URL RULES_FILE */
+#define _POSIX_C_SOURCE 200809L
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 #include "expect.h"
 
 static const char *url, *rules_file;
@@ -220,6 +225,38 @@ static void closing_is_final(void) {
     close_limiter();
 }
 
+/* Stores what no limiter stores. */
+static void damage(const char *name) {
+    char command[256], answer[8];
+    struct sockaddr_in address;
+    memset(&address, 0, sizeof address);
+    address.sin_family = AF_INET;
+    int server = socket(AF_INET, SOCK_STREAM, 0);
+    address.sin_port = htons((uint16_t)atoi(strrchr(url, ':') + 1));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int length = snprintf(command, sizeof command, "SET %s garbage EX 60\r\n", name);
+    EXPECT(connect(server, (struct sockaddr *)&address, sizeof address) == 0);
+    EXPECT(send(server, command, (size_t)length, 0) == length);
+    EXPECT(recv(server, answer, sizeof answer, 0) == 5 && memcmp(answer, "+OK\r\n", 5) == 0);
+    close(server);
+}
+
+static void a_damaged_key_is_told_to_who_asks(void) {
+    static const char name[] = "c/damage:one:{alice}:g10s";
+    sluicegate_decision decision;
+    sluicegate_error error;
+    if (strncmp(url, "redis://", 8) != 0)
+        return;
+    open_limiter("c/damage");
+    damage(name);
+    EXPECT(sluicegate_check(limiter, "one", "alice", 5, NULL, &decision, &error) == SLUICEGATE_SERVER);
+    EXPECT(strcmp(error.key, name) == 0);
+    EXPECT(strstr(error.message, "rule \"one\"") && !strstr(error.message, "alice"));
+    EXPECT(sluicegate_check(limiter, "one", "", 0, NULL, &decision, &error) == SLUICEGATE_INVALID_ARGUMENT);
+    EXPECT(error.key[0] == '\0');
+    close_limiter();
+}
+
 int main(int argc, char **argv) {
     if (argc != 3)
         return 2;
@@ -237,6 +274,7 @@ int main(int argc, char **argv) {
     RUN(a_clock_can_be_set_and_freed_before_its_limiter);
     RUN(rules_come_from_a_file_too);
     RUN(options_are_used);
+    RUN(a_damaged_key_is_told_to_who_asks);
     RUN(closing_is_final);
     return summary();
 }

@@ -48,6 +48,8 @@ static void limiter_options(void) {
     EXPECT_INVALID_OPTION("options.tls_cert", tls_cert, bad);
     EXPECT_INVALID_OPTION("options.tls_key", tls_key, bad);
     EXPECT_INVALID_OPTION("options.rules_cache", rules_cache, bad);
+    EXPECT_INVALID_OPTION("options.identifier_secret", identifier_secret, bad);
+    EXPECT_INVALID_OPTION("identifier_secret", identifier_secret, "short");
     EXPECT_INVALID_OPTION("rules_cache:", rules_cache, "cache.json");
     EXPECT_INVALID_OPTION("tls_cert and tls_key", tls_cert, "cert.pem");
     EXPECT_INVALID_OPTION("tls_cert and tls_key", tls_key, "key.pem");
@@ -60,6 +62,11 @@ static void limiter_options(void) {
     options = none;
     options.size = offsetof(sluicegate_options, rules_cache);
     options.rules_cache = bad;
+    EXPECT_OK(sluicegate_limiter_new("memory://", rules, &options, &older, error));
+    sluicegate_limiter_free(older);
+    options = none;
+    options.size = offsetof(sluicegate_options, identifier_secret);
+    options.identifier_secret = bad;
     EXPECT_OK(sluicegate_limiter_new("memory://", rules, &options, &older, error));
     sluicegate_limiter_free(older);
     options = none;
@@ -210,7 +217,7 @@ static void a_charge_is_not_lost_on_a_bad_output(void) {
 
 static void a_server_that_is_away_is_worth_a_retry(void) {
     sluicegate_limiter *away = NULL;
-    sluicegate_error error = {SLUICEGATE_OK, false, ""};
+    sluicegate_error error = {SLUICEGATE_OK, false, "", ""};
     EXPECT(sluicegate_limiter_new("redis://:secret@127.0.0.1:1", rules, NULL, &away, NULL) == SLUICEGATE_OK);
     EXPECT(sluicegate_check(away, "a", "k", 1, NULL, &decision, &error) == SLUICEGATE_CONNECTION);
     EXPECT(error.status == SLUICEGATE_CONNECTION && error.retryable);

@@ -75,6 +75,14 @@ static void set_options(json_t *vector, sluicegate_options *options) {
             options->tls_cert = given;
         else if (strcmp(name, "tls_key") == 0)
             options->tls_key = given;
+        else if (strcmp(name, "identifier_secret") == 0)
+            options->identifier_secret = given;
+        else if (strcmp(name, "max_keys") == 0)
+            options->max_keys = (size_t)number;
+        else if (strcmp(name, "breaker_failures") == 0)
+            options->breaker_failures = (uint32_t)number;
+        else if (strcmp(name, "breaker_probe") == 0)
+            options->breaker_probe_us = number;
         else
             fail("the runner knows no option", name);
     }
@@ -139,7 +147,7 @@ static void run(json_t *vector, json_t *rules_of_file) {
     wrong = 0;
     for (int i = 0; i < (given ? 1 : 2); i++) {
         char room[TEXT_SIZE];
-        sluicegate_error error = {SLUICEGATE_OK, false, "no error"};
+        sluicegate_error error = {SLUICEGATE_OK, false, "no error", ""};
         attempt(fill_in(everywhere[i], room), rules, vector, &error);
         compare(expect ? expect : json_object_get(vector, "expect"), &error);
         if (wrong) {

@@ -7,7 +7,7 @@
 /* The call, with and without room for an error, ends with a status and a message that begins so. */
 #define EXPECT_REFUSED(expected, beginning, call)                                             \
     do {                                                                                      \
-        sluicegate_error error_of_call = {SLUICEGATE_OK, true, ""};                           \
+        sluicegate_error error_of_call = {SLUICEGATE_OK, true, "", ""};                           \
         sluicegate_error *error = &error_of_call;                                             \
         EXPECT((call) == (expected));                                                         \
         EXPECT(error->status == (expected) && !error->retryable);                             \

@@ -1,6 +1,8 @@
 /* Everything about requests as it must not be: answered with a status and a message that names it. */
 #include "refused.h"
 
+#include <stddef.h>
+
 static const char rules[] =
     "[{\"rule_id\": \"a\", \"algorithm\": \"gcra\", \"limit\": 5, \"window_size_seconds\": 10,"
     "  \"identifier_type\": \"user_id\", \"match\": {}}]";
@@ -10,7 +12,7 @@ static sluicegate_decision decision;
 static sluicegate_matches *matches;
 
 static const sluicegate_request good = {
-    sizeof(sluicegate_request), "GET", 3, "/", 1, "alice", 5, NULL, 0, NULL, 0, NULL, 0};
+    sizeof(sluicegate_request), "GET", 3, "/", 1, "alice", 5, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, 0};
 
 static void ignore(void *context, const char *name, const char *value) {
     (void)context, (void)name, (void)value;
@@ -42,6 +44,7 @@ static void texts_of_a_request(void) {
     EXPECT_TEXT_IS_CHECKED(user_id);
     EXPECT_TEXT_IS_CHECKED(ip);
     EXPECT_TEXT_IS_CHECKED(api_key);
+    EXPECT_TEXT_IS_CHECKED(api_key_header);
 }
 
 static void requests(void) {
@@ -65,6 +68,29 @@ static void requests(void) {
     request.path = NULL;
     request.path_len = 0;
     EXPECT_INVALID_REQUEST("request.path", &request);
+}
+
+static void other_paths_of_a_request(void) {
+    const char *paths[] = {"/a", "/b"};
+    sluicegate_request request = good;
+    request.other_path_count = 2;
+    EXPECT_INVALID_REQUEST("request.other_paths", &request);
+    request.other_paths = paths;
+    EXPECT_OK(sluicegate_check_request(limiter, &request, &decision, NULL, 0, NULL, error));
+    paths[1] = NULL;
+    EXPECT_INVALID_REQUEST("request.other_paths", &request);
+    paths[1] = bad;
+    EXPECT_INVALID_REQUEST("request.other_paths", &request);
+    request.other_path_count = SIZE_MAX;
+    EXPECT_INVALID_REQUEST("request.other_paths", &request);
+}
+
+/* A program that was compiled before a request had other paths. */
+static void older_requests(void) {
+    sluicegate_request request = good;
+    request.size = offsetof(sluicegate_request, api_key_header);
+    request.other_path_count = 1;
+    EXPECT_OK(sluicegate_check_request(limiter, &request, &decision, NULL, 0, NULL, error));
 }
 
 static void headers_of_a_request(void) {
@@ -135,6 +161,8 @@ int main(void) {
     EXPECT_OK(sluicegate_limiter_new("memory://", rules, NULL, &limiter, error));
     RUN(requests);
     RUN(texts_of_a_request);
+    RUN(other_paths_of_a_request);
+    RUN(older_requests);
     RUN(headers_of_a_request);
     RUN(handles_and_outputs);
     RUN(headers_of_a_decision);

@@ -42,7 +42,7 @@ static void an_unknown_authority_is_not_trusted(void) {
 
 static void a_file_that_is_missing_is_named(void) {
     sluicegate_options options = patient();
-    sluicegate_error error = {SLUICEGATE_OK, false, ""};
+    sluicegate_error error = {SLUICEGATE_OK, false, "", ""};
     options.tls_ca = "/nowhere.pem";
     EXPECT(ping(&options, &error) != SLUICEGATE_OK);
     EXPECT(strstr(error.message, "/nowhere.pem") != NULL);
