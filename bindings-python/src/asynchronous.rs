@@ -86,6 +86,7 @@ impl Bridge {
         self.call(checks.py(), Ask::All(items.iter().map(|item| item.get().0.clone()).collect()))
     }
 
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn check_request<'py>(
         &self,
         method: &Bound<'py, PyAny>,
@@ -94,8 +95,24 @@ impl Bridge {
         ip: Option<&Bound<'_, PyAny>>,
         api_key: Option<&Bound<'_, PyAny>>,
         headers: Option<&Bound<'_, PyAny>>,
+        api_key_header: Option<&Bound<'_, PyAny>>,
+        other_paths: Option<&Bound<'_, PyAny>>,
+        ignore_case: Given<'_>,
     ) -> PyResult<Object<'py>> {
-        self.call(method.py(), Ask::Request(request(method, path, user_id, ip, api_key, headers)?))
+        self.call(
+            method.py(),
+            Ask::Request(request(
+                method,
+                path,
+                user_id,
+                ip,
+                api_key,
+                headers,
+                api_key_header,
+                other_paths,
+                &ignore_case,
+            )?),
+        )
     }
 
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
@@ -107,10 +124,14 @@ impl Bridge {
         ip: Option<&Bound<'_, PyAny>>,
         api_key: Option<&Bound<'_, PyAny>>,
         headers: Option<&Bound<'_, PyAny>>,
+        api_key_header: Option<&Bound<'_, PyAny>>,
+        other_paths: Option<&Bound<'_, PyAny>>,
+        ignore_case: Given<'_>,
         explain: &Bound<'_, PyAny>,
     ) -> PyResult<Vec<RequestMatch>> {
         let py = method.py();
-        let request = request(method, path, user_id, ip, api_key, headers)?;
+        let request =
+            request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
         let limiter = self.limiter(py)?;
         if flag(explain, "explain")? {
             listed(py, limiter.explain_request(&request.request()))
@@ -194,6 +215,12 @@ impl Bridge {
     /// Closes the socket, which is not watched any more.
     fn end_socket(&self) {
         self.bridge.end_socket();
+    }
+
+    /// Whether `expire` is to be called sooner than it last asked for.
+    #[getter]
+    fn is_hurried(&self) -> bool {
+        self.bridge.is_hurried()
     }
 
     /// Reads from the socket, and answers as `drain` does.

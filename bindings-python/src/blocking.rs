@@ -33,7 +33,8 @@ impl RateLimiter {
     #[pyo3(
         signature = (*arguments, **named),
         text_signature = "(url, *, rules, prefix='sluicegate', clock=None, connect_timeout=1.0, \
-            response_timeout=0.5, pool_size=16, tls_ca=None, tls_cert=None, tls_key=None, rules_cache=None)"
+            response_timeout=0.5, pool_size=16, tls_ca=None, tls_cert=None, tls_key=None, rules_cache=None, \
+            identifier_secret=None, max_keys=None, breaker_failures=5, breaker_probe=0.1)"
     )]
     fn new(arguments: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let py = arguments.py();
@@ -105,7 +106,15 @@ impl RateLimiter {
 
     /// Decides a request by all the rules that match it, together. The `parts` of the decision hold one per
     /// rule; if there is none, the request is admitted and `rule_applied` is false.
-    #[pyo3(signature = (method, path, *, user_id=None, ip=None, api_key=None, headers=None))]
+    #[pyo3(
+        signature = (
+            method, path, *, user_id=None, ip=None, api_key=None, headers=None, api_key_header=None,
+            other_paths=None, ignore_case=Given(None)
+        ),
+        text_signature = "($self, method, path, *, user_id=None, ip=None, api_key=None, headers=None, \
+            api_key_header=None, other_paths=None, ignore_case=False)"
+    )]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn check_request(
         &self,
         method: &Bound<'_, PyAny>,
@@ -114,8 +123,12 @@ impl RateLimiter {
         ip: Option<&Bound<'_, PyAny>>,
         api_key: Option<&Bound<'_, PyAny>>,
         headers: Option<&Bound<'_, PyAny>>,
+        api_key_header: Option<&Bound<'_, PyAny>>,
+        other_paths: Option<&Bound<'_, PyAny>>,
+        ignore_case: Given<'_>,
     ) -> PyResult<Decision> {
-        let request = request(method, path, user_id, ip, api_key, headers)?;
+        let request =
+            request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
         self.decide(method.py(), |limiter| limiter.check_request(&request.request()))
     }
 
@@ -123,10 +136,11 @@ impl RateLimiter {
     /// each applies or not. Nothing is counted.
     #[pyo3(
         signature = (
-            method, path, *, user_id=None, ip=None, api_key=None, headers=None, explain=Given(None)
+            method, path, *, user_id=None, ip=None, api_key=None, headers=None, api_key_header=None,
+            other_paths=None, ignore_case=Given(None), explain=Given(None)
         ),
         text_signature = "($self, method, path, *, user_id=None, ip=None, api_key=None, headers=None, \
-            explain=False)"
+            api_key_header=None, other_paths=None, ignore_case=False, explain=False)"
     )]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn match_request(
@@ -137,9 +151,13 @@ impl RateLimiter {
         ip: Option<&Bound<'_, PyAny>>,
         api_key: Option<&Bound<'_, PyAny>>,
         headers: Option<&Bound<'_, PyAny>>,
+        api_key_header: Option<&Bound<'_, PyAny>>,
+        other_paths: Option<&Bound<'_, PyAny>>,
+        ignore_case: Given<'_>,
         explain: Given<'_>,
     ) -> PyResult<Vec<RequestMatch>> {
-        let request = request(method, path, user_id, ip, api_key, headers)?;
+        let request =
+            request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
         if explain.or(false, "explain", flag)? {
             listed(method.py(), self.limiter.explain_request(&request.request()))
         } else {

@@ -8,31 +8,32 @@ use sluicegate::{Error, ErrorKind};
 
 /// The exception for an error.
 pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
-    new(py, error.kind(), error.message(), error.is_retryable())
+    new(py, error.kind(), error.message(), error.is_retryable(), error.key())
 }
 
 /// For what only Python can get wrong.
 pub(crate) fn invalid_argument(py: Python<'_>, message: &str) -> PyErr {
-    new(py, ErrorKind::InvalidArgument, message, false)
+    new(py, ErrorKind::InvalidArgument, message, false, None)
 }
 
 /// For rules that cannot even be made into JSON.
 pub(crate) fn invalid_rule(py: Python<'_>, message: &str) -> PyErr {
-    new(py, ErrorKind::InvalidRule, message, false)
+    new(py, ErrorKind::InvalidRule, message, false, None)
 }
 
 /// For calls that a closed limiter still had under way, and those that come later.
 pub(crate) fn closed(py: Python<'_>) -> PyErr {
-    new(py, ErrorKind::Closed, "the limiter is closed", false)
+    new(py, ErrorKind::Closed, "the limiter is closed", false, None)
 }
 
 /// Made without the `__init__` of the class: native code of a daemon thread must not run Python code, see
 /// `asynchronous`.
-fn new(py: Python<'_>, kind: ErrorKind, message: &str, retryable: bool) -> PyErr {
+fn new(py: Python<'_>, kind: ErrorKind, message: &str, retryable: bool, key: Option<&str>) -> PyErr {
     let build = || {
         let class = classes(py)?.getattr(class(py, kind))?;
         let exception = class.call_method1(intern!(py, "__new__"), (&class, message))?;
         exception.setattr(intern!(py, "retryable"), retryable)?;
+        exception.setattr(intern!(py, "key"), key)?;
         Ok(exception)
     };
     build().map_or_else(|failure: PyErr| failure, PyErr::from_value)

@@ -9,6 +9,7 @@ mod clock;
 mod decision;
 mod doorbell;
 mod errors;
+mod lab;
 mod matching;
 mod options;
 mod representation;
@@ -32,6 +33,8 @@ mod native {
     use crate::clock::ManualClock;
     #[pymodule_export]
     use crate::decision::Decision;
+    #[pymodule_export]
+    use crate::lab::{LabReport, lab_compare, lab_run};
     #[pymodule_export]
     use crate::matching::RequestMatch;
     #[pymodule_export]

@@ -20,10 +20,12 @@ impl Options {
         signature = (
             url, *, rules, prefix=Given(None), clock=None, connect_timeout=Given(None),
             response_timeout=Given(None), pool_size=Given(None), tls_ca=None, tls_cert=None, tls_key=None,
-            rules_cache=None
+            rules_cache=None, identifier_secret=None, max_keys=None, breaker_failures=Given(None),
+            breaker_probe=Given(None)
         ),
         text_signature = "(url, *, rules, prefix='sluicegate', clock=None, connect_timeout=1.0, \
-            response_timeout=0.5, pool_size=16, tls_ca=None, tls_cert=None, tls_key=None, rules_cache=None)"
+            response_timeout=0.5, pool_size=16, tls_ca=None, tls_cert=None, tls_key=None, rules_cache=None, \
+            identifier_secret=None, max_keys=None, breaker_failures=5, breaker_probe=0.1)"
     )]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
@@ -38,6 +40,10 @@ impl Options {
         tls_cert: Option<&Bound<'_, PyAny>>,
         tls_key: Option<&Bound<'_, PyAny>>,
         rules_cache: Option<&Bound<'_, PyAny>>,
+        identifier_secret: Option<&Bound<'_, PyAny>>,
+        max_keys: Option<&Bound<'_, PyAny>>,
+        breaker_failures: Given<'_>,
+        breaker_probe: Given<'_>,
     ) -> PyResult<Self> {
         let mut builder = sluicegate::RateLimiter::builder(text(url, "url")?).rules(rules::source(rules)?);
         if let Some(prefix) = &prefix.0 {
@@ -68,6 +74,19 @@ impl Options {
         }
         if let Some(cache) = rules_cache {
             builder = builder.rules_cache(path(cache, "rules_cache")?);
+        }
+        if let Some(secret) = identifier_secret {
+            builder = builder.identifier_secret(text(secret, "identifier_secret")?);
+        }
+        if let Some(keys) = max_keys {
+            builder = builder.max_keys(usize::try_from(amount(keys, "max_keys")?).unwrap_or(usize::MAX));
+        }
+        if let Some(calls) = &breaker_failures.0 {
+            let calls = u32::try_from(amount(calls, "breaker_failures")?).unwrap_or(u32::MAX);
+            builder = builder.breaker_failures(calls);
+        }
+        if let Some(interval) = &breaker_probe.0 {
+            builder = builder.breaker_probe(timeout(interval, "breaker_probe")?);
         }
         Ok(Self(builder))
     }

@@ -1,14 +1,16 @@
 //! A request, as Python hands it over.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyMapping, PyTuple};
+use pyo3::types::{PyList, PyMapping, PyString, PyTuple};
 use sluicegate::bridge::OwnedRequest;
 
-use crate::arguments::{named, text, wrong_type};
+use crate::arguments::{Given, flag, named, text, wrong_type};
 
+const PATHS: &str = "an iterable of str";
 const HEADERS: &str = "a mapping or an iterable of pairs";
 
 /// A request of these arguments. What makes no sense is left to the limiter.
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub(crate) fn request(
     method: &Bound<'_, PyAny>,
     path: &Bound<'_, PyAny>,
@@ -16,6 +18,9 @@ pub(crate) fn request(
     ip: Option<&Bound<'_, PyAny>>,
     api_key: Option<&Bound<'_, PyAny>>,
     given: Option<&Bound<'_, PyAny>>,
+    api_key_header: Option<&Bound<'_, PyAny>>,
+    paths: Option<&Bound<'_, PyAny>>,
+    ignore_case: &Given<'_>,
 ) -> PyResult<OwnedRequest> {
     let optional = |value: Option<&Bound<'_, PyAny>>, name| value.map(|value| owned(value, name)).transpose();
     Ok(OwnedRequest {
@@ -25,11 +30,23 @@ pub(crate) fn request(
         ip: optional(ip, "ip")?,
         api_key: optional(api_key, "api_key")?,
         headers: given.map_or(Ok(Vec::new()), headers)?,
+        api_key_header: optional(api_key_header, "api_key_header")?,
+        other_paths: paths.map_or(Ok(Vec::new()), other_paths)?,
+        ignore_case: ignore_case.or(false, "ignore_case", flag)?,
     })
 }
 
 fn owned(value: &Bound<'_, PyAny>, name: &str) -> PyResult<String> {
     text(value, name).map(str::to_owned)
+}
+
+fn other_paths(given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    // A str is an iterable of str, too.
+    if given.is_instance_of::<PyString>() {
+        return Err(wrong_type("other_paths", PATHS, given));
+    }
+    let iterator = given.try_iter().map_err(|error| named(error, "other_paths", PATHS, given))?;
+    iterator.map(|item| owned(&item?, "an item of other_paths")).collect()
 }
 
 fn headers(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {

@@ -28,7 +28,7 @@ KINDS = {
     "Server": errors.ServerError,
     "Closed": errors.ClosedError,
 }
-TIMES = {"connect_timeout", "response_timeout", "timeout"}
+TIMES = {"connect_timeout", "response_timeout", "timeout", "breaker_probe"}
 # What the README calls by other names.
 ARGUMENTS = {"items": "checks", "items[1]": "checks[1]"}
 

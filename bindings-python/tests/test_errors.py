@@ -43,8 +43,8 @@ def test_classes_have_one_base_and_shadow_no_built_in() -> None:
 
 @pytest.mark.parametrize("kind", CLASSES)
 def test_errors_survive_a_pickle(kind: type[SluicegateError]) -> None:
-    error = pickle.loads(pickle.dumps(kind("what", retryable=True)))
-    assert (type(error), str(error), error.retryable) == (kind, "what", True)
+    error = pickle.loads(pickle.dumps(kind("what", retryable=True, key="a:b")))
+    assert (type(error), str(error), error.retryable, error.key) == (kind, "what", True, "a:b")
 
 
 @pytest.mark.parametrize(
@@ -110,6 +110,8 @@ def test_wrong_types_name_the_argument(
         ("response_timeout", None),
         ("pool_size", 1.0),
         ("tls_ca", 5),
+        ("identifier_secret", b"0123456789abcdef"),
+        ("max_keys", "many"),
     ],
 )
 def test_wrong_types_of_options(option: str, value: object, open_limiter: Open) -> None:
@@ -128,6 +130,8 @@ def test_wrong_types_of_options(option: str, value: object, open_limiter: Open) 
         ("response_timeout", float("inf"), "response_timeout"),
         ("pool_size", 0, "pool_size"),
         ("tls_cert", "a.pem", "tls_cert and tls_key"),
+        ("identifier_secret", "short", "identifier_secret"),
+        ("max_keys", 5, "max_keys"),
     ],
 )
 def test_senseless_options(option: str, value: object, message: str, open_limiter: Open) -> None:
@@ -206,6 +210,22 @@ def test_a_server_that_says_nothing(open_limiter: Open) -> None:
         with pytest.raises((ResponseTimeoutError, ConnectionFailedError)) as caught:
             open_limiter(url, connect_timeout=0.2, response_timeout=0.1).ping()
         assert caught.value.retryable and time.monotonic() - began < 3
+
+
+def test_a_damaged_key_is_told_to_who_asks(redis_url: str, prefix: str, open_limiter: Open) -> None:
+    name = f"{prefix}:ten:{{alice}}:f1h"
+    host, port = redis_url.removeprefix("redis://").split(":")
+    with socket.create_connection((host, int(port.split("/")[0])), timeout=10) as server:
+        server.sendall(f"SET {name} garbage EX 60\r\n".encode())
+        assert server.recv(100) == b"+OK\r\n"
+    limiter = open_limiter(redis_url)
+    with pytest.raises(ServerError) as caught:
+        limiter.check("ten", "alice")
+    assert caught.value.key == name
+    assert 'rule "ten"' in str(caught.value) and "alice" not in f"{caught.value!s}{caught.value!r}"
+    with pytest.raises(InvalidArgumentError) as refused:
+        limiter.check("ten", "alice", cost=0)
+    assert refused.value.key is None
 
 
 def test_a_password_the_server_does_not_know(redis_url: str, open_limiter: Open) -> None:

@@ -105,6 +105,37 @@ def test_no_spelling_of_a_path_slips_past(serve: Serve) -> None:
     assert [site.ask("GET", spelling, ALICE).status for spelling in spellings] == [200] + [429] * 5
 
 
+def test_a_path_is_read_as_any_server_reads_it(serve: Serve) -> None:
+    site = serve(rules=[{**RULES[0], "limit": 1}])
+    spellings = ["/orders/7", "/orders/7%0A", "/orders/../a", "/x;/../orders/7", "/orders/7;a"]
+    assert [site.ask("GET", spelling, ALICE).status for spelling in spellings] == [200] + [429] * 4
+
+
+def test_every_key_of_a_path_is_charged(serve: Serve) -> None:
+    rule = {**RULES[4], "match": {"path_pattern": "/items/{name}/*"}}
+    site = serve(rules=[rule])
+    assert site.ask("GET", "/items/victim/../other1/q").status == 200
+    denied = site.ask("GET", "/items/victim/../other2/q")
+    assert denied.status == 429 and str(denied.header("RateLimit")).count("items") == 1
+
+
+def test_a_head_is_a_get(serve: Serve) -> None:
+    rule = {**RULES[0], "limit": 1, "match": {"methods": ["GET"]}}
+    site = serve(rules=[rule])
+    assert [site.ask("HEAD", "/orders/7", ALICE).status for _ in range(2)] == [200, 429]
+
+
+def test_what_yields_too_many_keys_is_refused(serve: Serve) -> None:
+    answer = serve(on_error="raise").ask("GET", "/items/x....%0A%0A..%20%20")
+    assert answer.status == 400
+    assert answer.json()["detail"] == 'path can be read as more than 8 keys of rule "items"'
+
+
+def test_applications_that_ignore_capitals(serve: Serve) -> None:
+    assert serve().ask("POST", "/LOGIN").header("RateLimit") == "mine"
+    assert serve(ignore_case=True).ask("POST", "/LOGIN").header("RateLimit") == '"login";r=4;t=12'
+
+
 def test_paths_are_decoded_once(serve: Serve) -> None:
     site = serve()
     # They are five items, whether the server tells the target or its decoded form.
@@ -263,6 +294,41 @@ async def ask_asgi(**scope: Any) -> list[Any]:
     return seen
 
 
+def test_every_line_of_an_api_key_is_charged() -> None:
+    """Some applications take the first line, some the last."""
+
+    async def left() -> list[int]:
+        async def app(*_: Any) -> None:
+            pass
+
+        async with AsyncRateLimiter.connect("memory://", rules=RULES) as limiter:
+            middleware = asgi.RateLimitMiddleware(app, limiter, api_key="X-Key")
+            for junk in ("1", "2"):
+                lines = [(b"x-device", b"real"), (b"x-device", junk.encode()), (b"x-key", junk.encode()), (b"x-key", b"real")]
+                scope = {"type": "http", "method": "GET", "path": "/keys", "headers": lines}
+                await middleware(scope, app, app)
+            return [(await limiter.peek(rule, "real")).remaining for rule in ("keys", "devices")]
+
+    assert asyncio.run(left()) == [3, 3]
+
+
+def test_an_application_that_is_mounted_is_limited_by_its_own_paths() -> None:
+    for root in ("", "/x1"):
+        scope = {"type": "http", "path": f"{root}/orders/7", "raw_path": f"{root}/orders/7".encode(), "root_path": root}
+        assert asyncio.run(ask_asgi(**scope)) == ["http", "http", 429, "http.response.body"]
+
+
+def test_clients_that_choose_script_name() -> None:
+    """As gunicorn lets them: the application routes by what is left of the path."""
+    statuses: list[str] = []
+    with RateLimiter("memory://", rules=RULES) as limiter:
+        app = wsgi.RateLimitMiddleware(lambda environ, start: start("200 OK", []) or [], limiter, user_id=lambda _: "a")
+        for number in range(3):
+            paths = {"SCRIPT_NAME": f"/x{number}", "PATH_INFO": "/orders/7", "RAW_URI": f"/x{number}/orders/7?a"}
+            app({"REQUEST_METHOD": "GET", **paths}, lambda status, *_: statuses.append(status))  # type: ignore[arg-type]
+    assert [status[:3] for status in statuses] == ["200", "200", "429"]
+
+
 def test_other_kinds_of_connections_pass() -> None:
     for kind in ("websocket", "lifespan"):
         assert asyncio.run(ask_asgi(type=kind)) == [kind] * 3
@@ -282,6 +348,7 @@ def test_servers_that_tell_no_target_and_no_address(client: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"api_key": "a key"}, "api_key must be a function, or the name of an HTTP header"),
         ({"trusted_proxies": -1}, "trusted_proxies must be 0 or more"),
         ({"on_error": "ignore"}, 'on_error must be "admit", "deny" or "raise"'),
         ({"headers": "draft"}, 'style: it has to be "ietf" or "x-ratelimit"'),
@@ -300,6 +367,7 @@ def test_options_that_make_no_sense(middleware: Any, options: dict[str, Any], me
         ({"limiter": 5.5}, "limiter must be an? .*RateLimiter.*, not float"),
         ({"trusted_proxies": "1"}, "trusted_proxies must be an int, not str"),
         ({"trusted_proxies": 1.5}, "trusted_proxies must be an int, not float"),
+        ({"ignore_case": 1}, "ignore_case must be a bool, not int"),
         ({"headers": 5}, "headers must be a str, not int"),
         ({"on_error": None}, "on_error must be a str, not NoneType"),
     ],

@@ -16,7 +16,7 @@ import pytest
 from conftest import RULES
 from test_asyncio import LOOPS
 
-from sluicegate import AsyncRateLimiter, ConnectionFailedError, ResponseTimeoutError, SluicegateError
+from sluicegate import AsyncRateLimiter, ClosedError, ConnectionFailedError, ResponseTimeoutError, SluicegateError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 
@@ -206,7 +206,7 @@ def test_a_forked_child_leaves_the_socket_alone(name: str, server: Server) -> No
         if pid == 0:
             try:
                 loop.run_until_complete(asyncio.wait_for(limiter.check("ten", "child"), 10))
-            except ConnectionFailedError:
+            except ClosedError:
                 os._exit(7)
             finally:
                 os._exit(1)

@@ -47,6 +47,10 @@ class AsyncRateLimiter:
         tls_cert: _Path | None = None,
         tls_key: _Path | None = None,
         rules_cache: _Path | None = None,
+        identifier_secret: str | None = None,
+        max_keys: int | None = None,
+        breaker_failures: int = 5,
+        breaker_probe: float = 0.1,
     ) -> Connecting:
         """Opens a limiter; to be awaited, or entered by `async with`."""
         return Connecting(
@@ -62,6 +66,10 @@ class AsyncRateLimiter:
                 tls_cert=tls_cert,
                 tls_key=tls_key,
                 rules_cache=rules_cache,
+                identifier_secret=identifier_secret,
+                max_keys=max_keys,
+                breaker_failures=breaker_failures,
+                breaker_probe=breaker_probe,
             )
         )
 
@@ -103,13 +111,20 @@ class AsyncRateLimiter:
         ip: str | None = None,
         api_key: str | None = None,
         headers: _Headers | None = None,
+        api_key_header: str | None = None,
+        other_paths: Iterable[str] | None = None,
+        ignore_case: bool = False,
     ) -> Decision:
         """Decides a request by all the rules that match it, together.
 
         The `parts` of the decision hold one per rule; if there is none, the request is admitted and `rule_applied`
-        is false. The path is that of the request line, percent-encoded.
+        is false. The path is that of the request line, percent-encoded; `other_paths` are further ones that the
+        application may act on, such as `PATH_INFO`, spelled likewise. `api_key_header` names the header that has the
+        API key, each of whose values counts. `ignore_case`: the application routes without regard to capitals.
         """
-        answer = self._bridge.check_request(method, path, user_id, ip, api_key, headers)
+        answer = self._bridge.check_request(
+            method, path, user_id, ip, api_key, headers, api_key_header, other_paths, ignore_case
+        )
         decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
         return decision
 
@@ -122,13 +137,18 @@ class AsyncRateLimiter:
         ip: str | None = None,
         api_key: str | None = None,
         headers: _Headers | None = None,
+        api_key_header: str | None = None,
+        other_paths: Iterable[str] | None = None,
+        ignore_case: bool = False,
         explain: bool = False,
     ) -> list[RequestMatch]:
         """The rules that `check_request` would apply, in order of priority; nothing is counted.
 
         With `explain` all rules, and why each applies or not.
         """
-        return self._bridge.match_request(method, path, user_id, ip, api_key, headers, explain)
+        return self._bridge.match_request(
+            method, path, user_id, ip, api_key, headers, api_key_header, other_paths, ignore_case, explain
+        )
 
     async def peek(
         self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None

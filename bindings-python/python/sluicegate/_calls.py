@@ -48,7 +48,7 @@ class Calls:
         answers = self._send(self.bridge.flush)
         if answers:
             self._settle(answers)
-        if self._timer is None and self._socket is not None and self._futures:
+        if self._socket is not None and self._futures and (self._timer is None or self.bridge.is_hurried):
             self._expire()
 
     def _send(self, send: Callable[[], _T]) -> _T | None:
@@ -63,6 +63,8 @@ class Calls:
 
     def _expire(self) -> None:
         """Ends calls whose time is up; again and again while there are calls under way."""
+        if self._timer is not None:
+            self._timer.cancel()
         left = self.bridge.expire()
         self._timer = None if left is None else self._loop.call_later(left, self._expire)
         self._drain()

@@ -24,6 +24,7 @@ Headers = list[tuple[str, str]]
 
 # What a path may have as it is, and the percent sign of what is encoded already.
 _VISIBLE = "".join(map(chr, range(0x21, 0x7F)))
+_TOKEN = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 _LOG = logging.getLogger("sluicegate")
 # Some proxies add a port, or write IPv6 in brackets.
 _DECORATED = re.compile(r"\[(?P<six>[^]]*)\](:[0-9]+)?|(?P<four>[0-9.]+):[0-9]+")
@@ -45,8 +46,10 @@ class Policy:
     trusted_proxies: int
     headers: _Style
     on_error: _OnError
+    ignore_case: bool
 
     def __post_init__(self) -> None:
+        ensure("ignore_case", "a bool", self.ignore_case, isinstance(self.ignore_case, bool))
         ensure("trusted_proxies", "an int", self.trusted_proxies, isinstance(self.trusted_proxies, int))
         ensure("headers", "a str", self.headers, isinstance(self.headers, str))
         ensure("on_error", "a str", self.on_error, isinstance(self.on_error, str))
@@ -96,10 +99,22 @@ def ensure(name: str, wanted: str, value: object, is_so: bool) -> None:
         raise TypeError(f"{name} must be {wanted}, not {type(value).__name__}")
 
 
-def target(raw: bytes, decoded: bytes) -> str:
-    """The path as the client sent it or, where a server does not tell, as it would have to be sent."""
+def paths(raw: bytes, decoded: bytes, mounted: bytes) -> tuple[str, list[str]]:
+    """The path as the client sent it, and others that the application may act on.
+
+    Those are the path as the server decoded it, and what the application is left with where it is mounted.
+    """
     # Bytes that no request line should have are encoded, too: applications take them for the same.
-    return (quote(raw, safe=_VISIBLE) if raw else quote(decoded)) or "/"
+    sent = quote(raw, safe=_VISIBLE) if raw else quote(decoded)
+    others = dict.fromkeys((decoded, mounted))
+    return sent or "/", [quote(path) or "/" for path in others if path != raw.partition(b"?")[0]]
+
+
+def header_name(name: str) -> str:
+    """Refuses what is no name of a header now rather than with every request."""
+    if not _TOKEN.fullmatch(name):
+        raise InvalidArgumentError("api_key must be a function, or the name of an HTTP header")
+    return name
 
 
 def text(value: bytes) -> str:

@@ -5,22 +5,28 @@ from types import TracebackType
 from typing import Any, Literal, TypeAlias, final
 
 from .errors import SluicegateError
+from .rules import Rule
 
 __all__ = [
     "Bridge",
     "Check",
     "Decision",
+    "LabReport",
     "ManualClock",
     "Options",
     "RateLimiter",
     "Refusal",
     "RequestMatch",
     "RulesStatus",
+    "lab_compare",
+    "lab_run",
 ]
 
 _Path: TypeAlias = str | PathLike[str]
 # A path, JSON text, the address of a ZooKeeper, rules, or an object whose only field is `rules`.
-_Rules: TypeAlias = _Path | list[dict[str, Any]] | tuple[dict[str, Any], ...] | dict[str, Any]
+_Rules: TypeAlias = (
+    _Path | list[Rule] | tuple[Rule, ...] | list[dict[str, Any]] | tuple[dict[str, Any], ...] | dict[str, Any]
+)
 # Names and values; in pairs a name may come several times.
 _Headers: TypeAlias = Mapping[str, str] | Iterable[tuple[str, str]]
 
@@ -270,6 +276,10 @@ class RateLimiter:
         tls_cert: _Path | None = None,
         tls_key: _Path | None = None,
         rules_cache: _Path | None = None,
+        identifier_secret: str | None = None,
+        max_keys: int | None = None,
+        breaker_failures: int = 5,
+        breaker_probe: float = 0.1,
     ) -> RateLimiter: ...
     def check(
         self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
@@ -291,11 +301,16 @@ class RateLimiter:
         ip: str | None = None,
         api_key: str | None = None,
         headers: _Headers | None = None,
+        api_key_header: str | None = None,
+        other_paths: Iterable[str] | None = None,
+        ignore_case: bool = False,
     ) -> Decision:
         """Decides a request by all the rules that match it, together.
 
         The `parts` of the decision hold one per rule; if there is none, the request is admitted and `rule_applied`
-        is false. The path is that of the request line, percent-encoded.
+        is false. The path is that of the request line, percent-encoded; `other_paths` are further ones that the
+        application may act on, such as `PATH_INFO`, spelled likewise. `api_key_header` names the header that has the
+        API key, each of whose values counts. `ignore_case`: the application routes without regard to capitals.
         """
 
     def match_request(
@@ -307,6 +322,9 @@ class RateLimiter:
         ip: str | None = None,
         api_key: str | None = None,
         headers: _Headers | None = None,
+        api_key_header: str | None = None,
+        other_paths: Iterable[str] | None = None,
+        ignore_case: bool = False,
         explain: bool = False,
     ) -> list[RequestMatch]:
         """The rules that `check_request` would apply, in order of priority; nothing is counted.
@@ -377,6 +395,10 @@ class Options:
         tls_cert: _Path | None = None,
         tls_key: _Path | None = None,
         rules_cache: _Path | None = None,
+        identifier_secret: str | None = None,
+        max_keys: int | None = None,
+        breaker_failures: int = 5,
+        breaker_probe: float = 0.1,
     ) -> Options: ...
 
 @final
@@ -402,6 +424,9 @@ class Bridge:
         ip: str | None,
         api_key: str | None,
         headers: _Headers | None,
+        api_key_header: str | None,
+        other_paths: Iterable[str] | None,
+        ignore_case: bool,
     ) -> Decision | int: ...
     def match_request(
         self,
@@ -411,6 +436,9 @@ class Bridge:
         ip: str | None,
         api_key: str | None,
         headers: _Headers | None,
+        api_key_header: str | None,
+        other_paths: Iterable[str] | None,
+        ignore_case: bool,
         explain: bool,
     ) -> list[RequestMatch]: ...
     def rules_status(self) -> RulesStatus: ...
@@ -429,6 +457,8 @@ class Bridge:
     @property
     def is_socket_over(self) -> bool: ...
     def end_socket(self) -> None: ...
+    @property
+    def is_hurried(self) -> bool: ...
     def read_socket(self) -> list[tuple[int, Decision | SluicegateError | None]]: ...
     def expire(self) -> float | None: ...
     def give_up(self, token: int) -> None: ...
@@ -439,3 +469,36 @@ class Bridge:
     def doorbell(self) -> int | None: ...
     def silence(self) -> bool: ...
     def listen(self) -> bool: ...
+
+@final
+class LabReport:
+    """What a run showed, for `sluicegate.lab`."""
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys, which columns tell by number."""
+
+    def column(self, strategy: int, name: str) -> bytes:
+        """A column of a strategy, as the bytes of its numbers."""
+
+    def html(self) -> str:
+        """The page of HTML."""
+
+    def json(self) -> str:
+        """The report as JSON."""
+
+    def svg(self, picture: str) -> str:
+        """One of the pictures."""
+
+def lab_compare(algorithms: list[str], limit: int, window_us: int) -> str:
+    """Rules that keep one limit by each of these algorithms, as JSON."""
+
+def lab_run(
+    rules: object,
+    specs: list[str] | None,
+    calls: list[tuple[int, str, int]] | None,
+    seed: int,
+    bin_us: int | None,
+    start_us: int | None,
+) -> LabReport:
+    """Runs traffic, given as specs or as calls of (microseconds, key, cost), through every rule."""

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from ._asynchronous import AsyncRateLimiter
-from ._middleware import Answer, Headers, Policy, ensure, merged, target, text
+from ._middleware import Answer, Headers, Policy, ensure, header_name, merged, paths, text
 from .errors import SluicegateError
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ class RateLimitMiddleware:
 
     `headers`: the style, as of `Decision.headers`.
 
+    `ignore_case`: the application routes without regard to capitals.
+
     `on_error`: what becomes of a request if the limiter cannot decide, such as when its server is away: `"admit"`,
     `"deny"` (503), or `"raise"`. The first two are told to the logger `sluicegate`.
     """
@@ -56,14 +58,16 @@ class RateLimitMiddleware:
         trusted_proxies: int = 0,
         headers: _Style = "ietf",
         on_error: _OnError = "admit",
+        ignore_case: bool = False,
     ) -> None:
         fits = isinstance(limiter, AsyncRateLimiter) or callable(limiter)
         ensure("limiter", "an AsyncRateLimiter, or a function that returns one", limiter, fits)
         self._app = app
         self._limiter = limiter
         self._user_id = user_id
-        self._api_key = _header(api_key) if isinstance(api_key, str) else api_key
-        self._policy = Policy(trusted_proxies, headers, on_error)
+        self._api_key = None if isinstance(api_key, str) else api_key
+        self._api_key_header = header_name(api_key) if isinstance(api_key, str) else None
+        self._policy = Policy(trusted_proxies, headers, on_error, ignore_case)
 
     async def __call__(self, scope: Scope, receive: _Receive, send: _Send) -> None:
         if scope["type"] != "http":
@@ -80,23 +84,29 @@ class RateLimitMiddleware:
         peer = scope.get("client")
         forwarded_for = (value for name, value in headers if name.lower() == "x-forwarded-for")
         ip = self._policy.ip(peer[0] if peer else None, forwarded_for)
-        path = target(scope.get("raw_path") or b"", scope["path"].encode("utf-8", "surrogateescape"))
+        path, other_paths = _paths(scope)
         try:
             decision = await limiter.check_request(
-                scope["method"], path, user_id=user_id, ip=ip, api_key=api_key, headers=headers
+                scope["method"],
+                path,
+                user_id=user_id,
+                ip=ip,
+                api_key=api_key,
+                headers=headers,
+                api_key_header=self._api_key_header,
+                other_paths=other_paths,
+                ignore_case=self._policy.ignore_case,
             )
         except SluicegateError as error:
             return self._policy.undecided(error)
         return self._policy.decided(decision)
 
 
-def _header(name: str) -> _Find:
-    wanted = name.lower().encode("latin-1")
-
-    def find(scope: Scope) -> str | None:
-        return next((text(value) for name, value in scope["headers"] if name.lower() == wanted), None)
-
-    return find
+def _paths(scope: Scope) -> tuple[str, list[str]]:
+    decoded = scope["path"].encode("utf-8", "surrogateescape")
+    # Routers look at what is left of the path behind the place of the application.
+    mounted = decoded.removeprefix(scope.get("root_path", "").encode())
+    return paths(scope.get("raw_path") or b"", decoded, mounted)
 
 
 async def _found(find: _Find | None, scope: Scope) -> str | None:

@@ -19,11 +19,15 @@ class SluicegateError(Exception):
 
     `retryable` says whether the same call may succeed later without any change by the caller. After a
     timeout the first call may have been charged, so a retry can charge twice.
+
+    `key` holds the names, in Redis, of the keys that a `ServerError` is about, else `None`. The message has them
+    not: they hold what clients are known by, and messages are logged.
     """
 
-    def __init__(self, message: str, *, retryable: bool = False) -> None:
+    def __init__(self, message: str, *, retryable: bool = False, key: str | None = None) -> None:
         super().__init__(message)
         self.retryable = retryable
+        self.key = key
 
 
 class InvalidRuleError(SluicegateError, ValueError):

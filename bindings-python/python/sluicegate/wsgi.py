@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from ._middleware import Answer, Headers, Policy, ensure, merged, target, text
+from ._middleware import Answer, Headers, Policy, ensure, header_name, merged, paths, text
 from ._native import RateLimiter
 from .errors import SluicegateError
 
@@ -33,6 +33,8 @@ class RateLimitMiddleware:
 
     `headers`: the style, as of `Decision.headers`.
 
+    `ignore_case`: the application routes without regard to capitals.
+
     `on_error`: what becomes of a request if the limiter cannot decide, such as when its server is away: `"admit"`,
     `"deny"` (503), or `"raise"`. The first two are told to the logger `sluicegate`.
     """
@@ -47,13 +49,16 @@ class RateLimitMiddleware:
         trusted_proxies: int = 0,
         headers: _Style = "ietf",
         on_error: _OnError = "admit",
+        ignore_case: bool = False,
     ) -> None:
         ensure("limiter", "a RateLimiter", limiter, hasattr(limiter, "check_request"))
         self._app = app
         self._limiter = limiter
         self._user_id = user_id
-        self._api_key = _header(api_key) if isinstance(api_key, str) else api_key
-        self._policy = Policy(trusted_proxies, headers, on_error)
+        self._api_key = None if isinstance(api_key, str) else api_key
+        # The environ does not tell the one from the other.
+        self._api_key_header = header_name(api_key).replace("_", "-") if isinstance(api_key, str) else None
+        self._policy = Policy(trusted_proxies, headers, on_error, ignore_case)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         verdict = self._judge(environ)
@@ -69,18 +74,29 @@ class RateLimitMiddleware:
         # Several lines of one header are joined by the server.
         forwarded_for = (value for name, value in headers if name == "X-FORWARDED-FOR")
         ip = self._policy.ip(environ.get("REMOTE_ADDR"), forwarded_for)
-        path = target(_bytes(environ.get("RAW_URI") or environ.get("REQUEST_URI")), _decoded_path(environ))
+        path, other_paths = _paths(environ)
         try:
             decision = self._limiter.check_request(
-                environ["REQUEST_METHOD"], path, user_id=user_id, ip=ip, api_key=api_key, headers=headers
+                environ["REQUEST_METHOD"],
+                path,
+                user_id=user_id,
+                ip=ip,
+                api_key=api_key,
+                headers=headers,
+                api_key_header=self._api_key_header,
+                other_paths=other_paths,
+                ignore_case=self._policy.ignore_case,
             )
         except SluicegateError as error:
             return self._policy.undecided(error)
         return self._policy.decided(decision)
 
 
-def _decoded_path(environ: WSGIEnvironment) -> bytes:
-    return _bytes(environ.get("SCRIPT_NAME")) + _bytes(environ.get("PATH_INFO"))
+def _paths(environ: WSGIEnvironment) -> tuple[str, list[str]]:
+    raw = _bytes(environ.get("RAW_URI") or environ.get("REQUEST_URI"))
+    # Applications route by PATH_INFO alone; some servers let the client choose SCRIPT_NAME.
+    mounted = _bytes(environ.get("PATH_INFO"))
+    return paths(raw, _bytes(environ.get("SCRIPT_NAME")) + mounted, mounted)
 
 
 def _headers(environ: WSGIEnvironment) -> Headers:
@@ -90,15 +106,6 @@ def _headers(environ: WSGIEnvironment) -> Headers:
 
 def _is_header(name: str) -> bool:
     return name.startswith("HTTP_") or name in ("CONTENT_TYPE", "CONTENT_LENGTH")
-
-
-def _header(name: str) -> Callable[[WSGIEnvironment], str | None]:
-    wanted = "HTTP_" + name.upper().replace("-", "_")
-
-    def find(environ: WSGIEnvironment) -> str | None:
-        return text(_bytes(environ.get(wanted)))
-
-    return find
 
 
 def _bytes(value: str | None) -> bytes:

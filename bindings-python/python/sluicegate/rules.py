@@ -1,0 +1,81 @@
+"""The types of rules, for type checkers. Written by docs/tools/rule_types.py."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypedDict
+
+__all__ = ["Limit", "Match", "Rule"]
+
+
+class Limit(TypedDict, total=False):
+    """One of several limits of a rule."""
+
+    limit: float
+    """The cost that may be admitted per window."""
+    resolution_seconds: float
+    """Length of a slot. Default of sliding_buckets: a sixtieth of the window."""
+    scope: Literal["key", "resource"]
+    """Who shares the limit. Default: key."""
+    window_size_seconds: float
+    """Length of the window."""
+
+
+class Match(TypedDict, total=False):
+    """Which requests a rule applies to."""
+
+    ip_subnet: str | Sequence[str]
+    """The address is in one of these networks (CIDR)."""
+    methods: Sequence[str]
+    """The method is one of these."""
+    path_pattern: str
+    """The path matches: * is any run of characters, {name} is one segment."""
+    required_headers: Mapping[str, str]
+    """Each header has this value; * stands for any value."""
+    requires_authentication: bool
+    """The request has a user."""
+
+
+class _NamedRule(TypedDict):
+    """What every rule has."""
+
+    algorithm: Literal["fixed_window", "sliding_window", "sliding_log", "sliding_buckets", "gcra", "token_bucket",
+        "leaky_bucket", "uniform", "decay"]
+    """How the limit is kept."""
+    rule_id: str
+    """Name of the rule, unique in its file."""
+
+
+class Rule(_NamedRule, total=False):
+    """A rule, with the names of fields that rule files have."""
+
+    burst: int
+    """The most that is admitted at once. Default: the limit."""
+    count_denied: bool
+    """Charge denied costs too, by the limits that refused them. Default: false."""
+    decay_factor: float
+    """Each slot that passes divides the level by this. Default: 2."""
+    description: str
+    """For people."""
+    identifier_type: str
+    """Which part of a request is the key: user_id, ip_address, api_key, header:<name>, path:<name> or global."""
+    ipv6_prefix_length: int
+    """How many leading bits of an IPv6 address identify a client. Default: 64."""
+    limit: float
+    """The cost that may be admitted per window."""
+    limits: Sequence[Limit]
+    """Several limits, decided together, in place of limit and window_size_seconds."""
+    match: Match
+    """Which requests the rule applies to. Default: only by name."""
+    priority: int
+    """Lower numbers are decided and reported first. Default: 0."""
+    resolution_seconds: float
+    """Length of a slot. Default of sliding_buckets: a sixtieth of the window."""
+    resource_identifier_type: str
+    """Which part of a request is the resource."""
+    shadow: bool
+    """Decide and count, but always admit. Default: false."""
+    structure: Literal["list", "sorted_set"]
+    """The Redis type that holds the log. Default: list."""
+    window_size_seconds: float
+    """Length of the window."""
+    window_start: Literal["aligned", "first_request"]
+    """When windows begin: at the same instant for every key, or at its first request. Default: aligned."""
