@@ -102,7 +102,12 @@ class Calls {
   /** Sees to the calls on a socket, of which no other thread takes care. */
   #sent() {
     if (this.#pending.size === 1) setImmediate(() => this.#waitAwake());
-    else if (this.#timer === undefined) this.#expire();
+    else this.#expireInTime();
+  }
+
+  /** Sees to a timer, unless one runs that is early enough. */
+  #expireInTime() {
+    if (this.#timer === undefined || this.#native.isHurried) this.#expire();
   }
 
   /** When all else that the loop has to do is done, and a single call is pending. */
@@ -110,11 +115,12 @@ class Calls {
     if (this.#native === undefined) return;
     this.#native.waitAwake();
     this.wake();
-    if (this.#native !== undefined && this.#timer === undefined) this.#expire();
+    if (this.#native !== undefined) this.#expireInTime();
   }
 
   /** Ends calls whose time is up; again and again while there are calls on the socket. */
   #expire() {
+    clearTimeout(this.#timer);
     const left = this.#weakly.deref()?.expire();
     this.#timer = left === undefined ? undefined : setTimeout(() => this.#expire(), left).unref();
     this.wake();

@@ -11,6 +11,8 @@ let errorOf;
 
 /** An error of the limiter. A denial is none. */
 class SluicegateError extends Error {
+  #key;
+
   static {
     errorOf = (failure) => new SluicegateError(failure);
   }
@@ -19,8 +21,9 @@ class SluicegateError extends Error {
    * @private
    * @param {Failure} failure
    */
-  constructor({ code, message, retryable }) {
+  constructor({ code, message, retryable, key }) {
     super(message);
+    this.#key = key;
     /**
      * What went wrong.
      *
@@ -33,6 +36,16 @@ class SluicegateError extends Error {
      * @readonly
      */
     this.retryable = retryable;
+  }
+
+  /**
+   * The names, in Redis, of the keys that a `Server` error is about. Not a property of the error itself: they hold what
+   * clients are known by, and whoever logs an error logs its properties.
+   *
+   * @returns {string | undefined}
+   */
+  get key() {
+    return this.#key;
   }
 }
 

@@ -28,7 +28,7 @@ function rateLimit(limiter, options) {
   return async (request, response, next) => {
     let ruling;
     try {
-      ruling = await judge(request, request, targetOf(request));
+      ruling = await judge(request, request, routeOf(request));
       for (const [name, value] of Object.entries(ruling.headers)) response.setHeader(name, value);
     } catch (error) {
       return next(error);
@@ -40,12 +40,26 @@ function rateLimit(limiter, options) {
 }
 
 /**
- * Within a router, `url` is what is left of the target.
+ * Within a router, `url` is what is left of the target; earlier middleware may have changed it.
  *
- * @param {{ originalUrl?: string, url?: string | undefined }} request
+ * @param {{ originalUrl?: string, baseUrl?: string, url?: string | undefined, app?: any }} request
  */
-function targetOf({ originalUrl, url }) {
-  return originalUrl ?? url;
+function routeOf({ originalUrl, baseUrl = '', url = '', app }) {
+  return { target: originalUrl ?? url, otherTargets: [baseUrl + url], ignoreCase: ignoresCase(app) };
+}
+
+/** Express routes without regard to capitals unless told otherwise, and each of its routers has to be told. */
+function ignoresCase(app) {
+  return !app?.enabled?.('case sensitive routing') || !isSensitive(app._router ?? app.router);
+}
+
+/** An application that is mounted is hidden in a function, and its routers with it. */
+function isSensitive(router) {
+  return router.caseSensitive === true && router.stack.every(isSensitiveLayer);
+}
+
+function isSensitiveLayer({ name, handle }) {
+  return name !== 'mounted_app' && (!Array.isArray(handle.stack) || isSensitive(handle));
 }
 
 module.exports = { rateLimit };

@@ -29,13 +29,21 @@ const { judgeBy } = require('./middleware.js');
  */
 const rateLimit = async (fastify, { limiter, ...options }) => {
   const judge = judgeBy(limiter, options);
+  const ignoreCase = ignoresCase(fastify.initialConfig);
   fastify.addHook('onRequest', async (request, reply) => {
     const log = options.log ?? ((error) => request.log.warn({ err: error }, 'the limiter cannot decide'));
-    const ruling = await judge(request, request.raw, request.originalUrl, log);
+    const { raw, originalUrl: target } = request;
+    // `rewriteUrl` changes what is routed by.
+    const ruling = await judge(request, raw, { target, otherTargets: [raw.url ?? target], ignoreCase }, log);
     reply.headers(ruling.headers);
     if (ruling.status !== undefined) return reply.code(ruling.status).send(ruling.body);
   });
 };
+
+/** @param {any} config Of Fastify 4, and of 5, which has moved the option. */
+function ignoresCase({ caseSensitive, routerOptions }) {
+  return (routerOptions?.caseSensitive ?? caseSensitive) === false;
+}
 
 // The hook is for the instance that registers the plugin, not for one that is made for the plugin alone.
 rateLimit[Symbol.for('skip-override')] = true;

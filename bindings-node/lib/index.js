@@ -52,7 +52,13 @@
  * @property {string | null | undefined} [apiKey] The client's API key.
  * @property {Readonly<Record<string, string | readonly string[] | undefined>>
  *   | Iterable<readonly [string, string]>
- *   | undefined} [headers] The headers, as Node has them, or `Headers`, or pairs of a name and a value.
+ *   | undefined} [headers] The headers, as Node has them, or `Headers`, or pairs of a name and a value. Of one that
+ *   has several values, each counts.
+ * @property {string | null | undefined} [apiKeyHeader] The header that has the API key, each of whose values counts.
+ * @property {readonly string[] | undefined} [otherPaths] Other paths that the application may act on, spelled like
+ *   `path`; at most 4.
+ * @property {boolean | undefined} [ignoreCase] Whether the application routes without regard to capitals. Default:
+ *   `false`.
  */
 
 /**
@@ -95,57 +101,59 @@
  * @typedef {'ietf' | 'x-ratelimit'} HeaderStyle
  */
 
+// Rules, from docs/rules.schema.json by docs/tools/rule_types.py.
+
 /**
- * How many may be admitted per window.
+ * One of several limits of a rule.
  *
  * @typedef {object} Limit
- * @property {number} limit How much cost may be admitted per window; 1 and more.
- * @property {number} [window_size_seconds] 0.001 to 315360000 (10 years). Required but for `decay`, which has none.
- * @property {number} [resolution_seconds] The length of a slot of `sliding_buckets` (default: a sixtieth of the window)
- *   or `decay` (required).
- * @property {'key' | 'resource'} [scope] `resource` for a limit that all keys of a resource share. Default: `key`.
+ * @property {number} [limit] The cost that may be admitted per window.
+ * @property {number} [resolution_seconds] Length of a slot. Default of sliding_buckets: a sixtieth of the window.
+ * @property {'key' | 'resource'} [scope] Who shares the limit. Default: key.
+ * @property {number} [window_size_seconds] Length of the window.
  */
 
 /**
  * Which requests a rule applies to.
  *
  * @typedef {object} Match
- * @property {string} [path_pattern] What the path is like: `*` is any run of characters, `{name}` one segment.
- * @property {readonly string[]} [methods] The method is one of these.
- * @property {boolean} [requires_authentication] There is a user.
- * @property {Readonly<Record<string, string>>} [required_headers] Each header has this value, or with `*` any.
  * @property {string | readonly string[]} [ip_subnet] The address is in one of these networks (CIDR).
+ * @property {readonly string[]} [methods] The method is one of these.
+ * @property {string} [path_pattern] The path matches: * is any run of characters, {name} is one segment.
+ * @property {Readonly<Record<string, string>>} [required_headers] Each header has this value; * stands for any
+ *   value.
+ * @property {boolean} [requires_authentication] The request has a user.
  */
 
 /**
  * A rule, with the names of fields that rule files have.
  *
  * @typedef {object} Rule
- * @property {string} rule_id Its name: 1 to 128 of `A-Z a-z 0-9 _ . : / -`.
- * @property {'fixed_window' | 'sliding_window' | 'sliding_log' | 'sliding_buckets' | 'gcra' | 'token_bucket'
- *   | 'leaky_bucket' | 'uniform' | 'decay'} algorithm How it counts.
- * @property {number} [limit] As in `Limit`; required unless there are `limits`.
- * @property {number} [window_size_seconds] As in `Limit`.
- * @property {readonly Limit[]} [limits] Several limits, decided together.
- * @property {number} [burst] For `gcra`, `token_bucket` and `leaky_bucket`: the most that is admitted at once.
- *   Default: the limit.
- * @property {number} [resolution_seconds] As in `Limit`.
- * @property {number} [decay_factor] For `decay`: what each slot that passes divides the level by; 1.0001 and more.
- *   Default: 2.
- * @property {'aligned' | 'first_request'} [window_start] For `fixed_window`: the same instant for every key, or the
- *   first request of each. Default: `aligned`.
- * @property {'list' | 'sorted_set'} [structure] What `sliding_log` is kept in. Default: `list`.
- * @property {boolean} [count_denied] Whether a denied cost is charged too, by the limits that refused it; for window,
- *   bucket and decay algorithms. Default: false.
- * @property {boolean} [shadow] Whether it decides and counts, but always admits. Default: false.
- * @property {number} [priority] Lower numbers are decided and reported first. Default: 0.
+ * @property {'fixed_window' | 'sliding_window' | 'sliding_log' | 'sliding_buckets' | 'gcra' | 'token_bucket' |
+ *   'leaky_bucket' | 'uniform' | 'decay'} algorithm How the limit is kept.
+ * @property {string} rule_id Name of the rule, unique in its file.
+ * @property {number} [burst] The most that is admitted at once. Default: the limit.
+ * @property {boolean} [count_denied] Charge denied costs too, by the limits that refused them. Default: false.
+ * @property {number} [decay_factor] Each slot that passes divides the level by this. Default: 2.
  * @property {string} [description] For people.
- * @property {string} [identifier_type] What of a request is the key: `user_id`, `ip_address`, `api_key`,
- *   `header:<name>`, `path:<name>` or `global`. Default: requests do not choose the rule.
- * @property {string} [resource_identifier_type] Likewise for the resource.
- * @property {number} [ipv6_prefix_length] How much of an IPv6 address tells one client from another. Default: 64.
- * @property {Match} [match] Which requests it applies to. Default: requests do not choose the rule.
+ * @property {string} [identifier_type] Which part of a request is the key: user_id, ip_address, api_key,
+ *   header:<name>, path:<name> or global.
+ * @property {number} [ipv6_prefix_length] How many leading bits of an IPv6 address identify a client. Default: 64.
+ * @property {number} [limit] The cost that may be admitted per window.
+ * @property {readonly Limit[]} [limits] Several limits, decided together, in place of limit and
+ *   window_size_seconds.
+ * @property {Match} [match] Which requests the rule applies to. Default: only by name.
+ * @property {number} [priority] Lower numbers are decided and reported first. Default: 0.
+ * @property {number} [resolution_seconds] Length of a slot. Default of sliding_buckets: a sixtieth of the window.
+ * @property {string} [resource_identifier_type] Which part of a request is the resource.
+ * @property {boolean} [shadow] Decide and count, but always admit. Default: false.
+ * @property {'list' | 'sorted_set'} [structure] The Redis type that holds the log. Default: list.
+ * @property {number} [window_size_seconds] Length of the window.
+ * @property {'aligned' | 'first_request'} [window_start] When windows begin: at the same instant for every key, or
+ *   at its first request. Default: aligned.
  */
+
+// So far from the schema.
 
 /**
  * Options of a limiter.
@@ -166,6 +174,14 @@
  * @property {string | undefined} [tlsCa] PEM file with the certificate authorities to trust instead of the system's.
  * @property {string | undefined} [tlsCert] PEM file with the certificate chain of this client.
  * @property {string | undefined} [tlsKey] PEM file with the private key of that certificate.
+ * @property {string | undefined} [identifierSecret] Hides keys of rules whose `identifier_type` is `api_key` or
+ *   `header:<name>` also from who can guess them: they are stored as 128 bits of their HMAC-SHA-256 with this secret,
+ *   without one of their SHA-256. 16 to 1024 bytes. Limiters share their counts only with the same one. Default: none.
+ * @property {number | undefined} [maxKeys] The most states that `memory://` keeps, one for each key and limit; when there
+ *   are more, those nearest to their reset are forgotten first. Default: 1000000.
+ * @property {number | undefined} [breakerFailures] How many calls in a row a server leaves unanswered before the circuit
+ *   breaker opens: from then on calls to it fail at once, until it answers again. 0: it never opens. Default: 5.
+ * @property {number | undefined} [breakerProbeMs] How often a server is tried while its circuit breaker is open. Default: 100.
  */
 
 /**

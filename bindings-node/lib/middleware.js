@@ -5,26 +5,27 @@
 /** @import { RateLimitOptions } from './types.js' */
 
 const { STATUS_CODES } = require('node:http');
-const { number, options, text, wrongType } = require('./arguments.js');
+const { boolean, number, optional, options, text, wrongType } = require('./arguments.js');
 const { clientAddress } = require('./client.js');
 const { SluicegateError, invalidArgument } = require('./error.js');
 const { ensureStyle, headers } = require('./headers.js');
 
-const OPTIONS = new Set(['userId', 'apiKey', 'trustedProxies', 'headers', 'onError', 'log']);
+const OPTIONS = new Set(['userId', 'apiKey', 'trustedProxies', 'headers', 'onError', 'log', 'ignoreCase']);
 const ON_ERROR = new Set(['admit', 'deny', 'throw']);
 
 /**
- * Makes the function that judges requests: `request` as the framework has it, `raw` as Node has it, and the target
- * that the client sent. It answers the headers of the response and, for a request that goes no further, the rest
+ * Makes the function that judges requests: `request` as the framework has it, `raw` as Node has it, and `route`: the
+ * target that the client sent, others that the application may act on, and whether the application routes without
+ * regard to capitals, which an option overrules. It answers the headers of the response and, for a request that goes no further, the rest
  * of it too: `status` and `body`.
  */
 function judgeBy(limiter, given) {
   if (typeof limiter?.checkRequest !== 'function') throw wrongType('limiter', 'a RateLimiter', limiter);
   const policy = policyOf(options('options', given, OPTIONS));
-  return async (request, raw, target, log = policy.log) => {
-    const facts = await factsOf(request, raw, target, policy);
+  return async (request, raw, route, log = policy.log) => {
+    const asked = await requestOf(request, raw, route, policy);
     try {
-      return decided(await limiter.checkRequest(facts), policy);
+      return decided(await limiter.checkRequest(asked), policy);
     } catch (error) {
       return undecided(error, policy, log);
     }
@@ -32,7 +33,7 @@ function judgeBy(limiter, given) {
 }
 
 /** @param {RateLimitOptions<unknown>} options */
-function policyOf({ userId, apiKey, trustedProxies = 0, headers: style = 'ietf', onError = 'admit', log }) {
+function policyOf({ userId, apiKey, trustedProxies = 0, headers: style = 'ietf', onError = 'admit', log, ignoreCase }) {
   if (!Number.isInteger(number('trustedProxies', trustedProxies)) || trustedProxies < 0) {
     throw invalidArgument('trustedProxies must be a whole number, 0 or more');
   }
@@ -41,11 +42,13 @@ function policyOf({ userId, apiKey, trustedProxies = 0, headers: style = 'ietf',
   ensureStyle(style);
   return {
     userId: finder('userId', userId),
-    apiKey: typeof apiKey === 'string' ? fromHeader(apiKey) : finder('apiKey', apiKey),
+    apiKey: finder('apiKey', typeof apiKey === 'string' ? undefined : apiKey),
+    apiKeyHeader: typeof apiKey === 'string' ? headerName(apiKey) : undefined,
     trustedProxies,
     style,
     onError,
     log: finder('log', log),
+    ignoreCase: optional(boolean, 'ignoreCase', ignoreCase),
   };
 }
 
@@ -58,26 +61,35 @@ function finder(name, value = () => undefined) {
   return value;
 }
 
-function fromHeader(name) {
-  const field = text('apiKey', name).toLowerCase();
-  return (_, raw) => raw.headers[field] && decoded(raw.headers[field]);
+function headerName(name) {
+  if (!/^[-!#$%&'*+.^_`|~\w]+$/.test(name)) {
+    throw invalidArgument('apiKey must be a function, or the name of an HTTP header');
+  }
+  return name;
 }
 
-async function factsOf(request, raw, target, { userId, apiKey, trustedProxies }) {
+async function requestOf(request, raw, { target, otherTargets, ignoreCase }, policy) {
+  const otherPaths = [...otherTargets.map(asCharacters), asBytes(target)];
   return {
     method: raw.method,
-    path: encoded(target),
-    userId: await userId(request),
-    apiKey: await apiKey(request, raw),
-    ip: clientAddress(raw, trustedProxies),
+    path: asCharacters(target),
+    userId: await policy.userId(request),
+    apiKey: await policy.apiKey(request),
+    ip: clientAddress(raw, policy.trustedProxies),
     headers: headersOf(raw),
+    apiKeyHeader: policy.apiKeyHeader,
+    otherPaths: otherPaths.filter((other) => other !== target),
+    ignoreCase: policy.ignoreCase ?? ignoreCase,
   };
 }
 
-/** In HTTP/2, what has a colon in front is no header. */
-function headersOf(raw) {
-  const named = Object.entries(raw.headers).filter(([name]) => !name.startsWith(':'));
-  return named.flatMap(([name, value]) => [value].flat().map((line) => [name, decoded(line)]));
+/** Every line that the client sent: Node's own `headers` leaves some out. In HTTP/2, a name with a colon is none. */
+function headersOf({ rawHeaders }) {
+  const lines = [];
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (!rawHeaders[at].startsWith(':')) lines.push([rawHeaders[at], decoded(rawHeaders[at + 1])]);
+  }
+  return lines;
 }
 
 /** Node takes the bytes of a header for Latin-1, and clients send UTF-8. What is neither is kept as well as may be. */
@@ -85,10 +97,14 @@ function decoded(value) {
   return Buffer.from(value, 'latin1').toString();
 }
 
-/** What no request line should have, in a form that is matched like what it should have had. */
-function encoded(target) {
-  const byte = (character) => `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
-  return target.replace(/[^\x21-\x7e]/g, byte);
+/** Node and the frameworks take each byte that no request line should have for a character. */
+function asCharacters(target) {
+  return target.toWellFormed().replace(/[^\x21-\x7e]/gu, encodeURIComponent);
+}
+
+/** Others take such bytes for UTF-8. */
+function asBytes(target) {
+  return target.replace(/[^\x21-\x7e]/g, (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }
 
 function decided(decision, { style }) {

@@ -4,9 +4,11 @@
 
 const { number, optional, options, text, wrongType } = require('./arguments.js');
 const { ManualClock, nativeOf } = require('./clock.js');
+const { invalidArgument } = require('./error.js');
 
 const NAMES = new Set([
   'rules', 'rulesCache', 'prefix', 'clock', 'connectTimeoutMs', 'responseTimeoutMs', 'tlsCa', 'tlsCert', 'tlsKey',
+  'identifierSecret', 'maxKeys', 'breakerFailures', 'breakerProbeMs',
 ]);
 
 function connectOptions(value) {
@@ -21,6 +23,10 @@ function connectOptions(value) {
     tlsCa: optional(text, 'tlsCa', given.tlsCa),
     tlsCert: optional(text, 'tlsCert', given.tlsCert),
     tlsKey: optional(text, 'tlsKey', given.tlsKey),
+    identifierSecret: optional(text, 'identifierSecret', given.identifierSecret),
+    maxKeys: optional(keys, 'maxKeys', given.maxKeys),
+    breakerFailures: optional(calls, 'breakerFailures', given.breakerFailures),
+    breakerProbeMs: optional(number, 'breakerProbeMs', given.breakerProbeMs),
   };
 }
 
@@ -37,6 +43,20 @@ function json(rules) {
   } catch (error) {
     throw new TypeError(`rules: ${error.message}`, { cause: error });
   }
+}
+
+/** How many keys; the native part refuses what is below 1. */
+function keys(name, value) {
+  if (!Number.isInteger(number(name, value))) throw invalidArgument(`max_keys ${value}: must be a whole number`);
+  return value;
+}
+
+/** How many calls; 0 is a number of its own. */
+function calls(name, value) {
+  if (!Number.isInteger(number(name, value)) || value < 0) {
+    throw invalidArgument(`breaker_failures ${value}: must be a whole number, 0 or more`);
+  }
+  return value;
 }
 
 function clock(name, value) {

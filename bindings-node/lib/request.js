@@ -2,16 +2,31 @@
 
 // A request, checked and made ready to cross.
 
-const { optional, options, pair, text, wrongType } = require('./arguments.js');
+const { boolean, optional, options, pair, text, wrongType } = require('./arguments.js');
 const { Call, OP } = require('./mailbox.js');
 
-const FIELDS = new Set(['method', 'path', 'userId', 'ip', 'apiKey', 'headers']);
+const FIELDS = new Set([
+  'method',
+  'path',
+  'userId',
+  'ip',
+  'apiKey',
+  'headers',
+  'apiKeyHeader',
+  'otherPaths',
+  'ignoreCase',
+]);
 
 /** A request crosses as pairs of texts; src/calls.rs has the same order. An empty text is as good as none. */
 function requestCall(request) {
   if (request === undefined) throw wrongType('request', 'an object', request);
-  const { method, path, userId, ip, apiKey, headers } = options('request', request, FIELDS);
-  const pairs = [crossing(given('userId', userId), given('ip', ip)), crossing(given('apiKey', apiKey), '')];
+  const fields = options('request', request, FIELDS);
+  const { method, path, userId, ip, apiKey, headers, apiKeyHeader, otherPaths, ignoreCase } = fields;
+  const pairs = [
+    crossing(given('userId', userId), given('ip', ip)),
+    crossing(given('apiKey', apiKey), given('apiKeyHeader', apiKeyHeader)),
+    crossing(joined(otherPaths), optional(boolean, 'ignoreCase', ignoreCase) ? 'true' : ''),
+  ];
   for (const [name, value] of headerPairs(headers)) pairs.push(crossing(name, value));
   return new Call(OP.REQUEST, 0, text('method', method), { resource: text('path', path) }, pairs.length, pairs);
 }
@@ -22,6 +37,12 @@ function crossing(first, second) {
 
 function given(name, value) {
   return value === null ? '' : (optional(text, name, value) ?? '');
+}
+
+/** Paths in one text, a line each: what breaks lines crosses as an escape, which is read alike. */
+function joined(otherPaths = []) {
+  if (!Array.isArray(otherPaths)) throw wrongType('otherPaths', 'an array of strings', otherPaths);
+  return otherPaths.map((path) => text('otherPaths', path).replace(/[\r\n]/g, encodeURIComponent)).join('\n');
 }
 
 /** The headers in any form that Node and the web have for them: an object, `Headers`, a `Map`, a list of pairs. */

@@ -51,6 +51,7 @@
  * @property {ErrorCode} code
  * @property {string} message
  * @property {boolean} retryable
+ * @property {string} [key]
  */
 
 /**
@@ -75,6 +76,8 @@
  *
  *   One proxy too many, and clients choose their addresses themselves.
  * @property {HeaderStyle | undefined} [headers] The headers in which clients are told of limits. Default: `ietf`.
+ * @property {boolean | undefined} [ignoreCase] Whether the application routes without regard to capitals. Default: what
+ *   the application says; Express does so unless it and each of its routers is told otherwise.
  * @property {'admit' | 'deny' | 'throw' | undefined} [onError] What becomes of a request if the limiter cannot decide,
  *   such as when its server is away: it goes on, is answered with 503, or the error is thrown to the framework.
  *   Default: `admit`.

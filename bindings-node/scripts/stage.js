@@ -11,7 +11,7 @@ const root = join(__dirname, '..');
 const repository = join(root, '..');
 const staged = join(root, 'rust');
 
-/** What the native part is made of. The test servers are there for the manifest of `core` to be valid. */
+/** What the native part is made of. Those of the tests are there for the manifest of `core` to be valid. */
 const SOURCES = [
   'Cargo.lock',
   'LICENSE',
@@ -20,11 +20,12 @@ const SOURCES = [
   'lua',
   'core',
   'tests/servers',
+  'tests/fuzz',
   'bindings-node/Cargo.toml',
   'bindings-node/build.rs',
   'bindings-node/src',
 ];
-const MEMBERS = 'members = ["lua", "core", "bindings-node", "tests/servers"]';
+const MEMBERS = 'members = ["lua", "core", "bindings-node", "tests/servers", "tests/fuzz"]';
 const LEFT_OUT = new Set(['target', 'node_modules']);
 
 /** Packing takes less; a folder that is older was left by one that was killed. */

@@ -64,13 +64,14 @@ impl<'a> Reader<'a> {
         (0..count).map(|_| item()).collect()
     }
 
-    /// A request crosses as pairs of texts: method and path, user and address, API key and nothing, and its
-    /// headers. An empty text is as good as none.
+    /// A request crosses as pairs of texts: method and path, user and address, API key and its header, other paths
+    /// joined by new lines and whether capitals are ignored, and its headers. An empty text is as good as none.
     fn request(&mut self, row: &CallRow) -> Option<OwnedRequest> {
         let (method, path) = self.pair(row)?;
         let (user_id, ip) = self.next_pair()?;
-        let (api_key, _) = self.next_pair()?;
-        let headers = (2..row.extra as usize).map(|_| self.next_pair()).collect::<Option<_>>()?;
+        let (api_key, api_key_header) = self.next_pair()?;
+        let (other_paths, ignore_case) = self.next_pair()?;
+        let headers = (3..row.extra as usize).map(|_| self.next_pair()).collect::<Option<_>>()?;
         Some(OwnedRequest {
             method,
             path,
@@ -78,6 +79,9 @@ impl<'a> Reader<'a> {
             ip: Some(ip),
             api_key: Some(api_key),
             headers,
+            api_key_header: Some(api_key_header),
+            other_paths: other_paths.lines().map(str::to_owned).collect(),
+            ignore_case: !ignore_case.is_empty(),
         })
     }
 

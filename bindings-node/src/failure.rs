@@ -12,6 +12,8 @@ pub struct Failure {
     pub message: String,
     /// Whether the same call may succeed later.
     pub retryable: bool,
+    /// The names of the keys that it is about.
+    pub key: Option<String>,
 }
 
 impl From<&Error> for Failure {
@@ -20,6 +22,7 @@ impl From<&Error> for Failure {
             code: error.kind().name(),
             message: error.message().to_owned(),
             retryable: error.is_retryable(),
+            key: error.key().map(str::to_owned),
         }
     }
 }

@@ -194,6 +194,12 @@ impl NativeLimiter {
         self.shared.bridge.expire().map(|left| left.as_secs_f64() * 1e3)
     }
 
+    /// Whether `expire` is to be called sooner than it last asked for.
+    #[napi(getter, catch_unwind)]
+    pub fn is_hurried(&self) -> bool {
+        self.shared.bridge.is_hurried()
+    }
+
     /// Fetches answers into the mailbox.
     #[napi(catch_unwind)]
     pub fn fetch(&mut self, env: Env) -> Burst {

@@ -33,6 +33,14 @@ pub(crate) struct Options {
     pub tls_cert: Option<String>,
     /// PEM file of its key.
     pub tls_key: Option<String>,
+    /// Hides keys that are secrets.
+    pub identifier_secret: Option<String>,
+    /// How many states are kept in memory; a whole number.
+    pub max_keys: Option<f64>,
+    /// How many calls without an answer open the circuit breaker; a whole number.
+    pub breaker_failures: Option<f64>,
+    /// How often a server is tried meanwhile.
+    pub breaker_probe_ms: Option<f64>,
 }
 
 impl Options {
@@ -68,6 +76,19 @@ impl Options {
         }
         if let Some(path) = self.tls_key {
             builder = builder.tls_key(path);
+        }
+        if let Some(secret) = self.identifier_secret {
+            builder = builder.identifier_secret(secret);
+        }
+        if let Some(keys) = self.max_keys {
+            // What is too large becomes the largest.
+            builder = builder.max_keys(keys as usize);
+        }
+        if let Some(calls) = self.breaker_failures {
+            builder = builder.breaker_failures(calls as u32);
+        }
+        if let Some(interval) = self.breaker_probe_ms {
+            builder = builder.breaker_probe(milliseconds(interval));
         }
         Ok(builder)
     }

@@ -6,7 +6,7 @@
 //! Everything here happens on the thread of the loop. A handle of libuv must stay where it is until libuv says
 //! that it is closed, and it must be closed before its environment ends.
 
-use std::cell::Cell;
+use std::cell::{Cell, UnsafeCell};
 use std::ffi::{CStr, c_int, c_void};
 use std::mem::transmute_copy;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -43,8 +43,8 @@ pub(crate) struct Poll(Rc<Watched>);
 
 /// What a handle of libuv leads to. Libuv has a share of it until the handle is closed.
 struct Watched {
-    /// The handle, in units that are aligned as any handle may have to be.
-    memory: Box<[u128]>,
+    /// The handle, in units that are aligned as any handle may have to be. Libuv writes to it at any time.
+    memory: Box<[UnsafeCell<u128>]>,
     limiter: Weak<Shared>,
     wake: Wake,
     /// Ends the environment only after the handle is closed.
@@ -72,7 +72,7 @@ impl Poll {
             }
             let units = (uv.handle_size)(UV_POLL).div_ceil(size_of::<u128>());
             let watched = Rc::new(Watched {
-                memory: vec![0; units].into_boxed_slice(),
+                memory: (0..units).map(|_| UnsafeCell::new(0)).collect(),
                 limiter: Rc::downgrade(limiter),
                 wake: wake.clone(),
                 hook: Cell::new(null_mut()),
@@ -101,7 +101,7 @@ impl Drop for Poll {
 
 impl Watched {
     fn handle(&self) -> Handle {
-        self.memory.as_ptr().cast_mut().cast()
+        UnsafeCell::raw_get(self.memory.as_ptr()).cast()
     }
 
     /// Watches no longer.

@@ -30,6 +30,10 @@ const NAMES = {
   tls_ca: 'tlsCa',
   tls_cert: 'tlsCert',
   tls_key: 'tlsKey',
+  identifier_secret: 'identifierSecret',
+  max_keys: 'maxKeys',
+  breaker_failures: 'breakerFailures',
+  breaker_probe: 'breakerProbeMs',
 };
 const renamed = (name) => NAMES[name] ?? name;
 
@@ -124,7 +128,7 @@ async function act(limiter, { op, rule, key, items, cost, costs, resource, limit
 
 /** What is given, in the names and units of this language; what is no number is the mistake. */
 function translated(options = {}) {
-  const inUnit = (name, value) => (name.includes('timeout') && typeof value === 'number' ? value / 1000 : value);
+  const inUnit = (name, value) => ((name.includes('timeout') || name === 'breaker_probe') && typeof value === 'number' ? value / 1000 : value);
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given.map(([name, value]) => [renamed(name), inUnit(name, value)]));
 }

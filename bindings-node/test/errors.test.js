@@ -3,9 +3,10 @@
 // What bad input gets.
 
 const assert = require('node:assert/strict');
-const { createServer } = require('node:net');
+const { connect, createServer } = require('node:net');
 const { once } = require('node:events');
 const { after, before, test } = require('node:test');
+const { inspect } = require('node:util');
 const { ManualClock, RateLimiter, SluicegateError } = require('sluicegate');
 const { start } = require('./servers.js');
 
@@ -91,6 +92,8 @@ refused('a prefix with braces', ['memory://', { prefix: '{' }], invalid(/^prefix
 refused('a clock that is none', ['memory://', { clock: Date }], wrong('clock: must be a ManualClock, not function'));
 refused('a timeout of 0', ['memory://', { responseTimeoutMs: 0 }], invalid(/response_timeout must be/));
 refused('a timeout in text', ['memory://', { connectTimeoutMs: '1' }], wrong(/^connectTimeoutMs: must be a number/));
+refused('half a key', ['memory://', { maxKeys: 0.5 }], invalid('max_keys 0.5: must be a whole number'));
+refused('keys in text', ['memory://', { maxKeys: '5' }], wrong('maxKeys: must be a number, not string'));
 refused('a certificate without key', ['rediss://localhost', { tlsCert: 'a.pem' }], invalid('tls_cert and tls_key must be given together'));
 refused('an option misspelt at connect', ['memory://', { rule: [] }], wrong(/^options: rule is not known/));
 refused('options in a map', ['memory://', new Map([['rules', []]])], wrong('options: must be an object, not a Map'));
@@ -104,6 +107,22 @@ function circular() {
   rule.match = rule;
   return [rule];
 }
+
+test('a damaged key is told to who asks', async () => {
+  const name = 'sluicegate:login:{mallory}:g1m';
+  const { hostname, port } = new URL(servers.redis);
+  const socket = connect(port, hostname);
+  socket.write(`SET ${name} garbage EX 60\r\n`);
+  assert.equal(String((await once(socket, 'data'))[0]), '+OK\r\n');
+  socket.end();
+  const error = await limiters[1].check('login', 'mallory').then(assert.fail, (reason) => reason);
+  assert.equal(error.code, 'Server');
+  assert.equal(error.key, name);
+  assert.match(error.message, /rule "login"/);
+  // What a logger shows of an error.
+  assert.doesNotMatch(`${error}${error.stack}${inspect(error)}${JSON.stringify(error)}`, /mallory/);
+  await assert.rejects(limiters[1].check('login', ''), { key: undefined });
+});
 
 test('a server that is silent', async (t) => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1');

@@ -60,11 +60,11 @@ test('vectors of matching', async () => {
 });
 
 async function play({ rules, request, matches, reasons, error, argument }) {
-  const { user_id: userId, api_key: apiKey, ...same } = request;
-  const asked = { ...same, userId, apiKey };
+  const camel = (name) => name.replace(/_[a-z]/g, ([, letter]) => letter.toUpperCase());
+  const asked = Object.fromEntries(Object.entries(request).map(([name, value]) => [camel(name), value]));
   const limiter = await RateLimiter.connect('memory://', { rules });
   if (error !== undefined) {
-    const expected = { code: error, message: new RegExp(`^${argument} `) };
+    const expected = { code: error, message: new RegExp(`^(${argument}|${camel(argument)}) `) };
     assert.throws(() => limiter.matchRequest(asked), expected);
     assert.throws(() => limiter.matchRequest(asked, { explain: true }), expected);
     return assert.rejects(limiter.checkRequest(asked), expected);
@@ -99,10 +99,10 @@ test('a request is decided by all of its rules', async () => {
 test('headers come in every form that there is for them', () => {
   const pairs = [['a', '1'], ['X-Client', 'x'], ['x-client', 'y']];
   const asNodeHasThem = { 'x-client': ['x', 'y'], none: undefined };
-  const forms = [pairs, new Headers(pairs), new Map([['x-client', 'x, y']]), asNodeHasThem];
-  for (const headers of forms) {
-    const [match] = limiters[0].matchRequest({ ...ORDER, headers });
-    assert.equal(match.key, 'x, y');
+  const keys = (headers) => limiters[0].matchRequest({ ...ORDER, headers }).map(({ key }) => key);
+  for (const headers of [pairs, asNodeHasThem]) assert.deepEqual(keys(headers), ['x', 'y', 'x, y', 'alice']);
+  for (const headers of [new Headers(pairs), new Map([['x-client', 'x, y']])]) {
+    assert.deepEqual(keys(headers), ['x, y', 'alice']);
   }
 });
 
@@ -147,6 +147,10 @@ for (const [name, request, message] of [
   ['a field misspelt', { ...ORDER, user_id: 'a' }, /^request: user_id is not known/],
   ['a method that is missing', { path: '/' }, 'method: must be a string, not undefined'],
   ['a path that is none', { method: 'GET', path: 5 }, 'path: must be a string, not number'],
+  ['other paths that are none', { ...ORDER, otherPaths: '/a' }, 'otherPaths: must be an array of strings, not string'],
+  ['another path that is none', { ...ORDER, otherPaths: [5] }, 'otherPaths: must be a string, not number'],
+  ['a header of keys that is none', { ...ORDER, apiKeyHeader: 5 }, 'apiKeyHeader: must be a string, not number'],
+  ['capitals that are no choice', { ...ORDER, ignoreCase: 'no' }, 'ignoreCase: must be a boolean, not string'],
   ['a user that is none', { ...ORDER, userId: 5 }, 'userId: must be a string, not number'],
   ['headers that are none', { ...ORDER, headers: 'a' }, 'headers: must be an object or a list of pairs, not string'],
   ['a header that is no pair', { ...ORDER, headers: ['ab'] }, 'headers: must be pairs of a name and a value'],

@@ -141,6 +141,98 @@ everywhere('no spelling of a path slips past', async (open) => {
   assert.equal((await get('/%6frders/9', as('alice'))).status, 429);
 });
 
+everywhere('a path is read as any server reads it', async (open) => {
+  const limiter = await RateLimiter.connect('memory://', { rules: [rule('login', 'global', { path_pattern: '/login' }, { limit: 1 })] });
+  const get = await open({}, limiter);
+  assert.equal((await get('/login')).status, 200);
+  for (const path of ['/login%0A', '/login;/x', '/x/../login', '/login%20', '/login/.', 'http://a?/login']) {
+    assert.equal((await get(path)).status, 429, path);
+  }
+});
+
+everywhere('every key of a path is charged, and every line of an identifier', async (open) => {
+  const limiter = await RateLimiter.connect('memory://', {
+    rules: [
+      rule('tenants', 'path:t', { path_pattern: '/t/{t}/*' }, { limit: 1 }),
+      rule('keys', 'api_key', { path_pattern: '/api/*' }, { limit: 1 }),
+    ],
+  });
+  const get = await open({ apiKey: 'X-Api-Key' }, limiter);
+  assert.equal((await get('/t/victim/../other1/q')).status, 200);
+  assert.equal((await get('/t/victim/../other2/q')).status, 429);
+  assert.equal((await get('/api/x', { headers: { 'X-Api-Key': ['real', 'a'] } })).status, 200);
+  assert.equal((await get('/api/x', { headers: { 'X-Api-Key': ['b', 'real'] } })).status, 429);
+});
+
+everywhere('a HEAD is a GET', async (open) => {
+  const limiter = await RateLimiter.connect('memory://', { rules: [rule('get', 'global', { methods: ['GET'] }, { limit: 1 })] });
+  const get = await open({}, limiter);
+  assert.deepEqual([(await get('/x', { method: 'HEAD' })).status, (await get('/x', { method: 'HEAD' })).status], [200, 429]);
+});
+
+everywhere('what yields too many keys is refused', async (open) => {
+  const limiter = await RateLimiter.connect('memory://', { rules: [rule('any', 'path:t', { path_pattern: '*/{t}' })] });
+  const { status, body } = await (await open({ onError: 'throw' }, limiter))('/x....%0A%0A..%20%20');
+  assert.equal(status, 400);
+  assert.equal(JSON.parse(body).detail, 'path can be read as more than 8 keys of rule "any"');
+});
+
+each(EXPRESS, 'capitals count as little as they do in the application', async (express, t) => {
+  const told = 'case sensitive routing';
+  const sensitive = () => express.Router({ caseSensitive: true });
+  const cases = [
+    [429, {}, () => {}],
+    [200, {}, (app) => app.set(told, true)],
+    [200, {}, (app) => app.set(told, true).use(sensitive())],
+    [429, {}, (app) => app.set(told, true).use('/a', sensitive().use(express.Router()))],
+    [429, {}, (app) => app.set(told, true).use('/a', express())],
+    [429, { ignoreCase: true }, (app) => app.set(told, true)],
+    [200, { ignoreCase: false }, () => {}],
+  ];
+  for (const [expected, options, prepare] of cases) {
+    const limiter = await RateLimiter.connect('memory://', { rules: [rule('login', 'global', { path_pattern: '/login' }, { limit: 1 })] });
+    const app = express();
+    prepare(app);
+    app.use(forExpress(limiter, options));
+    app.use((request, response) => response.send('reached'));
+    const server = createServer(app).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => server.close());
+    await ask(server.address().port, '/login');
+    assert.equal((await ask(server.address().port, '/LOGIN')).status, expected, String(prepare));
+  }
+});
+
+each(FASTIFY, 'capitals count unless the application says otherwise', async (fastify, t) => {
+  const limiter = await RateLimiter.connect('memory://', { rules: RULES });
+  for (const [caseSensitive, headers] of [[true, undefined], [false, '"addresses";r=1;t=3600']]) {
+    const app = fastify({ caseSensitive, rewriteUrl: ({ url }) => url.replace('/old', '') });
+    t.after(() => app.close());
+    await app.register(forFastify, { limiter });
+    app.all('/*', () => 'reached');
+    await app.listen({ port: 0, host: '127.0.0.1' });
+    assert.equal((await ask(app.server.address().port, '/LOGIN')).headers.ratelimit, headers);
+    await limiter.reset('addresses', '127.0.0.1');
+    assert.equal((await ask(app.server.address().port, '/old/login')).headers.ratelimit, '"addresses";r=1;t=3600');
+    await limiter.reset('addresses', '127.0.0.1');
+  }
+});
+
+each(EXPRESS, 'a target that other middleware changes counts too', async (express, t) => {
+  const limiter = await RateLimiter.connect('memory://', { rules: RULES });
+  const app = express();
+  app.use((request, response, next) => {
+    request.url = request.url.replace('/old', '');
+    next();
+  });
+  app.use(forExpress(limiter));
+  app.use((request, response) => response.send('reached'));
+  const server = createServer(app).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  assert.equal((await ask(server.address().port, '/old/login')).headers.ratelimit, '"addresses";r=1;t=3600');
+});
+
 everywhere('an API key is found by a function or in a header', async (open) => {
   for (const apiKey of ['X-API-Key', async (request) => request.headers['x-api-key']]) {
     const get = await open({ apiKey });

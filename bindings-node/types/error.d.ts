@@ -17,7 +17,15 @@ export class SluicegateError extends Error {
      * @readonly
      */
     readonly retryable: boolean;
+    /**
+     * The names, in Redis, of the keys that a `Server` error is about. Not a property of the error itself: they hold what
+     * clients are known by, and whoever logs an error logs its properties.
+     *
+     * @returns {string | undefined}
+     */
+    get key(): string | undefined;
     name: "SluicegateError";
+    #private;
 }
 /** @import { Failure } from './types.js' */
 /**

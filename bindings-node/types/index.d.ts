@@ -59,9 +59,24 @@ export type HttpRequest = {
      */
     apiKey?: string | null | undefined;
     /**
-     * The headers, as Node has them, or `Headers`, or pairs of a name and a value.
+     * The headers, as Node has them, or `Headers`, or pairs of a name and a value. Of one that
+     * has several values, each counts.
      */
     headers?: Readonly<Record<string, string | readonly string[] | undefined>> | Iterable<readonly [string, string]> | undefined;
+    /**
+     * The header that has the API key, each of whose values counts.
+     */
+    apiKeyHeader?: string | null | undefined;
+    /**
+     * Other paths that the application may act on, spelled like
+     * `path`; at most 4.
+     */
+    otherPaths?: readonly string[] | undefined;
+    /**
+     * Whether the application routes without regard to capitals. Default:
+     * `false`.
+     */
+    ignoreCase?: boolean | undefined;
 };
 /**
  * A rule that applies to a request.
@@ -140,133 +155,131 @@ export type RulesStatus = {
  */
 export type HeaderStyle = "ietf" | "x-ratelimit";
 /**
- * How many may be admitted per window.
+ * One of several limits of a rule.
  */
 export type Limit = {
     /**
-     * How much cost may be admitted per window; 1 and more.
+     * The cost that may be admitted per window.
      */
-    limit: number;
+    limit?: number;
     /**
-     * 0.001 to 315360000 (10 years). Required but for `decay`, which has none.
-     */
-    window_size_seconds?: number;
-    /**
-     * The length of a slot of `sliding_buckets` (default: a sixtieth of the window)
-     * or `decay` (required).
+     * Length of a slot. Default of sliding_buckets: a sixtieth of the window.
      */
     resolution_seconds?: number;
     /**
-     * `resource` for a limit that all keys of a resource share. Default: `key`.
+     * Who shares the limit. Default: key.
      */
     scope?: "key" | "resource";
+    /**
+     * Length of the window.
+     */
+    window_size_seconds?: number;
 };
 /**
  * Which requests a rule applies to.
  */
 export type Match = {
     /**
-     * What the path is like: `*` is any run of characters, `{name}` one segment.
+     * The address is in one of these networks (CIDR).
      */
-    path_pattern?: string;
+    ip_subnet?: string | readonly string[];
     /**
      * The method is one of these.
      */
     methods?: readonly string[];
     /**
-     * There is a user.
+     * The path matches: * is any run of characters, {name} is one segment.
      */
-    requires_authentication?: boolean;
+    path_pattern?: string;
     /**
-     * Each header has this value, or with `*` any.
+     * Each header has this value; * stands for any
+     * value.
      */
     required_headers?: Readonly<Record<string, string>>;
     /**
-     * The address is in one of these networks (CIDR).
+     * The request has a user.
      */
-    ip_subnet?: string | readonly string[];
+    requires_authentication?: boolean;
 };
 /**
  * A rule, with the names of fields that rule files have.
  */
 export type Rule = {
     /**
-     * Its name: 1 to 128 of `A-Z a-z 0-9 _ . : / -`.
-     */
-    rule_id: string;
-    /**
-     * How it counts.
+     * How the limit is kept.
      */
     algorithm: "fixed_window" | "sliding_window" | "sliding_log" | "sliding_buckets" | "gcra" | "token_bucket" | "leaky_bucket" | "uniform" | "decay";
     /**
-     * As in `Limit`; required unless there are `limits`.
+     * Name of the rule, unique in its file.
      */
-    limit?: number;
+    rule_id: string;
     /**
-     * As in `Limit`.
-     */
-    window_size_seconds?: number;
-    /**
-     * Several limits, decided together.
-     */
-    limits?: readonly Limit[];
-    /**
-     * For `gcra`, `token_bucket` and `leaky_bucket`: the most that is admitted at once.
-     * Default: the limit.
+     * The most that is admitted at once. Default: the limit.
      */
     burst?: number;
     /**
-     * As in `Limit`.
-     */
-    resolution_seconds?: number;
-    /**
-     * For `decay`: what each slot that passes divides the level by; 1.0001 and more.
-     * Default: 2.
-     */
-    decay_factor?: number;
-    /**
-     * For `fixed_window`: the same instant for every key, or the
-     * first request of each. Default: `aligned`.
-     */
-    window_start?: "aligned" | "first_request";
-    /**
-     * What `sliding_log` is kept in. Default: `list`.
-     */
-    structure?: "list" | "sorted_set";
-    /**
-     * Whether a denied cost is charged too, by the limits that refused it; for window,
-     * bucket and decay algorithms. Default: false.
+     * Charge denied costs too, by the limits that refused them. Default: false.
      */
     count_denied?: boolean;
     /**
-     * Whether it decides and counts, but always admits. Default: false.
+     * Each slot that passes divides the level by this. Default: 2.
      */
-    shadow?: boolean;
-    /**
-     * Lower numbers are decided and reported first. Default: 0.
-     */
-    priority?: number;
+    decay_factor?: number;
     /**
      * For people.
      */
     description?: string;
     /**
-     * What of a request is the key: `user_id`, `ip_address`, `api_key`,
-     * `header:<name>`, `path:<name>` or `global`. Default: requests do not choose the rule.
+     * Which part of a request is the key: user_id, ip_address, api_key,
+     * header:<name>, path:<name> or global.
      */
     identifier_type?: string;
     /**
-     * Likewise for the resource.
-     */
-    resource_identifier_type?: string;
-    /**
-     * How much of an IPv6 address tells one client from another. Default: 64.
+     * How many leading bits of an IPv6 address identify a client. Default: 64.
      */
     ipv6_prefix_length?: number;
     /**
-     * Which requests it applies to. Default: requests do not choose the rule.
+     * The cost that may be admitted per window.
+     */
+    limit?: number;
+    /**
+     * Several limits, decided together, in place of limit and
+     * window_size_seconds.
+     */
+    limits?: readonly Limit[];
+    /**
+     * Which requests the rule applies to. Default: only by name.
      */
     match?: Match;
+    /**
+     * Lower numbers are decided and reported first. Default: 0.
+     */
+    priority?: number;
+    /**
+     * Length of a slot. Default of sliding_buckets: a sixtieth of the window.
+     */
+    resolution_seconds?: number;
+    /**
+     * Which part of a request is the resource.
+     */
+    resource_identifier_type?: string;
+    /**
+     * Decide and count, but always admit. Default: false.
+     */
+    shadow?: boolean;
+    /**
+     * The Redis type that holds the log. Default: list.
+     */
+    structure?: "list" | "sorted_set";
+    /**
+     * Length of the window.
+     */
+    window_size_seconds?: number;
+    /**
+     * When windows begin: at the same instant for every key, or
+     * at its first request. Default: aligned.
+     */
+    window_start?: "aligned" | "first_request";
 };
 /**
  * Options of a limiter.
@@ -316,6 +329,26 @@ export type ConnectOptions = {
      * PEM file with the private key of that certificate.
      */
     tlsKey?: string | undefined;
+    /**
+     * Hides keys of rules whose `identifier_type` is `api_key` or
+     * `header:<name>` also from who can guess them: they are stored as 128 bits of their HMAC-SHA-256 with this secret,
+     * without one of their SHA-256. 16 to 1024 bytes. Limiters share their counts only with the same one. Default: none.
+     */
+    identifierSecret?: string | undefined;
+    /**
+     * The most states that `memory://` keeps, one for each key and limit; when there
+     * are more, those nearest to their reset are forgotten first. Default: 1000000.
+     */
+    maxKeys?: number | undefined;
+    /**
+     * How many calls in a row a server leaves unanswered before the circuit
+     * breaker opens: from then on calls to it fail at once, until it answers again. 0: it never opens. Default: 5.
+     */
+    breakerFailures?: number | undefined;
+    /**
+     * How often a server is tried while its circuit breaker is open. Default: 100.
+     */
+    breakerProbeMs?: number | undefined;
 };
 /**
  * What went wrong.

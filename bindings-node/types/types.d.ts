@@ -91,6 +91,7 @@ export type Failure = {
     code: ErrorCode;
     message: string;
     retryable: boolean;
+    key?: string;
 };
 /**
  * What a function of the application finds in a request, at once or later.
@@ -123,6 +124,11 @@ export type RateLimitOptions<Request> = {
      * The headers in which clients are told of limits. Default: `ietf`.
      */
     headers?: HeaderStyle | undefined;
+    /**
+     * Whether the application routes without regard to capitals. Default: what
+     * the application says; Express does so unless it and each of its routers is told otherwise.
+     */
+    ignoreCase?: boolean | undefined;
     /**
      * What becomes of a request if the limiter cannot decide,
      * such as when its server is away: it goes on, is answered with 503, or the error is thrown to the framework.
