@@ -117,6 +117,7 @@ int main(int argc, char **argv) {
     targets = argv + FIRST_TARGET;
     target_count = (argc - FIRST_TARGET) / 2;
     options.prefix = argv[3];
+    options.identifier_secret = "known to the whole fleet";
     /* Longer than anything takes here. */
     options.connect_timeout_us = options.response_timeout_us = 30000000;
     must(sluicegate_limiter_new_from_file(argv[1], argv[2], &options, &limiter, &error), &error);

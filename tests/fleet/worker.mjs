@@ -10,9 +10,10 @@ const names = rest.slice(4);
 const targets = Array.from({ length: names.length / 2 }, (_, at) => [names[2 * at], names[2 * at + 1]]);
 // Longer than anything takes here.
 const patience = { connectTimeoutMs: 30_000, responseTimeoutMs: 30_000 };
+const identifierSecret = 'known to the whole fleet';
 
 const input = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-const limiter = await RateLimiter.connect(url, { rules, prefix, ...patience });
+const limiter = await RateLimiter.connect(url, { rules, prefix, identifierSecret, ...patience });
 
 /** Whole milliseconds, so it is early; one more is late. */
 const early = () => Date.now() * 1000;

@@ -15,6 +15,7 @@ LANES, ROUNDS, HEAVY, PAUSE_US = map(int, sys.argv[5:9])
 TARGETS = list(zip(sys.argv[9::2], sys.argv[10::2], strict=True))
 # Longer than anything takes here.
 OPTIONS = {"rules": Path(RULES), "prefix": PREFIX, "connect_timeout": 30.0, "response_timeout": 30.0}
+OPTIONS |= {"identifier_secret": "known to the whole fleet"}
 PAUSE = PAUSE_US / 1_000_000
 
 

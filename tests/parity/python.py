@@ -45,7 +45,9 @@ def surface(sources: Sources) -> Surface:
 
 
 def files(sources: Sources) -> list[str]:
-    return sources.files(f"{PACKAGE}/*.py") + sources.files(f"{PACKAGE}/*.pyi")
+    """All but the lab, a tool for the command line and for notebooks that other languages do not have."""
+    found = sources.files(f"{PACKAGE}/*.py") + sources.files(f"{PACKAGE}/*.pyi")
+    return [path for path in found if not path.endswith("/lab.py")]
 
 
 def is_public(path: str) -> bool:

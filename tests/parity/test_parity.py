@@ -47,7 +47,8 @@ class Parity(unittest.TestCase):
             },
             "RateLimiter.open()": {
                 "url", "rules", "rules_cache", "prefix", "clock", "connect_timeout", "response_timeout", "tls_ca",
-                "tls_cert", "tls_key",
+                "tls_cert", "tls_key", "identifier_secret", "max_keys", "breaker_failures",
+                "breaker_probe",
             },
             "RateLimiter.check()": {"rule", "key", "cost", "resource", "limit"},
             "RateLimiter.check() required": {"rule", "key"},
@@ -74,7 +75,7 @@ class Parity(unittest.TestCase):
             "Refusal": {"unit", "reason"},
             "ManualClock": {"new", "now", "advance", "set"},
             "ManualClock.advance()": {"by"},
-            "Error": {"retryable"},
+            "Error": {"retryable", "key"},
             "ErrorKind": {
                 "InvalidRule", "UnknownRule", "InvalidArgument", "Connection", "Timeout", "Server", "Closed",
             },

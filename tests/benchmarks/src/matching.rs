@@ -64,7 +64,34 @@ const SHAPES: [Shape; 7] = [
     },
 ];
 
+/// What clients may make long paths of, and the microseconds that the longest may take.
+const TRICKS: [&str; 16] = [
+    "a",
+    "/a",
+    "/;",
+    "/a;b",
+    "/../",
+    "/x/..",
+    "%2f",
+    "/%2e%2e/",
+    "//",
+    "\\",
+    "%5c..",
+    "%00",
+    "#",
+    "%ff",
+    "%0A",
+    "/;%2f\\..//",
+];
+const LONGEST_PATH: usize = 16_384;
+const LONGEST_PATH_TARGET: f64 = 100.0;
+
 pub(crate) fn run(options: &Options) -> Result<()> {
+    among_many(options)?;
+    long_paths(options)
+}
+
+fn among_many(options: &Options) -> Result<()> {
     println!("## Requests and rules\n");
     println!(
         "Microseconds per `match_request` of a request that one rule matches; twelve headers, an address, a user.\n"
@@ -79,6 +106,34 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             row.extend([format!("{micros:.2}"), verdict(micros.median(), target)]);
         }
         table.row(row);
+    }
+    println!("{table}");
+    Ok(())
+}
+
+fn long_paths(options: &Options) -> Result<()> {
+    println!("## Long paths\n");
+    println!(
+        "Microseconds per `match_request` of a path of 16 KB with ten rules; `refused` is an `InvalidArgument`.\n"
+    );
+    let rules = Rules::from_file(concat!(env!("CARGO_MANIFEST_DIR"), "/../differential/rules.json"))?;
+    let limiter = RateLimiter::builder("memory://").rules(rules).build()?;
+    let mut table = Table::new(&["a path of", "answer", "time", "target"]);
+    for trick in TRICKS {
+        let slash = if trick.starts_with('/') { "" } else { "/" };
+        let path = format!("{slash}{}", trick.repeat((LONGEST_PATH - 1) / trick.len()));
+        let answer = if limiter.match_request(&request(&path)).is_ok() { "matched" } else { "refused" };
+        let mut samples = Samples::default();
+        let calls = options.size(CALLS / 100);
+        for _ in 0..options.rounds() {
+            let start = Instant::now();
+            for _ in 0..calls {
+                drop(black_box(limiter.match_request(&request(black_box(&path)))));
+            }
+            samples.push(start.elapsed().as_secs_f64() * 1e6 / calls as f64);
+        }
+        let judged = verdict(samples.median(), LONGEST_PATH_TARGET);
+        table.row(vec![format!("`{trick}`"), answer.to_owned(), format!("{samples:.1}"), judged]);
     }
     println!("{table}");
     Ok(())

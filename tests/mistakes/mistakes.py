@@ -1,0 +1,164 @@
+"""Known mistakes in the Redis driver: what the simulation has to find, one at a time."""
+
+from typing import NamedTuple
+
+
+class Mistake(NamedTuple):
+    """A change of one place in the driver's source that is wrong."""
+
+    name: str
+    file: str
+    right: str
+    wrong: str
+
+
+MISTAKES = [
+    Mistake(
+        "a call is sent again after a timeout",
+        "session.rs",
+        "self.outcomes.push_back((pending.id, Outcome::Done(Err(failure))));\n            }\n        }\n        if let Some(next)",
+        "let again = Outcome::Again(pending.request.clone(), Hint::Unsent(failure, pending.by));\n"
+        "                self.outcomes.push_back((pending.id, again));\n            }\n        }\n        if let Some(next)",
+    ),
+    Mistake(
+        "a call is sent again after a broken connection",
+        "session.rs",
+        "            if let About::Requests(bundle, _) = awaited.about {\n                self.fail(bundle, &failure);",
+        "            if let About::Requests(bundle, _) = awaited.about {\n"
+        "                self.give_back(bundle, &failure);",
+    ),
+    Mistake(
+        "a call is sent again although a replica answered it, which may have been promoted",
+        "session.rs",
+        "                self.fail(bundle, &failure);\n                self.retire(&failure);",
+        "                self.demoted(bundle, &failure);",
+    ),
+    Mistake(
+        "the answers of two calls of a bundle are swapped",
+        "session.rs",
+        ".zip(values) {",
+        ".zip(values.into_iter().rev()) {",
+    ),
+    Mistake(
+        "the place of a call that has ended is given to the next one",
+        "session.rs",
+        "        self.is_silent |= is_silent;",
+        "        self.is_silent |= is_silent;\n"
+        "        self.awaited.retain(|awaited| !matches!(&awaited.about, About::Requests(bundle, _)"
+        " if bundle.iter().all(|pending| pending.ended)));",
+    ),
+    Mistake(
+        "the late answer to a call that has ended is delivered",
+        "session.rs",
+        "        if !pending.ended {\n            self.outcomes",
+        "        if true {\n            self.outcomes",
+    ),
+    Mistake(
+        "the name of an abandoned call is given to another one",
+        "multiplexer.rs",
+        "        if withdrawn {\n            self.calls.remove(call);",
+        "        if withdrawn || true {\n            self.calls.remove(call);",
+    ),
+    Mistake(
+        "an abandoned call is not taken back from the queue",
+        "session.rs",
+        "        self.queue.retain(|pending| pending.id != id);",
+        "        self.queue.retain(|_| true);",
+    ),
+    Mistake(
+        "what was packed is sent although its time is up",
+        "session.rs",
+        "if self.has_unsent(|pending| pending.by <= now) {",
+        "if false {",
+    ),
+    Mistake(
+        "the deadline of a call in the queue is ignored",
+        "session.rs",
+        "if pending.by.min(attempt) <= now {",
+        "if false {",
+    ),
+    Mistake(
+        "the deadline of a call that waits for a connection is ignored",
+        "multiplexer.rs",
+        "waiting.into_iter().partition(|pending| pending.by <= now);",
+        "waiting.into_iter().partition(|_| false);",
+    ),
+    Mistake(
+        "calls given back by a connection are queued on it again",
+        "multiplexer.rs",
+        "        self.detach(id);\n        while",
+        "        while",
+    ),
+    Mistake(
+        "ASKING is not sent",
+        "session.rs",
+        "if bundle.first().is_some_and(|pending| pending.asking) {",
+        "if false {",
+    ),
+    Mistake(
+        "TRYAGAIN to a bundle is not divided",
+        "session.rs",
+        "Judgement::Forbidden(_) | Judgement::TryAgain if company",
+        "Judgement::Forbidden(_) if company",
+    ),
+    Mistake(
+        "NOSCRIPT is delivered as an error",
+        "reply.rs",
+        "ServerErrorKind::NoScript) => Judgement::UnknownScript(err)",
+        "ServerErrorKind::NoScript) => Judgement::Refused(err)",
+    ),
+    Mistake(
+        "a replica is used on",
+        "reply.rs",
+        "=> Judgement::NotPrimary(err),",
+        "=> Judgement::Refused(err),",
+    ),
+    Mistake(
+        "the old primary is used until it fails",
+        "multiplexer.rs",
+        "        self.retire_gone(now);\n",
+        "",
+    ),
+    Mistake(
+        "bundles overtake calls of the same key",
+        "bundle.rs",
+        "open.filter(|&open| Some(open) >= earliest && ",
+        "open.filter(|&open| ",
+    ),
+    Mistake(
+        "the circuit breaker opens one failure too late",
+        "breaker.rs",
+        "fetch_add(1, Ordering::Relaxed) + 1 < self.threshold",
+        "fetch_add(1, Ordering::Relaxed) < self.threshold",
+    ),
+    Mistake(
+        "answers do not reset the count of the circuit breaker",
+        "breaker.rs",
+        "            self.failures.store(0, Ordering::Relaxed);\n        }\n    }\n\n    /// The server did not",
+        "        }\n    }\n\n    /// The server did not",
+    ),
+    Mistake(
+        "calls pass an open circuit breaker",
+        "breaker.rs",
+        "        if !self.is_open() {\n            return Admission::Closed;",
+        "        if !self.is_open() || self.failures.load(Ordering::Relaxed) % 2 == 0 {\n            return Admission::Closed;",
+    ),
+    Mistake(
+        "an open circuit breaker probes with every call",
+        "breaker.rs",
+        "let probe = !outage.probing && now >= outage.next_probe;",
+        "let probe = !outage.probing;",
+    ),
+    Mistake(
+        "the connection is kept when the circuit breaker opens",
+        "multiplexer.rs",
+        "            self.lines[line].session.retire(&errors::unsent(&peer.address));\n            self.detach(line);",
+        "",
+    ),
+    Mistake(
+        "the end of the queue is packed without its beginning",
+        "session.rs",
+        "self.output.drain(..bytes);",
+        "self.output.drain(..bytes.saturating_sub(1));",
+    ),
+]
