@@ -264,9 +264,9 @@ pub(super) fn out_of_time(limit: Duration) -> Error {
     Error::new(ErrorKind::Timeout, format!("no server answered within {limit:?}"))
 }
 
-/// Nobody was there to be asked for the topology.
-pub(super) fn undiscoverable() -> Error {
-    Error::new(ErrorKind::Timeout, "no seed or Sentinel answered in time")
+/// Nobody said in time, and as it proved, which server to ask.
+pub(super) fn undiscoverable(limit: Duration) -> Error {
+    Error::new(ErrorKind::Timeout, format!("no seed or Sentinel led to a server within {limit:?}"))
 }
 
 /// A connection ended without any word about a request.

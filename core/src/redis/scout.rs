@@ -60,7 +60,7 @@ impl Scout {
             }
         }
         let last = first_good(&answers, &mut asked, &mut failure, by, cancelled);
-        last.ok_or_else(|| failure.unwrap_or_else(errors::undiscoverable))
+        last.ok_or_else(|| failure.unwrap_or_else(|| errors::undiscoverable(learnt.connector.timeout())))
     }
 
     fn ask_aside<N: Node + Send + Sync + 'static>(

@@ -142,13 +142,14 @@ impl Client {
             let next = search.asked;
             return self.after(0, Event::Ask(id, next));
         }
-        let failure = search.failure.take().unwrap_or_else(errors::undiscoverable);
+        let failure = search.failure.take();
+        let failure = failure.unwrap_or_else(|| errors::undiscoverable(self.connector.timeout()));
         self.end(id, Err(failure));
     }
 
     pub(super) fn out_of_time(&mut self, id: usize) {
         if !self.searches[id].is_over {
-            self.end(id, Err(errors::undiscoverable()));
+            self.end(id, Err(errors::undiscoverable(self.connector.timeout())));
         }
     }
 
