@@ -97,7 +97,7 @@ fn refused(greeting: Greeting, err: &RedisError, address: &Address, role: Role) 
     let error = match (greeting, err.code()) {
         // The password before the hosts of the URL is that of the servers with the data.
         (_, Some("NOAUTH")) if role == Role::Sentinel => {
-            let what = format!("{address} asks for a login: add ?sentinel_password= to the URL");
+            let what = format!("{address} requires authentication: add ?sentinel_password= to the URL");
             Error::new(ErrorKind::Server, what)
         }
         // Whatever else a server answers to AUTH concerns the login, even if it requires none.
@@ -109,7 +109,7 @@ fn refused(greeting: Greeting, err: &RedisError, address: &Address, role: Role) 
 
 /// A connection was not opened in time.
 pub(super) fn silent(address: &Address, waited: Duration) -> Error {
-    let message = format!("{address} gave no sign of life within {} ms", waited.as_millis());
+    let message = format!("timed out connecting to {address} after {} ms", waited.as_millis());
     Error::new(ErrorKind::Timeout, message)
 }
 
@@ -177,9 +177,10 @@ fn server_error(err: &RedisError, address: &Address) -> Error {
     let code = err.code().unwrap_or("ERR");
     match code {
         "WRONGPASS" => login_refused(address),
-        "NOAUTH" => {
-            Error::new(ErrorKind::Server, format!("{address} asks for a login: give the password in the URL"))
-        }
+        "NOAUTH" => Error::new(
+            ErrorKind::Server,
+            format!("{address} requires authentication: give the password in the URL"),
+        ),
         _ => {
             let detail = err.detail().map_or_else(|| err.category().to_owned(), clean);
             let detail = without_code(&detail, code);
@@ -245,7 +246,7 @@ pub(super) fn abandoned() -> Failure {
 
 /// Nobody could say which server to ask.
 pub(super) fn undiscovered(adviser: &Address, reason: &str) -> Error {
-    Error::new(ErrorKind::Connection, format!("{adviser} cannot tell which server to use: {reason}"))
+    Error::new(ErrorKind::Connection, format!("topology discovery via {adviser} failed: {reason}"))
 }
 
 /// The Cluster serves no node for the slot at present.

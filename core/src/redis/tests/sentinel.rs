@@ -1,6 +1,6 @@
 //! Real Sentinels: the primary is found, and found again.
 
-use sluicegate_test_servers::{Options, Redis, Sentinel, Transport};
+use sluicegate_test_servers::{Node, Options, Redis, Sentinel, Transport};
 
 use super::*;
 
@@ -59,6 +59,53 @@ fn a_planned_failover_is_followed(transport: Transport) {
         let took = recovery(driver, "key");
         assert!(took < Duration::from_secs(2), "{took:?}");
     }
+}
+
+/// How many scripts the server has run for clients.
+fn scripts_run(node: &Node) -> u64 {
+    let mut client = node.client().unwrap();
+    let stats: String = ::redis::cmd("INFO").arg("commandstats").query(&mut client).unwrap();
+    let calls = |line: &str| line.split(['=', ',']).nth(1).unwrap().parse::<u64>().unwrap();
+    stats.lines().filter(|line| line.starts_with("cmdstat_eval")).map(calls).sum()
+}
+
+#[test]
+fn no_call_reaches_the_old_primary_a_second_after_the_new_one_is_announced() {
+    let sentinel = Sentinel::start().unwrap();
+    let drivers = connected(&sentinel);
+    let old = sentinel.primary().unwrap();
+    let call = || drivers.iter().map(|driver| driver.increment("key")).collect::<Vec<_>>();
+    call();
+    let mut witness = sentinel.sentinels()[0].client().unwrap();
+    ::redis::cmd("SENTINEL").arg("FAILOVER").arg("mymaster").exec(&mut witness).unwrap();
+    while sentinel.primary().unwrap().port() == old.port() {
+        call();
+    }
+    let announced = Instant::now();
+    while announced.elapsed() < Duration::from_secs(1) {
+        call();
+    }
+    // Sentinel demotes it after ten seconds only: until then it takes whatever it is sent.
+    let before = scripts_run(old);
+    for _ in 0..200 {
+        for outcome in call() {
+            outcome.unwrap();
+        }
+    }
+    assert_eq!(scripts_run(old), before);
+}
+
+#[test]
+fn two_silent_sentinels_cost_two_hedges() {
+    let sentinel = Sentinel::start().unwrap();
+    let (first, second) = (&sentinel.sentinels()[0], &sentinel.sentinels()[1]);
+    first.pause().unwrap();
+    second.pause().unwrap();
+    let (drivers, took) = timed(|| connected(&sentinel));
+    assert!(took < Duration::from_millis(600), "{took:?}");
+    let (outcome, took) = timed(|| drivers[0].increment("key"));
+    outcome.unwrap();
+    assert!(took < Duration::from_millis(600), "{took:?}");
 }
 
 #[test]
