@@ -40,7 +40,7 @@ impl Connection {
         role: Role,
         patience: Patience<'_>,
     ) -> Result<Self, Fault> {
-        let stream = Stream::connect(address, patience)?;
+        let stream = Stream::connect(address, |ip| connector.allows(address, ip), patience)?;
         let tls = connector.tls(address)?;
         let (opening, minds_slots) = (connector.opening(role), connector.minds_slots());
         let limit = connector.response_timeout;

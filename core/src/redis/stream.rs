@@ -1,7 +1,7 @@
 //! A socket to a server, TCP or Unix, that does not block.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 #[cfg(unix)]
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 #[cfg(unix)]
@@ -58,11 +58,22 @@ pub(super) enum Ready {
 }
 
 impl Stream {
-    /// Connects to the first address of the server that answers, in the time that is left.
-    pub(super) fn connect(address: &Address, patience: Patience<'_>) -> io::Result<Self> {
+    /// Connects to the first address of the server that answers, of those that are allowed, in the time that is
+    /// left.
+    pub(super) fn connect(
+        address: &Address,
+        allows: impl Fn(IpAddr) -> bool,
+        patience: Patience<'_>,
+    ) -> io::Result<Self> {
         match address {
             Address::Tcp(host, port) => {
-                let stream = connect_any(&resolve(host, *port, patience)?, patience)?;
+                let mut found = resolve(host, *port, patience)?;
+                found.retain(|address| allows(address.ip()));
+                if found.is_empty() {
+                    let what = "it is in none of the networks that `redirects` of the URL names";
+                    return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
+                }
+                let stream = connect_any(&found, patience)?;
                 stream.set_nodelay(true)?;
                 Ok(Self::Tcp(stream))
             }

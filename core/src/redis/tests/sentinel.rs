@@ -1,5 +1,11 @@
 //! Real Sentinels: the primary is found, and found again.
 
+use std::io::Read;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
 use sluicegate_test_servers::{Node, Options, Redis, Sentinel, Transport};
 
 use super::*;
@@ -172,4 +178,45 @@ fn sentinels_without_tls_lead_to_no_server_with_tls() {
     for error in refusals(&url, &ConnectOptions::default()) {
         assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
     }
+}
+
+/// A server that says nothing and tells whether it was sent the password.
+fn eavesdropper() -> (u16, Arc<AtomicBool>) {
+    let listener = TcpListener::bind("127.0.0.2:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let heard = Arc::new(AtomicBool::new(false));
+    let hears = Arc::clone(&heard);
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let hears = Arc::clone(&hears);
+            thread::spawn(move || {
+                let mut words = [0; 1024];
+                while let Ok(size @ 1..) = stream.read(&mut words) {
+                    let is_password = String::from_utf8_lossy(&words[..size]).contains("s3cret");
+                    hears.fetch_or(is_password, Ordering::SeqCst);
+                }
+            });
+        }
+    });
+    (port, heard)
+}
+
+#[test]
+fn a_server_outside_the_networks_of_the_url_is_sent_no_password() {
+    let sentinel = Sentinel::start().unwrap();
+    let (port, heard) = eavesdropper();
+    for node in sentinel.sentinels() {
+        let mut name = ::redis::pipe();
+        name.cmd("SENTINEL").arg("REMOVE").arg("mymaster");
+        name.cmd("SENTINEL").arg("MONITOR").arg("mymaster").arg("127.0.0.2").arg(port).arg(2);
+        name.exec(&mut node.client().unwrap()).unwrap();
+    }
+    let url = sentinel.url().replace("://", "://:s3cret@");
+    for error in refusals(&format!("{url}?redirects=127.0.0.1"), &ConnectOptions::default()) {
+        assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
+        assert!(error.message().contains("`redirects`"), "{error}");
+    }
+    assert!(!heard.load(Ordering::SeqCst));
+    refusals(&url, &ConnectOptions::default());
+    assert!(heard.load(Ordering::SeqCst));
 }
