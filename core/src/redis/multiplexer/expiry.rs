@@ -35,8 +35,11 @@ impl<S: Read + Write> Multiplexer<S> {
     fn expire_unrouted(&mut self, now: Instant) {
         for Unrouted { pending, patience } in std::mem::take(&mut self.unrouted) {
             if pending.by <= now {
+                if !self.router.is_known() {
+                    self.router.undiscovered(now);
+                }
                 self.complete(pending.id, Err(errors::out_of_time(self.connector.timeout())));
-            } else if patience <= now && self.is_known() {
+            } else if patience <= now && self.router.is_known() {
                 self.route(pending, now);
             } else {
                 self.note_deadline(patience.min(pending.by));

@@ -173,13 +173,19 @@ impl<S: Read + Write> Multiplexer<S> {
         self.note_deadline(by);
         let pending = Pending::new(id, request, false, by);
         match self.router.due(now) {
+            Due::Refused { error, probe } => {
+                if probe {
+                    self.discover();
+                }
+                self.complete(id, Err(error));
+            }
             Due::No => self.route(pending, now),
             Due::Meanwhile => {
                 self.discover();
                 self.route(pending, now);
             }
             Due::First => {
-                let patience = if self.is_known() { now + PATIENCE } else { by };
+                let patience = if self.router.is_known() { now + PATIENCE } else { by };
                 self.wait_for_topology(pending, patience);
             }
         }
@@ -189,13 +195,6 @@ impl<S: Read + Write> Multiplexer<S> {
     /// Whether this is the only call there is.
     pub(super) fn is_alone(&self) -> bool {
         self.calls.len() == 1
-    }
-
-    fn is_known(&self) -> bool {
-        match &self.router {
-            Router::Fixed(_) => true,
-            Router::Learnt(learnt) => learnt.is_known(),
-        }
     }
 
     fn discover(&mut self) {
@@ -256,10 +255,13 @@ impl<S: Read + Write> Multiplexer<S> {
         self.is_discovering = false;
         self.retire_gone(now);
         let waiting = std::mem::take(&mut self.unrouted);
-        let failure = result.err().filter(|_| !self.is_known());
+        let failure = result.err().filter(|_| !self.router.is_known());
         for Unrouted { pending, .. } in waiting {
             match &failure {
-                Some(error) => self.complete(pending.id, Err(error.clone())),
+                Some(error) => {
+                    self.router.undiscovered(now);
+                    self.complete(pending.id, Err(error.clone()));
+                }
                 None => self.route(pending, now),
             }
         }

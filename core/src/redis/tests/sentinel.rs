@@ -155,8 +155,9 @@ fn who_trusts_sentinels_trusts_no_server_that_they_name() {
     let stranger = Redis::with(&Options { transport: Transport::Tls, ..Options::default() }).unwrap();
     let without_tls = stranger.port();
     for (port, expected, words) in [
-        (stranger.public_port(), ErrorKind::Connection, "invalid peer certificate"),
-        (without_tls, ErrorKind::Timeout, "within"),
+        (stranger.public_port(), ErrorKind::Connection, ["invalid peer certificate"; 2]),
+        // Whichever is known first: that the server is silent, or that the time is up.
+        (without_tls, ErrorKind::Timeout, ["timed out connecting", " within "]),
     ] {
         for client in sentinel.sentinels().iter().map(|node| node.client()) {
             let mut name = ::redis::pipe();
@@ -166,7 +167,7 @@ fn who_trusts_sentinels_trusts_no_server_that_they_name() {
         }
         for error in refusals(&sentinel.url(), &trusting(sentinel.certificates())) {
             assert_eq!(error.kind(), expected, "{error}");
-            assert!(error.message().contains(words), "{error}");
+            assert!(words.iter().any(|words| error.message().contains(words)), "{error}");
         }
     }
 }

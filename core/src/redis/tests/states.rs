@@ -184,25 +184,33 @@ fn an_opening_that_is_cut_short_is_a_retryable_connection_error() {
     }
 }
 
-#[test]
-fn a_server_that_hangs_up_is_tried_ten_times_a_second() {
-    let (url, visits) = curt(b"");
-    let driver = Driver::blocking(&url, &ConnectOptions::default()).unwrap();
+/// Eight threads call for a second without a pause. Answers what the last call said.
+fn hammered(driver: &Driver) -> Error {
     let end = Instant::now() + Duration::from_secs(1);
-    let last = thread::scope(|scope| {
-        let caller = || {
-            let mut last = driver.increment("key").unwrap_err();
-            while Instant::now() < end {
-                last = driver.increment("key").unwrap_err();
-            }
-            last
-        };
+    let caller = || {
+        let mut last = driver.increment("key").unwrap_err();
+        while Instant::now() < end {
+            last = driver.increment("key").unwrap_err();
+        }
+        last
+    };
+    thread::scope(|scope| {
         let callers: Vec<_> = (0..8).map(|_| scope.spawn(caller)).collect();
         callers.into_iter().map(|caller| caller.join().unwrap()).last().unwrap()
-    });
-    assert!(last.message().contains("circuit breaker open"), "{last}");
-    assert!(last.is_retryable());
-    // Up to eight at once before the breaker opens, then ten in a second and one that is begun.
-    let visits = visits.load(Ordering::SeqCst);
-    assert!(visits <= 8 + 5 + 11, "{visits}");
+    })
+}
+
+#[test]
+fn a_server_that_hangs_up_is_tried_ten_times_a_second() {
+    for (scheme, service) in [("redis", ""), ("redis-cluster", ""), ("redis-sentinel", "/mymaster")] {
+        let (url, visits) = curt(b"");
+        let url = url.replace("redis:", &format!("{scheme}:")) + service;
+        let driver = Driver::blocking(&url, &ConnectOptions::default()).unwrap();
+        let last = hammered(&driver);
+        assert!(last.message().contains("circuit breaker open"), "{last}");
+        assert!(last.is_retryable());
+        // Up to eight at once before the breaker opens, then ten in a second and one that is begun.
+        let visits = visits.load(Ordering::SeqCst);
+        assert!(visits <= 8 + 5 + 11, "{scheme}: {visits}");
+    }
 }
