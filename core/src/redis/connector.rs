@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::address::Address;
 use super::background::Background;
 use super::breaker::Breaker;
-use super::login::Opening;
+use super::login::Handshake;
 use super::options::ConnectOptions;
 use super::tls::{Layer, Tls};
 use super::url::{RedisUrl, Servers};
@@ -27,8 +27,8 @@ pub(super) enum Role {
 /// Everything that the connections of one limiter have in common.
 #[derive(Clone)]
 pub(super) struct Connector {
-    data: Opening,
-    sentinel: Opening,
+    data: Handshake,
+    sentinel: Handshake,
     tls: Option<Tls>,
     pub(super) servers: Servers,
     networks: Option<Vec<Subnet>>,
@@ -47,8 +47,8 @@ impl Connector {
             options.validate_without_tls()?;
         }
         Ok(Self {
-            data: Opening::of_data(url),
-            sentinel: Opening::of_sentinels(url),
+            data: Handshake::of_data(url),
+            sentinel: Handshake::of_sentinels(url),
             tls: if url.tls { Some(Tls::new(options)?) } else { None },
             servers: url.servers.clone(),
             networks: url.networks.clone(),
@@ -77,7 +77,7 @@ impl Connector {
     }
 
     /// What connections say first.
-    pub(super) fn opening(&self, role: Role) -> &Opening {
+    pub(super) fn handshake(&self, role: Role) -> &Handshake {
         match role {
             Role::Data => &self.data,
             Role::Sentinel => &self.sentinel,

@@ -288,26 +288,26 @@ impl<N: Node> Learnt<N> {
     }
 
     /// Whom to ask now, the most promising first. Sentinels take turns: one of them may be behind.
-    pub(super) fn advisers(&self, now: Instant) -> Vec<Address> {
+    pub(super) fn seeds_to_ask(&self, now: Instant) -> Vec<Address> {
         let mut map = self.write();
         map.asked_at = Some(now);
         map.under_way = true;
         map.rounds = map.rounds.wrapping_add(1);
-        let mut advisers: Vec<Address> = match self.discovery {
+        let mut order: Vec<Address> = match self.discovery {
             Discovery::Cluster => map.nodes.keys().cloned().collect(),
             Discovery::Sentinel(_) => Vec::new(),
         };
         for seed in &self.seeds {
-            if !advisers.contains(seed) {
-                advisers.push(seed.clone());
+            if !order.contains(seed) {
+                order.push(seed.clone());
             }
         }
         if let Discovery::Sentinel(_) = self.discovery {
-            let turn = map.rounds % advisers.len().max(1);
-            advisers.rotate_left(turn);
+            let turn = map.rounds % order.len().max(1);
+            order.rotate_left(turn);
         }
-        advisers.sort_by_key(|adviser| Some(adviser) == map.suspect.as_ref());
-        advisers
+        order.sort_by_key(|seed| Some(seed) == map.suspect.as_ref());
+        order
     }
 
     /// Nobody is being asked any more.

@@ -135,13 +135,13 @@ fn calls_are_answered_without_the_other_thread() {
 }
 
 #[test]
-fn the_answer_to_a_single_call_may_be_waited_for_awake() {
+fn the_answer_to_a_single_call_may_be_spun_for() {
     let redis = Redis::start().unwrap();
     let own = Loop::open(redis.url());
     let mut at_once = 0;
     for _ in 0..1000 {
         own.check(1..2, "k");
-        own.bridge.wait_awake();
+        own.bridge.spin();
         let mut answers = own.bridge.drain();
         at_once += answers.len();
         while answers.is_empty() {
@@ -150,7 +150,7 @@ fn the_answer_to_a_single_call_may_be_waited_for_awake() {
         }
         assert!(answers.len() == 1 && answers[0].result.is_ok());
     }
-    // With one processor nobody waits awake.
+    // With one processor nobody spins.
     assert!(at_once > 0 || std::thread::available_parallelism().unwrap().get() == 1);
 }
 

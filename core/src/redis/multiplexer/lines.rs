@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::{Line, LineId, Link, LinkState, Multiplexer, Order, Peer};
 use crate::error::{Error, Result};
-use crate::redis::channel::{Channel, Turn};
+use crate::redis::channel::{Channel, Progress};
 use crate::redis::errors::{self, Failure};
 use crate::redis::request::Outcome;
 use crate::redis::session::{Pending, Session};
@@ -102,11 +102,11 @@ impl<S: Read + Write> Multiplexer<S> {
     }
 
     /// Moves bytes on a connection that is ready, or has something to send.
-    pub(in crate::redis) fn pump(&mut self, id: LineId, now: Instant) -> Turn {
-        let Some(line) = self.lines.get_mut(id) else { return Turn::Done };
-        let turn = line.channel.turn(&mut line.session, now);
+    pub(in crate::redis) fn pump(&mut self, id: LineId, now: Instant) -> Progress {
+        let Some(line) = self.lines.get_mut(id) else { return Progress::Done };
+        let progress = line.channel.advance(&mut line.session, now);
         self.collect(id, now);
-        turn
+        progress
     }
 
     /// Moves bytes where something is under way.

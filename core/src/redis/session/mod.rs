@@ -19,7 +19,7 @@ use smallvec::SmallVec;
 
 use super::address::Address;
 use super::errors::Fault;
-use super::login::{Greeting, Opening};
+use super::login::{Handshake, HandshakeStep};
 use super::request::{Outcome, Request};
 
 /// How often the server is asked whether it is still a primary. The question travels with calls, in front of them.
@@ -84,7 +84,7 @@ impl Awaited {
 }
 
 enum About {
-    Greeting(Greeting),
+    HandshakeStep(HandshakeStep),
     Role,
     Asking,
     /// Requests that one script carries out, and whether its text was sent.
@@ -134,7 +134,7 @@ impl Session {
     /// Begins a conversation with the server at `address`.
     pub(super) fn open(
         address: Address,
-        opening: &Opening,
+        handshake: &Handshake,
         response_timeout: Duration,
         minds_slots: bool,
         now: Instant,
@@ -159,8 +159,8 @@ impl Session {
             is_silent: false,
             next_deadline: None,
         };
-        for (greeting, cmd) in opening.commands() {
-            session.pack(&cmd, About::Greeting(greeting), now);
+        for (step, cmd) in handshake.commands() {
+            session.pack(&cmd, About::HandshakeStep(step), now);
         }
         session
     }

@@ -8,7 +8,7 @@ use ::redis::Value;
 use super::{About, Bundle, LARGEST_REPLY, Pending, Session, Stage};
 use crate::redis::discovery::is_replica;
 use crate::redis::errors::{self, Failure, Fault};
-use crate::redis::login::Greeting;
+use crate::redis::login::HandshakeStep;
 use crate::redis::reply::{self, Judgement};
 use crate::redis::request::{Hint, Outcome};
 
@@ -40,7 +40,7 @@ impl Session {
         };
         self.batches -= usize::from(awaited.ends_batch);
         match awaited.about {
-            About::Greeting(greeting) => self.greeted(greeting, value),
+            About::HandshakeStep(step) => self.stepped(step, value),
             About::Role => self.is_replica |= is_replica(&value),
             // If that was refused, so is what follows.
             About::Asking => {}
@@ -48,10 +48,10 @@ impl Session {
         }
     }
 
-    fn greeted(&mut self, greeting: Greeting, value: Value) {
+    fn stepped(&mut self, step: HandshakeStep, value: Value) {
         match value.extract_error() {
-            Err(err) => self.end(Fault::Refused(greeting, err)),
-            Ok(_) if greeting == Greeting::Ping => self.stage = Stage::Ready,
+            Err(err) => self.end(Fault::Refused(step, err)),
+            Ok(_) if step == HandshakeStep::Ping => self.stage = Stage::Ready,
             Ok(_) => {}
         }
     }
