@@ -269,7 +269,7 @@ class RateLimiter {
   /** What needs no I/O crosses to no other thread. */
   #atOnce(call) {
     const words = this.#mailbox.putCall(0, call);
-    const isPlain = call.op <= OP.REFUND && call.resource === undefined && this.#mailbox.putKey(words);
+    const isPlain = call.op < OP.RESET && call.resource === undefined && this.#mailbox.putKey(words);
     return isPlain ? this.#answerAtOnce() : this.#answer(this.#native.atOnce(words));
   }
 

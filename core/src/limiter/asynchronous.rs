@@ -305,7 +305,7 @@ impl AsyncRateLimiter {
         }
     }
 
-    async fn single(&self, check: &Check<'_>, op: Op) -> Result<Decision> {
+    pub(crate) async fn single(&self, check: &Check<'_>, op: Op) -> Result<Decision> {
         match &self.backend {
             Backend::Local(local) => local.single(&self.centre.rules.snapshot(), check, op),
             Backend::Server(redis) => {

@@ -76,7 +76,7 @@ class Limiter:
                 self._store(place, None if algorithm.is_untouched(state, now) else state)
         return self.peek(now, item)
 
-    def reset(self, item: Item) -> None:
+    def reset(self, _now: int, item: Item) -> None:
         """Forgets this key. What all keys together used of a resource stays."""
         charge = self._charge(item)
         for place, limit in places(charge.rule, item):
