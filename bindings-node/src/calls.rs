@@ -24,7 +24,13 @@ mod op {
 #[napi(catch_unwind)]
 pub(crate) fn operations() -> HashMap<String, u32> {
     let kinds = Kind::ALL.into_iter().map(Kind::name).zip(0_u8..);
-    let others = [("reset", op::RESET), ("wait", op::WAIT), ("ping", op::PING), ("all", op::ALL), ("request", op::REQUEST)];
+    let others = [
+        ("reset", op::RESET),
+        ("wait", op::WAIT),
+        ("ping", op::PING),
+        ("all", op::ALL),
+        ("request", op::REQUEST),
+    ];
     kinds.chain(others).map(|(name, number)| (name.to_uppercase(), number.into())).collect()
 }
 

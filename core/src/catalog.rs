@@ -187,7 +187,7 @@ fn suffix(rule: &Rule, limit: &Limit) -> String {
         Algorithm::SlidingLog { structure: Structure::List } => format!("l{window}"),
         Algorithm::SlidingLog { structure: Structure::SortedSet } => format!("z{window}"),
         Algorithm::SlidingBuckets => format!("b{window}-{}", span(limit.resolution_us)),
-        Algorithm::Gcra { .. } => format!("g{window}"),
+        Algorithm::Gcra { .. } => format!("gt{window}"),
         Algorithm::Decay { .. } => format!("d{}", span(limit.resolution_us)),
     };
     match limit.scope {

@@ -87,9 +87,9 @@ struct Fragments {
 
 const GCRA: Fragments = Fragments {
     helpers: "",
-    numbers: "cost, full",
+    numbers: "cost, full, unit",
     load: include_str!("gcra/load.lua"),
-    keeps: "debt, kept, at",
+    keeps: "debt, kept, at, interval, unit",
     commit: include_str!("gcra/commit.lua"),
     reply: include_str!("gcra/reply.lua"),
     refund: include_str!("gcra/refund.lua"),

@@ -102,7 +102,12 @@ pub(super) fn charge<A: Algorithm>(algorithm: &A, state: &mut A::State, now: Mic
 fn figures<A: Algorithm>(algorithm: &A, state: &A::State, demand: Demand, fits: bool) -> Figures {
     let Demand { cost, now, .. } = demand;
     // The conversion cuts fractions off, and makes nothing of what is negative.
-    let remaining = (algorithm.room(state, now) / algorithm.price(1.0)) as Micros;
+    let room = algorithm.room(state, now);
+    let mut remaining = (room / algorithm.price(1.0)) as Micros;
+    // The quotient may have been rounded up to a whole number.
+    if remaining > 0 && algorithm.price(remaining as f64) > room {
+        remaining -= 1;
+    }
     let retry_after = if fits {
         Some(0)
     } else if cost > algorithm.most() {

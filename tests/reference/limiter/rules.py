@@ -71,7 +71,7 @@ class Limit:
             return SlidingBuckets(most, window, self.resolution() or one_slot_in_sixty(window))
         assert name in GCRA_FAMILY
         burst = 1 if name == "uniform" else self.fields.get("burst", most)
-        return Gcra(burst, self.unit(Fraction(window, most), latitude))
+        return Gcra(burst, self.unit(Fraction(window, most), latitude), latitude.gcra_drift)
 
     def resolution(self) -> int:
         return microseconds(self.fields.get("resolution_seconds", 0))

@@ -137,6 +137,23 @@ DECAY = [
     ),
 ]
 
+CHANGED_LIMITS = [
+    Plan(
+        f"changed_limits/random-{name}",
+        "The limit changes from call to call, and time now and then steps back",
+        [rule(algorithm, 16, 16, **options)],
+        8 * S,
+        costs=(1, 2, 3, 9),
+        overrides=(2, 4, 8, 64, 128),
+        steps_back=True,
+    )
+    for name, algorithm, options in (
+        ("gcra", "gcra", {}),
+        ("burst", "token_bucket", {"burst": 24}),
+        ("uniform", "uniform", {}),
+    )
+]
+
 PLANS = {
     "fixed_window": windowed("fixed_window", "fixed_window")
     + named(windowed("fixed_window", "fixed_window", window_start="first_request"), "first_request"),
@@ -155,5 +172,6 @@ PLANS = {
     "check_all": CHECK_ALL,
     "count_denied": COUNT_DENIED,
     "clock_steps": CLOCK_STEPS,
+    "changed_limits": CHANGED_LIMITS,
     "overrides": OVERRIDES,
 }
