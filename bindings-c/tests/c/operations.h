@@ -15,6 +15,7 @@ static const struct {
     {"check", sluicegate_check},
     {"peek", sluicegate_peek},
     {"refund", sluicegate_refund},
+    {"charge", sluicegate_charge},
 };
 
 enum { OPERATIONS = sizeof operations / sizeof *operations };

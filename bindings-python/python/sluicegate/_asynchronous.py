@@ -166,6 +166,14 @@ class AsyncRateLimiter:
         decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
         return decision
 
+    async def charge(
+        self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
+    ) -> Decision:
+        """Counts a cost that was used already, also beyond the limit, and answers as `peek` of 1 would then."""
+        answer = self._bridge.decide("charge", rule, key, cost, resource, limit)
+        decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
+        return decision
+
     async def reset(self, rule: str, key: str, *, resource: str | None = None) -> None:
         """Forgets what was counted for `key` under `rule`, and nothing else."""
         answer = self._bridge.reset(rule, key, resource)

@@ -342,6 +342,14 @@ class RateLimiter:
     ) -> Decision:
         """Gives back a cost that turned out not to be used, the newest first; answers as `peek` would then."""
 
+    def charge(
+        self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
+    ) -> Decision:
+        """Counts a cost that was used already, also beyond the limit, and answers as `peek` of 1 would then.
+
+        A key that is overdrawn is denied until that has passed.
+        """
+
     def reset(self, rule: str, key: str, *, resource: str | None = None) -> None:
         """Forgets what was counted for `key` under `rule`, and nothing else."""
 

@@ -92,11 +92,13 @@ pub enum Kind {
     Peek,
     /// `refund`
     Refund,
+    /// `charge`
+    Charge,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 3] = [Self::Check, Self::Peek, Self::Refund];
+    pub const ALL: [Self; 4] = [Self::Check, Self::Peek, Self::Refund, Self::Charge];
 
     /// The name of the method.
     pub fn name(self) -> &'static str {
@@ -104,6 +106,7 @@ impl Kind {
             Self::Check => "check",
             Self::Peek => "peek",
             Self::Refund => "refund",
+            Self::Charge => "charge",
         }
     }
 }
@@ -168,6 +171,7 @@ impl From<Kind> for Op {
             Kind::Check => Self::Check,
             Kind::Peek => Self::Peek,
             Kind::Refund => Self::Refund,
+            Kind::Charge => Self::Charge,
         }
     }
 }

@@ -64,6 +64,7 @@ impl Limiter {
             "check" => self.check(rule, key, options),
             "peek" => self.peek(rule, key, options),
             "refund" => self.refund(rule, key, options),
+            "charge" => forward!(self, limiter => limiter.charge_with(rule, key, options)),
             "wait" => {
                 let timeout = Duration::from_micros(vector["timeout"].as_u64().unwrap());
                 forward!(self, limiter => limiter.wait_with(rule, key, options, timeout))

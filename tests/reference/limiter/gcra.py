@@ -46,5 +46,8 @@ class Gcra(Algorithm):
     def charged(self, state, now, cost):
         return State(now, (self.usage(state, now) + cost) * self.unit, self.unit)
 
+    def overdraft(self, state, now, cost):
+        return super().overdraft(state, now, cost) * self.unit
+
     def refunded(self, state, now, cost):
         return State(now, max(self.debt(state, now) - cost * state.unit, Fraction(0)), state.unit)
