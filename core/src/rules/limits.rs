@@ -106,7 +106,7 @@ fn read_rate(fields: &Fields<'_>, algorithm: Algorithm) -> Checked<Option<rate::
     let rate = rate::read(fields, most(algorithm))?;
     match ["limit", "window_size_seconds"].into_iter().find(|other| fields.has(other)) {
         Some(other) if rate.is_some() => {
-            Err(format!("{} and {} exclude each other; leave one out", fields.named("rate"), quote(other)))
+            Err(format!("{} and {} exclude each other; leave one out", fields.named(other), quote("rate")))
         }
         _ => Ok(rate),
     }

@@ -78,15 +78,15 @@ const BAD_RULES: &str = r##"
 "rate": "1/99999999999999999999s"
     field "rate" is "1/99999999999999999999s"; at character 3 it has "99999999999999999999s" and has to have a window from 1 ms to 3650 days
 "rate": "5/s", "limit": 5
-    field "rate" and "limit" exclude each other; leave one out
+    field "limit" and "rate" exclude each other; leave one out
 "rate": "5/s", "window_size_seconds": 1
-    field "rate" and "window_size_seconds" exclude each other; leave one out
+    field "window_size_seconds" and "rate" exclude each other; leave one out
 "rate": "5/s", "limits": [{"rate": "1/s"}]
     field "rate" and "limits" exclude each other; move it into "limits"
 "limits": [{"rate": "5/s"}, {"rate": "1/x"}]
     field "limits[1].rate" is "1/x"; at character 3 it has "x" and has to have a unit of time: ms, s, m, h or d, or second, minute, hour or day
 "limits": [{"rate": "5/s", "limit": 1}]
-    field "limits[0].rate" and "limit" exclude each other; leave one out
+    field "limits[0].limit" and "rate" exclude each other; leave one out
 "rate": "5/s", "algorithm": "decay"
     field "rate" does not belong to "decay"; leave it out, or use "fixed_window", "sliding_window", "sliding_log", "sliding_buckets", "gcra", "token_bucket", "leaky_bucket" or "uniform"
 "rate": "4294967297/s"
