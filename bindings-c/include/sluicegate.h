@@ -464,6 +464,16 @@ sluicegate_status sluicegate_refund(const sluicegate_limiter *limiter,
                                     sluicegate_decision *decision,
                                     sluicegate_error *error);
 
+/// Counts a cost that was used already, also beyond the limit, and answers as sluicegate_peek of 1 would
+/// then: a key that is overdrawn is denied until that has passed.
+sluicegate_status sluicegate_charge(const sluicegate_limiter *limiter,
+                                    const char *rule,
+                                    const void *key,
+                                    size_t key_len,
+                                    const sluicegate_check_options *options,
+                                    sluicegate_decision *decision,
+                                    sluicegate_error *error);
+
 /// Forgets what was counted for `key` under `rule`, and nothing else. What a resource was used in
 /// all is kept, since other keys have a part in it; a rule that counts nothing else forgets that.
 sluicegate_status sluicegate_reset(const sluicegate_limiter *limiter,

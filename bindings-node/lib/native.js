@@ -14,7 +14,7 @@ if (!existsSync(file)) {
   );
 }
 
-/** @type {{ NativeClock: any, NativeLimiter: any, headers: Function, open: Function }} */
+/** @type {{ NativeClock: any, NativeLimiter: any, headers: Function, open: Function, operations: Function }} */
 const native = require(file);
 
 module.exports = native;

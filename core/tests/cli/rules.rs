@@ -42,7 +42,7 @@ fn several_sources_are_validated_whatever_is_wrong_with_some() {
         outcome(&["rules", "validate", &bad, "[]", "examples/none.json", "examples/rules.jsonc"]);
     assert_eq!((code, out.as_str()), (2, "fixed: 0 rules, valid\nexamples/rules.jsonc: 4 rules, valid\n"));
     let told = "rule \"a\": field \"algoritm\" is not known; did you mean \"algorithm\"?";
-    let missing = "rule \"a\": field \"algorithm\" is missing";
+    let missing = "rule \"a\": field \"limit\" is missing";
     assert!(err.contains(&format!("error: {bad}:1:19: {told}\n")), "{err}");
     assert!(
         err.starts_with(&format!("error: {bad}:1:2: {missing}"))
