@@ -69,7 +69,7 @@ function packPlatform({ name, os, cpu, libc }) {
     description: `The native part of sluicegate for ${name}`,
     ...shared,
     main: 'sluicegate.node',
-    files: ['sluicegate.node'],
+    files: ['sluicegate.node', 'LICENSE-*'],
     engines: manifest.engines,
     os: [os],
     cpu: [cpu],
@@ -86,7 +86,7 @@ function packMain() {
   const optionalDependencies = Object.fromEntries(platforms.map(({ name }) => [`@sluicegate/${name}`, manifest.version]));
   const files = ['bin', 'lib', 'types'].map((name) => [join(source, name), name]);
   files.push([withLinks(join(source, 'README.md')), 'README.md']);
-  return pack({ ...content, ...shared, files: ['bin', 'lib', 'types'], optionalDependencies }, files);
+  return pack({ ...content, ...shared, files: ['bin', 'lib', 'types', 'LICENSE-*'], optionalDependencies }, files);
 }
 
 mkdirSync(out, { recursive: true });
