@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import tomllib
 import unittest
 from pathlib import Path
@@ -17,6 +18,10 @@ def text(path: str) -> str:
 
 def toml(path: str) -> dict:
     return tomllib.loads(text(path))
+
+
+def number(version: str | None) -> list[int]:
+    return [int(part) for part in (version or "0").split(".")][:2]
 
 
 PACKAGE = toml("Cargo.toml")["workspace"]["package"]
@@ -47,10 +52,19 @@ class Version(unittest.TestCase):
     def test_the_changelog_has_it(self) -> None:
         self.assertRegex(text("CHANGELOG.md"), rf"(?m)^## {re.escape(PACKAGE['version'])} - (\d{{4}}-\d\d-\d\d|unreleased)$")
 
-    def test_no_dependency_of_the_crates_needs_a_newer_rust(self) -> None:
-        locked = re.search(r"Rust (\d+\.\d+) or newer", text("core/README.md"))[1]
-        self.assertEqual(PACKAGE["rust-version"], locked)
-        self.assertIn(f'RUST_VERSION: "{locked}"', text(".github/workflows/test.yml"))
+    def test_the_oldest_rust_is_stated_alike(self) -> None:
+        version = PACKAGE["rust-version"]
+        self.assertIn(f"Rust {version} or newer", text("core/README.md"))
+        self.assertIn(f"Rust ({version} or newer)", text("bindings-c/README.md"))
+        self.assertIn(f'RUST_VERSION: "{version}"', text(".github/workflows/test.yml"))
+
+    def test_no_dependency_needs_a_newer_rust(self) -> None:
+        command = ["cargo", "metadata", "--format-version", "1", "--locked"]
+        output = subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout
+        packages = json.loads(output)["packages"]
+        self.assertGreater(len(packages), 100)
+        newer = [it["name"] for it in packages if number(it["rust_version"]) > number(PACKAGE["rust-version"])]
+        self.assertEqual([], newer)
 
 
 class Platforms(unittest.TestCase):
