@@ -46,12 +46,12 @@
 struct Readme;
 
 mod algorithm;
-#[cfg(feature = "bridge")]
 #[doc(hidden)]
+#[cfg(feature = "bridge")]
 pub mod bridge;
 mod catalog;
-#[cfg(feature = "tool")]
 #[doc(hidden)]
+#[cfg(feature = "tool")]
 pub mod cli;
 mod clock;
 mod decision;
