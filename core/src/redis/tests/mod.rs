@@ -8,6 +8,7 @@ mod outage;
 mod pool;
 mod sentinel;
 mod states;
+#[cfg(feature = "tls")]
 mod tls;
 mod url;
 
