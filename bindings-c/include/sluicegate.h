@@ -103,7 +103,7 @@ typedef enum {
     SLUICEGATE_SOURCE_EMBEDDED = 2,
 } sluicegate_source;
 
-/// A clock that stands still until it is told to move, for testing an application's limits without
+/// A clock that moves only when it is advanced, for testing an application's limits without
 /// waiting. Give it to a limiter through its options; threads may share it.
 typedef struct sluicegate_clock sluicegate_clock;
 

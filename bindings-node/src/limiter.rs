@@ -56,7 +56,7 @@ pub struct Burst {
     pub more: u32,
 }
 
-/// Begins to connect. The first answer, with token 0, tells what came of it. `watches` says that this is a
+/// Begins to connect. The first answer, with token 0, is its result. `watches` says that this is a
 /// program whose loop can watch a socket, as far as JavaScript knows.
 #[napi(catch_unwind)]
 pub(crate) fn open(

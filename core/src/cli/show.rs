@@ -144,7 +144,7 @@ fn word(decision: &Decision) -> (Style, &'static str) {
     }
 }
 
-/// A time in as many digits as a person cares for, rounded up: who waits that long has waited enough.
+/// A time in as many digits as a person cares for, rounded up, so that this wait is long enough.
 pub(crate) fn about(span: Duration) -> String {
     let up_to = |unit: u128| span.as_micros().div_ceil(unit);
     match span.as_micros() {

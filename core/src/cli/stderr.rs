@@ -1,4 +1,4 @@
-//! What is told beside the output: errors and warnings. No password is.
+//! What goes to standard error: errors and warnings, never a password.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -15,7 +15,7 @@ const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 static ARGUMENTS: OnceLock<Vec<String>> = OnceLock::new();
 
 pub(crate) fn set_arguments(arguments: &[OsString]) {
-    // Once, before anything is told.
+    // Once, before anything is printed.
     let _ = ARGUMENTS.set(arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect());
 }
 
@@ -85,7 +85,7 @@ fn login(argument: &str) -> Option<&str> {
 /// The library's warnings, such as of rules that were refused while they are followed.
 struct Warnings;
 
-/// Shows warnings from now on. What keeps a source from being followed at all is told as an error.
+/// Shows warnings from now on. A source that cannot be followed at all is an error.
 pub(crate) fn show_warnings() {
     if log::set_logger(&Warnings).is_ok() {
         log::set_max_level(LevelFilter::Warn);

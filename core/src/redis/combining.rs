@@ -19,7 +19,7 @@ use crate::script::Call;
 /// The most calls that one thread takes along: their answers hold up its own.
 const MOST: usize = 64;
 
-/// How often a thread looks for what came of its call, and lets others run, before it sleeps: to be woken takes
+/// How often a thread looks for the outcome of its call, and lets others run, before it sleeps: to be woken takes
 /// longer than that, and costs whoever wakes it as much.
 const LOOKS: u32 = 5;
 
@@ -177,7 +177,7 @@ impl Batch {
         self.taken.iter_mut().enumerate().filter_map(|(place, (_, call))| Some((place, call.take()?)))
     }
 
-    /// Tells all threads what came of their calls, which are given with their places.
+    /// Hands all threads the outcomes of their calls, which are given with their places.
     pub(super) fn serve(mut self, outcomes: impl IntoIterator<Item = (usize, Outcome)>) {
         for (place, outcome) in outcomes {
             if let Some((pending, _)) = self.taken.get(place) {

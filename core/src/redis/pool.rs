@@ -121,7 +121,7 @@ impl Pool {
         }
     }
 
-    /// Lets the circuit breaker know what came of a call.
+    /// Reports the outcome of a call to the circuit breaker.
     fn note(&self, outcome: &Outcome) {
         match outcome {
             Outcome::Done(Err(failure)) if failure.unanswered => {

@@ -132,7 +132,7 @@ fn round_trip(stream: &TcpStream) -> Option<Duration> {
     // SAFETY: of numbers only, all of which may be 0.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
     let mut size = libc::socklen_t::try_from(size_of::<libc::tcp_info>()).ok()?;
-    // SAFETY: the kernel writes at most the size that it is told, which is that of the structure.
+    // SAFETY: the kernel writes at most the size given, which is that of the structure.
     let failed = unsafe {
         let place = (&raw mut info).cast();
         libc::getsockopt(stream.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, place, &raw mut size)

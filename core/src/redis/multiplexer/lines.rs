@@ -137,7 +137,7 @@ impl<S: Read + Write> Multiplexer<S> {
         self.collect(id, now);
     }
 
-    /// Takes up what came of requests on a connection.
+    /// Takes up the outcomes of requests on a connection.
     pub(super) fn collect(&mut self, id: LineId, now: Instant) {
         self.detach(id);
         while let Some((call, outcome)) = self.lines[id].session.next_outcome() {

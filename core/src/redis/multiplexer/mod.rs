@@ -1,7 +1,7 @@
 //! The calls of many tasks over one connection to each server, without I/O.
 //!
 //! Whoever drives it moves bytes when a connection is ready, opens the connections and asks for the topology when
-//! it is told to, and wakes the tasks whose calls have an outcome. No call waits in a queue for a server to come
+//! it is ordered to, and wakes the tasks whose calls have an outcome. No call waits in a queue for a server to come
 //! back: while a connection is being opened nothing is sent, and none is used before its server has answered on it.
 
 mod calls;
