@@ -17,8 +17,10 @@ const REFUND: &str = include_str!("driver/refund.lua");
 const CHARGE_ONE: &str = include_str!("driver/charge_one.lua");
 const CHARGE_SEVERAL: &str = include_str!("driver/charge_several.lua");
 
-/// The numbers that every script is called with.
+/// The numbers that a script for several limits is called with.
 const HEADER: &str = "now, units, mode";
+/// Those of a script that checks one limit.
+const ONE_HEADER: &str = "now, mode";
 /// Those of the script that charges one limit.
 const CHARGE_HEADER: &str = "now, amount, mode";
 /// The byte at which a limit's own numbers begin in a script for several.
@@ -207,13 +209,13 @@ impl KernelSet {
 
 /// The script that checks, or looks at, one limit: its fragments in a row.
 pub fn one(kernel: Kernel) -> String {
-    [&opening_of_one(HEADER, kernel), "local key = KEYS[1]\n", &decision(kernel)].concat()
+    [&opening_of_one(ONE_HEADER, kernel), "local key = KEYS[1]\n", &decision(kernel)].concat()
 }
 
 /// The script that checks, or looks at, one limit of each of several keys, every one for itself: what as many
 /// calls of [`one`] with the same numbers would do, at one time and in one call.
 pub fn each(kernel: Kernel) -> String {
-    [&opening_of_one(HEADER, kernel), "local function decide(key)\n", &decision(kernel), "end\n", EACH]
+    [&opening_of_one(ONE_HEADER, kernel), "local function decide(key)\n", &decision(kernel), "end\n", EACH]
         .concat()
 }
 
@@ -226,7 +228,7 @@ fn opening_of_one(header: &str, kernel: Kernel) -> String {
 /// One decision, from `key` to the answer.
 fn decision(kernel: Kernel) -> String {
     let Fragments { load, commit, reply, .. } = kernel.fragments();
-    [load, GRANT, DECIDE, commit, "end\n", reply, "return answer\n"].concat()
+    [load, DECIDE, commit, "end\n", reply, "return answer\n"].concat()
 }
 
 /// The script that checks, or looks at, several limits together.

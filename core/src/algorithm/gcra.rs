@@ -128,7 +128,11 @@ impl Algorithm for Gcra {
     }
 
     fn parse(&self, numbers: &[f64], _cost: f64) -> Option<Debt> {
-        let &[now, debt, interval] = numbers else { return None };
+        let (now, debt, interval) = match *numbers {
+            [now, debt] => (now, debt, self.unit),
+            [now, debt, interval] => (now, debt, interval),
+            _ => return None,
+        };
         // Neither a burst, nor what it was overdrawn by, nor a unit takes longer to leak away than the latest time.
         let is_sound = micros(debt / 2.0).and(micros(interval)).is_some() && interval > 0.0;
         is_sound.then_some(Debt { debt, at: micros(now)?, interval })

@@ -17,7 +17,9 @@ mod sliding_log;
 mod sliding_window;
 
 pub(crate) use policy::{Policy, State};
-pub(crate) use settling::{Demand, Op, Outcome};
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
+pub use settling::Op;
+pub(crate) use settling::{Demand, Outcome};
 
 /// A time, or a span of time, in microseconds.
 pub(crate) type Micros = i64;

@@ -3,14 +3,34 @@
 use super::{Algorithm, Micros};
 use crate::clock::LATEST;
 
-/// What is done with a state.
+/// What is done with a state: the calls about a single item.
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Op {
+pub enum Op {
+    /// Charges a cost that fits.
     Check,
+    /// Charges nothing.
     Peek,
+    /// Gives a cost back.
     Refund,
     /// Charges whether or not there is room.
     Charge,
+}
+
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, dead_code, reason = "for bindings"))]
+impl Op {
+    /// Every call about a single item.
+    pub const ALL: [Self; 4] = [Self::Check, Self::Peek, Self::Refund, Self::Charge];
+
+    /// The name of the method.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Check => "check",
+            Self::Peek => "peek",
+            Self::Refund => "refund",
+            Self::Charge => "charge",
+        }
+    }
 }
 
 /// What is asked of a state.

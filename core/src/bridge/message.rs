@@ -7,7 +7,7 @@ use crate::decision::Decision;
 use crate::error::Result;
 use crate::limiter::AsyncRateLimiter;
 use crate::matching::Request;
-use crate::plan::Op;
+pub use crate::plan::Op as Kind;
 use crate::request::{Check, CheckOptions};
 
 /// A check whose texts are its own.
@@ -83,34 +83,6 @@ impl fmt::Debug for OwnedRequest {
     }
 }
 
-/// What is asked about a single item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// `check`
-    Check,
-    /// `peek`
-    Peek,
-    /// `refund`
-    Refund,
-    /// `charge`
-    Charge,
-}
-
-impl Kind {
-    /// Every kind.
-    pub const ALL: [Self; 4] = [Self::Check, Self::Peek, Self::Refund, Self::Charge];
-
-    /// The name of the method.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Check => "check",
-            Self::Peek => "peek",
-            Self::Refund => "refund",
-            Self::Charge => "charge",
-        }
-    }
-}
-
 /// A call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ask {
@@ -149,7 +121,7 @@ pub struct Completion {
 /// Carries out one call.
 pub(super) async fn answer(limiter: &AsyncRateLimiter, ask: &Ask) -> Result<Answer> {
     let decision = match ask {
-        Ask::Single(kind, item) => limiter.single(&item.check(), (*kind).into()).await,
+        Ask::Single(kind, item) => limiter.single(&item.check(), *kind).await,
         Ask::Request(request) => limiter.check_request(&request.request()).await,
         Ask::All(items) => limiter.check_all(&items.iter().map(Item::check).collect::<Vec<_>>()).await,
         Ask::Wait(item, timeout) => limiter.wait_with(&item.rule, &item.key, item.options(), *timeout).await,
@@ -163,15 +135,4 @@ pub(super) async fn answer(limiter: &AsyncRateLimiter, ask: &Ask) -> Result<Answ
         }
     };
     decision.map(Answer::Decision)
-}
-
-impl From<Kind> for Op {
-    fn from(kind: Kind) -> Self {
-        match kind {
-            Kind::Check => Self::Check,
-            Kind::Peek => Self::Peek,
-            Kind::Refund => Self::Refund,
-            Kind::Charge => Self::Charge,
-        }
-    }
 }

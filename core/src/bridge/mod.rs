@@ -87,7 +87,7 @@ impl Bridge {
         check: &Check<'_>,
         make: impl FnOnce(Verdict<'_>) -> T,
     ) -> Option<Result<T>> {
-        self.limiter()?.at_once(kind.into(), check, make)
+        self.limiter()?.at_once(kind, check, make)
     }
 
     /// The answer to a call, if it needs neither I/O nor sleep.

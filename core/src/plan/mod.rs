@@ -15,7 +15,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::request::{Check, CheckOptions};
 use crate::rules::{MAX_MICROS, Scope};
 
-pub(crate) use crate::algorithm::{Op, Outcome};
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
+pub use crate::algorithm::Op;
+pub(crate) use crate::algorithm::Outcome;
 pub(crate) use answer::{Form, answer};
 pub(crate) use charge::Charge;
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]

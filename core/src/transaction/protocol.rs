@@ -34,7 +34,7 @@ pub(super) fn call(step: &Step, charges: &[&Charge<'_>], clock: Option<Micros>, 
     }
     if let ([charge], Op::Check | Op::Peek) = (charges, step.op) {
         let script = one(charge.policy.kernel());
-        return Call { script, keys, args: smallvec![pack(&header, &charge.policy, charge.cost)] };
+        return Call { script, keys, args: smallvec![pack(&[clock, mode], &charge.policy, charge.cost)] };
     }
     let kernels = charges.iter().fold(KernelSet::default(), |set, charge| set.with(charge.policy.kernel()));
     let mut args: Few<_> = smallvec![bytes(&header)];
@@ -55,8 +55,8 @@ pub(super) fn call(step: &Step, charges: &[&Charge<'_>], clock: Option<Micros>, 
     Call { script: several(kernels, step.op), keys, args }
 }
 
-/// Three doubles, then the limit's own.
-fn pack(first: &[f64; 3], policy: &Policy, cost: f64) -> Vec<u8> {
+/// Some doubles, then the limit's own.
+fn pack(first: &[f64], policy: &Policy, cost: f64) -> Vec<u8> {
     let mut numbers = Vec::with_capacity(9);
     numbers.extend_from_slice(first);
     policy.numbers(cost, &mut numbers);

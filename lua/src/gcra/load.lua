@@ -5,7 +5,7 @@
 --
 -- Numbers: cost (microseconds of debt it adds), full (debt at which the burst is used up), unit (the interval:
 -- microseconds of debt that one unit adds)
--- State: debt, at, interval. Reply: debt as of now, interval
+-- State: debt, at, interval. Reply: debt as of now, and the interval if it is another than the unit
 local debt, interval, forced = 0, unit, nil
 -- The debt as stored, and its time.
 local kept, at = 0, 0
@@ -13,9 +13,7 @@ local state = call('GET', key)
 if state then
   if #state ~= 24 then return { err = BAD_STATE } end
   kept, at, interval = unpack_numbers('<ddd', state)
-  if not (kept > 0 and kept < ENDLESS and at >= 0 and at <= LATEST and interval > 0 and interval <= LATEST) then
-    return { err = BAD_STATE }
-  end
+  if not (kept > 0 and kept < ENDLESS and at >= 0 and at <= LATEST) then return { err = BAD_STATE } end
   debt = kept
   if at > now then
     forced = 0
@@ -24,4 +22,8 @@ if state then
     if debt < 0 then debt = 0 end
   end
 end
-local capacity = full - (interval == unit and debt or debt / interval * unit)
+local capacity = full - debt
+if interval ~= unit then
+  if not (interval > 0 and interval <= LATEST) then return { err = BAD_STATE } end
+  capacity = full - debt / interval * unit
+end
