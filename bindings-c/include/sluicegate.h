@@ -13,7 +13,8 @@
  * Ownership  sluicegate_limiter and sluicegate_clock are made by _new, sluicegate_matches by
  *            sluicegate_match_request, and each is ended by its _free. All else is the caller's: nothing
  *            that is passed in is kept, nothing else that is given out is freed.
- * Threads    Any number of threads may use a handle at once. Only _free wants to be alone.
+ * Threads    Any number of threads may use a handle at once. _free must not run concurrently with
+ *            other calls on the handle.
  * NULL       _free(NULL) does nothing. Where NULL means something, the function says so; elsewhere it
  *            is answered with SLUICEGATE_INVALID_ARGUMENT and a message that names the argument.
  * Strings    UTF-8; what is not, is an invalid argument. What has a length, such as a key or what is known
@@ -456,6 +457,16 @@ sluicegate_status sluicegate_peek(const sluicegate_limiter *limiter,
 /// Gives back a cost that turned out not to be used, the newest first, and answers as
 /// sluicegate_peek would then. What is no longer counted is not given back.
 sluicegate_status sluicegate_refund(const sluicegate_limiter *limiter,
+                                    const char *rule,
+                                    const void *key,
+                                    size_t key_len,
+                                    const sluicegate_check_options *options,
+                                    sluicegate_decision *decision,
+                                    sluicegate_error *error);
+
+/// Counts a cost that was used already, also beyond the limit, and answers as sluicegate_peek of 1 would
+/// then: a key that is overdrawn is denied until that has passed.
+sluicegate_status sluicegate_charge(const sluicegate_limiter *limiter,
                                     const char *rule,
                                     const void *key,
                                     size_t key_len,

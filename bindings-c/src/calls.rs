@@ -101,6 +101,23 @@ export! {
 }
 
 export! {
+    /// Counts a cost that was used already, also beyond the limit, and answers as sluicegate_peek of 1 would
+    /// then: a key that is overdrawn is denied until that has passed.
+    fn sluicegate_charge(
+        limiter: *const Limiter,
+        rule: *const c_char,
+        key: *const c_void,
+        key_len: usize,
+        options: *const CheckOptions,
+        decision: *mut Decision,
+    ) {
+        let answer = limiter.0.charge_with(rule, key.text(key_len)?, options)?;
+        decision.write(Decision::from(&answer));
+        Ok(())
+    }
+}
+
+export! {
     /// Forgets what was counted for `key` under `rule`, and nothing else. What a resource was used in
     /// all is kept, since other keys have a part in it; a rule that counts nothing else forgets that.
     fn sluicegate_reset(

@@ -108,6 +108,8 @@
  *
  * @typedef {object} Limit
  * @property {number} [limit] The cost that may be admitted per window.
+ * @property {string} [rate] Limit and window in one, in place of limit and window_size_seconds: 5/minute, 100/s,
+ *   20/30s.
  * @property {number} [resolution_seconds] Length of a slot. Default of sliding_buckets: a sixtieth of the window.
  * @property {'key' | 'resource'} [scope] Who shares the limit. Default: key.
  * @property {number} [window_size_seconds] Length of the window.
@@ -129,10 +131,11 @@
  * A rule, with the names of fields that rule files have.
  *
  * @typedef {object} Rule
- * @property {'fixed_window' | 'sliding_window' | 'sliding_log' | 'sliding_buckets' | 'gcra' | 'token_bucket' |
- *   'leaky_bucket' | 'uniform' | 'decay'} algorithm How the limit is kept.
  * @property {string} rule_id Name of the rule, unique in its file.
+ * @property {'fixed_window' | 'sliding_window' | 'sliding_log' | 'sliding_buckets' | 'gcra' | 'token_bucket' |
+ *   'leaky_bucket' | 'uniform' | 'decay'} [algorithm] How the limit is kept. Default: gcra.
  * @property {number} [burst] The most that is admitted at once. Default: the limit.
+ * @property {number} [cost] What a request costs to which the rule applies. Default: 1.
  * @property {boolean} [count_denied] Charge denied costs too, by the limits that refused them. Default: false.
  * @property {number} [decay_factor] Each slot that passes divides the level by this. Default: 2.
  * @property {string} [description] For people.
@@ -144,6 +147,8 @@
  *   window_size_seconds.
  * @property {Match} [match] Which requests the rule applies to. Default: only by name.
  * @property {number} [priority] Lower numbers are decided and reported first. Default: 0.
+ * @property {string} [rate] Limit and window in one, in place of limit and window_size_seconds: 5/minute, 100/s,
+ *   20/30s.
  * @property {number} [resolution_seconds] Length of a slot. Default of sliding_buckets: a sixtieth of the window.
  * @property {string} [resource_identifier_type] Which part of a request is the resource.
  * @property {boolean} [shadow] Decide and count, but always admit. Default: false.

@@ -114,6 +114,19 @@ class RateLimiter {
   }
 
   /**
+   * Counts a cost that was used already, also beyond the limit, and answers as `peek` of 1 would then: a key that is
+   * overdrawn is denied until that has passed.
+   *
+   * @param {string} rule
+   * @param {string} key
+   * @param {CheckOptions} [options]
+   * @returns {Promise<Decision>}
+   */
+  charge(rule, key, options) {
+    return this.#single(OP.CHARGE, rule, key, options, CHECK_OPTIONS);
+  }
+
+  /**
    * Forgets what was counted for `key` under `rule`, and nothing else. What a resource was used in all is
    * kept, since other keys have a part in it; a rule that counts nothing else forgets that.
    *
@@ -269,7 +282,7 @@ class RateLimiter {
   /** What needs no I/O crosses to no other thread. */
   #atOnce(call) {
     const words = this.#mailbox.putCall(0, call);
-    const isPlain = call.op <= OP.REFUND && call.resource === undefined && this.#mailbox.putKey(words);
+    const isPlain = call.op < OP.RESET && call.resource === undefined && this.#mailbox.putKey(words);
     return isPlain ? this.#answerAtOnce() : this.#answer(this.#native.atOnce(words));
   }
 

@@ -5,11 +5,17 @@
 
 /** @import { CheckOptions, Decision } from './index.js' */
 
+const { operations } = require('./native.js');
+
 /** Numbers in a row. */
 const ROW = 9;
 
-/** What is asked; src/calls.rs has the same numbers. */
-const OP = Object.freeze({ CHECK: 0, PEEK: 1, REFUND: 2, RESET: 3, WAIT: 4, PING: 5, ALL: 6, REQUEST: 7 });
+/**
+ * The numbers of what is asked. Those about a single item come first, `RESET` after them.
+ *
+ * @type {Readonly<Record<string, number>>}
+ */
+const OP = Object.freeze({ ...operations() });
 
 /** What came of it; src/answers.rs has the same numbers. A decision is a sum of flags. */
 const ALLOWED = 1;

@@ -1,31 +1,42 @@
 //! From rows and text to calls.
 
+use std::collections::HashMap;
+
+use napi_derive::napi;
 use sluicegate::bridge::{Ask, Item, Kind, OwnedRequest};
 
 use crate::mailbox::{CallRow, Mailbox};
 use crate::names::Names;
 use crate::options::milliseconds;
 
-/// The numbers of the operations, as `lib/mailbox.js` has them.
+/// What is asked beside the calls about a single item, whose numbers are their places in [`Kind::ALL`].
 mod op {
-    pub(super) const CHECK: u8 = 0;
-    pub(super) const PEEK: u8 = 1;
-    pub(super) const REFUND: u8 = 2;
-    pub(super) const RESET: u8 = 3;
-    pub(super) const WAIT: u8 = 4;
-    pub(super) const PING: u8 = 5;
-    pub(super) const ALL: u8 = 6;
-    pub(super) const REQUEST: u8 = 7;
+    use super::Kind;
+
+    pub(super) const RESET: u8 = Kind::ALL.len() as u8;
+    pub(super) const WAIT: u8 = RESET + 1;
+    pub(super) const PING: u8 = WAIT + 1;
+    pub(super) const ALL: u8 = PING + 1;
+    pub(super) const REQUEST: u8 = ALL + 1;
+}
+
+/// The numbers of the operations, by which `lib/mailbox.js` asks for them.
+#[napi(catch_unwind)]
+pub(crate) fn operations() -> HashMap<String, u32> {
+    let kinds = Kind::ALL.into_iter().map(Kind::name).zip(0_u8..);
+    let others = [
+        ("reset", op::RESET),
+        ("wait", op::WAIT),
+        ("ping", op::PING),
+        ("all", op::ALL),
+        ("request", op::REQUEST),
+    ];
+    kinds.chain(others).map(|(name, number)| (name.to_uppercase(), number.into())).collect()
 }
 
 /// The operation on a single item, if it is one.
 pub(crate) fn single(op: u8) -> Option<Kind> {
-    match op {
-        op::CHECK => Some(Kind::Check),
-        op::PEEK => Some(Kind::Peek),
-        op::REFUND => Some(Kind::Refund),
-        _ => None,
-    }
+    Kind::ALL.get(usize::from(op)).copied()
 }
 
 /// Reads the calls of a batch. The texts of all of them follow each other in one.

@@ -183,8 +183,8 @@ impl NativeLimiter {
 
     /// Waits a moment for the answer to a call that is alone on the socket; what came is to be fetched.
     #[napi(catch_unwind)]
-    pub fn wait_awake(&self) {
-        self.shared.bridge.wait_awake();
+    pub fn spin(&self) {
+        self.shared.bridge.spin();
     }
 
     /// Ends calls on the socket whose time is up; what came is to be fetched. Returns in how many milliseconds to

@@ -9,6 +9,7 @@ const { once } = require('node:events');
 const { join } = require('node:path');
 const { after, before, test } = require('node:test');
 const { RateLimiter, SluicegateError } = require('sluicegate');
+const { make, renamed, translated } = require('./calls.js');
 const { start } = require('./servers.js');
 
 const folder = join(process.env.SLUICEGATE_VECTORS ?? join(__dirname, '../../tests/vectors'), 'errors');
@@ -19,23 +20,6 @@ const vectors = readdirSync(folder)
   .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')))
   .flatMap((file) => file.vectors.map((vector) => ({ rules: file.rules, ...vector })));
 const isForNode = ({ only }) => only === undefined || only.includes('node');
-
-/** The names of this language, where they are others. */
-const NAMES = {
-  connect_timeout: 'connectTimeoutMs',
-  response_timeout: 'responseTimeoutMs',
-  timeout: 'timeoutMs',
-  check_all: 'checkAll',
-  pool_size: 'poolSize',
-  tls_ca: 'tlsCa',
-  tls_cert: 'tlsCert',
-  tls_key: 'tlsKey',
-  identifier_secret: 'identifierSecret',
-  max_keys: 'maxKeys',
-  breaker_failures: 'breakerFailures',
-  breaker_probe: 'breakerProbeMs',
-};
-const renamed = (name) => NAMES[name] ?? name;
 
 let servers;
 let silent;
@@ -113,22 +97,8 @@ async function attempt(url, vector) {
   });
   try {
     if (vector.closed) await limiter.close();
-    await act(limiter, vector);
+    if (vector.op !== undefined) await make(limiter, vector);
   } finally {
     await limiter.close();
   }
-}
-
-async function act(limiter, { op, rule, key, items, cost, costs, resource, limit, timeout }) {
-  if (op === undefined) return;
-  if (op === 'ping') await limiter.ping();
-  else if (op === 'check_all') await limiter.checkAll(items);
-  else await limiter[op](rule, key, translated({ cost, costs, resource, limit, timeout }));
-}
-
-/** What is given, in the names and units of this language; what is no number is the mistake. */
-function translated(options = {}) {
-  const inUnit = (name, value) => ((name.includes('timeout') || name === 'breaker_probe') && typeof value === 'number' ? value / 1000 : value);
-  const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given.map(([name, value]) => [renamed(name), inUnit(name, value)]));
 }

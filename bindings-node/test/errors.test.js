@@ -109,7 +109,7 @@ function circular() {
 }
 
 test('a damaged key is told to who asks', async () => {
-  const name = 'sluicegate:login:{mallory}:g1m';
+  const name = 'sluicegate:login:{mallory}:gt1m';
   const { hostname, port } = new URL(servers.redis);
   const socket = connect(port, hostname);
   socket.write(`SET ${name} garbage EX 60\r\n`);

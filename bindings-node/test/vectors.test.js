@@ -8,6 +8,7 @@ const { join } = require('node:path');
 const { after, before, test } = require('node:test');
 const { inspect } = require('node:util');
 const { ManualClock, RateLimiter } = require('sluicegate');
+const { make } = require('./calls.js');
 const { start } = require('./servers.js');
 
 const folder = process.env.SLUICEGATE_VECTORS ?? join(__dirname, '../../tests/vectors');
@@ -52,20 +53,14 @@ async function run(url, { id, rules, steps }) {
   await limiter.close();
 }
 
-async function act(limiter, { op, rule, key, items, cost, resource, limit }) {
+async function act(limiter, step) {
   try {
-    switch (op) {
-      case 'check_all': return seen(await limiter.checkAll(items), true);
-      case 'reset': return (await limiter.reset(rule, key, { resource })) ?? {};
-      case 'check':
-      case 'peek':
-      case 'refund': return seen(await limiter[op](rule, key, { cost, resource, limit }));
-    }
+    const decision = await make(limiter, step);
+    return decision === undefined ? {} : seen(decision, step.op === 'check_all');
   } catch (error) {
     if (error.code === undefined) throw error;
     return { error: error.code };
   }
-  throw new Error(`the runner knows no operation ${op}`);
 }
 
 /** What the vectors tell of a decision. */

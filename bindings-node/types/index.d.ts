@@ -163,6 +163,11 @@ export type Limit = {
      */
     limit?: number;
     /**
+     * Limit and window in one, in place of limit and window_size_seconds: 5/minute, 100/s,
+     * 20/30s.
+     */
+    rate?: string;
+    /**
      * Length of a slot. Default of sliding_buckets: a sixtieth of the window.
      */
     resolution_seconds?: number;
@@ -206,17 +211,21 @@ export type Match = {
  */
 export type Rule = {
     /**
-     * How the limit is kept.
-     */
-    algorithm: "fixed_window" | "sliding_window" | "sliding_log" | "sliding_buckets" | "gcra" | "token_bucket" | "leaky_bucket" | "uniform" | "decay";
-    /**
      * Name of the rule, unique in its file.
      */
     rule_id: string;
     /**
+     * How the limit is kept. Default: gcra.
+     */
+    algorithm?: "fixed_window" | "sliding_window" | "sliding_log" | "sliding_buckets" | "gcra" | "token_bucket" | "leaky_bucket" | "uniform" | "decay";
+    /**
      * The most that is admitted at once. Default: the limit.
      */
     burst?: number;
+    /**
+     * What a request costs to which the rule applies. Default: 1.
+     */
+    cost?: number;
     /**
      * Charge denied costs too, by the limits that refused them. Default: false.
      */
@@ -255,6 +264,11 @@ export type Rule = {
      * Lower numbers are decided and reported first. Default: 0.
      */
     priority?: number;
+    /**
+     * Limit and window in one, in place of limit and window_size_seconds: 5/minute, 100/s,
+     * 20/30s.
+     */
+    rate?: string;
     /**
      * Length of a slot. Default of sliding_buckets: a sixtieth of the window.
      */

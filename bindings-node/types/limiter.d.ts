@@ -47,6 +47,16 @@ export class RateLimiter implements AsyncDisposable {
      */
     refund(rule: string, key: string, options?: CheckOptions): Promise<Decision>;
     /**
+     * Counts a cost that was used already, also beyond the limit, and answers as `peek` of 1 would then: a key that is
+     * overdrawn is denied until that has passed.
+     *
+     * @param {string} rule
+     * @param {string} key
+     * @param {CheckOptions} [options]
+     * @returns {Promise<Decision>}
+     */
+    charge(rule: string, key: string, options?: CheckOptions): Promise<Decision>;
+    /**
      * Forgets what was counted for `key` under `rule`, and nothing else. What a resource was used in all is
      * kept, since other keys have a part in it; a rule that counts nothing else forgets that.
      *

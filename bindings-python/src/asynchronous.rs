@@ -7,6 +7,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sluicegate::bridge::{self, Answer, Ask, Kind};
 
@@ -59,26 +60,19 @@ impl Bridge {
         self.single(rule.py(), Kind::Check, &requested(rule, key, &cost, resource, limit)?)
     }
 
-    fn peek<'py>(
+    /// Any call about a single item, by the name of its method.
+    fn decide<'py>(
         &self,
+        method: &str,
         rule: &Bound<'py, PyAny>,
         key: &Bound<'py, PyAny>,
         cost: Given<'_>,
         resource: Option<&Bound<'py, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
-        self.single(rule.py(), Kind::Peek, &requested(rule, key, &cost, resource, limit)?)
-    }
-
-    fn refund<'py>(
-        &self,
-        rule: &Bound<'py, PyAny>,
-        key: &Bound<'py, PyAny>,
-        cost: Given<'_>,
-        resource: Option<&Bound<'py, PyAny>>,
-        limit: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Object<'py>> {
-        self.single(rule.py(), Kind::Refund, &requested(rule, key, &cost, resource, limit)?)
+        let kind = Kind::ALL.into_iter().find(|kind| kind.name() == method);
+        let kind = kind.ok_or_else(|| PyValueError::new_err(format!("no method is called {method}")))?;
+        self.single(rule.py(), kind, &requested(rule, key, &cost, resource, limit)?)
     }
 
     fn check_all<'py>(&self, checks: &Object<'py>) -> PyResult<Object<'py>> {
@@ -182,7 +176,7 @@ impl Bridge {
     /// was sent then, and nothing will be answered.
     fn flush<'py>(&self, py: Python<'py>) -> PyResult<Vec<(u64, Object<'py>)>> {
         self.send(py)?;
-        py.detach(|| self.bridge.wait_awake());
+        py.detach(|| self.bridge.spin());
         self.drain(py)
     }
 

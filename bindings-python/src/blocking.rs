@@ -96,6 +96,23 @@ impl RateLimiter {
         self.decide(rule.py(), |limiter| limiter.refund_with(check.rule, check.key, check.options))
     }
 
+    /// Counts a cost that was used already, also beyond the limit, and answers as `peek` of 1 would then.
+    #[pyo3(
+        signature = (rule, key, *, cost=Given(None), resource=None, limit=None),
+        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None)"
+    )]
+    fn charge(
+        &self,
+        rule: &Bound<'_, PyAny>,
+        key: &Bound<'_, PyAny>,
+        cost: Given<'_>,
+        resource: Option<&Bound<'_, PyAny>>,
+        limit: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Decision> {
+        let check = requested(rule, key, &cost, resource, limit)?;
+        self.decide(rule.py(), |limiter| limiter.charge_with(check.rule, check.key, check.options))
+    }
+
     /// Decides several checks together: all of them are charged, or none is. The decision is that of the
     /// deciding check; its `parts` hold one per item.
     fn check_all(&self, py: Python<'_>, checks: &Bound<'_, PyAny>) -> PyResult<Decision> {

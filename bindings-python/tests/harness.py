@@ -6,7 +6,7 @@ import asyncio
 import inspect
 from typing import Any
 
-from sluicegate import AsyncRateLimiter, RateLimiter
+from sluicegate import AsyncRateLimiter, Check, RateLimiter
 
 # Longer than anything takes here; a call that hangs must not hang the tests.
 PATIENCE = 30
@@ -63,3 +63,35 @@ class Asyncio:
 
 Driver = Blocking | Asyncio
 DRIVERS = [Blocking, Asyncio]
+
+# What a vector says beside the arguments of its call.
+BESIDE = {"id", "note", "only", "why", "url", "rules", "rules_file", "options", "closed", "op", "at_us", "expect", "instead"}
+TIMES = {"connect_timeout", "response_timeout", "timeout", "breaker_probe"}
+
+
+def make(limiter: Driver, vector: dict[str, Any]) -> Any:
+    """Makes the call that a vector names, with the arguments that it states."""
+    arguments = {name: value for name, value in vector.items() if name not in BESIDE}
+    call = getattr(limiter, vector["op"])
+    if "items" in arguments:
+        items = arguments["items"]
+        return call([item(each) for each in items] if isinstance(items, list) else items)
+    about = [arguments.pop(name) for name in ("rule", "key") if name in arguments]
+    return call(*about, **in_seconds(arguments))
+
+
+def item(fields: Any) -> Any:
+    """What is no object is the mistake."""
+    if not isinstance(fields, dict):
+        return fields
+    options = {name: value for name, value in fields.items() if name not in ("rule", "key")}
+    return Check(fields["rule"], fields["key"], **options)
+
+
+def in_seconds(options: dict[str, Any]) -> dict[str, Any]:
+    """Times are in microseconds in the vectors, and in seconds here; what is no number is the mistake."""
+
+    def converted(name: str, value: Any) -> Any:
+        return value / 1_000_000 if name in TIMES and isinstance(value, int) else value
+
+    return {name: converted(name, value) for name, value in options.items()}

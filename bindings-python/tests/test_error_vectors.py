@@ -14,9 +14,9 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from harness import Blocking, Driver
+from harness import Blocking, Driver, in_seconds, make
 
-from sluicegate import Check, SluicegateError, errors
+from sluicegate import SluicegateError, errors
 
 FOLDER = Path(__file__).parents[2] / "tests" / "vectors" / "errors"
 KINDS = {
@@ -28,7 +28,6 @@ KINDS = {
     "Server": errors.ServerError,
     "Closed": errors.ClosedError,
 }
-TIMES = {"connect_timeout", "response_timeout", "timeout", "breaker_probe"}
 # What the README calls by other names.
 ARGUMENTS = {"items": "checks", "items[1]": "checks[1]"}
 
@@ -114,7 +113,8 @@ def attempt(driver: type[Driver], url: Any, vector: Vector) -> None:
     try:
         if vector.get("closed"):
             limiter.close()
-        act(limiter, vector)
+        if "op" in vector:
+            make(limiter, vector)
     finally:
         limiter.finish()
 
@@ -123,34 +123,3 @@ def rules(vector: Vector) -> Any:
     if "rules_file" in vector:
         return Path(vector["rules_file"])
     return vector["rules"]
-
-
-def act(limiter: Driver, vector: Vector) -> None:
-    if "op" not in vector:
-        return
-    call = getattr(limiter, vector["op"])
-    if vector["op"] == "check_all":
-        items = vector["items"]
-        call([check(item) for item in items] if isinstance(items, list) else items)
-    elif vector["op"] == "ping":
-        call()
-    else:
-        call(vector["rule"], vector["key"], **in_seconds(given(vector)))
-
-
-def check(item: Any) -> Any:
-    return Check(item["rule"], item["key"], **given(item)) if isinstance(item, dict) else item
-
-
-def given(call: Vector) -> dict[str, Any]:
-    names = ("cost", "costs", "resource", "limit", "timeout")
-    return {name: call[name] for name in names if name in call}
-
-
-def in_seconds(options: dict[str, Any]) -> dict[str, Any]:
-    """Times are in microseconds in the vectors, and in seconds here; what is no number is the mistake."""
-
-    def converted(name: str, value: Any) -> Any:
-        return value / 1_000_000 if name in TIMES and isinstance(value, int) else value
-
-    return {name: converted(name, value) for name, value in options.items()}

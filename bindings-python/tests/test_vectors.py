@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import Driver
+from harness import Driver, make
 
-from sluicegate import Check, Decision, ManualClock, SluicegateError
+from sluicegate import Decision, ManualClock, SluicegateError
 
 FOLDER = Path(__file__).parents[2] / "tests" / "vectors"
 VECTORS = [
@@ -40,21 +40,12 @@ def test_vector(vector: dict[str, Any], url: str, open_limiter: Callable[..., Dr
 
 def act(limiter: Driver, step: dict[str, Any]) -> dict[str, Any]:
     try:
-        if step["op"] == "check_all":
-            decision = limiter.check_all([Check(*names(item), **options(item)) for item in step["items"]])
-            return {**fields(decision), "parts": [fields(part) for part in decision.parts]}
-        decision = getattr(limiter, step["op"])(*names(step), **options(step))
-        return {} if decision is None else fields(decision)
+        decision = make(limiter, step)
     except SluicegateError as error:
         return {"error": type(error).__name__}
-
-
-def names(call: dict[str, Any]) -> tuple[str, str]:
-    return call["rule"], call["key"]
-
-
-def options(call: dict[str, Any]) -> dict[str, Any]:
-    return {name: call[name] for name in ("cost", "resource", "limit") if name in call}
+    if step["op"] == "check_all":
+        return {**fields(decision), "parts": [fields(part) for part in decision.parts]}
+    return {} if decision is None else fields(decision)
 
 
 def fields(decision: Decision) -> dict[str, Any]:

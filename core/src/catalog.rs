@@ -137,6 +137,14 @@ impl ReadyRule {
         Ok(Policy::new(&self.rule, stated, Some(amount)))
     }
 
+    /// The error for a charge that no double could count.
+    #[cold]
+    pub(crate) fn overdrawn(&self, cost: f64) -> Error {
+        self.refused(&format!(
+            "cost {cost}: it would overdraw the limit by more than 2^53 units or microseconds"
+        ))
+    }
+
     /// An `InvalidArgument` that names this rule.
     #[cold]
     pub(crate) fn refused(&self, reason: &str) -> Error {
@@ -187,7 +195,7 @@ fn suffix(rule: &Rule, limit: &Limit) -> String {
         Algorithm::SlidingLog { structure: Structure::List } => format!("l{window}"),
         Algorithm::SlidingLog { structure: Structure::SortedSet } => format!("z{window}"),
         Algorithm::SlidingBuckets => format!("b{window}-{}", span(limit.resolution_us)),
-        Algorithm::Gcra { .. } => format!("g{window}"),
+        Algorithm::Gcra { .. } => format!("gt{window}"),
         Algorithm::Decay { .. } => format!("d{}", span(limit.resolution_us)),
     };
     match limit.scope {

@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn names_keep_limits_and_keys_apart() {
-        assert_eq!(name("sluicegate", "api", "alice", None, "g1m"), "sluicegate:api:{alice}:g1m");
+        assert_eq!(name("sluicegate", "api", "alice", None, "gt1m"), "sluicegate:api:{alice}:gt1m");
         assert_eq!(name("p", "r", "pool", Some("bob"), "f1s"), "p:r:{pool}:bob:f1s");
     }
 }

@@ -14,9 +14,13 @@ const DECIDE: &str = include_str!("driver/one.lua");
 const EACH: &str = include_str!("driver/each.lua");
 const SEVERAL: &str = include_str!("driver/several.lua");
 const REFUND: &str = include_str!("driver/refund.lua");
+const CHARGE_ONE: &str = include_str!("driver/charge_one.lua");
+const CHARGE_SEVERAL: &str = include_str!("driver/charge_several.lua");
 
 /// The numbers that every script is called with.
 const HEADER: &str = "now, units, mode";
+/// Those of the script that charges one limit.
+const CHARGE_HEADER: &str = "now, amount, mode";
 /// The byte at which a limit's own numbers begin in a script for several.
 const PARAMS: usize = 25;
 
@@ -87,9 +91,9 @@ struct Fragments {
 
 const GCRA: Fragments = Fragments {
     helpers: "",
-    numbers: "cost, full",
+    numbers: "cost, full, unit",
     load: include_str!("gcra/load.lua"),
-    keeps: "debt, kept, at",
+    keeps: "debt, kept, at, interval, unit",
     commit: include_str!("gcra/commit.lua"),
     reply: include_str!("gcra/reply.lua"),
     refund: include_str!("gcra/refund.lua"),
@@ -203,19 +207,20 @@ impl KernelSet {
 
 /// The script that checks, or looks at, one limit: its fragments in a row.
 pub fn one(kernel: Kernel) -> String {
-    [&opening_of_one(kernel), "local key = KEYS[1]\n", &decision(kernel)].concat()
+    [&opening_of_one(HEADER, kernel), "local key = KEYS[1]\n", &decision(kernel)].concat()
 }
 
 /// The script that checks, or looks at, one limit of each of several keys, every one for itself: what as many
 /// calls of [`one`] with the same numbers would do, at one time and in one call.
 pub fn each(kernel: Kernel) -> String {
-    [&opening_of_one(kernel), "local function decide(key)\n", &decision(kernel), "end\n", EACH].concat()
+    [&opening_of_one(HEADER, kernel), "local function decide(key)\n", &decision(kernel), "end\n", EACH]
+        .concat()
 }
 
 /// What precedes decisions about one limit, whose numbers are in `ARGV[1]`.
-fn opening_of_one(kernel: Kernel) -> String {
+fn opening_of_one(header: &str, kernel: Kernel) -> String {
     let Fragments { helpers, numbers, .. } = kernel.fragments();
-    opening(&[HEADER, numbers].join(", ")) + helpers
+    opening(&[header, numbers].join(", ")) + helpers
 }
 
 /// One decision, from `key` to the answer.
@@ -232,6 +237,19 @@ pub fn several(kernels: KernelSet) -> String {
 /// The script that gives back cost to one or several limits, then looks at them.
 pub fn refund(kernels: KernelSet) -> String {
     opening(HEADER) + &helpers(kernels) + &refunds(kernels) + REFUND + &together(kernels)
+}
+
+/// The script that charges one limit, whether or not it has room.
+pub fn charge_one(kernel: Kernel) -> String {
+    let Fragments { load, commit, reply, .. } = kernel.fragments();
+    let opening = opening_of_one(CHARGE_HEADER, kernel);
+    let grant = "local grant = 0\n";
+    [&opening, "local key = KEYS[1]\n", load, CHARGE_ONE, commit, grant, reply, "return answer\n"].concat()
+}
+
+/// The script that charges several limits, whether or not they have room: all, or none.
+pub fn charge_several(kernels: KernelSet) -> String {
+    opening(HEADER) + &helpers(kernels) + &charges(kernels) + CHARGE_SEVERAL
 }
 
 /// What every script begins with; `numbers` are those in `ARGV[1]`.
@@ -284,6 +302,22 @@ fn refunds(kernels: KernelSet) -> String {
              return cost, capacity, forced, {keeps}\nend\n\
              refund_of[{place}] = function(key, amount, charged_at, {keeps})\n\
              local function commit(key, amount, {keeps})\n{commit}end\n{refund}end\n"
+        ));
+    }
+    text
+}
+
+/// What charges, as functions in tables by the places of the kernels.
+fn charges(kernels: KernelSet) -> String {
+    let mut text = String::from("local load_of, charge_of = {}, {}\n");
+    for kernel in kernels.iter() {
+        let Fragments { numbers, load, keeps, commit, reply, .. } = kernel.fragments();
+        let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers));
+        text.push_str(&format!(
+            "load_of[{place}] = function(key, arg)\n{numbers}{load}\
+             return cost, capacity, forced, {keeps}\nend\n\
+             charge_of[{place}] = function(key, amount, {keeps})\n\
+             local grant = 0\n{commit}{reply}return answer\nend\n"
         ));
     }
     text

@@ -29,19 +29,12 @@ def play(limiter: Limiter, call: dict) -> dict:
 
 def answer(limiter: Limiter, call: dict) -> dict:
     now = call["at_us"]
-    match call["op"]:
-        case "check":
-            return limiter.check(now, item_of(call)).as_json()
-        case "peek":
-            return limiter.peek(now, item_of(call)).as_json()
-        case "refund":
-            return limiter.refund(now, item_of(call)).as_json()
-        case "reset":
-            limiter.reset(item_of(call))
-            return {}
-        case "check_all":
-            overall, parts = limiter.check_all(now, [item_of(item) for item in call["items"]])
-            return overall.as_json() | {"parts": [part.as_json() for part in parts]}
+    method = getattr(limiter, call["op"])
+    if "items" in call:
+        overall, parts = method(now, [item_of(item) for item in call["items"]])
+        return overall.as_json() | {"parts": [part.as_json() for part in parts]}
+    decision = method(now, item_of(call))
+    return {} if decision is None else decision.as_json()
 
 
 class FairPlay:

@@ -242,7 +242,7 @@ static void damage(const char *name) {
 }
 
 static void a_damaged_key_is_told_to_who_asks(void) {
-    static const char name[] = "c/damage:one:{alice}:g10s";
+    static const char name[] = "c/damage:one:{alice}:gt10s";
     sluicegate_decision decision;
     sluicegate_error error;
     if (strncmp(url, "redis://", 8) != 0)

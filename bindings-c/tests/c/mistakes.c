@@ -88,43 +88,19 @@ static void set_options(json_t *vector, sluicegate_options *options) {
     }
 }
 
-static sluicegate_status act(sluicegate_limiter *limiter, json_t *vector, sluicegate_error *error) {
-    const char *op = json_string_value(json_object_get(vector, "op"));
-    struct call_options room;
-    struct call_items items;
-    sluicegate_decision decision;
-    if (!op)
-        return SLUICEGATE_OK;
-    if (strcmp(op, "ping") == 0)
-        return sluicegate_limiter_ping(limiter, error);
-    if (strcmp(op, "check_all") == 0) {
-        read_items(json_object_get(vector, "items"), &items);
-        return sluicegate_check_all(limiter, items.items, items.count, &decision, NULL, error);
-    }
-    const sluicegate_check_options *options = options_of(vector, &room);
-    const char *rule = text(vector, "rule"), *key = text(vector, "key");
-    size_t length = text_length(vector, "key");
-    if (strcmp(op, "reset") == 0)
-        return sluicegate_reset(limiter, rule, key, length, options, error);
-    if (strcmp(op, "wait") == 0) {
-        uint64_t timeout = (uint64_t)json_integer_value(json_object_get(vector, "timeout"));
-        return sluicegate_wait(limiter, rule, key, length, options, timeout, &decision, error);
-    }
-    return operation_named(op)(limiter, rule, key, length, options, &decision, error);
-}
-
 static sluicegate_status attempt(const char *url, const char *rules, json_t *vector, sluicegate_error *error) {
     const char *file = json_string_value(json_object_get(vector, "rules_file"));
     sluicegate_options options = SLUICEGATE_OPTIONS_INIT;
     sluicegate_limiter *limiter = NULL;
+    struct call_answer answer;
     options.prefix = "C/mistakes";
     set_options(vector, &options);
     sluicegate_status status = file ? sluicegate_limiter_new_from_file(url, file, &options, &limiter, error)
                                     : sluicegate_limiter_new(url, rules, &options, &limiter, error);
     if (status == SLUICEGATE_OK && json_is_true(json_object_get(vector, "closed")))
         status = sluicegate_limiter_close(limiter, error);
-    if (status == SLUICEGATE_OK)
-        status = act(limiter, vector, error);
+    if (status == SLUICEGATE_OK && json_object_get(vector, "op"))
+        status = make(limiter, vector, &answer, error);
     sluicegate_limiter_free(limiter);
     return status;
 }

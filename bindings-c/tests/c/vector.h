@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <jansson.h>
 #include "expect.h"
+#include "operations.h"
 
 enum { MOST_ITEMS = 64 };
 
@@ -68,19 +69,48 @@ static inline void read_items(json_t *items, struct call_items *room) {
     }
 }
 
-/* The calls that take the same arguments. */
-typedef sluicegate_status operation(const sluicegate_limiter *, const char *, const void *, size_t,
-                                    const sluicegate_check_options *, sluicegate_decision *,
-                                    sluicegate_error *);
-
 static inline operation *operation_named(const char *op) {
-    operation *call = strcmp(op, "check") == 0    ? sluicegate_check
-                      : strcmp(op, "peek") == 0   ? sluicegate_peek
-                      : strcmp(op, "refund") == 0 ? sluicegate_refund
-                                                  : NULL;
-    if (!call)
-        fail("the runner knows no operation", op);
-    return call;
+    for (size_t i = 0; i < OPERATIONS; i++) {
+        if (strcmp(operations[i].name, op) == 0)
+            return operations[i].call;
+    }
+    fail("the runner knows no operation", op);
+    return NULL;
+}
+
+/* Where the decisions of a call go. */
+struct call_answer {
+    sluicegate_decision decision, parts[MOST_ITEMS];
+    /* Whether there is a decision, and of how many parts. */
+    bool is_decision;
+    size_t parts_count;
+};
+
+/* Makes the call that a vector names, with the arguments that it states. */
+static inline sluicegate_status make(sluicegate_limiter *limiter, json_t *vector, struct call_answer *answer,
+                                     sluicegate_error *error) {
+    const char *op = text(vector, "op");
+    struct call_options room;
+    struct call_items items;
+    answer->is_decision = strcmp(op, "ping") != 0 && strcmp(op, "reset") != 0;
+    answer->parts_count = 0;
+    if (strcmp(op, "ping") == 0)
+        return sluicegate_limiter_ping(limiter, error);
+    if (strcmp(op, "check_all") == 0) {
+        read_items(json_object_get(vector, "items"), &items);
+        answer->parts_count = items.count;
+        return sluicegate_check_all(limiter, items.items, items.count, &answer->decision, answer->parts, error);
+    }
+    const sluicegate_check_options *options = options_of(vector, &room);
+    const char *rule = text(vector, "rule"), *key = text(vector, "key");
+    size_t length = text_length(vector, "key");
+    if (strcmp(op, "reset") == 0)
+        return sluicegate_reset(limiter, rule, key, length, options, error);
+    if (strcmp(op, "wait") == 0) {
+        uint64_t timeout = (uint64_t)json_integer_value(json_object_get(vector, "timeout"));
+        return sluicegate_wait(limiter, rule, key, length, options, timeout, &answer->decision, error);
+    }
+    return operation_named(op)(limiter, rule, key, length, options, &answer->decision, error);
 }
 
 /* Rules as text, to be freed. */

@@ -12,39 +12,20 @@ static json_t *decision_as_json(const sluicegate_decision *decision) {
                      time_as_json(decision->reset_after_us), "shadow_denied", decision->shadow_denied);
 }
 
-static json_t *status_as_json(sluicegate_status status) {
-    return status == SLUICEGATE_OK ? json_object()
-                                   : json_pack("{s:s}", "error", sluicegate_status_name(status));
-}
-
-static json_t *play_check_all(const sluicegate_limiter *limiter, json_t *items) {
-    struct call_items calls;
-    sluicegate_decision decision, parts[MOST_ITEMS];
-    read_items(items, &calls);
-    sluicegate_status status =
-        sluicegate_check_all(limiter, calls.items, calls.count, &decision, parts, NULL);
+static json_t *play(sluicegate_limiter *limiter, json_t *step) {
+    struct call_answer told;
+    sluicegate_status status = make(limiter, step, &told, NULL);
     if (status != SLUICEGATE_OK)
-        return status_as_json(status);
-    json_t *answer = decision_as_json(&decision), *parts_answer = json_array();
-    for (size_t i = 0; i < calls.count; i++)
-        json_array_append_new(parts_answer, decision_as_json(&parts[i]));
-    json_object_set_new(answer, "parts", parts_answer);
+        return json_pack("{s:s}", "error", sluicegate_status_name(status));
+    if (!told.is_decision)
+        return json_object();
+    json_t *answer = decision_as_json(&told.decision), *parts = json_array();
+    for (size_t i = 0; i < told.parts_count; i++)
+        json_array_append_new(parts, decision_as_json(&told.parts[i]));
+    if (told.parts_count > 0)
+        json_object_set(answer, "parts", parts);
+    json_decref(parts);
     return answer;
-}
-
-static json_t *play(const sluicegate_limiter *limiter, json_t *step) {
-    const char *op = text(step, "op");
-    struct call_options room;
-    sluicegate_decision decision;
-    if (strcmp(op, "check_all") == 0)
-        return play_check_all(limiter, json_object_get(step, "items"));
-    const sluicegate_check_options *options = options_of(step, &room);
-    const char *rule = text(step, "rule"), *key = text(step, "key");
-    size_t length = text_length(step, "key");
-    if (strcmp(op, "reset") == 0)
-        return status_as_json(sluicegate_reset(limiter, rule, key, length, options, NULL));
-    sluicegate_status status = operation_named(op)(limiter, rule, key, length, options, &decision, NULL);
-    return status == SLUICEGATE_OK ? decision_as_json(&decision) : status_as_json(status);
 }
 
 static void tell(const char *id, size_t number, json_t *expected, json_t *answer) {

@@ -154,7 +154,7 @@ class AsyncRateLimiter:
         self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
     ) -> Decision:
         """What `check` would answer now; changes nothing."""
-        answer = self._bridge.peek(rule, key, cost, resource, limit)
+        answer = self._bridge.decide("peek", rule, key, cost, resource, limit)
         decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
         return decision
 
@@ -162,7 +162,15 @@ class AsyncRateLimiter:
         self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
     ) -> Decision:
         """Gives back a cost that turned out not to be used, the newest first; answers as `peek` would then."""
-        answer = self._bridge.refund(rule, key, cost, resource, limit)
+        answer = self._bridge.decide("refund", rule, key, cost, resource, limit)
+        decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
+        return decision
+
+    async def charge(
+        self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
+    ) -> Decision:
+        """Counts a cost that was used already, also beyond the limit, and answers as `peek` of 1 would then."""
+        answer = self._bridge.decide("charge", rule, key, cost, resource, limit)
         decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
         return decision
 

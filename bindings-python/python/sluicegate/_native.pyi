@@ -342,6 +342,14 @@ class RateLimiter:
     ) -> Decision:
         """Gives back a cost that turned out not to be used, the newest first; answers as `peek` would then."""
 
+    def charge(
+        self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
+    ) -> Decision:
+        """Counts a cost that was used already, also beyond the limit, and answers as `peek` of 1 would then.
+
+        A key that is overdrawn is denied until that has passed.
+        """
+
     def reset(self, rule: str, key: str, *, resource: str | None = None) -> None:
         """Forgets what was counted for `key` under `rule`, and nothing else."""
 
@@ -442,8 +450,9 @@ class Bridge:
         explain: bool,
     ) -> list[RequestMatch]: ...
     def rules_status(self) -> RulesStatus: ...
-    def peek(self, rule: str, key: str, cost: int, resource: str | None, limit: int | None) -> Decision | int: ...
-    def refund(self, rule: str, key: str, cost: int, resource: str | None, limit: int | None) -> Decision | int: ...
+    def decide(
+        self, method: str, rule: str, key: str, cost: int, resource: str | None, limit: int | None
+    ) -> Decision | int: ...
     def reset(self, rule: str, key: str, resource: str | None) -> int | None: ...
     def wait(
         self, rule: str, key: str, timeout: float, cost: int, resource: str | None, limit: int | None

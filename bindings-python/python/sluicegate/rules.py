@@ -11,6 +11,8 @@ class Limit(TypedDict, total=False):
 
     limit: float
     """The cost that may be admitted per window."""
+    rate: str
+    """Limit and window in one, in place of limit and window_size_seconds: 5/minute, 100/s, 20/30s."""
     resolution_seconds: float
     """Length of a slot. Default of sliding_buckets: a sixtieth of the window."""
     scope: Literal["key", "resource"]
@@ -37,9 +39,6 @@ class Match(TypedDict, total=False):
 class _NamedRule(TypedDict):
     """What every rule has."""
 
-    algorithm: Literal["fixed_window", "sliding_window", "sliding_log", "sliding_buckets", "gcra", "token_bucket",
-        "leaky_bucket", "uniform", "decay"]
-    """How the limit is kept."""
     rule_id: str
     """Name of the rule, unique in its file."""
 
@@ -47,8 +46,13 @@ class _NamedRule(TypedDict):
 class Rule(_NamedRule, total=False):
     """A rule, with the names of fields that rule files have."""
 
+    algorithm: Literal["fixed_window", "sliding_window", "sliding_log", "sliding_buckets", "gcra", "token_bucket",
+        "leaky_bucket", "uniform", "decay"]
+    """How the limit is kept. Default: gcra."""
     burst: int
     """The most that is admitted at once. Default: the limit."""
+    cost: int
+    """What a request costs to which the rule applies. Default: 1."""
     count_denied: bool
     """Charge denied costs too, by the limits that refused them. Default: false."""
     decay_factor: float
@@ -67,6 +71,8 @@ class Rule(_NamedRule, total=False):
     """Which requests the rule applies to. Default: only by name."""
     priority: int
     """Lower numbers are decided and reported first. Default: 0."""
+    rate: str
+    """Limit and window in one, in place of limit and window_size_seconds: 5/minute, 100/s, 20/30s."""
     resolution_seconds: float
     """Length of a slot. Default of sliding_buckets: a sixtieth of the window."""
     resource_identifier_type: str

@@ -16,11 +16,13 @@ pub(crate) struct Gcra {
     pub(super) window: Micros,
 }
 
-/// What is owed, and when that was so.
+/// What is owed, when that was so, and the interval that a unit took when it was counted: where the limit has
+/// changed since, the debt leaks at that one, and what counts is the units.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Debt {
     debt: f64,
     at: Micros,
+    interval: f64,
 }
 
 impl Gcra {
@@ -28,6 +30,12 @@ impl Gcra {
         let unit = on_grid(window as f64 / limit, burst);
         let full = burst * unit;
         Self { unit, full, burst, window: ceil(full) }
+    }
+
+    /// A debt of as many units at this limit's interval.
+    #[inline]
+    fn rescaled(&self, debt: f64, interval: f64) -> f64 {
+        if interval == self.unit { debt } else { debt / interval * self.unit }
     }
 }
 
@@ -50,7 +58,7 @@ impl Algorithm for Gcra {
     type State = Debt;
 
     fn fresh(&self, now: Micros) -> Debt {
-        Debt { debt: 0.0, at: now }
+        Debt { debt: 0.0, at: now, interval: self.unit }
     }
 
     fn is_ahead(&self, state: &Debt, now: Micros) -> bool {
@@ -67,22 +75,37 @@ impl Algorithm for Gcra {
     }
 
     fn room(&self, state: &Debt, now: Micros) -> f64 {
-        self.full - state.left(now)
+        self.full - self.rescaled(state.left(now), state.interval)
     }
 
     fn charge(&self, state: &mut Debt, _now: Micros, amount: f64) {
-        state.debt += amount;
+        state.debt = self.rescaled(state.debt, state.interval) + amount;
+        state.interval = self.unit;
     }
 
-    /// What may have leaked since is not given back, whether it was this charge's or not.
-    fn refund(&self, state: &mut Debt, now: Micros, amount: f64, charged_at: Option<Micros>) {
-        let leaked = charged_at.map_or(0.0, |at| (now - at) as f64);
-        state.debt = (state.debt - (amount - leaked).max(0.0)).max(0.0);
+    /// What may have leaked since, by whichever interval is the shorter, is not given back, whether it was this
+    /// charge's or not.
+    fn refund(&self, state: &mut Debt, now: Micros, mut amount: f64, charged_at: Option<Micros>) {
+        if let Some(at) = charged_at {
+            let mut leaked = (now - at) as f64;
+            if state.interval < self.unit {
+                leaked *= self.unit / state.interval;
+            }
+            amount = (amount - leaked).max(0.0);
+        }
+        if state.interval != self.unit {
+            amount = amount / self.unit * state.interval;
+        }
+        state.debt = (state.debt - amount).max(0.0);
     }
 
     fn retry_after(&self, state: &Debt, now: Micros, cost: f64) -> Micros {
         let price = self.price(cost);
-        let estimate = now + ceil(state.left(now) - (self.full - price));
+        let mut kept = self.full - price;
+        if state.interval != self.unit {
+            kept = kept / self.unit * state.interval;
+        }
+        let estimate = now + ceil(state.left(now) - kept);
         // What was charged at another limit lies on the grid of that one, and then the estimate may be rounded;
         // what counts is what a check then would say.
         first_after(now, estimate, |at| self.room(state, at) >= price) - now
@@ -101,13 +124,14 @@ impl Algorithm for Gcra {
     }
 
     fn numbers(&self, cost: f64, out: &mut Vec<f64>) {
-        out.extend([self.price(cost), self.full]);
+        out.extend([self.price(cost), self.full, self.unit]);
     }
 
     fn parse(&self, numbers: &[f64], _cost: f64) -> Option<Debt> {
-        let &[now, debt] = numbers else { return None };
-        // No burst takes longer to leak away than the latest time.
-        micros(debt).and(Some(Debt { debt, at: micros(now)? }))
+        let &[now, debt, interval] = numbers else { return None };
+        // Neither a burst, nor what it was overdrawn by, nor a unit takes longer to leak away than the latest time.
+        let is_sound = micros(debt / 2.0).and(micros(interval)).is_some() && interval > 0.0;
+        is_sound.then_some(Debt { debt, at: micros(now)?, interval })
     }
 }
 
@@ -125,6 +149,22 @@ mod tests {
         }
         assert_eq!(gcra.retry_after(&state, 0, 1.0), 333_334);
         assert_eq!(gcra.reset_after(&state, 0), 1_000_000);
+    }
+
+    #[test]
+    fn a_changed_limit_keeps_the_units() {
+        let [plain, raised, lowered] = [5.0, 100.0, 2.0].map(|limit| Gcra::new(limit, 3_600_000_000, limit));
+        let left = |gcra: &Gcra, state: &Debt| (gcra.room(state, 0) / gcra.price(1.0)).floor();
+        let mut state = plain.fresh(0);
+        plain.charge(&mut state, 0, plain.price(5.0));
+        assert_eq!([&plain, &raised, &lowered].map(|gcra| left(gcra, &state)), [0.0, 95.0, -3.0]);
+        // Four units have to leak, of 12 minutes each.
+        assert_eq!(lowered.retry_after(&state, 0, 1.0), 2_880_000_000);
+        assert_eq!(raised.reset_after(&state, 0), 3_600_000_000);
+        raised.charge(&mut state, 0, raised.price(1.0));
+        assert_eq!((left(&raised, &state), raised.reset_after(&state, 0)), (94.0, 216_000_000));
+        raised.refund(&mut state, 0, raised.price(4.0), None);
+        assert_eq!(left(&plain, &state), 3.0);
     }
 
     #[test]

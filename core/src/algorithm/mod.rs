@@ -67,6 +67,11 @@ pub(crate) trait Algorithm {
     /// Whether a denied cost is charged too.
     fn counts_denied(&self) -> bool;
 
+    /// The most units that one charge adds which asks for no room.
+    fn most_charged(&self) -> f64 {
+        f64::INFINITY
+    }
+
     /// The numbers a script needs, in the order its file states.
     fn numbers(&self, cost: f64, out: &mut Vec<f64>);
 

@@ -155,6 +155,19 @@ impl Policy {
         dispatch!(self, state, false, |algorithm, inner| settling::fits(algorithm, inner, now, cost))
     }
 
+    /// Whether a charge of `cost` leaves no larger overdraft than can be counted.
+    pub(crate) fn bears(&self, state: &State, now: Micros, cost: f64) -> bool {
+        dispatch!(self, state, false, |algorithm, inner| settling::bears(algorithm, inner, now, cost))
+    }
+
+    /// What a charge of `cost` that asks for no room takes: in units of cost, and in the algorithm's own measure.
+    pub(crate) fn overcharged(&self, cost: f64) -> (f64, f64) {
+        with_algorithm!(self, |algorithm, _wrap| {
+            let units = settling::overcharged(algorithm, cost);
+            (units, algorithm.price(units))
+        })
+    }
+
     /// Carries out what is asked of a state, and says how it stands then. `permitted` is whether all the
     /// limits that are decided together have room. Always inline, since outcomes are long.
     #[inline(always)]

@@ -1,6 +1,7 @@
 //! What one call does to one state, whatever the algorithm.
 
 use super::{Algorithm, Micros};
+use crate::clock::LATEST;
 
 /// What is done with a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -8,6 +9,8 @@ pub(crate) enum Op {
     Check,
     Peek,
     Refund,
+    /// Charges whether or not there is room.
+    Charge,
 }
 
 /// What is asked of a state.
@@ -38,8 +41,8 @@ pub(crate) struct Figures {
 }
 
 impl Outcome {
-    /// Of a state that is none of its policy's.
-    pub(super) const NONE: Self = Self {
+    /// Of a state that is none of its policy's, and of a charge that is not made.
+    pub(crate) const NONE: Self = Self {
         fits: false,
         figures: Figures { remaining: 0, retry_after: None, reset_after: 0 },
         changed: false,
@@ -64,7 +67,7 @@ pub(super) fn settle_up<A: Algorithm>(
         algorithm.settle(state, now);
         algorithm.refund(state, now, algorithm.price(cost), None);
     }
-    let fits = fits(algorithm, state, now, cost);
+    let fits = op != Op::Charge && fits(algorithm, state, now, cost);
     let outcome = conclude(algorithm, state, demand, fits, permitted);
     Outcome { changed: healed || outcome.changed || op == Op::Refund, ..outcome }
 }
@@ -84,11 +87,34 @@ pub(super) fn conclude<A: Algorithm>(
     fits: bool,
     permitted: bool,
 ) -> Outcome {
+    if demand.op == Op::Charge {
+        return overcharge(algorithm, state, demand);
+    }
     let charged = demand.op == Op::Check && if fits { permitted } else { algorithm.counts_denied() };
     if charged {
         charge(algorithm, state, demand.now, demand.cost);
     }
     Outcome { fits, figures: figures(algorithm, state, demand, fits), changed: charged }
+}
+
+/// What a charge that asks for no room takes, in units of cost.
+pub(super) fn overcharged<A: Algorithm>(algorithm: &A, cost: f64) -> f64 {
+    cost.min(algorithm.most_charged())
+}
+
+/// Whether a charge leaves the limit overdrawn by no more than a double counts in ones.
+pub(super) fn bears<A: Algorithm>(algorithm: &A, state: &A::State, now: Micros, cost: f64) -> bool {
+    let amount = algorithm.price(overcharged(algorithm, cost));
+    amount - algorithm.room(state, now) <= LATEST as f64
+}
+
+/// Charges a cost whether or not there is room, and says what a peek of one unit then would.
+#[cold]
+fn overcharge<A: Algorithm>(algorithm: &A, state: &mut A::State, demand: Demand) -> Outcome {
+    charge(algorithm, state, demand.now, overcharged(algorithm, demand.cost));
+    let fits = fits(algorithm, state, demand.now, 1.0);
+    let peek = Demand { op: Op::Peek, cost: 1.0, now: demand.now };
+    Outcome { fits, figures: figures(algorithm, state, peek, fits), changed: true }
 }
 
 #[inline]
@@ -102,7 +128,12 @@ pub(super) fn charge<A: Algorithm>(algorithm: &A, state: &mut A::State, now: Mic
 fn figures<A: Algorithm>(algorithm: &A, state: &A::State, demand: Demand, fits: bool) -> Figures {
     let Demand { cost, now, .. } = demand;
     // The conversion cuts fractions off, and makes nothing of what is negative.
-    let remaining = (algorithm.room(state, now) / algorithm.price(1.0)) as Micros;
+    let room = algorithm.room(state, now);
+    let mut remaining = (room / algorithm.price(1.0)) as Micros;
+    // The quotient may have been rounded up to a whole number.
+    if remaining > 0 && algorithm.price(remaining as f64) > room {
+        remaining -= 1;
+    }
     let retry_after = if fits {
         Some(0)
     } else if cost > algorithm.most() {

@@ -133,6 +133,11 @@ impl Algorithm for SlidingLog {
         false
     }
 
+    /// Each unit is an entry. No more of them make a difference before all are gone.
+    fn most_charged(&self) -> f64 {
+        2.0 * self.limit
+    }
+
     fn numbers(&self, cost: f64, out: &mut Vec<f64>) {
         out.extend([cost, self.limit, self.window as f64]);
     }

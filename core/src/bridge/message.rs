@@ -92,12 +92,29 @@ pub enum Kind {
     Peek,
     /// `refund`
     Refund,
+    /// `charge`
+    Charge,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 4] = [Self::Check, Self::Peek, Self::Refund, Self::Charge];
+
+    /// The name of the method.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Check => "check",
+            Self::Peek => "peek",
+            Self::Refund => "refund",
+            Self::Charge => "charge",
+        }
+    }
 }
 
 /// A call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ask {
-    /// `check`, `peek` or `refund`
+    /// A call about a single item.
     Single(Kind, Item),
     /// `check_all`
     All(Vec<Item>),
@@ -132,9 +149,7 @@ pub struct Completion {
 /// Carries out one call.
 pub(super) async fn answer(limiter: &AsyncRateLimiter, ask: &Ask) -> Result<Answer> {
     let decision = match ask {
-        Ask::Single(Kind::Check, item) => limiter.check_with(&item.rule, &item.key, item.options()).await,
-        Ask::Single(Kind::Peek, item) => limiter.peek_with(&item.rule, &item.key, item.options()).await,
-        Ask::Single(Kind::Refund, item) => limiter.refund_with(&item.rule, &item.key, item.options()).await,
+        Ask::Single(kind, item) => limiter.single(&item.check(), (*kind).into()).await,
         Ask::Request(request) => limiter.check_request(&request.request()).await,
         Ask::All(items) => limiter.check_all(&items.iter().map(Item::check).collect::<Vec<_>>()).await,
         Ask::Wait(item, timeout) => limiter.wait_with(&item.rule, &item.key, item.options(), *timeout).await,
@@ -156,6 +171,7 @@ impl From<Kind> for Op {
             Kind::Check => Self::Check,
             Kind::Peek => Self::Peek,
             Kind::Refund => Self::Refund,
+            Kind::Charge => Self::Charge,
         }
     }
 }

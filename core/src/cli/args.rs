@@ -60,6 +60,9 @@ pub(crate) enum Command {
     /// Give back a cost that was not used; needs a server
     #[command(after_help = "Exit code: 0 given back, 1 nothing was counted, 2 error.")]
     Refund(One),
+    /// Count a cost that was used already, also beyond the limit; needs a server
+    #[command(after_help = "Exit code: 0 charged, 2 error.")]
+    Charge(One),
     /// Try the server
     Ping(Place),
     /// Say which rules apply to a request, and count nothing

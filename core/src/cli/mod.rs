@@ -4,6 +4,7 @@
 
 mod args;
 mod asking;
+mod charge;
 #[cfg(feature = "lab")]
 mod lab;
 mod manual;
@@ -69,6 +70,7 @@ fn carry_out(command: &Command, out: &mut impl Write) -> Result<Verdict, Failure
         Command::Wait(wait) => run::wait(wait, out),
         Command::Peek(one) => run::peek(one, out),
         Command::Refund(one) => run::refund(one, out),
+        Command::Charge(one) => charge::charge(one, out),
         Command::Reset(one) => run::reset(one, out),
         Command::Ping(place) => run::ping(place, out),
         Command::Match(args) => asking::matching(args, out),

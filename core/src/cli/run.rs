@@ -71,11 +71,11 @@ pub(crate) fn ping(place: &Place, out: &mut impl Write) -> Result<Verdict, Failu
     Ok(Verdict::Yes)
 }
 
-fn show(args: &One) -> Show<'_> {
+pub(crate) fn show(args: &One) -> Show<'_> {
     Show::new(&args.rule, &args.key, args.json)
 }
 
-fn options(args: &One) -> CheckOptions<'_> {
+pub(crate) fn options(args: &One) -> CheckOptions<'_> {
     let mut options = CheckOptions::new().cost(args.cost);
     options.resource = args.resource.as_deref();
     options.limit = args.limit;

@@ -68,6 +68,14 @@ impl<'a> Show<'a> {
         writeln!(out, "nothing to refund: {rule} has counted nothing for {key}")
     }
 
+    /// What is left after a charge.
+    pub(crate) fn charge(&self, out: &mut impl Write, decision: &Decision) -> io::Result<()> {
+        if self.json {
+            return writeln!(out, "{}", json_line(&self.object(decision)));
+        }
+        writeln!(out, "charged  {}", figures(decision))
+    }
+
     fn object(&self, decision: &Decision) -> Value {
         let mut object = object(decision);
         object["key"] = json!(self.key);

@@ -56,7 +56,7 @@ impl Engine {
     /// Decides a plan as a whole: one outcome per charge.
     pub(crate) fn run(&self, plan: &Plan<'_>, op: Op, clock: impl Fn() -> Micros) -> Vec<Outcome> {
         match plan.charges.as_slice() {
-            [charge] => {
+            [charge] if op != Op::Charge => {
                 let task = || task(charge, op, clock());
                 vec![self.one(charge.limit.number, &charge.local_name(), task)]
             }
@@ -112,6 +112,9 @@ impl Engine {
         let indices: Vec<_> = (0..charges.len()).collect();
         for &index in &indices {
             with(index, &mut |shard, place, task| fits.push(shard.fits(place, task)));
+        }
+        if op == Op::Charge && fits.contains(&false) {
+            return vec![Outcome::NONE; charges.len()];
         }
         let mut outcomes = Vec::with_capacity(charges.len());
         for (index, permitted) in plan.permitted(&indices, &fits).into_iter().enumerate() {

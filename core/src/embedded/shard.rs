@@ -55,15 +55,19 @@ fn peek_ahead(state: &State, task: &Task<'_>, permitted: bool) -> Outcome {
 }
 
 impl Shard {
-    /// Whether a state has room, as a check finds it.
+    /// Whether a state has room, as a check finds it; for a charge, whether it may be overdrawn so far.
     pub(crate) fn fits(&self, place: &Place<'_>, task: &Task<'_>) -> bool {
-        let &Task { policy, demand: Demand { now, cost, .. } } = task;
+        let &Task { policy, demand: Demand { now, cost, op } } = task;
+        let fits = |state: &State| match op {
+            Op::Charge => policy.bears(state, now, cost),
+            Op::Check | Op::Peek | Op::Refund => policy.fits(state, now, cost),
+        };
         match self.table.find(place.hash, |entry| entry.is(place)) {
-            Some(entry) if !policy.is_ahead(&entry.state, now) => policy.fits(&entry.state, now, cost),
+            Some(entry) if !policy.is_ahead(&entry.state, now) => fits(&entry.state),
             found => {
                 let mut state = found.map_or_else(|| policy.fresh(now), |entry| entry.state.clone());
                 policy.settle(&mut state, now);
-                policy.fits(&state, now, cost)
+                fits(&state)
             }
         }
     }

@@ -9,9 +9,9 @@ use tokio::select;
 use tokio::sync::Notify;
 
 use super::Builder;
+use super::budget::WaitBudget;
 use super::centre::{Centre, Passed};
 use super::local::Local;
-use super::patience::Patience;
 use super::sleeper::{self, Sleeper};
 use crate::catalog::Catalog;
 use crate::decision::{Decision, Source};
@@ -198,6 +198,25 @@ impl AsyncRateLimiter {
         self.single(&Check::new(rule, key).with(options), Op::Refund).await
     }
 
+    /// Counts a cost of 1 that was used already, also beyond the limit, and answers as [`peek`](Self::peek) would
+    /// then: a key that is overdrawn is denied until that has passed by the algorithm's own arithmetic.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub async fn charge(&self, rule: &str, key: &str) -> Result<Decision> {
+        self.single(&Check::new(rule, key), Op::Charge).await
+    }
+
+    /// [`charge`](Self::charge) with a cost, a resource or another limit. A `sliding_log` takes twice its limit at
+    /// most of one charge.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check); a charge that would overdraw the limit by more than 2^53 units or microseconds is
+    /// an `InvalidArgument`, and nothing is charged.
+    pub async fn charge_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Decision> {
+        self.single(&Check::new(rule, key).with(options), Op::Charge).await
+    }
+
     /// Forgets what was counted for `key` under `rule`, and nothing else.
     ///
     /// # Errors
@@ -247,12 +266,12 @@ impl AsyncRateLimiter {
         options: CheckOptions<'_>,
         timeout: Duration,
     ) -> Result<Decision> {
-        let mut patience = Patience::new(timeout);
+        let mut budget = WaitBudget::new(timeout);
         loop {
             let decision = self.check_with(rule, key, options).await?;
-            let Some(wait) = patience.next(&decision) else { return Ok(decision) };
+            let Some(wait) = budget.next(&decision) else { return Ok(decision) };
             match self.centre.pass(wait) {
-                Passed::Already => patience.pass(wait),
+                Passed::Already => budget.pass(wait),
                 Passed::ToSleep => self.sleep(wait).await?,
             }
         }
@@ -305,7 +324,7 @@ impl AsyncRateLimiter {
         }
     }
 
-    async fn single(&self, check: &Check<'_>, op: Op) -> Result<Decision> {
+    pub(crate) async fn single(&self, check: &Check<'_>, op: Op) -> Result<Decision> {
         match &self.backend {
             Backend::Local(local) => local.single(&self.centre.rules.snapshot(), check, op),
             Backend::Server(redis) => {

@@ -5,9 +5,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Builder;
+use super::budget::WaitBudget;
 use super::centre::{Centre, Passed};
 use super::local::Local;
-use super::patience::Patience;
 use crate::catalog::Catalog;
 use crate::decision::{Decision, Source};
 use crate::error::Result;
@@ -181,6 +181,25 @@ impl RateLimiter {
         self.single(&Check::new(rule, key).with(options), Op::Refund)
     }
 
+    /// Counts a cost of 1 that was used already, also beyond the limit, and answers as [`peek`](Self::peek) would
+    /// then: a key that is overdrawn is denied until that has passed by the algorithm's own arithmetic.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub fn charge(&self, rule: &str, key: &str) -> Result<Decision> {
+        self.single(&Check::new(rule, key), Op::Charge)
+    }
+
+    /// [`charge`](Self::charge) with a cost, a resource or another limit. A `sliding_log` takes twice its limit at
+    /// most of one charge.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check); a charge that would overdraw the limit by more than 2^53 units or microseconds is
+    /// an `InvalidArgument`, and nothing is charged.
+    pub fn charge_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Decision> {
+        self.single(&Check::new(rule, key).with(options), Op::Charge)
+    }
+
     /// Forgets what was counted for `key` under `rule`, and nothing else.
     ///
     /// # Errors
@@ -246,12 +265,12 @@ impl RateLimiter {
         timeout: Duration,
         mut sleep: impl FnMut(Duration) -> bool,
     ) -> Result<Decision> {
-        let mut patience = Patience::new(timeout);
+        let mut budget = WaitBudget::new(timeout);
         loop {
             let decision = self.check_with(rule, key, options)?;
-            let Some(wait) = patience.next(&decision) else { return Ok(decision) };
+            let Some(wait) = budget.next(&decision) else { return Ok(decision) };
             match self.centre.pass(wait) {
-                Passed::Already => patience.pass(wait),
+                Passed::Already => budget.pass(wait),
                 Passed::ToSleep => {
                     let began = Instant::now();
                     while let Some(left) = wait.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) {

@@ -57,13 +57,18 @@ impl Local {
         self.ensure_open()?;
         let rule = ruled(catalog, check)?;
         match rule.limits.as_slice() {
-            [limit] if rule.is_plain() && is_canonical(check.key) => match check.options.limit {
-                None => self.one(rule, limit, &limit.policy, check, op, make),
-                Some(amount) => self.one(rule, limit, &rule.with_limit(amount)?, check, op, make),
-            },
+            [limit] if op != Op::Charge && rule.is_plain() && is_canonical(check.key) => {
+                match check.options.limit {
+                    None => self.one(rule, limit, &limit.policy, check, op, make),
+                    Some(amount) => self.one(rule, limit, &rule.with_limit(amount)?, check, op, make),
+                }
+            }
             _ => {
                 let plan = Plan::new(catalog, &[*check])?;
                 let outcomes = self.engine().run(&plan, op, || self.now());
+                if op == Op::Charge && outcomes.iter().any(|outcome| !outcome.changed) {
+                    return Err(rule.overdrawn(check.options.cost as f64));
+                }
                 Ok(make(plan.verdict(&plan.items[0], &outcomes, Source::Embedded)))
             }
         }

@@ -34,11 +34,13 @@ pub struct RequestMatch {
     pub key: String,
     /// The resource that is used, for a rule that limits one.
     pub resource: Option<String>,
+    /// What the request costs.
+    pub(crate) cost: u64,
 }
 
 impl RequestMatch {
     pub(crate) fn check(&self) -> Check<'_> {
-        let mut options = CheckOptions::new();
+        let mut options = CheckOptions::new().cost(self.cost);
         options.resource = self.resource.as_deref();
         Check::new(&self.rule_id, &self.key).with(options)
     }
@@ -90,6 +92,7 @@ impl Matcher {
                 rule_id: conditions.rule.id.clone(),
                 key,
                 resource,
+                cost: conditions.rule.cost,
             }));
         }
         Ok(matches)

@@ -19,12 +19,13 @@ pub(super) const DEFAULTS: [Algorithm; 9] = [
     Algorithm::Decay { factor: 2.0 },
 ];
 
+/// That of a rule that names none.
+const DEFAULT: Algorithm = Algorithm::Gcra { name: GcraName::Gcra, burst: None };
+
 /// The algorithm of a rule, with its options.
 pub(super) fn read(fields: &Fields<'_>) -> Checked<Algorithm> {
     let words = DEFAULTS.map(|algorithm| (algorithm.name(), algorithm));
-    let Some(algorithm) = fields.word("algorithm", &words)? else {
-        return Err(fields.wrong("algorithm", &one_of(&words.map(|word| word.0))));
-    };
+    let algorithm = fields.word("algorithm", &words)?.unwrap_or(DEFAULT);
     only_its_options(fields, algorithm)?;
     with_options(fields, algorithm)
 }

@@ -94,6 +94,11 @@ impl RuleBuilder {
         self.set("window_size_seconds", seconds(window))
     }
 
+    /// Limit and window in one, such as `5/minute`, `100/s` or `20/30s`.
+    pub fn rate(self, rate: &str) -> Self {
+        self.set("rate", rate)
+    }
+
     /// Adds one of several limits, which are decided together. Takes the place of [`limit`](Self::limit) and
     /// [`per`](Self::per).
     pub fn and_limit(mut self, limit: u64, window: Duration, scope: Scope) -> Self {

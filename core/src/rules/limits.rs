@@ -4,7 +4,8 @@ use super::algorithm::only_its_options;
 use super::fields::{Checked, Fields};
 use super::json::{Json, MAX_WHOLE};
 use super::model::{Algorithm, Limit, Scope};
-use super::table;
+use super::words::quote;
+use super::{rate, table};
 
 /// Up to this a double counts in ones, and so do the server's scripts.
 pub(crate) const MAX_MICROS: u64 = 1 << 53;
@@ -33,7 +34,7 @@ pub(super) fn read(rule: &Fields<'_>, algorithm: Algorithm) -> Checked<Vec<Limit
     let Some(entries) = rule.optional("limits", "an array of limits", Json::array)? else {
         return Ok(vec![read_one(rule, rule, algorithm)?]);
     };
-    for single in ["limit", "window_size_seconds"] {
+    for single in ["limit", "window_size_seconds", "rate"] {
         if rule.has(single) {
             let single = rule.named(single);
             return Err(format!("{single} and \"limits\" exclude each other; move it into \"limits\""));
@@ -81,33 +82,47 @@ fn counts_the_same(one: &Limit, other: &Limit) -> bool {
 
 /// `fields` are those of the rule itself, or of an entry of its `limits`.
 fn read_one(rule: &Fields<'_>, fields: &Fields<'_>, algorithm: Algorithm) -> Checked<Limit> {
-    let limit = read_limit(fields, algorithm)?;
+    let rate = read_rate(fields, algorithm)?;
+    let limit = rate.as_ref().map_or_else(|| read_limit(fields, algorithm), |rate| Ok(rate.limit))?;
+    let window = || rate.as_ref().map_or_else(|| read_window(fields), |rate| Ok(rate.window_us));
     // The rule's own resolution is the default of its limits.
     let owner = if fields.has("resolution_seconds") { fields } else { rule };
     let (window_us, resolution_us) = match algorithm {
         Algorithm::Decay { factor } => (0, read_decay_resolution(owner, factor)?),
         Algorithm::SlidingBuckets => {
-            let window_us = read_window(fields)?;
+            let window_us = window()?;
             (window_us, read_buckets_resolution(owner, window_us)?)
         }
-        _ => (read_window(fields)?, 0),
+        _ => (window()?, 0),
     };
     if let Algorithm::Gcra { burst, .. } = algorithm {
-        check_burst(rule, burst, limit, window_us)?;
+        check_burst(rule, fields, burst, limit, window_us)?;
     }
     Ok(Limit { limit, window_us, resolution_us, scope: Scope::Key })
 }
 
-fn read_limit(fields: &Fields<'_>, algorithm: Algorithm) -> Checked<f64> {
-    let most = match algorithm {
-        Algorithm::Decay { .. } => {
-            let right = format!("a number from 1 to {MAX_WHOLE}");
-            let fits = |limit: &f64| (1.0..=MAX_WHOLE as f64).contains(limit);
-            return fields.required("limit", &right, |value| value.number().filter(fits));
+/// The rate, which stands in place of limit and window.
+fn read_rate(fields: &Fields<'_>, algorithm: Algorithm) -> Checked<Option<rate::Rate>> {
+    let rate = rate::read(fields, most(algorithm))?;
+    match ["limit", "window_size_seconds"].into_iter().find(|other| fields.has(other)) {
+        Some(other) if rate.is_some() => {
+            Err(format!("{} and {} exclude each other; leave one out", fields.named(other), quote("rate")))
         }
-        Algorithm::SlidingLog { .. } => MAX_LOG,
-        _ => MAX_WHOLE,
-    };
+        _ => Ok(rate),
+    }
+}
+
+fn most(algorithm: Algorithm) -> i64 {
+    if matches!(algorithm, Algorithm::SlidingLog { .. }) { MAX_LOG } else { MAX_WHOLE }
+}
+
+fn read_limit(fields: &Fields<'_>, algorithm: Algorithm) -> Checked<f64> {
+    if let Algorithm::Decay { .. } = algorithm {
+        let right = format!("a number from 1 to {MAX_WHOLE}");
+        let fits = |limit: &f64| (1.0..=MAX_WHOLE as f64).contains(limit);
+        return fields.required("limit", &right, |value| value.number().filter(fits));
+    }
+    let most = most(algorithm);
     let right = format!("a whole number from 1 to {most}");
     Ok(fields.required("limit", &right, |value| value.whole(1, most))? as f64)
 }
@@ -142,12 +157,19 @@ fn read_decay_resolution(owner: &Fields<'_>, factor: f64) -> Checked<u64> {
 }
 
 /// A debt is kept in microseconds: a full burst must be one that a double holds exactly.
-fn check_burst(rule: &Fields<'_>, burst: Option<u64>, limit: f64, window_us: u64) -> Checked<()> {
+fn check_burst(
+    rule: &Fields<'_>,
+    fields: &Fields<'_>,
+    burst: Option<u64>,
+    limit: f64,
+    window_us: u64,
+) -> Checked<()> {
     let Some(burst) = burst else {
         if limit <= MAX_BURST as f64 {
             return Ok(());
         }
-        return Err(rule.wrong("limit", &format!("at most {MAX_BURST} without a smaller \"burst\"")));
+        let (stated, of) = if fields.has("rate") { ("rate", "a limit of ") } else { ("limit", "") };
+        return Err(fields.wrong(stated, &format!("{of}at most {MAX_BURST} without a smaller \"burst\"")));
     };
     let most = (u128::from(MAX_MICROS) * limit as u128 / u128::from(window_us)).min(MAX_BURST.into());
     if u128::from(burst) <= most {

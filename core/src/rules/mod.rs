@@ -11,6 +11,7 @@ mod json;
 mod limits;
 mod matching;
 mod model;
+mod rate;
 mod rule;
 mod schema;
 mod table;

@@ -47,6 +47,11 @@ fn read_fields(fields: &[(String, Json)]) -> Checked<Rule> {
                 .to_owned(),
         );
     }
+    if fields.has("cost") && matches.is_none() {
+        return Err("field \"cost\" is for a rule with \"match\"; add one, or leave the field out".to_owned());
+    }
+    let whole = format!("a whole number from 1 to {MAX_WHOLE}");
+    let cost = fields.optional("cost", &whole, |value| value.whole(1, MAX_WHOLE))?;
     Ok(Rule {
         id: RuleId::from(id),
         description: description.unwrap_or_default().to_owned(),
@@ -59,6 +64,7 @@ fn read_fields(fields: &[(String, Json)]) -> Checked<Rule> {
         priority: priority(&fields)?,
         ipv6_prefix_length: ipv6_prefix_length(&fields)?,
         matches,
+        cost: cost.map_or(1, i64::unsigned_abs),
     })
 }
 

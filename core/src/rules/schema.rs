@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::algorithm::DEFAULTS;
 use super::limits::{MAX_BURST, MAX_LOG};
+use super::rate::UNITS;
 use super::table::{FILE, Field, Kind, LIMIT, RULE};
 
 /// A token of HTTP: the name of a method or a header.
@@ -60,6 +61,9 @@ fn value(kind: &Kind) -> Value {
         Kind::Flag => json!({ "type": "boolean" }),
         Kind::RuleId => json!({ "type": "string", "pattern": "^[A-Za-z0-9_.:/-]{1,128}$" }),
         Kind::Algorithm => json!({ "enum": DEFAULTS.map(|algorithm| algorithm.name()) }),
+        Kind::Rate => {
+            json!({ "type": "string", "pattern": rate(), "examples": ["5/minute", "100/s", "20/30s"] })
+        }
         Kind::Identifier => json!({ "$ref": "#/$defs/identifier" }),
         Kind::PathPattern => json!({ "type": "string", "maxLength": 2048, "pattern": path_pattern() }),
         Kind::Methods => json!({
@@ -81,6 +85,10 @@ fn value(kind: &Kind) -> Value {
         Kind::Objects(fields) => json!({ "type": "array", "minItems": 1, "items": object(fields) }),
         Kind::Rules => json!({ "type": "array", "items": { "$ref": "#/$defs/rule" } }),
     }
+}
+
+fn rate() -> String {
+    format!("^0*[1-9][0-9]*/(0*[1-9][0-9]*)?({})$", UNITS.map(|unit| unit.0).join("|"))
 }
 
 fn identifier() -> Value {
@@ -120,15 +128,20 @@ fn option(field: &Field) -> Value {
 fn limits() -> impl Iterator<Item = Value> {
     let window = "window_size_seconds";
     let slot = "resolution_seconds";
-    let whole = json!({ "properties": { "limit": { "type": "integer" } }, "required": [window] });
+    let whole = json!({
+        "if": { "required": ["rate"] },
+        "then": { "properties": { "limit": false, window: false } },
+        "else": { "properties": { "limit": { "type": "integer" } }, "required": ["limit", window] },
+    });
     let no_window = json!({ "properties": { window: false } });
     [
         json!({
             "if": { "required": ["limits"] },
-            "then": { "properties": { "limit": false, window: false } },
-            "else": { "required": ["limit"] },
+            "then": { "properties": { "limit": false, window: false, "rate": false } },
         }),
         json!({ "if": algorithm(&["decay"]), "then": everywhere(&no_window), "else": stated(&whole) }),
+        json!({ "if": algorithm(&["decay"]), "then": stated(&json!({ "required": ["limit"] })) }),
+        json!({ "if": { "required": ["cost"] }, "then": { "required": ["match"] } }),
         json!({
             "if": { "allOf": [algorithm(&["decay"]), { "not": { "required": [slot] } }] },
             "then": stated(&json!({ "required": [slot] })),
@@ -149,9 +162,10 @@ fn limits() -> impl Iterator<Item = Value> {
     .into_iter()
 }
 
-/// Whether the rule has one of these algorithms.
+/// Whether the rule has one of these algorithms; `gcra` is that of a rule that names none.
 fn algorithm(names: &[&str]) -> Value {
-    json!({ "properties": { "algorithm": { "enum": names } }, "required": ["algorithm"] })
+    let required: &[&str] = if names.contains(&"gcra") { &[] } else { &["algorithm"] };
+    json!({ "properties": { "algorithm": { "enum": names } }, "required": required })
 }
 
 fn gcra() -> Value {

@@ -21,6 +21,7 @@ pub(super) enum Kind {
     Flag,
     RuleId,
     Algorithm,
+    Rate,
     Identifier,
     PathPattern,
     Methods,
@@ -40,6 +41,16 @@ pub(super) enum Kind {
 }
 
 const GCRA: &[&str] = &["gcra", "token_bucket", "leaky_bucket"];
+const WINDOWS: &[&str] = &[
+    "fixed_window",
+    "sliding_window",
+    "sliding_log",
+    "sliding_buckets",
+    "gcra",
+    "token_bucket",
+    "leaky_bucket",
+    "uniform",
+];
 const SLOTS: &[&str] = &["sliding_buckets", "decay"];
 const COUNTS: &[&str] = &["fixed_window", "sliding_window", "sliding_buckets", "decay"];
 const TEN_YEARS: f64 = 315_360_000.0;
@@ -50,6 +61,12 @@ const LIMIT_FIELD: Field =
     field("limit", Kind::Number(1.0, Some(MAX_WHOLE as f64)), "The cost that may be admitted per window.");
 const WINDOW: Field =
     field("window_size_seconds", Kind::Number(0.001, Some(TEN_YEARS)), "Length of the window.");
+const RATE: Field = field(
+    "rate",
+    Kind::Rate,
+    "Limit and window in one, in place of limit and window_size_seconds: 5/minute, 100/s, 20/30s.",
+)
+.only(WINDOWS);
 const RESOLUTION: Field = field(
     "resolution_seconds",
     Kind::Number(0.000_001, Some(TEN_YEARS)),
@@ -66,9 +83,10 @@ pub(super) const RULE: &[Field] = &[
         Kind::Identifier,
         "Which part of a request is the key: user_id, ip_address, api_key, header:<name>, path:<name> or global.",
     ),
-    field("algorithm", Kind::Algorithm, "How the limit is kept.").required(),
+    field("algorithm", Kind::Algorithm, "How the limit is kept. Default: gcra."),
     LIMIT_FIELD,
     WINDOW,
+    RATE,
     field(
         "limits",
         Kind::Objects(LIMIT),
@@ -103,6 +121,7 @@ pub(super) const RULE: &[Field] = &[
     .only(COUNTS),
     field("shadow", Kind::Flag, "Decide and count, but always admit. Default: false."),
     field("match", Kind::Object(MATCH), "Which requests the rule applies to. Default: only by name."),
+    field("cost", Kind::Whole(1, MAX_WHOLE), "What a request costs to which the rule applies. Default: 1."),
     field(
         "priority",
         Kind::Whole(-MAX_WHOLE, MAX_WHOLE),
@@ -120,6 +139,7 @@ pub(super) const RULE: &[Field] = &[
 pub(super) const LIMIT: &[Field] = &[
     LIMIT_FIELD,
     WINDOW,
+    RATE,
     RESOLUTION,
     field("scope", Kind::Word(&["key", "resource"]), "Who shares the limit. Default: key."),
 ];

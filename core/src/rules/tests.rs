@@ -25,7 +25,7 @@ const GOOD: &str = r#"// The rules of a shop.
             "required_headers": { "X-Client-Type": "mobile", "x-trace": "*" },
             "ip_subnet": "192.168.1.0/24"
         },
-        "priority": 10, "shadow": true, "count_denied": true, "ipv6_prefix_length": 56
+        "cost": 3, "priority": 10, "shadow": true, "count_denied": true, "ipv6_prefix_length": 56
     },
     {
         "rule_id": "two-level", "algorithm": "sliding_buckets", "resolution_seconds": 2,
@@ -38,12 +38,40 @@ const GOOD: &str = r#"// The rules of a shop.
     { "rule_id": "fade", "algorithm": "decay", "limit": 2.5, "resolution_seconds": 1, "decay_factor": 1.5 },
     { "rule_id": "log", "algorithm": "sliding_log", "limit": 9, "window_size_seconds": 0.001, "structure": "sorted_set" },
     { "rule_id": "fixed", "algorithm": "fixed_window", "limit": 1e3, "window_size_seconds": 1, "window_start": "first_request" },
-    { "rule_id": "bucket", "algorithm": "token_bucket", "limit": 10, "window_size_seconds": 1, "burst": 20 }
+    { "rule_id": "bucket", "algorithm": "token_bucket", "rate": "10/s", "burst": 20 }
 ] } // the end"#;
 
 fn rule(fields: &str) -> Rule {
     let rules = Rules::from_json(&format!(r#"[{{ "rule_id": "r", {fields} }}]"#)).unwrap();
     Rule::clone(rules.get("r").unwrap())
+}
+
+#[test]
+fn a_rate_is_a_limit_and_a_window() {
+    let seconds = |us: u64| us * 1_000_000;
+    for (rate, most, window_us) in [
+        ("5/minute", 5.0, seconds(60)),
+        ("100/s", 100.0, seconds(1)),
+        ("20/30s", 20.0, seconds(30)),
+        ("1/250ms", 1.0, 250_000),
+        ("7/2min", 7.0, seconds(120)),
+        ("1/m", 1.0, seconds(60)),
+        ("3/12hours", 3.0, seconds(12 * 3600)),
+        ("9007199254740991/3650days", 9_007_199_254_740_991.0, seconds(3650 * 86_400)),
+    ] {
+        let read = rule(&format!(r#""rate": "{rate}", "algorithm": "fixed_window""#));
+        assert_eq!(read.limits, [limit(most, window_us, 0, Scope::Key)], "{rate}");
+    }
+    assert_eq!(
+        rule(r#""rate": "5/minute""#),
+        rule(r#""algorithm": "gcra", "limit": 5, "window_size_seconds": 60"#)
+    );
+    let in_limits =
+        rule(r#""limits": [{"rate": "5/s"}, {"rate": "50/m", "scope": "resource"}], "algorithm": "gcra""#);
+    assert_eq!(
+        in_limits.limits,
+        [limit(5.0, seconds(1), 0, Scope::Key), limit(50.0, seconds(60), 0, Scope::Resource)]
+    );
 }
 
 fn fault(text: &str) -> String {
@@ -78,6 +106,7 @@ fn reads_every_field() {
             required_headers: headers.map(|(name, value)| (name.into(), value.into())).into(),
             ip_subnet: vec!["192.168.1.0/24".into()],
         }),
+        cost: 3,
     };
     assert_eq!(**rules.find("api_user_get_orders").unwrap(), expected);
 }

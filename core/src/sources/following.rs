@@ -310,7 +310,7 @@ impl Updates {
     }
 
     fn silent(&self, seconds: u64) -> Error {
-        let what = format!("rules: {}: nothing was heard of it for {seconds} seconds", self.name);
+        let what = format!("rules: {}: no response within {seconds} s", self.name);
         Error::new(ErrorKind::Timeout, what)
     }
 

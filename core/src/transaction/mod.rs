@@ -114,7 +114,7 @@ impl<'a> Transaction<'a> {
     /// The time of a reply, and what came of each charge.
     fn read(&self, step: &Step, reply: Value) -> Result<(Micros, Few<Outcome>)> {
         let charges: Few<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
-        let replies = protocol::read(&charges, reply)?;
+        let replies = protocol::read(&charges, step.op, reply)?;
         let fits: Few<_> = replies.iter().map(|reply| reply.fits).collect();
         let permitted = self.plan.permitted(&step.charges, &fits);
         let now = replies.first().map_or(0, |reply| reply.now);
@@ -143,7 +143,7 @@ impl<'a> Transaction<'a> {
             Op::Check if !charged.is_empty() => {
                 self.compensations.push(Step { op: Op::Refund, charges: charged, charged_at: Some(now) });
             }
-            Op::Check | Op::Refund => {}
+            Op::Check | Op::Refund | Op::Charge => {}
         }
     }
 

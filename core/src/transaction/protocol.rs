@@ -16,14 +16,22 @@ use crate::script::{Call, Script};
 const SERVER_CLOCK: f64 = -1.0;
 /// How many times the cost is asked for.
 const UNITS: f64 = 1.0;
+/// The cost of the peek as which a charge answers: its script looks up what a cost of both would have to wait for.
+const PEEKED: f64 = 1.0;
 /// Asks a refund to take the newest, whenever it was charged.
 const NEWEST: f64 = -1.0;
 
 /// The call of the script for a step, whose charges are these.
 pub(super) fn call(step: &Step, charges: &[&Charge<'_>], clock: Option<Micros>, prefix: &str) -> Call {
     let mode = f64::from(u8::from(step.op == Op::Check));
-    let header = [clock.map_or(SERVER_CLOCK, |now| now as f64), UNITS, mode];
+    let clock = clock.map_or(SERVER_CLOCK, |now| now as f64);
+    let header = [clock, UNITS, mode];
     let keys = charges.iter().map(|charge| charge.name(prefix)).collect();
+    if let ([charge], Op::Charge) = (charges, step.op) {
+        let (units, amount) = charge.policy.overcharged(charge.cost);
+        let args = smallvec![pack(&[clock, amount, mode], &charge.policy.sparing_denied(), units + PEEKED)];
+        return Call { script: charge_one(charge.policy.kernel()), keys, args };
+    }
     if let ([charge], Op::Check | Op::Peek) = (charges, step.op) {
         let script = one(charge.policy.kernel());
         return Call { script, keys, args: smallvec![pack(&header, &charge.policy, charge.cost)] };
@@ -37,6 +45,11 @@ pub(super) fn call(step: &Step, charges: &[&Charge<'_>], clock: Option<Micros>, 
         match step.op {
             Op::Check | Op::Peek => pack(&first, &charge.policy, charge.cost),
             Op::Refund => pack(&first, &charge.policy.sparing_denied(), charge.cost),
+            Op::Charge => {
+                let (units, amount) = charge.policy.overcharged(charge.cost);
+                let first = [place, charge.group as f64, amount];
+                pack(&first, &charge.policy.sparing_denied(), units + PEEKED)
+            }
         }
     }));
     Call { script: several(kernels, step.op), keys, args }
@@ -66,12 +79,20 @@ fn one(kernel: Kernel) -> &'static Script {
     SCRIPTS[kernel as usize].get_or_init(|| Box::new(script()))
 }
 
+fn charge_one(kernel: Kernel) -> &'static Script {
+    static SCRIPTS: Scripts<{ Kernel::ALL.len() }> = [const { OnceBox::new() }; _];
+    let script = || Script::new(sluicegate_lua::charge_one(kernel));
+    SCRIPTS[kernel as usize].get_or_init(|| Box::new(script()))
+}
+
 fn several(kernels: KernelSet, op: Op) -> &'static Script {
     static CHECKS: Scripts<256> = [const { OnceBox::new() }; _];
     static REFUNDS: Scripts<256> = [const { OnceBox::new() }; _];
+    static CHARGES: Scripts<256> = [const { OnceBox::new() }; _];
     let (scripts, text): (_, fn(_) -> _) = match op {
         Op::Check | Op::Peek => (&CHECKS, sluicegate_lua::several),
         Op::Refund => (&REFUNDS, sluicegate_lua::refund),
+        Op::Charge => (&CHARGES, sluicegate_lua::charge_several),
     };
     scripts[usize::from(kernels.bits())].get_or_init(|| Box::new(Script::new(text(kernels))))
 }
@@ -92,7 +113,10 @@ impl Reply {
 }
 
 /// One reply per charge.
-pub(super) fn read(charges: &[&Charge<'_>], reply: Value) -> Result<Few<Reply>> {
+pub(super) fn read(charges: &[&Charge<'_>], op: Op, reply: Value) -> Result<Few<Reply>> {
+    if let (Value::Int(_), Op::Charge, Some(charge)) = (&reply, op, charges.first()) {
+        return Err(charge.rule.overdrawn(charge.cost));
+    }
     let replies = match reply {
         Value::Array(replies) => Few::from_vec(replies),
         single => smallvec![single],
@@ -100,10 +124,10 @@ pub(super) fn read(charges: &[&Charge<'_>], reply: Value) -> Result<Few<Reply>> 
     if replies.len() != charges.len() {
         return Err(unexpected("it is about another number of limits"));
     }
-    charges.iter().zip(replies).map(|(charge, reply)| read_one(charge, &reply)).collect()
+    charges.iter().zip(replies).map(|(charge, reply)| read_one(charge, op, &reply)).collect()
 }
 
-fn read_one(charge: &Charge<'_>, reply: &Value) -> Result<Reply> {
+fn read_one(charge: &Charge<'_>, op: Op, reply: &Value) -> Result<Reply> {
     let Value::BulkString(bytes) = reply else { return Err(unexpected("it is not a string")) };
     let (doubles, rest) = bytes.as_chunks::<8>();
     let numbers: SmallVec<[f64; 8]> = doubles.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect();
@@ -111,7 +135,11 @@ fn read_one(charge: &Charge<'_>, reply: &Value) -> Result<Reply> {
         [grant, numbers @ ..] if rest.is_empty() && !numbers.is_empty() => {
             let now = micros(numbers[0]).ok_or_else(|| unexpected("its time makes no sense"))?;
             // What lies after the time of the reply would overflow what is computed from it.
-            let state = charge.policy.parse(numbers, charge.cost);
+            let asked = match op {
+                Op::Charge => charge.policy.overcharged(charge.cost).0 + PEEKED,
+                Op::Check | Op::Peek | Op::Refund => charge.cost,
+            };
+            let state = charge.policy.parse(numbers, asked);
             let state = state.filter(|state| !charge.policy.is_ahead(state, now));
             let state = state.ok_or_else(|| unexpected("its state makes no sense"))?;
             let fits = *grant >= UNITS;

@@ -71,6 +71,8 @@ fn calls_share_their_counts_on_a_server() {
     let nothing = "nothing to refund: login has counted nothing for k\n";
     assert_eq!(call("refund"), (1, nothing.to_owned()));
     assert_eq!(call("check").0, 0);
+    assert!(call("charge").1.starts_with("charged  0 of 5 left  retry in "));
+    assert_eq!(call("peek").0, 1);
     assert_eq!(call("reset"), (0, "reset login for k\n".to_owned()));
     assert!(call("peek").1.starts_with("admitted"));
 }
@@ -108,7 +110,7 @@ fn rules_are_followed_between_checks() {
 
 #[test]
 fn what_needs_a_server_is_refused_in_memory() {
-    for command in ["peek", "refund", "reset"] {
+    for command in ["peek", "refund", "charge", "reset"] {
         let expected = format!(
             "error: cannot {command}: counts in memory end with the command that made them (name a server with --url \
              or SLUICEGATE_URL)\n"

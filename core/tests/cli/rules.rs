@@ -42,7 +42,7 @@ fn several_sources_are_validated_whatever_is_wrong_with_some() {
         outcome(&["rules", "validate", &bad, "[]", "examples/none.json", "examples/rules.jsonc"]);
     assert_eq!((code, out.as_str()), (2, "fixed: 0 rules, valid\nexamples/rules.jsonc: 4 rules, valid\n"));
     let told = "rule \"a\": field \"algoritm\" is not known; did you mean \"algorithm\"?";
-    let missing = "rule \"a\": field \"algorithm\" is missing";
+    let missing = "rule \"a\": field \"limit\" is missing";
     assert!(err.contains(&format!("error: {bad}:1:19: {told}\n")), "{err}");
     assert!(
         err.starts_with(&format!("error: {bad}:1:2: {missing}"))
@@ -187,7 +187,7 @@ fn nothing_is_written_unless_everything_is_valid() {
 #[test]
 fn a_rule_is_deleted_by_those_who_mean_it() {
     let path = file("delete.jsonc", KEPT);
-    let unasked = format!("error: nobody is there to be asked; --yes deletes orders from {path}\n");
+    let unasked = format!("error: stdin is not a terminal; pass --yes to delete orders from {path}\n");
     expect(&["rules", "delete", &path, "orders"], 2, "", &unasked);
     let unknown = "error: no rule is called \"order\"; did you mean \"orders\"?\n";
     expect(&["rules", "delete", &path, "order", "--yes"], 2, "", unknown);

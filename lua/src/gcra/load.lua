@@ -1,16 +1,21 @@
 -- GCRA: a debt of time that leaks one microsecond per microsecond. It is kept relative to its own
--- time, because an absolute time in a double is too coarse for rates above a million per second.
+-- time, because an absolute time in a double is too coarse for rates above a million per second. Beside it
+-- stands the interval that a unit took when it was counted: where the limit has changed since, the debt leaks
+-- at that one, and what counts is the units.
 --
--- Numbers: cost (microseconds of debt it adds), full (debt at which the burst is used up)
--- State: debt, at. Reply: debt as of now
-local debt, forced = 0, nil
+-- Numbers: cost (microseconds of debt it adds), full (debt at which the burst is used up), unit (the interval:
+-- microseconds of debt that one unit adds)
+-- State: debt, at, interval. Reply: debt as of now, interval
+local debt, interval, forced = 0, unit, nil
 -- The debt as stored, and its time.
 local kept, at = 0, 0
 local state = call('GET', key)
 if state then
-  if #state ~= 16 then return { err = BAD_STATE } end
-  kept, at = unpack_numbers('<dd', state)
-  if not (kept > 0 and kept < ENDLESS and at >= 0 and at <= LATEST) then return { err = BAD_STATE } end
+  if #state ~= 24 then return { err = BAD_STATE } end
+  kept, at, interval = unpack_numbers('<ddd', state)
+  if not (kept > 0 and kept < ENDLESS and at >= 0 and at <= LATEST and interval > 0 and interval <= LATEST) then
+    return { err = BAD_STATE }
+  end
   debt = kept
   if at > now then
     forced = 0
@@ -19,4 +24,4 @@ if state then
     if debt < 0 then debt = 0 end
   end
 end
-local capacity = full - debt
+local capacity = full - (interval == unit and debt or debt / interval * unit)

@@ -1,6 +1,10 @@
--- Takes AMOUNT off the debt. Of a charge made at CHARGED_AT: less what may have leaked since.
+-- Takes AMOUNT off the debt. Of a charge made at CHARGED_AT: less what may have leaked since, by whichever
+-- interval is the shorter.
 if charged_at then
-  amount = amount - (now - charged_at)
+  local leaked = now - charged_at
+  if interval < unit then leaked = leaked * (unit / interval) end
+  amount = amount - leaked
   if amount < 0 then amount = 0 end
 end
-if debt > amount then commit(key, -amount, debt, kept, at) else call('DEL', key) end
+if interval ~= unit then amount = amount / unit * interval end
+if debt > amount then commit(key, -amount, debt, kept, at, interval, unit) else call('DEL', key) end

@@ -1,2 +1,2 @@
--- Answers with the grant, now, and the debt as loaded.
-local answer = pack('<ddd', grant, now, debt)
+-- Answers with the grant, now, the debt as loaded, and its interval.
+local answer = pack('<dddd', grant, now, debt, interval)

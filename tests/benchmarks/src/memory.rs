@@ -144,7 +144,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
 /// What a key costs whatever it holds, and what scripts written by hand make of it.
 fn comparisons(lab: &mut Lab, options: &Options) -> Result<Vec<(&'static str, Recording)>> {
-    let name = format!("sluicegate:{RULE}:{{{KEY}}}:g1h");
+    let name = format!("sluicegate:{RULE}:{{{KEY}}}:gt1h");
     let mut set = cmd("SET");
     let mut commands = vec![("`SET` of 1", Recording::of_command(set.arg(&name).arg(1)))];
     commands.push(("`SET` of 1 with a lifetime", Recording::of_command(set.arg("PX").arg(3_600_000))));

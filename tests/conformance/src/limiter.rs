@@ -1,5 +1,8 @@
 //! One way to drive both limiters, so that every test runs on both.
 
+use std::time::Duration;
+
+use serde_json::Value;
 use sluicegate::{AsyncRateLimiter, Builder, Check, CheckOptions, Decision, RateLimiter, Result};
 use tokio::runtime::{self, Runtime};
 
@@ -45,6 +48,41 @@ impl Limiter {
         }
     }
 
+    /// Makes the call that a vector names, with the arguments that it states; the decision, if there is one.
+    pub fn call(&self, vector: &Value) -> Result<Option<Decision>> {
+        let op = vector["op"].as_str().unwrap();
+        match op {
+            "ping" => return forward!(self, limiter => limiter.ping()).map(|()| None),
+            "check_all" => {
+                let items: Vec<_> = vector["items"].as_array().unwrap().iter().map(check).collect();
+                return self.check_all(&items).map(Some);
+            }
+            _ => {}
+        }
+        let Check { rule, key, options, .. } = check(vector);
+        match op {
+            "check" => self.check(rule, key, options),
+            "peek" => self.peek(rule, key, options),
+            "refund" => self.refund(rule, key, options),
+            "charge" => forward!(self, limiter => limiter.charge_with(rule, key, options)),
+            "wait" => {
+                let timeout = Duration::from_micros(vector["timeout"].as_u64().unwrap());
+                forward!(self, limiter => limiter.wait_with(rule, key, options, timeout))
+            }
+            "reset" => return self.reset(rule, key, options).map(|()| None),
+            other => panic!("the runner knows no operation {other}"),
+        }
+        .map(Some)
+    }
+
+    /// `close`
+    pub fn close(&self) {
+        match self {
+            Self::Blocking(limiter) => limiter.close(),
+            Self::Async(limiter, _) => limiter.close(),
+        }
+    }
+
     /// `check_with`
     pub fn check(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Decision> {
         forward!(self, limiter => limiter.check_with(rule, key, options))
@@ -69,4 +107,12 @@ impl Limiter {
     pub fn check_all(&self, checks: &[Check<'_>]) -> Result<Decision> {
         forward!(self, limiter => limiter.check_all(checks))
     }
+}
+
+/// What an item, or a call about one, states.
+fn check(item: &Value) -> Check<'_> {
+    let mut options = CheckOptions::new().cost(item.get("cost").map_or(1, |cost| cost.as_u64().unwrap()));
+    options.resource = item["resource"].as_str();
+    options.limit = item["limit"].as_u64();
+    Check::new(item["rule"].as_str().unwrap(), item["key"].as_str().unwrap()).with(options)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use sluicegate::{Check, CheckOptions, Decision, ManualClock, RateLimiter, Rules};
+use sluicegate::{Decision, ManualClock, RateLimiter, Rules};
 
 use crate::{Backend, Driver, Limiter};
 
@@ -63,34 +63,16 @@ fn run(driver: Driver, backend: &Backend, vector: &Value) -> Result<(), String> 
 }
 
 fn act(limiter: &Limiter, step: &Value) -> Value {
-    if step["op"] == "check_all" {
-        let items: Vec<_> = step["items"].as_array().unwrap().iter().map(check).collect();
-        return limiter.check_all(&items).map_or_else(error, |decision| with_parts(&decision));
+    match limiter.call(step) {
+        Ok(None) => json!({}),
+        Ok(Some(decision)) if step["op"] == "check_all" => with_parts(&decision),
+        Ok(Some(decision)) => Value::Object(fields(&decision)),
+        Err(error) => json!({ "error": error.kind().name() }),
     }
-    let Check { rule, key, options, .. } = check(step);
-    let decision = match text(step, "op") {
-        "check" => limiter.check(rule, key, options),
-        "peek" => limiter.peek(rule, key, options),
-        "refund" => limiter.refund(rule, key, options),
-        "reset" => return limiter.reset(rule, key, options).map_or_else(error, |()| json!({})),
-        other => panic!("the runner knows no operation {other}"),
-    };
-    decision.map_or_else(error, |decision| Value::Object(fields(&decision)))
-}
-
-fn check(item: &Value) -> Check<'_> {
-    let mut options = CheckOptions::new().cost(item["cost"].as_u64().unwrap_or(1));
-    options.resource = item["resource"].as_str();
-    options.limit = item["limit"].as_u64();
-    Check::new(text(item, "rule"), text(item, "key")).with(options)
 }
 
 fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap()
-}
-
-fn error(error: sluicegate::Error) -> Value {
-    json!({ "error": error.kind().name() })
 }
 
 fn with_parts(decision: &Decision) -> Value {

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sluicegate::{Builder, Check, CheckOptions, RateLimiter, Result, Rules};
+use sluicegate::{Builder, RateLimiter, Result, Rules};
 use sluicegate_conformance::{Driver, Limiter};
 use sluicegate_test_servers::Redis;
 
@@ -119,9 +119,9 @@ fn attempt(driver: Driver, url: &str, vector: &Value) -> Result<()> {
     let builder = RateLimiter::builder(url).rules(rules).prefix(prefix);
     let limiter = Limiter::new(driver, with_options(builder, vector))?;
     if vector["closed"] == true {
-        close(&limiter);
+        limiter.close();
     }
-    act(&limiter, vector)
+    if vector.get("op").is_some() { limiter.call(vector).map(drop) } else { Ok(()) }
 }
 
 fn with_options(mut builder: Builder, vector: &Value) -> Builder {
@@ -144,56 +144,4 @@ fn with_options(mut builder: Builder, vector: &Value) -> Builder {
         };
     }
     builder
-}
-
-fn close(limiter: &Limiter) {
-    match limiter {
-        Limiter::Blocking(limiter) => limiter.close(),
-        Limiter::Async(limiter, _) => limiter.close(),
-    }
-}
-
-fn act(limiter: &Limiter, vector: &Value) -> Result<()> {
-    let Some(op) = vector["op"].as_str() else { return Ok(()) };
-    match op {
-        "ping" => return ping(limiter),
-        "check_all" => {
-            let items: Vec<_> = vector["items"].as_array().unwrap().iter().map(check).collect();
-            return limiter.check_all(&items).map(drop);
-        }
-        _ => {}
-    }
-    let Check { rule, key, options, .. } = check(vector);
-    match op {
-        "check" => limiter.check(rule, key, options).map(drop),
-        "peek" => limiter.peek(rule, key, options).map(drop),
-        "refund" => limiter.refund(rule, key, options).map(drop),
-        "reset" => limiter.reset(rule, key, options),
-        "wait" => wait(limiter, &check(vector), Duration::from_micros(vector["timeout"].as_u64().unwrap())),
-        other => panic!("the runner knows no operation {other}"),
-    }
-}
-
-fn ping(limiter: &Limiter) -> Result<()> {
-    match limiter {
-        Limiter::Blocking(limiter) => limiter.ping(),
-        Limiter::Async(limiter, runtime) => runtime.block_on(limiter.ping()),
-    }
-}
-
-fn wait(limiter: &Limiter, check: &Check<'_>, timeout: Duration) -> Result<()> {
-    let Check { rule, key, options, .. } = *check;
-    match limiter {
-        Limiter::Blocking(limiter) => limiter.wait_with(rule, key, options, timeout).map(drop),
-        Limiter::Async(limiter, runtime) => {
-            runtime.block_on(limiter.wait_with(rule, key, options, timeout)).map(drop)
-        }
-    }
-}
-
-fn check(item: &Value) -> Check<'_> {
-    let mut options = CheckOptions::new().cost(item.get("cost").map_or(1, |cost| cost.as_u64().unwrap()));
-    options.resource = item["resource"].as_str();
-    options.limit = item["limit"].as_u64();
-    Check::new(item["rule"].as_str().unwrap(), item["key"].as_str().unwrap()).with(options)
 }

@@ -5,7 +5,7 @@ A state is an immutable value, or None for a key that was never seen. Times are 
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from math import floor
+from math import floor, inf
 from typing import Any
 
 from .search import first_wait
@@ -19,6 +19,11 @@ SUM_MAX = 2**53
 class Algorithm(ABC):
     most: Fraction | int
     """What an untouched key admits at once; a fraction only for decay."""
+
+    @property
+    def most_charged(self) -> float:
+        """The most units that one charge adds, whatever its cost."""
+        return inf
 
     @abstractmethod
     def healed(self, state: Any, now: int) -> Any:
@@ -35,6 +40,10 @@ class Algorithm(ABC):
     @abstractmethod
     def refunded(self, state: Any, now: int, cost: int) -> Any:
         """The state after up to `cost` of what counts at `now` was given back, the newest first."""
+
+    def overdraft(self, state: Any, now: int, cost: int) -> Fraction | int:
+        """What lies beyond the limit when `cost` more was used, in the measure that the algorithm counts in."""
+        return (self.usage(state, now) if state is not None else 0) + cost - self.most
 
     def swept(self, state: Any, now: int) -> Any:
         """The state without the parts that have stopped counting."""

@@ -1,7 +1,8 @@
 """What the definitions leave open, so that no vector depends on it by accident.
 
 An implementation may throw expired usage away early or late, may keep the spacing of the gcra family on
-a grid finer than a microsecond, and may compute decay in doubles. A history is a fair vector only if
+a grid finer than a microsecond, and may compute in doubles decay and
+what was counted at another limit. A history is a fair vector only if
 none of these choices shows. The maker plays each vector once per choice and compares.
 """
 
@@ -17,6 +18,9 @@ class Latitude:
     gcra_grid: int | None = None
     """Round the microseconds per unit down to a multiple of 1/gcra_grid."""
 
+    gcra_drift: Fraction = Fraction(0)
+    """Relative error of a debt that was counted at another limit, where doubles do not hold it."""
+
     decay_drift: Fraction = Fraction(0)
     """Relative error of a decay factor that is no power of two (doubles hold the others exactly)."""
 
@@ -27,6 +31,8 @@ CHOICES = (
     EXACT,
     Latitude(sweep_always=True),
     Latitude(gcra_grid=2**20),
+    Latitude(gcra_drift=Fraction(1, 10**12)),
+    Latitude(gcra_drift=Fraction(-1, 10**12)),
     Latitude(decay_drift=Fraction(1, 10**12)),
     Latitude(decay_drift=Fraction(-1, 10**12)),
 )

@@ -1,7 +1,7 @@
-"""The calls: check, check_all, peek, refund, reset. A check is a check_all of one item."""
+"""The calls: check, check_all, peek, refund, charge, reset. A check is a check_all of one item."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from . import decision
 from .algorithm import Algorithm
@@ -9,6 +9,9 @@ from .decision import Decision, Figures
 from .errors import InvalidArgument, UnknownRule
 from .latitude import EXACT, Latitude
 from .rules import Limit, Rule, read_rule
+
+OVERDRAFT_MAX = 2**53
+"""In units of cost or, for the gcra family, microseconds."""
 
 Place = tuple
 """Where one limit keeps its state: (rule, which of its limits, who is counted)."""
@@ -76,7 +79,20 @@ class Limiter:
                 self._store(place, None if algorithm.is_untouched(state, now) else state)
         return self.peek(now, item)
 
-    def reset(self, item: Item) -> None:
+    def charge(self, now: int, item: Item) -> Decision:
+        """Counts what was used already, also beyond the limit, and answers as a peek of 1 would afterwards."""
+        after = {}
+        for place, algorithm in self._charge(item).algorithms.items():
+            state = self._seen(place, algorithm, now)
+            cost = min(item.cost, algorithm.most_charged)
+            if algorithm.overdraft(state, now, cost) > OVERDRAFT_MAX:
+                raise InvalidArgument("more than can be counted")
+            after[place] = algorithm.charged(state, now, cost)
+        for place, state in after.items():
+            self._store(place, state)
+        return self.peek(now, replace(item, cost=1))
+
+    def reset(self, _now: int, item: Item) -> None:
         """Forgets this key. What all keys together used of a resource stays."""
         charge = self._charge(item)
         for place, limit in places(charge.rule, item):

@@ -1,5 +1,6 @@
 """Rules as vectors write them, read strictly. A mistake here is a mistake in a vector, hence plain asserts."""
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,14 +16,14 @@ from .sliding_window import SlidingWindow
 GCRA_FAMILY = {"gcra", "token_bucket", "leaky_bucket", "uniform"}
 EVERY_RULE = {"rule_id", "description", "algorithm", "limit", "limits", "priority", "shadow"}
 OWN_FIELDS = {
-    "fixed_window": {"window_size_seconds", "window_start", "count_denied"},
-    "sliding_window": {"window_size_seconds", "count_denied"},
-    "sliding_log": {"window_size_seconds", "structure"},
-    "sliding_buckets": {"window_size_seconds", "resolution_seconds", "count_denied"},
-    "gcra": {"window_size_seconds", "burst"},
-    "token_bucket": {"window_size_seconds", "burst"},
-    "leaky_bucket": {"window_size_seconds", "burst"},
-    "uniform": {"window_size_seconds"},
+    "fixed_window": {"window_size_seconds", "rate", "window_start", "count_denied"},
+    "sliding_window": {"window_size_seconds", "rate", "count_denied"},
+    "sliding_log": {"window_size_seconds", "rate", "structure"},
+    "sliding_buckets": {"window_size_seconds", "rate", "resolution_seconds", "count_denied"},
+    "gcra": {"window_size_seconds", "rate", "burst"},
+    "token_bucket": {"window_size_seconds", "rate", "burst"},
+    "leaky_bucket": {"window_size_seconds", "rate", "burst"},
+    "uniform": {"window_size_seconds", "rate"},
     "decay": {"resolution_seconds", "decay_factor", "count_denied"},
 }
 
@@ -36,6 +37,30 @@ def microseconds(seconds: int | float) -> int:
     whole = exact(seconds) * 1_000_000
     assert whole.denominator == 1, f"{seconds} s is no whole number of microseconds"
     return int(whole)
+
+
+UNITS = {
+    unit: seconds
+    for names, seconds in (
+        ("ms", Fraction(1, 1000)),
+        ("s second seconds", Fraction(1)),
+        ("m min minute minutes", Fraction(60)),
+        ("h hour hours", Fraction(3600)),
+        ("d day days", Fraction(86400)),
+    )
+    for unit in names.split()
+}
+
+
+def without_rate(fields: dict) -> dict:
+    """The same fields, with limit and window in place of a rate."""
+    if "rate" not in fields:
+        return fields
+    limit, count, unit = re.fullmatch(r"(\d+)/(\d*)([a-z]+)", fields["rate"]).groups()
+    window = float(int(count or 1) * UNITS[unit])
+    others = {name: value for name, value in fields.items() if name != "rate"}
+    assert not {"limit", "window_size_seconds"} & set(others)
+    return others | {"limit": int(limit), "window_size_seconds": window}
 
 
 def is_power_of_two(number: Fraction) -> bool:
@@ -71,7 +96,7 @@ class Limit:
             return SlidingBuckets(most, window, self.resolution() or one_slot_in_sixty(window))
         assert name in GCRA_FAMILY
         burst = 1 if name == "uniform" else self.fields.get("burst", most)
-        return Gcra(burst, self.unit(Fraction(window, most), latitude))
+        return Gcra(burst, self.unit(Fraction(window, most), latitude), latitude.gcra_drift)
 
     def resolution(self) -> int:
         return microseconds(self.fields.get("resolution_seconds", 0))
@@ -99,11 +124,12 @@ class Rule:
 
 
 def read_rule(fields: dict) -> Rule:
+    fields = {"algorithm": "gcra"} | fields
     unknown = set(fields) - EVERY_RULE - OWN_FIELDS[fields["algorithm"]]
     assert not unknown, f"{fields['rule_id']}: {unknown}"
-    assert ("limits" in fields) != ("limit" in fields)
+    assert sum(name in fields for name in ("limits", "limit", "rate")) == 1
     shared = {name: value for name, value in fields.items() if name != "limits"}
-    entries = [{**shared, **entry} for entry in fields.get("limits", [{}])]
+    entries = [without_rate({**shared, **entry}) for entry in fields.get("limits", [{}])]
     assert "burst" not in fields or len(entries) == 1
     return Rule(
         id=fields["rule_id"],

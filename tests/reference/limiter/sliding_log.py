@@ -12,6 +12,10 @@ class SlidingLog(Algorithm):
     most: int
     window: int
 
+    @property
+    def most_charged(self):
+        return 2 * self.most
+
     def is_live(self, entry: int, now: int) -> bool:
         """An entry of exactly the age of the window is gone."""
         return now - entry < self.window

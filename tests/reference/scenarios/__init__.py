@@ -1,36 +1,10 @@
-"""What the vectors try: rules and calls, without answers. One module per file of vectors."""
+"""What the vectors try: rules and calls, without answers. Each module with scenarios is a file of vectors."""
 
-from . import (
-    arguments,
-    check_all,
-    clock_steps,
-    count_denied,
-    decay,
-    fixed_window,
-    gcra,
-    leaky_bucket,
-    overrides,
-    resources,
-    several_limits,
-    shadow,
-    sliding_buckets,
-    sliding_log,
-    sliding_window,
-    token_bucket,
-    uniform,
-)
+from importlib import import_module
+from pkgutil import iter_modules
 
-ALGORITHMS = [
-    fixed_window,
-    sliding_window,
-    sliding_log,
-    sliding_buckets,
-    gcra,
-    token_bucket,
-    leaky_bucket,
-    uniform,
-    decay,
-]
-TOPICS = [several_limits, resources, check_all, count_denied, shadow, clock_steps, overrides, arguments]
+_MODULES = {name: import_module(f"{__name__}.{name}") for _, name, _ in iter_modules(__path__)}
 
-FILES = {module.__name__.rpartition(".")[2]: (module.DESCRIPTION, module.SCENARIOS) for module in ALGORITHMS + TOPICS}
+FILES = {
+    name: (module.DESCRIPTION, module.SCENARIOS) for name, module in _MODULES.items() if hasattr(module, "SCENARIOS")
+}

@@ -63,28 +63,27 @@ SCENARIOS = [
     ),
     Scenario(
         "overrides/gcra-by-hand",
-        "60 per minute: 30 used are a debt of 30 s. With 120 a unit is 0.5 s: 60 are free. With 30 it is 2 s, and the"
-        " burst 30: floor((60 - 30) / 2) = 15 are free",
+        "60 per minute: 30 used leak at one a second, whatever the limit, until a charge makes it another pace",
         [rule("gcra", 60, 60)],
         [
             check(0, 30, yes(30, 30 * S, limit=60)),
-            peek(0, 60, yes(60, 30 * S, limit=120), limit=120),
-            peek(0, 61, no(60, 500 * MS, 30 * S, limit=120), limit=120),
-            peek(0, 15, yes(15, 30 * S, limit=30), limit=30),
-            peek(0, 16, no(15, 2 * S, 30 * S, limit=30), limit=30),
-            check(0, 10, yes(5, 50 * S, limit=30), limit=30),
-            check(0, 10, yes(0, 60 * S, limit=60)),
-            refund(0, 4, yes(4, 58 * S, limit=120), limit=120),
+            peek(0, 90, yes(90, 30 * S, limit=120), limit=120),
+            peek(0, 91, no(90, 1 * S, 30 * S, limit=120), limit=120),
+            peek(0, 1, no(0, 1 * S, 30 * S, limit=30), limit=30),
+            peek(0, 31, no(0, "never", 30 * S, limit=30), limit=30),
+            check(0, 10, yes(80, 20 * S, limit=120), limit=120),
+            check(0, 10, yes(10, 50 * S, limit=60)),
+            refund(0, 4, yes(74, 46 * S, limit=120), limit=120),
         ],
     ),
     Scenario(
         "overrides/gcra-down-below-the-debt",
-        "60 used of 60 per minute; with a limit of 30 and a unit of 2 s the debt of 60 s is exactly the burst",
+        "60 used of 60 per minute; with a limit of 30, 31 have to leak until 1 fits, one a second",
         [rule("gcra", 60, 60)],
         [
             check(0, 60, yes(0, 60 * S)),
-            check(1 * S, 1, no(0, 1 * S, 59 * S, limit=30), limit=30),
-            check(2 * S, 1, yes(0, 60 * S, limit=30), limit=30),
+            check(1 * S, 1, no(0, 30 * S, 59 * S, limit=30), limit=30),
+            check(31 * S, 1, yes(0, 60 * S, limit=30), limit=30),
         ],
     ),
     Scenario(
@@ -93,8 +92,9 @@ SCENARIOS = [
         [rule("gcra", 10, 10, burst=5)],
         [
             check(0, 4, yes(1, 4 * S, limit=5)),
-            check(0, 1, no(0, 2 * S, 4 * S, limit=5), limit=20),
-            check(2 * S, 1, yes(0, 2_500 * MS, limit=5), limit=20),
+            check(0, 1, yes(0, 2_500 * MS, limit=5), limit=20),
+            check(0, 1, no(0, 500 * MS, 2_500 * MS, limit=5)),
+            check(500 * MS, 1, yes(0, 5 * S, limit=5)),
         ],
     ),
     Scenario(

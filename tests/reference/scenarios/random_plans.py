@@ -137,6 +137,58 @@ DECAY = [
     ),
 ]
 
+CHARGES = [
+    Plan(
+        f"charge/random-{name}",
+        "Charges and checks of one key, beyond the limit and back",
+        [rule(algorithm, 8, *window, **options)],
+        8 * S,
+        costs=(1, 2, 5, 13),
+        ops=("check",) * 9 + ("charge",) * 6 + ("peek",) * 3 + ("refund",) * 3 + ("reset",),
+        steps_back=True,
+        histories=1,
+    )
+    for name, algorithm, window, options in (
+        ("fixed_window", "fixed_window", (8,), {}),
+        ("first_request", "fixed_window", (8,), {"window_start": "first_request"}),
+        ("sliding_window", "sliding_window", (8,), {}),
+        ("list", "sliding_log", (8,), {}),
+        ("sorted_set", "sliding_log", (8,), {"structure": "sorted_set"}),
+        ("sliding_buckets", "sliding_buckets", (8,), {"resolution_seconds": 1}),
+        ("count_denied", "sliding_buckets", (8,), {"resolution_seconds": 1, "count_denied": True}),
+        ("gcra", "gcra", (8,), {}),
+        ("burst", "token_bucket", (8,), {"burst": 3}),
+        ("decay", "decay", (), {"resolution_seconds": 1}),
+    )
+] + [
+    Plan(
+        f"charge/random-two-limits-{name}",
+        "Charges and checks under two limits",
+        [two_limits(name)],
+        200 * MS,
+        ops=("check",) * 9 + ("charge",) * 4 + ("peek",) * 3 + ("refund",) * 2 + ("reset",),
+        histories=1,
+    )
+    for name in WINDOWED
+]
+
+CHANGED_LIMITS = [
+    Plan(
+        f"changed_limits/random-{name}",
+        "The limit changes from call to call, and time now and then steps back",
+        [rule(algorithm, 16, 16, **options)],
+        8 * S,
+        costs=(1, 2, 3, 9),
+        overrides=(2, 4, 8, 64, 128),
+        steps_back=True,
+    )
+    for name, algorithm, options in (
+        ("gcra", "gcra", {}),
+        ("burst", "token_bucket", {"burst": 24}),
+        ("uniform", "uniform", {}),
+    )
+]
+
 PLANS = {
     "fixed_window": windowed("fixed_window", "fixed_window")
     + named(windowed("fixed_window", "fixed_window", window_start="first_request"), "first_request"),
@@ -155,5 +207,7 @@ PLANS = {
     "check_all": CHECK_ALL,
     "count_denied": COUNT_DENIED,
     "clock_steps": CLOCK_STEPS,
+    "charge": CHARGES,
+    "changed_limits": CHANGED_LIMITS,
     "overrides": OVERRIDES,
 }

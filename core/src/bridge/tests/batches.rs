@@ -35,7 +35,8 @@ impl Numbers {
     }
 
     fn ask(&mut self) -> Ask {
-        let kind = [Kind::Check, Kind::Check, Kind::Check, Kind::Peek, Kind::Refund][self.next(5)];
+        let kind =
+            [Kind::Check, Kind::Check, Kind::Check, Kind::Peek, Kind::Refund, Kind::Charge][self.next(6)];
         let key = KEYS[self.next(KEYS.len())];
         let rule = NAMES[self.next(NAMES.len())].to_owned();
         Ask::Single(kind, Item { rule, cost: 1 + self.next(2) as u64, ..item(key) })
@@ -130,6 +131,7 @@ fn at_once(limiter: &RateLimiter, ask: &Ask) -> Decision {
         Kind::Check => limiter.check_with(&item.rule, &item.key, options),
         Kind::Peek => limiter.peek_with(&item.rule, &item.key, options),
         Kind::Refund => limiter.refund_with(&item.rule, &item.key, options),
+        Kind::Charge => limiter.charge_with(&item.rule, &item.key, options),
     };
     decision.unwrap()
 }

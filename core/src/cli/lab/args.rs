@@ -48,10 +48,10 @@ pub(crate) struct Lab {
     /// Format of the log
     #[arg(long, value_enum, default_value_t = LogFormat::Auto, requires = "replay")]
     pub(super) log_format: LogFormat,
-    /// Names of the log's columns or JSON fields: time, method, path, ip, user, api_key, header:<name>
+    /// Names of the log's columns or JSON fields: time, method, path, ip, user, api_key, header:NAME
     #[arg(long, value_name = "NAME=COLUMN", value_delimiter = ',', requires = "replay", value_parser = column)]
     pub(super) columns: Vec<(String, String)>,
-    /// What of a request is the key when algorithms are compared: ip_address, user_id, header:<name>, ...
+    /// What of a request is the key when algorithms are compared: ip_address, user_id, header:NAME, ...
     #[arg(long, value_name = "IDENTIFIER", default_value = "ip_address", requires_all = ["replay", "compare"])]
     key: String,
     /// Stop at a line of the log that cannot be read

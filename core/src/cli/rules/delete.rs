@@ -45,7 +45,7 @@ pub(super) fn delete(
 /// Asks whoever sits there.
 fn is_wanted(what: &str) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
-        return Err(Failure::Other(format!("nobody is there to be asked; --yes deletes {what}")));
+        return Err(Failure::Other(format!("stdin is not a terminal; pass --yes to delete {what}")));
     }
     let mut stderr = io::stderr();
     write!(stderr, "Delete {what}? [y/N] ")?;

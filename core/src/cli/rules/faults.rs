@@ -13,8 +13,13 @@ use super::tree::{Content, Node};
 const MOST: usize = 100;
 
 /// What takes the place of a field without which the rest of a rule cannot be read.
-const PLACEHOLDERS: [(&str, &str); 4] =
-    [("rule_id", "\"rule\""), ("limit", "1"), ("window_size_seconds", "1"), ("resolution_seconds", "1")];
+const PLACEHOLDERS: [(&str, &str); 5] = [
+    ("rule_id", "\"rule\""),
+    ("limit", "1"),
+    ("window_size_seconds", "1"),
+    ("resolution_seconds", "1"),
+    ("rate", "\"1/s\""),
+];
 
 /// `LINE:COLUMN: MESSAGE` for each fault, in the order of the text; none if the rules are valid.
 pub(super) fn faults(text: &str) -> Vec<String> {
@@ -94,7 +99,10 @@ fn faults_of_rule(rule: &Node, number: usize, found: &mut Vec<(usize, String)>) 
         if path.is_empty() || path == "algorithm" {
             return;
         }
-        if !rest.remove(path) {
+        let is_removed = rest.remove(path);
+        // A rate stands for fields that would then be missing, unless they are there too.
+        let is_rate = path.ends_with("rate") && !message.contains("exclude each other");
+        if !is_removed || is_rate {
             let Some(placeholder) = placeholder(path) else { return };
             rest.insert(path, placeholder);
         }
@@ -153,7 +161,9 @@ mod tests {
       { "limit": 1, "window_size_seconds": 60 },
       { "limit": -1 }
     ], "priority": "high", "match": { "methods": [], "ip_subnet": "10.0.0.0/40" } },
-  { "rule_id": "b", "algorithm": "gcra", "limit": 1, "limit": 2, "window_size_seconds": 60 }
+  { "rule_id": "b", "algorithm": "gcra", "limit": 1, "limit": 2, "window_size_seconds": 60 },
+  { "rule_id": "d", "rate": "5/minut" },
+  { "rule_id": "e", "rate": "5/s", "limit": 5, "priority": "low" }
 ]"#;
         let faults = faults(text);
         let starts: Vec<_> = faults.iter().map(|fault| fault.split(" is ").next().unwrap()).collect();
@@ -173,6 +183,9 @@ mod tests {
                 "8:54: rule \"c\": field \"match.ip_subnet\"",
                 "9:5: rule \"b\": field \"rule_id\"",
                 "9:54: rule \"b\": field \"limit\"",
+                "10:21: rule \"d\": field \"rate\"",
+                "11:36: rule \"e\": field \"limit\" and \"rate\" exclude each other; leave one out",
+                "11:48: rule \"e\": field \"priority\"",
             ],
             "{faults:#?}"
         );

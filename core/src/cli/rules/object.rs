@@ -21,6 +21,7 @@ pub(super) fn object(rule: &Rule) -> Object {
             "ipv6_prefix_length",
             present(rule.ipv6_prefix_length != DEFAULT_IPV6_PREFIX, rule.ipv6_prefix_length),
         ),
+        ("cost", present(rule.cost != 1, rule.cost)),
         ("match", rule.matches.as_ref().map(|matches| Value::Object(conditions(matches)))),
         option(rule.algorithm),
     ];

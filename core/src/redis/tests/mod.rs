@@ -7,6 +7,7 @@ mod login;
 mod outage;
 mod pool;
 mod sentinel;
+mod states;
 #[cfg(feature = "tls")]
 mod tls;
 mod url;

@@ -48,9 +48,59 @@ const BAD_RULES: &str = r##"
 "ipv6_prefix_length": 129, G
     field "ipv6_prefix_length" is 129; it has to be a whole number from 1 to 128
 
+# Rates
+"rate": 5
+    field "rate" is 5; it has to be a limit and its window, such as "5/minute", "100/s" or "20/30s"
+"rate": ""
+    field "rate" is ""; at character 1 it ends there and has to have a whole number from 1 to 9007199254740991
+"rate": "0/s"
+    field "rate" is "0/s"; at character 1 it has "0/s" and has to have a whole number from 1 to 9007199254740991
+"rate": "-5/s"
+    field "rate" is "-5/s"; at character 1 it has "-5/s" and has to have a whole number from 1 to 9007199254740991
+"rate": "100001/s", "algorithm": "sliding_log"
+    field "rate" is "100001/s"; at character 1 it has "100001/s" and has to have a whole number from 1 to 100000
+"rate": "5 per minute"
+    field "rate" is "5 per minute"; at character 2 it has " per minute" and has to have "/" and a window, as in "5/minute"
+"rate": "5"
+    field "rate" is "5"; at character 2 it ends there and has to have "/" and a window, as in "5/minute"
+"rate": "5/"
+    field "rate" is "5/"; at character 3 it ends there and has to have a unit of time: ms, s, m, h or d, or second, minute, hour or day
+"rate": "5/minut"
+    field "rate" is "5/minut"; at character 3 it has "minut" and has to have a unit of time; did you mean "minute"?
+"rate": "20/30"
+    field "rate" is "20/30"; at character 6 it ends there and has to have a unit of time: ms, s, m, h or d, or second, minute, hour or day
+"rate": "20/30 s"
+    field "rate" is "20/30 s"; at character 6 it has " s" and has to have a unit of time: ms, s, m, h or d, or second, minute, hour or day
+"rate": "20/0s"
+    field "rate" is "20/0s"; at character 4 it has "0s" and has to have a window from 1 ms to 3650 days
+"rate": "20/3651d"
+    field "rate" is "20/3651d"; at character 4 it has "3651d" and has to have a window from 1 ms to 3650 days
+"rate": "1/99999999999999999999s"
+    field "rate" is "1/99999999999999999999s"; at character 3 it has "99999999999999999999s" and has to have a window from 1 ms to 3650 days
+"rate": "5/s", "limit": 5
+    field "limit" and "rate" exclude each other; leave one out
+"rate": "5/s", "window_size_seconds": 1
+    field "window_size_seconds" and "rate" exclude each other; leave one out
+"rate": "5/s", "limits": [{"rate": "1/s"}]
+    field "rate" and "limits" exclude each other; move it into "limits"
+"limits": [{"rate": "5/s"}, {"rate": "1/x"}]
+    field "limits[1].rate" is "1/x"; at character 3 it has "x" and has to have a unit of time: ms, s, m, h or d, or second, minute, hour or day
+"limits": [{"rate": "5/s", "limit": 1}]
+    field "limits[0].limit" and "rate" exclude each other; leave one out
+"rate": "5/s", "algorithm": "decay"
+    field "rate" does not belong to "decay"; leave it out, or use "fixed_window", "sliding_window", "sliding_log", "sliding_buckets", "gcra", "token_bucket", "leaky_bucket" or "uniform"
+"rate": "4294967297/s"
+    field "rate" is "4294967297/s"; it has to be a limit of at most 4294967296 without a smaller "burst"
+
+# Costs
+"cost": 0, "match": {}, G
+    field "cost" is 0; it has to be a whole number from 1 to 9007199254740991
+"cost": 1.5, "match": {}, G
+    field "cost" is 1.5; it has to be a whole number from 1 to 9007199254740991
+"cost": 2, G
+    field "cost" is for a rule with "match"; add one, or leave the field out
+
 # Algorithms and their options
-"limit": 1
-    field "algorithm" is missing; it has to be "fixed_window", "sliding_window", "sliding_log", "sliding_buckets", "gcra", "token_bucket", "leaky_bucket", "uniform" or "decay"
 "algorithm": "sliding_windw"
     field "algorithm" is "sliding_windw"; did you mean "sliding_window"?
 "algorithm": null
@@ -136,7 +186,7 @@ W
 "limits": [{}, {}], A, "burst": 2
     field "burst" is for a rule with one limit; this one has 2
 "limits": [{"window_seconds": 1}], A
-    field "limits[0].window_seconds" is not known; it could be "limit", "window_size_seconds", "resolution_seconds" or "scope"
+    field "limits[0].window_seconds" is not known; it could be "limit", "window_size_seconds", "rate", "resolution_seconds" or "scope"
 "limits": [{"scope": "keys"}], A
     field "limits[0].scope" is "keys"; did you mean "key"?
 "limits": [{"limit": 1, "window_size_seconds": 1}, {"limit": 2, "window_size_seconds": 1.0}], A

@@ -113,7 +113,7 @@ fn denied(
     server.step(&mut transaction, compensated_at);
     assert!(transaction.next().is_none());
     assert!(!transaction.finish(Form::WithParts).unwrap().allowed);
-    server.forget("p:last:{b}:g1h");
+    server.forget("p:last:{b}:gt1h");
 }
 
 /// Callers who are denied all the time leave nothing behind.
@@ -147,7 +147,7 @@ fn room_that_comes_between_is_used() {
     for _ in ["looked at", "looked at"] {
         server.step(&mut transaction, CHARGED_AT);
     }
-    server.forget("p:last:{b}:g1h");
+    server.forget("p:last:{b}:gt1h");
     while transaction.next().is_some() {
         server.step(&mut transaction, CHARGED_AT);
     }

@@ -36,6 +36,7 @@ enum Act {
     /// Takes back one of those, if there is any.
     Compensate(usize),
     Refund,
+    Charge,
 }
 
 #[derive(Debug, Clone)]
@@ -97,6 +98,7 @@ fn asked(event: &Event, open: &mut Vec<Tentative>) -> Option<(Op, u64, Option<Mi
     match event.act {
         Act::Check | Act::Tentative => Some((Op::Check, event.cost, None)),
         Act::Refund => Some((Op::Refund, event.cost, None)),
+        Act::Charge => Some((Op::Charge, event.cost, None)),
         Act::Compensate(_) if open.is_empty() => None,
         Act::Compensate(number) => {
             let Tentative { at, cost } = open.remove(number % open.len());
@@ -149,7 +151,7 @@ impl<'a> InRust<'a> {
 
 fn in_lua(server: &mut Server, charge: &Charge<'_>, step: &Step, now: Micros) -> Outcome {
     let request = protocol::call(step, &[charge], Some(now), &server.wire.prefix);
-    let reply = protocol::read(&[charge], server.send(&request)).unwrap().remove(0);
+    let reply = protocol::read(&[charge], step.op, server.send(&request)).unwrap().remove(0);
     reply.conclude(charge, step.op, true)
 }
 
@@ -183,7 +185,7 @@ fn plays_alike(server: &mut Server, rule: &Rule, events: &[Event]) -> Result<(),
 #[test]
 fn lua_takes_back_what_rust_does() {
     let server = RefCell::new(Server::start());
-    let acts = prop_oneof![6 => checks_and_compensations(), 1 => Just(Act::Refund)];
+    let acts = prop_oneof![6 => checks_and_compensations(), 1 => Just(Act::Refund), 1 => Just(Act::Charge)];
     let kinds = [KINDS.as_slice(), &[FIRST_REQUEST]].concat();
     proptest!(ProptestConfig::with_cases(1_500), |(rule in rules(&kinds), events in histories(acts, -2.0))| {
         plays_alike(&mut server.borrow_mut(), &rule, &events)?;

@@ -144,7 +144,7 @@ fn trap_16_empty_keys() {
 fn trap_16_keys_beside_resources() {
     let mut server = Server::start();
     let (limiter, _) = server.limiter_at(NOW_US, &rule("two_levels", TWO_LEVELS));
-    let pairs = [("a", "b:c"), ("b", "a:c"), ("c", "a}:b"), ("b:c", "a"), ("g1m", "x"), ("x", "x:g1m")];
+    let pairs = [("a", "b:c"), ("b", "a:c"), ("c", "a}:b"), ("b:c", "a"), ("gt1m", "x"), ("x", "x:gt1m")];
     for (key, resource) in pairs {
         let options = CheckOptions::new().resource(resource);
         assert_eq!(limiter.check_with("two_levels", key, options).unwrap().remaining, 9, "{key} {resource}");

@@ -6,14 +6,14 @@ use crate::decision::Decision;
 
 /// A wait with an end.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(super) struct WaitBudget {
     began: Instant,
     /// Time that a manual clock let pass, which no other clock shows.
     passed: Duration,
     timeout: Duration,
 }
 
-impl Patience {
+impl WaitBudget {
     pub(super) fn new(timeout: Duration) -> Self {
         Self { began: Instant::now(), passed: Duration::ZERO, timeout }
     }

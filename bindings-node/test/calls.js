@@ -1,0 +1,31 @@
+'use strict';
+
+// The calls of vectors, in the names and units of this language.
+
+/** What a vector says beside the arguments of its call. */
+const BESIDE = new Set([
+  'id', 'note', 'only', 'why', 'url', 'rules', 'rules_file', 'options', 'closed', 'op', 'at_us', 'expect', 'instead',
+]);
+const TIMES = new Set(['connect_timeout', 'response_timeout', 'timeout', 'breaker_probe']);
+
+const camel = (name) => name.replace(/_[a-z]/g, (letter) => letter[1].toUpperCase());
+/** The name of an option or of an argument. */
+const renamed = (name) => camel(name) + (TIMES.has(name) ? 'Ms' : '');
+
+/** What is given; what is no number where one is wanted is the mistake. */
+function translated(options = {}) {
+  const inUnit = (name, value) => (TIMES.has(name) && typeof value === 'number' ? value / 1000 : value);
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given.map(([name, value]) => [renamed(name), inUnit(name, value)]));
+}
+
+/** Makes the call that a vector names, with the arguments that it states. */
+function make(limiter, vector) {
+  const { rule, key, items, ...options } = Object.fromEntries(Object.entries(vector).filter(([name]) => !BESIDE.has(name)));
+  const call = limiter[camel(vector.op)];
+  if (typeof call !== 'function') throw new Error(`no method is called ${camel(vector.op)}`);
+  if ('items' in vector) return call.call(limiter, items);
+  return 'rule' in vector ? call.call(limiter, rule, key, translated(options)) : call.call(limiter);
+}
+
+module.exports = { make, renamed, translated };
