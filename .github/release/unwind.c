@@ -1,0 +1,20 @@
+/* Stands in for libgcc_s.so.1 while linking. With zig's own unwinder inside the library, glibc's pthread_exit, which unwinds
+ * with libgcc_s, would crash in frames of the library: so does CPython before 3.14 end its daemon threads. */
+#define FUNCTION(name) void name(void) {}
+FUNCTION(_Unwind_Backtrace)
+FUNCTION(_Unwind_DeleteException)
+FUNCTION(_Unwind_FindEnclosingFunction)
+FUNCTION(_Unwind_ForcedUnwind)
+FUNCTION(_Unwind_GetCFA)
+FUNCTION(_Unwind_GetDataRelBase)
+FUNCTION(_Unwind_GetGR)
+FUNCTION(_Unwind_GetIP)
+FUNCTION(_Unwind_GetIPInfo)
+FUNCTION(_Unwind_GetLanguageSpecificData)
+FUNCTION(_Unwind_GetRegionStart)
+FUNCTION(_Unwind_GetTextRelBase)
+FUNCTION(_Unwind_RaiseException)
+FUNCTION(_Unwind_Resume)
+FUNCTION(_Unwind_Resume_or_Rethrow)
+FUNCTION(_Unwind_SetGR)
+FUNCTION(_Unwind_SetIP)
