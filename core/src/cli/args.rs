@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::sources::TlsFiles;
 use clap::{Args as ClapArgs, Parser, Subcommand};
+#[cfg(feature = "manual")]
 use clap_complete::Shell;
 
 use crate::cli::asking::{CheckRequest, Match};
@@ -76,11 +77,13 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Rules(RulesCommand),
     /// Print completions for a shell
+    #[cfg(feature = "manual")]
     Completions {
         /// The shell
         shell: Shell,
     },
     /// Print the man page, or write those of all commands to a folder
+    #[cfg(feature = "manual")]
     Man {
         /// The folder, which has to exist
         folder: Option<PathBuf>,

@@ -7,6 +7,7 @@ mod asking;
 mod charge;
 #[cfg(feature = "lab")]
 mod lab;
+#[cfg(feature = "manual")]
 mod manual;
 mod outcome;
 mod place;
@@ -78,7 +79,9 @@ fn carry_out(command: &Command, out: &mut impl Write) -> Result<Verdict, Failure
         #[cfg(feature = "lab")]
         Command::Lab(args) => lab::lab(args, out),
         Command::Rules(command) => rules::carry_out(command, out),
+        #[cfg(feature = "manual")]
         Command::Completions { shell } => manual::completions(*shell, out),
+        #[cfg(feature = "manual")]
         Command::Man { folder } => manual::man(folder.as_deref(), out),
     }
 }
