@@ -18,6 +18,7 @@ __all__ = [
     "Refusal",
     "RequestMatch",
     "RulesStatus",
+    "cli",
     "lab_compare",
     "lab_run",
 ]
