@@ -4,6 +4,10 @@
 //! and the leaky bucket form of the generic cell rate algorithm), in the leaky bucket form.
 
 use super::{Algorithm, Micros, ceil, first_after, micros};
+use crate::clock::LATEST;
+
+/// No debt is larger: a full burst, overdrawn by as much. What a server says may come to more.
+const MOST: f64 = 2.0 * LATEST as f64;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Gcra {
@@ -79,7 +83,7 @@ impl Algorithm for Gcra {
     }
 
     fn charge(&self, state: &mut Debt, _now: Micros, amount: f64) {
-        state.debt = self.rescaled(state.debt, state.interval) + amount;
+        state.debt = (self.rescaled(state.debt, state.interval) + amount).min(MOST);
         state.interval = self.unit;
     }
 
