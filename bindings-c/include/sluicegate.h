@@ -13,7 +13,8 @@
  * Ownership  sluicegate_limiter and sluicegate_clock are made by _new, sluicegate_matches by
  *            sluicegate_match_request, and each is ended by its _free. All else is the caller's: nothing
  *            that is passed in is kept, nothing else that is given out is freed.
- * Threads    Any number of threads may use a handle at once. Only _free wants to be alone.
+ * Threads    Any number of threads may use a handle at once. _free must not run concurrently with
+ *            other calls on the handle.
  * NULL       _free(NULL) does nothing. Where NULL means something, the function says so; elsewhere it
  *            is answered with SLUICEGATE_INVALID_ARGUMENT and a message that names the argument.
  * Strings    UTF-8; what is not, is an invalid argument. What has a length, such as a key or what is known
@@ -102,7 +103,7 @@ typedef enum {
     SLUICEGATE_SOURCE_EMBEDDED = 2,
 } sluicegate_source;
 
-/// A clock that stands still until it is told to move, for testing an application's limits without
+/// A clock that moves only when it is advanced, for testing an application's limits without
 /// waiting. Give it to a limiter through its options; threads may share it.
 typedef struct sluicegate_clock sluicegate_clock;
 

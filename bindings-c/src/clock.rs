@@ -7,7 +7,7 @@ use sluicegate::bridge::showable;
 
 use crate::argument::Handle;
 
-/// A clock that stands still until it is told to move, for testing an application's limits without
+/// A clock that moves only when it is advanced, for testing an application's limits without
 /// waiting. Give it to a limiter through its options; threads may share it.
 pub struct Clock(pub(crate) ManualClock);
 

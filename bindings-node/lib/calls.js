@@ -101,7 +101,7 @@ class Calls {
 
   /** Sees to the calls on a socket, of which no other thread takes care. */
   #sent() {
-    if (this.#pending.size === 1) setImmediate(() => this.#waitAwake());
+    if (this.#pending.size === 1) setImmediate(() => this.#spin());
     else this.#expireInTime();
   }
 
@@ -111,9 +111,9 @@ class Calls {
   }
 
   /** When all else that the loop has to do is done, and a single call is pending. */
-  #waitAwake() {
+  #spin() {
     if (this.#native === undefined) return;
-    this.#native.waitAwake();
+    this.#native.spin();
     this.wake();
     if (this.#native !== undefined) this.#expireInTime();
   }

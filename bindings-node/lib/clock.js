@@ -15,7 +15,7 @@ const LATEST = 2 ** 53;
 let nativeOf;
 
 /**
- * A clock that stands still until it is told to move, for testing an application's limits without waiting.
+ * A clock that moves only when `advance` is called, for testing an application's limits without waiting.
  * With it a limiter on Redis passes the time to its scripts.
  */
 class ManualClock {

@@ -11,7 +11,7 @@
  */
 
 /**
- * Options of the plugin. What `log` would be told, the request's own logger is told unless there is one.
+ * Options of the plugin. Without `log`, the request's own logger receives the errors.
  *
  * @typedef {RateLimitOptions<FastifyRequest> & { limiter: RateLimiter }} FastifyRateLimitOptions
  */

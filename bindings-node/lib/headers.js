@@ -6,7 +6,7 @@ const { text, wrongType } = require('./arguments.js');
 const { succeeded } = require('./error.js');
 const native = require('./native.js');
 
-/** A decision of which nothing is told. */
+/** A decision without headers. */
 const UNTOLD = Object.freeze({
   allowed: true,
   rule: '',

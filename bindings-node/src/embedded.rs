@@ -37,7 +37,7 @@ fn answer(shared: &Shared, key: &[u8]) -> Result<Option<Failure>> {
     Ok(answered.err().map(|error| Failure::from(&error)))
 }
 
-/// Text in ASCII, which is told sooner than UTF-8 in general.
+/// Text in ASCII, which is faster to verify than UTF-8.
 #[allow(unsafe_code)]
 fn ascii(bytes: &[u8]) -> Option<&str> {
     // SAFETY: ASCII is UTF-8.

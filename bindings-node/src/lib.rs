@@ -8,6 +8,7 @@
 
 mod answers;
 mod calls;
+mod cli;
 mod clock;
 mod embedded;
 mod failure;

@@ -56,7 +56,7 @@ pub struct Burst {
     pub more: u32,
 }
 
-/// Begins to connect. The first answer, with token 0, tells what came of it. `watches` says that this is a
+/// Begins to connect. The first answer, with token 0, is its result. `watches` says that this is a
 /// program whose loop can watch a socket, as far as JavaScript knows.
 #[napi(catch_unwind)]
 pub(crate) fn open(
@@ -183,8 +183,8 @@ impl NativeLimiter {
 
     /// Waits a moment for the answer to a call that is alone on the socket; what came is to be fetched.
     #[napi(catch_unwind)]
-    pub fn wait_awake(&self) {
-        self.shared.bridge.wait_awake();
+    pub fn spin(&self) {
+        self.shared.bridge.spin();
     }
 
     /// Ends calls on the socket whose time is up; what came is to be fetched. Returns in how many milliseconds to

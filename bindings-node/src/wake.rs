@@ -17,7 +17,7 @@ impl Wake {
         Self(Arc::new(function))
     }
 
-    /// Wakes the loop, from any thread. A loop that has ended has nobody who waits.
+    /// Wakes the loop, from any thread. No effect once the loop has ended.
     pub(crate) fn call(&self) {
         let _ = self.0.call((), ThreadsafeFunctionCallMode::NonBlocking);
     }

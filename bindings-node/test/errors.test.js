@@ -108,7 +108,7 @@ function circular() {
   return [rule];
 }
 
-test('a damaged key is told to who asks', async () => {
+test('the error of a damaged key has the key', async () => {
   const name = 'sluicegate:login:{mallory}:gt1m';
   const { hostname, port } = new URL(servers.redis);
   const socket = connect(port, hostname);

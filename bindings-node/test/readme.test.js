@@ -36,7 +36,7 @@ const rules = [{ rule_id: 'login', algorithm: 'gcra', limit: 5, window_size_seco
 
 test('ten lines', async () => {
   const admitted = [4, 3, 2, 1, 0].map((left) => `admitted, ${left} left`);
-  assert.deepEqual(await run(examples[0]), [...admitted, 'denied, come back in 12 s']);
+  assert.deepEqual(await run(examples[0]), [...admitted, 'denied, retry in 12 s']);
 });
 
 test('Express', async (t) => {

@@ -74,7 +74,7 @@ for (const backend of ['memory', 'redis']) {
   });
 }
 
-test('what is refused is told, and the last good rules stay', async () => {
+test('refused rules are reported, and the last good rules stay', async () => {
   const path = join(place, 'refused.json');
   write(path, [rule('a', 5)]);
   const limiter = await RateLimiter.connect('memory://', { rules: path });

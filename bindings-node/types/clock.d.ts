@@ -1,5 +1,5 @@
 /**
- * A clock that stands still until it is told to move, for testing an application's limits without waiting.
+ * A clock that moves only when `advance` is called, for testing an application's limits without waiting.
  * With it a limiter on Redis passes the time to its scripts.
  */
 export class ManualClock {

@@ -3,7 +3,7 @@
  */
 export type RateLimitOptions<Request> = import("./types.js").RateLimitOptions<Request>;
 /**
- * Options of the plugin. What `log` would be told, the request's own logger is told unless there is one.
+ * Options of the plugin. Without `log`, the request's own logger receives the errors.
  */
 export type FastifyRateLimitOptions = RateLimitOptions<FastifyRequest> & {
     limiter: RateLimiter;

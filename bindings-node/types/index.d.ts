@@ -150,7 +150,7 @@ export type RulesStatus = {
     lastError?: string;
 };
 /**
- * The headers in which a client is told of limits: `RateLimit-Policy` and `RateLimit`, as
+ * The headers that tell a client about limits: `RateLimit-Policy` and `RateLimit`, as
  * draft-ietf-httpapi-ratelimit-headers-10 has them, or `X-RateLimit-Limit`, `-Remaining` and `-Reset`.
  */
 export type HeaderStyle = "ietf" | "x-ratelimit";

@@ -126,7 +126,7 @@ export type RateLimitOptions<Request> = {
     headers?: HeaderStyle | undefined;
     /**
      * Whether the application routes without regard to capitals. Default: what
-     * the application says; Express does so unless it and each of its routers is told otherwise.
+     * the application says; Express does so unless it and each of its routers has `case sensitive routing`.
      */
     ignoreCase?: boolean | undefined;
     /**

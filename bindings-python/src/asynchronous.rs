@@ -176,7 +176,7 @@ impl Bridge {
     /// was sent then, and nothing will be answered.
     fn flush<'py>(&self, py: Python<'py>) -> PyResult<Vec<(u64, Object<'py>)>> {
         self.send(py)?;
-        py.detach(|| self.bridge.wait_awake());
+        py.detach(|| self.bridge.spin());
         self.drain(py)
     }
 

@@ -11,7 +11,7 @@ use crate::errors::exception;
 /// Rounds what is not in whole microseconds: 0.3 s is a little less than 300,000 of them in binary.
 const HALF_A_MICROSECOND: Duration = Duration::from_nanos(500);
 
-/// A clock that stands still until it is told to move, for testing limits without waiting.
+/// A clock that moves only when `advance` is called, for testing limits without waiting.
 ///
 /// With it a limiter on Redis passes the time to its scripts instead of using the server's.
 #[pyclass(module = "sluicegate", frozen)]

@@ -5,6 +5,7 @@ mod asynchronous;
 mod blocking;
 mod calls;
 mod check;
+mod cli;
 mod clock;
 mod decision;
 mod doorbell;
@@ -29,6 +30,8 @@ mod native {
     use crate::blocking::RateLimiter;
     #[pymodule_export]
     use crate::check::Check;
+    #[pymodule_export]
+    use crate::cli::cli;
     #[pymodule_export]
     use crate::clock::ManualClock;
     #[pymodule_export]

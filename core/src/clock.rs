@@ -9,7 +9,7 @@ use crate::algorithm::Micros;
 /// The latest time there is: whole microseconds in a double are exact up to here (year 2255).
 pub(crate) const LATEST: Micros = 1 << 53;
 
-/// A clock that stands still until it is told to move, for testing an application's limits without
+/// A clock that moves only when it is advanced, for testing an application's limits without
 /// waiting. Clones share one time. With it a limiter on Redis passes the time to its scripts.
 ///
 /// ```

@@ -35,16 +35,24 @@
 //!
 //! # Features
 //!
-//! - `cli`: the command line tool `sluicegate`.
+//! - `tls`: connections with TLS; on by default.
+//! - `cli`: the command-line tool `sluicegate`.
 //! - `zookeeper`: rules that ZooKeeper keeps.
 //! - `tower`: a layer for axum, hyper and other servers of HTTP.
 //! - `lab`: what rules let through, in simulated traffic.
-//! - `bridge`: what bindings to other languages share; not for applications.
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod algorithm;
+#[doc(hidden)]
 #[cfg(feature = "bridge")]
 pub mod bridge;
 mod catalog;
+#[doc(hidden)]
+#[cfg(feature = "tool")]
+pub mod cli;
 mod clock;
 mod decision;
 mod embedded;

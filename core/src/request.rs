@@ -61,8 +61,8 @@ impl<'a> CheckOptions<'a> {
 /// use sluicegate::{Check, CheckOptions};
 ///
 /// let plain = Check::new("per_user", "alice");
-/// let dear = Check::new("per_tenant", "acme").with(CheckOptions::new().cost(10));
-/// assert_eq!((plain.options.cost, dear.options.cost), (1, 10));
+/// let expensive = Check::new("per_tenant", "acme").with(CheckOptions::new().cost(10));
+/// assert_eq!((plain.options.cost, expensive.options.cost), (1, 10));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -1,4 +1,4 @@
-//! Whoever is told by the log may ask what is in force.
+//! A log handler may ask which rules are in force.
 
 // A test that cannot go on has failed.
 #![allow(clippy::unwrap_used)]

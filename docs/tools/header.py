@@ -6,7 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-_ITEM = re.compile(r"(?P<doc>(?:^///.*\n)+)(?P<code>^(?!///)(?:.*\n)+?)(?=^$|^///|^#)", re.MULTILINE)
+ITEM = re.compile(r"(?P<doc>(?:^///.*\n)+)(?P<code>^(?!///)(?:.*\n)+?)(?=^$|^///|^#)", re.MULTILINE)
 
 
 def intro(header: str) -> str:
@@ -41,7 +41,7 @@ def item(doc: str, code: str) -> str:
 
 def page(header: str) -> str:
     sections: dict[str, list[str]] = {"Functions": [], "Types": [], "Constants": []}
-    for found in _ITEM.finditer(header):
+    for found in ITEM.finditer(header):
         sections[kind_of(found["code"])].append(item(found["doc"], found["code"]))
     parts = ["# C", intro(header)]
     for title, items in sections.items():

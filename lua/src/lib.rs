@@ -195,7 +195,7 @@ impl KernelSet {
     }
 
     /// The place of a kernel among those of the set, counted from 1: how a script for several limits
-    /// is told which algorithm a limit has.
+    /// receives the algorithm of each limit.
     pub const fn place(self, kernel: Kernel) -> u32 {
         let up_to = (1 << kernel as u8) | ((1 << kernel as u8) - 1);
         (self.0 & up_to).count_ones()

@@ -15,33 +15,34 @@ class Mistake(NamedTuple):
 MISTAKES = [
     Mistake(
         "a call is sent again after a timeout",
-        "session.rs",
+        "session/ending.rs",
         "self.outcomes.push_back((pending.id, Outcome::Done(Err(failure))));\n            }\n        }\n        if let Some(next)",
-        "let again = Outcome::Again(pending.request.clone(), Hint::Unsent(failure, pending.by));\n"
+        "let hint = crate::redis::request::Hint::Unsent(failure, pending.by);\n"
+        "                let again = Outcome::Again(pending.request.clone(), hint);\n"
         "                self.outcomes.push_back((pending.id, again));\n            }\n        }\n        if let Some(next)",
     ),
     Mistake(
         "a call is sent again after a broken connection",
-        "session.rs",
+        "session/ending.rs",
         "            if let About::Requests(bundle, _) = awaited.about {\n                self.fail(bundle, &failure);",
         "            if let About::Requests(bundle, _) = awaited.about {\n"
         "                self.give_back(bundle, &failure);",
     ),
     Mistake(
         "a call is sent again although a replica answered it, which may have been promoted",
-        "session.rs",
+        "session/replies.rs",
         "                self.fail(bundle, &failure);\n                self.retire(&failure);",
         "                self.demoted(bundle, &failure);",
     ),
     Mistake(
         "the answers of two calls of a bundle are swapped",
-        "session.rs",
+        "session/replies.rs",
         ".zip(values) {",
         ".zip(values.into_iter().rev()) {",
     ),
     Mistake(
         "the place of a call that has ended is given to the next one",
-        "session.rs",
+        "session/ending.rs",
         "        self.is_silent |= is_silent;",
         "        self.is_silent |= is_silent;\n"
         "        self.awaited.retain(|awaited| !matches!(&awaited.about, About::Requests(bundle, _)"
@@ -49,55 +50,55 @@ MISTAKES = [
     ),
     Mistake(
         "the late answer to a call that has ended is delivered",
-        "session.rs",
+        "session/replies.rs",
         "        if !pending.ended {\n            self.outcomes",
         "        if true {\n            self.outcomes",
     ),
     Mistake(
         "the name of an abandoned call is given to another one",
-        "multiplexer.rs",
+        "multiplexer/calls.rs",
         "        if withdrawn {\n            self.calls.remove(call);",
         "        if withdrawn || true {\n            self.calls.remove(call);",
     ),
     Mistake(
         "an abandoned call is not taken back from the queue",
-        "session.rs",
+        "session/mod.rs",
         "        self.queue.retain(|pending| pending.id != id);",
         "        self.queue.retain(|_| true);",
     ),
     Mistake(
         "what was packed is sent although its time is up",
-        "session.rs",
+        "session/ending.rs",
         "if self.has_unsent(|pending| pending.by <= now) {",
         "if false {",
     ),
     Mistake(
         "the deadline of a call in the queue is ignored",
-        "session.rs",
+        "session/ending.rs",
         "if pending.by.min(attempt) <= now {",
         "if false {",
     ),
     Mistake(
         "the deadline of a call that waits for a connection is ignored",
-        "multiplexer.rs",
+        "multiplexer/expiry.rs",
         "waiting.into_iter().partition(|pending| pending.by <= now);",
         "waiting.into_iter().partition(|_| false);",
     ),
     Mistake(
         "calls given back by a connection are queued on it again",
-        "multiplexer.rs",
+        "multiplexer/lines.rs",
         "        self.detach(id);\n        while",
         "        while",
     ),
     Mistake(
         "ASKING is not sent",
-        "session.rs",
+        "session/packing.rs",
         "if bundle.first().is_some_and(|pending| pending.asking) {",
         "if false {",
     ),
     Mistake(
         "TRYAGAIN to a bundle is not divided",
-        "session.rs",
+        "session/replies.rs",
         "Judgement::Forbidden(_) | Judgement::TryAgain if company",
         "Judgement::Forbidden(_) if company",
     ),
@@ -115,7 +116,7 @@ MISTAKES = [
     ),
     Mistake(
         "the old primary is used until it fails",
-        "multiplexer.rs",
+        "multiplexer/mod.rs",
         "        self.retire_gone(now);\n",
         "",
     ),
@@ -151,13 +152,13 @@ MISTAKES = [
     ),
     Mistake(
         "the connection is kept when the circuit breaker opens",
-        "multiplexer.rs",
+        "multiplexer/calls.rs",
         "            self.lines[line].session.retire(&errors::unsent(&peer.address));\n            self.detach(line);",
         "",
     ),
     Mistake(
         "the end of the queue is packed without its beginning",
-        "session.rs",
+        "session/mod.rs",
         "self.output.drain(..bytes);",
         "self.output.drain(..bytes.saturating_sub(1));",
     ),

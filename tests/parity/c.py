@@ -26,7 +26,7 @@ OPTIONS = {"options", "header"}
 FIELDS = {("error", "status"): "kind", ("rules", "count"): "rules"}
 METHODS = {("RateLimiter", "new"): "open"}
 PARAMETERS = {"items": "checks", "by_us": "by"}
-# What a callback is told of a unit that is refused.
+# The arguments of the callback for a refused unit.
 REFUSAL = {"name": "unit", "value": "reason"}
 # A number of this type and such a name tells the length of what stands beside it.
 LENGTH = re.compile(r"size_t \*?(?:size|(?:\w+_)?(?:len|count|room))")
@@ -114,6 +114,6 @@ class Header:
         return re.findall(r"^    SLUICEGATE_(\w+) =", dict(self.bodies("enum"))[enum], re.MULTILINE)
 
     def callback(self, name: str) -> list[str]:
-        """What it is told."""
+        """Its arguments."""
         start = re.search(rf"\(\*sluicegate_{name}\)\(", self.text).end() - 1
         return [re.search(r"\w+$", one)[0] for one in split(inside(self.text, start), ",")]

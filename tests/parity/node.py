@@ -101,7 +101,7 @@ class Types:
             self.classes[found[1]] = inside(text, found.end() - 1)
         for found in re.finditer(r"^export function (\w+)(?:<[^>]*>)?\(", text, re.MULTILINE):
             self.functions.setdefault(found[1], []).append(inside(text, found.end() - 1))
-        # A plugin is a function whose type is told by its options.
+        # A plugin is a function whose type follows from its options.
         for found in re.finditer(r"^export const (\w+): \w+<(\w+)>;", text, re.MULTILINE):
             self.functions.setdefault(found[1], []).append(f"options: {found[2]}")
 

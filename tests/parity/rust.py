@@ -17,9 +17,10 @@ BUILDING = {"build", "connect", "new"}
 RENAMED = {"builder": "open", "header": "headers", "is_retryable": "retryable"}
 # To explain is an option of matching.
 EXPLAIN = ("explain_request", "match_request")
-# What is compiled for the tests and for the bindings only is not for users; the lab is a tool of Rust and Python alone.
+# What is compiled for the tests and for the bindings only is not for users, nor is the function that is the
+# command-line tool; the lab is a tool of Rust and Python alone.
 HIDDEN = re.compile(
-    r'^( *)#\[cfg\((?:test|feature = "(?:bridge|lab)")\)\]\n(?:\1\S[^\n]*;\n|.*?^\1\}\n)', re.MULTILINE | re.DOTALL
+    r'^( *)#\[cfg\((?:test|feature = "(?:bridge|lab|tool)")\)\]\n(?:\1\S[^\n]*;\n|.*?^\1\}\n)', re.MULTILINE | re.DOTALL
 )
 BLOCK = re.compile(
     r"^(?P<kind>pub struct|pub enum|impl)(?:<[^>\n]*>)? (?P<name>\w+)\b(?:(?! for )[^{;])*\{", re.MULTILINE
@@ -55,7 +56,7 @@ class Crate:
     """The sources, without comments and what is hidden."""
 
     def __init__(self, sources: Sources) -> None:
-        paths = (path for path in sources.files(f"{CRATE}/**/*.rs") if not re.search(r"/(bin|bridge|lab|tests)/", path))
+        paths = (path for path in sources.files(f"{CRATE}/**/*.rs") if not re.search(r"/(bin|bridge|cli|lab|tests)/", path))
         self.files = {path: visible(sources.read(path)) for path in paths}
         self.found: dict[tuple[str, str], list[str]] = {}
         for text in self.files.values():

@@ -499,6 +499,9 @@ class LabReport:
     def svg(self, picture: str) -> str:
         """One of the pictures."""
 
+def cli(arguments: list[str]) -> int:
+    """Runs the command-line tool with these arguments, the first of which is its name; returns the exit code."""
+
 def lab_compare(algorithms: list[str], limit: int, window_us: int) -> str:
     """Rules that keep one limit by each of these algorithms, as JSON."""
 

@@ -6,9 +6,6 @@
 use super::{Algorithm, Micros, ceil, first_after, micros};
 use crate::clock::LATEST;
 
-/// No debt is larger: a full burst, overdrawn by as much. What a server says may come to more.
-const MOST: f64 = 2.0 * LATEST as f64;
-
 #[derive(Debug, Clone)]
 pub(crate) struct Gcra {
     /// Microseconds of debt that one unit of cost adds.
@@ -28,6 +25,9 @@ pub(crate) struct Debt {
     at: Micros,
     interval: f64,
 }
+
+/// Neither a burst nor what it was overdrawn by takes longer to leak away than the latest time.
+const LONGEST_DEBT: f64 = 2.0 * LATEST as f64;
 
 impl Gcra {
     pub(crate) fn new(limit: f64, window: Micros, burst: f64) -> Self {
@@ -82,8 +82,12 @@ impl Algorithm for Gcra {
         self.full - self.rescaled(state.left(now), state.interval)
     }
 
+    fn bears(&self, state: &Debt, amount: f64) -> bool {
+        self.rescaled(state.debt, state.interval) + amount <= LONGEST_DEBT
+    }
+
     fn charge(&self, state: &mut Debt, _now: Micros, amount: f64) {
-        state.debt = (self.rescaled(state.debt, state.interval) + amount).min(MOST);
+        state.debt = self.rescaled(state.debt, state.interval) + amount;
         state.interval = self.unit;
     }
 
@@ -137,8 +141,7 @@ impl Algorithm for Gcra {
             [now, debt, interval] => (now, debt, interval),
             _ => return None,
         };
-        // Neither a burst, nor what it was overdrawn by, nor a unit takes longer to leak away than the latest time.
-        let is_sound = micros(debt / 2.0).and(micros(interval)).is_some() && interval > 0.0;
+        let is_sound = (0.0..=LONGEST_DEBT).contains(&debt) && micros(interval).is_some() && interval > 0.0;
         is_sound.then_some(Debt { debt, at: micros(now)?, interval })
     }
 }

@@ -50,6 +50,12 @@ pub(crate) trait Algorithm {
     /// What can be taken now; negative when a limit was lowered.
     fn room(&self, state: &Self::State, now: Micros) -> f64;
 
+    /// Whether a state that a script replied may be one from which `amount` was taken: what is computed from it
+    /// must not overflow.
+    fn bears(&self, _state: &Self::State, _amount: f64) -> bool {
+        true
+    }
+
     /// Takes `amount`, in the algorithm's measure, from a settled state.
     fn charge(&self, state: &mut Self::State, now: Micros, amount: f64);
 

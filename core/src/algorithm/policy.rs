@@ -160,6 +160,11 @@ impl Policy {
         dispatch!(self, state, false, |algorithm, inner| settling::bears(algorithm, inner, now, cost))
     }
 
+    /// Whether a state that a script replied may be one to which `cost` was charged.
+    pub(crate) fn may_have_charged(&self, state: &State, cost: f64) -> bool {
+        dispatch!(self, state, false, |algorithm, inner| algorithm.bears(inner, algorithm.price(cost)))
+    }
+
     /// What a charge of `cost` that asks for no room takes: in units of cost, and in the algorithm's own measure.
     pub(crate) fn overcharged(&self, cost: f64) -> (f64, f64) {
         with_algorithm!(self, |algorithm, _wrap| {

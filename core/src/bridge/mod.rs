@@ -185,7 +185,7 @@ impl Bridge {
 
     /// Spins for a moment for the answer to a call that is alone under way; to be called when the loop has nothing
     /// else to do.
-    pub fn wait_awake(&self) {
+    pub fn spin(&self) {
         if self.is_mine() {
             self.runner.spin();
         }

@@ -18,7 +18,7 @@ const LONGEST_NAP: Duration = Duration::from_millis(1);
 
 /// A lock on cache lines of its own, for what takes some tens of nanoseconds. It adds about five; a mutex of the
 /// standard library would add ten, since it has to find out, when it is released, whether anybody sleeps. Here,
-/// who waits looks again by himself.
+/// a waiting thread looks again by itself.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct Lock<T>(SpinMutex<T>);

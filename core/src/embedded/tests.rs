@@ -54,8 +54,8 @@ fn a_denial_keeps_nothing() {
         Engine::new(MAX_KEYS),
         catalog(r#""algorithm": "sliding_log", "limit": 2, "window_size_seconds": 1"#),
     );
-    let dear = Check::new("r", "k").with(crate::CheckOptions::new().cost(3));
-    let plan = Plan::new(&catalog, &[dear]).unwrap();
+    let expensive = Check::new("r", "k").with(crate::CheckOptions::new().cost(3));
+    let plan = Plan::new(&catalog, &[expensive]).unwrap();
     assert!(!engine.run(&plan, Op::Check, || 0)[0].fits);
     assert_eq!(engine.len(), 0);
 }
@@ -80,8 +80,8 @@ fn run(engine: &Engine, catalog: &Catalog, check: Check<'_>, op: Op) -> Outcome 
 /// Keys that expire one after the other, the first of them last.
 fn fill(engine: &Engine, catalog: &Catalog, keys: usize) {
     for key in 0..keys {
-        let dear = crate::CheckOptions::new().cost((keys - key) as u64);
-        assert!(run(engine, catalog, Check::new("r", &key.to_string()).with(dear), Op::Check).fits);
+        let expensive = crate::CheckOptions::new().cost((keys - key) as u64);
+        assert!(run(engine, catalog, Check::new("r", &key.to_string()).with(expensive), Op::Check).fits);
     }
 }
 

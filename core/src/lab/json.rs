@@ -5,7 +5,7 @@ use crate::rules::Scope;
 use serde_json::{Value, json};
 
 impl Report {
-    /// The figures as JSON, without what is told over time.
+    /// The figures as JSON, without the time series.
     pub fn summary_json(&self) -> String {
         summary(self).to_string()
     }

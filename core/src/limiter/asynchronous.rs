@@ -9,9 +9,9 @@ use tokio::select;
 use tokio::sync::Notify;
 
 use super::Builder;
+use super::budget::WaitBudget;
 use super::centre::{Centre, Passed};
 use super::local::Local;
-use super::patience::Patience;
 use super::sleeper::{self, Sleeper};
 use crate::catalog::Catalog;
 use crate::decision::{Decision, Source};
@@ -266,12 +266,12 @@ impl AsyncRateLimiter {
         options: CheckOptions<'_>,
         timeout: Duration,
     ) -> Result<Decision> {
-        let mut patience = Patience::new(timeout);
+        let mut budget = WaitBudget::new(timeout);
         loop {
             let decision = self.check_with(rule, key, options).await?;
-            let Some(wait) = patience.next(&decision) else { return Ok(decision) };
+            let Some(wait) = budget.next(&decision) else { return Ok(decision) };
             match self.centre.pass(wait) {
-                Passed::Already => patience.pass(wait),
+                Passed::Already => budget.pass(wait),
                 Passed::ToSleep => self.sleep(wait).await?,
             }
         }

@@ -5,9 +5,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Builder;
+use super::budget::WaitBudget;
 use super::centre::{Centre, Passed};
 use super::local::Local;
-use super::patience::Patience;
 use crate::catalog::Catalog;
 use crate::decision::{Decision, Source};
 use crate::error::Result;
@@ -265,12 +265,12 @@ impl RateLimiter {
         timeout: Duration,
         mut sleep: impl FnMut(Duration) -> bool,
     ) -> Result<Decision> {
-        let mut patience = Patience::new(timeout);
+        let mut budget = WaitBudget::new(timeout);
         loop {
             let decision = self.check_with(rule, key, options)?;
-            let Some(wait) = patience.next(&decision) else { return Ok(decision) };
+            let Some(wait) = budget.next(&decision) else { return Ok(decision) };
             match self.centre.pass(wait) {
-                Passed::Already => patience.pass(wait),
+                Passed::Already => budget.pass(wait),
                 Passed::ToSleep => {
                     let began = Instant::now();
                     while let Some(left) = wait.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) {

@@ -68,7 +68,7 @@ impl Pattern {
         found.filter(|_| matches)
     }
 
-    /// Matches, and tells every name with its segment; the last that is told of a name counts.
+    /// Matches, and reports every name with its segment; the last report of a name counts.
     fn walk<'p>(&self, path: &'p str, tell: &mut impl FnMut(&str, &'p str)) -> bool {
         let Some(mut rest) = self.head.strip_from_start(path, tell) else { return false };
         let Some(tail) = &self.tail else { return rest.is_empty() };

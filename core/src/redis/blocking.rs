@@ -157,22 +157,21 @@ impl Connections {
     fn owner(&self, slot: u16, times: &mut Times) -> Result<Arc<Pool>> {
         match self.router.due(times.start) {
             Due::No => {}
+            Due::Refused { error, probe } => {
+                if probe {
+                    self.begin_discovery();
+                }
+                return Err(error);
+            }
             Due::Meanwhile => self.begin_discovery(),
             Due::First => {
-                let by = if self.is_known() { times.start + PATIENCE } else { times.by };
+                let by = if self.router.is_known() { times.start + PATIENCE } else { times.by };
                 self.discover(by)?;
                 // The time to find the server is none of that to answer.
                 times.start = Instant::now();
             }
         }
         self.router.owner(slot).ok_or_else(|| errors::unowned(slot))
-    }
-
-    fn is_known(&self) -> bool {
-        match &self.router {
-            Router::Fixed(_) => true,
-            Router::Learnt(learnt) => learnt.is_known(),
-        }
     }
 
     /// Learns anew who owns which slots, unless that takes too long. Fails only if nothing is known.
@@ -188,9 +187,10 @@ impl Connections {
             let waited = self.rounds.ended.wait_timeout(round, left);
             round = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        if self.is_known() {
+        if self.router.is_known() {
             return Ok(());
         }
+        self.router.undiscovered(Instant::now());
         Err(round.failure.clone().unwrap_or_else(|| errors::out_of_time(self.connector.timeout())))
     }
 

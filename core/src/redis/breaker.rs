@@ -116,7 +116,7 @@ mod tests {
         Address::Tcp("host".to_owned(), 1)
     }
 
-    /// Whether a call is refused, and whether it is told to probe.
+    /// Whether a call is refused, and whether it is to probe.
     fn refused(breaker: &Breaker, now: Instant) -> Option<bool> {
         match breaker.admit(&address(), now) {
             Admission::Closed => None,

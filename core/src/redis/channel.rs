@@ -10,8 +10,8 @@ use super::tls::Layer;
 /// Bytes read at a time.
 const CHUNK: usize = 16 * 1024;
 
-/// The most bytes that are read in one turn: a server that talks without end must not hold up everything else.
-const TURN: usize = 64 * CHUNK;
+/// The most bytes that are read at once: a server that talks without end must not hold up everything else.
+const MOST_AT_ONCE: usize = 64 * CHUNK;
 
 /// A stream of which reading and writing answer `WouldBlock` instead of waiting.
 pub(super) struct Channel<S> {
@@ -20,9 +20,9 @@ pub(super) struct Channel<S> {
     buffer: Box<[u8]>,
 }
 
-/// What a turn left to do.
+/// What is left to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum Progress {
     /// All that has come is read.
     Done,
     /// More may be read at once.
@@ -39,21 +39,21 @@ impl<S: Read + Write> Channel<S> {
     }
 
     /// Sends what the session has to say, and takes up what has come for it. A failure ends the session.
-    pub(super) fn turn(&mut self, session: &mut Session, now: Instant) -> Turn {
-        let turn = self.exchange(session, now);
-        turn.unwrap_or_else(|err| {
+    pub(super) fn advance(&mut self, session: &mut Session, now: Instant) -> Progress {
+        let progress = self.exchange(session, now);
+        progress.unwrap_or_else(|err| {
             session.end(Fault::from(err));
-            Turn::Done
+            Progress::Done
         })
     }
 
-    fn exchange(&mut self, session: &mut Session, now: Instant) -> io::Result<Turn> {
+    fn exchange(&mut self, session: &mut Session, now: Instant) -> io::Result<Progress> {
         self.send(session, now)?;
-        let turn = self.receive(session, now);
+        let progress = self.receive(session, now);
         // Replies may have made room for the next batch, or asked for something to be sent again. What was read
         // before the connection broke counts.
         self.send(session, now)?;
-        turn
+        progress
     }
 
     /// Sends as much as the stream takes now.
@@ -91,9 +91,9 @@ impl<S: Read + Write> Channel<S> {
     }
 
     /// Takes up what has come.
-    pub(super) fn receive(&mut self, session: &mut Session, now: Instant) -> io::Result<Turn> {
+    pub(super) fn receive(&mut self, session: &mut Session, now: Instant) -> io::Result<Progress> {
         let mut total = 0;
-        while !session.is_over() && total < TURN {
+        while !session.is_over() && total < MOST_AT_ONCE {
             let read = match &mut self.tls {
                 Some(tls) => tls.receive(&mut self.stream, &mut self.buffer),
                 None => self.stream.read(&mut self.buffer),
@@ -105,13 +105,13 @@ impl<S: Read + Write> Channel<S> {
                     total += read;
                     // A short read has emptied the stream.
                     if read < CHUNK && self.tls.is_none() {
-                        return Ok(Turn::Done);
+                        return Ok(Progress::Done);
                     }
                 }
-                Err(err) if err.kind() == io::ErrorKind::WouldBlock => return Ok(Turn::Done),
+                Err(err) if err.kind() == io::ErrorKind::WouldBlock => return Ok(Progress::Done),
                 Err(err) => return Err(err),
             }
         }
-        Ok(if session.is_over() { Turn::Done } else { Turn::More })
+        Ok(if session.is_over() { Progress::Done } else { Progress::More })
     }
 }

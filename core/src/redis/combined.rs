@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use super::combining::Turn;
+use super::combining::Permit;
 use super::errors;
 use super::pool::{Pool, Times};
 use super::request::{Outcome, Request};
@@ -12,7 +12,7 @@ use crate::script::Call;
 
 impl Pool {
     /// Carries out the call, and whatever was published by the time there is a connection for it.
-    pub(super) fn combine(&self, turn: Turn<'_>, own: Call, times: Times) -> Outcome {
+    pub(super) fn combine(&self, permit: Permit<'_>, own: Call, times: Times) -> Outcome {
         let mut lease = match self.lease(times) {
             Ok(lease) => lease,
             Err(failure) => return Outcome::Done(Err(failure)),
@@ -20,8 +20,8 @@ impl Pool {
         if let Err(failure) = lease.connection(times) {
             return Outcome::Done(Err(failure));
         }
-        let mut company = turn.take();
-        if company.size() == 0 {
+        let mut batch = permit.take();
+        if batch.size() == 0 {
             return lease.request(Request::Script(own), false, times);
         }
         let connection = match lease.connection(times) {
@@ -31,8 +31,8 @@ impl Pool {
         // Whoever was taken along has come just now, so the time to answer is that of a new call.
         let now = Instant::now();
         let by = now + self.connector.timeout();
-        let own_place = company.size();
-        for (place, call) in company.calls().chain([(own_place, own)]) {
+        let own_place = batch.size();
+        for (place, call) in batch.calls().chain([(own_place, own)]) {
             connection.session.submit(Pending::new(place, Request::Script(call), false, by), now);
         }
         connection.complete(None, None);
@@ -47,8 +47,8 @@ impl Pool {
         }
         lease.judge();
         // First of all the thread that goes next, which then goes while the others are told.
-        drop(turn);
-        company.serve(outcomes);
+        drop(permit);
+        batch.serve(outcomes);
         own_outcome
     }
 }

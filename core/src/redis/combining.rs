@@ -19,32 +19,32 @@ use crate::script::Call;
 /// The most calls that one thread takes along: their answers hold up its own.
 const MOST: usize = 64;
 
-/// How often a thread looks for what came of its call, and lets others run, before it sleeps: to be woken takes
+/// How often a thread looks for the outcome of its call, and lets others run, before it sleeps: to be woken takes
 /// longer than that, and costs whoever wakes it as much.
 const LOOKS: u32 = 5;
 
 /// How long a published call waits to be taken along, before its thread goes all the same if there is a connection
 /// for it: many times the round trip to a server that is near. So a connection that hangs holds up no calls but
 /// those that are on it.
-const PATIENCE: Duration = Duration::from_micros(300);
+const SOLO_AFTER: Duration = Duration::from_micros(300);
 
 /// The calls that wait to be taken along to one server.
 pub(super) struct Combiner {
     state: Mutex<State>,
-    patience: Duration,
+    solo_after: Duration,
 }
 
 struct State {
     under_way: usize,
     /// How many threads may be under way before others publish their calls.
     most_under_way: usize,
-    published: VecDeque<Arc<Publication>>,
+    published: VecDeque<Arc<PendingCall>>,
 }
 
 /// How a thread goes on with its call.
 pub(super) enum Part<'a> {
     /// It makes the call, and takes along what others have published.
-    Combiner(Turn<'a>),
+    Combiner(Permit<'a>),
     /// Another thread has made the call.
     Served(Outcome),
 }
@@ -53,7 +53,7 @@ impl Combiner {
     /// Without knowing how near the server is.
     pub(super) fn new(connections: usize) -> Self {
         let state = State { under_way: 0, most_under_way: connections, published: VecDeque::new() };
-        Self { state: Mutex::new(state), patience: PATIENCE }
+        Self { state: Mutex::new(state), solo_after: SOLO_AFTER }
     }
 
     /// As many calls as a server can answer within a round trip need not wait for each other.
@@ -67,19 +67,19 @@ impl Combiner {
         let mut state = self.lock();
         if state.under_way < state.most_under_way {
             state.under_way += 1;
-            return Part::Combiner(Turn { combiner: self, counts: true, waited: false });
+            return Part::Combiner(Permit { combiner: self, counts: true, waited: false });
         }
-        let publication = Arc::new(Publication::new(call));
-        state.published.push_back(Arc::clone(&publication));
+        let pending = Arc::new(PendingCall::new(call));
+        state.published.push_back(Arc::clone(&pending));
         drop(state);
-        self.wait(&publication, by, is_free)
+        self.wait(&pending, by, is_free)
     }
 
-    fn wait(&self, publication: &Arc<Publication>, by: Instant, is_free: impl Fn() -> bool) -> Part<'_> {
-        let mut patience = self.patience;
-        let mut end = Instant::now() + patience;
+    fn wait(&self, pending: &Arc<PendingCall>, by: Instant, is_free: impl Fn() -> bool) -> Part<'_> {
+        let mut pause = self.solo_after;
+        let mut end = Instant::now() + pause;
         for look in 0.. {
-            let stage = publication.lock().stage;
+            let stage = pending.lock().stage;
             match stage {
                 Stage::Served => break,
                 _ if look < LOOKS => thread::yield_now(),
@@ -88,33 +88,33 @@ impl Combiner {
                 Stage::Published => {
                     let now = Instant::now();
                     if now >= end && now < by && !is_free() {
-                        patience *= 2;
-                        end = by.min(now + patience);
+                        pause *= 2;
+                        end = by.min(now + pause);
                     }
-                    if let Some(turn) = self.leave(publication, end) {
-                        return Part::Combiner(turn);
+                    if let Some(permit) = self.leave(pending, end) {
+                        return Part::Combiner(permit);
                     }
                     thread::park_timeout(end.saturating_duration_since(now));
                 }
             }
         }
-        let outcome = publication.lock().outcome.take();
+        let outcome = pending.lock().outcome.take();
         Part::Served(outcome.unwrap_or_else(|| Outcome::Done(Err(errors::abandoned()))))
     }
 
-    /// The turn of a thread that need not wait for others any longer, or waits in vain. That one takes along who
+    /// The permit of a thread that need not wait for others any longer, or waits in vain. That one takes along who
     /// waits too: of many who looked for the one connection that does not hang, each on its own, some never found
     /// it free.
-    fn leave(&self, publication: &Arc<Publication>, end: Instant) -> Option<Turn<'_>> {
+    fn leave(&self, pending: &Arc<PendingCall>, end: Instant) -> Option<Permit<'_>> {
         let mut state = self.lock();
         let may_go = state.under_way < state.most_under_way;
         if !may_go && Instant::now() < end {
             return None;
         }
-        let place = state.published.iter().position(|other| Arc::ptr_eq(other, publication))?;
+        let place = state.published.iter().position(|other| Arc::ptr_eq(other, pending))?;
         state.published.remove(place);
         state.under_way += usize::from(may_go);
-        Some(Turn { combiner: self, counts: may_go, waited: true })
+        Some(Permit { combiner: self, counts: may_go, waited: true })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -124,7 +124,7 @@ impl Combiner {
 
 /// The right to be under way. When it ends, the thread that has waited the longest is woken to go, unless one that
 /// runs already comes first and takes it along.
-pub(super) struct Turn<'a> {
+pub(super) struct Permit<'a> {
     combiner: &'a Combiner,
     /// Whether it is one of those that may be under way, and not of one who has waited for them in vain.
     counts: bool,
@@ -132,25 +132,25 @@ pub(super) struct Turn<'a> {
     pub(super) waited: bool,
 }
 
-impl Turn<'_> {
+impl Permit<'_> {
     /// Takes along what was published.
-    pub(super) fn take(&self) -> Company {
+    pub(super) fn take(&self) -> Batch {
         let mut state = self.combiner.lock();
         let number = state.published.len().min(MOST);
         let taken: Vec<_> = state.published.drain(..number).collect();
         drop(state);
-        let take = |publication: Arc<Publication>| {
-            let mut progress = publication.lock();
-            progress.stage = Stage::Taken;
-            let call = progress.call.take();
-            drop(progress);
-            (publication, call)
+        let take = |pending: Arc<PendingCall>| {
+            let mut state_of_call = pending.lock();
+            state_of_call.stage = Stage::Taken;
+            let call = state_of_call.call.take();
+            drop(state_of_call);
+            (pending, call)
         };
-        Company { taken: taken.into_iter().map(take).collect() }
+        Batch { taken: taken.into_iter().map(take).collect() }
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for Permit<'_> {
     fn drop(&mut self) {
         let mut state = self.combiner.lock();
         state.under_way -= usize::from(self.counts);
@@ -163,11 +163,11 @@ impl Drop for Turn<'_> {
 }
 
 /// Calls that were taken along. Whatever happens, their threads are told.
-pub(super) struct Company {
-    taken: Vec<(Arc<Publication>, Option<Call>)>,
+pub(super) struct Batch {
+    taken: Vec<(Arc<PendingCall>, Option<Call>)>,
 }
 
-impl Company {
+impl Batch {
     pub(super) fn size(&self) -> usize {
         self.taken.len()
     }
@@ -177,37 +177,37 @@ impl Company {
         self.taken.iter_mut().enumerate().filter_map(|(place, (_, call))| Some((place, call.take()?)))
     }
 
-    /// Tells all threads what came of their calls, which are given with their places.
+    /// Hands all threads the outcomes of their calls, which are given with their places.
     pub(super) fn serve(mut self, outcomes: impl IntoIterator<Item = (usize, Outcome)>) {
         for (place, outcome) in outcomes {
-            if let Some((publication, _)) = self.taken.get(place) {
-                publication.put(outcome);
+            if let Some((pending, _)) = self.taken.get(place) {
+                pending.put(outcome);
             }
         }
         self.tell();
     }
 
     fn tell(&mut self) {
-        self.taken.drain(..).for_each(|(publication, _)| publication.serve());
+        self.taken.drain(..).for_each(|(pending, _)| pending.serve());
     }
 }
 
 /// Those for whom there is no outcome are told that.
-impl Drop for Company {
+impl Drop for Batch {
     fn drop(&mut self) {
         self.tell();
     }
 }
 
 /// A call that waits for a thread to make it.
-struct Publication {
-    progress: Mutex<Progress>,
+struct PendingCall {
+    state_of_call: Mutex<CallState>,
     /// Whose call it is.
     thread: Thread,
 }
 
 #[derive(Default)]
-struct Progress {
+struct CallState {
     stage: Stage,
     call: Option<Call>,
     outcome: Option<Outcome>,
@@ -221,10 +221,10 @@ enum Stage {
     Served,
 }
 
-impl Publication {
+impl PendingCall {
     fn new(call: &Call) -> Self {
-        let progress = Progress { call: Some(call.clone()), ..Progress::default() };
-        Self { progress: Mutex::new(progress), thread: thread::current() }
+        let state_of_call = CallState { call: Some(call.clone()), ..CallState::default() };
+        Self { state_of_call: Mutex::new(state_of_call), thread: thread::current() }
     }
 
     fn put(&self, outcome: Outcome) {
@@ -236,8 +236,8 @@ impl Publication {
         self.thread.unpark();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Progress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, CallState> {
+        self.state_of_call.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -253,22 +253,22 @@ mod tests {
     const LONG: Duration = Duration::from_secs(20);
 
     /// Lets one thread go at a time.
-    fn combiner(patience: Duration) -> (Combiner, Call) {
+    fn combiner(solo_after: Duration) -> (Combiner, Call) {
         let script = eternal(Script::new(String::new()));
         (
-            Combiner { patience, ..Combiner::new(1) },
+            Combiner { solo_after, ..Combiner::new(1) },
             Call { script, keys: SmallVec::new(), args: SmallVec::new() },
         )
     }
 
-    fn turn<'a>(combiner: &'a Combiner, call: &Call) -> Turn<'a> {
+    fn permit<'a>(combiner: &'a Combiner, call: &Call) -> Permit<'a> {
         match combiner.join(call, Instant::now(), || true) {
-            Part::Combiner(turn) => turn,
+            Part::Combiner(permit) => permit,
             Part::Served(_) => unreachable!("nobody is under way"),
         }
     }
 
-    /// Publishes a call while `turn` is had, and waits until it is seen there.
+    /// Publishes a call while `permit` is had, and waits until it is seen there.
     fn published<'scope>(
         scope: &'scope thread::Scope<'scope, '_>,
         combiner: &'scope Combiner,
@@ -294,22 +294,22 @@ mod tests {
 
     #[test]
     fn who_waits_in_vain_goes_all_the_same() {
-        let (combiner, call) = combiner(PATIENCE);
-        let turn = turn(&combiner, &call);
+        let (combiner, call) = combiner(SOLO_AFTER);
+        let permit = permit(&combiner, &call);
         let start = Instant::now();
         let Part::Combiner(another) = combiner.join(&call, start + LONG, || true) else { unreachable!() };
-        assert!((PATIENCE..LONG).contains(&start.elapsed()));
+        assert!((SOLO_AFTER..LONG).contains(&start.elapsed()));
         assert!(combiner.lock().published.is_empty());
         drop(another);
-        assert_eq!(combiner.lock().under_way, 1, "the turn of the other");
-        drop(turn);
+        assert_eq!(combiner.lock().under_way, 1, "the permit of the other");
+        drop(permit);
         assert_eq!(combiner.lock().under_way, 0);
     }
 
     #[test]
     fn who_waits_in_vain_takes_along_who_waits_too() {
-        let (combiner, call) = combiner(PATIENCE);
-        let _turn = turn(&combiner, &call);
+        let (combiner, call) = combiner(SOLO_AFTER);
+        let _permit = permit(&combiner, &call);
         thread::scope(|scope| {
             // Never sees a connection that is free.
             let other = scope.spawn(|| combiner.join(&call, Instant::now() + LONG, || false));
@@ -325,9 +325,9 @@ mod tests {
 
     #[test]
     fn who_has_no_connection_waits_to_be_taken_along() {
-        let (combiner, call) = combiner(PATIENCE);
-        let _turn = turn(&combiner, &call);
-        let by = Instant::now() + PATIENCE * 20;
+        let (combiner, call) = combiner(SOLO_AFTER);
+        let _permit = permit(&combiner, &call);
+        let by = Instant::now() + SOLO_AFTER * 20;
         assert!(matches!(combiner.join(&call, by, || false), Part::Combiner(_)));
         assert!(Instant::now() >= by);
     }
@@ -335,30 +335,30 @@ mod tests {
     #[test]
     fn who_was_taken_along_is_told_whatever_happens() {
         let (combiner, call) = combiner(LONG);
-        let turn = turn(&combiner, &call);
+        let permit = permit(&combiner, &call);
         thread::scope(|scope| {
             let thread = published(scope, &combiner, &call);
-            turn.take().serve([(0, Outcome::Done(Ok(Value::Int(7))))]);
+            permit.take().serve([(0, Outcome::Done(Ok(Value::Int(7))))]);
             let part = thread.join().unwrap();
             assert!(matches!(part, Part::Served(Outcome::Done(Ok(Value::Int(7))))));
 
             let thread = published(scope, &combiner, &call);
-            drop(turn.take());
+            drop(permit.take());
             let Part::Served(Outcome::Done(Err(failure))) = thread.join().unwrap() else { unreachable!() };
             assert!(failure.error.message().contains("whether the call was carried out is not known"));
         });
     }
 
     #[test]
-    fn the_turn_goes_to_one_who_waits() {
+    fn the_permit_goes_to_one_who_waits() {
         let (combiner, call) = combiner(LONG);
-        let turn = turn(&combiner, &call);
+        let permit = permit(&combiner, &call);
         thread::scope(|scope| {
             let thread = published(scope, &combiner, &call);
             // Asleep by now, most likely.
             thread::sleep(Duration::from_millis(20));
             let start = Instant::now();
-            drop(turn);
+            drop(permit);
             assert!(matches!(thread.join().unwrap(), Part::Combiner(_)));
             assert!(start.elapsed() < LONG / 2);
         });

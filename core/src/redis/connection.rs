@@ -13,7 +13,7 @@ use super::errors::{self, Failure, Fault};
 use super::request::{Outcome, Request};
 use super::session::{FEWEST_BATCHES, Id, Pending, Session};
 use super::spin::Spin;
-use super::stream::{Patience, Ready, Stream};
+use super::stream::{Deadline, Ready, Stream};
 
 /// A connection to a server that has answered on it.
 pub(super) struct Connection {
@@ -27,10 +27,10 @@ impl Connection {
         connector: &Arc<Connector>,
         address: &Address,
         role: Role,
-        patience: Patience<'_>,
+        deadline: Deadline<'_>,
     ) -> Result<Self, Failure> {
         let start = Instant::now();
-        let opened = Self::try_open(connector, address, role, patience);
+        let opened = Self::try_open(connector, address, role, deadline);
         opened.map_err(|fault| errors::opening(&fault, address, role, start.elapsed()))
     }
 
@@ -38,18 +38,18 @@ impl Connection {
         connector: &Connector,
         address: &Address,
         role: Role,
-        patience: Patience<'_>,
+        deadline: Deadline<'_>,
     ) -> Result<Self, Fault> {
-        let stream = Stream::connect(address, patience)?;
+        let stream = Stream::connect(address, |ip| connector.allows(address, ip), deadline)?;
         let tls = connector.tls(address)?;
-        let (opening, minds_slots) = (connector.opening(role), connector.minds_slots());
+        let (handshake, minds_slots) = (connector.handshake(role), connector.minds_slots());
         let limit = connector.response_timeout;
-        let session = Session::open(address.clone(), opening, limit, minds_slots, Instant::now());
+        let session = Session::open(address.clone(), handshake, limit, minds_slots, Instant::now());
         let mut connection = Self { channel: Channel::new(stream, tls), session };
         while connection.session.is_opening() {
-            connection.channel.turn(&mut connection.session, Instant::now());
+            connection.channel.advance(&mut connection.session, Instant::now());
             if connection.session.is_opening() {
-                connection.wait(patience)?;
+                connection.wait(deadline)?;
             }
         }
         match connection.session.fault() {
@@ -58,9 +58,9 @@ impl Connection {
         }
     }
 
-    fn wait(&self, patience: Patience<'_>) -> io::Result<()> {
+    fn wait(&self, deadline: Deadline<'_>) -> io::Result<()> {
         let ready = if self.channel.wants_write(&self.session) { Ready::Either } else { Ready::ToRead };
-        self.channel.stream().wait(ready, patience)
+        self.channel.stream().wait(ready, deadline)
     }
 
     /// The time that a packet takes to the server and back, if known.
@@ -85,7 +85,7 @@ impl Connection {
                 self.session.end(Fault::from(err));
             }
             let now = Instant::now();
-            self.channel.turn(&mut self.session, now);
+            self.channel.advance(&mut self.session, now);
             self.session.expire(now);
         }
     }
@@ -93,7 +93,7 @@ impl Connection {
     /// Looks for the answers without waiting, for a short time.
     fn spin(&mut self, spin: &Spin) -> Option<()> {
         let looked = spin.poll(|| {
-            self.channel.turn(&mut self.session, Instant::now());
+            self.channel.advance(&mut self.session, Instant::now());
             let is_done = self.session.is_settled() || self.session.is_over();
             Ok::<_, ()>(is_done.then_some(()))
         });
@@ -103,7 +103,7 @@ impl Connection {
     /// Waits for the server, or for the time at which a request ends without it.
     fn wait_for_session(&self, cancelled: Option<&dyn Fn() -> bool>) -> io::Result<()> {
         let Some(by) = self.session.deadline() else { return Ok(()) };
-        match self.wait(Patience { by, cancelled }) {
+        match self.wait(Deadline { by, cancelled }) {
             Err(err) if err.kind() == io::ErrorKind::TimedOut => Ok(()),
             result => result,
         }

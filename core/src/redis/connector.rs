@@ -1,17 +1,19 @@
 //! What the connections of one limiter have in common: login, database, protocol, TLS, timeouts.
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::address::Address;
 use super::background::Background;
 use super::breaker::Breaker;
-use super::login::Opening;
+use super::login::Handshake;
 use super::options::ConnectOptions;
 use super::tls::{Layer, Tls};
 use super::url::{RedisUrl, Servers};
 use crate::error::Result;
+use crate::subnet::Subnet;
 
 /// What a server is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,10 +27,11 @@ pub(super) enum Role {
 /// Everything that the connections of one limiter have in common.
 #[derive(Clone)]
 pub(super) struct Connector {
-    data: Opening,
-    sentinel: Opening,
+    data: Handshake,
+    sentinel: Handshake,
     tls: Option<Tls>,
     pub(super) servers: Servers,
+    networks: Option<Vec<Subnet>>,
     pub(super) connect_timeout: Duration,
     pub(super) response_timeout: Duration,
     pub(super) pool_size: usize,
@@ -44,10 +47,11 @@ impl Connector {
             options.validate_without_tls()?;
         }
         Ok(Self {
-            data: Opening::of_data(url),
-            sentinel: Opening::of_sentinels(url),
+            data: Handshake::of_data(url),
+            sentinel: Handshake::of_sentinels(url),
             tls: if url.tls { Some(Tls::new(options)?) } else { None },
             servers: url.servers.clone(),
+            networks: url.networks.clone(),
             connect_timeout: options.connect_timeout,
             response_timeout: options.response_timeout,
             pool_size: options.pool_size,
@@ -73,7 +77,7 @@ impl Connector {
     }
 
     /// What connections say first.
-    pub(super) fn opening(&self, role: Role) -> &Opening {
+    pub(super) fn handshake(&self, role: Role) -> &Handshake {
         match role {
             Role::Data => &self.data,
             Role::Sentinel => &self.sentinel,
@@ -83,6 +87,20 @@ impl Connector {
     /// Whether keys of one script have to lie in one hash slot, as far as the URL tells.
     pub(super) fn minds_slots(&self) -> bool {
         matches!(self.servers, Servers::Cluster(_))
+    }
+
+    /// Whether a server may be connected to there. Those that the URL names may be anywhere; the others may have
+    /// been named by a server that is not to be trusted with a password.
+    pub(super) fn allows(&self, address: &Address, ip: IpAddr) -> bool {
+        let is_named = match &self.servers {
+            Servers::One(named) => named == address,
+            Servers::Cluster(named) | Servers::Sentinel(named, _) => named.contains(address),
+        };
+        is_named
+            || self
+                .networks
+                .as_ref()
+                .is_none_or(|networks| networks.iter().any(|network| network.contains(ip.to_canonical())))
     }
 
     /// The TLS of a new connection to a server, if there is any.

@@ -8,7 +8,7 @@ use ::redis::{ErrorKind as Cause, RedisError, ServerErrorKind};
 
 use super::address::Address;
 use super::connector::Role;
-use super::login::Greeting;
+use super::login::HandshakeStep;
 use crate::error::{Error, ErrorKind};
 
 /// Refusals that end with a restart, a failover, a slow script or a migration of slots.
@@ -62,7 +62,7 @@ pub(super) enum Fault {
     /// The server did not answer in time.
     Silent,
     /// The server refused a command of the opening.
-    Refused(Greeting, RedisError),
+    Refused(HandshakeStep, RedisError),
 }
 
 impl From<io::Error> for Fault {
@@ -85,23 +85,23 @@ pub(super) fn opening(fault: &Fault, address: &Address, role: Role, waited: Dura
         Fault::Protocol(what) => {
             Error::new(ErrorKind::Connection, format!("cannot connect to {address}: {what}"))
         }
-        Fault::Refused(greeting, err) => {
-            return Failure { moved_on: true, ..refused(*greeting, err, address, role) };
+        Fault::Refused(step, err) => {
+            return Failure { moved_on: true, ..refused(*step, err, address, role) };
         }
     };
     Failure::unanswered(error)
 }
 
-fn refused(greeting: Greeting, err: &RedisError, address: &Address, role: Role) -> Failure {
+fn refused(step: HandshakeStep, err: &RedisError, address: &Address, role: Role) -> Failure {
     let is_full = err.detail().is_some_and(|detail| detail.starts_with(FULL));
-    let error = match (greeting, err.code()) {
+    let error = match (step, err.code()) {
         // The password before the hosts of the URL is that of the servers with the data.
         (_, Some("NOAUTH")) if role == Role::Sentinel => {
-            let what = format!("{address} asks for a login: add ?sentinel_password= to the URL");
+            let what = format!("{address} requires authentication: add ?sentinel_password= to the URL");
             Error::new(ErrorKind::Server, what)
         }
         // Whatever else a server answers to AUTH concerns the login, even if it requires none.
-        (Greeting::Login, _) if !is_full && !is_passing(err) => login_refused(address),
+        (HandshakeStep::Login, _) if !is_full && !is_passing(err) => login_refused(address),
         _ => return answered(err, address),
     };
     error.into()
@@ -109,7 +109,7 @@ fn refused(greeting: Greeting, err: &RedisError, address: &Address, role: Role) 
 
 /// A connection was not opened in time.
 pub(super) fn silent(address: &Address, waited: Duration) -> Error {
-    let message = format!("{address} gave no sign of life within {} ms", waited.as_millis());
+    let message = format!("timed out connecting to {address} after {} ms", waited.as_millis());
     Error::new(ErrorKind::Timeout, message)
 }
 
@@ -177,9 +177,10 @@ fn server_error(err: &RedisError, address: &Address) -> Error {
     let code = err.code().unwrap_or("ERR");
     match code {
         "WRONGPASS" => login_refused(address),
-        "NOAUTH" => {
-            Error::new(ErrorKind::Server, format!("{address} asks for a login: give the password in the URL"))
-        }
+        "NOAUTH" => Error::new(
+            ErrorKind::Server,
+            format!("{address} requires authentication: give the password in the URL"),
+        ),
         _ => {
             let detail = err.detail().map_or_else(|| err.category().to_owned(), clean);
             let detail = without_code(&detail, code);
@@ -244,8 +245,8 @@ pub(super) fn abandoned() -> Failure {
 }
 
 /// Nobody could say which server to ask.
-pub(super) fn undiscovered(adviser: &Address, reason: &str) -> Error {
-    Error::new(ErrorKind::Connection, format!("{adviser} cannot tell which server to use: {reason}"))
+pub(super) fn undiscovered(seed: &Address, reason: &str) -> Error {
+    Error::new(ErrorKind::Connection, format!("topology discovery via {seed} failed: {reason}"))
 }
 
 /// The Cluster serves no node for the slot at present.
@@ -264,9 +265,9 @@ pub(super) fn out_of_time(limit: Duration) -> Error {
     Error::new(ErrorKind::Timeout, format!("no server answered within {limit:?}"))
 }
 
-/// Nobody was there to be asked for the topology.
-pub(super) fn undiscoverable() -> Error {
-    Error::new(ErrorKind::Timeout, "no seed or Sentinel answered in time")
+/// Nobody said in time, and as it proved, which server to ask.
+pub(super) fn undiscoverable(limit: Duration) -> Error {
+    Error::new(ErrorKind::Timeout, format!("no seed or Sentinel led to a server within {limit:?}"))
 }
 
 /// A connection ended without any word about a request.

@@ -3,13 +3,13 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use super::channel::Turn;
+use super::channel::Progress;
 use super::connection::Connection;
 use super::connector::{Connector, Role};
 use super::multiplexer::{LineId, Multiplexer, Order, Peer};
 use super::router::Router;
 use super::scout::Scout;
-use super::stream::{Patience, Stream};
+use super::stream::{Deadline, Stream};
 use crate::error::Error;
 
 /// The event loop that watches the connections: that of Tokio, or a foreign one.
@@ -76,9 +76,9 @@ impl Hub {
         let server = Arc::clone(&peer);
         let started = self.connector.background.spawn(move |cancelled| {
             let by = Instant::now() + hub.connector.connect_timeout;
-            let patience = Patience { by, cancelled: Some(cancelled) };
+            let deadline = Deadline { by, cancelled: Some(cancelled) };
             let address = super::router::Node::address(&*server);
-            let opened = Connection::open(&hub.connector, address, Role::Data, patience);
+            let opened = Connection::open(&hub.connector, address, Role::Data, deadline);
             let opened = opened.map(|connection| connection.into_parts(hub.connector.pool_size));
             let line = hub.act(|multiplexer| multiplexer.opened(&server, opened, Instant::now()));
             if let Some(line) = line {
@@ -104,7 +104,7 @@ impl Hub {
     }
 
     /// Moves bytes on a connection. Answers what is left to do, or nothing if the connection is gone.
-    pub(super) fn pump(self: &Arc<Self>, line: LineId) -> Option<Turn> {
+    pub(super) fn pump(self: &Arc<Self>, line: LineId) -> Option<Progress> {
         self.act(|multiplexer| {
             multiplexer.stream(line)?;
             Some(multiplexer.pump(line, Instant::now()))

@@ -6,15 +6,15 @@ use super::url::{Login, RedisUrl};
 
 /// What the connections to servers of one role say first.
 #[derive(Clone, Default)]
-pub(super) struct Opening {
+pub(super) struct Handshake {
     login: Login,
     database: u32,
     resp3: bool,
 }
 
-/// One command of the opening.
+/// One command of the handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Greeting {
+pub(super) enum HandshakeStep {
     /// HELLO or AUTH.
     Login,
     /// SELECT: its errors are the server's own words.
@@ -23,7 +23,7 @@ pub(super) enum Greeting {
     Ping,
 }
 
-impl Opening {
+impl Handshake {
     /// To servers with the state of limits.
     pub(super) fn of_data(url: &RedisUrl) -> Self {
         Self { login: url.login.clone(), database: url.database, resp3: url.resp3 }
@@ -35,7 +35,7 @@ impl Opening {
     }
 
     /// The commands, in order.
-    pub(super) fn commands(&self) -> Vec<(Greeting, Cmd)> {
+    pub(super) fn commands(&self) -> Vec<(HandshakeStep, Cmd)> {
         let login = if self.resp3 { Some(self.hello()) } else { self.auth() };
         let select = (self.database != 0).then(|| {
             let mut select = ::redis::cmd("SELECT");
@@ -43,11 +43,11 @@ impl Opening {
             select
         });
         let commands = [
-            (Greeting::Login, login),
-            (Greeting::Select, select),
-            (Greeting::Ping, Some(::redis::cmd("PING"))),
+            (HandshakeStep::Login, login),
+            (HandshakeStep::Select, select),
+            (HandshakeStep::Ping, Some(::redis::cmd("PING"))),
         ];
-        commands.into_iter().filter_map(|(greeting, cmd)| Some((greeting, cmd?))).collect()
+        commands.into_iter().filter_map(|(step, cmd)| Some((step, cmd?))).collect()
     }
 
     fn hello(&self) -> Cmd {

@@ -41,6 +41,7 @@ mod spin;
 mod stream;
 #[cfg(test)]
 mod tests;
+#[cfg_attr(not(feature = "tls"), path = "without_tls.rs")]
 mod tls;
 mod tokio_host;
 mod url;

@@ -13,7 +13,7 @@ use super::request::{Hint, Outcome, Request};
 use super::router::Node;
 use super::session::{Id, Pending};
 use super::spin::Spin;
-use super::stream::Patience;
+use super::stream::Deadline;
 use crate::error::ErrorKind;
 
 /// A connection idle for longer is tried before use: the server may have been restarted meanwhile, or a
@@ -107,9 +107,9 @@ impl Pool {
         let by = times.by.min(times.start + self.connector.response_timeout);
         match self.combiner.join(&call, by, || self.has_room(&self.lock())) {
             Part::Served(outcome) => outcome,
-            Part::Combiner(turn) => {
-                let times = Times { waited: turn.waited, ..times };
-                self.combine(turn, call, times)
+            Part::Combiner(permit) => {
+                let times = Times { waited: permit.waited, ..times };
+                self.combine(permit, call, times)
             }
         }
     }
@@ -121,7 +121,7 @@ impl Pool {
         }
     }
 
-    /// Lets the circuit breaker know what came of a call.
+    /// Reports the outcome of a call to the circuit breaker.
     fn note(&self, outcome: &Outcome) {
         match outcome {
             Outcome::Done(Err(failure)) if failure.unanswered => {
@@ -140,8 +140,8 @@ impl Pool {
         let this = Arc::clone(self);
         let started = self.connector.background.spawn(move |cancelled| {
             let by = Instant::now() + this.connector.connect_timeout;
-            let patience = Patience { by, cancelled: Some(cancelled) };
-            let opened = Connection::open(&this.connector, &this.address, Role::Data, patience);
+            let deadline = Deadline { by, cancelled: Some(cancelled) };
+            let opened = Connection::open(&this.connector, &this.address, Role::Data, deadline);
             let succeeded = opened.is_ok();
             if let Ok(connection) = opened {
                 this.keep(connection);
@@ -200,8 +200,8 @@ impl Pool {
     /// Opens a connection whose server answers.
     fn open(&self, times: Times) -> Result<Connection, Failure> {
         let by = times.by.min(times.start + self.connector.connect_timeout);
-        let patience = Patience::until(by.max(Instant::now() + LEAST));
-        let connection = Connection::open(&self.connector, &self.address, Role::Data, patience)?;
+        let deadline = Deadline::until(by.max(Instant::now() + LEAST));
+        let connection = Connection::open(&self.connector, &self.address, Role::Data, deadline)?;
         self.combiner.learn(connection.round_trip(), self.connector.pool_size);
         Ok(connection)
     }

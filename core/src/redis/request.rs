@@ -1,4 +1,4 @@
-//! What is asked of a server, and what came of it.
+//! A request to a server, and its outcome.
 
 use std::time::Instant;
 

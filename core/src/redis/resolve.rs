@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 
-use super::stream::Patience;
+use super::stream::Deadline;
 
 /// The most look-ups under way in this process: one that hangs keeps its thread.
 const MOST: usize = 16;
@@ -14,7 +14,7 @@ const MOST: usize = 16;
 static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
 
 /// The addresses of a host. The look-up happens on a thread of its own, which outlives a caller that gives up.
-pub(super) fn resolve(host: &str, port: u16, patience: Patience<'_>) -> io::Result<Vec<SocketAddr>> {
+pub(super) fn resolve(host: &str, port: u16, deadline: Deadline<'_>) -> io::Result<Vec<SocketAddr>> {
     if let Ok(ip) = host.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(ip, port)]);
     }
@@ -29,7 +29,7 @@ pub(super) fn resolve(host: &str, port: u16, patience: Patience<'_>) -> io::Resu
         drop(slot);
     })?;
     loop {
-        match finding.recv_timeout(patience.next()?) {
+        match finding.recv_timeout(deadline.next()?) {
             Ok(addresses) => return addresses,
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("the look-up failed")),

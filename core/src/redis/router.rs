@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use super::address::Address;
+use super::breaker::{Admission, Breaker};
 use super::connector::Connector;
 use super::discovery::{Discovery, Range, Topology};
 use super::errors;
@@ -48,13 +49,19 @@ pub(super) enum Router<N> {
 }
 
 /// Whether to ask for the topology before a call is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum Due {
     No,
     /// Yes, while the call goes on with what is known.
     Meanwhile,
     /// Yes, and the call waits for the answer.
     First,
+    /// The call ends with this error: nothing is known, and nobody has answered for a while. `probe` tells the
+    /// caller to ask all the same, without the call.
+    Refused {
+        error: Error,
+        probe: bool,
+    },
 }
 
 /// How often one call was sent elsewhere.
@@ -88,6 +95,7 @@ impl<N: Node> Router<N> {
             connector: Arc::clone(connector),
             discovery,
             seeds,
+            breaker: connector.breaker(),
             map: RwLock::new(Map::default()),
             stale: AtomicBool::new(true),
         }))
@@ -117,6 +125,21 @@ impl<N: Node> Router<N> {
         match self {
             Self::Fixed(_) => Due::No,
             Self::Learnt(learnt) => learnt.due(now),
+        }
+    }
+
+    /// Whether there is a server to ask.
+    pub(super) fn is_known(&self) -> bool {
+        match self {
+            Self::Fixed(_) => true,
+            Self::Learnt(learnt) => learnt.is_known(),
+        }
+    }
+
+    /// A call ended because nobody told the topology.
+    pub(super) fn undiscovered(&self, now: Instant) {
+        if let Self::Learnt(learnt) = self {
+            learnt.breaker.unanswered(now);
         }
     }
 
@@ -175,6 +198,8 @@ pub(super) struct Learnt<N> {
     pub(super) connector: Arc<Connector>,
     pub(super) discovery: Discovery,
     seeds: Vec<Address>,
+    /// For calls while nothing is known. What is known has a breaker for each server.
+    breaker: Breaker,
     map: RwLock<Map<N>>,
     stale: AtomicBool,
 }
@@ -218,7 +243,7 @@ impl<N: Node> Learnt<N> {
     }
 
     /// Whether anything was learnt yet.
-    pub(super) fn is_known(&self) -> bool {
+    fn is_known(&self) -> bool {
         !self.read().ranges.is_empty()
     }
 
@@ -229,7 +254,7 @@ impl<N: Node> Learnt<N> {
         }
         let map = self.read();
         if map.ranges.is_empty() {
-            return Due::First;
+            return self.due_first(now);
         }
         let since = |at: Option<Instant>| at.map_or(Duration::MAX, |at| now.saturating_duration_since(at));
         let (asked, age) = (since(map.asked_at), since(map.learnt_at));
@@ -249,6 +274,13 @@ impl<N: Node> Learnt<N> {
         }
     }
 
+    fn due_first(&self, now: Instant) -> Due {
+        match self.seeds.first().map(|seed| self.breaker.admit(seed, now)) {
+            Some(Admission::Open { failure, probe }) => Due::Refused { error: failure.error, probe },
+            Some(Admission::Closed) | None => Due::First,
+        }
+    }
+
     /// A call to this server failed or was sent elsewhere: ask again before the next call.
     fn doubt(&self, address: &Address) {
         self.write().suspect = Some(address.clone());
@@ -256,31 +288,36 @@ impl<N: Node> Learnt<N> {
     }
 
     /// Whom to ask now, the most promising first. Sentinels take turns: one of them may be behind.
-    pub(super) fn advisers(&self, now: Instant) -> Vec<Address> {
+    pub(super) fn seeds_to_ask(&self, now: Instant) -> Vec<Address> {
         let mut map = self.write();
         map.asked_at = Some(now);
         map.under_way = true;
         map.rounds = map.rounds.wrapping_add(1);
-        let mut advisers: Vec<Address> = match self.discovery {
+        let mut order: Vec<Address> = match self.discovery {
             Discovery::Cluster => map.nodes.keys().cloned().collect(),
             Discovery::Sentinel(_) => Vec::new(),
         };
         for seed in &self.seeds {
-            if !advisers.contains(seed) {
-                advisers.push(seed.clone());
+            if !order.contains(seed) {
+                order.push(seed.clone());
             }
         }
         if let Discovery::Sentinel(_) = self.discovery {
-            let turn = map.rounds % advisers.len().max(1);
-            advisers.rotate_left(turn);
+            let turn = map.rounds % order.len().max(1);
+            order.rotate_left(turn);
         }
-        advisers.sort_by_key(|adviser| Some(adviser) == map.suspect.as_ref());
-        advisers
+        order.sort_by_key(|seed| Some(seed) == map.suspect.as_ref());
+        order
     }
 
     /// Nobody is being asked any more.
     pub(super) fn asked(&self) {
         self.write().under_way = false;
+        let is_known = self.is_known();
+        self.breaker.probed(is_known);
+        if is_known {
+            self.breaker.answered();
+        }
     }
 
     /// The connections to a server that an answer or a redirection named.

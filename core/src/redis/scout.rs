@@ -13,10 +13,10 @@ use super::connector::{Connector, Role};
 use super::discovery::{self, Discovery, Topology};
 use super::errors::{self, Failure};
 use super::router::{Learnt, Node};
-use super::stream::Patience;
+use super::stream::Deadline;
 use crate::error::{Error, Result};
 
-/// How long one adviser is waited for before the next one is asked as well.
+/// How long one seed is waited for before the next one is asked as well.
 const HEDGE: Duration = Duration::from_millis(50);
 
 /// Keeps the connections over which the topology is asked for.
@@ -38,7 +38,7 @@ impl Scout {
         result
     }
 
-    /// Asks one adviser after the other, and takes the first good answer of any.
+    /// Asks one seed after the other, and takes the first good answer of any.
     fn first_answer<N: Node + Send + Sync + 'static>(
         self: &Arc<Self>,
         learnt: &Arc<Learnt<N>>,
@@ -49,8 +49,8 @@ impl Scout {
         let (told, answers) = channel();
         let mut failure = None;
         let mut asked = 0;
-        for adviser in learnt.advisers(start) {
-            if !self.ask_aside(learnt, adviser, by, &told) {
+        for seed in learnt.seeds_to_ask(start) {
+            if !self.ask_aside(learnt, seed, by, &told) {
                 break;
             }
             asked += 1;
@@ -60,42 +60,37 @@ impl Scout {
             }
         }
         let last = first_good(&answers, &mut asked, &mut failure, by, cancelled);
-        last.ok_or_else(|| failure.unwrap_or_else(errors::undiscoverable))
+        last.ok_or_else(|| failure.unwrap_or_else(|| errors::undiscoverable(learnt.connector.timeout())))
     }
 
     fn ask_aside<N: Node + Send + Sync + 'static>(
         self: &Arc<Self>,
         learnt: &Arc<Learnt<N>>,
-        adviser: Address,
+        seed: Address,
         by: Instant,
         told: &Sender<Result<Topology>>,
     ) -> bool {
         let (this, learnt, told) = (Arc::clone(self), Arc::clone(learnt), told.clone());
         let background = Arc::clone(&learnt.connector.background);
         background.spawn(move |cancelled| {
-            let patience = Patience { by, cancelled: Some(cancelled) };
-            // Another adviser may have been faster.
-            let _ = told.send(this.ask(&learnt, &adviser, patience));
+            let deadline = Deadline { by, cancelled: Some(cancelled) };
+            // Another seed may have been faster.
+            let _ = told.send(this.ask(&learnt, &seed, deadline));
         })
     }
 
-    fn ask<N: Node>(
-        &self,
-        learnt: &Learnt<N>,
-        adviser: &Address,
-        patience: Patience<'_>,
-    ) -> Result<Topology> {
+    fn ask<N: Node>(&self, learnt: &Learnt<N>, seed: &Address, deadline: Deadline<'_>) -> Result<Topology> {
         let discovery = &learnt.discovery;
         let answer = self
-            .query(&learnt.connector, adviser, discovery.role(), discovery.question(), patience)
+            .query(&learnt.connector, seed, discovery.role(), discovery.question(), deadline)
             .map_err(|error| match discovery.refused(&error) {
-                Some(reason) => errors::undiscovered(adviser, &reason),
+                Some(reason) => errors::undiscovered(seed, &reason),
                 None => error,
             })?;
         let topology =
-            discovery.answer(&answer, adviser).map_err(|reason| errors::undiscovered(adviser, &reason))?;
+            discovery.answer(&answer, seed).map_err(|reason| errors::undiscovered(seed, &reason))?;
         if let (Discovery::Sentinel(_), false) = (discovery, learnt.knows(&topology)) {
-            self.confirm(learnt, adviser, &topology, patience)?;
+            self.confirm(learnt, seed, &topology, deadline)?;
         }
         Ok(topology)
     }
@@ -104,15 +99,15 @@ impl Scout {
     fn confirm<N: Node>(
         &self,
         learnt: &Learnt<N>,
-        adviser: &Address,
+        seed: &Address,
         topology: &Topology,
-        patience: Patience<'_>,
+        deadline: Deadline<'_>,
     ) -> Result<()> {
         for range in &topology.ranges {
             let role =
-                self.query(&learnt.connector, &range.owner, Role::Data, discovery::role(), patience)?;
+                self.query(&learnt.connector, &range.owner, Role::Data, discovery::role(), deadline)?;
             if !discovery::is_primary(&role) {
-                return Err(errors::undiscovered(adviser, "the server it names is not a primary"));
+                return Err(errors::undiscovered(seed, "the server it names is not a primary"));
             }
         }
         Ok(())
@@ -125,19 +120,19 @@ impl Scout {
         address: &Address,
         role: Role,
         cmd: Cmd,
-        patience: Patience<'_>,
+        deadline: Deadline<'_>,
     ) -> Result<Value> {
         let name = (address.clone(), role == Role::Sentinel);
         let kept = self.lock().remove(&name);
         if let Some(mut connection) = kept
-            && let Ok(value) = self.ask_on(&mut connection, &cmd, patience)
+            && let Ok(value) = self.ask_on(&mut connection, &cmd, deadline)
         {
             self.lock().insert(name, connection);
             return Ok(value);
         }
-        let opened = Connection::open(connector, address, role, patience);
+        let opened = Connection::open(connector, address, role, deadline);
         let mut connection = opened.map_err(|failure| failure.error)?;
-        let value = self.ask_on(&mut connection, &cmd, patience).map_err(|failure| failure.error)?;
+        let value = self.ask_on(&mut connection, &cmd, deadline).map_err(|failure| failure.error)?;
         self.lock().insert(name, connection);
         Ok(value)
     }
@@ -146,9 +141,9 @@ impl Scout {
         &self,
         connection: &mut Connection,
         cmd: &Cmd,
-        patience: Patience<'_>,
+        deadline: Deadline<'_>,
     ) -> Result<Value, Failure> {
-        connection.query(cmd.clone(), patience.by, patience.cancelled)
+        connection.query(cmd.clone(), deadline.by, deadline.cancelled)
     }
 
     /// Closes the connections.
@@ -170,7 +165,7 @@ fn first_good(
     cancelled: &dyn Fn() -> bool,
 ) -> Option<Topology> {
     while *awaited > 0 {
-        let wait = Patience { by, cancelled: Some(cancelled) }.next().ok()?;
+        let wait = Deadline { by, cancelled: Some(cancelled) }.next().ok()?;
         match answers.recv_timeout(wait) {
             Ok(Ok(topology)) => return Some(topology),
             Ok(Err(error)) => {

@@ -1,10 +1,10 @@
-//! Waiting awake for an answer that comes soon.
+//! Spins for a short time before a call blocks.
 //!
 //! To fall asleep and be woken takes about as long as a server nearby takes to answer, and about as much of the
 //! processor as looking for the answer all the while. So a call looks for a short time before it sleeps, as
 //! adaptive mutexes do before they block and Linux before it halts a processor
 //! (<https://docs.kernel.org/virt/guest-halt-polling.html>). Between two looks whoever else needs the processor
-//! has it, the server above all. Few threads may be awake like this, and only while it pays.
+//! has it, the server above all. Few threads may spin, and only while it pays.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
@@ -12,25 +12,25 @@ use std::time::{Duration, Instant};
 
 use crate::fork::generation;
 
-/// The longest time awake, unless others take the processor longer: what it costs to be wrong.
+/// The longest time to spin, unless others take the processor longer: what it costs to be wrong.
 pub(crate) const LONGEST: Duration = Duration::from_micros(50);
 
 /// The most calls in a row that sleep at once after answers came late.
 const LONGEST_BACKOFF: u32 = 1024;
 
-/// Decides for the calls to one server whether they wait awake.
+/// Decides for the calls to one server whether they spin before they block.
 #[derive(Default)]
 pub(crate) struct Spin {
     backoff: Backoff,
 }
 
 impl Spin {
-    /// What is found while awake; nothing when it is time to sleep.
+    /// Looks for an answer while spinning; nothing when it is time to block.
     pub(crate) fn poll<T, E>(&self, mut look: impl FnMut() -> Result<Option<T>, E>) -> Result<Option<T>, E> {
         if !self.backoff.is_over() {
             return Ok(None);
         }
-        let Some(_turn) = Turn::take() else { return Ok(None) };
+        let Some(_permit) = SpinPermit::take() else { return Ok(None) };
         let end = Instant::now() + LONGEST;
         loop {
             let found = look()?;
@@ -53,7 +53,7 @@ struct Backoff {
 }
 
 impl Backoff {
-    /// Whether a call may wait awake; counts those that may not.
+    /// Whether a call may spin; counts those that may not.
     fn is_over(&self) -> bool {
         let left = self.left.load(Ordering::Relaxed);
         if left > 0 {
@@ -75,34 +75,34 @@ impl Backoff {
     }
 }
 
-/// How many threads of this process are awake, below the generation of the process: a forked child inherits
+/// How many threads of this process spin, below the generation of the process: a forked child inherits
 /// the number, but not the threads.
-static AWAKE: AtomicU64 = AtomicU64::new(0);
+static SPINNING: AtomicU64 = AtomicU64::new(0);
 
-/// The right to wait awake, which few threads have at a time.
-struct Turn;
+/// The right to spin, which few threads have at a time.
+struct SpinPermit;
 
-impl Turn {
+impl SpinPermit {
     fn take() -> Option<Self> {
-        let taken = |awake| one_more(awake, generation(), most_awake());
-        AWAKE.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).ok().map(|_| Self)
+        let taken = |spinning| one_more(spinning, generation(), most_spinning());
+        SPINNING.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).ok().map(|_| Self)
     }
 }
 
-impl Drop for Turn {
+impl Drop for SpinPermit {
     fn drop(&mut self) {
-        AWAKE.fetch_sub(1, Ordering::Relaxed);
+        SPINNING.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-fn one_more(awake: u64, generation: u32, most: u32) -> Option<u64> {
-    let ours = awake >> 32 == u64::from(generation);
-    let count = if ours { awake & u64::from(u32::MAX) } else { 0 };
+fn one_more(spinning: u64, generation: u32, most: u32) -> Option<u64> {
+    let ours = spinning >> 32 == u64::from(generation);
+    let count = if ours { spinning & u64::from(u32::MAX) } else { 0 };
     (count < u64::from(most)).then_some(u64::from(generation) << 32 | (count + 1))
 }
 
 /// Half of the processors that this process may use; with one, the server could not answer meanwhile.
-fn most_awake() -> u32 {
+fn most_spinning() -> u32 {
     const UNKNOWN: u32 = u32::MAX;
     static MOST: AtomicU32 = AtomicU32::new(UNKNOWN);
     match MOST.load(Ordering::Relaxed) {
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn few_are_awake_at_a_time() {
+    fn few_threads_spin_at_a_time() {
         assert_eq!(one_more(0, 0, 2), Some(1));
         assert_eq!(one_more(1, 0, 2), Some(2));
         assert_eq!(one_more(2, 0, 2), None);

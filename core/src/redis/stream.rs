@@ -1,7 +1,7 @@
 //! A socket to a server, TCP or Unix, that does not block.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 #[cfg(unix)]
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 #[cfg(unix)]
@@ -26,18 +26,18 @@ pub(super) enum Stream {
 
 /// Until when to wait, and what ends a wait before.
 #[derive(Clone, Copy)]
-pub(super) struct Patience<'a> {
+pub(super) struct Deadline<'a> {
     pub(super) by: Instant,
     pub(super) cancelled: Option<&'a dyn Fn() -> bool>,
 }
 
-impl Patience<'static> {
+impl Deadline<'static> {
     pub(super) fn until(by: Instant) -> Self {
         Self { by, cancelled: None }
     }
 }
 
-impl Patience<'_> {
+impl Deadline<'_> {
     /// How long the next wait may be.
     pub(super) fn next(&self) -> io::Result<Duration> {
         let left = left(self.by)?;
@@ -58,16 +58,27 @@ pub(super) enum Ready {
 }
 
 impl Stream {
-    /// Connects to the first address of the server that answers, in the time that is left.
-    pub(super) fn connect(address: &Address, patience: Patience<'_>) -> io::Result<Self> {
+    /// Connects to the first address of the server that answers, of those that are allowed, in the time that is
+    /// left.
+    pub(super) fn connect(
+        address: &Address,
+        allows: impl Fn(IpAddr) -> bool,
+        deadline: Deadline<'_>,
+    ) -> io::Result<Self> {
         match address {
             Address::Tcp(host, port) => {
-                let stream = connect_any(&resolve(host, *port, patience)?, patience)?;
+                let mut found = resolve(host, *port, deadline)?;
+                found.retain(|address| allows(address.ip()));
+                if found.is_empty() {
+                    let what = "it is in none of the networks that `redirects` of the URL names";
+                    return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
+                }
+                let stream = connect_any(&found, deadline)?;
                 stream.set_nodelay(true)?;
                 Ok(Self::Tcp(stream))
             }
             #[cfg(unix)]
-            Address::Unix(path) => connect_unix(path, patience).map(Self::Unix),
+            Address::Unix(path) => connect_unix(path, deadline).map(Self::Unix),
             #[cfg(not(unix))]
             Address::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
         }
@@ -83,23 +94,23 @@ impl Stream {
     }
 
     /// Waits until the stream is ready. Answers an error when the time is up.
-    pub(super) fn wait(&self, ready: Ready, patience: Patience<'_>) -> io::Result<()> {
+    pub(super) fn wait(&self, ready: Ready, deadline: Deadline<'_>) -> io::Result<()> {
         match self {
-            Self::Tcp(stream) => wait(stream, ready, patience),
+            Self::Tcp(stream) => wait(stream, ready, deadline),
             #[cfg(unix)]
-            Self::Unix(stream) => wait(stream, ready, patience),
+            Self::Unix(stream) => wait(stream, ready, deadline),
         }
     }
 }
 
-fn wait(stream: impl AsSource, ready: Ready, patience: Patience<'_>) -> io::Result<()> {
+fn wait(stream: impl AsSource, ready: Ready, deadline: Deadline<'_>) -> io::Result<()> {
     let flags = match ready {
         Ready::ToRead => PollFlags::IN,
         Ready::ToWrite => PollFlags::OUT,
         Ready::Either => PollFlags::IN | PollFlags::OUT,
     };
     loop {
-        let timeout = Timespec::try_from(patience.next()?).map_err(io::Error::other)?;
+        let timeout = Timespec::try_from(deadline.next()?).map_err(io::Error::other)?;
         match poll(&mut [PollFd::new(&stream, flags)], Some(&timeout)) {
             // After a signal, what is left of the time is less.
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
@@ -121,7 +132,7 @@ fn round_trip(stream: &TcpStream) -> Option<Duration> {
     // SAFETY: of numbers only, all of which may be 0.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
     let mut size = libc::socklen_t::try_from(size_of::<libc::tcp_info>()).ok()?;
-    // SAFETY: the kernel writes at most the size that it is told, which is that of the structure.
+    // SAFETY: the kernel writes at most the size given, which is that of the structure.
     let failed = unsafe {
         let place = (&raw mut info).cast();
         libc::getsockopt(stream.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, place, &raw mut size)
@@ -137,11 +148,11 @@ fn round_trip(stream: &TcpStream) -> Option<Duration> {
 }
 
 /// Tries all addresses, each for its share of the time that is left: a silent one must not keep from the next.
-fn connect_any(addresses: &[SocketAddr], patience: Patience<'_>) -> io::Result<TcpStream> {
+fn connect_any(addresses: &[SocketAddr], deadline: Deadline<'_>) -> io::Result<TcpStream> {
     let mut failure = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     for (address, to_try) in addresses.iter().zip((1..=addresses.len() as u32).rev()) {
-        let by = Instant::now() + left(patience.by)? / to_try;
-        match connect_one(address, Patience { by, ..patience }) {
+        let by = Instant::now() + left(deadline.by)? / to_try;
+        match connect_one(address, Deadline { by, ..deadline }) {
             Ok(stream) => return Ok(stream),
             Err(err) => failure = err,
         }
@@ -149,12 +160,12 @@ fn connect_any(addresses: &[SocketAddr], patience: Patience<'_>) -> io::Result<T
     Err(failure)
 }
 
-fn connect_one(address: &SocketAddr, patience: Patience<'_>) -> io::Result<TcpStream> {
+fn connect_one(address: &SocketAddr, deadline: Deadline<'_>) -> io::Result<TcpStream> {
     let socket = Socket::new(Domain::for_address(*address), Type::STREAM, Some(Protocol::TCP))?;
     socket.set_nonblocking(true)?;
     match socket.connect(&SockAddr::from(*address)) {
         Err(err) if is_under_way(&err) => {
-            wait(&socket, Ready::ToWrite, patience)?;
+            wait(&socket, Ready::ToWrite, deadline)?;
             if let Some(err) = socket.take_error()? {
                 return Err(err);
             }
@@ -174,7 +185,7 @@ fn is_under_way(err: &io::Error) -> bool {
 
 /// Tries again while the server's queue of connections is full, which a server that hangs does not empty.
 #[cfg(unix)]
-fn connect_unix(path: &std::path::Path, patience: Patience<'_>) -> io::Result<UnixStream> {
+fn connect_unix(path: &std::path::Path, deadline: Deadline<'_>) -> io::Result<UnixStream> {
     let address = SockAddr::unix(path)?;
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.set_nonblocking(true)?;
@@ -182,7 +193,7 @@ fn connect_unix(path: &std::path::Path, patience: Patience<'_>) -> io::Result<Un
         match socket.connect(&address) {
             // Nothing tells when there is room.
             Err(err) if err.kind() == io::ErrorKind::WouldBlock => {
-                std::thread::sleep(patience.next()?.min(CANCEL_INTERVAL));
+                std::thread::sleep(deadline.next()?.min(CANCEL_INTERVAL));
             }
             Err(err) if err.kind() == io::ErrorKind::Interrupted => {}
             result => return result.map(|()| socket.into()),
@@ -281,7 +292,7 @@ mod tests {
         let _queue: Vec<_> = (0..4).map_while(|_| connect_any(&[full], soon()).ok()).collect();
         assert_eq!(connect_any(&[full], soon()).unwrap_err().kind(), io::ErrorKind::TimedOut);
         let connected =
-            connect_any(&[full, address], Patience::until(Instant::now() + Duration::from_secs(1))).unwrap();
+            connect_any(&[full, address], Deadline::until(Instant::now() + Duration::from_secs(1))).unwrap();
         assert_eq!(connected.peer_addr().unwrap(), address);
     }
 
@@ -290,12 +301,12 @@ mod tests {
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let stream = connect_any(&[silent.local_addr().unwrap()], soon()).unwrap();
         let by = Instant::now() + Duration::from_secs(20);
-        let error = wait(&stream, Ready::ToRead, Patience { by, cancelled: Some(&|| true) }).unwrap_err();
+        let error = wait(&stream, Ready::ToRead, Deadline { by, cancelled: Some(&|| true) }).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::Interrupted);
         assert!(Instant::now() < by);
     }
 
-    fn soon() -> Patience<'static> {
-        Patience::until(Instant::now() + Duration::from_millis(50))
+    fn soon() -> Deadline<'static> {
+        Deadline::until(Instant::now() + Duration::from_millis(50))
     }
 }

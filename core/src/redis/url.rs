@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::address::Address;
 use crate::error::{Error, ErrorKind, Result};
 use crate::percent::decode;
+use crate::subnet::Subnet;
 
 const FORMS: &str = "memory://, redis://host:port/db, rediss://host:port/db, unix:///path/to/socket, \
                      redis-cluster://host1:port1,host2:port2, redis-sentinel://host1:port1,host2:port2/service/db";
@@ -30,6 +31,8 @@ pub(crate) struct RedisUrl {
     pub(super) database: u32,
     pub(super) tls: bool,
     pub(super) resp3: bool,
+    /// The networks in which servers may be that a Cluster or a Sentinel names; without any: everywhere.
+    pub(super) networks: Option<Vec<Subnet>>,
 }
 
 impl RedisUrl {
@@ -80,6 +83,8 @@ impl Backend {
     /// - `redis-cluster://host1:port1,host2:port2`, with TLS `?tls=true`
     /// - `redis-sentinel://host1:port1,host2:port2/service/database`, with TLS `?tls=true`. User and password
     ///   are those of the data servers; `?sentinel_user=` and `?sentinel_password=` are those of the Sentinels
+    /// - Cluster and Sentinel: `?redirects=10.0.0.0/8,fd00::/8` are the networks in which servers may be that
+    ///   others name; none is connected to elsewhere, except for those that the URL names itself
     pub(crate) fn parse(url: &str) -> Result<Self> {
         let Some((scheme, rest)) = url.trim().split_once("://") else {
             return Err(invalid(format!("the scheme is missing; known are {FORMS}")));
@@ -177,7 +182,7 @@ impl<'a> Parts<'a> {
             return Err(invalid("a Cluster has no database but 0"));
         }
         let seeds = self.addresses(Address::parse)?;
-        self.url(Servers::Cluster(seeds), Query::parse(self.query, &["protocol", "tls"])?)
+        self.url(Servers::Cluster(seeds), Query::parse(self.query, &["protocol", "tls", "redirects"])?)
     }
 
     fn sentinel(&self) -> Result<RedisUrl> {
@@ -187,7 +192,7 @@ impl<'a> Parts<'a> {
         if service.is_empty() {
             return Err(invalid("the service is missing: redis-sentinel://host1:port1,host2:port2/service"));
         }
-        let known = ["protocol", "tls", "sentinel_user", "sentinel_password"];
+        let known = ["protocol", "tls", "redirects", "sentinel_user", "sentinel_password"];
         let query = Query::parse(self.query, &known)?;
         let database = self.database(database)?;
         let servers = Servers::Sentinel(sentinels, decode_part(service, "service")?);
@@ -207,6 +212,7 @@ impl<'a> Parts<'a> {
             database: 0,
             tls: query.tls,
             resp3: query.resp3,
+            networks: query.networks,
         })
     }
 
@@ -239,6 +245,7 @@ fn checked(login: Login) -> Result<Login> {
 struct Query {
     tls: bool,
     resp3: bool,
+    networks: Option<Vec<Subnet>>,
     db: Option<String>,
     user: Option<String>,
     password: Option<String>,
@@ -266,6 +273,7 @@ impl Query {
             match *name {
                 "protocol" => query.resp3 = protocol(&value)?,
                 "tls" => query.tls = yes_or_no(&value)?,
+                "redirects" => query.networks = Some(networks(&value)?),
                 "db" => query.db = Some(value),
                 "user" => query.user = Some(value),
                 "pass" => query.password = Some(value),
@@ -291,6 +299,11 @@ fn yes_or_no(value: &str) -> Result<bool> {
         "false" => Ok(false),
         _ => Err(invalid("tls must be true or false")),
     }
+}
+
+fn networks(value: &str) -> Result<Vec<Subnet>> {
+    let networks: Option<_> = value.split(',').map(Subnet::parse).collect();
+    networks.ok_or_else(|| invalid("redirects must be networks with commas between: 10.0.0.0/8,fd00::/8"))
 }
 
 /// The error names the part only, as it may be the password.

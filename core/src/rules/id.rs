@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 
 use crate::key::is_same;
 
-/// The name of a rule, wherever one is told: a `str` that is cheap to clone.
+/// The name of a rule: a `str` that is cheap to clone.
 ///
 /// Every decision carries one. A name of up to 23 bytes is copied; a longer one is shared, which costs
 /// what counting its references costs, above all where several threads do.

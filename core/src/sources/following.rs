@@ -242,7 +242,7 @@ impl Updates {
     pub fn unreachable(&self, reason: impl AsRef<str>) {
         let what = format!("rules: {}: {}", self.name, printable(reason.as_ref()));
         let mut state = self.state();
-        // Before the first report, whoever makes the limiter is told.
+        // Before the first report, the constructor of the limiter returns the error.
         let is_news = state.reachable && state.updates > 0;
         state.reachable = false;
         state.last_error = Some(what.clone());
@@ -310,7 +310,7 @@ impl Updates {
     }
 
     fn silent(&self, seconds: u64) -> Error {
-        let what = format!("rules: {}: nothing was heard of it for {seconds} seconds", self.name);
+        let what = format!("rules: {}: no response within {seconds} s", self.name);
         Error::new(ErrorKind::Timeout, what)
     }
 
@@ -367,7 +367,7 @@ impl Updates {
 }
 
 impl State {
-    /// Tells who waits for the first report; later ones have nobody to be told to.
+    /// Wakes the constructor that waits for the first report; later reports have no receiver.
     fn first(&mut self, outcome: Result<()>) {
         if let Some(started) = self.started.take() {
             // Whoever waited may have lost patience.

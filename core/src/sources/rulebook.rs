@@ -42,7 +42,7 @@ impl Origin {
             return Ok(RuleBook::Followed(PerProcess::new(Followed::start(self)?)));
         };
         if self.cache.is_some() {
-            let what = "rules_cache: it is for rules that are followed, and these are fixed";
+            let what = "rules_cache: requires rules from a file or ZooKeeper; these are fixed";
             return Err(Error::new(ErrorKind::InvalidArgument, what));
         }
         let catalog = Arc::new(Catalog::new(rules.clone(), self.secrets));

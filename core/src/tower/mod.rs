@@ -45,7 +45,7 @@
 //!
 //! Outside of whatever rewrites paths (in axum: on the outermost `Router`, not on one that is nested), so that
 //! path patterns see what the client sent; inside of whatever authenticates, if rules count users. How a path is
-//! read is told with [`Request`](crate::Request); a request that can be read in too many ways is answered with
+//! read is given with [`Request`](crate::Request); a request that can be read in too many ways is answered with
 //! `400 Bad Request`.
 
 mod answer;

@@ -111,7 +111,7 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// The time of a reply, and what came of each charge.
+    /// The time of a reply, and the outcome of each charge.
     fn read(&self, step: &Step, reply: Value) -> Result<(Micros, Few<Outcome>)> {
         let charges: Few<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
         let replies = protocol::read(&charges, step.op, reply)?;

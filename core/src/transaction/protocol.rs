@@ -146,6 +146,9 @@ fn read_one(charge: &Charge<'_>, op: Op, reply: &Value) -> Result<Reply> {
             if fits && charge.cost > charge.policy.most() as f64 {
                 return Err(unexpected("it grants what can never fit"));
             }
+            if (fits || op == Op::Charge) && !charge.policy.may_have_charged(&state, charge.cost) {
+                return Err(unexpected("it charges more than can be counted"));
+            }
             Ok(Reply { fits, now, state })
         }
         _ => Err(unexpected("it is too short")),

@@ -51,6 +51,26 @@ fn a_refund_that_fails_does_not_keep_others_from_being_made() {
 
 /// What no script of ours says would overflow, or be believed.
 #[test]
+fn a_grant_that_leaves_more_than_can_be_counted_is_refused() {
+    let rule = r#"[{ "rule_id": "r", "algorithm": "gcra", "limit": 9, "window_size_seconds": 9 }]"#;
+    let catalog = Catalog::new(Rules::from_json(rule).unwrap(), SecretNames::default());
+    let wire = Wire { prefix: "p".to_owned(), cluster: false };
+    let plan = Plan::new(&catalog, &[Check::new("r", "a")]).unwrap();
+    for op in [Op::Check, Op::Peek, Op::Charge] {
+        let answer = |interval: f64| {
+            let mut transaction = Transaction::new(&plan, &wire, op, None);
+            // The grant, the time, the debt, the interval by which it was counted.
+            let numbers = [1.0, 1e15, 1e6, interval];
+            let bytes = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+            transaction.feed(Ok(Value::BulkString(bytes)));
+            transaction.finish(crate::plan::Form::Single)
+        };
+        assert!(answer(1e6).unwrap().allowed);
+        assert_eq!(answer(1e-300).unwrap_err().kind(), ErrorKind::Server, "{op:?}");
+    }
+}
+
+#[test]
 fn a_reply_with_impossible_numbers_is_refused() {
     let rule = r#"[{ "rule_id": "r", "algorithm": "fixed_window", "limit": 9, "window_size_seconds": 9 }]"#;
     let catalog = Catalog::new(Rules::from_json(rule).unwrap(), SecretNames::default());

@@ -187,7 +187,7 @@ fn nothing_is_written_unless_everything_is_valid() {
 #[test]
 fn a_rule_is_deleted_by_those_who_mean_it() {
     let path = file("delete.jsonc", KEPT);
-    let unasked = format!("error: nobody is there to be asked; --yes deletes orders from {path}\n");
+    let unasked = format!("error: stdin is not a terminal; pass --yes to delete orders from {path}\n");
     expect(&["rules", "delete", &path, "orders"], 2, "", &unasked);
     let unknown = "error: no rule is called \"order\"; did you mean \"orders\"?\n";
     expect(&["rules", "delete", &path, "order", "--yes"], 2, "", unknown);

@@ -24,7 +24,7 @@ const WINDOW_SECONDS: u64 = 36_000;
 const KEY: &str = "the one key";
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What a child process is told, and where in its output the answer stands.
+/// The input of a child process, and where in its output the answer stands.
 const URL: &str = "SLUICEGATE_HAMMER_URL";
 const RULE: &str = "SLUICEGATE_HAMMER_RULE";
 const ADMITTED: &str = "admitted=";

@@ -3,6 +3,8 @@
 use std::mem::take;
 use std::thread::sleep;
 
+use sluicegate_test_servers::Cluster;
+
 use super::*;
 
 const RESPONSE_TIMEOUT: Duration = Duration::from_millis(600);
@@ -133,13 +135,13 @@ fn calls_are_answered_without_the_other_thread() {
 }
 
 #[test]
-fn the_answer_to_a_single_call_may_be_waited_for_awake() {
+fn the_answer_to_a_single_call_may_be_spun_for() {
     let redis = Redis::start().unwrap();
     let own = Loop::open(redis.url());
     let mut at_once = 0;
     for _ in 0..1000 {
         own.check(1..2, "k");
-        own.bridge.wait_awake();
+        own.bridge.spin();
         let mut answers = own.bridge.drain();
         at_once += answers.len();
         while answers.is_empty() {
@@ -148,7 +150,7 @@ fn the_answer_to_a_single_call_may_be_waited_for_awake() {
         }
         assert!(answers.len() == 1 && answers[0].result.is_ok());
     }
-    // With one processor nobody waits awake.
+    // With one processor nobody spins.
     assert!(at_once > 0 || std::thread::available_parallelism().unwrap().get() == 1);
 }
 
@@ -244,6 +246,29 @@ fn a_silent_server_is_a_timeout_in_time_and_is_used_again_when_it_wakes() {
     assert!(took >= RESPONSE_TIMEOUT + Duration::from_millis(90) && took < 3 * RESPONSE_TIMEOUT, "{took:?}");
     redis.resume().unwrap();
     own.recover();
+}
+
+#[test]
+fn no_call_waits_for_a_server_that_it_does_not_need() {
+    let cluster = Cluster::start().unwrap();
+    let mut own = Loop::patient(&cluster.url(), Duration::from_secs(5));
+    let keys: Vec<String> = (0..20).map(|number| number.to_string()).collect();
+    let primary = |key: &str| cluster.primary_of(&format!("{{{key}}}")).unwrap().port();
+    let (silent, others): (Vec<_>, Vec<_>) = keys.iter().partition(|key| primary(key) == primary(&keys[0]));
+    assert!(keys.iter().all(|key| own.admitted(1, key) == 1));
+    let node = cluster.primary_of(&format!("{{{}}}", keys[0])).unwrap();
+    node.pause().unwrap();
+    for (token, key) in (100..).zip(&silent) {
+        own.check(token..token + 1, key);
+    }
+    for key in &others {
+        own.check(1..2, key);
+        let answers = own.take(1);
+        // None of those that were asked first has an answer yet.
+        assert!(answers[0].token == 1 && allowed(&answers[0]), "{answers:?}");
+    }
+    node.resume().unwrap();
+    assert!(own.take(silent.len()).iter().all(allowed));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-use super::super::channel::{Channel, Turn};
+use super::super::channel::{Channel, Progress};
 use super::super::connector::{Connector, Role};
 use super::super::errors::{self, Fault};
 use super::super::multiplexer::{LineId, Multiplexer, Order, Peer};
@@ -248,8 +248,8 @@ impl Client {
         }
         let wire = Wire::open(&self.world, server);
         let limit = self.connector.response_timeout;
-        let (opening, minds_slots) = (self.connector.opening(Role::Data), self.connector.minds_slots());
-        let session = Session::open(address, opening, limit, minds_slots, instant(now));
+        let (handshake, minds_slots) = (self.connector.handshake(Role::Data), self.connector.minds_slots());
+        let session = Session::open(address, handshake, limit, minds_slots, instant(now));
         self.owners.resize(wire.connection + 1, Owner::Nobody);
         self.owners[wire.connection] = Owner::Opening(id);
         let connection = wire.connection;
@@ -277,7 +277,7 @@ impl Client {
         match self.owners[connection] {
             Owner::Opening(opening) => self.pump_opening(opening, connection),
             Owner::Line(line) => {
-                if self.act(|multiplexer, now| multiplexer.pump(line, now)) == Turn::More {
+                if self.act(|multiplexer, now| multiplexer.pump(line, now)) == Progress::More {
                     self.after(10, Event::Pump(connection));
                 }
                 self.watch(line);
@@ -289,7 +289,7 @@ impl Client {
     fn pump_opening(&mut self, id: usize, connection: usize) {
         let now = instant(self.now());
         let Some((channel, session)) = &mut self.openings[id].parts else { return };
-        channel.turn(session, now);
+        channel.advance(session, now);
         if session.is_opening() {
             return self.after(4 * MS, Event::Pump(connection));
         }

@@ -261,7 +261,7 @@ impl Ledger {
         if text.contains("NOSCRIPT") || text.contains("CROSSSLOT") {
             self.violate(
                 Check::Failed,
-                format!("call {id} is told what only the driver needs to know: {text}"),
+                format!("call {id} receives an error that only the driver may see: {text}"),
             );
         }
         if error.kind() == ErrorKind::Closed && !self.breaker.is_closing {

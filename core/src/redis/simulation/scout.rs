@@ -20,7 +20,7 @@ const HEDGE: Time = 50 * MS;
 
 /// One search for the topology.
 pub(super) struct Search {
-    advisers: Vec<Address>,
+    seeds: Vec<Address>,
     asked: usize,
     awaited: usize,
     /// What each of them said, until it is confirmed.
@@ -40,10 +40,10 @@ impl Client {
 
     pub(super) fn discover(&mut self) {
         let Some(learnt) = self.learnt() else { return };
-        let advisers = learnt.advisers(instant(self.now()));
-        let told = vec![None; advisers.len()];
+        let seeds = learnt.seeds_to_ask(instant(self.now()));
+        let told = vec![None; seeds.len()];
         let search =
-            Search { advisers, asked: 0, awaited: 0, told, failure: None, is_over: false, result: None };
+            Search { seeds, asked: 0, awaited: 0, told, failure: None, is_over: false, result: None };
         self.searches.push(search);
         let search = self.searches.len() - 1;
         let limit = u64::try_from(self.connector.timeout().as_micros()).unwrap_or(Time::MAX);
@@ -53,7 +53,7 @@ impl Client {
 
     pub(super) fn ask(&mut self, id: usize, place: usize) {
         let search = &mut self.searches[id];
-        if search.is_over || search.asked != place || place >= search.advisers.len() {
+        if search.is_over || search.asked != place || place >= search.seeds.len() {
             return;
         }
         search.asked += 1;
@@ -68,23 +68,23 @@ impl Client {
 
     pub(super) fn told(&mut self, id: usize, place: usize) {
         let Some(learnt) = self.learnt().filter(|_| !self.searches[id].is_over) else { return };
-        let adviser = self.searches[id].advisers[place].clone();
+        let seed = self.searches[id].seeds[place].clone();
         let question = learnt.discovery.question().get_packed_command();
         let Ok(Some((command, _))) = protocol::request(&question) else { panic!("{question:?}") };
         let text = match learnt.discovery {
             Discovery::Sentinel(_) => {
-                let host = adviser.to_string();
+                let host = seed.to_string();
                 let sentinel = host.as_bytes().get(1).copied().map_or(0, |digit| usize::from(digit - b'0'));
                 Some(Ok(self.world.get().deployment.sentinel(sentinel)))
             }
             Discovery::Cluster => self
-                .reach(&adviser)
+                .reach(&seed)
                 .map(|server| server.map(|server| self.world.get().describe(server, &command))),
         };
         match text {
             None => {}
             Some(Err(error)) => self.refused(id, error),
-            Some(Ok(text)) => match understood(&learnt.discovery, &text, &adviser) {
+            Some(Ok(text)) => match understood(&learnt.discovery, &text, &seed) {
                 Err(error) => self.refused(id, error),
                 Ok(topology) if matches!(learnt.discovery, Discovery::Cluster) || learnt.knows(&topology) => {
                     self.found(id, topology);
@@ -138,17 +138,18 @@ impl Client {
         if search.awaited > 0 {
             return;
         }
-        if search.asked < search.advisers.len() {
+        if search.asked < search.seeds.len() {
             let next = search.asked;
             return self.after(0, Event::Ask(id, next));
         }
-        let failure = search.failure.take().unwrap_or_else(errors::undiscoverable);
+        let failure = search.failure.take();
+        let failure = failure.unwrap_or_else(|| errors::undiscoverable(self.connector.timeout()));
         self.end(id, Err(failure));
     }
 
     pub(super) fn out_of_time(&mut self, id: usize) {
         if !self.searches[id].is_over {
-            self.end(id, Err(errors::undiscoverable()));
+            self.end(id, Err(errors::undiscoverable(self.connector.timeout())));
         }
     }
 
@@ -193,7 +194,7 @@ fn parse(text: &str) -> Result<Value> {
     answered.map_err(|err| Error::new(crate::error::ErrorKind::Server, err.to_string()))
 }
 
-fn understood(discovery: &Discovery, text: &str, adviser: &Address) -> Result<Topology> {
-    let topology = discovery.answer(&parse(text)?, adviser);
-    topology.map_err(|reason| errors::undiscovered(adviser, &reason))
+fn understood(discovery: &Discovery, text: &str, seed: &Address) -> Result<Topology> {
+    let topology = discovery.answer(&parse(text)?, seed);
+    topology.map_err(|reason| errors::undiscovered(seed, &reason))
 }

@@ -193,3 +193,28 @@ fn a_server_that_is_no_cluster_is_told_apart() {
         assert!(error.message().contains("cluster support disabled"), "{error}");
     }
 }
+
+#[test]
+fn announced_servers_are_used_only_in_the_networks_of_the_url() {
+    let cluster = Cluster::start().unwrap();
+    let seed = &cluster.nodes()[0];
+    let url = |networks: &str| format!("redis-cluster://{}?redirects={networks}", seed.address());
+    let keys: Vec<String> = (0..20).map(|number| number.to_string()).collect();
+    for driver in both(&url("10.0.0.0/8,127.0.0.0/8")) {
+        assert!(keys.iter().all(|key| driver.increment(key).is_ok()));
+    }
+    for driver in both(&url("10.0.0.0/8")) {
+        for key in &keys {
+            let is_at_seed = cluster.primary_of(key).unwrap().port() == seed.port();
+            match driver.increment(key) {
+                Ok(_) => assert!(is_at_seed),
+                Err(error) => {
+                    assert!(!is_at_seed, "{error}");
+                    assert_eq!(error.kind(), ErrorKind::Connection);
+                    let is_open = error.message().contains("circuit breaker open");
+                    assert!(is_open || error.message().contains("`redirects`"), "{error}");
+                }
+            }
+        }
+    }
+}

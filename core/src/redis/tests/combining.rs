@@ -315,7 +315,7 @@ fn many_scripts_that_were_forgotten_take_no_longer_than_one() {
     });
 }
 
-/// Answers on each connection, which have numbers, as it is told: with a text for each command, or by its end.
+/// Answers on each connection, which have numbers: a text for each command, or the end of the connection.
 fn server(answer: impl Fn(usize, &str) -> Option<String> + Clone + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("redis://{}", listener.local_addr().unwrap());

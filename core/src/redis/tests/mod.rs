@@ -7,6 +7,8 @@ mod login;
 mod outage;
 mod pool;
 mod sentinel;
+mod states;
+#[cfg(feature = "tls")]
 mod tls;
 mod url;
 

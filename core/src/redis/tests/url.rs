@@ -21,6 +21,7 @@ fn defaults_are_filled_in() {
     same("REDIS://[::1]", "redis://[::1]:6379");
     same("redis-sentinel://a,b/s", "redis-sentinel://a:26379,b:26379/s/0");
     same("unix:///run/redis.sock", "redis+unix:///run/redis.sock?db=0");
+    same("redis-cluster://a?redirects=10.1.2.3/8,::1", "redis-cluster://a?redirects=10.0.0.0%2F8,::1/128");
     same("redis-cluster://a:1,b:2", "redis-cluster://a:1,b:2/0?tls=false");
 }
 
@@ -56,6 +57,10 @@ fn wrong_parts_are_named_without_secrets() {
         ("redis-cluster://a,,b", "host is missing"),
         ("redis-cluster://a/1", "no database but 0"),
         ("redis-sentinel://a", "service is missing"),
+        ("redis-cluster://a?redirects=", "redirects must be networks"),
+        ("redis-cluster://a?redirects=10.0.0.0/8,", "redirects must be networks"),
+        ("redis-sentinel://a/s?redirects=hidden", "redirects must be networks"),
+        ("redis://a?redirects=10.0.0.0/8", "known are protocol"),
         ("unix://relative", "absolute"),
         ("memory://host", "memory://"),
     ] {

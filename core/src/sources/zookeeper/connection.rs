@@ -12,9 +12,9 @@ use super::tls::{Duplex, Tls};
 use super::url::ZooKeeperUrl;
 use super::wire::{self, AUTH, EVENT, Failure, PING, Reader, Request};
 
-/// How long the servers are to wait for a sign of life.
+/// The session timeout: how long the servers wait for a ping.
 const SESSION_TIMEOUT: Duration = Duration::from_secs(6);
-/// Silence after which we give a sign of life. The session could do with fewer; but a follower of ZooKeeper
+/// Silence after which the client pings. The session could do with fewer; but a follower of ZooKeeper
 /// 3.6.0 to 3.8.0 may keep what it has for us until anybody's next request (ZOOKEEPER-4537), and changes are
 /// to be seen within a second.
 const PING_INTERVAL: Duration = Duration::from_millis(750);
@@ -145,7 +145,7 @@ impl Connection {
         Ok(self.events.drain(..).collect())
     }
 
-    /// The longest time without a sign of life from the server.
+    /// The longest time without a byte from the server.
     fn silence(&self) -> Duration {
         self.session_timeout * 2 / 3
     }

@@ -73,7 +73,7 @@ pub(super) fn begin(timeout_ms: i32) -> Vec<u8> {
     frame.done()
 }
 
-/// A sign of life.
+/// A ping.
 pub(super) fn ping() -> Vec<u8> {
     let mut frame = Writer::new();
     frame.int(PING).int(11);

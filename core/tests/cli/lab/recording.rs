@@ -68,7 +68,7 @@ fn timeseries_show_what_got_through() {
     figures(&record(redis.url(), &[]));
     let shown =
         answers(&redis, &["TS.MRANGE", "-", "+", "AGGREGATION", "SUM", "10000", "FILTER", "data=hits"]);
-    // Half of a burst lies before an edge, half behind it. Of a slot without a sample nothing is told.
+    // Half of a burst lies before an edge, half behind it. A slot without a sample has no line.
     let of = |name: &str| {
         let start = shown.iter().position(|line| line == name).unwrap();
         let samples: Vec<_> = shown[start + 1..].iter().filter(|line| !line.is_empty()).collect();

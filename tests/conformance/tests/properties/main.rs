@@ -2,7 +2,7 @@
 //!
 //! `PROPTEST_CASES` takes the place of every number of cases, for a longer search.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-#![allow(clippy::panic, reason = "a property that does not hold is told by a panic")]
+#![allow(clippy::panic, reason = "a property that does not hold panics")]
 
 mod bounds;
 mod exactness;

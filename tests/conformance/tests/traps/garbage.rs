@@ -39,7 +39,7 @@ fn is_refused(
     Ok(())
 }
 
-/// The message, which is logged, names the rule; who asks is told the key.
+/// The message, which is logged, names the rule; the error's field has the key.
 fn is_about(error: &Error, rule: &str, name: &str) -> bool {
     let (message, key) = (error.message(), error.key().unwrap_or_default());
     let is_named = message.contains(&format!("(rule \"{rule}\"")) && key.contains(name);

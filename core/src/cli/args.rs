@@ -1,0 +1,134 @@
+//! The command line, as clap reads it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::sources::TlsFiles;
+use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap_complete::Shell;
+
+use crate::cli::asking::{CheckRequest, Match};
+#[cfg(feature = "lab")]
+use crate::cli::lab::Lab;
+use crate::cli::place::Place;
+use crate::cli::rules::RulesCommand;
+use crate::cli::source::RulesArgs;
+
+/// Distributed rate limiter: admit or deny keys by rules.
+#[derive(Debug, Parser)]
+#[command(name = "sluicegate", version, after_help = "Exit code: 0 all admitted, 1 some denied, 2 error.")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) tls: TlsArgs,
+}
+
+/// PEM files for every connection with TLS.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TlsArgs {
+    /// PEM file with the certificate authorities to trust instead of the system's
+    #[arg(long, global = true, env = "SLUICEGATE_TLS_CA", value_name = "FILE", help_heading = "TLS")]
+    tls_ca: Option<PathBuf>,
+    /// PEM file with the certificate chain of this client
+    #[arg(long, global = true, env = "SLUICEGATE_TLS_CERT", value_name = "FILE", help_heading = "TLS")]
+    tls_cert: Option<PathBuf>,
+    /// PEM file with the private key of this client
+    #[arg(long, global = true, env = "SLUICEGATE_TLS_KEY", value_name = "FILE", help_heading = "TLS")]
+    tls_key: Option<PathBuf>,
+}
+
+impl TlsArgs {
+    pub(crate) fn files(&self) -> TlsFiles {
+        let mut files = TlsFiles::default();
+        (files.ca, files.cert, files.key) =
+            (self.tls_ca.clone(), self.tls_cert.clone(), self.tls_key.clone());
+        files
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Admit a cost for a key, or deny it
+    Check(Check),
+    /// Wait until a cost is admitted; deny it as soon as the timeout cannot be met
+    Wait(Wait),
+    /// Say what a check would answer, and change nothing; needs a server
+    Peek(One),
+    /// Forget what was counted for a key; needs a server
+    Reset(One),
+    /// Give back a cost that was not used; needs a server
+    #[command(after_help = "Exit code: 0 given back, 1 nothing was counted, 2 error.")]
+    Refund(One),
+    /// Count a cost that was used already, also beyond the limit; needs a server
+    #[command(after_help = "Exit code: 0 charged, 2 error.")]
+    Charge(One),
+    /// Try the server
+    Ping(Place),
+    /// Say which rules apply to a request, and count nothing
+    Match(Match),
+    /// Admit a request by all the rules that apply to it, or deny it
+    CheckRequest(CheckRequest),
+    /// Show what each rule lets through, of made up traffic or of a log
+    #[cfg(feature = "lab")]
+    Lab(Box<Lab>),
+    /// Look at rules where they are kept, and change them
+    #[command(subcommand)]
+    Rules(RulesCommand),
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the man page, or write those of all commands to a folder
+    Man {
+        /// The folder, which has to exist
+        folder: Option<PathBuf>,
+    },
+}
+
+/// One rule and key.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct One {
+    #[command(flatten)]
+    pub(crate) rules: RulesArgs,
+    /// Name of the rule
+    pub(crate) rule: String,
+    /// Who is counted: a user, an address, an API key
+    pub(crate) key: String,
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// How much to admit
+    #[arg(long, default_value_t = 1)]
+    pub(crate) cost: u64,
+    /// The resource that is used, for rules that limit one
+    #[arg(long)]
+    pub(crate) resource: Option<String>,
+    /// Limit to use instead of the rule's
+    #[arg(long)]
+    pub(crate) limit: Option<u64>,
+    /// One JSON object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    pub(crate) one: One,
+    /// How many checks to make; rules that change meanwhile are followed
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) times: u64,
+    /// Time between two checks, such as 100ms or 1s
+    #[arg(long, default_value = "0s", value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) every: Duration,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Wait {
+    #[command(flatten)]
+    pub(crate) one: One,
+    /// The longest time to wait, such as 500ms or 1m
+    #[arg(long, default_value = "10s", value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) timeout: Duration,
+}

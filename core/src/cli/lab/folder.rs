@@ -1,0 +1,115 @@
+//! The folder into which a run is written.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::lab::Report;
+use crate::lab::plot::{Picture, page};
+
+use super::decisions::quoted;
+#[cfg(feature = "png")]
+use super::png;
+use crate::cli::outcome::Failure;
+#[cfg(feature = "png")]
+use crate::cli::stderr::warn;
+
+const PAGE: &str = "index.html";
+/// Files that a run writes besides its pictures.
+const FILES: [&str; 5] = [PAGE, "lab.json", "bins.csv", "decisions.csv", "decisions.jsonl"];
+
+pub(super) struct Folder(PathBuf);
+
+impl Folder {
+    /// Makes the folder. One that holds what no run wrote is refused, unless by force.
+    pub(super) fn open(path: &Path, force: bool) -> Result<Self, Failure> {
+        let folder = Self(path.to_owned());
+        fs::create_dir_all(path).map_err(|error| cannot_write(path, &error))?;
+        if let Some(other) = folder.other_file()?.filter(|_| !force) {
+            let (path, other) = (path.display(), other.escape_debug().to_string());
+            let reason =
+                format!("the folder holds other files, such as {other} (choose another, or pass --force)");
+            return Err(Failure::Other(format!("cannot write into {path}: {reason}")));
+        }
+        Ok(folder)
+    }
+
+    fn other_file(&self) -> Result<Option<String>, Failure> {
+        let known = |name: &str| FILES.contains(&name) || pictures().any(|picture| picture == name);
+        for entry in fs::read_dir(&self.0).map_err(|error| cannot_write(&self.0, &error))? {
+            let entry = entry.map_err(|error| cannot_write(&self.0, &error))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if !known(&name) {
+                return Ok(Some(name));
+            }
+        }
+        Ok(None)
+    }
+
+    pub(super) fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    pub(super) fn page(&self) -> PathBuf {
+        self.file(PAGE)
+    }
+
+    pub(super) fn write(&self, report: &Report) -> Result<(), Failure> {
+        // Pictures of an earlier run that this one does not have would be taken for its own.
+        pictures().for_each(|name| drop(fs::remove_file(self.file(&name))));
+        self.put(PAGE, page(report).as_bytes())?;
+        self.put("lab.json", report.json().as_bytes())?;
+        self.put("bins.csv", bins(report).as_bytes())?;
+        let drawn: Vec<_> = Picture::ALL.into_iter().filter(|picture| picture.applies(report)).collect();
+        for picture in &drawn {
+            self.put(&format!("{}.svg", picture.name()), picture.svg(report).as_bytes())?;
+        }
+        self.write_png(report, &drawn)
+    }
+
+    #[cfg(feature = "png")]
+    fn write_png(&self, report: &Report, drawn: &[Picture]) -> Result<(), Failure> {
+        let fonts = png::Fonts::load();
+        if fonts.is_empty() {
+            warn(
+                "this machine has no fonts: the PNG files are without text (install one, such as fonts-dejavu-core)",
+            );
+        }
+        for picture in drawn {
+            self.put(&format!("{}.png", picture.name()), &fonts.png(&picture.svg(report))?)?;
+        }
+        Ok(())
+    }
+
+    #[cfg(not(feature = "png"))]
+    fn write_png(&self, _: &Report, _: &[Picture]) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn put(&self, name: &str, content: &[u8]) -> Result<(), Failure> {
+        let path = self.file(name);
+        fs::write(&path, content).map_err(|error| cannot_write(&path, &error))
+    }
+}
+
+fn pictures() -> impl Iterator<Item = String> {
+    let names = |picture: Picture| ["svg", "png"].map(|ending| format!("{}.{ending}", picture.name()));
+    Picture::ALL.into_iter().flat_map(names)
+}
+
+pub(super) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    Failure::Other(format!("cannot write {}: {error}", path.display()))
+}
+
+fn bins(report: &Report) -> String {
+    let mut text = "time_us,rule,admitted,denied,cost,fullest\n".to_owned();
+    for strategy in &report.strategies {
+        for (bin, number) in strategy.bins.iter().zip(0..) {
+            let at = report.start_us + number * report.bin_us;
+            let rule = quoted(&strategy.name);
+            let line = format!("{at},{rule},{},{},{},{}\n", bin.admitted, bin.denied, bin.cost, bin.fullest);
+            text.push_str(&line);
+        }
+    }
+    text
+}

@@ -1,0 +1,127 @@
+//! Requests of the past: what these rules would have denied.
+
+mod columns;
+mod combined;
+mod entry;
+mod lines;
+mod structured;
+mod time;
+
+use std::fs::File;
+use std::io::{self, Read, stdin};
+use std::path::Path;
+
+use crate::Rules;
+use crate::lab::{Observer, Replay, Report};
+
+use super::args::{Lab, LogFormat};
+use super::watch::Watch;
+use crate::cli::outcome::Failure;
+use crate::cli::stderr::warn;
+use columns::Columns;
+pub(super) use columns::NAMES;
+use entry::{Entry, Format};
+use lines::Lines;
+
+/// So many of the lines that cannot be read are shown.
+const SHOWN: u64 = 3;
+const SHOWN_CHARS: usize = 120;
+const LINES_PER_LOOK: u64 = 4_096;
+
+pub(super) fn replay(path: &Path, args: &Lab, rules: &Rules, watch: &mut Watch) -> Result<Report, Failure> {
+    let cannot = |error: io::Error| Failure::Other(format!("cannot read {}: {error}", path.display()));
+    let (input, size): (Box<dyn Read>, u64) = match path.to_str() {
+        Some("-") => (Box::new(stdin()), 0),
+        _ => {
+            let file = File::open(path).map_err(cannot)?;
+            let size = file.metadata().map_err(cannot)?.len();
+            (Box::new(file), size)
+        }
+    };
+    let mut run = Run {
+        replay: Replay::new(rules, args.compares(), args.bin)?,
+        columns: Columns::new(&args.columns),
+        format: None,
+        wanted: args.log_format,
+        strict: args.strict,
+        bad: 0,
+    };
+    let (mut lines, mut number) = (Lines::new(input), 0);
+    while let Some(line) = lines.next().map_err(cannot)? {
+        number += 1;
+        run.line(number, line, watch)?;
+        if number % LINES_PER_LOOK == 0 {
+            let done = if size > 0 { lines.bytes() as f64 / size as f64 } else { 0.0 };
+            if !watch.go_on(done) {
+                break;
+            }
+        }
+    }
+    run.finish(watch)
+}
+
+/// A replay under way.
+struct Run {
+    replay: Replay,
+    columns: Columns,
+    /// Known from the first line on.
+    format: Option<Format>,
+    wanted: LogFormat,
+    strict: bool,
+    bad: u64,
+}
+
+impl Run {
+    fn line(&mut self, number: u64, line: lines::Line<'_>, watch: &mut Watch) -> Result<(), Failure> {
+        let text = match line {
+            lines::Line::Whole(bytes) => String::from_utf8_lossy(bytes),
+            lines::Line::TooLong => return self.refuse(number, "", "it is longer than 1 MiB"),
+        };
+        let text = text.trim_end_matches(['\r', '\n']);
+        if text.trim().is_empty() {
+            return Ok(());
+        }
+        let format = match &mut self.format {
+            Some(format) => format,
+            unknown => {
+                let format = unknown.insert(Format::new(self.wanted, text, &self.columns));
+                // The first line of CSV has the names.
+                if matches!(format, Format::Csv(_)) {
+                    return Ok(());
+                }
+                format
+            }
+        };
+        let decided = format.read(text, &self.columns).and_then(|entry: Entry<'_>| {
+            let request = entry.request();
+            self.replay.request(entry.at_us, &request, watch).map_err(|error| error.message().to_owned())
+        });
+        decided.map_or_else(|reason| self.refuse(number, text, &reason), |_| Ok(()))
+    }
+
+    fn refuse(&mut self, number: u64, text: &str, reason: &str) -> Result<(), Failure> {
+        let shown: String = text.chars().take(SHOWN_CHARS).collect();
+        let message = format!("line {number} cannot be read: {reason}: {}", shown.escape_debug());
+        if self.strict {
+            return Err(Failure::Other(message));
+        }
+        self.bad += 1;
+        if self.bad <= SHOWN {
+            warn(message);
+        }
+        Ok(())
+    }
+
+    fn finish(self, watch: &Watch) -> Result<Report, Failure> {
+        if self.bad > 0 {
+            let (lines, requests) = (if self.bad == 1 { "line" } else { "lines" }, self.replay.requests());
+            warn(format!("{} {lines} could not be read; {requests} requests could", self.bad));
+        }
+        let report = self.replay.finish(watch.is_stopped());
+        let late = report.requests.map_or(0, |requests| requests.late);
+        if late > 0 {
+            warn(format!("{late} requests are logged after later ones, and taken to have come with them"));
+        }
+        Ok(report)
+    }
+}

@@ -1,0 +1,83 @@
+//! The commands about one rule and key.
+
+use std::io::Write;
+use std::thread;
+use std::time::Instant;
+
+use crate::{CheckOptions, Rules};
+
+use crate::cli::args::{Check, One, Wait};
+use crate::cli::outcome::{Failure, Verdict};
+use crate::cli::place::Place;
+use crate::cli::show::{Show, about};
+use crate::cli::source::faults;
+use crate::cli::stderr::{show_warnings, warn};
+
+pub(crate) fn check(args: &Check, out: &mut impl Write) -> Result<Verdict, Failure> {
+    let limiter = args.one.place.limiter(args.one.rules.source()?)?;
+    faults(&limiter.rules_status()).for_each(warn);
+    show_warnings();
+    let show = show(&args.one).times(args.times);
+    let mut verdict = Verdict::Yes;
+    for number in 1..=args.times {
+        if number > 1 {
+            thread::sleep(args.every);
+        }
+        let decision = limiter.check_with(&args.one.rule, &args.one.key, options(&args.one))?;
+        show.decision(out, number, &decision)?;
+        if !decision.allowed {
+            verdict = Verdict::No;
+        }
+    }
+    Ok(verdict)
+}
+
+pub(crate) fn wait(args: &Wait, out: &mut impl Write) -> Result<Verdict, Failure> {
+    let Wait { one, timeout } = args;
+    let limiter = one.place.limiter(one.rules.load()?)?;
+    let decision = limiter.wait_with(&one.rule, &one.key, options(one), *timeout)?;
+    show(one).decision(out, 1, &decision)?;
+    Ok(Verdict::of(decision.allowed))
+}
+
+pub(crate) fn peek(args: &One, out: &mut impl Write) -> Result<Verdict, Failure> {
+    let limiter = args.place.server("peek", args.rules.load()?)?;
+    let decision = limiter.peek_with(&args.rule, &args.key, options(args))?;
+    show(args).decision(out, 1, &decision)?;
+    Ok(Verdict::of(decision.allowed))
+}
+
+pub(crate) fn refund(args: &One, out: &mut impl Write) -> Result<Verdict, Failure> {
+    let limiter = args.place.server("refund", args.rules.load()?)?;
+    let before = limiter.peek_with(&args.rule, &args.key, options(args))?;
+    let decision = limiter.refund_with(&args.rule, &args.key, options(args))?;
+    let was_counted = !before.reset_after.is_zero();
+    show(args).refund(out, was_counted, &decision)?;
+    Ok(Verdict::of(was_counted))
+}
+
+pub(crate) fn reset(args: &One, out: &mut impl Write) -> Result<Verdict, Failure> {
+    let limiter = args.place.server("reset", args.rules.load()?)?;
+    limiter.reset_with(&args.rule, &args.key, options(args))?;
+    show(args).reset(out)?;
+    Ok(Verdict::Yes)
+}
+
+pub(crate) fn ping(place: &Place, out: &mut impl Write) -> Result<Verdict, Failure> {
+    let limiter = place.server("ping", Rules::default())?;
+    let began = Instant::now();
+    limiter.ping()?;
+    writeln!(out, "the server answered in {}", about(began.elapsed()))?;
+    Ok(Verdict::Yes)
+}
+
+pub(crate) fn show(args: &One) -> Show<'_> {
+    Show::new(&args.rule, &args.key, args.json)
+}
+
+pub(crate) fn options(args: &One) -> CheckOptions<'_> {
+    let mut options = CheckOptions::new().cost(args.cost);
+    options.resource = args.resource.as_deref();
+    options.limit = args.limit;
+    options
+}

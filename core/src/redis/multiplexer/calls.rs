@@ -1,0 +1,141 @@
+//! What comes of each call: an outcome, or another attempt elsewhere.
+
+use std::io::{Read, Write};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use ::redis::Value;
+
+use super::{Delayed, EntryState, LinkState, Multiplexer, Order, Peer};
+use crate::error::{ErrorKind, Result};
+use crate::redis::errors::{self, Failure};
+use crate::redis::request::{Hint, Request};
+use crate::redis::router::Step;
+use crate::redis::session::{Id, Pending};
+
+impl<S: Read + Write> Multiplexer<S> {
+    pub(super) fn conclude(&mut self, peer: &Peer, call: Id, result: Result<Value, Failure>, now: Instant) {
+        match &result {
+            Ok(_) => peer.breaker.answered(),
+            Err(failure) => {
+                if failure.moved_on {
+                    self.router.doubt(peer);
+                }
+                if failure.unanswered {
+                    self.count_unanswered(peer, call, failure, now);
+                } else if failure.error.kind() == ErrorKind::Server {
+                    peer.breaker.answered();
+                }
+            }
+        }
+        self.complete(call, result.map_err(|failure| failure.error));
+    }
+
+    /// Tells the circuit breaker. While it is open, nothing is sent on the connection that there is.
+    fn count_unanswered(&mut self, peer: &Peer, call: Id, failure: &Failure, now: Instant) {
+        let is_patient = self.calls.get(call).is_some_and(|entry| entry.is_patient);
+        // Less time than the server may take says nothing about the server.
+        if failure.error.kind() == ErrorKind::Timeout && !is_patient || !peer.breaker.unanswered(now) {
+            return;
+        }
+        let state = peer.link().state;
+        if let LinkState::Open(line) = state {
+            self.lines[line].session.retire(&errors::unsent(&peer.address));
+            self.detach(line);
+            // What it gives back is taken up there.
+            self.orders.push(Order::Flush(line));
+        }
+    }
+
+    /// Sends a request on that was not executed.
+    pub(super) fn go_on(&mut self, peer: &Arc<Peer>, call: Id, request: Request, hint: Hint, now: Instant) {
+        let Some(entry) = self.calls.get_mut(call) else { return };
+        if let EntryState::Abandoned = entry.state {
+            self.calls.remove(call);
+            return;
+        }
+        if let Some(error) = self.closed.clone() {
+            return self.complete(call, Err(error));
+        }
+        if !matches!(hint, Hint::Unsent(..)) {
+            peer.breaker.answered();
+        }
+        if let Hint::Unsent(failure, by) = &hint {
+            entry.by = entry.by.min(*by);
+            // Those that waited behind a silent server end as those that it left unanswered.
+            if failure.error.kind() == ErrorKind::Timeout && peer.breaker.is_open() {
+                return self.complete(call, Err(failure.error.clone()));
+            }
+        }
+        let (by, slot) = (entry.by, entry.slot);
+        let pending = |asking| Pending::new(call, request, asking, by);
+        match self.router.next(&mut entry.journey, peer, hint, slot) {
+            Step::To { node, asking } => self.send(&node, pending(asking), now),
+            Step::Later(pause) => {
+                let until = now + pause;
+                self.note_deadline(until);
+                self.delayed.push(Delayed { pending: pending(false), peer: Arc::clone(peer), until });
+            }
+            Step::Rediscover => self.wait_for_topology(pending(false), by),
+            Step::Fail(error) => self.complete(call, Err(error)),
+        }
+    }
+
+    pub(super) fn complete(&mut self, call: Id, result: Result<Value>) {
+        let Some(entry) = self.calls.get_mut(call) else { return };
+        match std::mem::replace(&mut entry.state, EntryState::Done(result)) {
+            EntryState::Waiting(waker) => self.woken.extend(waker),
+            EntryState::Done(_) => {}
+            EntryState::Abandoned => drop(self.calls.remove(call)),
+        }
+    }
+
+    /// What came of a call; or keeps the waker for when that is known.
+    pub(in crate::redis) fn poll(&mut self, call: Id, context: &Context<'_>) -> Poll<Result<Value>> {
+        let Some(entry) = self.calls.get_mut(call) else {
+            return Poll::Ready(Err(errors::no_answer().error));
+        };
+        match &mut entry.state {
+            EntryState::Waiting(waker) => {
+                match waker {
+                    Some(waker) => waker.clone_from(context.waker()),
+                    None => *waker = Some(context.waker().clone()),
+                }
+                Poll::Pending
+            }
+            EntryState::Done(_) | EntryState::Abandoned => match self.calls.remove(call).state {
+                EntryState::Done(result) => Poll::Ready(result),
+                _ => Poll::Ready(Err(errors::no_answer().error)),
+            },
+        }
+    }
+
+    /// Nobody waits for the call any more. If it was not sent yet, it never is.
+    pub(in crate::redis) fn abandon(&mut self, call: Id) {
+        let Some(entry) = self.calls.get_mut(call) else { return };
+        if let EntryState::Done(_) = entry.state {
+            self.calls.remove(call);
+            return;
+        }
+        entry.state = EntryState::Abandoned;
+        let before = self.unrouted.len() + self.delayed.len();
+        self.unrouted.retain(|unrouted| unrouted.pending.id != call);
+        self.delayed.retain(|delayed| delayed.pending.id != call);
+        let mut withdrawn = before != self.unrouted.len() + self.delayed.len();
+        for peer in &self.opening {
+            let mut link = peer.link();
+            let before = link.waiting.len();
+            link.waiting.retain(|pending| pending.id != call);
+            withdrawn |= before != link.waiting.len();
+        }
+        let found = self.lines.iter_mut().find_map(|(id, line)| line.session.withdraw(call).then_some(id));
+        if let Some(line) = found {
+            self.orders.push(Order::Flush(line));
+            withdrawn = true;
+        }
+        if withdrawn {
+            self.calls.remove(call);
+        }
+    }
+}

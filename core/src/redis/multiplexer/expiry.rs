@@ -1,0 +1,84 @@
+//! The end of calls whose time is up, wherever they wait.
+
+use std::io::{Read, Write};
+use std::time::Instant;
+
+use super::{Multiplexer, Unrouted};
+use crate::redis::errors;
+
+impl<S: Read + Write> Multiplexer<S> {
+    /// When to call [`expire`](Self::expire), at the latest.
+    pub(in crate::redis) fn deadline(&self) -> Option<Instant> {
+        self.next_deadline
+    }
+
+    /// Ends calls whose time is up, and sends on those that have waited long enough.
+    pub(in crate::redis) fn expire(&mut self, now: Instant) {
+        if self.next_deadline.is_none_or(|deadline| now < deadline) {
+            return;
+        }
+        self.next_deadline = None;
+        let lines: Vec<_> = self.lines().collect();
+        for id in lines {
+            // Should the driver have been late itself, the answers are there.
+            self.pump(id, now);
+            if let Some(line) = self.lines.get_mut(id) {
+                line.session.expire(now);
+                self.collect(id, now);
+            }
+        }
+        self.expire_unrouted(now);
+        self.expire_delayed(now);
+        self.expire_waiting(now);
+    }
+
+    fn expire_unrouted(&mut self, now: Instant) {
+        for Unrouted { pending, patience } in std::mem::take(&mut self.unrouted) {
+            if pending.by <= now {
+                if !self.router.is_known() {
+                    self.router.undiscovered(now);
+                }
+                self.complete(pending.id, Err(errors::out_of_time(self.connector.timeout())));
+            } else if patience <= now && self.router.is_known() {
+                self.route(pending, now);
+            } else {
+                self.note_deadline(patience.min(pending.by));
+                self.unrouted.push(Unrouted { pending, patience });
+            }
+        }
+    }
+
+    fn expire_delayed(&mut self, now: Instant) {
+        for delayed in std::mem::take(&mut self.delayed) {
+            if delayed.pending.by <= now {
+                let error = errors::out_of_time(self.connector.timeout());
+                self.complete(delayed.pending.id, Err(error));
+            } else if delayed.until <= now {
+                self.send(&delayed.peer, delayed.pending, now);
+            } else {
+                self.note_deadline(delayed.until);
+                self.delayed.push(delayed);
+            }
+        }
+    }
+
+    fn expire_waiting(&mut self, now: Instant) {
+        for peer in self.opening.clone() {
+            let waiting = std::mem::take(&mut peer.link().waiting);
+            let (overdue, waiting): (Vec<_>, Vec<_>) =
+                waiting.into_iter().partition(|pending| pending.by <= now);
+            for by in waiting.iter().map(|pending| pending.by) {
+                self.note_deadline(by);
+            }
+            peer.link().waiting = waiting;
+            for pending in overdue {
+                let failure = errors::unsent(&peer.address);
+                self.conclude(&peer, pending.id, Err(failure), now);
+            }
+        }
+    }
+
+    pub(super) fn note_deadline(&mut self, deadline: Instant) {
+        self.next_deadline = Some(self.next_deadline.map_or(deadline, |next| next.min(deadline)));
+    }
+}

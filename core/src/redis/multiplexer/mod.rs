@@ -1,0 +1,297 @@
+//! The calls of many tasks over one connection to each server, without I/O.
+//!
+//! Whoever drives it moves bytes when a connection is ready, opens the connections and asks for the topology when
+//! it is ordered to, and wakes the tasks whose calls have an outcome. No call waits in a queue for a server to come
+//! back: while a connection is being opened nothing is sent, and none is used before its server has answered on it.
+
+mod calls;
+mod expiry;
+mod lines;
+
+use std::io::{Read, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+use std::time::Instant;
+
+use ::redis::Value;
+use slab::Slab;
+
+use super::address::Address;
+use super::breaker::{Admission, Breaker};
+use super::channel::Channel;
+use super::connector::Connector;
+use super::errors::{self, Failure};
+use super::request::Request;
+use super::router::{Due, Journey, Node, PATIENCE, Router};
+use super::session::{Id, Pending, Session};
+use crate::error::{Error, Result};
+
+/// Names a connection.
+pub(super) type LineId = usize;
+
+/// One server.
+pub(super) struct Peer {
+    address: Address,
+    breaker: Breaker,
+    link: Mutex<Link>,
+}
+
+#[derive(Default)]
+struct Link {
+    state: LinkState,
+    /// Requests that wait for the connection.
+    waiting: Vec<Pending>,
+    /// The server owns no slots any more, or the limiter is closed.
+    is_gone: bool,
+}
+
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
+enum LinkState {
+    #[default]
+    Absent,
+    Opening,
+    Open(LineId),
+}
+
+impl Node for Peer {
+    fn new(connector: &Arc<Connector>, address: Address) -> Self {
+        Self { address, breaker: connector.breaker(), link: Mutex::default() }
+    }
+
+    fn address(&self) -> &Address {
+        &self.address
+    }
+
+    fn close(&self) {
+        self.link().is_gone = true;
+    }
+}
+
+impl Peer {
+    fn link(&self) -> MutexGuard<'_, Link> {
+        self.link.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A connection in use.
+struct Line<S> {
+    peer: Arc<Peer>,
+    channel: Channel<S>,
+    session: Session,
+}
+
+/// A call that has not been taken up yet.
+struct Entry {
+    journey: Journey,
+    slot: u16,
+    by: Instant,
+    /// Whether it has at least the time that a server may take to answer.
+    is_patient: bool,
+    state: EntryState,
+}
+
+enum EntryState {
+    Waiting(Option<Waker>),
+    Done(Result<Value>),
+    /// Nobody waits for it any more.
+    Abandoned,
+}
+
+/// What the driver has to do.
+pub(super) enum Order {
+    /// Open a connection, and report it by [`Multiplexer::opened`].
+    Open(Arc<Peer>),
+    /// Ask for the topology, and report by [`Multiplexer::discovered`].
+    Discover,
+    /// The connection has something to send.
+    Flush(LineId),
+    /// Nothing more comes of the connection: stop watching it, then [`Multiplexer::remove`] it.
+    Close(LineId),
+}
+
+/// A request that waits for the topology.
+struct Unrouted {
+    pending: Pending,
+    /// When to go on with what is known.
+    patience: Instant,
+}
+
+/// A request that waits for keys which are being moved.
+struct Delayed {
+    pending: Pending,
+    peer: Arc<Peer>,
+    until: Instant,
+}
+
+pub(super) struct Multiplexer<S> {
+    connector: Arc<Connector>,
+    pub(super) router: Router<Peer>,
+    lines: Slab<Line<S>>,
+    calls: Slab<Entry>,
+    opening: Vec<Arc<Peer>>,
+    unrouted: Vec<Unrouted>,
+    delayed: Vec<Delayed>,
+    is_discovering: bool,
+    orders: Vec<Order>,
+    woken: Vec<Waker>,
+    /// No call's time is up before.
+    next_deadline: Option<Instant>,
+    /// Why no more calls are taken.
+    closed: Option<Error>,
+}
+
+impl<S: Read + Write> Multiplexer<S> {
+    pub(super) fn new(connector: Arc<Connector>) -> Self {
+        let router = Router::new(&connector);
+        Self {
+            connector,
+            router,
+            lines: Slab::new(),
+            calls: Slab::new(),
+            opening: Vec::new(),
+            unrouted: Vec::new(),
+            delayed: Vec::new(),
+            is_discovering: false,
+            orders: Vec::new(),
+            woken: Vec::new(),
+            next_deadline: None,
+            closed: None,
+        }
+    }
+
+    /// Begins a call that ends at `by`, at the latest.
+    pub(super) fn submit(&mut self, request: Request, by: Instant, now: Instant) -> Id {
+        let slot = request.slot();
+        let state = EntryState::Waiting(None);
+        let is_patient = by >= now + self.connector.response_timeout;
+        let id = self.calls.insert(Entry { journey: Journey::default(), slot, by, is_patient, state });
+        if let Some(error) = &self.closed {
+            let error = error.clone();
+            self.complete(id, Err(error));
+            return id;
+        }
+        self.note_deadline(by);
+        let pending = Pending::new(id, request, false, by);
+        match self.router.due(now) {
+            Due::Refused { error, probe } => {
+                if probe {
+                    self.discover();
+                }
+                self.complete(id, Err(error));
+            }
+            Due::No => self.route(pending, now),
+            Due::Meanwhile => {
+                self.discover();
+                self.route(pending, now);
+            }
+            Due::First => {
+                let patience = if self.router.is_known() { now + PATIENCE } else { by };
+                self.wait_for_topology(pending, patience);
+            }
+        }
+        id
+    }
+
+    /// Whether this is the only call there is.
+    pub(super) fn is_alone(&self) -> bool {
+        self.calls.len() == 1
+    }
+
+    fn discover(&mut self) {
+        if !self.is_discovering {
+            self.is_discovering = true;
+            self.orders.push(Order::Discover);
+        }
+    }
+
+    fn wait_for_topology(&mut self, pending: Pending, patience: Instant) {
+        self.discover();
+        self.note_deadline(patience);
+        self.unrouted.push(Unrouted { pending, patience });
+    }
+
+    /// Sends a request to the owner of its slot.
+    fn route(&mut self, pending: Pending, now: Instant) {
+        let slot = self.calls.get(pending.id).map_or(0, |entry| entry.slot);
+        match self.router.owner(slot) {
+            Some(peer) => self.send(&peer, pending, now),
+            None => self.complete(pending.id, Err(errors::unowned(slot))),
+        }
+    }
+
+    fn send(&mut self, peer: &Arc<Peer>, pending: Pending, now: Instant) {
+        if let Admission::Open { failure, probe } = peer.breaker.admit(&peer.address, now) {
+            if probe {
+                self.open(peer, &mut peer.link());
+            }
+            return self.complete(pending.id, Err(failure.error));
+        }
+        let mut link = peer.link();
+        match link.state {
+            LinkState::Open(line) => {
+                self.lines[line].session.submit(pending, now);
+                if !matches!(self.orders.last(), Some(Order::Flush(last)) if *last == line) {
+                    self.orders.push(Order::Flush(line));
+                }
+            }
+            LinkState::Opening => link.waiting.push(pending),
+            LinkState::Absent => {
+                link.waiting.push(pending);
+                self.open(peer, &mut link);
+            }
+        }
+    }
+
+    /// Sends requests to the owners of their slots instead of a server that is gone.
+    fn reroute(&mut self, waiting: Vec<Pending>, now: Instant) {
+        for mut pending in waiting {
+            pending.asking = false;
+            self.route(pending, now);
+        }
+    }
+
+    /// Takes note that the search for the topology has ended, and how.
+    pub(super) fn discovered(&mut self, result: Result<()>, now: Instant) {
+        self.is_discovering = false;
+        self.retire_gone(now);
+        let waiting = std::mem::take(&mut self.unrouted);
+        let failure = result.err().filter(|_| !self.router.is_known());
+        for Unrouted { pending, .. } in waiting {
+            match &failure {
+                Some(error) => {
+                    self.router.undiscovered(now);
+                    self.complete(pending.id, Err(error.clone()));
+                }
+                None => self.route(pending, now),
+            }
+        }
+    }
+
+    /// Whether it is closed, and no call is left.
+    pub(super) fn is_done(&self) -> bool {
+        self.closed.is_some() && self.lines.is_empty()
+    }
+
+    /// Takes no more calls: they end with `error`, as do those that were not sent. Calls under way are answered.
+    pub(super) fn close(&mut self, error: &Error, now: Instant) {
+        self.closed = Some(error.clone());
+        let mut unsent: Vec<Id> = self.unrouted.drain(..).map(|unrouted| unrouted.pending.id).collect();
+        unsent.extend(self.delayed.drain(..).map(|delayed| delayed.pending.id));
+        for peer in std::mem::take(&mut self.opening) {
+            unsent.extend(peer.link().waiting.drain(..).map(|pending| pending.id));
+        }
+        for call in unsent {
+            self.complete(call, Err(error.clone()));
+        }
+        let lines: Vec<_> = self.lines().collect();
+        for line in lines {
+            self.lines[line].session.retire(&Failure::from(error.clone()));
+            self.close_line(line, error, now);
+        }
+    }
+
+    /// What the driver has to do now, and whom to wake.
+    pub(super) fn take_work(&mut self) -> (Vec<Order>, Vec<Waker>) {
+        (std::mem::take(&mut self.orders), std::mem::take(&mut self.woken))
+    }
+}

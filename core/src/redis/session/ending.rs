@@ -1,0 +1,105 @@
+//! The end of requests whose time is up, and of the conversation.
+
+use std::time::Instant;
+
+use super::{About, Bundle, Session, Stage};
+use crate::redis::errors::{self, Failure, Fault};
+use crate::redis::request::Outcome;
+
+impl Session {
+    /// Takes no more requests. Those that were not sent yet may go elsewhere.
+    pub(in crate::redis) fn retire(&mut self, failure: &Failure) {
+        if self.stage == Stage::Ready {
+            self.stage = Stage::Retired;
+        }
+        self.unpack();
+        let unsent: Bundle = self.queue.drain(..).collect();
+        self.give_back(unsent, failure);
+    }
+
+    /// The connection ended, or has to: it is not known what became of requests that were sent.
+    pub(in crate::redis) fn end(&mut self, fault: Fault) {
+        if self.stage == Stage::Over {
+            return;
+        }
+        let failure = errors::broken(&fault, &self.address, self.response_timeout);
+        self.retire(&failure);
+        self.stage = Stage::Over;
+        self.fault = Some(fault);
+        for awaited in std::mem::take(&mut self.awaited) {
+            if let About::Requests(bundle, _) = awaited.about {
+                self.fail(bundle, &failure);
+            }
+        }
+    }
+
+    /// Ends requests whose time is up. A server that left one unanswered for the whole response timeout gets no
+    /// more requests on this connection.
+    pub(in crate::redis) fn expire(&mut self, now: Instant) {
+        if self.next_deadline.is_none_or(|deadline| now < deadline) {
+            return;
+        }
+        self.next_deadline = None;
+        if self.has_unsent(|pending| pending.by <= now) {
+            self.unpack();
+        }
+        self.expire_unsent(now);
+        let is_silent = self.expire_awaited(now);
+        self.is_silent |= is_silent;
+        if is_silent && self.stage == Stage::Opening {
+            self.end(Fault::Silent);
+        } else if is_silent {
+            self.retire(&errors::unsent(&self.address));
+            // The rest of a request of which some was sent; nothing can follow it.
+            self.output.clear();
+        } else {
+            self.flush(now);
+        }
+    }
+
+    /// Ends requests that were sent. Answers whether the server left anything unanswered for the whole response
+    /// timeout.
+    fn expire_awaited(&mut self, now: Instant) -> bool {
+        let mut is_silent = false;
+        let mut next = None;
+        let mut soonest = |at: Instant| next = Some(next.map_or(at, |next: Instant| next.min(at)));
+        for awaited in &mut self.awaited {
+            let attempt = awaited.sent + self.response_timeout;
+            is_silent |= attempt <= now;
+            let About::Requests(bundle, _) = &mut awaited.about else {
+                if attempt > now {
+                    soonest(attempt);
+                }
+                continue;
+            };
+            for pending in bundle.iter_mut().filter(|pending| !pending.ended) {
+                let by = pending.by.min(attempt);
+                if by > now {
+                    soonest(by);
+                    continue;
+                }
+                pending.ended = true;
+                let failure = errors::broken(&Fault::Silent, &self.address, by - awaited.sent);
+                let failure = Failure { unanswered: attempt <= now, ..failure };
+                self.outcomes.push_back((pending.id, Outcome::Done(Err(failure))));
+            }
+        }
+        if let Some(next) = next {
+            self.note_deadline(next);
+        }
+        is_silent
+    }
+
+    fn expire_unsent(&mut self, now: Instant) {
+        for pending in std::mem::take(&mut self.queue) {
+            // Behind a server that is silent, no call waits for longer than on its own.
+            let attempt = pending.queued.unwrap_or(now) + self.response_timeout;
+            if pending.by.min(attempt) <= now {
+                let failure = errors::unsent(&self.address);
+                self.outcomes.push_back((pending.id, Outcome::Done(Err(failure))));
+            } else {
+                self.submit(pending, now);
+            }
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! The conversation on one connection, without I/O: bytes in, bytes out, time as a parameter.
+//!
+//! A session opens the conversation (protocol, login, database), packs requests in batches in which calls of one
+//! kind share a script, matches replies to requests in their order, sends the text of scripts that the server does
+//! not know, and ends requests whose time is up. It judges what each reply, or its absence, means for each request;
+//! whoever drives it only moves bytes and waits.
+//!
+//! One rule governs it: what may have been executed is never sent again.
+
+mod ending;
+mod packing;
+mod replies;
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use ::redis::Parser;
+use smallvec::SmallVec;
+
+use super::address::Address;
+use super::errors::Fault;
+use super::login::{Handshake, HandshakeStep};
+use super::request::{Outcome, Request};
+
+/// How often the server is asked whether it is still a primary. The question travels with calls, in front of them.
+const ROLE_INTERVAL: Duration = Duration::from_millis(500);
+
+/// The most bytes of one reply. A script's replies have some hundred; that of `CLUSTER SLOTS` 100 for each node.
+const LARGEST_REPLY: usize = 1 << 20;
+
+/// The fewest batches under way at a time: the server works on one while the answers to another are read.
+pub(super) const FEWEST_BATCHES: usize = 2;
+
+/// Names a request; of the caller's choice.
+pub(super) type Id = usize;
+
+/// A request that waits for its answer.
+#[derive(Debug)]
+pub(super) struct Pending {
+    pub(super) id: Id,
+    pub(super) request: Request,
+    /// Whether to announce a key that is being moved to this server.
+    pub(super) asking: bool,
+    /// When nobody waits for the answer any more.
+    pub(super) by: Instant,
+    /// Whether it has to be sent alone, since the server refused it in company.
+    alone: bool,
+    /// Whether its time was up before the answer came.
+    ended: bool,
+    /// Since when it waits to be sent on this connection.
+    queued: Option<Instant>,
+}
+
+impl Pending {
+    pub(super) fn new(id: Id, request: Request, asking: bool, by: Instant) -> Self {
+        Self { id, request, asking, by, alone: false, ended: false, queued: None }
+    }
+
+    /// The call, if it may share a script.
+    fn call(&self) -> Option<&crate::script::Call> {
+        match &self.request {
+            Request::Script(call) if !self.alone && !self.asking => Some(call),
+            Request::Script(_) | Request::Command(..) => None,
+        }
+    }
+}
+
+type Bundle = SmallVec<[Pending; 1]>;
+
+/// What the next replies are about.
+struct Awaited {
+    about: About,
+    sent: Instant,
+    /// Its first byte, counted from the beginning of the conversation.
+    start: u64,
+    /// Whether no more of its batch is awaited after it.
+    ends_batch: bool,
+}
+
+impl Awaited {
+    fn follows_asking(&self) -> bool {
+        matches!(&self.about, About::Requests(bundle, _) if bundle.first().is_some_and(|pending| pending.asking))
+    }
+}
+
+enum About {
+    HandshakeStep(HandshakeStep),
+    Role,
+    Asking,
+    /// Requests that one script carries out, and whether its text was sent.
+    Requests(Bundle, bool),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// The server has yet to answer the opening.
+    Opening,
+    Ready,
+    /// Takes no more requests; those under way may still be answered.
+    Retired,
+    /// Nothing more comes of it.
+    Over,
+}
+
+/// The conversation on one connection.
+pub(super) struct Session {
+    address: Address,
+    response_timeout: Duration,
+    parser: Parser,
+    /// Bytes since the last whole reply.
+    partial: usize,
+    output: Vec<u8>,
+    /// How many bytes were sent before those of `output`.
+    written: u64,
+    queue: Vec<Pending>,
+    awaited: VecDeque<Awaited>,
+    outcomes: VecDeque<(Id, Outcome)>,
+    stage: Stage,
+    /// Why it is over, or was never ready.
+    fault: Option<Fault>,
+    /// Whether keys of one script have to lie in one hash slot.
+    minds_slots: bool,
+    batches: usize,
+    /// The most batches under way, beyond which requests wait and travel together.
+    window: usize,
+    role_asked: Instant,
+    is_replica: bool,
+    is_silent: bool,
+    /// No request's time is up before.
+    next_deadline: Option<Instant>,
+}
+
+impl Session {
+    /// Begins a conversation with the server at `address`.
+    pub(super) fn open(
+        address: Address,
+        handshake: &Handshake,
+        response_timeout: Duration,
+        minds_slots: bool,
+        now: Instant,
+    ) -> Self {
+        let mut session = Self {
+            address,
+            response_timeout,
+            parser: Parser::new(),
+            partial: 0,
+            output: Vec::new(),
+            written: 0,
+            queue: Vec::new(),
+            awaited: VecDeque::new(),
+            outcomes: VecDeque::new(),
+            stage: Stage::Opening,
+            fault: None,
+            minds_slots,
+            batches: 0,
+            window: usize::MAX,
+            role_asked: now,
+            is_replica: false,
+            is_silent: false,
+            next_deadline: None,
+        };
+        for (step, cmd) in handshake.commands() {
+            session.pack(&cmd, About::HandshakeStep(step), now);
+        }
+        session
+    }
+
+    /// Limits the batches under way: as many as the server answers within a round trip.
+    pub(super) fn limit_batches(&mut self, window: usize) {
+        self.window = window.max(FEWEST_BATCHES);
+    }
+
+    pub(super) fn is_opening(&self) -> bool {
+        self.stage == Stage::Opening
+    }
+
+    /// Whether it takes requests.
+    pub(super) fn is_ready(&self) -> bool {
+        self.stage == Stage::Ready
+    }
+
+    /// Whether nothing more comes of it, so that the connection can be closed.
+    pub(super) fn is_over(&self) -> bool {
+        match self.stage {
+            Stage::Over => true,
+            Stage::Retired => !self.has_pending(),
+            Stage::Opening | Stage::Ready => false,
+        }
+    }
+
+    /// Whether the server left a request unanswered for the whole response timeout.
+    pub(super) fn is_silent(&self) -> bool {
+        self.is_silent
+    }
+
+    /// Whether every request has an outcome.
+    pub(super) fn is_settled(&self) -> bool {
+        self.queue.is_empty() && !self.has_pending()
+    }
+
+    /// Whether nothing is under way, so that a request sent now has the connection to itself.
+    pub(super) fn is_idle(&self) -> bool {
+        self.queue.is_empty() && self.awaited.is_empty()
+    }
+
+    /// Why it is over.
+    pub(super) fn fault(&self) -> Option<&Fault> {
+        self.fault.as_ref()
+    }
+
+    fn has_pending(&self) -> bool {
+        self.awaited.iter().any(|awaited| match &awaited.about {
+            About::Requests(bundle, _) => bundle.iter().any(|pending| !pending.ended),
+            _ => false,
+        })
+    }
+
+    /// Adds a request, to be packed by [`flush`](Self::flush).
+    pub(super) fn submit(&mut self, pending: Pending, now: Instant) {
+        let queued = pending.queued.unwrap_or(now);
+        self.note_deadline(pending.by.min(queued + self.response_timeout));
+        self.queue.push(Pending { queued: Some(queued), ..pending });
+    }
+
+    /// Takes back a request that was not sent yet. Answers whether there was one of this name; then those that were
+    /// packed with it wait for [`flush`](Self::flush) again.
+    pub(super) fn withdraw(&mut self, id: Id) -> bool {
+        if self.has_unsent(|pending| pending.id == id) {
+            self.unpack();
+        }
+        let before = self.queue.len();
+        self.queue.retain(|pending| pending.id != id);
+        before != self.queue.len()
+    }
+
+    /// The bytes to send.
+    pub(super) fn output(&self) -> &[u8] {
+        &self.output
+    }
+
+    /// Takes note that so many of them were sent.
+    pub(super) fn sent(&mut self, bytes: usize) {
+        self.written += bytes as u64;
+        if bytes == self.output.len() {
+            self.output.clear();
+        } else {
+            self.output.drain(..bytes);
+        }
+    }
+
+    /// What came of requests, in the order in which it was known.
+    pub(super) fn next_outcome(&mut self) -> Option<(Id, Outcome)> {
+        self.outcomes.pop_front()
+    }
+
+    /// When to call [`expire`](Self::expire), at the latest.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.next_deadline
+    }
+
+    fn note_deadline(&mut self, deadline: Instant) {
+        self.next_deadline = Some(self.next_deadline.map_or(deadline, |next| next.min(deadline)));
+    }
+}

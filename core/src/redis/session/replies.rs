@@ -1,0 +1,174 @@
+//! Bytes become replies, and each reply is judged for every request that it answers.
+
+use std::io::{self, Read};
+use std::time::Instant;
+
+use ::redis::Value;
+
+use super::{About, Bundle, LARGEST_REPLY, Pending, Session, Stage};
+use crate::redis::discovery::is_replica;
+use crate::redis::errors::{self, Failure, Fault};
+use crate::redis::login::HandshakeStep;
+use crate::redis::reply::{self, Judgement};
+use crate::redis::request::{Hint, Outcome};
+
+impl Session {
+    /// Takes bytes that came.
+    pub(in crate::redis) fn receive(&mut self, bytes: &[u8], now: Instant) {
+        self.partial += bytes.len();
+        let mut unread = Unread(bytes);
+        while self.stage != Stage::Over {
+            match self.parser.parse_value(&mut unread) {
+                // A message of protocol 3 that answers no request.
+                Ok(Value::Push { .. }) => self.partial = 0,
+                // Attributes of a reply mean nothing here.
+                Ok(Value::Attribute { data, .. }) => self.answered(*data, now),
+                Ok(value) => self.answered(value, now),
+                Err(err) if err.is_timeout() => break,
+                Err(_) => self.end(Fault::Protocol("the server sent what is not the Redis protocol")),
+            }
+        }
+        if self.partial > LARGEST_REPLY {
+            self.end(Fault::Protocol("the server sent a reply of more than 1 MB"));
+        }
+    }
+
+    fn answered(&mut self, value: Value, now: Instant) {
+        self.partial = 0;
+        let Some(awaited) = self.awaited.pop_front() else {
+            return self.end(Fault::Protocol("the server answered what was not asked"));
+        };
+        self.batches -= usize::from(awaited.ends_batch);
+        match awaited.about {
+            About::HandshakeStep(step) => self.stepped(step, value),
+            About::Role => self.is_replica |= is_replica(&value),
+            // If that was refused, so is what follows.
+            About::Asking => {}
+            About::Requests(bundle, whole) => self.settle(bundle, whole, value, now),
+        }
+    }
+
+    fn stepped(&mut self, step: HandshakeStep, value: Value) {
+        match value.extract_error() {
+            Err(err) => self.end(Fault::Refused(step, err)),
+            Ok(_) if step == HandshakeStep::Ping => self.stage = Stage::Ready,
+            Ok(_) => {}
+        }
+    }
+
+    /// What a reply says about each request of a bundle.
+    fn settle(&mut self, bundle: Bundle, whole: bool, value: Value, now: Instant) {
+        let company = bundle.len() > 1;
+        match reply::judge(value, &self.address) {
+            Judgement::UnknownScript(_) if !whole && self.stage != Stage::Ready => self.elsewhere(bundle),
+            Judgement::UnknownScript(_) if !whole => {
+                let wanted: Bundle = bundle.into_iter().filter(|pending| !pending.ended).collect();
+                self.note_deadline(now + self.response_timeout);
+                self.pack_bundle(wanted, true, now);
+            }
+            Judgement::AcrossSlots(_) if company => {
+                self.minds_slots = true;
+                self.requeue(bundle);
+            }
+            // Each key by itself is either here or there.
+            Judgement::Forbidden(_) | Judgement::TryAgain if company => self.requeue(bundle),
+            Judgement::Moved(to) => self.again(bundle, || Hint::Moved(to.clone())),
+            Judgement::Ask(to) => self.again(bundle, || Hint::Ask(to.clone())),
+            Judgement::TryAgain => self.again(bundle, || Hint::TryAgain),
+            Judgement::NotPrimary(err) => {
+                self.is_replica = true;
+                self.demoted(bundle, &errors::answered(&err, &self.address));
+            }
+            // Its state may be old. It may also have been promoted meanwhile, and have executed the script.
+            Judgement::Answered(_) if self.is_replica => {
+                let failure = errors::not_primary(&self.address);
+                self.fail(bundle, &failure);
+                self.retire(&failure);
+            }
+            Judgement::Answered(value) => self.share(bundle, value),
+            Judgement::UnknownScript(err)
+            | Judgement::AcrossSlots(err)
+            | Judgement::Forbidden(err)
+            | Judgement::Refused(err) => {
+                let failure = errors::answered(&err, &self.address);
+                self.fail(bundle, &failure);
+            }
+        }
+    }
+
+    /// Hands each request of a bundle its part of the reply.
+    fn share(&mut self, bundle: Bundle, value: Value) {
+        let size = bundle.len();
+        let values = match value {
+            Value::Array(values) if size > 1 && values.len() == size => values,
+            // Nonsense for many is nonsense for each: whoever reads it says so.
+            _ if size > 1 => vec![Value::Nil; size],
+            value => vec![value],
+        };
+        for (pending, value) in bundle.into_iter().zip(values) {
+            let result = value.extract_error().map_err(|err| errors::answered(&err, &self.address));
+            self.done(pending, result);
+        }
+    }
+
+    /// Sends requests one by one that the server refused together.
+    fn requeue(&mut self, bundle: Bundle) {
+        if self.stage != Stage::Ready {
+            return self.elsewhere(bundle);
+        }
+        let alone = |pending| Pending { alone: true, ..pending };
+        self.queue.splice(..0, bundle.into_iter().filter(|pending| !pending.ended).map(alone));
+    }
+
+    /// Gives back requests that were refused when no more can be sent.
+    fn elsewhere(&mut self, bundle: Bundle) {
+        let failure = errors::unsent(&self.address);
+        self.give_back(bundle, &failure);
+    }
+
+    fn demoted(&mut self, bundle: Bundle, failure: &Failure) {
+        self.again(bundle, || Hint::NotPrimary(failure.clone()));
+        self.retire(failure);
+    }
+
+    fn again(&mut self, bundle: Bundle, hint: impl Fn() -> Hint) {
+        for pending in bundle.into_iter().filter(|pending| !pending.ended) {
+            self.outcomes.push_back((pending.id, Outcome::Again(pending.request, hint())));
+        }
+    }
+
+    /// Requests that were not sent. Behind a server that was silent, none waits for longer than on its own.
+    pub(super) fn give_back(&mut self, bundle: Bundle, failure: &Failure) {
+        for pending in bundle.into_iter().filter(|pending| !pending.ended) {
+            let attempt =
+                pending.queued.filter(|_| self.is_silent).map(|queued| queued + self.response_timeout);
+            let by = attempt.unwrap_or(pending.by).min(pending.by);
+            let hint = Hint::Unsent(failure.clone(), by);
+            self.outcomes.push_back((pending.id, Outcome::Again(pending.request, hint)));
+        }
+    }
+
+    pub(super) fn fail(&mut self, bundle: Bundle, failure: &Failure) {
+        for pending in bundle {
+            self.done(pending, Err(failure.clone()));
+        }
+    }
+
+    fn done(&mut self, pending: Pending, result: Result<Value, Failure>) {
+        if !pending.ended {
+            self.outcomes.push_back((pending.id, Outcome::Done(result)));
+        }
+    }
+}
+
+/// Bytes of which no more have come yet: at their end the parser is to keep what it has, and wait.
+struct Unread<'a>(&'a [u8]);
+
+impl Read for Unread<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.0.read(buffer) {
+            Ok(0) => Err(io::ErrorKind::WouldBlock.into()),
+            read => read,
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Servers that answer, but are in no state to decide: demoted, loading, full, without their primary.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
+use std::thread;
+
+use sluicegate_test_servers::{Options, Redis};
+
+use super::*;
+
+/// An address that leads new connections elsewhere while the old ones stay, as virtual addresses, DNS and
+/// endpoints of clouds do.
+struct VirtualAddress {
+    url: String,
+    target: Arc<AtomicU16>,
+}
+
+impl VirtualAddress {
+    fn of(redis: &Redis) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("redis://{}", listener.local_addr().unwrap());
+        let target = Arc::new(AtomicU16::new(redis.port()));
+        let leads_to = Arc::clone(&target);
+        thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let server = TcpStream::connect(("127.0.0.1", leads_to.load(Ordering::SeqCst))).unwrap();
+                carry(client.try_clone().unwrap(), server.try_clone().unwrap());
+                carry(server, client);
+            }
+        });
+        Self { url, target }
+    }
+
+    fn lead_to(&self, redis: &Redis) {
+        self.target.store(redis.port(), Ordering::SeqCst);
+    }
+}
+
+fn carry(mut from: TcpStream, mut to: TcpStream) {
+    thread::spawn(move || {
+        // Either side may end at any time.
+        let _ = io::copy(&mut from, &mut to);
+        let _ = to.shutdown(Shutdown::Write);
+    });
+}
+
+fn demote(old: &Redis, new: &Redis) {
+    let mut client = old.client().unwrap();
+    ::redis::cmd("REPLICAOF").arg("127.0.0.1").arg(new.port()).exec(&mut client).unwrap();
+}
+
+#[test]
+fn a_demoted_server_that_keeps_its_connections_is_left() {
+    for order in 0..2 {
+        let (old, new) = (Redis::start().unwrap(), Redis::start().unwrap());
+        let address = VirtualAddress::of(&old);
+        let driver = &both(&address.url)[order];
+        driver.increment("key").unwrap();
+        demote(&old, &new);
+        address.lead_to(&new);
+        let mut refusals = Vec::new();
+        let (_, took) = timed(|| {
+            while let Err(error) = driver.increment("key") {
+                assert!(refusals.len() < 100, "{error}");
+                refusals.push(error);
+                thread::sleep(Duration::from_millis(10));
+            }
+        });
+        assert!(took < Duration::from_secs(1), "{took:?}");
+        for error in &refusals {
+            assert!(error.message().contains("READONLY") && error.is_retryable(), "{error}");
+        }
+    }
+}
+
+#[test]
+fn what_only_reads_leaves_a_demoted_server_too() {
+    const ROLE: &str = "return redis.call('INFO', 'replication')";
+    for order in 0..2 {
+        let (old, new) = (Redis::start().unwrap(), Redis::start().unwrap());
+        let address = VirtualAddress::of(&old);
+        let driver = &both(&address.url)[order];
+        driver.run(ROLE, &["key"], &[]).unwrap();
+        demote(&old, &new);
+        address.lead_to(&new);
+        let end = Instant::now() + Duration::from_secs(1);
+        let is_primary = || {
+            let answer = driver.run(ROLE, &["key"], &[]).map(::redis::from_redis_value::<String>);
+            answer.is_ok_and(|text| text.unwrap().contains("role:master"))
+        };
+        while !is_primary() {
+            assert!(Instant::now() < end, "a replica still answers");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// The errors of one call by each driver.
+fn errors(redis: &Redis) -> Vec<Error> {
+    let options = ConnectOptions::default();
+    let blocking = Driver::blocking(redis.url(), &options).and_then(|driver| driver.increment("the key"));
+    let opened = Driver::asynchronous(redis.url(), &options);
+    [blocking, opened.and_then(|driver| driver.increment("the key"))].map(Result::unwrap_err).into()
+}
+
+#[test]
+fn states_of_the_server_are_retryable_and_name_no_key() {
+    let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
+    for (code, config) in [
+        ("OOM", lines(&["maxmemory 1", "maxmemory-policy noeviction"])),
+        ("MASTERDOWN", lines(&["replicaof 127.0.0.1 1", "replica-serve-stale-data no"])),
+        ("READONLY", lines(&["replicaof 127.0.0.1 1"])),
+        ("CLUSTERDOWN", lines(&["cluster-enabled yes"])),
+        ("NOREPLICAS", lines(&["min-replicas-to-write 1"])),
+    ] {
+        let redis = Redis::with(&Options { config, ..Options::default() }).unwrap();
+        for error in errors(&redis) {
+            assert_eq!(error.kind(), ErrorKind::Server, "{code}: {error}");
+            assert!(error.message().contains(code), "{code}: {error}");
+            assert!(error.is_retryable(), "{code}: {error}");
+            assert!(!error.message().contains("the key"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_server_that_loads_is_waited_for() {
+    let redis = Redis::start().unwrap();
+    let mut client = redis.client().unwrap();
+    ::redis::cmd("DEBUG").arg("POPULATE").arg(20_000).exec(&mut client).unwrap();
+    // Microseconds for each key, and how many bytes until the server looks after its clients.
+    for (name, value) in [("key-load-delay", 50), ("loading-process-events-interval-bytes", 1024)] {
+        ::redis::cmd("CONFIG").arg("SET").arg(name).arg(value).exec(&mut client).unwrap();
+    }
+    for driver in both(redis.url()) {
+        let mut client = redis.client().unwrap();
+        let reload = thread::spawn(move || ::redis::cmd("DEBUG").arg("RELOAD").exec(&mut client));
+        let mut loading = 0;
+        while !reload.is_finished() {
+            match driver.increment("key") {
+                Err(error) if error.message().contains("LOADING") => {
+                    assert!(error.is_retryable());
+                    loading += 1;
+                }
+                Err(error) => assert_eq!(error.kind(), ErrorKind::Timeout, "{error}"),
+                Ok(_) => {}
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        reload.join().unwrap().unwrap();
+        assert!(loading > 0);
+        assert!(recovery(&driver, "key") < Duration::from_secs(1));
+    }
+}
+
+/// A server that counts who comes, reads something, and sends `answer` before it hangs up.
+fn curt(answer: &'static [u8]) -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("redis://{}", listener.local_addr().unwrap());
+    let visits = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&visits);
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            counted.fetch_add(1, Ordering::SeqCst);
+            if !answer.is_empty() {
+                let _ = stream.read(&mut [0; 1024]);
+                let _ = stream.write_all(answer);
+            }
+        }
+    });
+    (url, visits)
+}
+
+#[test]
+fn an_opening_that_is_cut_short_is_a_retryable_connection_error() {
+    for answer in [&b"+PO"[..], b"+", b"*2\r\n$6\r\nmas", b""] {
+        let (url, _) = curt(answer);
+        for error in refusals(&url, &ConnectOptions::default()) {
+            assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
+            assert!(error.is_retryable(), "{error}");
+        }
+    }
+}
+
+/// Eight threads call for a second without a pause. Answers what the last call said.
+fn hammered(driver: &Driver) -> Error {
+    let end = Instant::now() + Duration::from_secs(1);
+    let caller = || {
+        let mut last = driver.increment("key").unwrap_err();
+        while Instant::now() < end {
+            last = driver.increment("key").unwrap_err();
+        }
+        last
+    };
+    thread::scope(|scope| {
+        let callers: Vec<_> = (0..8).map(|_| scope.spawn(caller)).collect();
+        callers.into_iter().map(|caller| caller.join().unwrap()).last().unwrap()
+    })
+}
+
+#[test]
+fn a_server_that_hangs_up_is_tried_ten_times_a_second() {
+    for (scheme, service) in [("redis", ""), ("redis-cluster", ""), ("redis-sentinel", "/mymaster")] {
+        let (url, visits) = curt(b"");
+        let url = url.replace("redis:", &format!("{scheme}:")) + service;
+        let driver = Driver::blocking(&url, &ConnectOptions::default()).unwrap();
+        let last = hammered(&driver);
+        assert!(last.message().contains("circuit breaker open"), "{last}");
+        assert!(last.is_retryable());
+        // Up to eight at once before the breaker opens, then ten in a second and one that is begun.
+        let visits = visits.load(Ordering::SeqCst);
+        assert!(visits <= 8 + 5 + 11, "{scheme}: {visits}");
+    }
+}
