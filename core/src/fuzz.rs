@@ -127,7 +127,7 @@ fn fuzz_replies() {
     };
     let catalogs: Vec<_> = ALGORITHMS.iter().map(rule).collect();
     let wire = Wire { prefix: "p".to_owned(), cluster: false };
-    let ops = prop::sample::select(vec![Op::Check, Op::Peek, Op::Refund]);
+    let ops = prop::sample::select(Op::ALL.to_vec());
     let reply = prop::collection::vec(number(), 0..9);
     let cost = prop::sample::select(vec![1, 2, 5, 6, 1 << 52]);
     sluicegate_fuzz::values(

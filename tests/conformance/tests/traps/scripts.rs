@@ -187,6 +187,7 @@ fn trap_25_commands_that_touch_the_whole_keyspace() {
             clock.set_us(NOW_US.saturating_add_signed(step * 1_000_000));
             limiter.check_with(kind, "k", cost(4)).unwrap();
             limiter.refund_with(kind, "k", cost(3)).unwrap();
+            limiter.charge_with(kind, "k", cost(12)).unwrap();
         }
         limiter.reset(kind, "k").unwrap();
     }
