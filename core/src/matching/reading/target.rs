@@ -3,11 +3,18 @@
 /// The paths that a target may have; the query is no part of them.
 ///
 /// Where the host ends is read in two ways: before the query, as RFC 3986 has it, or at the first slash, whatever
-/// precedes it.
+/// precedes it. What has neither a slash nor a scheme at its beginning is left by a server that cut a prefix off; some
+/// routers drop all before the first slash of it.
 pub(super) fn paths(target: &str) -> impl Iterator<Item = Vec<u8>> {
     let conventional = without_origin(target, &['/', '\\', '?', '#']);
     let careless = without_origin(target, &['/']);
-    [conventional, careless].into_iter().map(|path| without_query(path).as_bytes().to_vec())
+    let cut = (conventional == target).then(|| without_query(target)).and_then(from_first_slash);
+    let paths = [conventional, careless].into_iter().chain(cut);
+    paths.map(|path| without_query(path).as_bytes().to_vec())
+}
+
+fn from_first_slash(path: &str) -> Option<&str> {
+    path.find('/').map(|slash| &path[slash..])
 }
 
 fn without_origin<'a>(target: &'a str, ends_of_host: &[char]) -> &'a str {

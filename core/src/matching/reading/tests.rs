@@ -70,6 +70,9 @@ fn choices_meet() {
         ("/x/%2e%2e%3By/a%00/b", "/a"),
         ("//h;x/a/./b;c#d", "/a/b"),
         ("/a/..%2f..\\b", "/a/../../b"),
+        ("x/a", "/x/a"),
+        ("x/a", "/a"),
+        ("http%3A////a/b?c", "/a/b"),
     ] {
         assert!(all(target).contains(&path.to_owned()), "{target}: {:?}", all(target));
     }
