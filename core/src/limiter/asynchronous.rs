@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::fork::PerProcess;
 use crate::matching::{Explanation, Request, RequestMatch};
 use crate::plan::{Form, Op, Plan};
-use crate::redis::AsyncRedis;
+use crate::redis::{AsyncRedis, SHORTEST_TIMEOUT, validate_time};
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
 use crate::sources::RulesStatus;
@@ -125,7 +125,9 @@ impl AsyncRateLimiter {
         let plan = Plan::new(catalog, checks)?;
         match &self.backend {
             Backend::Local(local) => Ok(local.all(&plan)),
-            Backend::Server(redis) => self.converse(redis, &plan, Op::Check, Form::WithParts).await,
+            Backend::Server(redis) => {
+                self.converse(redis, &plan, Op::Check, Form::WithParts, Duration::MAX).await
+            }
         }
     }
 
@@ -138,12 +140,13 @@ impl AsyncRateLimiter {
     /// of HTTP and an `ip` that is no address are an `InvalidArgument`.
     pub async fn check_request(&self, request: &Request<'_>) -> Result<Decision> {
         self.ensure_open()?;
+        request.validate_timeout()?;
         let catalog = self.centre.rules.snapshot();
         let matches = catalog.matcher().matches(request)?;
         if matches.is_empty() {
             return self.unruled();
         }
-        let checks: Vec<_> = matches.iter().map(RequestMatch::check).collect();
+        let checks: Vec<_> = matches.iter().map(|found| found.check(request.timeout)).collect();
         self.all(&catalog, &checks).await
     }
 
@@ -240,11 +243,15 @@ impl AsyncRateLimiter {
                 local.reset(&plan);
                 Ok(())
             }
-            Backend::Server(redis) => redis.delete(&names_to_reset(&plan, &self.centre.wire)).await,
+            Backend::Server(redis) => {
+                let deadline = redis.deadline(plan.timeout, Duration::MAX);
+                redis.delete(&names_to_reset(&plan, &self.centre.wire), deadline).await
+            }
         }
     }
 
-    /// Checks until the cost is admitted, sleeping for `retry_after` in between, for `timeout` at most.
+    /// Checks until the cost is admitted, sleeping for `retry_after` in between, for `timeout` at most. No try takes longer
+    /// than what is left of it; a timeout of zero means that nothing is waited for, and makes this a check.
     ///
     /// The last decision is returned: a denial as soon as it is known that the wait would go beyond the
     /// timeout. With a [`ManualClock`](crate::ManualClock) nothing sleeps; the clock is moved on instead.
@@ -266,13 +273,18 @@ impl AsyncRateLimiter {
         options: CheckOptions<'_>,
         timeout: Duration,
     ) -> Result<Decision> {
+        let check = Check::new(rule, key).with(options);
         let mut budget = WaitBudget::new(timeout);
         loop {
-            let decision = self.check_with(rule, key, options).await?;
+            let most = self.centre.longest_try(&budget);
+            let decision = self.single_within(&check, Op::Check, most).await?;
             let Some(wait) = budget.next(&decision) else { return Ok(decision) };
             match self.centre.pass(wait) {
                 Passed::Already => budget.pass(wait),
                 Passed::ToSleep => self.sleep(wait).await?,
+            }
+            if !self.has_time(&budget) {
+                return Ok(decision);
             }
         }
     }
@@ -282,9 +294,23 @@ impl AsyncRateLimiter {
     /// # Errors
     /// Whatever keeps the server from answering.
     pub async fn ping(&self) -> Result<()> {
+        self.try_server(None).await
+    }
+
+    /// [`ping`](Self::ping) that takes `timeout` at most, as [`CheckOptions::timeout`].
+    ///
+    /// # Errors
+    /// As [`ping`](Self::ping).
+    pub async fn ping_with(&self, timeout: Duration) -> Result<()> {
+        self.try_server(Some(timeout)).await
+    }
+
+    pub(crate) async fn try_server(&self, timeout: Option<Duration>) -> Result<()> {
+        self.ensure_open()?;
+        timeout.map_or(Ok(()), |timeout| validate_time("timeout", timeout))?;
         match &self.backend {
-            Backend::Local(local) => local.ensure_open(),
-            Backend::Server(redis) => redis.ping().await,
+            Backend::Local(_) => Ok(()),
+            Backend::Server(redis) => redis.ping(redis.deadline(timeout, Duration::MAX)).await,
         }
     }
 
@@ -325,13 +351,18 @@ impl AsyncRateLimiter {
     }
 
     pub(crate) async fn single(&self, check: &Check<'_>, op: Op) -> Result<Decision> {
+        self.single_within(check, op, Duration::MAX).await
+    }
+
+    /// A call about one item that takes `most` at most.
+    async fn single_within(&self, check: &Check<'_>, op: Op, most: Duration) -> Result<Decision> {
         match &self.backend {
             Backend::Local(local) => local.single(&self.centre.rules.snapshot(), check, op),
             Backend::Server(redis) => {
                 redis.ensure_open()?;
                 let catalog = self.centre.rules.snapshot();
                 let plan = Plan::new(&catalog, &[*check])?;
-                self.converse(redis, &plan, op, Form::Single).await
+                self.converse(redis, &plan, op, Form::Single, most).await
             }
         }
     }
@@ -359,12 +390,31 @@ impl AsyncRateLimiter {
         self.closing.get(|_| Notify::new())
     }
 
-    async fn converse(&self, redis: &AsyncRedis, plan: &Plan<'_>, op: Op, form: Form) -> Result<Decision> {
+    /// All requests of a call share its time.
+    async fn converse(
+        &self,
+        redis: &AsyncRedis,
+        plan: &Plan<'_>,
+        op: Op,
+        form: Form,
+        most: Duration,
+    ) -> Result<Decision> {
+        let deadline = redis.deadline(plan.timeout, most);
         let mut transaction = self.centre.transaction(plan, op);
         while let Some(request) = transaction.next() {
-            transaction.feed(redis.call(request).await);
+            let undoing = transaction.is_undoing();
+            let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
+            transaction.feed(redis.call(request, deadline).await);
         }
         transaction.finish(form)
+    }
+
+    /// Whether there is time for another try of a wait. In memory that takes none.
+    fn has_time(&self, budget: &WaitBudget) -> bool {
+        match &self.backend {
+            Backend::Local(_) => true,
+            Backend::Server(_) => self.centre.longest_try(budget) >= SHORTEST_TIMEOUT,
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::decision::{Decision, Source};
 use crate::error::Result;
 use crate::matching::{Explanation, Request, RequestMatch};
 use crate::plan::{Form, Op, Plan};
-use crate::redis::BlockingRedis;
+use crate::redis::{BlockingRedis, SHORTEST_TIMEOUT, validate_time};
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
 use crate::sources::RulesStatus;
@@ -108,7 +108,7 @@ impl RateLimiter {
         let plan = Plan::new(catalog, checks)?;
         match &self.backend {
             Backend::Local(local) => Ok(local.all(&plan)),
-            Backend::Server(redis) => self.converse(redis, &plan, Op::Check, Form::WithParts),
+            Backend::Server(redis) => self.converse(redis, &plan, Op::Check, Form::WithParts, Duration::MAX),
         }
     }
 
@@ -121,12 +121,13 @@ impl RateLimiter {
     /// of HTTP and an `ip` that is no address are an `InvalidArgument`.
     pub fn check_request(&self, request: &Request<'_>) -> Result<Decision> {
         self.ensure_open()?;
+        request.validate_timeout()?;
         let catalog = self.centre.rules.snapshot();
         let matches = catalog.matcher().matches(request)?;
         if matches.is_empty() {
             return Ok(Decision::unruled(self.source()));
         }
-        let checks: Vec<_> = matches.iter().map(RequestMatch::check).collect();
+        let checks: Vec<_> = matches.iter().map(|found| found.check(request.timeout)).collect();
         self.all(&catalog, &checks)
     }
 
@@ -223,11 +224,15 @@ impl RateLimiter {
                 local.reset(&plan);
                 Ok(())
             }
-            Backend::Server(redis) => redis.delete(&names_to_reset(&plan, &self.centre.wire)),
+            Backend::Server(redis) => {
+                let deadline = redis.deadline(plan.timeout, Duration::MAX);
+                redis.delete(&names_to_reset(&plan, &self.centre.wire), deadline)
+            }
         }
     }
 
-    /// Checks until the cost is admitted, sleeping for `retry_after` in between, for `timeout` at most.
+    /// Checks until the cost is admitted, sleeping for `retry_after` in between, for `timeout` at most. No try takes longer
+    /// than what is left of it; a timeout of zero means that nothing is waited for, and makes this a check.
     ///
     /// The last decision is returned: a denial as soon as it is known that the wait would go beyond the
     /// timeout. With a [`ManualClock`](crate::ManualClock) nothing sleeps; the clock is moved on instead.
@@ -265,9 +270,11 @@ impl RateLimiter {
         timeout: Duration,
         mut sleep: impl FnMut(Duration) -> bool,
     ) -> Result<Decision> {
+        let check = Check::new(rule, key).with(options);
         let mut budget = WaitBudget::new(timeout);
         loop {
-            let decision = self.check_with(rule, key, options)?;
+            let most = self.centre.longest_try(&budget);
+            let decision = self.single_within(&check, Op::Check, most)?;
             let Some(wait) = budget.next(&decision) else { return Ok(decision) };
             match self.centre.pass(wait) {
                 Passed::Already => budget.pass(wait),
@@ -281,6 +288,9 @@ impl RateLimiter {
                     }
                 }
             }
+            if !self.has_time(&budget) {
+                return Ok(decision);
+            }
         }
     }
 
@@ -289,9 +299,23 @@ impl RateLimiter {
     /// # Errors
     /// Whatever keeps the server from answering.
     pub fn ping(&self) -> Result<()> {
+        self.try_server(None)
+    }
+
+    /// [`ping`](Self::ping) that takes `timeout` at most, as [`CheckOptions::timeout`].
+    ///
+    /// # Errors
+    /// As [`ping`](Self::ping).
+    pub fn ping_with(&self, timeout: Duration) -> Result<()> {
+        self.try_server(Some(timeout))
+    }
+
+    fn try_server(&self, timeout: Option<Duration>) -> Result<()> {
+        self.ensure_open()?;
+        timeout.map_or(Ok(()), |timeout| validate_time("timeout", timeout))?;
         match &self.backend {
-            Backend::Local(local) => local.ensure_open(),
-            Backend::Server(redis) => redis.ping(),
+            Backend::Local(_) => Ok(()),
+            Backend::Server(redis) => redis.ping(redis.deadline(timeout, Duration::MAX)),
         }
     }
 
@@ -336,23 +360,47 @@ impl RateLimiter {
     }
 
     fn single(&self, check: &Check<'_>, op: Op) -> Result<Decision> {
+        self.single_within(check, op, Duration::MAX)
+    }
+
+    /// A call about one item that takes `most` at most.
+    fn single_within(&self, check: &Check<'_>, op: Op, most: Duration) -> Result<Decision> {
         match &self.backend {
             Backend::Local(local) => local.single(&self.centre.rules.snapshot(), check, op),
             Backend::Server(redis) => {
                 redis.ensure_open()?;
                 let catalog = self.centre.rules.snapshot();
                 let plan = Plan::new(&catalog, &[*check])?;
-                self.converse(redis, &plan, op, Form::Single)
+                self.converse(redis, &plan, op, Form::Single, most)
             }
         }
     }
 
-    fn converse(&self, redis: &BlockingRedis, plan: &Plan<'_>, op: Op, form: Form) -> Result<Decision> {
+    /// All requests of a call share its time.
+    fn converse(
+        &self,
+        redis: &BlockingRedis,
+        plan: &Plan<'_>,
+        op: Op,
+        form: Form,
+        most: Duration,
+    ) -> Result<Decision> {
+        let deadline = redis.deadline(plan.timeout, most);
         let mut transaction = self.centre.transaction(plan, op);
         while let Some(request) = transaction.next() {
-            transaction.feed(redis.call(request));
+            let undoing = transaction.is_undoing();
+            let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
+            transaction.feed(redis.call(request, deadline));
         }
         transaction.finish(form)
+    }
+
+    /// Whether there is time for another try of a wait. In memory that takes none.
+    fn has_time(&self, budget: &WaitBudget) -> bool {
+        match &self.backend {
+            Backend::Local(_) => true,
+            Backend::Server(_) => self.centre.longest_try(budget) >= SHORTEST_TIMEOUT,
+        }
     }
 }
 
