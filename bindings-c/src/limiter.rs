@@ -7,6 +7,7 @@ use sluicegate::bridge::log_to_stderr;
 use sluicegate::sources::{FileSource, RuleSource, named};
 
 use crate::argument::Handle;
+use crate::check::timeout;
 use crate::error::Failure;
 use crate::options::{Options, Settings};
 
@@ -58,9 +59,9 @@ fn open(url: &str, rules: impl RuleSource, settings: Settings<'_>) -> Result<*mu
 }
 
 export! {
-    /// Tries the server.
-    fn sluicegate_limiter_ping(limiter: *const Limiter) {
-        Ok(limiter.0.ping()?)
+    /// Tries the server, for `timeout_us` microseconds at most, as sluicegate_check_options has it. 0: by default.
+    fn sluicegate_limiter_ping(limiter: *const Limiter, timeout_us: u64) {
+        Ok(timeout(timeout_us).map_or_else(|| limiter.0.ping(), |timeout| limiter.0.ping_with(timeout))?)
     }
 }
 

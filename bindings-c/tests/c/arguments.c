@@ -78,7 +78,7 @@ static void limiter_options(void) {
 }
 
 static void limiter_calls(void) {
-    EXPECT_INVALID("limiter", sluicegate_limiter_ping(NULL, error));
+    EXPECT_INVALID("limiter", sluicegate_limiter_ping(NULL, 0, error));
     EXPECT_INVALID("limiter", sluicegate_limiter_close(NULL, error));
     sluicegate_limiter_free(NULL);
 }
@@ -216,7 +216,7 @@ static void a_server_that_is_away_is_worth_a_retry(void) {
     EXPECT(sluicegate_check(away, "a", "k", 1, NULL, &decision, &error) == SLUICEGATE_CONNECTION);
     EXPECT(error.status == SLUICEGATE_CONNECTION && error.retryable);
     EXPECT(strstr(error.message, "127.0.0.1:1") && !strstr(error.message, "secret"));
-    EXPECT(sluicegate_limiter_ping(away, NULL) == SLUICEGATE_CONNECTION);
+    EXPECT(sluicegate_limiter_ping(away, 0, NULL) == SLUICEGATE_CONNECTION);
     sluicegate_limiter_free(away);
 }
 
