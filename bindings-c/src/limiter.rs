@@ -59,8 +59,16 @@ fn open(url: &str, rules: impl RuleSource, settings: Settings<'_>) -> Result<*mu
 }
 
 export! {
-    /// Tries the server, for `timeout_us` microseconds at most, as sluicegate_check_options has it. 0: by default.
-    fn sluicegate_limiter_ping(limiter: *const Limiter, timeout_us: u64) {
+    /// Tries the server.
+    fn sluicegate_limiter_ping(limiter: *const Limiter) {
+        Ok(limiter.0.ping()?)
+    }
+}
+
+export! {
+    /// As sluicegate_limiter_ping, for `timeout_us` microseconds at most, as sluicegate_check_options has it. 0: by
+    /// default.
+    fn sluicegate_limiter_ping_with(limiter: *const Limiter, timeout_us: u64) {
         Ok(timeout(timeout_us).map_or_else(|| limiter.0.ping(), |timeout| limiter.0.ping_with(timeout))?)
     }
 }

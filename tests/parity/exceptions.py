@@ -116,7 +116,6 @@ ALONE = {
     **each("rust", "RateLimitLayer.new()", "peer", "tower does not say where the server keeps the address"),
     **each("node", "RateLimitLayer.new()", "log", "elsewhere there is one log for all libraries"),
     **each("c", "RateLimiter.match_request() required", "explain", "there are no default arguments"),
-    **each("c", "RateLimiter.ping() required", "timeout", "there are no default arguments"),
     **each("c", "RateLimiter.rules_status()", "context refused", "a callback is told the list"),
     **each("c", "Decision.headers()", "context header", "a callback is told the list"),
     **each("c", "Decision.headers()", "parts", "elsewhere a decision has them"),

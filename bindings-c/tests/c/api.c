@@ -216,12 +216,12 @@ static void closing_is_final(void) {
     sluicegate_decision decision;
     sluicegate_error error;
     open_limiter("c/close");
-    EXPECT_OK(sluicegate_limiter_ping(limiter, 0, error));
+    EXPECT_OK(sluicegate_limiter_ping(limiter, error));
     EXPECT_OK(sluicegate_limiter_close(limiter, error));
     EXPECT_OK(sluicegate_limiter_close(limiter, error));
     EXPECT(sluicegate_check(limiter, "one", "a", 1, NULL, &decision, &error) == SLUICEGATE_CLOSED);
     EXPECT(error.status == SLUICEGATE_CLOSED && !error.retryable && error.message[0] != '\0');
-    EXPECT(sluicegate_limiter_ping(limiter, 0, NULL) == SLUICEGATE_CLOSED);
+    EXPECT(sluicegate_limiter_ping(limiter, NULL) == SLUICEGATE_CLOSED);
     close_limiter();
 }
 

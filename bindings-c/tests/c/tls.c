@@ -10,7 +10,7 @@ static sluicegate_status ping(const sluicegate_options *options, sluicegate_erro
     sluicegate_limiter *limiter = NULL;
     sluicegate_status status = sluicegate_limiter_new(arguments[1], rules, options, &limiter, error);
     if (status == SLUICEGATE_OK)
-        status = sluicegate_limiter_ping(limiter, 0, error);
+        status = sluicegate_limiter_ping(limiter, error);
     sluicegate_limiter_free(limiter);
     return status;
 }

@@ -100,7 +100,7 @@ static inline sluicegate_status make(sluicegate_limiter *limiter, json_t *vector
     answer->is_decision = strcmp(op, "ping") != 0 && strcmp(op, "reset") != 0;
     answer->parts_count = 0;
     if (strcmp(op, "ping") == 0)
-        return sluicegate_limiter_ping(limiter, options_of(vector, &room)->timeout_us, error);
+        return sluicegate_limiter_ping_with(limiter, options_of(vector, &room)->timeout_us, error);
     if (strcmp(op, "check_all") == 0) {
         read_items(json_object_get(vector, "items"), &items);
         answer->parts_count = items.count;
