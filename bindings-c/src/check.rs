@@ -35,7 +35,14 @@ pub struct CheckOptions {
 
 impl Default for CheckOptions {
     fn default() -> Self {
-        Self { size: size_of::<Self>(), cost: 1, resource: null(), resource_len: 0, limit: null(), timeout_us: 0 }
+        Self {
+            size: size_of::<Self>(),
+            cost: 1,
+            resource: null(),
+            resource_len: 0,
+            limit: null(),
+            timeout_us: 0,
+        }
     }
 }
 

@@ -157,11 +157,7 @@ impl Bridge {
         self.submit(rule.py(), Ask::Wait(owned(&check), timeout))
     }
 
-    fn ping<'py>(
-        &self,
-        py: Python<'py>,
-        timeout: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Object<'py>> {
+    fn ping<'py>(&self, py: Python<'py>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Object<'py>> {
         self.call(py, Ask::Ping(optional_timeout(timeout)?))
     }
 
