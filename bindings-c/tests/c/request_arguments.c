@@ -97,7 +97,7 @@ static void older_requests(void) {
     request.timeout_us = 1;
     EXPECT_OK(sluicegate_check_request(limiter, &request, &decision, NULL, 0, NULL, error));
     request.size = sizeof request;
-    EXPECT_INVALID_REQUEST("timeout", &request);
+    EXPECT_INVALID("timeout", sluicegate_check_request(limiter, &request, &decision, NULL, 0, NULL, error));
 }
 
 static void headers_of_a_request(void) {

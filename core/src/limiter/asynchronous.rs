@@ -1,25 +1,22 @@
 //! The limiter for tasks.
 
 use std::fmt;
-use std::pin::pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use tokio::select;
 use tokio::sync::Notify;
 
 use super::Builder;
-use super::budget::WaitBudget;
-use super::centre::{Centre, Passed};
+use super::centre::Centre;
 use super::local::Local;
-use super::sleeper::{self, Sleeper};
+use super::sleeper::Sleeper;
 use crate::catalog::Catalog;
 use crate::decision::{Decision, Source};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fork::PerProcess;
 use crate::matching::{Explanation, Request, RequestMatch};
 use crate::plan::{Form, Op, Plan};
-use crate::redis::{AsyncRedis, SHORTEST_TIMEOUT, validate_time};
+use crate::redis::{AsyncRedis, validate_time};
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
 use crate::sources::RulesStatus;
@@ -52,11 +49,8 @@ pub struct AsyncRateLimiter {
     pub(super) backend: Backend,
     closing: PerProcess<Notify>,
     /// What tasks sleep by; `None`: Tokio.
-    sleeper: Option<Arc<dyn Sleeper>>,
+    pub(super) sleeper: Option<Arc<dyn Sleeper>>,
 }
-
-/// When a sleep ends whose end the clock cannot show.
-const LONGEST_SLEEP: Duration = Duration::from_secs(86400 * 365);
 
 impl fmt::Debug for AsyncRateLimiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -250,45 +244,6 @@ impl AsyncRateLimiter {
         }
     }
 
-    /// Checks until the cost is admitted, sleeping for `retry_after` in between, for `timeout` at most. No try takes longer
-    /// than what is left of it; a timeout of zero means that nothing is waited for, and makes this a check.
-    ///
-    /// The last decision is returned: a denial as soon as it is known that the wait would go beyond the
-    /// timeout. With a [`ManualClock`](crate::ManualClock) nothing sleeps; the clock is moved on instead.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check).
-    pub async fn wait(&self, rule: &str, key: &str, timeout: Duration) -> Result<Decision> {
-        self.wait_with(rule, key, CheckOptions::new(), timeout).await
-    }
-
-    /// [`wait`](Self::wait) with a cost, a resource or another limit.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check).
-    pub async fn wait_with(
-        &self,
-        rule: &str,
-        key: &str,
-        options: CheckOptions<'_>,
-        timeout: Duration,
-    ) -> Result<Decision> {
-        let check = Check::new(rule, key).with(options);
-        let mut budget = WaitBudget::new(timeout);
-        loop {
-            let most = self.centre.longest_try(&budget);
-            let decision = self.single_within(&check, Op::Check, most).await?;
-            let Some(wait) = budget.next(&decision) else { return Ok(decision) };
-            match self.centre.pass(wait) {
-                Passed::Already => budget.pass(wait),
-                Passed::ToSleep => self.sleep(wait).await?,
-            }
-            if !self.has_time(&budget) {
-                return Ok(decision);
-            }
-        }
-    }
-
     /// Tries the server.
     ///
     /// # Errors
@@ -355,7 +310,7 @@ impl AsyncRateLimiter {
     }
 
     /// A call about one item that takes `most` at most.
-    async fn single_within(&self, check: &Check<'_>, op: Op, most: Duration) -> Result<Decision> {
+    pub(super) async fn single_within(&self, check: &Check<'_>, op: Op, most: Duration) -> Result<Decision> {
         match &self.backend {
             Backend::Local(local) => local.single(&self.centre.rules.snapshot(), check, op),
             Backend::Server(redis) => {
@@ -367,26 +322,9 @@ impl AsyncRateLimiter {
         }
     }
 
-    /// Sleeps until the limiter is closed.
-    async fn sleep(&self, span: Duration) -> Result<()> {
-        let sleeper = match &self.sleeper {
-            Some(sleeper) => sleeper.as_ref(),
-            None => sleeper::tokio()?,
-        };
-        let end = Instant::now().checked_add(span).unwrap_or_else(|| Instant::now() + LONGEST_SLEEP);
-        // First in line, then a look: a `close` in between is noticed by the one or the other.
-        let mut closing = pin!(self.closing().notified());
-        closing.as_mut().enable();
-        self.ensure_open()?;
-        select! {
-            () = sleeper.sleep(end) => Ok(()),
-            () = closing => Err(Error::closed()),
-        }
-    }
-
     /// Wakes those who wait when the limiter is closed. A forked child has its own: the lock in it may have been
     /// in the hands of a thread that does not exist in the child.
-    fn closing(&self) -> &Notify {
+    pub(super) fn closing(&self) -> &Notify {
         self.closing.get(|_| Notify::new())
     }
 
@@ -407,14 +345,6 @@ impl AsyncRateLimiter {
             transaction.feed(redis.call(request, deadline).await);
         }
         transaction.finish(form)
-    }
-
-    /// Whether there is time for another try of a wait. In memory that takes none.
-    fn has_time(&self, budget: &WaitBudget) -> bool {
-        match &self.backend {
-            Backend::Local(_) => true,
-            Backend::Server(_) => self.centre.longest_try(budget) >= SHORTEST_TIMEOUT,
-        }
     }
 }
 

@@ -1,27 +1,21 @@
 //! The limiter for threads.
 
 use std::fmt;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::Builder;
-use super::budget::WaitBudget;
-use super::centre::{Centre, Passed};
+use super::centre::Centre;
 use super::local::Local;
 use crate::catalog::Catalog;
 use crate::decision::{Decision, Source};
 use crate::error::Result;
 use crate::matching::{Explanation, Request, RequestMatch};
 use crate::plan::{Form, Op, Plan};
-use crate::redis::{BlockingRedis, SHORTEST_TIMEOUT, validate_time};
+use crate::redis::{BlockingRedis, validate_time};
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
 use crate::sources::RulesStatus;
 use crate::transaction::names_to_reset;
-
-/// How long a wait sleeps before it looks whether the limiter was closed. A sleep that `close` would end at once
-/// needs a lock, which a forked child may inherit locked.
-const NAP: Duration = Duration::from_millis(50);
 
 /// Decides whether a cost is admitted; blocks the calling thread for one round trip.
 ///
@@ -43,8 +37,8 @@ const NAP: Duration = Duration::from_millis(50);
 /// # Ok::<(), sluicegate::Error>(())
 /// ```
 pub struct RateLimiter {
-    centre: Centre,
-    backend: Backend,
+    pub(super) centre: Centre,
+    pub(super) backend: Backend,
 }
 
 impl fmt::Debug for RateLimiter {
@@ -231,69 +225,6 @@ impl RateLimiter {
         }
     }
 
-    /// Checks until the cost is admitted, sleeping for `retry_after` in between, for `timeout` at most. No try takes longer
-    /// than what is left of it; a timeout of zero means that nothing is waited for, and makes this a check.
-    ///
-    /// The last decision is returned: a denial as soon as it is known that the wait would go beyond the
-    /// timeout. With a [`ManualClock`](crate::ManualClock) nothing sleeps; the clock is moved on instead.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check).
-    pub fn wait(&self, rule: &str, key: &str, timeout: Duration) -> Result<Decision> {
-        self.wait_with(rule, key, CheckOptions::new(), timeout)
-    }
-
-    /// [`wait`](Self::wait) with a cost, a resource or another limit.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check).
-    pub fn wait_with(
-        &self,
-        rule: &str,
-        key: &str,
-        options: CheckOptions<'_>,
-        timeout: Duration,
-    ) -> Result<Decision> {
-        self.wait_sleeping(rule, key, options, timeout, |span| {
-            thread::sleep(span);
-            true
-        })
-    }
-
-    /// `wait_with` by a sleep that is asked for short spans: where it answers false, the wait ends with the
-    /// last decision.
-    pub(crate) fn wait_sleeping(
-        &self,
-        rule: &str,
-        key: &str,
-        options: CheckOptions<'_>,
-        timeout: Duration,
-        mut sleep: impl FnMut(Duration) -> bool,
-    ) -> Result<Decision> {
-        let check = Check::new(rule, key).with(options);
-        let mut budget = WaitBudget::new(timeout);
-        loop {
-            let most = self.centre.longest_try(&budget);
-            let decision = self.single_within(&check, Op::Check, most)?;
-            let Some(wait) = budget.next(&decision) else { return Ok(decision) };
-            match self.centre.pass(wait) {
-                Passed::Already => budget.pass(wait),
-                Passed::ToSleep => {
-                    let began = Instant::now();
-                    while let Some(left) = wait.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) {
-                        if !sleep(left.min(NAP)) {
-                            return Ok(decision);
-                        }
-                        self.ensure_open()?;
-                    }
-                }
-            }
-            if !self.has_time(&budget) {
-                return Ok(decision);
-            }
-        }
-    }
-
     /// Tries the server.
     ///
     /// # Errors
@@ -345,7 +276,7 @@ impl RateLimiter {
     }
 
     /// Before the arguments are looked at: a closed limiter says so, whatever it is asked.
-    fn ensure_open(&self) -> Result<()> {
+    pub(super) fn ensure_open(&self) -> Result<()> {
         match &self.backend {
             Backend::Local(local) => local.ensure_open(),
             Backend::Server(redis) => redis.ensure_open(),
@@ -364,7 +295,7 @@ impl RateLimiter {
     }
 
     /// A call about one item that takes `most` at most.
-    fn single_within(&self, check: &Check<'_>, op: Op, most: Duration) -> Result<Decision> {
+    pub(super) fn single_within(&self, check: &Check<'_>, op: Op, most: Duration) -> Result<Decision> {
         match &self.backend {
             Backend::Local(local) => local.single(&self.centre.rules.snapshot(), check, op),
             Backend::Server(redis) => {
@@ -394,18 +325,13 @@ impl RateLimiter {
         }
         transaction.finish(form)
     }
-
-    /// Whether there is time for another try of a wait. In memory that takes none.
-    fn has_time(&self, budget: &WaitBudget) -> bool {
-        match &self.backend {
-            Backend::Local(_) => true,
-            Backend::Server(_) => self.centre.longest_try(budget) >= SHORTEST_TIMEOUT,
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+    use std::time::Instant;
+
     use super::*;
     use crate::error::ErrorKind;
 
