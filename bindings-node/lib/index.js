@@ -40,7 +40,7 @@
 /**
  * Options of a wait.
  *
- * @typedef {Pick<CheckOptions, 'cost' | 'resource' | 'limit'> & Patience} WaitOptions
+ * @typedef {CheckOptions & Patience} WaitOptions
  */
 
 /**

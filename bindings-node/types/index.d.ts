@@ -38,7 +38,7 @@ export type PingOptions = Pick<CheckOptions, "timeoutMs">;
 /**
  * Options of a wait.
  */
-export type WaitOptions = Pick<CheckOptions, "cost" | "resource" | "limit"> & Patience;
+export type WaitOptions = CheckOptions & Patience;
 /**
  * One item of a `checkAll`.
  */
