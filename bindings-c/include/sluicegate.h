@@ -43,9 +43,9 @@
 /* The defaults: how the structs begin that state their size. */
 #define SLUICEGATE_OPTIONS_INIT \
     {sizeof(sluicegate_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0}
-#define SLUICEGATE_CHECK_OPTIONS_INIT {sizeof(sluicegate_check_options), 1, NULL, 0, NULL}
+#define SLUICEGATE_CHECK_OPTIONS_INIT {sizeof(sluicegate_check_options), 1, NULL, 0, NULL, 0}
 #define SLUICEGATE_REQUEST_INIT \
-    {sizeof(sluicegate_request), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, 0}
+    {sizeof(sluicegate_request), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, 0, 0}
 
 /// The major version of the header.
 #define SLUICEGATE_VERSION_MAJOR 0
@@ -213,6 +213,10 @@ typedef struct {
     /// Takes the place of the rule's single limit for this one call, for plans and tiers. NULL: the
     /// limit that the rule states.
     const uint64_t *limit;
+    /// The whole time that the call may take in microseconds, from 1000 to 3,600,000,000: to wait for a
+    /// connection, to connect, to find the server and to be answered. Of several items the shortest counts. In
+    /// sluicegate_wait it bounds each try. 0: connect_timeout_us and response_timeout_us together.
+    uint64_t timeout_us;
 } sluicegate_check_options;
 
 /// Whether a cost is admitted, and what the caller may want to tell the one who asked. A plain value:
@@ -256,7 +260,7 @@ typedef struct {
     const void *key;
     /// The length of the key in bytes.
     size_t key_len;
-    /// Cost, resource and limit; NULL for the defaults.
+    /// Cost, resource, limit and timeout; NULL for the defaults.
     const sluicegate_check_options *options;
 } sluicegate_item;
 
@@ -312,6 +316,9 @@ typedef struct {
     size_t other_path_count;
     /// Not 0: the application routes without regard to capitals.
     uint8_t ignore_case;
+    /// The whole time that sluicegate_check_request may take in microseconds, as sluicegate_check_options has it.
+    /// 0: by default.
+    uint64_t timeout_us;
 } sluicegate_request;
 
 /// What a rule has to do with a request. Its texts live as long as the list.
@@ -393,6 +400,12 @@ sluicegate_status sluicegate_limiter_new_from_file(const char *url,
 /// Tries the server.
 sluicegate_status sluicegate_limiter_ping(const sluicegate_limiter *limiter,
                                           sluicegate_error *error);
+
+/// As sluicegate_limiter_ping, for `timeout_us` microseconds at most, as sluicegate_check_options has it. 0: by
+/// default.
+sluicegate_status sluicegate_limiter_ping_with(const sluicegate_limiter *limiter,
+                                               uint64_t timeout_us,
+                                               sluicegate_error *error);
 
 /// Closes the connections. Final: later calls, and waits that are under way in other threads, end with
 /// SLUICEGATE_CLOSED; what only looks at the rules still answers. Closing twice is fine. The handle is still to be freed.

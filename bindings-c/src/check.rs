@@ -2,7 +2,9 @@
 
 use std::ffi::{c_char, c_void};
 use std::marker::PhantomData;
+use std::mem::offset_of;
 use std::ptr::{NonNull, null};
+use std::time::Duration;
 
 use sluicegate::Check;
 
@@ -25,17 +27,33 @@ pub struct CheckOptions {
     /// Takes the place of the rule's single limit for this one call, for plans and tiers. NULL: the
     /// limit that the rule states.
     pub limit: *const u64,
+    /// The whole time that the call may take in microseconds, from 1000 to 3,600,000,000: to wait for a
+    /// connection, to connect, to find the server and to be answered. Of several items the shortest counts. In
+    /// sluicegate_wait it bounds each try. 0: connect_timeout_us and response_timeout_us together.
+    pub timeout_us: u64,
 }
 
 impl Default for CheckOptions {
     fn default() -> Self {
-        Self { size: size_of::<Self>(), cost: 1, resource: null(), resource_len: 0, limit: null() }
+        Self {
+            size: size_of::<Self>(),
+            cost: 1,
+            resource: null(),
+            resource_len: 0,
+            limit: null(),
+            timeout_us: 0,
+        }
     }
 }
 
 // SAFETY: it begins with its size; the rest are numbers and pointers.
 unsafe impl Growing for CheckOptions {
-    const SIZES: &'static [usize] = &[size_of::<Self>()];
+    const SIZES: &'static [usize] = &[offset_of!(Self, timeout_us), size_of::<Self>()];
+}
+
+/// The time of a call; 0: by default.
+pub(crate) fn timeout(us: u64) -> Option<Duration> {
+    (us != 0).then(|| Duration::from_micros(us))
 }
 
 /// One item of sluicegate_check_all: what the other functions take as arguments.
@@ -47,7 +65,7 @@ pub struct Item {
     pub key: *const c_void,
     /// The length of the key in bytes.
     pub key_len: usize,
-    /// Cost, resource and limit; NULL for the defaults.
+    /// Cost, resource, limit and timeout; NULL for the defaults.
     pub options: *const CheckOptions,
 }
 
@@ -61,6 +79,7 @@ impl<'a> Argument<'a> for *const CheckOptions {
             let mut options = sluicegate::CheckOptions::new().cost(given.cost);
             options.resource = optional_bytes(given.resource, given.resource_len, "options.resource")?;
             options.limit = given.limit.as_ref().copied();
+            options.timeout = timeout(given.timeout_us);
             Ok(options)
         }
     }

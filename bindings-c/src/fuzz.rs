@@ -109,7 +109,7 @@ fn fuzz_c_calls() {
         |(call, rule, key, (size, cost, resource, limit), bare, count, wait)| {
             let limit = limit.as_ref().map_or(null(), std::ptr::from_ref);
             let (resource, resource_len) = (resource.start(), resource.len());
-            let options = CheckOptions { size, cost, resource, resource_len, limit };
+            let options = CheckOptions { size, cost, resource, resource_len, limit, timeout_us: wait };
             let options = if bare { null() } else { &raw const options };
             let items: Vec<_> = (0..count)
                 .map(|_| Item { rule: rule.c(), key: key.start(), key_len: key.len(), options })
@@ -168,6 +168,7 @@ fn fuzz_c_requests() {
                 other_paths: others.as_ptr(),
                 other_path_count: header_count,
                 ignore_case: header_count as u8,
+                timeout_us: 0,
             };
             // SAFETY: pointers are NULL or what the header says.
             let decision = judge::<Decision>(|out, error| unsafe {

@@ -7,6 +7,7 @@ use sluicegate::bridge::log_to_stderr;
 use sluicegate::sources::{FileSource, RuleSource, named};
 
 use crate::argument::Handle;
+use crate::check::timeout;
 use crate::error::Failure;
 use crate::options::{Options, Settings};
 
@@ -61,6 +62,14 @@ export! {
     /// Tries the server.
     fn sluicegate_limiter_ping(limiter: *const Limiter) {
         Ok(limiter.0.ping()?)
+    }
+}
+
+export! {
+    /// As sluicegate_limiter_ping, for `timeout_us` microseconds at most, as sluicegate_check_options has it. 0: by
+    /// default.
+    fn sluicegate_limiter_ping_with(limiter: *const Limiter, timeout_us: u64) {
+        Ok(timeout(timeout_us).map_or_else(|| limiter.0.ping(), |timeout| limiter.0.ping_with(timeout))?)
     }
 }
 

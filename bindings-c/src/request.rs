@@ -5,6 +5,7 @@ use std::mem::offset_of;
 use std::ptr::null;
 
 use crate::argument::{Argument, Bytes, Growing, array, growing, optional_bytes};
+use crate::check::timeout;
 use crate::error::Failure;
 
 /// A header of a request.
@@ -61,6 +62,9 @@ pub struct Request {
     pub other_path_count: usize,
     /// Not 0: the application routes without regard to capitals.
     pub ignore_case: u8,
+    /// The whole time that sluicegate_check_request may take in microseconds, as sluicegate_check_options has it.
+    /// 0: by default.
+    pub timeout_us: u64,
 }
 
 impl Default for Request {
@@ -84,13 +88,15 @@ impl Default for Request {
             other_paths: null(),
             other_path_count: 0,
             ignore_case: 0,
+            timeout_us: 0,
         }
     }
 }
 
 // SAFETY: it begins with its size; the rest are numbers and pointers.
 unsafe impl Growing for Request {
-    const SIZES: &'static [usize] = &[offset_of!(Self, api_key_header), size_of::<Self>()];
+    const SIZES: &'static [usize] =
+        &[offset_of!(Self, api_key_header), offset_of!(Self, timeout_us), size_of::<Self>()];
 }
 
 impl<'a> Argument<'a> for *const Request {
@@ -116,6 +122,7 @@ impl<'a> Argument<'a> for *const Request {
             request.other_paths =
                 other_paths(array(given.other_paths, given.other_path_count, "request.other_paths")?)?;
             request.ignore_case = given.ignore_case != 0;
+            request.timeout = timeout(given.timeout_us);
             Ok(request)
         }
     }

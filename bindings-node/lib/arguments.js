@@ -59,6 +59,11 @@ function span(name, value) {
   return value;
 }
 
+/** The whole time of a call, in milliseconds. What is below zero, or no number, becomes zero, which Rust refuses. */
+function timeout(name, value) {
+  return number(name, value) > 0 ? value : 0;
+}
+
 /** One of a list of pairs. */
 function pair(name, value) {
   if (!Array.isArray(value) || value.length !== 2) throw new TypeError(`${name}: must be pairs of a name and a value`);
@@ -82,4 +87,4 @@ function optional(check, name, value) {
   return value === undefined ? undefined : check(name, value);
 }
 
-module.exports = { amount, boolean, number, optional, options, pair, span, text, wrongType };
+module.exports = { amount, boolean, number, optional, options, pair, span, text, timeout, wrongType };

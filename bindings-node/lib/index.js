@@ -20,12 +20,21 @@
  *   `resource`, and only by them.
  * @property {number | undefined} [limit] Takes the place of the rule's single limit for this one call, for plans and
  *   tiers.
+ * @property {number | undefined} [timeoutMs] The whole time that the call may take, from 1 to 3,600,000: to connect, to
+ *   find the server and to be answered. Of several items the shortest counts. Default: `connectTimeoutMs` and
+ *   `responseTimeoutMs` together.
  */
 
 /**
  * Options of a reset.
  *
- * @typedef {Pick<CheckOptions, 'resource'>} ResetOptions
+ * @typedef {Pick<CheckOptions, 'resource' | 'timeoutMs'>} ResetOptions
+ */
+
+/**
+ * Options of a ping.
+ *
+ * @typedef {Pick<CheckOptions, 'timeoutMs'>} PingOptions
  */
 
 /**
@@ -59,6 +68,7 @@
  *   `path`; at most 4.
  * @property {boolean | undefined} [ignoreCase] Whether the application routes without regard to capitals. Default:
  *   `false`.
+ * @property {number | undefined} [timeoutMs] The whole time that `checkRequest` may take, as in `CheckOptions`.
  */
 
 /**

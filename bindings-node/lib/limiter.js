@@ -2,12 +2,12 @@
 
 /**
  * @import {
- *   Check, CheckOptions, ConnectOptions, Decision, Explanation, HttpRequest, RequestMatch, ResetOptions, RulesStatus,
- *   WaitOptions,
+ *   Check, CheckOptions, ConnectOptions, Decision, Explanation, HttpRequest, PingOptions, RequestMatch, ResetOptions,
+ *   RulesStatus, WaitOptions,
  * } from './index.js'
  */
 
-const { amount, boolean, optional, options, span, text, wrongType } = require('./arguments.js');
+const { amount, boolean, optional, options, span, text, timeout, wrongType } = require('./arguments.js');
 const { Calls } = require('./calls.js');
 const { errorOf, succeeded } = require('./error.js');
 const { Call, OP } = require('./mailbox.js');
@@ -15,9 +15,10 @@ const { NativeLimiter, open } = require('./native.js');
 const { connectOptions } = require('./options.js');
 const { requestCall } = require('./request.js');
 
-const CHECK_OPTIONS = new Set(['cost', 'resource', 'limit']);
-const RESET_OPTIONS = new Set(['resource']);
-const WAIT_OPTIONS = new Set(['timeoutMs', 'signal', ...CHECK_OPTIONS]);
+const CHECK_OPTIONS = new Set(['cost', 'resource', 'limit', 'timeoutMs']);
+const RESET_OPTIONS = new Set(['resource', 'timeoutMs']);
+const WAIT_OPTIONS = new Set(['signal', ...CHECK_OPTIONS]);
+const PING_OPTIONS = new Set(['timeoutMs']);
 const MATCH_OPTIONS = new Set(['explain']);
 const ITEM_FIELDS = new Set(['rule', 'key', ...CHECK_OPTIONS]);
 
@@ -232,6 +233,8 @@ class RateLimiter {
   async wait(rule, key, options) {
     const call = this.#call(OP.WAIT, rule, key, options, WAIT_OPTIONS);
     const { timeoutMs, signal } = options ?? {};
+    // That of the wait, not of each try.
+    call.timeoutMs = undefined;
     call.extra = span('timeout', timeoutMs);
     if (signal === undefined) return this.#calls.send(this.#native, call);
     if (!(signal instanceof AbortSignal)) throw wrongType('signal', 'an AbortSignal', signal);
@@ -241,10 +244,12 @@ class RateLimiter {
   /**
    * Tries the server.
    *
+   * @param {PingOptions} [given]
    * @returns {Promise<void>}
    */
-  async ping() {
-    return this.#make(new Call(OP.PING, 0, ''));
+  async ping(given) {
+    const wanted = checkOptions('', options('options', given, PING_OPTIONS));
+    return this.#make(new Call(OP.PING, 0, '', wanted));
   }
 
   /**
@@ -338,12 +343,13 @@ class RateLimiter {
   }
 }
 
-/** Cost, resource and limit, checked; messages have `prefix` before their names. */
-function checkOptions(prefix, { cost, resource, limit }) {
+/** Cost, resource, limit and timeout, checked; messages have `prefix` before their names. */
+function checkOptions(prefix, { cost, resource, limit, timeoutMs }) {
   return {
     cost: optional(amount, `${prefix}cost`, cost),
     resource: optional(text, `${prefix}resource`, resource),
     limit: optional(amount, `${prefix}limit`, limit),
+    timeoutMs: optional(timeout, `${prefix}timeoutMs`, timeoutMs),
   };
 }
 

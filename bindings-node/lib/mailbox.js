@@ -73,7 +73,7 @@ class Mailbox {
     return text;
   }
 
-  putItem(row, { token, op, rule, key, resource, cost, limit, extra }) {
+  putItem(row, { token, op, rule, key, resource, cost, limit, extra, timeoutMs }) {
     const { numbers } = this;
     const at = row * ROW;
     numbers[at] = token;
@@ -84,6 +84,7 @@ class Mailbox {
     numbers[at + 5] = cost;
     numbers[at + 6] = limit === undefined ? NOT_GIVEN : limit;
     numbers[at + 7] = extra;
+    numbers[at + 8] = timeoutMs === undefined ? NOT_GIVEN : timeoutMs;
     return resource === undefined ? key : key + resource;
   }
 
@@ -100,6 +101,7 @@ class Mailbox {
     numbers[4] = NOT_GIVEN;
     numbers[5] = 1;
     numbers[6] = NOT_GIVEN;
+    numbers[8] = NOT_GIVEN;
     return true;
   }
 
@@ -173,7 +175,7 @@ class Call {
    * @param {number} [extra]
    * @param {Call[]} [items]
    */
-  constructor(op, rule, key, { cost = 1, resource, limit } = NO_OPTIONS, extra = 0, items = undefined) {
+  constructor(op, rule, key, { cost = 1, resource, limit, timeoutMs } = NO_OPTIONS, extra = 0, items = undefined) {
     this.op = op;
     this.rule = rule;
     this.key = key;
@@ -182,6 +184,7 @@ class Call {
     this.limit = limit;
     /** Milliseconds for a wait; otherwise the number of items. */
     this.extra = extra;
+    this.timeoutMs = timeoutMs;
     this.items = items;
   }
 

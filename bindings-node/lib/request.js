@@ -2,7 +2,7 @@
 
 // A request, checked and made ready to cross.
 
-const { boolean, optional, options, pair, text, wrongType } = require('./arguments.js');
+const { boolean, optional, options, pair, text, timeout, wrongType } = require('./arguments.js');
 const { Call, OP } = require('./mailbox.js');
 
 const FIELDS = new Set([
@@ -15,20 +15,22 @@ const FIELDS = new Set([
   'apiKeyHeader',
   'otherPaths',
   'ignoreCase',
+  'timeoutMs',
 ]);
 
 /** A request crosses as pairs of texts; src/calls.rs has the same order. An empty text is as good as none. */
 function requestCall(request) {
   if (request === undefined) throw wrongType('request', 'an object', request);
   const fields = options('request', request, FIELDS);
-  const { method, path, userId, ip, apiKey, headers, apiKeyHeader, otherPaths, ignoreCase } = fields;
+  const { method, path, userId, ip, apiKey, headers, apiKeyHeader, otherPaths, ignoreCase, timeoutMs } = fields;
   const pairs = [
     crossing(given('userId', userId), given('ip', ip)),
     crossing(given('apiKey', apiKey), given('apiKeyHeader', apiKeyHeader)),
     crossing(joined(otherPaths), optional(boolean, 'ignoreCase', ignoreCase) ? 'true' : ''),
   ];
   for (const [name, value] of headerPairs(headers)) pairs.push(crossing(name, value));
-  return new Call(OP.REQUEST, 0, text('method', method), { resource: text('path', path) }, pairs.length, pairs);
+  const first = { resource: text('path', path), timeoutMs: optional(timeout, 'timeoutMs', timeoutMs) };
+  return new Call(OP.REQUEST, 0, text('method', method), first, pairs.length, pairs);
 }
 
 function crossing(first, second) {

@@ -59,7 +59,7 @@ impl<'a> Reader<'a> {
             (Some(kind), _) => Ask::Single(kind, self.item(&row)?),
             (None, op::RESET) => Ask::Reset(self.item(&row)?),
             (None, op::WAIT) => Ask::Wait(self.item(&row)?, milliseconds(row.extra)),
-            (None, op::PING) => Ask::Ping,
+            (None, op::PING) => Ask::Ping(row.timeout()),
             (None, op::ALL) => Ask::All(self.items(row.extra as usize)?),
             (None, op::REQUEST) => Ask::Request(self.request(&row)?),
             _ => return None,
@@ -93,6 +93,7 @@ impl<'a> Reader<'a> {
             api_key_header: Some(api_key_header),
             other_paths: other_paths.lines().map(str::to_owned).collect(),
             ignore_case: !ignore_case.is_empty(),
+            timeout: row.timeout(),
         })
     }
 
@@ -115,6 +116,7 @@ impl<'a> Reader<'a> {
                 None => None,
             },
             limit: row.limit,
+            timeout: row.timeout(),
         })
     }
 

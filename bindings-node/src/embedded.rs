@@ -31,6 +31,7 @@ fn answer(shared: &Shared, key: &[u8]) -> Result<Option<Failure>> {
     let key = key.get(..row.key_length).and_then(ascii).ok_or_else(foreign)?;
     let mut options = CheckOptions::new().cost(row.cost);
     options.limit = row.limit;
+    options.timeout = row.timeout();
     let check = Check::new(rule, key).with(options);
     let put = |verdict: Verdict<'_>| mailbox.answer(0, &answer_row(row.token, row.rule, &verdict));
     let answered = shared.bridge.single_at_once(kind, &check, put).ok_or_else(foreign)?;

@@ -100,7 +100,7 @@ impl NativeLimiter {
     /// Whether calls are answered at once, since the engine is inside the process.
     #[napi(getter, catch_unwind)]
     pub fn is_local(&self) -> bool {
-        self.shared.bridge.at_once(&Ask::Ping).is_some()
+        self.shared.bridge.at_once(&Ask::Ping(None)).is_some()
     }
 
     /// Takes a larger mailbox.

@@ -3,7 +3,11 @@
 //!
 //! `lib/mailbox.js` is the other side.
 
+use std::time::Duration;
+
 use napi::bindgen_prelude::Float64Array;
+
+use crate::options::milliseconds;
 
 /// Numbers in a row.
 const ROW: usize = 9;
@@ -19,6 +23,15 @@ pub(crate) struct CallRow {
     pub(crate) limit: Option<u64>,
     /// Milliseconds for a wait; for a `checkAll` or a `checkRequest`, how many rows follow.
     pub(crate) extra: f64,
+    /// Milliseconds for the whole call; negative where none are given.
+    timeout: f64,
+}
+
+impl CallRow {
+    #[inline]
+    pub(crate) fn timeout(&self) -> Option<Duration> {
+        (self.timeout >= 0.0).then(|| milliseconds(self.timeout))
+    }
 }
 
 /// An answer.
@@ -52,7 +65,7 @@ impl Mailbox {
     #[inline]
     pub(crate) fn call(&self, row: usize) -> Option<CallRow> {
         let numbers = self.0.get(row * ROW..(row + 1) * ROW)?;
-        let &[token, op, rule, key_length, resource_length, cost, limit, extra, _] = numbers else {
+        let &[token, op, rule, key_length, resource_length, cost, limit, extra, timeout] = numbers else {
             return None;
         };
         Some(CallRow {
@@ -64,6 +77,7 @@ impl Mailbox {
             cost: whole(cost),
             limit: given(limit),
             extra,
+            timeout,
         })
     }
 

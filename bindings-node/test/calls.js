@@ -24,8 +24,13 @@ function make(limiter, vector) {
   const { rule, key, items, ...options } = Object.fromEntries(Object.entries(vector).filter(([name]) => !BESIDE.has(name)));
   const call = limiter[camel(vector.op)];
   if (typeof call !== 'function') throw new Error(`no method is called ${camel(vector.op)}`);
-  if ('items' in vector) return call.call(limiter, items);
-  return 'rule' in vector ? call.call(limiter, rule, key, translated(options)) : call.call(limiter);
+  if ('items' in vector) return call.call(limiter, Array.isArray(items) ? items.map(item) : items);
+  return 'rule' in vector ? call.call(limiter, rule, key, translated(options)) : call.call(limiter, translated(options));
+}
+
+/** What is no object is the mistake. */
+function item(fields) {
+  return Object.prototype.toString.call(fields) === '[object Object]' ? translated(fields) : fields;
 }
 
 module.exports = { make, renamed, translated };

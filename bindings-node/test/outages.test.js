@@ -116,6 +116,36 @@ test('a silent server is a timeout in time', async () => {
   }
 });
 
+test('a call ends by its own time', async () => {
+  const short = { timeoutMs: 50 };
+  const web = { rule_id: 'web', rate: '5/minute', identifier_type: 'ip_address', match: { path_pattern: '/*' } };
+  const hasty = await RateLimiter.connect(url(), { rules: [...RULES, web] });
+  const request = { method: 'GET', path: '/', ip: '203.0.113.9', ...short };
+  assert.equal((await hasty.checkRequest(request)).rule, 'web');
+  await hasty.ping(short);
+  server.kill('SIGSTOP');
+  try {
+    for (const call of [
+      () => hasty.check('ten', 'hasty', short),
+      () => hasty.charge('ten', 'hasty', short),
+      () => hasty.checkAll([{ rule: 'ten', key: 'a' }, { rule: 'ten', key: 'b', ...short }]),
+      () => hasty.checkRequest(request),
+      () => hasty.reset('ten', 'hasty', short),
+      () => hasty.wait('ten', 'hasty', short),
+      () => hasty.ping(short),
+    ]) {
+      const began = performance.now();
+      await assert.rejects(call(), { code: 'Timeout' });
+      // The limiter's own response timeout is 500 ms.
+      assert.ok(performance.now() - began < 400, `${call}: ${performance.now() - began} ms`);
+    }
+  } finally {
+    server.kill('SIGCONT');
+    await hasty.close();
+  }
+  await recover();
+});
+
 test('a forgotten script is sent anew', async () => {
   for (let time = 0; time < 3; time++) {
     assert.match(await command('SCRIPT FLUSH'), /OK/);

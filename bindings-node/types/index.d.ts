@@ -20,11 +20,21 @@ export type CheckOptions = {
      * tiers.
      */
     limit?: number | undefined;
+    /**
+     * The whole time that the call may take, from 1 to 3,600,000: to connect, to
+     * find the server and to be answered. Of several items the shortest counts. Default: `connectTimeoutMs` and
+     * `responseTimeoutMs` together.
+     */
+    timeoutMs?: number | undefined;
 };
 /**
  * Options of a reset.
  */
-export type ResetOptions = Pick<CheckOptions, "resource">;
+export type ResetOptions = Pick<CheckOptions, "resource" | "timeoutMs">;
+/**
+ * Options of a ping.
+ */
+export type PingOptions = Pick<CheckOptions, "timeoutMs">;
 /**
  * Options of a wait.
  */
@@ -77,6 +87,10 @@ export type HttpRequest = {
      * `false`.
      */
     ignoreCase?: boolean | undefined;
+    /**
+     * The whole time that `checkRequest` may take, as in `CheckOptions`.
+     */
+    timeoutMs?: number | undefined;
 };
 /**
  * A rule that applies to a request.

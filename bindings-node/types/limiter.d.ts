@@ -140,9 +140,10 @@ export class RateLimiter implements AsyncDisposable {
     /**
      * Tries the server.
      *
+     * @param {PingOptions} [given]
      * @returns {Promise<void>}
      */
-    ping(): Promise<void>;
+    ping(given?: PingOptions): Promise<void>;
     /**
      * Closes the connections. Final: later calls are rejected with `Closed`. `matchRequest` and `rulesStatus`, which
      * only look at the rules, still answer.
@@ -167,4 +168,5 @@ import type { RequestMatch } from './index.js';
 import type { Explanation } from './index.js';
 import type { RulesStatus } from './index.js';
 import type { WaitOptions } from './index.js';
+import type { PingOptions } from './index.js';
 import type { ConnectOptions } from './index.js';

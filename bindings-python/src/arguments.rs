@@ -67,11 +67,16 @@ pub(crate) fn amount(value: &Bound<'_, PyAny>, name: &str) -> PyResult<u64> {
     number(value, name, "an int", 0..=u64::MAX)
 }
 
-/// How long to open a connection or to wait for an answer; the limiter refuses what makes no sense.
+/// How long to open a connection, to wait for an answer or to make a call; the limiter refuses what makes no sense.
 pub(crate) fn timeout(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Duration> {
     let seconds = seconds(value, name)?;
     let refused = if seconds > 0.0 { Duration::MAX } else { Duration::ZERO };
     Ok(Duration::try_from_secs_f64(seconds).unwrap_or(refused))
+}
+
+/// The whole time of a call, if it is given.
+pub(crate) fn optional_timeout(value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Duration>> {
+    value.map(|value| timeout(value, "timeout")).transpose()
 }
 
 /// A span that may be as long as one likes, infinity included.
@@ -135,11 +140,13 @@ pub(crate) fn requested<'a>(
     cost: &Given<'_>,
     resource: Option<&'a Bound<'_, PyAny>>,
     limit: Option<&Bound<'_, PyAny>>,
+    timeout: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Check<'a>> {
     let mut check = Check::new(text(rule, "rule")?, text(key, "key")?);
     check.options.cost = cost.or(1, "cost", units)?;
     check.options.resource = resource.map(|resource| text(resource, "resource")).transpose()?;
     check.options.limit = limit.map(|limit| units(limit, "limit")).transpose()?;
+    check.options.timeout = optional_timeout(timeout)?;
     Ok(check)
 }
 

@@ -11,7 +11,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sluicegate::bridge::{self, Answer, Ask, Kind};
 
-use crate::arguments::{Given, flag, requested, span};
+use crate::arguments::{Given, flag, optional_timeout, requested, span};
 use crate::calls::Calls;
 use crate::check::{self, owned};
 use crate::decision::Decision;
@@ -56,11 +56,13 @@ impl Bridge {
         cost: Given<'_>,
         resource: Option<&Bound<'py, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
-        self.single(rule.py(), Kind::Check, &requested(rule, key, &cost, resource, limit)?)
+        self.single(rule.py(), Kind::Check, &requested(rule, key, &cost, resource, limit, timeout)?)
     }
 
     /// Any call about a single item, by the name of its method.
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn decide<'py>(
         &self,
         method: &str,
@@ -69,10 +71,11 @@ impl Bridge {
         cost: Given<'_>,
         resource: Option<&Bound<'py, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
         let kind = Kind::ALL.into_iter().find(|kind| kind.name() == method);
         let kind = kind.ok_or_else(|| PyValueError::new_err(format!("no method is called {method}")))?;
-        self.single(rule.py(), kind, &requested(rule, key, &cost, resource, limit)?)
+        self.single(rule.py(), kind, &requested(rule, key, &cost, resource, limit, timeout)?)
     }
 
     fn check_all<'py>(&self, checks: &Object<'py>) -> PyResult<Object<'py>> {
@@ -92,21 +95,12 @@ impl Bridge {
         api_key_header: Option<&Bound<'_, PyAny>>,
         other_paths: Option<&Bound<'_, PyAny>>,
         ignore_case: Given<'_>,
+        timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
-        self.call(
-            method.py(),
-            Ask::Request(request(
-                method,
-                path,
-                user_id,
-                ip,
-                api_key,
-                headers,
-                api_key_header,
-                other_paths,
-                &ignore_case,
-            )?),
-        )
+        let mut request =
+            request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
+        request.timeout = optional_timeout(timeout)?;
+        self.call(method.py(), Ask::Request(request))
     }
 
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
@@ -143,8 +137,9 @@ impl Bridge {
         rule: &Bound<'py, PyAny>,
         key: &Bound<'py, PyAny>,
         resource: Option<&Bound<'py, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
-        let check = requested(rule, key, &Given(None), resource, None)?;
+        let check = requested(rule, key, &Given(None), resource, None, timeout)?;
         self.call(rule.py(), Ask::Reset(owned(&check)))
     }
 
@@ -157,13 +152,13 @@ impl Bridge {
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
-        let check = requested(rule, key, &cost, resource, limit)?;
+        let check = requested(rule, key, &cost, resource, limit, None)?;
         let timeout = span(timeout, "timeout")?;
         self.submit(rule.py(), Ask::Wait(owned(&check), timeout))
     }
 
-    fn ping<'py>(&self, py: Python<'py>) -> PyResult<Object<'py>> {
-        self.call(py, Ask::Ping)
+    fn ping<'py>(&self, py: Python<'py>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Object<'py>> {
+        self.call(py, Ask::Ping(optional_timeout(timeout)?))
     }
 
     /// Sends the first call of a turn of the loop before the turn is over, if it is the only one on the socket:

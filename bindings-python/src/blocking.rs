@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use sluicegate::{Result, bridge};
 
-use crate::arguments::{Given, flag, requested, span};
+use crate::arguments::{Given, flag, optional_timeout, requested, span};
 use crate::check;
 use crate::decision::Decision;
 use crate::errors::exception;
@@ -46,9 +46,12 @@ impl RateLimiter {
     }
 
     /// Admits a cost for `key` under `rule`, or denies it.
+    ///
+    /// `timeout` is the whole time that the call may take, in seconds; by default `connect_timeout` and
+    /// `response_timeout` together.
     #[pyo3(
-        signature = (rule, key, *, cost=Given(None), resource=None, limit=None),
-        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None)"
+        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None),
+        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None)"
     )]
     fn check(
         &self,
@@ -57,15 +60,16 @@ impl RateLimiter {
         cost: Given<'_>,
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
-        let check = requested(rule, key, &cost, resource, limit)?;
+        let check = requested(rule, key, &cost, resource, limit, timeout)?;
         self.decide(rule.py(), |limiter| limiter.check_with(check.rule, check.key, check.options))
     }
 
     /// What `check` would answer now; changes nothing.
     #[pyo3(
-        signature = (rule, key, *, cost=Given(None), resource=None, limit=None),
-        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None)"
+        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None),
+        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None)"
     )]
     fn peek(
         &self,
@@ -74,15 +78,16 @@ impl RateLimiter {
         cost: Given<'_>,
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
-        let check = requested(rule, key, &cost, resource, limit)?;
+        let check = requested(rule, key, &cost, resource, limit, timeout)?;
         self.decide(rule.py(), |limiter| limiter.peek_with(check.rule, check.key, check.options))
     }
 
     /// Gives back a cost that turned out not to be used, the newest first, and answers as `peek` would then.
     #[pyo3(
-        signature = (rule, key, *, cost=Given(None), resource=None, limit=None),
-        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None)"
+        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None),
+        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None)"
     )]
     fn refund(
         &self,
@@ -91,15 +96,16 @@ impl RateLimiter {
         cost: Given<'_>,
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
-        let check = requested(rule, key, &cost, resource, limit)?;
+        let check = requested(rule, key, &cost, resource, limit, timeout)?;
         self.decide(rule.py(), |limiter| limiter.refund_with(check.rule, check.key, check.options))
     }
 
     /// Counts a cost that was used already, also beyond the limit, and answers as `peek` of 1 would then.
     #[pyo3(
-        signature = (rule, key, *, cost=Given(None), resource=None, limit=None),
-        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None)"
+        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None),
+        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None)"
     )]
     fn charge(
         &self,
@@ -108,8 +114,9 @@ impl RateLimiter {
         cost: Given<'_>,
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
-        let check = requested(rule, key, &cost, resource, limit)?;
+        let check = requested(rule, key, &cost, resource, limit, timeout)?;
         self.decide(rule.py(), |limiter| limiter.charge_with(check.rule, check.key, check.options))
     }
 
@@ -126,10 +133,10 @@ impl RateLimiter {
     #[pyo3(
         signature = (
             method, path, *, user_id=None, ip=None, api_key=None, headers=None, api_key_header=None,
-            other_paths=None, ignore_case=Given(None)
+            other_paths=None, ignore_case=Given(None), timeout=None
         ),
         text_signature = "($self, method, path, *, user_id=None, ip=None, api_key=None, headers=None, \
-            api_key_header=None, other_paths=None, ignore_case=False)"
+            api_key_header=None, other_paths=None, ignore_case=False, timeout=None)"
     )]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn check_request(
@@ -143,9 +150,11 @@ impl RateLimiter {
         api_key_header: Option<&Bound<'_, PyAny>>,
         other_paths: Option<&Bound<'_, PyAny>>,
         ignore_case: Given<'_>,
+        timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
-        let request =
+        let mut request =
             request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
+        request.timeout = optional_timeout(timeout)?;
         self.decide(method.py(), |limiter| limiter.check_request(&request.request()))
     }
 
@@ -188,14 +197,15 @@ impl RateLimiter {
     }
 
     /// Forgets what was counted for `key` under `rule`, and nothing else.
-    #[pyo3(signature = (rule, key, *, resource=None))]
+    #[pyo3(signature = (rule, key, *, resource=None, timeout=None))]
     fn reset(
         &self,
         rule: &Bound<'_, PyAny>,
         key: &Bound<'_, PyAny>,
         resource: Option<&Bound<'_, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let check = requested(rule, key, &Given(None), resource, None)?;
+        let check = requested(rule, key, &Given(None), resource, None, timeout)?;
         self.call(rule.py(), |limiter| limiter.reset_with(check.rule, check.key, check.options))
     }
 
@@ -215,7 +225,7 @@ impl RateLimiter {
         limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
         let py = rule.py();
-        let check = requested(rule, key, &cost, resource, limit)?;
+        let check = requested(rule, key, &cost, resource, limit, None)?;
         let timeout = span(timeout, "timeout")?;
         let mut interrupted = None;
         let sleep = |span| match Python::attach(|py| sleep(py, span)) {
@@ -230,8 +240,12 @@ impl RateLimiter {
     }
 
     /// Tries the server.
-    fn ping(&self, py: Python<'_>) -> PyResult<()> {
-        self.call(py, sluicegate::RateLimiter::ping)
+    #[pyo3(signature = (*, timeout=None))]
+    fn ping(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        match optional_timeout(timeout)? {
+            Some(timeout) => self.call(py, |limiter| limiter.ping_with(timeout)),
+            None => self.call(py, sluicegate::RateLimiter::ping),
+        }
     }
 
     /// Closes the connections. Final: later calls, and waits of other threads, raise `ClosedError`.

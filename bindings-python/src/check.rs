@@ -17,8 +17,8 @@ pub(crate) struct Check(pub(crate) Item);
 impl Check {
     #[new]
     #[pyo3(
-        signature = (rule, key, *, cost=Given(None), resource=None, limit=None),
-        text_signature = "(rule, key, *, cost=1, resource=None, limit=None)"
+        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None),
+        text_signature = "(rule, key, *, cost=1, resource=None, limit=None, timeout=None)"
     )]
     fn new(
         rule: &Bound<'_, PyAny>,
@@ -26,8 +26,9 @@ impl Check {
         cost: Given<'_>,
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        requested(rule, key, &cost, resource, limit).map(|check| Self(owned(&check)))
+        requested(rule, key, &cost, resource, limit, timeout).map(|check| Self(owned(&check)))
     }
 
     #[getter]
@@ -55,6 +56,11 @@ impl Check {
         self.0.limit
     }
 
+    #[getter]
+    fn timeout(&self) -> Option<f64> {
+        self.0.timeout.map(|timeout| timeout.as_secs_f64())
+    }
+
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         let Item { cost, limit, .. } = slf.get().0;
         let mut text = format!("Check({}, {}", slf.getattr("rule")?.repr()?, slf.getattr("key")?.repr()?);
@@ -67,6 +73,9 @@ impl Check {
         if let Some(limit) = limit {
             text += &format!(", limit={limit}");
         }
+        if slf.get().0.timeout.is_some() {
+            text += &format!(", timeout={}", slf.getattr("timeout")?.repr()?);
+        }
         Ok(text + ")")
     }
 
@@ -76,14 +85,15 @@ impl Check {
         options.set_item("cost", self.0.cost)?;
         options.set_item("resource", self.0.resource.as_deref())?;
         options.set_item("limit", self.0.limit)?;
+        options.set_item("timeout", self.timeout())?;
         Ok(((&self.0.rule, &self.0.key).into_pyobject(py)?, options))
     }
 }
 
 impl Hash for Check {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let Item { rule, key, cost, resource, limit } = &self.0;
-        (rule, key, cost, resource, limit).hash(state);
+        let Item { rule, key, cost, resource, limit, timeout } = &self.0;
+        (rule, key, cost, resource, limit, timeout).hash(state);
     }
 }
 
@@ -95,6 +105,7 @@ pub(crate) fn owned(check: &sluicegate::Check<'_>) -> Item {
         cost: check.options.cost,
         resource: check.options.resource.map(str::to_owned),
         limit: check.options.limit,
+        timeout: check.options.timeout,
     }
 }
 

@@ -33,6 +33,7 @@ pub(crate) fn request(
         api_key_header: optional(api_key_header, "api_key_header")?,
         other_paths: paths.map_or(Ok(Vec::new()), other_paths)?,
         ignore_case: ignore_case.or(false, "ignore_case", flag)?,
+        timeout: None,
     })
 }
 

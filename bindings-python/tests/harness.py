@@ -85,7 +85,7 @@ def item(fields: Any) -> Any:
     if not isinstance(fields, dict):
         return fields
     options = {name: value for name, value in fields.items() if name not in ("rule", "key")}
-    return Check(fields["rule"], fields["key"], **options)
+    return Check(fields["rule"], fields["key"], **in_seconds(options))
 
 
 def in_seconds(options: dict[str, Any]) -> dict[str, Any]:

@@ -16,11 +16,20 @@ import pytest
 from conftest import RULES
 from test_asyncio import LOOPS
 
-from sluicegate import AsyncRateLimiter, ClosedError, ConnectionFailedError, ResponseTimeoutError, SluicegateError
+from sluicegate import (
+    AsyncRateLimiter,
+    Check,
+    ClosedError,
+    ConnectionFailedError,
+    RateLimiter,
+    ResponseTimeoutError,
+    SluicegateError,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 
 RESPONSE_TIMEOUT = 0.3
+SHORT = 0.05
 
 Body = Callable[[AsyncRateLimiter], Awaitable[None]]
 
@@ -145,6 +154,53 @@ def test_a_silent_server_is_a_timeout_in_time(run: Callable[[Body], None], serve
             await recover(limiter)
 
     run(body)
+
+
+def test_a_call_ends_by_its_own_time(run: Callable[[Body], None], server: Server) -> None:
+    async def body(limiter: AsyncRateLimiter) -> None:
+        assert await limiter.check("ten", "k", timeout=SHORT)
+        server.pause()
+        try:
+            for call in (
+                limiter.check("ten", "k", timeout=SHORT),
+                limiter.peek("ten", "k", timeout=SHORT),
+                limiter.check_all([Check("ten", "k", timeout=SHORT), Check("ten", "l")]),
+                limiter.reset("ten", "k", timeout=SHORT),
+                limiter.wait("ten", "k", timeout=SHORT),
+                limiter.ping(timeout=SHORT),
+            ):
+                began = time.monotonic()
+                with pytest.raises(ResponseTimeoutError):
+                    await call
+                assert time.monotonic() - began < RESPONSE_TIMEOUT
+        finally:
+            server.resume()
+
+    run(body)
+
+
+def test_a_blocking_call_ends_by_its_own_time(server: Server) -> None:
+    of_addresses = {"rule_id": "web", "rate": "5/minute", "identifier_type": "ip_address", "match": {"path_pattern": "/*"}}
+    with RateLimiter(server.url, rules=[*RULES, of_addresses]) as limiter:
+        assert limiter.check_request("GET", "/", ip="203.0.113.9", timeout=SHORT).rule == "web"
+        calls: list[Callable[[], object]] = [
+            lambda: limiter.check("ten", "k", timeout=SHORT),
+            lambda: limiter.charge("ten", "k", timeout=SHORT),
+            lambda: limiter.refund("ten", "k", timeout=SHORT),
+            lambda: limiter.check_all([Check("ten", "l"), Check("ten", "k", timeout=SHORT)]),
+            lambda: limiter.check_request("GET", "/", ip="203.0.113.9", timeout=SHORT),
+            lambda: limiter.reset("ten", "k", timeout=SHORT),
+            lambda: limiter.ping(timeout=SHORT),
+        ]
+        server.pause()
+        try:
+            for call in calls:
+                began = time.monotonic()
+                with pytest.raises(ResponseTimeoutError):
+                    call()
+                assert time.monotonic() - began < RESPONSE_TIMEOUT
+        finally:
+            server.resume()
 
 
 def test_a_forgotten_script_is_sent_anew(run: Callable[[Body], None], server: Server) -> None:

@@ -24,7 +24,7 @@ DECISION = Decision(
     source="server",
     parts=(PART,),
 )
-CHECK = Check("login", "it's", cost=2, resource="r", limit=7)
+CHECK = Check("login", "it's", cost=2, resource="r", limit=7, timeout=0.25)
 
 
 @pytest.mark.parametrize("value", [PART, DECISION, CHECK, Check("a", "b")], ids=repr)
@@ -54,7 +54,7 @@ def test_a_decision_reads_well() -> None:
         "Decision(allowed=True, rule='b', limit=9, window=0.0, remaining=3, retry_after=0.0, reset_after=0.0, "
         "shadow_denied=False, shadow=False, source='embedded')"
     )
-    assert repr(CHECK) == """Check('login', "it's", cost=2, resource='r', limit=7)"""
+    assert repr(CHECK) == """Check('login', "it's", cost=2, resource='r', limit=7, timeout=0.25)"""
     assert (bool(PART), bool(DECISION)) == (True, False)
     assert DECISION.parts == (PART,) and PART.parts == ()
 

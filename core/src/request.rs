@@ -1,6 +1,9 @@
 //! What a caller asks for.
 
-/// Options of one check; the defaults are a cost of 1, no resource and the limit that the rule states.
+use std::time::Duration;
+
+/// Options of one check; the defaults are a cost of 1, no resource, the limit that the rule states and the time that
+/// the limiter's options allow.
 ///
 /// ```
 /// use sluicegate::CheckOptions;
@@ -18,11 +21,16 @@ pub struct CheckOptions<'a> {
     /// Takes the place of the rule's single limit for this one call, for plans and tiers. The usage so
     /// far is kept. The burst of a rule that states none follows it.
     pub limit: Option<u64>,
+    /// The whole time that the call may take, from 1 millisecond to 3600 seconds: to wait for a connection, to
+    /// connect, to find the server and to be answered. Then it ends with a [`Timeout`](crate::ErrorKind::Timeout). By
+    /// default `connect_timeout` and `response_timeout` together. Of several items the shortest counts. In a
+    /// [`wait`](crate::RateLimiter::wait) it bounds each try. In memory a call takes no time.
+    pub timeout: Option<Duration>,
 }
 
 impl Default for CheckOptions<'_> {
     fn default() -> Self {
-        Self { cost: 1, resource: None, limit: None }
+        Self { cost: 1, resource: None, limit: None, timeout: None }
     }
 }
 
@@ -53,6 +61,13 @@ impl<'a> CheckOptions<'a> {
         self.limit = Some(limit);
         self
     }
+
+    /// Sets the whole time that the call may take.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
 }
 
 /// One item of a `check_all`.
@@ -71,7 +86,7 @@ pub struct Check<'a> {
     pub rule: &'a str,
     /// Who is counted; not empty.
     pub key: &'a str,
-    /// Cost, resource, limit.
+    /// Cost, resource, limit, timeout.
     pub options: CheckOptions<'a>,
 }
 

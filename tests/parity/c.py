@@ -24,7 +24,7 @@ RENAMED = {
 # Their fields are compared as what the functions take.
 OPTIONS = {"options", "header"}
 FIELDS = {("error", "status"): "kind", ("rules", "count"): "rules"}
-METHODS = {("RateLimiter", "new"): "open"}
+METHODS = {("RateLimiter", "new"): "open", ("RateLimiter", "ping_with"): "ping"}
 PARAMETERS = {"items": "checks", "by_us": "by"}
 # The arguments of the callback for a refused unit.
 REFUSAL = {"name": "unit", "value": "reason"}

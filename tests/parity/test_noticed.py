@@ -74,7 +74,7 @@ class Members(Noticed):
         self.assert_noticed(f"{MATCHING}/request.rs", "impl<'a> Request<'a> {\n", added, "Request")
         added = "    def added(self) -> None: ...\n"
         self.assert_noticed(STUBS, "    ) -> RateLimiter: ...\n", added, "RateLimiter")
-        ping = "    ping(): Promise<void>;\n"
+        ping = "    ping(given?: PingOptions): Promise<void>;\n"
         self.assert_noticed(f"{NODE}/limiter.d.ts", ping, "    added(): void;\n", "RateLimiter")
         added = "int sluicegate_added(const sluicegate_limiter *limiter);\n"
         self.assert_noticed(C, 'extern "C" {\n#endif // __cplusplus\n\n', added, "RateLimiter")
@@ -155,7 +155,7 @@ class Parameters(Noticed):
         for method in ("check", "peek_with", "refund_with", "reset_with", "check_request", "check_all", "ping"):
             part = f"RateLimiter.{method.removesuffix('_with')}()"
             self.assert_noticed(LIMITER, f"    pub fn {method}(&self", ", added: &str", part)
-        self.assert_noticed(LIMITER, "pub fn wait_with(", "added: &str, ", "RateLimiter.wait()")
+        self.assert_noticed("core/src/limiter/waiting.rs", "pub fn wait_with(", "added: &str, ", "RateLimiter.wait()")
         self.assert_noticed(LIMITER, "pub fn explain_request(", "added: &str, ", "RateLimiter.match_request()")
         self.assert_noticed("core/src/headers.rs", "pub fn headers(&self, ", "added: u8, ", "Decision.headers()")
         opening = ("RateLimiter.open()", "AsyncRateLimiter.open()")
@@ -172,7 +172,7 @@ class Parameters(Noticed):
             with self.subTest(method):
                 lines = re.search(rf"    def {method}\(\s*self,", Sources().read(STUBS))[0]
                 self.assert_noticed(STUBS, lines, " added: int,", f"RateLimiter.{method}()")
-        self.assert_noticed(STUBS, "    def ping(self", ", *added: int", "RateLimiter.ping()")
+        self.assert_noticed(STUBS, "    def ping(self", ", added: int", "RateLimiter.ping()")
         self.assert_noticed(STUBS, "    def advance(self", ", added: int", "ManualClock.advance()")
         self.assert_noticed(STUBS, "    def headers(self", ", *, added: int = 1", "Decision.headers()")
         asynchronous = f"{PYTHON}/_asynchronous.py"
@@ -183,7 +183,7 @@ class Parameters(Noticed):
         for method in ("check", "peek", "refund", "reset", "wait"):
             declared = f"\n    {method}(rule: string, key: string"
             self.assert_noticed(f"{NODE}/limiter.d.ts", declared, ", added: string", f"RateLimiter.{method}()")
-        self.assert_noticed(f"{NODE}/limiter.d.ts", "\n    ping(", "added?: string", "RateLimiter.ping()")
+        self.assert_noticed(f"{NODE}/limiter.d.ts", "\n    ping(", "added?: string, ", "RateLimiter.ping()")
         explain = "        explain: true;\n"
         self.assert_noticed(f"{NODE}/limiter.d.ts", explain, "        added: 1;\n", "RateLimiter.match_request()")
         types, limiter = f"{NODE}/types.d.ts", "    limiter: RateLimiter;\n"

@@ -1,4 +1,10 @@
 /* Every argument as it must not be: answered with a status and a message that names it. */
+#define _POSIX_C_SOURCE 200809L
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
 #include "operations.h"
 #include "refused.h"
 
@@ -79,6 +85,7 @@ static void limiter_options(void) {
 
 static void limiter_calls(void) {
     EXPECT_INVALID("limiter", sluicegate_limiter_ping(NULL, error));
+    EXPECT_INVALID("limiter", sluicegate_limiter_ping_with(NULL, 0, error));
     EXPECT_INVALID("limiter", sluicegate_limiter_close(NULL, error));
     sluicegate_limiter_free(NULL);
 }
@@ -119,6 +126,12 @@ static void limiter_calls(void) {
         changed.size = sizeof changed + 8;                                                    \
         EXPECT_INVALID("options", call);                                                      \
         changed.size = sizeof changed;                                                        \
+        changed.timeout_us = 999;                                                             \
+        EXPECT_REFUSED(SLUICEGATE_INVALID_ARGUMENT, "rule \"a\": timeout", call);            \
+        changed.size = offsetof(sluicegate_check_options, timeout_us);                        \
+        EXPECT_OK(call);                                                                      \
+        changed.size = sizeof changed;                                                        \
+        changed.timeout_us = 0;                                                               \
         changed.resource_len = 1;                                                             \
         EXPECT_INVALID("options.resource", call);                                             \
         changed.resource = bad;                                                               \
@@ -143,7 +156,7 @@ static void wait(void) {
 }
 
 static void check_all(void) {
-    sluicegate_check_options sizeless = {0, 1, NULL, 0, NULL};
+    sluicegate_check_options sizeless = {0, 1, NULL, 0, NULL, 0};
     sluicegate_item items[2] = {{"a", "k", 1, NULL}, {"a", "k", 1, NULL}};
     EXPECT_INVALID("limiter", sluicegate_check_all(NULL, items, 2, &decision, NULL, error));
     EXPECT_INVALID("items", sluicegate_check_all(limiter, NULL, 2, &decision, NULL, error));
@@ -220,6 +233,48 @@ static void a_server_that_is_away_is_worth_a_retry(void) {
     sluicegate_limiter_free(away);
 }
 
+/* Takes connections and never answers. */
+static int silent_server(char url[64]) {
+    struct sockaddr_in place = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof place;
+    int server = socket(AF_INET, SOCK_STREAM, 0);
+    EXPECT(server >= 0 && bind(server, (struct sockaddr *)&place, size) == 0 && listen(server, 16) == 0);
+    EXPECT(getsockname(server, (struct sockaddr *)&place, &size) == 0);
+    snprintf(url, 64, "redis://127.0.0.1:%d", ntohs(place.sin_port));
+    return server;
+}
+
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void a_call_ends_by_its_own_time(void) {
+    static const char *web = "[{\"rule_id\": \"a\", \"rate\": \"5/minute\", \"identifier_type\": \"ip_address\","
+                             " \"match\": {\"path_pattern\": \"/\"}}]";
+    sluicegate_limiter *away = NULL;
+    sluicegate_check_options options = SLUICEGATE_CHECK_OPTIONS_INIT;
+    sluicegate_request request = SLUICEGATE_REQUEST_INIT;
+    char url[64];
+    int server = silent_server(url);
+    double began = seconds();
+    options.timeout_us = request.timeout_us = 50000;
+    request.method = "GET", request.method_len = 3;
+    request.path = "/", request.path_len = 1;
+    request.ip = "203.0.113.9", request.ip_len = 11;
+    EXPECT_OK(sluicegate_limiter_new(url, web, NULL, &away, error));
+    EXPECT(sluicegate_check(away, "a", "k", 1, &options, &decision, NULL) == SLUICEGATE_TIMEOUT);
+    EXPECT(sluicegate_reset(away, "a", "k", 1, &options, NULL) == SLUICEGATE_TIMEOUT);
+    EXPECT(sluicegate_check_request(away, &request, &decision, NULL, 0, NULL, NULL) == SLUICEGATE_TIMEOUT);
+    EXPECT(sluicegate_limiter_ping_with(away, 50000, NULL) == SLUICEGATE_TIMEOUT);
+    /* One of them alone would take a second by default. */
+    EXPECT(seconds() - began < 0.9);
+    EXPECT(sluicegate_limiter_ping_with(away, 999, NULL) == SLUICEGATE_INVALID_ARGUMENT);
+    sluicegate_limiter_free(away);
+    close(server);
+}
+
 static void statuses_have_names(void) {
     static const char *names[] = {"Ok", "InvalidRule", "UnknownRule", "InvalidArgument", "Connection",
                                   "Timeout", "Server", "Closed", "Internal", "Unknown"};
@@ -253,6 +308,7 @@ int main(void) {
     RUN(outputs_are_left_alone);
     RUN(a_charge_is_not_lost_on_a_bad_output);
     RUN(a_server_that_is_away_is_worth_a_retry);
+    RUN(a_call_ends_by_its_own_time);
     RUN(statuses_have_names);
     RUN(the_version_is_that_of_the_manifest);
     sluicegate_limiter_free(limiter);

@@ -12,7 +12,7 @@ static sluicegate_decision decision;
 static sluicegate_matches *matches;
 
 static const sluicegate_request good = {
-    sizeof(sluicegate_request), "GET", 3, "/", 1, "alice", 5, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, 0};
+    sizeof(sluicegate_request), "GET", 3, "/", 1, "alice", 5, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, 0, 0};
 
 static void ignore(void *context, const char *name, const char *value) {
     (void)context, (void)name, (void)value;
@@ -91,6 +91,13 @@ static void older_requests(void) {
     request.size = offsetof(sluicegate_request, api_key_header);
     request.other_path_count = 1;
     EXPECT_OK(sluicegate_check_request(limiter, &request, &decision, NULL, 0, NULL, error));
+    /* Or a timeout. */
+    request.size = offsetof(sluicegate_request, timeout_us);
+    request.other_path_count = 0;
+    request.timeout_us = 1;
+    EXPECT_OK(sluicegate_check_request(limiter, &request, &decision, NULL, 0, NULL, error));
+    request.size = sizeof request;
+    EXPECT_INVALID("timeout", sluicegate_check_request(limiter, &request, &decision, NULL, 0, NULL, error));
 }
 
 static void headers_of_a_request(void) {

@@ -19,7 +19,7 @@ static sluicegate_limiter *limiter;
 
 static const sluicegate_header tenant[] = {{"x-tenant", 8, "acme", 4}};
 static const sluicegate_request order = {
-    sizeof(sluicegate_request), "GET", 3, "/orders/7?full=1", 16, "alice", 5, NULL, 0, NULL, 0, tenant, 1, NULL, 0, NULL, 0, 0};
+    sizeof(sluicegate_request), "GET", 3, "/orders/7?full=1", 16, "alice", 5, NULL, 0, NULL, 0, tenant, 1, NULL, 0, NULL, 0, 0, 0};
 
 /* A limiter that finds nothing stored, on a clock that stands in the middle of a minute. */
 static void open_limiter(const char *prefix) {

@@ -35,6 +35,9 @@ struct call_options {
 static inline const sluicegate_check_options *options_of(json_t *call, struct call_options *room) {
     static const sluicegate_check_options defaults = SLUICEGATE_CHECK_OPTIONS_INIT;
     json_t *cost = json_object_get(call, "cost"), *limit = json_object_get(call, "limit");
+    /* That of a wait is an argument. */
+    bool waits = json_object_get(call, "op") && strcmp(text(call, "op"), "wait") == 0;
+    json_t *timeout = waits ? NULL : json_object_get(call, "timeout");
     room->options = defaults;
     if (cost)
         room->options.cost = (uint64_t)json_integer_value(cost);
@@ -46,6 +49,8 @@ static inline const sluicegate_check_options *options_of(json_t *call, struct ca
         room->limit = (uint64_t)json_integer_value(limit);
         room->options.limit = &room->limit;
     }
+    if (timeout)
+        room->options.timeout_us = (uint64_t)json_integer_value(timeout);
     return &room->options;
 }
 
@@ -95,7 +100,7 @@ static inline sluicegate_status make(sluicegate_limiter *limiter, json_t *vector
     answer->is_decision = strcmp(op, "ping") != 0 && strcmp(op, "reset") != 0;
     answer->parts_count = 0;
     if (strcmp(op, "ping") == 0)
-        return sluicegate_limiter_ping(limiter, error);
+        return sluicegate_limiter_ping_with(limiter, options_of(vector, &room)->timeout_us, error);
     if (strcmp(op, "check_all") == 0) {
         read_items(json_object_get(vector, "items"), &items);
         answer->parts_count = items.count;

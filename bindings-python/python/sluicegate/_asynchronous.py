@@ -86,10 +86,21 @@ class AsyncRateLimiter:
         return limiter
 
     async def check(
-        self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
+        self,
+        rule: str,
+        key: str,
+        *,
+        cost: int = 1,
+        resource: str | None = None,
+        limit: int | None = None,
+        timeout: float | None = None,
     ) -> Decision:
-        """Admits a cost for `key` under `rule`, or denies it."""
-        answer = self._bridge.check(rule, key, cost, resource, limit)
+        """Admits a cost for `key` under `rule`, or denies it.
+
+        `timeout` is the whole time that the call may take, in seconds; by default `connect_timeout` and
+        `response_timeout` together.
+        """
+        answer = self._bridge.check(rule, key, cost, resource, limit, timeout)
         decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
         return decision
 
@@ -114,6 +125,7 @@ class AsyncRateLimiter:
         api_key_header: str | None = None,
         other_paths: Iterable[str] | None = None,
         ignore_case: bool = False,
+        timeout: float | None = None,
     ) -> Decision:
         """Decides a request by all the rules that match it, together.
 
@@ -123,7 +135,7 @@ class AsyncRateLimiter:
         API key, each of whose values counts. `ignore_case`: the application routes without regard to capitals.
         """
         answer = self._bridge.check_request(
-            method, path, user_id, ip, api_key, headers, api_key_header, other_paths, ignore_case
+            method, path, user_id, ip, api_key, headers, api_key_header, other_paths, ignore_case, timeout
         )
         decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
         return decision
@@ -151,32 +163,55 @@ class AsyncRateLimiter:
         )
 
     async def peek(
-        self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
+        self,
+        rule: str,
+        key: str,
+        *,
+        cost: int = 1,
+        resource: str | None = None,
+        limit: int | None = None,
+        timeout: float | None = None,
     ) -> Decision:
         """What `check` would answer now; changes nothing."""
-        answer = self._bridge.decide("peek", rule, key, cost, resource, limit)
+        answer = self._bridge.decide("peek", rule, key, cost, resource, limit, timeout)
         decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
         return decision
 
     async def refund(
-        self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
+        self,
+        rule: str,
+        key: str,
+        *,
+        cost: int = 1,
+        resource: str | None = None,
+        limit: int | None = None,
+        timeout: float | None = None,
     ) -> Decision:
         """Gives back a cost that turned out not to be used, the newest first; answers as `peek` would then."""
-        answer = self._bridge.decide("refund", rule, key, cost, resource, limit)
+        answer = self._bridge.decide("refund", rule, key, cost, resource, limit, timeout)
         decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
         return decision
 
     async def charge(
-        self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
+        self,
+        rule: str,
+        key: str,
+        *,
+        cost: int = 1,
+        resource: str | None = None,
+        limit: int | None = None,
+        timeout: float | None = None,
     ) -> Decision:
         """Counts a cost that was used already, also beyond the limit, and answers as `peek` of 1 would then."""
-        answer = self._bridge.decide("charge", rule, key, cost, resource, limit)
+        answer = self._bridge.decide("charge", rule, key, cost, resource, limit, timeout)
         decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
         return decision
 
-    async def reset(self, rule: str, key: str, *, resource: str | None = None) -> None:
+    async def reset(
+        self, rule: str, key: str, *, resource: str | None = None, timeout: float | None = None
+    ) -> None:
         """Forgets what was counted for `key` under `rule`, and nothing else."""
-        answer = self._bridge.reset(rule, key, resource)
+        answer = self._bridge.reset(rule, key, resource, timeout)
         if answer is not None:
             await self._calls.future(answer)
 
@@ -207,9 +242,9 @@ class AsyncRateLimiter:
         """Which rules are in force, since when, and what was refused of their source."""
         return self._bridge.rules_status()
 
-    async def ping(self) -> None:
+    async def ping(self, *, timeout: float | None = None) -> None:
         """Tries the server."""
-        answer = self._bridge.ping()
+        answer = self._bridge.ping(timeout)
         if answer is not None:
             await self._calls.future(answer)
 

@@ -123,7 +123,14 @@ class Check:
     """One item of a `check_all`: a rule, a key, and how much to admit."""
 
     def __new__(
-        cls, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
+        cls,
+        rule: str,
+        key: str,
+        *,
+        cost: int = 1,
+        resource: str | None = None,
+        limit: int | None = None,
+        timeout: float | None = None,
     ) -> Check: ...
     @property
     def rule(self) -> str:
@@ -144,6 +151,10 @@ class Check:
     @property
     def limit(self) -> int | None:
         """The limit in place of the rule's own; `None`: the rule's."""
+
+    @property
+    def timeout(self) -> float | None:
+        """The whole time that the call may take, in seconds."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -283,9 +294,20 @@ class RateLimiter:
         breaker_probe: float = 0.1,
     ) -> RateLimiter: ...
     def check(
-        self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
+        self,
+        rule: str,
+        key: str,
+        *,
+        cost: int = 1,
+        resource: str | None = None,
+        limit: int | None = None,
+        timeout: float | None = None,
     ) -> Decision:
-        """Admits a cost for `key` under `rule`, or denies it."""
+        """Admits a cost for `key` under `rule`, or denies it.
+
+        `timeout` is the whole time that the call may take, in seconds; by default `connect_timeout` and
+        `response_timeout` together.
+        """
 
     def check_all(self, checks: Iterable[Check]) -> Decision:
         """Decides several checks together: all of them are charged, or none is.
@@ -305,6 +327,7 @@ class RateLimiter:
         api_key_header: str | None = None,
         other_paths: Iterable[str] | None = None,
         ignore_case: bool = False,
+        timeout: float | None = None,
     ) -> Decision:
         """Decides a request by all the rules that match it, together.
 
@@ -334,24 +357,47 @@ class RateLimiter:
         """
 
     def peek(
-        self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
+        self,
+        rule: str,
+        key: str,
+        *,
+        cost: int = 1,
+        resource: str | None = None,
+        limit: int | None = None,
+        timeout: float | None = None,
     ) -> Decision:
         """What `check` would answer now; changes nothing."""
 
     def refund(
-        self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
+        self,
+        rule: str,
+        key: str,
+        *,
+        cost: int = 1,
+        resource: str | None = None,
+        limit: int | None = None,
+        timeout: float | None = None,
     ) -> Decision:
         """Gives back a cost that turned out not to be used, the newest first; answers as `peek` would then."""
 
     def charge(
-        self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
+        self,
+        rule: str,
+        key: str,
+        *,
+        cost: int = 1,
+        resource: str | None = None,
+        limit: int | None = None,
+        timeout: float | None = None,
     ) -> Decision:
         """Counts a cost that was used already, also beyond the limit, and answers as `peek` of 1 would then.
 
         A key that is overdrawn is denied until that has passed.
         """
 
-    def reset(self, rule: str, key: str, *, resource: str | None = None) -> None:
+    def reset(
+        self, rule: str, key: str, *, resource: str | None = None, timeout: float | None = None
+    ) -> None:
         """Forgets what was counted for `key` under `rule`, and nothing else."""
 
     def wait(
@@ -372,7 +418,7 @@ class RateLimiter:
     def rules_status(self) -> RulesStatus:
         """Which rules are in force, since when, and what was refused of their source."""
 
-    def ping(self) -> None:
+    def ping(self, *, timeout: float | None = None) -> None:
         """Tries the server."""
 
     def close(self) -> None:
@@ -423,7 +469,9 @@ class Bridge:
 
     @staticmethod
     def open(options: Options) -> Bridge: ...
-    def check(self, rule: str, key: str, cost: int, resource: str | None, limit: int | None) -> Decision | int: ...
+    def check(
+        self, rule: str, key: str, cost: int, resource: str | None, limit: int | None, timeout: float | None
+    ) -> Decision | int: ...
     def check_all(self, checks: Iterable[Check]) -> Decision | int: ...
     def check_request(
         self,
@@ -436,6 +484,7 @@ class Bridge:
         api_key_header: str | None,
         other_paths: Iterable[str] | None,
         ignore_case: bool,
+        timeout: float | None,
     ) -> Decision | int: ...
     def match_request(
         self,
@@ -452,13 +501,20 @@ class Bridge:
     ) -> list[RequestMatch]: ...
     def rules_status(self) -> RulesStatus: ...
     def decide(
-        self, method: str, rule: str, key: str, cost: int, resource: str | None, limit: int | None
+        self,
+        method: str,
+        rule: str,
+        key: str,
+        cost: int,
+        resource: str | None,
+        limit: int | None,
+        timeout: float | None,
     ) -> Decision | int: ...
-    def reset(self, rule: str, key: str, resource: str | None) -> int | None: ...
+    def reset(self, rule: str, key: str, resource: str | None, timeout: float | None) -> int | None: ...
     def wait(
         self, rule: str, key: str, timeout: float, cost: int, resource: str | None, limit: int | None
     ) -> int: ...
-    def ping(self) -> int | None: ...
+    def ping(self, timeout: float | None) -> int | None: ...
     def begin(self) -> None: ...
     def flush(self) -> list[tuple[int, Decision | SluicegateError | None]]: ...
     def drain(self) -> list[tuple[int, Decision | SluicegateError | None]]: ...

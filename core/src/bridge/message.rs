@@ -23,6 +23,8 @@ pub struct Item {
     pub resource: Option<String>,
     /// The limit to use instead of the rule's.
     pub limit: Option<u64>,
+    /// The whole time that the call may take.
+    pub timeout: Option<Duration>,
 }
 
 impl Item {
@@ -35,6 +37,7 @@ impl Item {
         let mut options = CheckOptions::new().cost(self.cost);
         options.resource = self.resource.as_deref();
         options.limit = self.limit;
+        options.timeout = self.timeout;
         options
     }
 }
@@ -60,6 +63,8 @@ pub struct OwnedRequest {
     pub other_paths: Vec<String>,
     /// Whether the application routes without regard to capitals.
     pub ignore_case: bool,
+    /// The whole time that the check may take.
+    pub timeout: Option<Duration>,
 }
 
 impl OwnedRequest {
@@ -73,6 +78,7 @@ impl OwnedRequest {
         request.api_key_header = self.api_key_header.as_deref();
         request.other_paths = self.other_paths.iter().map(String::as_str).collect();
         request.ignore_case = self.ignore_case;
+        request.timeout = self.timeout;
         request
     }
 }
@@ -96,8 +102,8 @@ pub enum Ask {
     Reset(Item),
     /// `wait`, with its timeout
     Wait(Item, Duration),
-    /// `ping`
-    Ping,
+    /// `ping`, with its timeout
+    Ping(Option<Duration>),
 }
 
 /// What came of a call.
@@ -129,8 +135,8 @@ pub(super) async fn answer(limiter: &AsyncRateLimiter, ask: &Ask) -> Result<Answ
             limiter.reset_with(&item.rule, &item.key, item.options()).await?;
             return Ok(Answer::Done);
         }
-        Ask::Ping => {
-            limiter.ping().await?;
+        Ask::Ping(timeout) => {
+            limiter.try_server(*timeout).await?;
             return Ok(Answer::Done);
         }
     };

@@ -93,7 +93,7 @@ impl Replay {
         at_us: u64,
         observer: &mut impl Observer,
     ) -> Result<bool> {
-        let checks: Vec<_> = matches.iter().map(RequestMatch::check).collect();
+        let checks: Vec<_> = matches.iter().map(|found| found.check(None)).collect();
         let decision = self.limiter.check_all(&checks)?;
         for ((it, check), part) in matches.iter().zip(&checks).zip(&decision.parts) {
             self.count(it, check, at_us, (part, decision.allowed && fits(part)), observer);
@@ -104,7 +104,7 @@ impl Replay {
     fn each(&mut self, matches: &[RequestMatch], at_us: u64, observer: &mut impl Observer) -> Result<bool> {
         let mut all = true;
         for it in matches {
-            let check = it.check();
+            let check = it.check(None);
             let decision = self.limiter.check_with(check.rule, check.key, check.options)?;
             self.count(it, &check, at_us, (&decision, fits(&decision)), observer);
             all &= fits(&decision);

@@ -1,25 +1,22 @@
 //! The limiter for tasks.
 
 use std::fmt;
-use std::pin::pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use tokio::select;
 use tokio::sync::Notify;
 
 use super::Builder;
-use super::budget::WaitBudget;
-use super::centre::{Centre, Passed};
+use super::centre::Centre;
 use super::local::Local;
-use super::sleeper::{self, Sleeper};
+use super::sleeper::Sleeper;
 use crate::catalog::Catalog;
 use crate::decision::{Decision, Source};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fork::PerProcess;
 use crate::matching::{Explanation, Request, RequestMatch};
 use crate::plan::{Form, Op, Plan};
-use crate::redis::AsyncRedis;
+use crate::redis::{AsyncRedis, validate_time};
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
 use crate::sources::RulesStatus;
@@ -52,11 +49,8 @@ pub struct AsyncRateLimiter {
     pub(super) backend: Backend,
     closing: PerProcess<Notify>,
     /// What tasks sleep by; `None`: Tokio.
-    sleeper: Option<Arc<dyn Sleeper>>,
+    pub(super) sleeper: Option<Arc<dyn Sleeper>>,
 }
-
-/// When a sleep ends whose end the clock cannot show.
-const LONGEST_SLEEP: Duration = Duration::from_secs(86400 * 365);
 
 impl fmt::Debug for AsyncRateLimiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -125,7 +119,9 @@ impl AsyncRateLimiter {
         let plan = Plan::new(catalog, checks)?;
         match &self.backend {
             Backend::Local(local) => Ok(local.all(&plan)),
-            Backend::Server(redis) => self.converse(redis, &plan, Op::Check, Form::WithParts).await,
+            Backend::Server(redis) => {
+                self.converse(redis, &plan, Op::Check, Form::WithParts, Duration::MAX).await
+            }
         }
     }
 
@@ -138,12 +134,13 @@ impl AsyncRateLimiter {
     /// of HTTP and an `ip` that is no address are an `InvalidArgument`.
     pub async fn check_request(&self, request: &Request<'_>) -> Result<Decision> {
         self.ensure_open()?;
+        request.validate_timeout()?;
         let catalog = self.centre.rules.snapshot();
         let matches = catalog.matcher().matches(request)?;
         if matches.is_empty() {
             return self.unruled();
         }
-        let checks: Vec<_> = matches.iter().map(RequestMatch::check).collect();
+        let checks: Vec<_> = matches.iter().map(|found| found.check(request.timeout)).collect();
         self.all(&catalog, &checks).await
     }
 
@@ -240,39 +237,9 @@ impl AsyncRateLimiter {
                 local.reset(&plan);
                 Ok(())
             }
-            Backend::Server(redis) => redis.delete(&names_to_reset(&plan, &self.centre.wire)).await,
-        }
-    }
-
-    /// Checks until the cost is admitted, sleeping for `retry_after` in between, for `timeout` at most.
-    ///
-    /// The last decision is returned: a denial as soon as it is known that the wait would go beyond the
-    /// timeout. With a [`ManualClock`](crate::ManualClock) nothing sleeps; the clock is moved on instead.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check).
-    pub async fn wait(&self, rule: &str, key: &str, timeout: Duration) -> Result<Decision> {
-        self.wait_with(rule, key, CheckOptions::new(), timeout).await
-    }
-
-    /// [`wait`](Self::wait) with a cost, a resource or another limit.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check).
-    pub async fn wait_with(
-        &self,
-        rule: &str,
-        key: &str,
-        options: CheckOptions<'_>,
-        timeout: Duration,
-    ) -> Result<Decision> {
-        let mut budget = WaitBudget::new(timeout);
-        loop {
-            let decision = self.check_with(rule, key, options).await?;
-            let Some(wait) = budget.next(&decision) else { return Ok(decision) };
-            match self.centre.pass(wait) {
-                Passed::Already => budget.pass(wait),
-                Passed::ToSleep => self.sleep(wait).await?,
+            Backend::Server(redis) => {
+                let deadline = redis.deadline(plan.timeout, Duration::MAX);
+                redis.delete(&names_to_reset(&plan, &self.centre.wire), deadline).await
             }
         }
     }
@@ -282,9 +249,23 @@ impl AsyncRateLimiter {
     /// # Errors
     /// Whatever keeps the server from answering.
     pub async fn ping(&self) -> Result<()> {
+        self.try_server(None).await
+    }
+
+    /// [`ping`](Self::ping) that takes `timeout` at most, as [`CheckOptions::timeout`].
+    ///
+    /// # Errors
+    /// As [`ping`](Self::ping).
+    pub async fn ping_with(&self, timeout: Duration) -> Result<()> {
+        self.try_server(Some(timeout)).await
+    }
+
+    pub(crate) async fn try_server(&self, timeout: Option<Duration>) -> Result<()> {
+        self.ensure_open()?;
+        timeout.map_or(Ok(()), |timeout| validate_time("timeout", timeout))?;
         match &self.backend {
-            Backend::Local(local) => local.ensure_open(),
-            Backend::Server(redis) => redis.ping().await,
+            Backend::Local(_) => Ok(()),
+            Backend::Server(redis) => redis.ping(redis.deadline(timeout, Duration::MAX)).await,
         }
     }
 
@@ -325,44 +306,43 @@ impl AsyncRateLimiter {
     }
 
     pub(crate) async fn single(&self, check: &Check<'_>, op: Op) -> Result<Decision> {
+        self.single_within(check, op, Duration::MAX).await
+    }
+
+    /// A call about one item that takes `most` at most.
+    pub(super) async fn single_within(&self, check: &Check<'_>, op: Op, most: Duration) -> Result<Decision> {
         match &self.backend {
             Backend::Local(local) => local.single(&self.centre.rules.snapshot(), check, op),
             Backend::Server(redis) => {
                 redis.ensure_open()?;
                 let catalog = self.centre.rules.snapshot();
                 let plan = Plan::new(&catalog, &[*check])?;
-                self.converse(redis, &plan, op, Form::Single).await
+                self.converse(redis, &plan, op, Form::Single, most).await
             }
-        }
-    }
-
-    /// Sleeps until the limiter is closed.
-    async fn sleep(&self, span: Duration) -> Result<()> {
-        let sleeper = match &self.sleeper {
-            Some(sleeper) => sleeper.as_ref(),
-            None => sleeper::tokio()?,
-        };
-        let end = Instant::now().checked_add(span).unwrap_or_else(|| Instant::now() + LONGEST_SLEEP);
-        // First in line, then a look: a `close` in between is noticed by the one or the other.
-        let mut closing = pin!(self.closing().notified());
-        closing.as_mut().enable();
-        self.ensure_open()?;
-        select! {
-            () = sleeper.sleep(end) => Ok(()),
-            () = closing => Err(Error::closed()),
         }
     }
 
     /// Wakes those who wait when the limiter is closed. A forked child has its own: the lock in it may have been
     /// in the hands of a thread that does not exist in the child.
-    fn closing(&self) -> &Notify {
+    pub(super) fn closing(&self) -> &Notify {
         self.closing.get(|_| Notify::new())
     }
 
-    async fn converse(&self, redis: &AsyncRedis, plan: &Plan<'_>, op: Op, form: Form) -> Result<Decision> {
+    /// All requests of a call share its time.
+    async fn converse(
+        &self,
+        redis: &AsyncRedis,
+        plan: &Plan<'_>,
+        op: Op,
+        form: Form,
+        most: Duration,
+    ) -> Result<Decision> {
+        let deadline = redis.deadline(plan.timeout, most);
         let mut transaction = self.centre.transaction(plan, op);
         while let Some(request) = transaction.next() {
-            transaction.feed(redis.call(request).await);
+            let undoing = transaction.is_undoing();
+            let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
+            transaction.feed(redis.call(request, deadline).await);
         }
         transaction.finish(form)
     }

@@ -1,27 +1,21 @@
 //! The limiter for threads.
 
 use std::fmt;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::Builder;
-use super::budget::WaitBudget;
-use super::centre::{Centre, Passed};
+use super::centre::Centre;
 use super::local::Local;
 use crate::catalog::Catalog;
 use crate::decision::{Decision, Source};
 use crate::error::Result;
 use crate::matching::{Explanation, Request, RequestMatch};
 use crate::plan::{Form, Op, Plan};
-use crate::redis::BlockingRedis;
+use crate::redis::{BlockingRedis, validate_time};
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
 use crate::sources::RulesStatus;
 use crate::transaction::names_to_reset;
-
-/// How long a wait sleeps before it looks whether the limiter was closed. A sleep that `close` would end at once
-/// needs a lock, which a forked child may inherit locked.
-const NAP: Duration = Duration::from_millis(50);
 
 /// Decides whether a cost is admitted; blocks the calling thread for one round trip.
 ///
@@ -43,8 +37,8 @@ const NAP: Duration = Duration::from_millis(50);
 /// # Ok::<(), sluicegate::Error>(())
 /// ```
 pub struct RateLimiter {
-    centre: Centre,
-    backend: Backend,
+    pub(super) centre: Centre,
+    pub(super) backend: Backend,
 }
 
 impl fmt::Debug for RateLimiter {
@@ -108,7 +102,7 @@ impl RateLimiter {
         let plan = Plan::new(catalog, checks)?;
         match &self.backend {
             Backend::Local(local) => Ok(local.all(&plan)),
-            Backend::Server(redis) => self.converse(redis, &plan, Op::Check, Form::WithParts),
+            Backend::Server(redis) => self.converse(redis, &plan, Op::Check, Form::WithParts, Duration::MAX),
         }
     }
 
@@ -121,12 +115,13 @@ impl RateLimiter {
     /// of HTTP and an `ip` that is no address are an `InvalidArgument`.
     pub fn check_request(&self, request: &Request<'_>) -> Result<Decision> {
         self.ensure_open()?;
+        request.validate_timeout()?;
         let catalog = self.centre.rules.snapshot();
         let matches = catalog.matcher().matches(request)?;
         if matches.is_empty() {
             return Ok(Decision::unruled(self.source()));
         }
-        let checks: Vec<_> = matches.iter().map(RequestMatch::check).collect();
+        let checks: Vec<_> = matches.iter().map(|found| found.check(request.timeout)).collect();
         self.all(&catalog, &checks)
     }
 
@@ -223,63 +218,9 @@ impl RateLimiter {
                 local.reset(&plan);
                 Ok(())
             }
-            Backend::Server(redis) => redis.delete(&names_to_reset(&plan, &self.centre.wire)),
-        }
-    }
-
-    /// Checks until the cost is admitted, sleeping for `retry_after` in between, for `timeout` at most.
-    ///
-    /// The last decision is returned: a denial as soon as it is known that the wait would go beyond the
-    /// timeout. With a [`ManualClock`](crate::ManualClock) nothing sleeps; the clock is moved on instead.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check).
-    pub fn wait(&self, rule: &str, key: &str, timeout: Duration) -> Result<Decision> {
-        self.wait_with(rule, key, CheckOptions::new(), timeout)
-    }
-
-    /// [`wait`](Self::wait) with a cost, a resource or another limit.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check).
-    pub fn wait_with(
-        &self,
-        rule: &str,
-        key: &str,
-        options: CheckOptions<'_>,
-        timeout: Duration,
-    ) -> Result<Decision> {
-        self.wait_sleeping(rule, key, options, timeout, |span| {
-            thread::sleep(span);
-            true
-        })
-    }
-
-    /// `wait_with` by a sleep that is asked for short spans: where it answers false, the wait ends with the
-    /// last decision.
-    pub(crate) fn wait_sleeping(
-        &self,
-        rule: &str,
-        key: &str,
-        options: CheckOptions<'_>,
-        timeout: Duration,
-        mut sleep: impl FnMut(Duration) -> bool,
-    ) -> Result<Decision> {
-        let mut budget = WaitBudget::new(timeout);
-        loop {
-            let decision = self.check_with(rule, key, options)?;
-            let Some(wait) = budget.next(&decision) else { return Ok(decision) };
-            match self.centre.pass(wait) {
-                Passed::Already => budget.pass(wait),
-                Passed::ToSleep => {
-                    let began = Instant::now();
-                    while let Some(left) = wait.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) {
-                        if !sleep(left.min(NAP)) {
-                            return Ok(decision);
-                        }
-                        self.ensure_open()?;
-                    }
-                }
+            Backend::Server(redis) => {
+                let deadline = redis.deadline(plan.timeout, Duration::MAX);
+                redis.delete(&names_to_reset(&plan, &self.centre.wire), deadline)
             }
         }
     }
@@ -289,9 +230,23 @@ impl RateLimiter {
     /// # Errors
     /// Whatever keeps the server from answering.
     pub fn ping(&self) -> Result<()> {
+        self.try_server(None)
+    }
+
+    /// [`ping`](Self::ping) that takes `timeout` at most, as [`CheckOptions::timeout`].
+    ///
+    /// # Errors
+    /// As [`ping`](Self::ping).
+    pub fn ping_with(&self, timeout: Duration) -> Result<()> {
+        self.try_server(Some(timeout))
+    }
+
+    fn try_server(&self, timeout: Option<Duration>) -> Result<()> {
+        self.ensure_open()?;
+        timeout.map_or(Ok(()), |timeout| validate_time("timeout", timeout))?;
         match &self.backend {
-            Backend::Local(local) => local.ensure_open(),
-            Backend::Server(redis) => redis.ping(),
+            Backend::Local(_) => Ok(()),
+            Backend::Server(redis) => redis.ping(redis.deadline(timeout, Duration::MAX)),
         }
     }
 
@@ -321,7 +276,7 @@ impl RateLimiter {
     }
 
     /// Before the arguments are looked at: a closed limiter says so, whatever it is asked.
-    fn ensure_open(&self) -> Result<()> {
+    pub(super) fn ensure_open(&self) -> Result<()> {
         match &self.backend {
             Backend::Local(local) => local.ensure_open(),
             Backend::Server(redis) => redis.ensure_open(),
@@ -336,21 +291,37 @@ impl RateLimiter {
     }
 
     fn single(&self, check: &Check<'_>, op: Op) -> Result<Decision> {
+        self.single_within(check, op, Duration::MAX)
+    }
+
+    /// A call about one item that takes `most` at most.
+    pub(super) fn single_within(&self, check: &Check<'_>, op: Op, most: Duration) -> Result<Decision> {
         match &self.backend {
             Backend::Local(local) => local.single(&self.centre.rules.snapshot(), check, op),
             Backend::Server(redis) => {
                 redis.ensure_open()?;
                 let catalog = self.centre.rules.snapshot();
                 let plan = Plan::new(&catalog, &[*check])?;
-                self.converse(redis, &plan, op, Form::Single)
+                self.converse(redis, &plan, op, Form::Single, most)
             }
         }
     }
 
-    fn converse(&self, redis: &BlockingRedis, plan: &Plan<'_>, op: Op, form: Form) -> Result<Decision> {
+    /// All requests of a call share its time.
+    fn converse(
+        &self,
+        redis: &BlockingRedis,
+        plan: &Plan<'_>,
+        op: Op,
+        form: Form,
+        most: Duration,
+    ) -> Result<Decision> {
+        let deadline = redis.deadline(plan.timeout, most);
         let mut transaction = self.centre.transaction(plan, op);
         while let Some(request) = transaction.next() {
-            transaction.feed(redis.call(request));
+            let undoing = transaction.is_undoing();
+            let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
+            transaction.feed(redis.call(request, deadline));
         }
         transaction.finish(form)
     }
@@ -358,6 +329,9 @@ impl RateLimiter {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+    use std::time::Instant;
+
     use super::*;
     use crate::error::ErrorKind;
 

@@ -10,6 +10,7 @@ mod builder;
 mod centre;
 mod local;
 mod sleeper;
+mod waiting;
 
 pub use asynchronous::AsyncRateLimiter;
 pub use blocking::RateLimiter;

@@ -20,6 +20,8 @@ use view::{HeaderNames, RequestView};
 
 pub use request::Request;
 
+use std::time::Duration;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::{Check, CheckOptions};
 use crate::rules::{RuleId, Rules};
@@ -39,9 +41,10 @@ pub struct RequestMatch {
 }
 
 impl RequestMatch {
-    pub(crate) fn check(&self) -> Check<'_> {
+    pub(crate) fn check(&self, timeout: Option<Duration>) -> Check<'_> {
         let mut options = CheckOptions::new().cost(self.cost);
         options.resource = self.resource.as_deref();
+        options.timeout = timeout;
         Check::new(&self.rule_id, &self.key).with(options)
     }
 }

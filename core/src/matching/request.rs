@@ -1,6 +1,10 @@
 //! What a caller hands over of an HTTP request.
 
 use std::fmt;
+use std::time::Duration;
+
+use crate::error::Result;
+use crate::redis::validate_time;
 
 /// A request, from which the rules that apply to it and their keys are found.
 ///
@@ -66,6 +70,9 @@ pub struct Request<'a> {
     pub other_paths: Vec<&'a str>,
     /// Whether the application routes without regard to capitals.
     pub ignore_case: bool,
+    /// The whole time that [`check_request`](crate::RateLimiter::check_request) may take, as
+    /// [`CheckOptions::timeout`](crate::CheckOptions::timeout).
+    pub timeout: Option<Duration>,
 }
 
 impl<'a> Request<'a> {
@@ -82,6 +89,7 @@ impl<'a> Request<'a> {
             api_key_header: None,
             other_paths: Vec::new(),
             ignore_case: false,
+            timeout: None,
         }
     }
 
@@ -125,6 +133,17 @@ impl<'a> Request<'a> {
     pub fn ignore_case(mut self, ignore_case: bool) -> Self {
         self.ignore_case = ignore_case;
         self
+    }
+
+    /// Sets the whole time that the check may take.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    pub(crate) fn validate_timeout(&self) -> Result<()> {
+        self.timeout.map_or(Ok(()), |timeout| validate_time("timeout", timeout))
     }
 
     /// Adds a header.

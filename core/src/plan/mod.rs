@@ -6,12 +6,14 @@ mod verdict;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::time::Duration;
 
 use smallvec::{SmallVec, smallvec};
 
 use crate::catalog::{Catalog, ReadyLimit, ReadyRule};
 use crate::decision::Source;
 use crate::error::{Error, ErrorKind, Result};
+use crate::redis::validate_time;
 use crate::request::{Check, CheckOptions};
 use crate::rules::{MAX_MICROS, Scope};
 
@@ -35,6 +37,8 @@ pub(crate) struct Plan<'a> {
     /// Each state once, with the sum of what the items ask of it.
     pub(crate) charges: Vec<Charge<'a>>,
     pub(crate) items: Vec<Item<'a>>,
+    /// The whole time that the call may take: the shortest that an item states.
+    pub(crate) timeout: Option<Duration>,
     groups: usize,
 }
 
@@ -68,6 +72,9 @@ pub(crate) fn ruled<'a>(catalog: &'a Catalog, check: &Check<'_>) -> Result<&'a R
     if options.cost == 0 || options.cost >= MAX_MICROS {
         return Err(rule.refused(&format!("cost {}: must be at least 1 and below 2^53", options.cost)));
     }
+    if let Some(timeout) = options.timeout {
+        validate_time("timeout", timeout).map_err(|error| rule.refused(error.message()))?;
+    }
     match (options.resource, rule.needs_resource) {
         (None, false) => Ok(rule),
         (Some(""), true) => Err(rule.refused("the resource is empty")),
@@ -82,7 +89,7 @@ pub(crate) fn ruled<'a>(catalog: &'a Catalog, check: &Check<'_>) -> Result<&'a R
 impl<'a> Target<'a> {
     fn new(catalog: &'a Catalog, check: &Check<'a>) -> Result<Self> {
         let rule = ruled(catalog, check)?;
-        let Check { key, options: CheckOptions { cost, resource, limit }, .. } = *check;
+        let Check { key, options: CheckOptions { cost, resource, limit, .. }, .. } = *check;
         let (tag, member) = match resource {
             None => (catalog.key_name(rule, key), None),
             Some(resource) => (catalog.resource_name(rule, resource), Some(catalog.key_name(rule, key))),
@@ -114,26 +121,29 @@ impl<'a> Target<'a> {
 
 impl<'a> Plan<'a> {
     pub(crate) fn new(catalog: &'a Catalog, checks: &[Check<'a>]) -> Result<Self> {
+        let timeout = checks.iter().filter_map(|check| check.options.timeout).min();
         match checks {
             [] => Err(Error::new(ErrorKind::InvalidArgument, "there is nothing to check: the list is empty")),
-            [check] => Self::of_one(&Target::new(catalog, check)?),
-            checks => Self::of_several(catalog, checks),
+            [check] => Self::of_one(&Target::new(catalog, check)?, timeout),
+            checks => Self::of_several(catalog, checks, timeout),
         }
     }
 
     /// The limits of one rule are states apart; there is nothing to merge.
-    fn of_one(target: &Target<'a>) -> Result<Self> {
+    fn of_one(target: &Target<'a>, timeout: Option<Duration>) -> Result<Self> {
         let limits = &target.rule.limits;
         let group = if target.rule.rule.shadow { ENFORCED + 1 } else { ENFORCED };
         Ok(Self {
             charges: limits.iter().map(|limit| target.charge(limit, group)).collect::<Result<_>>()?,
             items: vec![Item { rule: target.rule, charges: (0..limits.len()).collect() }],
+            timeout,
             groups: group + 1,
         })
     }
 
-    fn of_several(catalog: &'a Catalog, checks: &[Check<'a>]) -> Result<Self> {
-        let mut plan = Self { charges: Vec::with_capacity(checks.len()), items: Vec::new(), groups: 1 };
+    fn of_several(catalog: &'a Catalog, checks: &[Check<'a>], timeout: Option<Duration>) -> Result<Self> {
+        let charges = Vec::with_capacity(checks.len());
+        let mut plan = Self { charges, items: Vec::new(), timeout, groups: 1 };
         let (mut places, mut shadows) = (HashMap::new(), HashMap::new());
         for check in checks {
             let target = Target::new(catalog, check)?;

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ::redis::Value;
 
@@ -12,7 +12,7 @@ use super::connector::Connector;
 use super::errors;
 use super::hub::{Host, Hub};
 use super::options::ConnectOptions;
-use super::request::Request;
+use super::request::{CallDeadline, Request};
 use super::session::Id;
 use super::url::RedisUrl;
 use crate::error::{Error, Result};
@@ -31,7 +31,7 @@ impl AsyncRedis {
     pub(crate) async fn connect(url: &RedisUrl, options: &ConnectOptions) -> Result<Self> {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| errors::no_runtime())?;
         let redis = Self::on(url, options, Arc::new(super::tokio_host::TokioHost::new(runtime)))?;
-        redis.ping().await?;
+        redis.ping(redis.deadline(None, Duration::MAX)).await?;
         Ok(redis)
     }
 
@@ -42,19 +42,29 @@ impl AsyncRedis {
         Ok(Self { generation: generation(), closed: AtomicBool::new(false), hub })
     }
 
+    /// The time of a call that begins now and states `timeout`, or none; `most` at most.
+    pub(crate) fn deadline(&self, timeout: Option<Duration>, most: Duration) -> CallDeadline {
+        CallDeadline::after(timeout.unwrap_or_else(|| self.hub.connector.timeout()).min(most))
+    }
+
+    /// The time of a request that undoes what a call did.
+    pub(crate) fn deadline_to_undo(&self, deadline: CallDeadline) -> CallDeadline {
+        deadline.to_undo(self.hub.connector.response_timeout)
+    }
+
     /// Runs the script at most once.
-    pub(crate) async fn call(&self, call: Call) -> Result<Value> {
-        self.carry_out(Request::Script(call)).await
+    pub(crate) async fn call(&self, call: Call, deadline: CallDeadline) -> Result<Value> {
+        self.carry_out(Request::Script(call), deadline).await
     }
 
     /// Removes keys of one slot.
-    pub(crate) async fn delete(&self, keys: &[String]) -> Result<()> {
-        self.carry_out(Request::delete(keys)).await.map(drop)
+    pub(crate) async fn delete(&self, keys: &[String], deadline: CallDeadline) -> Result<()> {
+        self.carry_out(Request::delete(keys), deadline).await.map(drop)
     }
 
     /// Tries a server.
-    pub(crate) async fn ping(&self) -> Result<()> {
-        self.carry_out(Request::ping()).await.map(drop)
+    pub(crate) async fn ping(&self, deadline: CallDeadline) -> Result<()> {
+        self.carry_out(Request::ping(), deadline).await.map(drop)
     }
 
     /// Final. Calls under way end as they would have.
@@ -81,11 +91,9 @@ impl AsyncRedis {
         Ok(())
     }
 
-    async fn carry_out(&self, request: Request) -> Result<Value> {
+    async fn carry_out(&self, request: Request, deadline: CallDeadline) -> Result<Value> {
         self.usable()?;
-        let now = Instant::now();
-        let by = now + self.hub.connector.timeout();
-        let id = self.hub.act(|multiplexer| multiplexer.submit(request, by, now));
+        let id = self.hub.act(|multiplexer| multiplexer.submit(request, deadline, Instant::now()));
         Answer { hub: &self.hub, id: Some(id) }.await
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ::redis::Value;
 
@@ -11,7 +11,7 @@ use super::connector::Connector;
 use super::errors;
 use super::options::ConnectOptions;
 use super::pool::{Pool, Times};
-use super::request::{Outcome, Request};
+use super::request::{CallDeadline, Outcome, Request};
 use super::router::{Due, Journey, Learnt, PATIENCE, Router, Step};
 use super::scout::Scout;
 use super::url::RedisUrl;
@@ -23,28 +23,43 @@ use crate::script::Call;
 pub(crate) struct BlockingRedis {
     connections: PerProcess<Connections>,
     closed: AtomicBool,
+    /// The time of a call that states none.
+    timeout: Duration,
+    response_timeout: Duration,
 }
 
 impl BlockingRedis {
     /// Checks URL, options and TLS files; opens no connection.
     pub(crate) fn new(url: &RedisUrl, options: &ConnectOptions) -> Result<Self> {
         let connector = Arc::new(Connector::new(url, options)?);
-        Ok(Self { connections: PerProcess::new(Connections::new(connector)), closed: AtomicBool::new(false) })
+        let (timeout, response_timeout) = (connector.timeout(), connector.response_timeout);
+        let connections = PerProcess::new(Connections::new(connector));
+        Ok(Self { connections, closed: AtomicBool::new(false), timeout, response_timeout })
+    }
+
+    /// The time of a call that begins now and states `timeout`, or none; `most` at most.
+    pub(crate) fn deadline(&self, timeout: Option<Duration>, most: Duration) -> CallDeadline {
+        CallDeadline::after(timeout.unwrap_or(self.timeout).min(most))
+    }
+
+    /// The time of a request that undoes what a call did.
+    pub(crate) fn deadline_to_undo(&self, deadline: CallDeadline) -> CallDeadline {
+        deadline.to_undo(self.response_timeout)
     }
 
     /// Runs the script at most once.
-    pub(crate) fn call(&self, call: Call) -> Result<Value> {
-        self.connections()?.carry_out(Request::Script(call))
+    pub(crate) fn call(&self, call: Call, deadline: CallDeadline) -> Result<Value> {
+        self.connections()?.carry_out(Request::Script(call), deadline)
     }
 
     /// Removes keys of one slot.
-    pub(crate) fn delete(&self, keys: &[String]) -> Result<()> {
-        self.connections()?.carry_out(Request::delete(keys)).map(drop)
+    pub(crate) fn delete(&self, keys: &[String], deadline: CallDeadline) -> Result<()> {
+        self.connections()?.carry_out(Request::delete(keys), deadline).map(drop)
     }
 
     /// Tries a server.
-    pub(crate) fn ping(&self) -> Result<()> {
-        self.connections()?.carry_out(Request::ping()).map(drop)
+    pub(crate) fn ping(&self, deadline: CallDeadline) -> Result<()> {
+        self.connections()?.carry_out(Request::ping(), deadline).map(drop)
     }
 
     /// Final. Calls under way end as they would have.
@@ -115,9 +130,9 @@ impl Connections {
     }
 
     /// Asks the owner of the slot, and whom that one points to.
-    fn carry_out(&self, mut request: Request) -> Result<Value> {
+    fn carry_out(&self, mut request: Request, deadline: CallDeadline) -> Result<Value> {
         let slot = request.slot();
-        let mut times = self.times();
+        let mut times = Times { start: Instant::now(), deadline, waited: false };
         let mut journey = Journey::default();
         let (mut node, mut asking) = (self.owner(slot, &mut times)?, false);
         loop {
@@ -136,22 +151,19 @@ impl Connections {
             };
             match self.router.next(&mut journey, &node, hint, slot) {
                 Step::To { node: next, asking: announce } => (node, asking) = (next, announce),
-                Step::Later(pause) => thread::sleep(pause),
+                Step::Later(pause) => {
+                    thread::sleep(pause.min(deadline.by.saturating_duration_since(Instant::now())));
+                }
                 Step::Rediscover => {
-                    self.discover(times.by)?;
+                    self.discover(deadline.by, times)?;
                     node = self.router.owner(slot).ok_or_else(|| errors::unowned(slot))?;
                 }
                 Step::Fail(error) => return Err(error),
             }
-            if Instant::now() >= times.by {
-                return Err(errors::out_of_time(self.connector.timeout()));
+            if Instant::now() >= deadline.by {
+                return Err(errors::out_of_time(deadline.timeout));
             }
         }
-    }
-
-    fn times(&self) -> Times {
-        let start = Instant::now();
-        Times { start, by: start + self.connector.timeout(), waited: false }
     }
 
     fn owner(&self, slot: u16, times: &mut Times) -> Result<Arc<Pool>> {
@@ -165,8 +177,9 @@ impl Connections {
             }
             Due::Meanwhile => self.begin_discovery(),
             Due::First => {
-                let by = if self.router.is_known() { times.start + PATIENCE } else { times.by };
-                self.discover(by)?;
+                let by = times.deadline.by;
+                let by = if self.router.is_known() { by.min(times.start + PATIENCE) } else { by };
+                self.discover(by, *times)?;
                 // The time to find the server is none of that to answer.
                 times.start = Instant::now();
             }
@@ -175,7 +188,7 @@ impl Connections {
     }
 
     /// Learns anew who owns which slots, unless that takes too long. Fails only if nothing is known.
-    fn discover(&self, by: Instant) -> Result<()> {
+    fn discover(&self, by: Instant, times: Times) -> Result<()> {
         let number = self.rounds.lock().number;
         self.begin_discovery();
         let mut round = self.rounds.lock();
@@ -190,8 +203,13 @@ impl Connections {
         if self.router.is_known() {
             return Ok(());
         }
-        self.router.undiscovered(Instant::now());
-        Err(round.failure.clone().unwrap_or_else(|| errors::out_of_time(self.connector.timeout())))
+        // Less time than a server may take to answer says nothing about the servers; that they were asked in vain does.
+        let has_failed = round.number != number && round.failure.is_some();
+        if has_failed || times.deadline.is_patient(self.connector.response_timeout, times.start) {
+            self.router.undiscovered(Instant::now());
+        }
+        let failure = if has_failed { round.failure.clone() } else { None };
+        Err(failure.unwrap_or_else(|| errors::out_of_time(times.deadline.timeout)))
     }
 
     /// Starts a search on a thread of its own, unless one is under way.

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::combining::Permit;
 use super::errors;
+use super::options::SHORTEST_TIMEOUT;
 use super::pool::{Pool, Times};
 use super::request::{Outcome, Request};
 use super::session::Pending;
@@ -20,7 +21,14 @@ impl Pool {
         if let Err(failure) = lease.connection(times) {
             return Outcome::Done(Err(failure));
         }
-        let mut batch = permit.take();
+        let (now, own_end) = (Instant::now(), times.deadline.by);
+        // All answers are awaited together: those whose time ends earlier would be told late, and those whose time
+        // ends later would be cut short.
+        let attempt = now + self.connector.response_timeout;
+        let mut batch = permit.take(|end| {
+            let apart = end.max(own_end) - end.min(own_end);
+            apart <= SHORTEST_TIMEOUT || end.min(own_end) >= attempt
+        });
         if batch.size() == 0 {
             return lease.request(Request::Script(own), false, times);
         }
@@ -29,11 +37,10 @@ impl Pool {
             Err(failure) => return Outcome::Done(Err(failure)),
         };
         // Whoever was taken along has come just now, so the time to answer is that of a new call.
-        let now = Instant::now();
-        let by = now + self.connector.timeout();
         let own_place = batch.size();
-        for (place, call) in batch.calls().chain([(own_place, own)]) {
-            connection.session.submit(Pending::new(place, Request::Script(call), false, by), now);
+        for (place, call, end) in batch.calls().chain([(own_place, own, own_end)]) {
+            let pending = Pending::new(place, Request::Script(call), false, end.min(own_end));
+            connection.session.submit(pending, now);
         }
         connection.complete(None, None);
         let mut own_outcome = Outcome::Done(Err(errors::no_answer()));

@@ -61,15 +61,21 @@ impl Combiner {
         self.lock().most_under_way = batches(round_trip, connections);
     }
 
-    /// Waits, if so many are under way already that others go along sooner than alone; but not beyond `by`.
-    /// `is_free` tells whether there is a connection for one more.
-    pub(super) fn join(&self, call: &Call, by: Instant, is_free: impl Fn() -> bool) -> Part<'_> {
+    /// Waits, if so many are under way already that others go along sooner than alone; but not beyond `by`, the end of
+    /// this attempt of a call whose time ends at `end`. `is_free` tells whether there is a connection for one more.
+    pub(super) fn join(
+        &self,
+        call: &Call,
+        end: Instant,
+        by: Instant,
+        is_free: impl Fn() -> bool,
+    ) -> Part<'_> {
         let mut state = self.lock();
         if state.under_way < state.most_under_way {
             state.under_way += 1;
             return Part::Combiner(Permit { combiner: self, counts: true, waited: false });
         }
-        let pending = Arc::new(PendingCall::new(call));
+        let pending = Arc::new(PendingCall::new(call, end));
         state.published.push_back(Arc::clone(&pending));
         drop(state);
         self.wait(&pending, by, is_free)
@@ -133,11 +139,17 @@ pub(super) struct Permit<'a> {
 }
 
 impl Permit<'_> {
-    /// Takes along what was published.
-    pub(super) fn take(&self) -> Batch {
+    /// Takes along what was published, of which `may_join` tells by the end of its time whether it may be.
+    pub(super) fn take(&self, may_join: impl Fn(Instant) -> bool) -> Batch {
         let mut state = self.combiner.lock();
-        let number = state.published.len().min(MOST);
-        let taken: Vec<_> = state.published.drain(..number).collect();
+        let mut taken = Vec::with_capacity(state.published.len().min(MOST));
+        state.published.retain(|pending| {
+            let joins = taken.len() < MOST && may_join(pending.end);
+            if joins {
+                taken.push(Arc::clone(pending));
+            }
+            !joins
+        });
         drop(state);
         let take = |pending: Arc<PendingCall>| {
             let mut state_of_call = pending.lock();
@@ -172,9 +184,10 @@ impl Batch {
         self.taken.len()
     }
 
-    /// The calls, with their places.
-    pub(super) fn calls(&mut self) -> impl Iterator<Item = (usize, Call)> {
-        self.taken.iter_mut().enumerate().filter_map(|(place, (_, call))| Some((place, call.take()?)))
+    /// The calls, with their places and the ends of their times.
+    pub(super) fn calls(&mut self) -> impl Iterator<Item = (usize, Call, Instant)> {
+        let calls = self.taken.iter_mut().enumerate();
+        calls.filter_map(|(place, (pending, call))| Some((place, call.take()?, pending.end)))
     }
 
     /// Hands all threads the outcomes of their calls, which are given with their places.
@@ -202,6 +215,8 @@ impl Drop for Batch {
 /// A call that waits for a thread to make it.
 struct PendingCall {
     state_of_call: Mutex<CallState>,
+    /// When nobody waits for it any more.
+    end: Instant,
     /// Whose call it is.
     thread: Thread,
 }
@@ -222,9 +237,9 @@ enum Stage {
 }
 
 impl PendingCall {
-    fn new(call: &Call) -> Self {
+    fn new(call: &Call, end: Instant) -> Self {
         let state_of_call = CallState { call: Some(call.clone()), ..CallState::default() };
-        Self { state_of_call: Mutex::new(state_of_call), thread: thread::current() }
+        Self { state_of_call: Mutex::new(state_of_call), end, thread: thread::current() }
     }
 
     fn put(&self, outcome: Outcome) {
@@ -262,7 +277,7 @@ mod tests {
     }
 
     fn permit<'a>(combiner: &'a Combiner, call: &Call) -> Permit<'a> {
-        match combiner.join(call, Instant::now(), || true) {
+        match combiner.join(call, Instant::now(), Instant::now(), || true) {
             Part::Combiner(permit) => permit,
             Part::Served(_) => unreachable!("nobody is under way"),
         }
@@ -274,7 +289,8 @@ mod tests {
         combiner: &'scope Combiner,
         call: &'scope Call,
     ) -> thread::ScopedJoinHandle<'scope, Part<'scope>> {
-        let thread = scope.spawn(|| combiner.join(call, Instant::now() + LONG, || true));
+        let thread =
+            scope.spawn(|| combiner.join(call, Instant::now() + LONG, Instant::now() + LONG, || true));
         while combiner.lock().published.is_empty() {
             thread::yield_now();
         }
@@ -297,7 +313,9 @@ mod tests {
         let (combiner, call) = combiner(SOLO_AFTER);
         let permit = permit(&combiner, &call);
         let start = Instant::now();
-        let Part::Combiner(another) = combiner.join(&call, start + LONG, || true) else { unreachable!() };
+        let Part::Combiner(another) = combiner.join(&call, start + LONG, start + LONG, || true) else {
+            unreachable!()
+        };
         assert!((SOLO_AFTER..LONG).contains(&start.elapsed()));
         assert!(combiner.lock().published.is_empty());
         drop(another);
@@ -312,13 +330,14 @@ mod tests {
         let _permit = permit(&combiner, &call);
         thread::scope(|scope| {
             // Never sees a connection that is free.
-            let other = scope.spawn(|| combiner.join(&call, Instant::now() + LONG, || false));
+            let other =
+                scope.spawn(|| combiner.join(&call, Instant::now() + LONG, Instant::now() + LONG, || false));
             while combiner.lock().published.is_empty() {
                 thread::yield_now();
             }
-            let part = combiner.join(&call, Instant::now() + LONG, || true);
+            let part = combiner.join(&call, Instant::now() + LONG, Instant::now() + LONG, || true);
             let Part::Combiner(another) = part else { unreachable!("nobody else goes") };
-            another.take().serve([(0, Outcome::Done(Ok(Value::Int(7))))]);
+            another.take(|_| true).serve([(0, Outcome::Done(Ok(Value::Int(7))))]);
             assert!(matches!(other.join().unwrap(), Part::Served(Outcome::Done(Ok(Value::Int(7))))));
         });
     }
@@ -328,7 +347,7 @@ mod tests {
         let (combiner, call) = combiner(SOLO_AFTER);
         let _permit = permit(&combiner, &call);
         let by = Instant::now() + SOLO_AFTER * 20;
-        assert!(matches!(combiner.join(&call, by, || false), Part::Combiner(_)));
+        assert!(matches!(combiner.join(&call, by, by, || false), Part::Combiner(_)));
         assert!(Instant::now() >= by);
     }
 
@@ -338,12 +357,12 @@ mod tests {
         let permit = permit(&combiner, &call);
         thread::scope(|scope| {
             let thread = published(scope, &combiner, &call);
-            permit.take().serve([(0, Outcome::Done(Ok(Value::Int(7))))]);
+            permit.take(|_| true).serve([(0, Outcome::Done(Ok(Value::Int(7))))]);
             let part = thread.join().unwrap();
             assert!(matches!(part, Part::Served(Outcome::Done(Ok(Value::Int(7))))));
 
             let thread = published(scope, &combiner, &call);
-            drop(permit.take());
+            drop(permit.take(|_| true));
             let Part::Served(Outcome::Done(Err(failure))) = thread.join().unwrap() else { unreachable!() };
             assert!(failure.error.message().contains("whether the call was carried out is not known"));
         });

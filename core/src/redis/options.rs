@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
 
+/// The least time of anything that is tried at all.
+pub(crate) const SHORTEST_TIMEOUT: Duration = Duration::from_millis(1);
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
 const LARGEST_POOL: usize = 10_000;
 
@@ -48,9 +50,9 @@ impl Default for ConnectOptions {
 impl ConnectOptions {
     /// Checks the values, not the files.
     pub(crate) fn validate(&self) -> Result<()> {
-        timeout("connect_timeout", self.connect_timeout)?;
-        timeout("response_timeout", self.response_timeout)?;
-        timeout("breaker_probe", self.breaker_probe)?;
+        validate_time("connect_timeout", self.connect_timeout)?;
+        validate_time("response_timeout", self.response_timeout)?;
+        validate_time("breaker_probe", self.breaker_probe)?;
         if !(1..=LARGEST_POOL).contains(&self.pool_size) {
             return Err(invalid(format!("pool_size must be from 1 to {LARGEST_POOL}")));
         }
@@ -69,8 +71,9 @@ impl ConnectOptions {
     }
 }
 
-fn timeout(name: &str, value: Duration) -> Result<()> {
-    if value < Duration::from_millis(1) || value > LONGEST_TIMEOUT {
+/// Refuses a time that is too short or too long; the error names the option.
+pub(crate) fn validate_time(name: &str, value: Duration) -> Result<()> {
+    if !(SHORTEST_TIMEOUT..=LONGEST_TIMEOUT).contains(&value) {
         return Err(invalid(format!(
             "{name} must be from 1 millisecond to {} seconds",
             LONGEST_TIMEOUT.as_secs()

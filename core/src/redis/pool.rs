@@ -9,7 +9,8 @@ use super::combining::{Combiner, Part};
 use super::connection::Connection;
 use super::connector::{Connector, Role};
 use super::errors::{self, Failure, Fault};
-use super::request::{Hint, Outcome, Request};
+use super::options::SHORTEST_TIMEOUT;
+use super::request::{CallDeadline, Hint, Outcome, Request};
 use super::router::Node;
 use super::session::{Id, Pending};
 use super::spin::Spin;
@@ -19,9 +20,6 @@ use crate::error::ErrorKind;
 /// A connection idle for longer is tried before use: the server may have been restarted meanwhile, or a
 /// firewall may have forgotten it.
 const TRUSTED: Duration = Duration::from_secs(1);
-
-/// The least time of anything that is tried at all.
-const LEAST: Duration = Duration::from_millis(1);
 
 /// A bounded pool; the connection used last is used next, so that the surplus stays idle.
 pub(super) struct Pool {
@@ -56,8 +54,7 @@ struct Idle {
 #[derive(Clone, Copy)]
 pub(super) struct Times {
     pub(super) start: Instant,
-    /// When nobody waits for the call any more.
-    pub(super) by: Instant,
+    pub(super) deadline: CallDeadline,
     /// Whether it has waited for others, which is part of the time to answer.
     pub(super) waited: bool,
 }
@@ -95,7 +92,7 @@ impl Pool {
             return Outcome::Done(Err(failure));
         }
         let outcome = self.share_or_lease(request, asking, times);
-        self.note(&outcome);
+        self.note(&outcome, times);
         outcome
     }
 
@@ -104,8 +101,8 @@ impl Pool {
             Request::Script(call) if !asking => call,
             Request::Script(_) | Request::Command(..) => return self.alone(request, asking, times),
         };
-        let by = times.by.min(times.start + self.connector.response_timeout);
-        match self.combiner.join(&call, by, || self.has_room(&self.lock())) {
+        let by = times.deadline.by.min(times.start + self.connector.response_timeout);
+        match self.combiner.join(&call, times.deadline.by, by, || self.has_room(&self.lock())) {
             Part::Served(outcome) => outcome,
             Part::Combiner(permit) => {
                 let times = Times { waited: permit.waited, ..times };
@@ -122,8 +119,11 @@ impl Pool {
     }
 
     /// Reports the outcome of a call to the circuit breaker.
-    fn note(&self, outcome: &Outcome) {
+    fn note(&self, outcome: &Outcome, times: Times) {
+        // Less time than the server may take says nothing about the server.
+        let is_patient = times.deadline.is_patient(self.connector.response_timeout, times.start);
         match outcome {
+            Outcome::Done(Err(failure)) if failure.error.kind() == ErrorKind::Timeout && !is_patient => {}
             Outcome::Done(Err(failure)) if failure.unanswered => {
                 if self.breaker.unanswered(Instant::now()) {
                     self.discard(None);
@@ -171,20 +171,21 @@ impl Pool {
 
     pub(super) fn lease(&self, times: Times) -> Result<Lease<'_>, Failure> {
         let limit = self.connector.response_timeout;
-        let by = times.by.min(times.start + limit);
+        let by = times.deadline.by.min(times.start + limit);
         let mut state = self.lock();
         let mut waited = times.waited;
         loop {
             if self.has_room(&state) {
                 let idle = state.idle.pop();
                 state.open += usize::from(idle.is_none());
-                let limit = waited.then(|| limit.saturating_sub(times.start.elapsed()).max(LEAST));
+                let limit = waited.then(|| limit.saturating_sub(times.start.elapsed()).max(SHORTEST_TIMEOUT));
                 let generation = state.generation;
                 return Ok(Lease { pool: self, idle, generation, limit });
             }
             let left = by.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(errors::exhausted(&self.address, self.connector.pool_size, by - times.start));
+                let waited = by.saturating_duration_since(times.start);
+                return Err(errors::exhausted(&self.address, self.connector.pool_size, waited));
             }
             waited = true;
             state.waiting += 1;
@@ -199,8 +200,8 @@ impl Pool {
 
     /// Opens a connection whose server answers.
     fn open(&self, times: Times) -> Result<Connection, Failure> {
-        let by = times.by.min(times.start + self.connector.connect_timeout);
-        let deadline = Deadline::until(by.max(Instant::now() + LEAST));
+        let by = (times.start + self.connector.connect_timeout).max(Instant::now() + SHORTEST_TIMEOUT);
+        let deadline = Deadline::until(times.deadline.by.min(by));
         let connection = Connection::open(&self.connector, &self.address, Role::Data, deadline)?;
         self.combiner.learn(connection.round_trip(), self.connector.pool_size);
         Ok(connection)
@@ -244,7 +245,7 @@ impl Lease<'_> {
             Err(failure) => return Outcome::Done(Err(failure)),
         };
         let now = Instant::now();
-        let by = limit.map_or(times.by, |limit| times.by.min(now + limit));
+        let by = limit.map_or(times.deadline.by, |limit| times.deadline.by.min(now + limit));
         connection.session.submit(Pending::new(ONLY, request, asking, by), now);
         connection.complete(Some(&pool.spin), None);
         let outcome = connection.session.next_outcome();
@@ -272,7 +273,7 @@ impl Lease<'_> {
     fn try_idle(&mut self, times: Times) -> Result<(), Failure> {
         let Some(idle) = &mut self.idle else { return Ok(()) };
         let start = Instant::now();
-        let by = times.by.min(start + self.pool.connector.response_timeout);
+        let by = times.deadline.by.min(start + self.pool.connector.response_timeout);
         let Err(failure) = idle.connection.query(::redis::cmd("PING"), by, None) else { return Ok(()) };
         self.idle = None;
         if failure.error.kind() == ErrorKind::Timeout {

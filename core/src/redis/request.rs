@@ -1,13 +1,43 @@
 //! A request to a server, and its outcome.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ::redis::{Cmd, Value};
 
 use super::address::Address;
 use super::errors::Failure;
+use super::options::SHORTEST_TIMEOUT;
 use super::slots::slot_of;
 use crate::script::Call;
+
+/// The whole time of a call, whatever it waits for and however many requests it takes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CallDeadline {
+    /// When nobody waits for the call any more.
+    pub(crate) by: Instant,
+    /// How long that was when the call began, for its errors.
+    pub(crate) timeout: Duration,
+}
+
+impl CallDeadline {
+    /// Of a call that begins now.
+    pub(crate) fn after(timeout: Duration) -> Self {
+        Self { by: Instant::now() + timeout, timeout }
+    }
+
+    /// Whether a request that begins now leaves the server the time that it may take to answer. One that does not
+    /// says nothing about the server.
+    pub(super) fn is_patient(&self, response_timeout: Duration, now: Instant) -> bool {
+        self.timeout >= response_timeout && self.by + SHORTEST_TIMEOUT >= now + response_timeout
+    }
+
+    /// For a request that undoes what the call did: it gets as long again as the call, but no longer than one answer
+    /// may take.
+    pub(crate) fn to_undo(self, response_timeout: Duration) -> Self {
+        let by = Instant::now() + self.timeout.min(response_timeout);
+        Self { by: self.by.max(by), ..self }
+    }
+}
 
 /// Something to be carried out at most once.
 #[derive(Debug, Clone)]

@@ -86,6 +86,11 @@ impl<'a> Transaction<'a> {
         Some(protocol::call(step, &charges, self.clock, &self.wire.prefix))
     }
 
+    /// Whether what is to be sent next takes back what the call has charged.
+    pub(crate) fn is_undoing(&self) -> bool {
+        self.pending.front().is_some_and(|step| step.charged_at.is_some())
+    }
+
     /// Takes the reply to what [`next`](Self::next) gave.
     pub(crate) fn feed(&mut self, reply: Result<Value>) {
         let Some(step) = self.pending.pop_front() else { return };

@@ -52,7 +52,13 @@ impl Limiter {
     pub fn call(&self, vector: &Value) -> Result<Option<Decision>> {
         let op = vector["op"].as_str().unwrap();
         match op {
-            "ping" => return forward!(self, limiter => limiter.ping()).map(|()| None),
+            "ping" => {
+                let done = match vector["timeout"].as_u64().map(Duration::from_micros) {
+                    Some(timeout) => forward!(self, limiter => limiter.ping_with(timeout)),
+                    None => forward!(self, limiter => limiter.ping()),
+                };
+                return done.map(|()| None);
+            }
             "check_all" => {
                 let items: Vec<_> = vector["items"].as_array().unwrap().iter().map(check).collect();
                 return self.check_all(&items).map(Some);
@@ -114,5 +120,8 @@ fn check(item: &Value) -> Check<'_> {
     let mut options = CheckOptions::new().cost(item.get("cost").map_or(1, |cost| cost.as_u64().unwrap()));
     options.resource = item["resource"].as_str();
     options.limit = item["limit"].as_u64();
+    // That of a wait is an argument.
+    let timeout = item["timeout"].as_u64().filter(|_| item["op"] != "wait");
+    options.timeout = timeout.map(Duration::from_micros);
     Check::new(item["rule"].as_str().unwrap(), item["key"].as_str().unwrap()).with(options)
 }

@@ -13,7 +13,7 @@ use crate::{RateLimiter, Rules};
 const RULES: &str = r#"[{"rule_id": "r", "algorithm": "gcra", "limit": 10, "window_size_seconds": 3600}]"#;
 
 fn item(key: &str) -> Item {
-    Item { rule: "r".to_owned(), key: key.to_owned(), cost: 1, resource: None, limit: None }
+    Item { rule: "r".to_owned(), key: key.to_owned(), cost: 1, resource: None, limit: None, timeout: None }
 }
 
 fn open(url: &str) -> (Bridge, Receiver<()>) {
@@ -66,7 +66,7 @@ fn every_kind_of_call_is_answered() {
     let redis = Redis::start().unwrap();
     let (bridge, woken) = open(redis.url());
     let asks = [
-        Ask::Ping,
+        Ask::Ping(None),
         Ask::Single(Kind::Peek, item("k")),
         Ask::Single(Kind::Refund, item("k")),
         Ask::All(vec![item("a"), item("b")]),
@@ -92,7 +92,7 @@ fn a_wait_can_be_given_up_in_memory_and_on_a_server() {
         fetch(&bridge, &woken, 1);
         bridge.submit(vec![(2, Ask::Wait(item("w"), Duration::from_secs(3600)))]).unwrap();
         bridge.cancel(2);
-        bridge.submit(vec![(3, Ask::Ping)]).unwrap();
+        bridge.submit(vec![(3, Ask::Ping(None))]).unwrap();
         assert_eq!(fetch(&bridge, &woken, 1)[0].token, 3);
     }
 }
@@ -109,7 +109,7 @@ fn the_embedded_engine_answers_at_once() {
     assert!(matches!(bridge.at_once(&Ask::Reset(item("k"))), Some(Ok(Answer::Done))));
     assert!(began.elapsed() < Duration::from_secs(5));
     bridge.close();
-    let closed = bridge.at_once(&Ask::Ping).unwrap().unwrap_err();
+    let closed = bridge.at_once(&Ask::Ping(None)).unwrap().unwrap_err();
     assert_eq!(closed.kind(), ErrorKind::Closed);
 }
 
@@ -120,7 +120,7 @@ fn an_unreachable_server_is_an_answer() {
     let bridge = Bridge::open(builder, move || wake.send(()).unwrap()).unwrap();
     let opened = fetch(&bridge, &woken, 1);
     assert_eq!(opened[0].result.as_ref().unwrap_err().kind(), ErrorKind::Connection);
-    bridge.submit(vec![(1, Ask::Ping)]).unwrap();
+    bridge.submit(vec![(1, Ask::Ping(None))]).unwrap();
     assert!(fetch(&bridge, &woken, 1)[0].result.is_err());
 }
 

@@ -125,7 +125,7 @@ fn calls_are_answered_without_the_other_thread() {
 
     // Mistakes and other calls find their way too.
     let unknown = Item { rule: "s".to_owned(), ..item("k") };
-    let asks = [single("m"), Ask::Single(Kind::Check, unknown), Ask::Reset(item("k")), Ask::Ping];
+    let asks = [single("m"), Ask::Single(Kind::Check, unknown), Ask::Reset(item("k")), Ask::Ping(None)];
     own.bridge.submit((1..).zip(asks).collect()).unwrap();
     let answers = own.take(4);
     assert!(allowed(&answers[0]));
@@ -301,4 +301,21 @@ fn a_closed_limiter_sends_nothing() {
     own.check(1..6, "k");
     assert_eq!(kinds(&own.take(5)), [ErrorKind::Closed; 5]);
     own.run_until(|this| this.socket.is_none());
+}
+
+#[test]
+fn a_call_ends_by_its_own_time() {
+    let redis = Redis::start().unwrap();
+    let mut own = Loop::open(redis.url());
+    assert_eq!(own.admitted(1, "k"), 1);
+    redis.pause().unwrap();
+    let short = Some(Duration::from_millis(50));
+    let hasty = Ask::Single(Kind::Check, Item { timeout: short, ..item("k") });
+    let began = Instant::now();
+    own.bridge.submit(vec![(1, hasty), (2, Ask::Ping(short)), (3, single("k"))]).unwrap();
+    own.run_until(|own| own.answers.len() >= 2);
+    assert!(began.elapsed() < RESPONSE_TIMEOUT * 2 / 3, "{:?}", began.elapsed());
+    assert_eq!(kinds(&own.take(3)), [ErrorKind::Timeout; 3]);
+    redis.resume().unwrap();
+    own.recover();
 }

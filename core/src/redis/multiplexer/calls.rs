@@ -34,9 +34,9 @@ impl<S: Read + Write> Multiplexer<S> {
 
     /// Tells the circuit breaker. While it is open, nothing is sent on the connection that there is.
     fn count_unanswered(&mut self, peer: &Peer, call: Id, failure: &Failure, now: Instant) {
-        let is_patient = self.calls.get(call).is_some_and(|entry| entry.is_patient);
         // Less time than the server may take says nothing about the server.
-        if failure.error.kind() == ErrorKind::Timeout && !is_patient || !peer.breaker.unanswered(now) {
+        let is_due = failure.error.kind() != ErrorKind::Timeout || self.is_patient(call);
+        if !is_due || !peer.breaker.unanswered(now) {
             return;
         }
         let state = peer.link().state;
@@ -46,6 +46,11 @@ impl<S: Read + Write> Multiplexer<S> {
             // What it gives back is taken up there.
             self.orders.push(Order::Flush(line));
         }
+    }
+
+    /// Whether the call leaves a server the time that it may take to answer.
+    pub(super) fn is_patient(&self, call: Id) -> bool {
+        self.calls.get(call).is_some_and(|entry| entry.is_patient)
     }
 
     /// Sends a request on that was not executed.

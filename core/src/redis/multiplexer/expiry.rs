@@ -1,10 +1,11 @@
 //! The end of calls whose time is up, wherever they wait.
 
 use std::io::{Read, Write};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::{Multiplexer, Unrouted};
 use crate::redis::errors;
+use crate::redis::session::Id;
 
 impl<S: Read + Write> Multiplexer<S> {
     /// When to call [`expire`](Self::expire), at the latest.
@@ -35,10 +36,11 @@ impl<S: Read + Write> Multiplexer<S> {
     fn expire_unrouted(&mut self, now: Instant) {
         for Unrouted { pending, patience } in std::mem::take(&mut self.unrouted) {
             if pending.by <= now {
-                if !self.router.is_known() {
+                // Less time than the servers may take says nothing about them.
+                if !self.router.is_known() && self.is_patient(pending.id) {
                     self.router.undiscovered(now);
                 }
-                self.complete(pending.id, Err(errors::out_of_time(self.connector.timeout())));
+                self.run_out_of_time(pending.id);
             } else if patience <= now && self.router.is_known() {
                 self.route(pending, now);
             } else {
@@ -51,8 +53,7 @@ impl<S: Read + Write> Multiplexer<S> {
     fn expire_delayed(&mut self, now: Instant) {
         for delayed in std::mem::take(&mut self.delayed) {
             if delayed.pending.by <= now {
-                let error = errors::out_of_time(self.connector.timeout());
-                self.complete(delayed.pending.id, Err(error));
+                self.run_out_of_time(delayed.pending.id);
             } else if delayed.until <= now {
                 self.send(&delayed.peer, delayed.pending, now);
             } else {
@@ -76,6 +77,11 @@ impl<S: Read + Write> Multiplexer<S> {
                 self.conclude(&peer, pending.id, Err(failure), now);
             }
         }
+    }
+
+    fn run_out_of_time(&mut self, call: Id) {
+        let timeout = self.calls.get(call).map_or(Duration::ZERO, |entry| entry.timeout);
+        self.complete(call, Err(errors::out_of_time(timeout)));
     }
 
     pub(super) fn note_deadline(&mut self, deadline: Instant) {

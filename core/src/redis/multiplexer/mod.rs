@@ -11,7 +11,7 @@ mod lines;
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ::redis::Value;
 use slab::Slab;
@@ -21,7 +21,7 @@ use super::breaker::{Admission, Breaker};
 use super::channel::Channel;
 use super::connector::Connector;
 use super::errors::{self, Failure};
-use super::request::Request;
+use super::request::{CallDeadline, Request};
 use super::router::{Due, Journey, Node, PATIENCE, Router};
 use super::session::{Id, Pending, Session};
 use crate::error::{Error, Result};
@@ -84,6 +84,8 @@ struct Line<S> {
 struct Entry {
     journey: Journey,
     slot: u16,
+    /// Its whole time, for errors.
+    timeout: Duration,
     by: Instant,
     /// Whether it has at least the time that a server may take to answer.
     is_patient: bool,
@@ -159,12 +161,14 @@ impl<S: Read + Write> Multiplexer<S> {
         }
     }
 
-    /// Begins a call that ends at `by`, at the latest.
-    pub(super) fn submit(&mut self, request: Request, by: Instant, now: Instant) -> Id {
+    /// Begins a call that ends by its deadline.
+    pub(super) fn submit(&mut self, request: Request, deadline: CallDeadline, now: Instant) -> Id {
         let slot = request.slot();
         let state = EntryState::Waiting(None);
-        let is_patient = by >= now + self.connector.response_timeout;
-        let id = self.calls.insert(Entry { journey: Journey::default(), slot, by, is_patient, state });
+        let is_patient = deadline.is_patient(self.connector.response_timeout, now);
+        let (by, timeout) = (deadline.by, deadline.timeout);
+        let id =
+            self.calls.insert(Entry { journey: Journey::default(), slot, timeout, by, is_patient, state });
         if let Some(error) = &self.closed {
             let error = error.clone();
             self.complete(id, Err(error));

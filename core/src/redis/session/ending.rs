@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::{About, Bundle, Session, Stage};
 use crate::redis::errors::{self, Failure, Fault};
+use crate::redis::options::SHORTEST_TIMEOUT;
 use crate::redis::request::Outcome;
 
 impl Session {
@@ -80,7 +81,8 @@ impl Session {
                 }
                 pending.ended = true;
                 let failure = errors::broken(&Fault::Silent, &self.address, by - awaited.sent);
-                let failure = Failure { unanswered: attempt <= now, ..failure };
+                // A call may have had as long to answer, but for the time that it took to be sent.
+                let failure = Failure { unanswered: attempt <= now + SHORTEST_TIMEOUT, ..failure };
                 self.outcomes.push_back((pending.id, Outcome::Done(Err(failure))));
             }
         }
@@ -90,7 +92,8 @@ impl Session {
         is_silent
     }
 
-    fn expire_unsent(&mut self, now: Instant) {
+    /// Ends requests in the queue whose time is up.
+    pub(super) fn expire_unsent(&mut self, now: Instant) {
         for pending in std::mem::take(&mut self.queue) {
             // Behind a server that is silent, no call waits for longer than on its own.
             let attempt = pending.queued.unwrap_or(now) + self.response_timeout;

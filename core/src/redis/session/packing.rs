@@ -16,6 +16,13 @@ impl Session {
         if self.stage != Stage::Ready || held_back {
             return;
         }
+        // Whoever made them has given up, or is about to.
+        if self.queue.iter().any(|pending| pending.by <= now) {
+            self.expire_unsent(now);
+            if self.queue.is_empty() {
+                return;
+            }
+        }
         if now >= self.role_asked + ROLE_INTERVAL {
             self.role_asked = now;
             self.pack(&role(), About::Role, now);

@@ -9,7 +9,7 @@ use super::super::connector::{Connector, Role};
 use super::super::errors::{self, Fault};
 use super::super::multiplexer::{LineId, Multiplexer, Order, Peer};
 use super::super::options::ConnectOptions;
-use super::super::request::Request;
+use super::super::request::{CallDeadline, Request};
 use super::super::router::Node;
 use super::super::session::{Id, Session};
 use super::super::url::Backend;
@@ -164,19 +164,23 @@ impl Client {
     }
 
     pub(super) fn submit(&mut self, call: usize) {
-        let (request, by) = {
+        let (request, deadline) = {
             let mut world = self.world.get();
             world.note_event(format_args!("submit {call}"));
             let now = world.now;
             world.ledger.submitted(call, now);
             let planned = world.ledger.planned(call);
             let key = Key { tag: planned.tag, family: planned.family };
-            (request(key, planned.kind), instant(now + planned.timeout))
+            {
+                let by = instant(now + planned.timeout);
+                let timeout = by.duration_since(instant(now));
+                (request(key, planned.kind), CallDeadline { by, timeout })
+            }
         };
         self.ids.resize(self.ids.len().max(call + 1), None);
         let (ids, rung) = (&mut self.ids, &self.rung);
         let now = instant(self.world.get().now);
-        ids[call] = Some(self.multiplexer.submit(request, by, now));
+        ids[call] = Some(self.multiplexer.submit(request, deadline, now));
         rung.lock().unwrap_or_else(PoisonError::into_inner).push(call);
         self.act(|_, _| ());
     }

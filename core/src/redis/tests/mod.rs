@@ -8,6 +8,7 @@ mod outage;
 mod pool;
 mod sentinel;
 mod states;
+mod timeout;
 #[cfg(feature = "tls")]
 mod tls;
 mod url;
@@ -52,8 +53,10 @@ impl Driver {
     fn run_script(&self, script: &'static Script, keys: &[&str], args: &[&str]) -> Result<Value> {
         let call = call(script, keys, args);
         match self {
-            Self::Blocking(redis) => redis.call(call),
-            Self::Async(runtime, redis) => runtime.block_on(redis.call(call)),
+            Self::Blocking(redis) => redis.call(call, redis.deadline(None, Duration::MAX)),
+            Self::Async(runtime, redis) => {
+                runtime.block_on(redis.call(call, redis.deadline(None, Duration::MAX)))
+            }
         }
     }
 
@@ -64,15 +67,17 @@ impl Driver {
     fn delete(&self, keys: &[&str]) -> Result<()> {
         let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
         match self {
-            Self::Blocking(redis) => redis.delete(&keys),
-            Self::Async(runtime, redis) => runtime.block_on(redis.delete(&keys)),
+            Self::Blocking(redis) => redis.delete(&keys, redis.deadline(None, Duration::MAX)),
+            Self::Async(runtime, redis) => {
+                runtime.block_on(redis.delete(&keys, redis.deadline(None, Duration::MAX)))
+            }
         }
     }
 
     fn ping(&self) -> Result<()> {
         match self {
-            Self::Blocking(redis) => redis.ping(),
-            Self::Async(runtime, redis) => runtime.block_on(redis.ping()),
+            Self::Blocking(redis) => redis.ping(redis.deadline(None, Duration::MAX)),
+            Self::Async(runtime, redis) => runtime.block_on(redis.ping(redis.deadline(None, Duration::MAX))),
         }
     }
 
