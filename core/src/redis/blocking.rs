@@ -224,6 +224,7 @@ impl Connections {
         round.under_way = self.connector.background.spawn(move |cancelled| {
             let failure = scout.discover(&learnt, cancelled).err();
             rounds.end(failure);
+            learnt.searched();
         });
     }
 }

@@ -310,14 +310,19 @@ impl<N: Node> Learnt<N> {
         order
     }
 
-    /// Nobody is being asked any more.
-    pub(super) fn asked(&self) {
-        self.write().under_way = false;
+    /// A search has ended, and the next one may begin: only then, lest a probe that is told to search finds one that
+    /// is about to end.
+    pub(super) fn searched(&self) {
         let is_known = self.is_known();
         self.breaker.probed(is_known);
         if is_known {
             self.breaker.answered();
         }
+    }
+
+    /// Nobody is being asked any more.
+    pub(super) fn asked(&self) {
+        self.write().under_way = false;
     }
 
     /// The connections to a server that an answer or a redirection named.

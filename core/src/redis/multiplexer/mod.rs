@@ -257,6 +257,9 @@ impl<S: Read + Write> Multiplexer<S> {
     /// Takes note that the search for the topology has ended, and how.
     pub(super) fn discovered(&mut self, result: Result<()>, now: Instant) {
         self.is_discovering = false;
+        if let Router::Learnt(learnt) = &self.router {
+            learnt.searched();
+        }
         self.retire_gone(now);
         let waiting = std::mem::take(&mut self.unrouted);
         let failure = result.err().filter(|_| !self.router.is_known());
