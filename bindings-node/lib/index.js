@@ -163,8 +163,6 @@
  * @property {string} [resource_identifier_type] Which part of a request is the resource.
  * @property {boolean} [shadow] Decide and count, but always admit. Default: false.
  * @property {'list' | 'sorted_set'} [structure] The Redis type that holds the log. Default: list.
- * @property {Match | readonly Match[]} [unless] The rule does not apply to requests for which this, or one of
- *   several of these, holds.
  * @property {number} [window_size_seconds] Length of the window.
  * @property {'aligned' | 'first_request'} [window_start] When windows begin: at the same instant for every key, or
  *   at its first request. Default: aligned.

@@ -300,11 +300,6 @@ export type Rule = {
      */
     structure?: "list" | "sorted_set";
     /**
-     * The rule does not apply to requests for which this, or one of
-     * several of these, holds.
-     */
-    unless?: Match | readonly Match[];
-    /**
      * Length of the window.
      */
     window_size_seconds?: number;

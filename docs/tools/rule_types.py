@@ -38,8 +38,6 @@ def in_python(name: str, value: dict[str, Any]) -> str:
         return "Match" if name == "match" else "Sequence[Limit]"
     if "enum" in value:
         return f"Literal[{', '.join(json.dumps(word) for word in value['enum'])}]"
-    if "properties" in value:
-        return "Match"
     if "anyOf" in value:
         return " | ".join(in_python("", one) for one in value["anyOf"])
     if value.get("type") == "array":
@@ -54,8 +52,6 @@ def in_node(name: str, value: dict[str, Any]) -> str:
         return "Match" if name == "match" else "readonly Limit[]"
     if "enum" in value:
         return " | ".join(f"'{word}'" for word in value["enum"])
-    if "properties" in value:
-        return "Match"
     if "anyOf" in value:
         return " | ".join(in_node("", one) for one in value["anyOf"])
     if value.get("type") == "array":

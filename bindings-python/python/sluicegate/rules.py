@@ -81,8 +81,6 @@ class Rule(_NamedRule, total=False):
     """Decide and count, but always admit. Default: false."""
     structure: Literal["list", "sorted_set"]
     """The Redis type that holds the log. Default: list."""
-    unless: Match | Sequence[Match]
-    """The rule does not apply to requests for which this, or one of several of these, holds."""
     window_size_seconds: float
     """Length of the window."""
     window_start: Literal["aligned", "first_request"]

@@ -16,25 +16,16 @@ const ANY_VALUE: &str = "*";
 /// A request that is read as more keys of one rule than this is refused: none has a reason to be.
 const MAX_KEYS: usize = 8;
 
-/// The conditions of a rule's `match`, its exemptions, and where its key and its resource are found.
+/// The conditions of a rule's `match`, and where its key and its resource are found.
 #[derive(Debug)]
 pub(super) struct Conditions {
     pub(super) rule: Arc<Rule>,
     pub(super) pattern: Option<Patterns>,
     pub(super) headers: Vec<RequiredHeader>,
     pub(super) subnets: Vec<Subnet>,
-    unless: Vec<Exemption>,
     key: Option<Source>,
     resource: Option<Source>,
     needs_resource: bool,
-}
-
-/// A request that meets all of these conditions is none of the rule's.
-#[derive(Debug)]
-struct Exemption {
-    pattern: Option<Patterns>,
-    headers: Vec<RequiredHeader>,
-    subnets: Vec<Subnet>,
 }
 
 /// A path pattern for applications that route with, and without regard to capitals.
@@ -64,13 +55,7 @@ impl Conditions {
         let source = |identifier: &Option<_>, names: &mut HeaderNames| {
             identifier.as_ref().map(|identifier| Source::new(identifier, rule.ipv6_prefix_length, names))
         };
-        let unless = rule.unless.iter().map(|stated| Exemption {
-            pattern: stated.path_pattern.as_deref().map(Patterns::new),
-            headers: required_headers(stated, names),
-            subnets: subnets(stated),
-        });
         Self {
-            unless: unless.collect(),
             pattern: stated.and_then(|stated| stated.path_pattern.as_deref()).map(Patterns::new),
             headers: stated.map(|stated| required_headers(stated, names)).unwrap_or_default(),
             subnets: stated.map(subnets).unwrap_or_default(),
@@ -96,18 +81,7 @@ impl Conditions {
         }
         let mut paths = self.paths(view).peekable();
         paths.peek().ok_or(Failure::Path)?;
-        hold(stated, &self.headers, &self.subnets, view)?;
-        let exempting = self.exempting(view);
-        let exempt = |path: &str| {
-            let holds = |exemption: &Exemption| pattern_matches(exemption.pattern.as_ref(), view, path);
-            exempting.iter().find(|(_, exemption)| holds(exemption)).map(|(at, _)| *at)
-        };
-        let first = paths.peek().and_then(|(_, path)| exempt(path));
-        // Only what is exempt by every reading of the path is exempt: a client chooses how to write it.
-        let mut paths = paths.filter(|(_, path)| exempt(path).is_none()).peekable();
-        if let (Some(at), None) = (first, paths.peek()) {
-            return Err(Failure::Exempt(at));
-        }
+        self.hold(stated, view)?;
         let is_of_path = key.is_of_path() || self.resource.as_ref().is_some_and(Source::is_of_path);
         let mut found = Found::new(key);
         for (reading, path) in paths.take(if is_of_path { usize::MAX } else { 1 }) {
@@ -140,50 +114,33 @@ impl Conditions {
 
     /// The readings of the path that the pattern matches.
     fn paths<'v>(&self, view: &'v RequestView<'_>) -> impl Iterator<Item = (&'v Reading<'v>, &'v str)> {
+        let pattern = self.pattern.as_ref().map(|patterns| patterns.of(view));
         let compared =
             view.readings.iter().flat_map(|reading| reading.compared().map(move |path| (reading, path)));
-        compared.filter(move |(_, path)| pattern_matches(self.pattern.as_ref(), view, path))
+        compared.filter(move |(_, path)| pattern.is_none_or(|pattern| pattern.matches(path)))
     }
 
-    /// The exemptions of which all holds but perhaps the path, with their places.
-    fn exempting(&self, view: &RequestView<'_>) -> Vec<(usize, &Exemption)> {
-        let stated = self.unless.iter().zip(&self.rule.unless).enumerate();
-        let holds = |exemption: &Exemption, stated| {
-            hold(stated, &exemption.headers, &exemption.subnets, view).is_ok()
-        };
-        stated.filter(|(_, (it, stated))| holds(it, stated)).map(|(at, (it, _))| (at, it)).collect()
+    /// The conditions other than the path.
+    fn hold(&self, stated: &Match, view: &RequestView<'_>) -> Result<(), Failure> {
+        // What serves GET serves HEAD too.
+        let is_head = view.method.eq_ignore_ascii_case("HEAD");
+        let is_method =
+            |method: &String| method.eq_ignore_ascii_case(view.method) || (is_head && method == "GET");
+        if !stated.methods.is_empty() && !stated.methods.iter().any(is_method) {
+            return Err(Failure::Method);
+        }
+        if stated.requires_authentication && view.user_id.is_none() {
+            return Err(Failure::Authentication);
+        }
+        if let Some(at) = self.headers.iter().position(|header| !header.is_in(view)) {
+            return Err(Failure::Header(at));
+        }
+        let is_inside = |address| self.subnets.iter().any(|subnet| subnet.contains(address));
+        if !stated.ip_subnet.is_empty() && !view.ip.is_some_and(is_inside) {
+            return Err(Failure::Subnet);
+        }
+        Ok(())
     }
-}
-
-fn pattern_matches(patterns: Option<&Patterns>, view: &RequestView<'_>, path: &str) -> bool {
-    patterns.is_none_or(|patterns| patterns.of(view).matches(path))
-}
-
-/// The conditions other than the path.
-fn hold(
-    stated: &Match,
-    headers: &[RequiredHeader],
-    subnets: &[Subnet],
-    view: &RequestView<'_>,
-) -> Result<(), Failure> {
-    // What serves GET serves HEAD too.
-    let is_head = view.method.eq_ignore_ascii_case("HEAD");
-    let is_method =
-        |method: &String| method.eq_ignore_ascii_case(view.method) || (is_head && method == "GET");
-    if !stated.methods.is_empty() && !stated.methods.iter().any(is_method) {
-        return Err(Failure::Method);
-    }
-    if stated.requires_authentication && view.user_id.is_none() {
-        return Err(Failure::Authentication);
-    }
-    if let Some(at) = headers.iter().position(|header| !header.is_in(view)) {
-        return Err(Failure::Header(at));
-    }
-    let is_inside = |address| subnets.iter().any(|subnet| subnet.contains(address));
-    if !stated.ip_subnet.is_empty() && !view.ip.is_some_and(is_inside) {
-        return Err(Failure::Subnet);
-    }
-    Ok(())
 }
 
 impl Patterns {

@@ -22,8 +22,6 @@ pub(super) enum Failure {
     /// The place among the required headers.
     Header(usize),
     Subnet,
-    /// The place among the exemptions.
-    Exempt(usize),
     Identifier,
     ResourceIdentifier,
     /// The argument that is read as more keys than are counted: such a request is refused.
@@ -61,8 +59,6 @@ impl Failure {
                 Some(ip) => format!("ip_subnet: {ip} is not in {}", listed(&stated.ip_subnet)),
                 None => "ip_subnet: the request has no ip".to_owned(),
             },
-            Self::Exempt(_) if rule.unless.len() == 1 => format!("unless: {NONE}"),
-            Self::Exempt(at) => format!("unless[{at}]: {NONE}"),
             Self::Identifier => absent("identifier_type", rule.identifier_type.as_ref()),
             Self::ResourceIdentifier => {
                 absent("resource_identifier_type", rule.resource_identifier_type.as_ref())

@@ -17,36 +17,14 @@ const BALANCED: &str = "a path in which every \"{\" has its \"}\", as in \"/orde
 /// The match of a rule that has one.
 pub(super) fn read(rule: &Fields<'_>) -> Checked<Option<Match>> {
     let Some(fields) = rule.optional("match", "an object", Json::object)? else { return Ok(None) };
-    conditions("match.", fields).map(Some)
-}
-
-/// The exemptions of a rule: one, or an array of them.
-pub(super) fn read_exemptions(rule: &Fields<'_>) -> Checked<Vec<Match>> {
-    const RIGHT: &str =
-        "an object with at least one condition, as \"match\" has them, or an array of such objects";
-    let Some(value) = rule.get("unless") else { return Ok(Vec::new()) };
-    let stated = |value: &'_ Json| value.object().is_some_and(|fields| !fields.is_empty());
-    if stated(value) {
-        return Ok(vec![conditions("unless.", value.object().unwrap_or_default())?]);
-    }
-    let entries = value.array().filter(|entries| !entries.is_empty());
-    let entries = entries.ok_or_else(|| rule.wrong("unless", RIGHT))?;
-    let read = |(at, entry): (usize, &Json)| match entry.object() {
-        Some(fields) if !fields.is_empty() => conditions(&format!("unless[{at}]."), fields),
-        _ => Err(wrong_item(rule, &format!("unless[{at}]"), entry, "an object with at least one condition")),
-    };
-    entries.iter().enumerate().map(read).collect()
-}
-
-fn conditions(prefix: &str, fields: &[(String, Json)]) -> Checked<Match> {
-    let fields = Fields::new(prefix, fields, table::MATCH)?;
-    Ok(Match {
+    let fields = Fields::new("match.", fields, table::MATCH)?;
+    Ok(Some(Match {
         path_pattern: path_pattern(&fields)?,
         methods: methods(&fields)?,
         requires_authentication: fields.flag("requires_authentication")?,
         required_headers: required_headers(&fields)?,
         ip_subnet: ip_subnet(&fields)?,
-    })
+    }))
 }
 
 fn path_pattern(fields: &Fields<'_>) -> Checked<Option<String>> {

@@ -32,8 +32,6 @@ pub struct Rule {
     pub ipv6_prefix_length: u8,
     /// Which requests the rule applies to; `None`: only when asked for by name.
     pub matches: Option<Match>,
-    /// The rule does not apply to requests for which all conditions of one of these hold.
-    pub unless: Vec<Match>,
     /// What a request costs to which the rule applies; at least 1.
     pub cost: u64,
 }

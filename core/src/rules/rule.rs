@@ -47,11 +47,8 @@ fn read_fields(fields: &[(String, Json)]) -> Checked<Rule> {
                 .to_owned(),
         );
     }
-    if matches.is_none()
-        && let Some(of_requests) = ["cost", "unless"].into_iter().find(|name| fields.has(name))
-    {
-        let field = fields.named(of_requests);
-        return Err(format!("{field} is for a rule with \"match\"; add one, or leave the field out"));
+    if fields.has("cost") && matches.is_none() {
+        return Err("field \"cost\" is for a rule with \"match\"; add one, or leave the field out".to_owned());
     }
     let whole = format!("a whole number from 1 to {MAX_WHOLE}");
     let cost = fields.optional("cost", &whole, |value| value.whole(1, MAX_WHOLE))?;
@@ -67,7 +64,6 @@ fn read_fields(fields: &[(String, Json)]) -> Checked<Rule> {
         priority: priority(&fields)?,
         ipv6_prefix_length: ipv6_prefix_length(&fields)?,
         matches,
-        unless: matching::read_exemptions(&fields)?,
         cost: cost.map_or(1, i64::unsigned_abs),
     })
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::algorithm::DEFAULTS;
 use super::limits::{MAX_BURST, MAX_LOG};
 use super::rate::UNITS;
-use super::table::{FILE, Field, Kind, LIMIT, MATCH, RULE};
+use super::table::{FILE, Field, Kind, LIMIT, RULE};
 
 /// A token of HTTP: the name of a method or a header.
 const TOKEN: &str = "[A-Za-z0-9!#$%&'*+.^_`|~-]+";
@@ -82,19 +82,9 @@ fn value(kind: &Kind) -> Value {
         Kind::Number(least, None) => json!({ "type": "number", "minimum": least }),
         Kind::Number(least, Some(most)) => json!({ "type": "number", "minimum": least, "maximum": most }),
         Kind::Object(fields) => object(fields),
-        Kind::Exemptions => json!({
-            "anyOf": [exemption(), { "type": "array", "minItems": 1, "items": exemption() }],
-        }),
         Kind::Objects(fields) => json!({ "type": "array", "minItems": 1, "items": object(fields) }),
         Kind::Rules => json!({ "type": "array", "items": { "$ref": "#/$defs/rule" } }),
     }
-}
-
-/// Conditions, of which there is at least one.
-fn exemption() -> Value {
-    let mut value = object(MATCH);
-    value["minProperties"] = json!(1);
-    value
 }
 
 fn rate() -> String {
@@ -151,10 +141,7 @@ fn limits() -> impl Iterator<Item = Value> {
         }),
         json!({ "if": algorithm(&["decay"]), "then": everywhere(&no_window), "else": stated(&whole) }),
         json!({ "if": algorithm(&["decay"]), "then": stated(&json!({ "required": ["limit"] })) }),
-        json!({
-            "if": { "anyOf": [{ "required": ["cost"] }, { "required": ["unless"] }] },
-            "then": { "required": ["match"] },
-        }),
+        json!({ "if": { "required": ["cost"] }, "then": { "required": ["match"] } }),
         json!({
             "if": { "allOf": [algorithm(&["decay"]), { "not": { "required": [slot] } }] },
             "then": stated(&json!({ "required": [slot] })),

@@ -34,8 +34,6 @@ pub(super) enum Kind {
     /// A number from the one to the other, if there is another.
     Number(f64, Option<f64>),
     Object(&'static [Field]),
-    /// An object of conditions, or an array of them.
-    Exemptions,
     /// An array of at least one object.
     Objects(&'static [Field]),
     /// The rules of a file.
@@ -123,11 +121,6 @@ pub(super) const RULE: &[Field] = &[
     .only(COUNTS),
     field("shadow", Kind::Flag, "Decide and count, but always admit. Default: false."),
     field("match", Kind::Object(MATCH), "Which requests the rule applies to. Default: only by name."),
-    field(
-        "unless",
-        Kind::Exemptions,
-        "The rule does not apply to requests for which this, or one of several of these, holds.",
-    ),
     field("cost", Kind::Whole(1, MAX_WHOLE), "What a request costs to which the rule applies. Default: 1."),
     field(
         "priority",

@@ -25,7 +25,6 @@ const GOOD: &str = r#"// The rules of a shop.
             "required_headers": { "X-Client-Type": "mobile", "x-trace": "*" },
             "ip_subnet": "192.168.1.0/24"
         },
-        "unless": [{ "ip_subnet": ["10.0.0.0/8"] }, { "path_pattern": "/*/health", "methods": ["GET"] }],
         "cost": 3, "priority": 10, "shadow": true, "count_denied": true, "ipv6_prefix_length": 56
     },
     {
@@ -107,10 +106,6 @@ fn reads_every_field() {
             required_headers: headers.map(|(name, value)| (name.into(), value.into())).into(),
             ip_subnet: vec!["192.168.1.0/24".into()],
         }),
-        unless: vec![
-            Match { ip_subnet: vec!["10.0.0.0/8".into()], ..Match::default() },
-            Match { path_pattern: Some("/*/health".into()), methods: vec!["GET".into()], ..Match::default() },
-        ],
         cost: 3,
     };
     assert_eq!(**rules.find("api_user_get_orders").unwrap(), expected);

@@ -1,12 +1,8 @@
 """charge: usage that has happened already is counted whatever the limit, and answered as a peek of 1 would be."""
 
-from functools import partial
-
-from .script import MS, S, Scenario, check, check_all, error, item, no, peek, refund, reset, rule, yes
+from .script import MS, S, Scenario, charge, check, check_all, error, item, no, peek, refund, reset, rule, yes
 
 DESCRIPTION = "charge counts what was used already, also beyond the limit"
-
-charge = partial(check, op="charge")
 
 GCRA = ("gcra", "token_bucket", "leaky_bucket")
 EVERY = (

@@ -55,6 +55,10 @@ def refund(at, cost=None, by_hand=None, **fields) -> Step:
     return check(at, cost, by_hand, op="refund", **fields)
 
 
+def charge(at, cost=None, by_hand=None, **fields) -> Step:
+    return check(at, cost, by_hand, op="charge", **fields)
+
+
 def reset(at, *, rule=RULE, key=KEY, resource=None, by_hand=None) -> Step:
     return call("reset", at, by_hand, {"rule": rule, "key": key, "resource": resource})
 

@@ -23,7 +23,6 @@ pub(super) fn object(rule: &Rule) -> Object {
         ),
         ("cost", present(rule.cost != 1, rule.cost)),
         ("match", rule.matches.as_ref().map(|matches| Value::Object(conditions(matches)))),
-        ("unless", exemptions(&rule.unless)),
         option(rule.algorithm),
     ];
     let mut object = only_present(fields);
@@ -73,11 +72,6 @@ fn limit(limit: &Limit) -> Object {
         ("resolution_seconds", present(limit.resolution_us > 0, seconds(limit.resolution_us))),
         ("scope", present(limit.scope == Scope::Resource, "resource")),
     ])
-}
-
-fn exemptions(unless: &[Match]) -> Option<Value> {
-    let objects = || unless.iter().map(|it| Value::Object(conditions(it)));
-    if unless.len() > 1 { Some(objects().collect()) } else { objects().next() }
 }
 
 fn conditions(matches: &Match) -> Object {

@@ -92,22 +92,6 @@ const BAD_RULES: &str = r##"
 "rate": "4294967297/s"
     field "rate" is "4294967297/s"; it has to be a limit of at most 4294967296 without a smaller "burst"
 
-# Exemptions
-"unless": {}, "match": {}, G
-    field "unless" is an object; it has to be an object with at least one condition, as "match" has them, or an array of such objects
-"unless": [], "match": {}, G
-    field "unless" is an empty array; it has to be an object with at least one condition, as "match" has them, or an array of such objects
-"unless": "10.0.0.0/8", "match": {}, G
-    field "unless" is "10.0.0.0/8"; it has to be an object with at least one condition, as "match" has them, or an array of such objects
-"unless": [{"methods": ["GET"]}, {}], "match": {}, G
-    field "unless[1]" is an object; it has to be an object with at least one condition
-"unless": [{"methods": []}], "match": {}, G
-    field "unless[0].methods" is an empty array; it has to be an array of at least one method; leave it out for all
-"unless": {"path": "/"}, "match": {}, G
-    field "unless.path" is not known; it could be "path_pattern", "methods", "requires_authentication", "required_headers" or "ip_subnet"
-"unless": {"methods": ["GET"]}, G
-    field "unless" is for a rule with "match"; add one, or leave the field out
-
 # Costs
 "cost": 0, "match": {}, G
     field "cost" is 0; it has to be a whole number from 1 to 9007199254740991
