@@ -153,6 +153,8 @@
  * @property {string} [resource_identifier_type] Which part of a request is the resource.
  * @property {boolean} [shadow] Decide and count, but always admit. Default: false.
  * @property {'list' | 'sorted_set'} [structure] The Redis type that holds the log. Default: list.
+ * @property {Match | readonly Match[]} [unless] Conditions like those of match, or an array of them: the rule does
+ *   not apply where one of them holds.
  * @property {number} [window_size_seconds] Length of the window.
  * @property {'aligned' | 'first_request'} [window_start] When windows begin: at the same instant for every key, or
  *   at its first request. Default: aligned.

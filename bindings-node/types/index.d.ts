@@ -286,6 +286,11 @@ export type Rule = {
      */
     structure?: "list" | "sorted_set";
     /**
+     * Conditions like those of match, or an array of them: the rule does
+     * not apply where one of them holds.
+     */
+    unless?: Match | readonly Match[];
+    /**
      * Length of the window.
      */
     window_size_seconds?: number;

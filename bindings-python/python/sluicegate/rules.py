@@ -81,6 +81,8 @@ class Rule(_NamedRule, total=False):
     """Decide and count, but always admit. Default: false."""
     structure: Literal["list", "sorted_set"]
     """The Redis type that holds the log. Default: list."""
+    unless: Match | Sequence[Match]
+    """Conditions like those of match, or an array of them: the rule does not apply where one of them holds."""
     window_size_seconds: float
     """Length of the window."""
     window_start: Literal["aligned", "first_request"]

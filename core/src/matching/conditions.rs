@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::exemption::{Exempting, Exemption};
 use super::failure::Failure;
 use super::pattern::Pattern;
 use super::reading::Reading;
@@ -23,6 +24,7 @@ pub(super) struct Conditions {
     pub(super) pattern: Option<Patterns>,
     pub(super) headers: Vec<RequiredHeader>,
     pub(super) subnets: Vec<Subnet>,
+    pub(super) unless: Vec<Exemption>,
     key: Option<Source>,
     resource: Option<Source>,
     needs_resource: bool,
@@ -59,6 +61,7 @@ impl Conditions {
             pattern: stated.and_then(|stated| stated.path_pattern.as_deref()).map(Patterns::new),
             headers: stated.map(|stated| required_headers(stated, names)).unwrap_or_default(),
             subnets: stated.map(subnets).unwrap_or_default(),
+            unless: rule.unless.iter().map(|stated| Exemption::new(stated, names)).collect(),
             key: source(&rule.identifier_type, names),
             resource: source(&rule.resource_identifier_type, names),
             needs_resource: rule.limits.iter().any(|limit| limit.scope == Scope::Resource),
@@ -83,11 +86,23 @@ impl Conditions {
         paths.peek().ok_or(Failure::Path)?;
         self.hold(stated, view)?;
         let is_of_path = key.is_of_path() || self.resource.as_ref().is_some_and(Source::is_of_path);
-        let mut found = Found::new(key);
-        for (reading, path) in paths.take(if is_of_path { usize::MAX } else { 1 }) {
+        let exempting = Exempting::new(&self.unless, view);
+        let (mut found, mut exempted) = (Found::new(key), None);
+        for (reading, path) in paths {
+            if let Some(at) = exempting.find(reading.spelled(path)) {
+                exempted = exempted.or(Some(at));
+                continue;
+            }
+            found.is_sought = true;
             self.count(view, reading, path, &mut found)?;
+            if !is_of_path {
+                break;
+            }
         }
-        found.counted()
+        match exempted {
+            Some(at) if !found.is_sought => Err(Failure::Unless(at)),
+            _ => found.counted(),
+        }
     }
 
     /// Adds those who are counted if the path is read as this one.
@@ -157,13 +172,15 @@ impl Patterns {
 struct Found<'a> {
     key: &'a Source,
     counted: Vec<Counted>,
+    /// Whether some reading of the path is not exempt.
+    is_sought: bool,
     /// Whether there was a key for which a resource was looked for.
     lacks_resource: bool,
 }
 
 impl<'a> Found<'a> {
     fn new(key: &'a Source) -> Self {
-        Self { key, counted: Vec::new(), lacks_resource: false }
+        Self { key, counted: Vec::new(), is_sought: false, lacks_resource: false }
     }
 
     fn add(&mut self, counted: Counted) -> Result<(), Failure> {
@@ -194,9 +211,16 @@ impl RequiredHeader {
             None => header.is_present(),
         }
     }
+
+    /// Whether an application sees it whichever of the lines it looks at; an empty one may pass for none.
+    pub(super) fn is_all_of(&self, view: &RequestView<'_>) -> bool {
+        let header = &view.headers[self.place];
+        let is_seen = |value: &str| !value.is_empty() && self.value.as_deref().is_none_or(|it| it == value);
+        header.is_present() && header.values().all(is_seen)
+    }
 }
 
-fn required_headers(stated: &Match, names: &mut HeaderNames) -> Vec<RequiredHeader> {
+pub(super) fn required_headers(stated: &Match, names: &mut HeaderNames) -> Vec<RequiredHeader> {
     let mut required = |(name, value): (&String, &String)| RequiredHeader {
         place: names.place(name),
         // Values of headers have no white space around them.
@@ -205,6 +229,6 @@ fn required_headers(stated: &Match, names: &mut HeaderNames) -> Vec<RequiredHead
     stated.required_headers.iter().map(&mut required).collect()
 }
 
-fn subnets(stated: &Match) -> Vec<Subnet> {
+pub(super) fn subnets(stated: &Match) -> Vec<Subnet> {
     stated.ip_subnet.iter().filter_map(|subnet| Subnet::parse(subnet)).collect()
 }

@@ -5,7 +5,7 @@ use super::view::RequestView;
 use crate::rules::{Identifier, first_of, quote};
 
 /// So many methods or networks are named in a reason.
-const NAMED: usize = 5;
+pub(super) const NAMED: usize = 5;
 
 /// What is said of a rule that applies.
 pub(super) const NONE: &str = "every condition holds";
@@ -22,6 +22,8 @@ pub(super) enum Failure {
     /// The place among the required headers.
     Header(usize),
     Subnet,
+    /// The place among the objects of `unless`.
+    Unless(usize),
     Identifier,
     ResourceIdentifier,
     /// The argument that is read as more keys than are counted: such a request is refused.
@@ -59,6 +61,10 @@ impl Failure {
                 Some(ip) => format!("ip_subnet: {ip} is not in {}", listed(&stated.ip_subnet)),
                 None => "ip_subnet: the request has no ip".to_owned(),
             },
+            Self::Unless(at) => {
+                let place = if rule.unless.len() > 1 { format!("[{at}]") } else { String::new() };
+                format!("unless{place}: the request is exempt: {}", conditions.unless[at].described())
+            }
             Self::Identifier => absent("identifier_type", rule.identifier_type.as_ref()),
             Self::ResourceIdentifier => {
                 absent("resource_identifier_type", rule.resource_identifier_type.as_ref())

@@ -32,6 +32,8 @@ pub struct Rule {
     pub ipv6_prefix_length: u8,
     /// Which requests the rule applies to; `None`: only when asked for by name.
     pub matches: Option<Match>,
+    /// Requests to which the rule does not apply although they match: those for which one of these holds.
+    pub unless: Vec<Match>,
     /// What a request costs to which the rule applies; at least 1.
     pub cost: u64,
 }

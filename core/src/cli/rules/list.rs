@@ -101,6 +101,7 @@ fn one_limit(algorithm: Algorithm, limit: &Limit) -> String {
 fn requests(rule: &Rule) -> String {
     let Some(matches) = &rule.matches else { return "by name".to_owned() };
     let mut words = conditions(matches);
+    words.extend(rule.unless.iter().map(|it| format!("unless {}", conditions(it).join(" "))));
     if let Some(Value::String(identifier)) = rule.identifier_type.as_ref().map(identifier) {
         words.push(format!("per {identifier}"));
     }

@@ -23,6 +23,7 @@ pub(super) fn object(rule: &Rule) -> Object {
         ),
         ("cost", present(rule.cost != 1, rule.cost)),
         ("match", rule.matches.as_ref().map(|matches| Value::Object(conditions(matches)))),
+        ("unless", exemptions(&rule.unless)),
         option(rule.algorithm),
     ];
     let mut object = only_present(fields);
@@ -84,6 +85,14 @@ fn conditions(matches: &Match) -> Object {
     ])
 }
 
+fn exemptions(unless: &[Match]) -> Option<Value> {
+    match unless {
+        [] => None,
+        [one] => Some(Value::Object(conditions(one))),
+        several => Some(several.iter().map(|it| Value::Object(conditions(it))).collect()),
+    }
+}
+
 fn only_present<const N: usize>(fields: [(&str, Option<Value>); N]) -> Object {
     fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
@@ -123,9 +132,10 @@ mod tests {
          "resource_identifier_type": "global",
          "limits": [{"limit": 6, "window_size_seconds": 60, "scope": "resource"}]},
         {"rule_id": "h", "algorithm": "leaky_bucket", "limit": 1, "window_size_seconds": 1, "match": {},
-         "identifier_type": "user_id"},
+         "identifier_type": "user_id", "unless": {"path_pattern": "/health"}},
         {"rule_id": "i", "algorithm": "gcra", "limit": 1, "window_size_seconds": 1,
-         "identifier_type": "api_key"}
+         "identifier_type": "api_key", "match": {},
+         "unless": [{"ip_subnet": ["10.0.0.0/8"]}, {"methods": ["OPTIONS"], "required_headers": {"x-a": "*"}}]}
     ]"#;
 
     #[test]
