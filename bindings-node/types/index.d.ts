@@ -239,10 +239,10 @@ export type Rule = {
      */
     description?: string;
     /**
-     * Which part of a request is the key: user_id, ip_address, api_key,
-     * header:<name>, path:<name> or global.
+     * What of a request is the key: user_id, ip_address,
+     * api_key, header:<name>, path:<name> or global; or an array of them.
      */
-    identifier_type?: string;
+    identifier_type?: string | readonly string[];
     /**
      * How many leading bits of an IPv6 address identify a client. Default: 64.
      */

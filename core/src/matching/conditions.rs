@@ -6,7 +6,7 @@ use super::exemption::{Exempting, Exemption};
 use super::failure::Failure;
 use super::pattern::Pattern;
 use super::reading::Reading;
-use super::source::Source;
+use super::source::{KeySource, Source};
 use super::view::{HeaderNames, RequestView};
 use crate::rules::{Match, Rule, Scope};
 use crate::subnet::Subnet;
@@ -15,7 +15,7 @@ use crate::subnet::Subnet;
 const ANY_VALUE: &str = "*";
 
 /// A request that is read as more keys of one rule than this is refused: none has a reason to be.
-const MAX_KEYS: usize = 8;
+pub(super) const MAX_KEYS: usize = 8;
 
 /// The conditions of a rule's `match`, and where its key and its resource are found.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(super) struct Conditions {
     pub(super) headers: Vec<RequiredHeader>,
     pub(super) subnets: Vec<Subnet>,
     pub(super) unless: Vec<Exemption>,
-    key: Option<Source>,
+    key: Option<KeySource>,
     resource: Option<Source>,
     needs_resource: bool,
 }
@@ -54,16 +54,14 @@ pub(super) struct Counted {
 impl Conditions {
     pub(super) fn new(rule: &Arc<Rule>, names: &mut HeaderNames) -> Self {
         let stated = rule.matches.as_ref();
-        let source = |identifier: &Option<_>, names: &mut HeaderNames| {
-            identifier.as_ref().map(|identifier| Source::new(identifier, rule.ipv6_prefix_length, names))
-        };
+        let bits = rule.ipv6_prefix_length;
         Self {
             pattern: stated.and_then(|stated| stated.path_pattern.as_deref()).map(Patterns::new),
             headers: stated.map(|stated| required_headers(stated, names)).unwrap_or_default(),
             subnets: stated.map(subnets).unwrap_or_default(),
             unless: rule.unless.iter().map(|stated| Exemption::new(stated, names)).collect(),
-            key: source(&rule.identifier_type, names),
-            resource: source(&rule.resource_identifier_type, names),
+            key: rule.identifier_type.as_ref().map(|it| KeySource::new(it, bits, names)),
+            resource: rule.resource_identifier_type.as_ref().map(|it| Source::new(it, bits, names)),
             needs_resource: rule.limits.iter().any(|limit| limit.scope == Scope::Resource),
             rule: rule.clone(),
         }
@@ -114,7 +112,14 @@ impl Conditions {
         found: &mut Found<'_>,
     ) -> Result<(), Failure> {
         let pattern = self.pattern.as_ref().map(|patterns| patterns.of(view));
-        for key in found.key.find(view, pattern, reading, path) {
+        let keys = match found.key.find(view, pattern, reading, path) {
+            Err(Failure::Identifier(at)) => {
+                found.lacks_part = Some(at);
+                return Ok(());
+            }
+            keys => keys?,
+        };
+        for key in keys {
             let Some(source) = &self.resource else {
                 found.add(Counted { key: key.into_owned(), resource: None })?;
                 continue;
@@ -170,17 +175,19 @@ impl Patterns {
 
 /// Those who are counted, as far as they are found.
 struct Found<'a> {
-    key: &'a Source,
+    key: &'a KeySource,
     counted: Vec<Counted>,
     /// Whether some reading of the path is not exempt.
     is_sought: bool,
+    /// The part of a key that some reading lacks.
+    lacks_part: Option<usize>,
     /// Whether there was a key for which a resource was looked for.
     lacks_resource: bool,
 }
 
 impl<'a> Found<'a> {
-    fn new(key: &'a Source) -> Self {
-        Self { key, counted: Vec::new(), is_sought: false, lacks_resource: false }
+    fn new(key: &'a KeySource) -> Self {
+        Self { key, counted: Vec::new(), is_sought: false, lacks_part: None, lacks_resource: false }
     }
 
     fn add(&mut self, counted: Counted) -> Result<(), Failure> {
@@ -197,7 +204,7 @@ impl<'a> Found<'a> {
     fn counted(self) -> Result<Vec<Counted>, Failure> {
         match self.counted.is_empty() {
             true if self.lacks_resource => Err(Failure::ResourceIdentifier),
-            true => Err(Failure::Identifier),
+            true => Err(Failure::Identifier(self.lacks_part.unwrap_or_default())),
             false => Ok(self.counted),
         }
     }

@@ -24,7 +24,8 @@ pub(super) enum Failure {
     Subnet,
     /// The place among the objects of `unless`.
     Unless(usize),
-    Identifier,
+    /// The place among the parts of a key.
+    Identifier(usize),
     ResourceIdentifier,
     /// The argument that is read as more keys than are counted: such a request is refused.
     TooManyKeys(&'static str),
@@ -65,7 +66,7 @@ impl Failure {
                 let place = if rule.unless.len() > 1 { format!("[{at}]") } else { String::new() };
                 format!("unless{place}: the request is exempt: {}", conditions.unless[at].described())
             }
-            Self::Identifier => absent("identifier_type", rule.identifier_type.as_ref()),
+            Self::Identifier(at) => absent("identifier_type", part(rule.identifier_type.as_ref(), at)),
             Self::ResourceIdentifier => {
                 absent("resource_identifier_type", rule.resource_identifier_type.as_ref())
             }
@@ -76,6 +77,14 @@ impl Failure {
     }
 }
 
+/// The part of an identifier that is absent.
+fn part(identifier: Option<&Identifier>, at: usize) -> Option<&Identifier> {
+    match identifier {
+        Some(Identifier::Composite(parts)) => parts.get(at),
+        identifier => identifier,
+    }
+}
+
 fn absent(field: &str, identifier: Option<&Identifier>) -> String {
     let what = match identifier {
         Some(Identifier::UserId) => "user_id".to_owned(),
@@ -83,7 +92,7 @@ fn absent(field: &str, identifier: Option<&Identifier>) -> String {
         Some(Identifier::ApiKey) => "api_key".to_owned(),
         Some(Identifier::Header(name)) => format!("value of {}", quote(name)),
         Some(Identifier::Path(name)) => format!("segment for {}", quote(name)),
-        Some(Identifier::Global) | None => "identifier".to_owned(),
+        Some(Identifier::Global | Identifier::Composite(_)) | None => "identifier".to_owned(),
     };
     format!("{field}: the request has no {what}")
 }

@@ -161,6 +161,8 @@ pub enum Identifier {
     Path(String),
     /// One key for everybody.
     Global,
+    /// Several of these, joined as a [`CompositeKey`](crate::CompositeKey) is.
+    Composite(Vec<Identifier>),
 }
 
 /// Which requests a rule applies to. Every condition that is present has to hold.

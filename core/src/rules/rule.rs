@@ -56,7 +56,7 @@ fn read_fields(fields: &[(String, Json)]) -> Checked<Rule> {
     Ok(Rule {
         id: RuleId::from(id),
         description: description.unwrap_or_default().to_owned(),
-        identifier_type: identifier::read(&fields, "identifier_type", matches.as_ref())?,
+        identifier_type: identifier::read_key(&fields, matches.as_ref())?,
         resource_identifier_type,
         algorithm,
         limits,

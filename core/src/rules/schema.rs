@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::algorithm::DEFAULTS;
+use super::identifier::MAX_PARTS;
 use super::limits::{MAX_BURST, MAX_LOG};
 use super::matching::MAX_EXEMPTIONS;
 use super::rate::UNITS;
@@ -66,6 +67,13 @@ fn value(kind: &Kind) -> Value {
             json!({ "type": "string", "pattern": rate(), "examples": ["5/minute", "100/s", "20/30s"] })
         }
         Kind::Identifier => json!({ "$ref": "#/$defs/identifier" }),
+        Kind::Identifiers => json!({ "anyOf": [
+            { "$ref": "#/$defs/identifier" },
+            {
+                "type": "array", "minItems": 1, "maxItems": MAX_PARTS, "uniqueItems": true,
+                "items": { "$ref": "#/$defs/identifier" },
+            },
+        ] }),
         Kind::PathPattern => json!({ "type": "string", "maxLength": 2048, "pattern": path_pattern() }),
         Kind::Methods => json!({
             "type": "array", "minItems": 1, "uniqueItems": true,

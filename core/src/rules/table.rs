@@ -23,6 +23,8 @@ pub(super) enum Kind {
     Algorithm,
     Rate,
     Identifier,
+    /// An identifier, or an array of them.
+    Identifiers,
     PathPattern,
     Methods,
     Headers,
@@ -82,8 +84,8 @@ pub(super) const RULE: &[Field] = &[
     field("description", Kind::Text, "For people."),
     field(
         "identifier_type",
-        Kind::Identifier,
-        "Which part of a request is the key: user_id, ip_address, api_key, header:<name>, path:<name> or global.",
+        Kind::Identifiers,
+        "What of a request is the key: user_id, ip_address, api_key, header:<name>, path:<name> or global; or an array of them.",
     ),
     field("algorithm", Kind::Algorithm, "How the limit is kept. Default: gcra."),
     LIMIT_FIELD,

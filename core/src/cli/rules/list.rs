@@ -102,8 +102,13 @@ fn requests(rule: &Rule) -> String {
     let Some(matches) = &rule.matches else { return "by name".to_owned() };
     let mut words = conditions(matches);
     words.extend(rule.unless.iter().map(|it| format!("unless {}", conditions(it).join(" "))));
-    if let Some(Value::String(identifier)) = rule.identifier_type.as_ref().map(identifier) {
-        words.push(format!("per {identifier}"));
+    match rule.identifier_type.as_ref().map(identifier) {
+        Some(Value::String(identifier)) => words.push(format!("per {identifier}")),
+        Some(Value::Array(parts)) => {
+            let parts: Vec<_> = parts.iter().filter_map(Value::as_str).collect();
+            words.push(format!("per {}", parts.join(" and ")));
+        }
+        _ => {}
     }
     words.join(", ")
 }

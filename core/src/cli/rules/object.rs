@@ -46,6 +46,7 @@ pub(super) fn identifier(identifier: &Identifier) -> Value {
         Identifier::Header(name) => format!("header:{name}").into(),
         Identifier::Path(name) => format!("path:{name}").into(),
         Identifier::Global => "global".into(),
+        Identifier::Composite(parts) => parts.iter().map(self::identifier).collect(),
     }
 }
 
@@ -123,7 +124,8 @@ mod tests {
         {"rule_id": "c", "algorithm": "sliding_buckets", "identifier_type": "ip_address",
          "limits": [{"limit": 3, "window_size_seconds": 1, "resolution_seconds": 0.1},
                     {"limit": 4, "window_size_seconds": 7}], "ipv6_prefix_length": 48},
-        {"rule_id": "d", "algorithm": "token_bucket", "limit": 5, "window_size_seconds": 315360000, "burst": 9},
+        {"rule_id": "d", "algorithm": "token_bucket", "limit": 5, "window_size_seconds": 315360000, "burst": 9,
+         "identifier_type": ["user_id", "header:x-a"]},
         {"rule_id": "e", "algorithm": "uniform", "limit": 9007199254740991, "window_size_seconds": 3600},
         {"rule_id": "f", "algorithm": "decay", "limit": 2.5, "resolution_seconds": 0.003, "decay_factor": 1.5},
         {"rule_id": "g", "algorithm": "sliding_window", "identifier_type": "path:id", "match":
