@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use sluicegate::{Result, bridge};
 
-use crate::arguments::{Given, flag, requested, span};
+use crate::arguments::{Given, Key, flag, requested, span};
 use crate::check;
 use crate::decision::Decision;
 use crate::errors::exception;
@@ -53,12 +53,12 @@ impl RateLimiter {
     fn check(
         &self,
         rule: &Bound<'_, PyAny>,
-        key: &Bound<'_, PyAny>,
+        key: Key<'_>,
         cost: Given<'_>,
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
-        let check = requested(rule, key, &cost, resource, limit)?;
+        let check = requested(rule, &key, &cost, resource, limit)?;
         self.decide(rule.py(), |limiter| limiter.check_with(check.rule, check.key, check.options))
     }
 
@@ -70,12 +70,12 @@ impl RateLimiter {
     fn peek(
         &self,
         rule: &Bound<'_, PyAny>,
-        key: &Bound<'_, PyAny>,
+        key: Key<'_>,
         cost: Given<'_>,
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
-        let check = requested(rule, key, &cost, resource, limit)?;
+        let check = requested(rule, &key, &cost, resource, limit)?;
         self.decide(rule.py(), |limiter| limiter.peek_with(check.rule, check.key, check.options))
     }
 
@@ -87,12 +87,12 @@ impl RateLimiter {
     fn refund(
         &self,
         rule: &Bound<'_, PyAny>,
-        key: &Bound<'_, PyAny>,
+        key: Key<'_>,
         cost: Given<'_>,
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
-        let check = requested(rule, key, &cost, resource, limit)?;
+        let check = requested(rule, &key, &cost, resource, limit)?;
         self.decide(rule.py(), |limiter| limiter.refund_with(check.rule, check.key, check.options))
     }
 
@@ -104,12 +104,12 @@ impl RateLimiter {
     fn charge(
         &self,
         rule: &Bound<'_, PyAny>,
-        key: &Bound<'_, PyAny>,
+        key: Key<'_>,
         cost: Given<'_>,
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
-        let check = requested(rule, key, &cost, resource, limit)?;
+        let check = requested(rule, &key, &cost, resource, limit)?;
         self.decide(rule.py(), |limiter| limiter.charge_with(check.rule, check.key, check.options))
     }
 
@@ -192,10 +192,10 @@ impl RateLimiter {
     fn reset(
         &self,
         rule: &Bound<'_, PyAny>,
-        key: &Bound<'_, PyAny>,
+        key: Key<'_>,
         resource: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let check = requested(rule, key, &Given(None), resource, None)?;
+        let check = requested(rule, &key, &Given(None), resource, None)?;
         self.call(rule.py(), |limiter| limiter.reset_with(check.rule, check.key, check.options))
     }
 
@@ -208,14 +208,14 @@ impl RateLimiter {
     fn wait(
         &self,
         rule: &Bound<'_, PyAny>,
-        key: &Bound<'_, PyAny>,
+        key: Key<'_>,
         timeout: &Bound<'_, PyAny>,
         cost: Given<'_>,
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
         let py = rule.py();
-        let check = requested(rule, key, &cost, resource, limit)?;
+        let check = requested(rule, &key, &cost, resource, limit)?;
         let timeout = span(timeout, "timeout")?;
         let mut interrupted = None;
         let sleep = |span| match Python::attach(|py| sleep(py, span)) {

@@ -11,7 +11,7 @@ from ._calls import Calls
 from ._native import Bridge, Check, Decision, ManualClock, Options, RequestMatch, RulesStatus
 
 if TYPE_CHECKING:
-    from ._native import _Headers, _Path, _Rules
+    from ._native import _Headers, _Key, _Path, _Rules
 
 __all__ = ["AsyncRateLimiter"]
 
@@ -86,7 +86,7 @@ class AsyncRateLimiter:
         return limiter
 
     async def check(
-        self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
+        self, rule: str, key: _Key, *, cost: int = 1, resource: str | None = None, limit: int | None = None
     ) -> Decision:
         """Admits a cost for `key` under `rule`, or denies it."""
         answer = self._bridge.check(rule, key, cost, resource, limit)
@@ -151,7 +151,7 @@ class AsyncRateLimiter:
         )
 
     async def peek(
-        self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
+        self, rule: str, key: _Key, *, cost: int = 1, resource: str | None = None, limit: int | None = None
     ) -> Decision:
         """What `check` would answer now; changes nothing."""
         answer = self._bridge.decide("peek", rule, key, cost, resource, limit)
@@ -159,7 +159,7 @@ class AsyncRateLimiter:
         return decision
 
     async def refund(
-        self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
+        self, rule: str, key: _Key, *, cost: int = 1, resource: str | None = None, limit: int | None = None
     ) -> Decision:
         """Gives back a cost that turned out not to be used, the newest first; answers as `peek` would then."""
         answer = self._bridge.decide("refund", rule, key, cost, resource, limit)
@@ -167,14 +167,14 @@ class AsyncRateLimiter:
         return decision
 
     async def charge(
-        self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
+        self, rule: str, key: _Key, *, cost: int = 1, resource: str | None = None, limit: int | None = None
     ) -> Decision:
         """Counts a cost that was used already, also beyond the limit, and answers as `peek` of 1 would then."""
         answer = self._bridge.decide("charge", rule, key, cost, resource, limit)
         decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
         return decision
 
-    async def reset(self, rule: str, key: str, *, resource: str | None = None) -> None:
+    async def reset(self, rule: str, key: _Key, *, resource: str | None = None) -> None:
         """Forgets what was counted for `key` under `rule`, and nothing else."""
         answer = self._bridge.reset(rule, key, resource)
         if answer is not None:
@@ -183,7 +183,7 @@ class AsyncRateLimiter:
     async def wait(
         self,
         rule: str,
-        key: str,
+        key: _Key,
         *,
         timeout: float,
         cost: int = 1,

@@ -23,6 +23,7 @@ __all__ = [
 ]
 
 _Path: TypeAlias = str | PathLike[str]
+_Key: TypeAlias = str | list[str] | tuple[str, ...]
 # A path, JSON text, the address of a ZooKeeper, rules, or an object whose only field is `rules`.
 _Rules: TypeAlias = (
     _Path | list[Rule] | tuple[Rule, ...] | list[dict[str, Any]] | tuple[dict[str, Any], ...] | dict[str, Any]
@@ -122,7 +123,7 @@ class Check:
     """One item of a `check_all`: a rule, a key, and how much to admit."""
 
     def __new__(
-        cls, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
+        cls, rule: str, key: _Key, *, cost: int = 1, resource: str | None = None, limit: int | None = None
     ) -> Check: ...
     @property
     def rule(self) -> str:
@@ -282,7 +283,7 @@ class RateLimiter:
         breaker_probe: float = 0.1,
     ) -> RateLimiter: ...
     def check(
-        self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
+        self, rule: str, key: _Key, *, cost: int = 1, resource: str | None = None, limit: int | None = None
     ) -> Decision:
         """Admits a cost for `key` under `rule`, or denies it."""
 
@@ -333,30 +334,30 @@ class RateLimiter:
         """
 
     def peek(
-        self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
+        self, rule: str, key: _Key, *, cost: int = 1, resource: str | None = None, limit: int | None = None
     ) -> Decision:
         """What `check` would answer now; changes nothing."""
 
     def refund(
-        self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
+        self, rule: str, key: _Key, *, cost: int = 1, resource: str | None = None, limit: int | None = None
     ) -> Decision:
         """Gives back a cost that turned out not to be used, the newest first; answers as `peek` would then."""
 
     def charge(
-        self, rule: str, key: str, *, cost: int = 1, resource: str | None = None, limit: int | None = None
+        self, rule: str, key: _Key, *, cost: int = 1, resource: str | None = None, limit: int | None = None
     ) -> Decision:
         """Counts a cost that was used already, also beyond the limit, and answers as `peek` of 1 would then.
 
         A key that is overdrawn is denied until that has passed.
         """
 
-    def reset(self, rule: str, key: str, *, resource: str | None = None) -> None:
+    def reset(self, rule: str, key: _Key, *, resource: str | None = None) -> None:
         """Forgets what was counted for `key` under `rule`, and nothing else."""
 
     def wait(
         self,
         rule: str,
-        key: str,
+        key: _Key,
         *,
         timeout: float,
         cost: int = 1,
@@ -422,7 +423,7 @@ class Bridge:
 
     @staticmethod
     def open(options: Options) -> Bridge: ...
-    def check(self, rule: str, key: str, cost: int, resource: str | None, limit: int | None) -> Decision | int: ...
+    def check(self, rule: str, key: _Key, cost: int, resource: str | None, limit: int | None) -> Decision | int: ...
     def check_all(self, checks: Iterable[Check]) -> Decision | int: ...
     def check_request(
         self,
@@ -451,11 +452,11 @@ class Bridge:
     ) -> list[RequestMatch]: ...
     def rules_status(self) -> RulesStatus: ...
     def decide(
-        self, method: str, rule: str, key: str, cost: int, resource: str | None, limit: int | None
+        self, method: str, rule: str, key: _Key, cost: int, resource: str | None, limit: int | None
     ) -> Decision | int: ...
-    def reset(self, rule: str, key: str, resource: str | None) -> int | None: ...
+    def reset(self, rule: str, key: _Key, resource: str | None) -> int | None: ...
     def wait(
-        self, rule: str, key: str, timeout: float, cost: int, resource: str | None, limit: int | None
+        self, rule: str, key: _Key, timeout: float, cost: int, resource: str | None, limit: int | None
     ) -> int: ...
     def ping(self) -> int | None: ...
     def begin(self) -> None: ...
