@@ -321,6 +321,14 @@ typedef struct {
     uint64_t timeout_us;
 } sluicegate_request;
 
+/// A part of a key.
+typedef struct {
+    /// The part, in UTF-8.
+    const void *text;
+    /// The length of the part in bytes.
+    size_t text_len;
+} sluicegate_key_part;
+
 /// What a rule has to do with a request. Its texts live as long as the list.
 typedef struct {
     /// The rule's name.
@@ -508,6 +516,16 @@ sluicegate_status sluicegate_wait(const sluicegate_limiter *limiter,
                                   uint64_t timeout_us,
                                   sluicegate_decision *decision,
                                   sluicegate_error *error);
+
+/// Joins the parts of a key, such as a user and an address, as a rule does whose identifier_type is an array.
+/// `key` has room for `key_size` bytes, of which `key_len` tells how many were written: the key to pass to other
+/// calls. Twice the length of all parts and `count` more bytes are always enough.
+sluicegate_status sluicegate_join_key(const sluicegate_key_part *parts,
+                                      size_t count,
+                                      char *key,
+                                      size_t key_size,
+                                      size_t *key_len,
+                                      sluicegate_error *error);
 
 /// Lists the rules that sluicegate_check_request would apply; with `explain`, every rule, and why it does
 /// not apply. Nothing is counted, and no server is asked. The list is to be freed.

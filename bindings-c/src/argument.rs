@@ -112,6 +112,7 @@ impl<'a, T: Output + 'a> Argument<'a> for *mut T {
 pub(crate) trait Output {}
 
 impl Output for u64 {}
+impl Output for usize {}
 impl<T> Output for *mut T {}
 
 /// An object made by this library.

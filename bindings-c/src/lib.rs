@@ -40,6 +40,8 @@ pub mod limiter;
 pub mod rules;
 
 pub mod calls;
+#[allow(unsafe_code)]
+pub mod key;
 
 pub mod matching;
 

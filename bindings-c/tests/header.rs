@@ -12,9 +12,9 @@ use quote::{ToTokens, format_ident};
 use syn::{File, Item, ItemEnum, ItemFn, ItemMacro, parse_quote, parse_str};
 
 /// The modules with something for the header, in its order.
-const MODULES: [&str; 14] = [
+const MODULES: [&str; 15] = [
     "version", "status", "error", "decision", "clock", "options", "check", "request", "callback", "limiter",
-    "rules", "calls", "matching", "headers",
+    "rules", "calls", "key", "matching", "headers",
 ];
 
 #[test]

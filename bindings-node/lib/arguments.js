@@ -3,7 +3,8 @@
 // What callers pass, checked: a value of the wrong type is a TypeError that names the argument; a value
 // that makes no sense is a SluicegateError of kind InvalidArgument. What only the rules can tell, Rust does.
 
-const { invalidArgument } = require('./error.js');
+const { errorOf, invalidArgument } = require('./error.js');
+const native = require('./native.js');
 
 function typeOf(value) {
   if (value === null) return 'null';
@@ -29,6 +30,14 @@ function text(name, value) {
   // Half a surrogate pair has no UTF-8: it would be stored as U+FFFD, as any other half.
   if (!value.isWellFormed()) throw invalidArgument(`${name} is not well-formed Unicode`);
   return value;
+}
+
+/** A key; the parts of an array are joined. */
+function keyOf(name, value) {
+  if (!Array.isArray(value)) return text(name, value);
+  const joined = native.joinKey(value.map((part, at) => text(`${name}[${at}]`, part)));
+  if (typeof joined !== 'string') throw errorOf(joined);
+  return joined;
 }
 
 function number(name, value) {
@@ -87,4 +96,4 @@ function optional(check, name, value) {
   return value === undefined ? undefined : check(name, value);
 }
 
-module.exports = { amount, boolean, number, optional, options, pair, span, text, timeout, wrongType };
+module.exports = { amount, boolean, keyOf, number, optional, options, pair, span, text, timeout, wrongType };

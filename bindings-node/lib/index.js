@@ -149,8 +149,8 @@
  * @property {boolean} [count_denied] Charge denied costs too, by the limits that refused them. Default: false.
  * @property {number} [decay_factor] Each slot that passes divides the level by this. Default: 2.
  * @property {string} [description] For people.
- * @property {string} [identifier_type] Which part of a request is the key: user_id, ip_address, api_key,
- *   header:<name>, path:<name> or global.
+ * @property {string | readonly string[]} [identifier_type] What of a request is the key: user_id, ip_address,
+ *   api_key, header:<name>, path:<name> or global; or an array of them.
  * @property {number} [ipv6_prefix_length] How many leading bits of an IPv6 address identify a client. Default: 64.
  * @property {number} [limit] The cost that may be admitted per window.
  * @property {readonly Limit[]} [limits] Several limits, decided together, in place of limit and
@@ -163,6 +163,8 @@
  * @property {string} [resource_identifier_type] Which part of a request is the resource.
  * @property {boolean} [shadow] Decide and count, but always admit. Default: false.
  * @property {'list' | 'sorted_set'} [structure] The Redis type that holds the log. Default: list.
+ * @property {Match | readonly Match[]} [unless] Conditions like those of match, or an array of them: the rule does
+ *   not apply where one of them holds.
  * @property {number} [window_size_seconds] Length of the window.
  * @property {'aligned' | 'first_request'} [window_start] When windows begin: at the same instant for every key, or
  *   at its first request. Default: aligned.

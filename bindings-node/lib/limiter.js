@@ -7,7 +7,7 @@
  * } from './index.js'
  */
 
-const { amount, boolean, optional, options, span, text, timeout, wrongType } = require('./arguments.js');
+const { amount, boolean, keyOf, optional, options, span, text, timeout, wrongType } = require('./arguments.js');
 const { Calls } = require('./calls.js');
 const { errorOf, succeeded } = require('./error.js');
 const { Call, OP } = require('./mailbox.js');
@@ -78,7 +78,7 @@ class RateLimiter {
    * Admits a cost for `key` under `rule`, or denies it.
    *
    * @param {string} rule
-   * @param {string} key
+   * @param {string | readonly string[]} key
    * @param {CheckOptions} [options]
    * @returns {Promise<Decision>}
    */
@@ -94,7 +94,7 @@ class RateLimiter {
    * What `check` would answer now; changes nothing.
    *
    * @param {string} rule
-   * @param {string} key
+   * @param {string | readonly string[]} key
    * @param {CheckOptions} [options]
    * @returns {Promise<Decision>}
    */
@@ -106,7 +106,7 @@ class RateLimiter {
    * Gives back a cost that turned out not to be used, the newest first, and answers as `peek` would then.
    *
    * @param {string} rule
-   * @param {string} key
+   * @param {string | readonly string[]} key
    * @param {CheckOptions} [options]
    * @returns {Promise<Decision>}
    */
@@ -119,7 +119,7 @@ class RateLimiter {
    * overdrawn is denied until that has passed.
    *
    * @param {string} rule
-   * @param {string} key
+   * @param {string | readonly string[]} key
    * @param {CheckOptions} [options]
    * @returns {Promise<Decision>}
    */
@@ -132,7 +132,7 @@ class RateLimiter {
    * kept, since other keys have a part in it; a rule that counts nothing else forgets that.
    *
    * @param {string} rule
-   * @param {string} key
+   * @param {string | readonly string[]} key
    * @param {ResetOptions} [options]
    * @returns {Promise<void>}
    */
@@ -226,7 +226,7 @@ class RateLimiter {
    * `ManualClock` nothing sleeps; the clock is moved on instead.
    *
    * @param {string} rule
-   * @param {string} key
+   * @param {string | readonly string[]} key
    * @param {WaitOptions} options
    * @returns {Promise<Decision>}
    */
@@ -319,16 +319,16 @@ class RateLimiter {
 
   #call(op, rule, key, given, known) {
     text('rule', rule);
-    text('key', key);
+    const who = keyOf('key', key);
     const wanted = given === undefined ? undefined : checkOptions('', options('options', given, known));
-    return new Call(op, this.#placeOf(rule), key, wanted);
+    return new Call(op, this.#placeOf(rule), who, wanted);
   }
 
   #item(name, item) {
     if (item === undefined) throw wrongType(name, 'an object', item);
     const given = options(name, item, ITEM_FIELDS);
     const rule = text(`${name}.rule`, given.rule);
-    const key = text(`${name}.key`, given.key);
+    const key = keyOf(`${name}.key`, given.key);
     const wanted = checkOptions(`${name}.`, given);
     return new Call(OP.CHECK, this.#placeOf(rule), key, wanted);
   }

@@ -28,7 +28,7 @@
 /**
  * @typedef {object} Subject
  * @property {string} rule The rule's name.
- * @property {string} key Who is counted; not empty.
+ * @property {string | readonly string[]} key Who is counted; not empty. The parts of an array are joined.
  */
 
 /**

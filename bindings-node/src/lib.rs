@@ -14,6 +14,7 @@ mod embedded;
 mod failure;
 mod function;
 mod headers;
+mod key;
 mod limiter;
 mod mailbox;
 mod matching;

@@ -253,10 +253,10 @@ export type Rule = {
      */
     description?: string;
     /**
-     * Which part of a request is the key: user_id, ip_address, api_key,
-     * header:<name>, path:<name> or global.
+     * What of a request is the key: user_id, ip_address,
+     * api_key, header:<name>, path:<name> or global; or an array of them.
      */
-    identifier_type?: string;
+    identifier_type?: string | readonly string[];
     /**
      * How many leading bits of an IPv6 address identify a client. Default: 64.
      */
@@ -299,6 +299,11 @@ export type Rule = {
      * The Redis type that holds the log. Default: list.
      */
     structure?: "list" | "sorted_set";
+    /**
+     * Conditions like those of match, or an array of them: the rule does
+     * not apply where one of them holds.
+     */
+    unless?: Match | readonly Match[];
     /**
      * Length of the window.
      */

@@ -23,49 +23,49 @@ export class RateLimiter implements AsyncDisposable {
      * Admits a cost for `key` under `rule`, or denies it.
      *
      * @param {string} rule
-     * @param {string} key
+     * @param {string | readonly string[]} key
      * @param {CheckOptions} [options]
      * @returns {Promise<Decision>}
      */
-    check(rule: string, key: string, options?: CheckOptions): Promise<Decision>;
+    check(rule: string, key: string | readonly string[], options?: CheckOptions): Promise<Decision>;
     /**
      * What `check` would answer now; changes nothing.
      *
      * @param {string} rule
-     * @param {string} key
+     * @param {string | readonly string[]} key
      * @param {CheckOptions} [options]
      * @returns {Promise<Decision>}
      */
-    peek(rule: string, key: string, options?: CheckOptions): Promise<Decision>;
+    peek(rule: string, key: string | readonly string[], options?: CheckOptions): Promise<Decision>;
     /**
      * Gives back a cost that turned out not to be used, the newest first, and answers as `peek` would then.
      *
      * @param {string} rule
-     * @param {string} key
+     * @param {string | readonly string[]} key
      * @param {CheckOptions} [options]
      * @returns {Promise<Decision>}
      */
-    refund(rule: string, key: string, options?: CheckOptions): Promise<Decision>;
+    refund(rule: string, key: string | readonly string[], options?: CheckOptions): Promise<Decision>;
     /**
      * Counts a cost that was used already, also beyond the limit, and answers as `peek` of 1 would then: a key that is
      * overdrawn is denied until that has passed.
      *
      * @param {string} rule
-     * @param {string} key
+     * @param {string | readonly string[]} key
      * @param {CheckOptions} [options]
      * @returns {Promise<Decision>}
      */
-    charge(rule: string, key: string, options?: CheckOptions): Promise<Decision>;
+    charge(rule: string, key: string | readonly string[], options?: CheckOptions): Promise<Decision>;
     /**
      * Forgets what was counted for `key` under `rule`, and nothing else. What a resource was used in all is
      * kept, since other keys have a part in it; a rule that counts nothing else forgets that.
      *
      * @param {string} rule
-     * @param {string} key
+     * @param {string | readonly string[]} key
      * @param {ResetOptions} [options]
      * @returns {Promise<void>}
      */
-    reset(rule: string, key: string, options?: ResetOptions): Promise<void>;
+    reset(rule: string, key: string | readonly string[], options?: ResetOptions): Promise<void>;
     /**
      * Decides several checks together: all of them are charged, or none is. The decision is that of the
      * deciding check, and its `parts` hold one per item.
@@ -132,11 +132,11 @@ export class RateLimiter implements AsyncDisposable {
      * `ManualClock` nothing sleeps; the clock is moved on instead.
      *
      * @param {string} rule
-     * @param {string} key
+     * @param {string | readonly string[]} key
      * @param {WaitOptions} options
      * @returns {Promise<Decision>}
      */
-    wait(rule: string, key: string, options: WaitOptions): Promise<Decision>;
+    wait(rule: string, key: string | readonly string[], options: WaitOptions): Promise<Decision>;
     /**
      * Tries the server.
      *

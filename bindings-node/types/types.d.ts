@@ -59,9 +59,9 @@ export type Subject = {
      */
     rule: string;
     /**
-     * Who is counted; not empty.
+     * Who is counted; not empty. The parts of an array are joined.
      */
-    key: string;
+    key: string | readonly string[];
 };
 export type Patience = {
     /**

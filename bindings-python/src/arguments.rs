@@ -11,10 +11,10 @@ use pyo3::PyClass;
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
-use sluicegate::Check;
+use pyo3::types::{PyList, PyString, PyTuple};
+use sluicegate::{Check, CompositeKey};
 
-use crate::errors::invalid_argument;
+use crate::errors::{exception, invalid_argument};
 
 /// An argument of any type that may be left out.
 pub(crate) struct Given<'py>(pub(crate) Option<Bound<'py, PyAny>>);
@@ -133,16 +133,34 @@ pub(crate) fn instances<'py, T: PyClass>(
     iterator.enumerate().map(item).collect()
 }
 
+/// A key; the parts of a list or tuple are joined.
+pub(crate) struct Key<'py>(Bound<'py, PyAny>);
+
+impl<'py> FromPyObject<'_, 'py> for Key<'py> {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if !value.is_instance_of::<PyList>() && !value.is_instance_of::<PyTuple>() {
+            return Ok(Self(value.to_owned()));
+        }
+        let parts: Vec<_> = value.try_iter()?.collect::<PyResult<_>>()?;
+        let parts = parts.iter().enumerate().map(|(at, part)| text(part, &format!("key[{at}]")));
+        let key = CompositeKey::new(parts.collect::<PyResult<Vec<_>>>()?);
+        let key = key.map_err(|error| exception(value.py(), &error))?;
+        Ok(Self(PyString::new(value.py(), &key).into_any()))
+    }
+}
+
 /// A check, borrowed from its arguments.
 pub(crate) fn requested<'a>(
     rule: &'a Bound<'_, PyAny>,
-    key: &'a Bound<'_, PyAny>,
+    key: &'a Key<'_>,
     cost: &Given<'_>,
     resource: Option<&'a Bound<'_, PyAny>>,
     limit: Option<&Bound<'_, PyAny>>,
     timeout: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Check<'a>> {
-    let mut check = Check::new(text(rule, "rule")?, text(key, "key")?);
+    let mut check = Check::new(text(rule, "rule")?, text(&key.0, "key")?);
     check.options.cost = cost.or(1, "cost", units)?;
     check.options.resource = resource.map(|resource| text(resource, "resource")).transpose()?;
     check.options.limit = limit.map(|limit| units(limit, "limit")).transpose()?;

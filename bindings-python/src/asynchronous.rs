@@ -11,7 +11,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sluicegate::bridge::{self, Answer, Ask, Kind};
 
-use crate::arguments::{Given, flag, optional_timeout, requested, span};
+use crate::arguments::{Given, Key, flag, optional_timeout, requested, span};
 use crate::calls::Calls;
 use crate::check::{self, owned};
 use crate::decision::Decision;
@@ -52,13 +52,13 @@ impl Bridge {
     fn check<'py>(
         &self,
         rule: &Bound<'py, PyAny>,
-        key: &Bound<'py, PyAny>,
+        key: Key<'py>,
         cost: Given<'_>,
         resource: Option<&Bound<'py, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
-        self.single(rule.py(), Kind::Check, &requested(rule, key, &cost, resource, limit, timeout)?)
+        self.single(rule.py(), Kind::Check, &requested(rule, &key, &cost, resource, limit, timeout)?)
     }
 
     /// Any call about a single item, by the name of its method.
@@ -67,7 +67,7 @@ impl Bridge {
         &self,
         method: &str,
         rule: &Bound<'py, PyAny>,
-        key: &Bound<'py, PyAny>,
+        key: Key<'py>,
         cost: Given<'_>,
         resource: Option<&Bound<'py, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
@@ -75,7 +75,7 @@ impl Bridge {
     ) -> PyResult<Object<'py>> {
         let kind = Kind::ALL.into_iter().find(|kind| kind.name() == method);
         let kind = kind.ok_or_else(|| PyValueError::new_err(format!("no method is called {method}")))?;
-        self.single(rule.py(), kind, &requested(rule, key, &cost, resource, limit, timeout)?)
+        self.single(rule.py(), kind, &requested(rule, &key, &cost, resource, limit, timeout)?)
     }
 
     fn check_all<'py>(&self, checks: &Object<'py>) -> PyResult<Object<'py>> {
@@ -135,24 +135,24 @@ impl Bridge {
     fn reset<'py>(
         &self,
         rule: &Bound<'py, PyAny>,
-        key: &Bound<'py, PyAny>,
+        key: Key<'py>,
         resource: Option<&Bound<'py, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
-        let check = requested(rule, key, &Given(None), resource, None, timeout)?;
+        let check = requested(rule, &key, &Given(None), resource, None, timeout)?;
         self.call(rule.py(), Ask::Reset(owned(&check)))
     }
 
     fn wait(
         &self,
         rule: &Bound<'_, PyAny>,
-        key: &Bound<'_, PyAny>,
+        key: Key<'_>,
         timeout: &Bound<'_, PyAny>,
         cost: Given<'_>,
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
-        let check = requested(rule, key, &cost, resource, limit, None)?;
+        let check = requested(rule, &key, &cost, resource, limit, None)?;
         let timeout = span(timeout, "timeout")?;
         self.submit(rule.py(), Ask::Wait(owned(&check), timeout))
     }

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use sluicegate::{Result, bridge};
 
-use crate::arguments::{Given, flag, optional_timeout, requested, span};
+use crate::arguments::{Given, Key, flag, optional_timeout, requested, span};
 use crate::check;
 use crate::decision::Decision;
 use crate::errors::exception;
@@ -56,13 +56,13 @@ impl RateLimiter {
     fn check(
         &self,
         rule: &Bound<'_, PyAny>,
-        key: &Bound<'_, PyAny>,
+        key: Key<'_>,
         cost: Given<'_>,
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
-        let check = requested(rule, key, &cost, resource, limit, timeout)?;
+        let check = requested(rule, &key, &cost, resource, limit, timeout)?;
         self.decide(rule.py(), |limiter| limiter.check_with(check.rule, check.key, check.options))
     }
 
@@ -74,13 +74,13 @@ impl RateLimiter {
     fn peek(
         &self,
         rule: &Bound<'_, PyAny>,
-        key: &Bound<'_, PyAny>,
+        key: Key<'_>,
         cost: Given<'_>,
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
-        let check = requested(rule, key, &cost, resource, limit, timeout)?;
+        let check = requested(rule, &key, &cost, resource, limit, timeout)?;
         self.decide(rule.py(), |limiter| limiter.peek_with(check.rule, check.key, check.options))
     }
 
@@ -92,13 +92,13 @@ impl RateLimiter {
     fn refund(
         &self,
         rule: &Bound<'_, PyAny>,
-        key: &Bound<'_, PyAny>,
+        key: Key<'_>,
         cost: Given<'_>,
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
-        let check = requested(rule, key, &cost, resource, limit, timeout)?;
+        let check = requested(rule, &key, &cost, resource, limit, timeout)?;
         self.decide(rule.py(), |limiter| limiter.refund_with(check.rule, check.key, check.options))
     }
 
@@ -110,13 +110,13 @@ impl RateLimiter {
     fn charge(
         &self,
         rule: &Bound<'_, PyAny>,
-        key: &Bound<'_, PyAny>,
+        key: Key<'_>,
         cost: Given<'_>,
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
-        let check = requested(rule, key, &cost, resource, limit, timeout)?;
+        let check = requested(rule, &key, &cost, resource, limit, timeout)?;
         self.decide(rule.py(), |limiter| limiter.charge_with(check.rule, check.key, check.options))
     }
 
@@ -201,11 +201,11 @@ impl RateLimiter {
     fn reset(
         &self,
         rule: &Bound<'_, PyAny>,
-        key: &Bound<'_, PyAny>,
+        key: Key<'_>,
         resource: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let check = requested(rule, key, &Given(None), resource, None, timeout)?;
+        let check = requested(rule, &key, &Given(None), resource, None, timeout)?;
         self.call(rule.py(), |limiter| limiter.reset_with(check.rule, check.key, check.options))
     }
 
@@ -218,14 +218,14 @@ impl RateLimiter {
     fn wait(
         &self,
         rule: &Bound<'_, PyAny>,
-        key: &Bound<'_, PyAny>,
+        key: Key<'_>,
         timeout: &Bound<'_, PyAny>,
         cost: Given<'_>,
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
         let py = rule.py();
-        let check = requested(rule, key, &cost, resource, limit, None)?;
+        let check = requested(rule, &key, &cost, resource, limit, None)?;
         let timeout = span(timeout, "timeout")?;
         let mut interrupted = None;
         let sleep = |span| match Python::attach(|py| sleep(py, span)) {

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use sluicegate::bridge::Item;
 
-use crate::arguments::{Given, instances, requested};
+use crate::arguments::{Given, Key, instances, requested};
 
 /// One item of a `check_all`: a rule, a key, and how much to admit.
 #[pyclass(module = "sluicegate", frozen, eq, hash)]
@@ -22,13 +22,13 @@ impl Check {
     )]
     fn new(
         rule: &Bound<'_, PyAny>,
-        key: &Bound<'_, PyAny>,
+        key: Key<'_>,
         cost: Given<'_>,
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        requested(rule, key, &cost, resource, limit, timeout).map(|check| Self(owned(&check)))
+        requested(rule, &key, &cost, resource, limit, timeout).map(|check| Self(owned(&check)))
     }
 
     #[getter]

@@ -156,6 +156,7 @@ impl ReadyRule {
 fn is_secret(identifier: Option<&Identifier>) -> bool {
     match identifier {
         Some(Identifier::ApiKey | Identifier::Header(_)) => true,
+        Some(Identifier::Composite(parts)) => parts.iter().any(|part| is_secret(Some(part))),
         Some(Identifier::UserId | Identifier::IpAddress | Identifier::Path(_) | Identifier::Global)
         | None => false,
     }

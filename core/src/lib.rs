@@ -54,6 +54,7 @@ mod catalog;
 #[cfg(feature = "tool")]
 pub mod cli;
 mod clock;
+mod composite;
 mod decision;
 mod embedded;
 mod error;
@@ -82,6 +83,7 @@ pub mod tower;
 mod transaction;
 
 pub use clock::ManualClock;
+pub use composite::CompositeKey;
 pub use decision::{Decision, Source};
 pub use error::{Error, ErrorKind, Result};
 pub use headers::HeaderStyle;

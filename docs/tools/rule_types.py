@@ -20,6 +20,8 @@ ABOUT = {
     "Match": "Which requests a rule applies to.",
     "Rule": "A rule, with the names of fields that rule files have.",
 }
+# Fields that hold objects with types of their own.
+OBJECTS = {"match": "{match}", "limits": "{limits}", "unless": "{match} | {matches}"}
 PYTHON_TYPES = {"string": "str", "boolean": "bool", "integer": "int", "number": "float"}
 
 
@@ -34,8 +36,8 @@ def in_order(schema: dict[str, Any]) -> list[str]:
 
 
 def in_python(name: str, value: dict[str, Any]) -> str:
-    if name in ("match", "limits"):
-        return "Match" if name == "match" else "Sequence[Limit]"
+    if name in OBJECTS:
+        return OBJECTS[name].format(match="Match", limits="Sequence[Limit]", matches="Sequence[Match]")
     if "enum" in value:
         return f"Literal[{', '.join(json.dumps(word) for word in value['enum'])}]"
     if "anyOf" in value:
@@ -48,8 +50,8 @@ def in_python(name: str, value: dict[str, Any]) -> str:
 
 
 def in_node(name: str, value: dict[str, Any]) -> str:
-    if name in ("match", "limits"):
-        return "Match" if name == "match" else "readonly Limit[]"
+    if name in OBJECTS:
+        return OBJECTS[name].format(match="Match", limits="readonly Limit[]", matches="readonly Match[]")
     if "enum" in value:
         return " | ".join(f"'{word}'" for word in value["enum"])
     if "anyOf" in value:

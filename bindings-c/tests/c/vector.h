@@ -26,6 +26,34 @@ static inline size_t text_length(json_t *of, const char *field) {
     return json_string_length(json_object_get(of, field));
 }
 
+/* A key, joined here if it has parts. */
+struct call_key {
+    char joined[16384];
+    const char *text;
+    size_t length;
+};
+
+enum { MOST_PARTS = 16 };
+
+static inline sluicegate_status read_key(json_t *of, struct call_key *key, sluicegate_error *error) {
+    json_t *parts = json_object_get(of, "key");
+    sluicegate_key_part given[MOST_PARTS];
+    size_t count = json_array_size(parts);
+    if (!json_is_array(parts)) {
+        key->text = text(of, "key");
+        key->length = text_length(of, "key");
+        return SLUICEGATE_OK;
+    }
+    if (count > MOST_PARTS)
+        fail("a key has too many parts", "enlarge MOST_PARTS");
+    for (size_t i = 0; i < count; i++) {
+        given[i].text = json_string_value(json_array_get(parts, i));
+        given[i].text_len = json_string_length(json_array_get(parts, i));
+    }
+    key->text = key->joined;
+    return sluicegate_join_key(given, count, key->joined, sizeof key->joined, &key->length, error);
+}
+
 /* A call's options with room for what they point to. */
 struct call_options {
     sluicegate_check_options options;
@@ -58,20 +86,25 @@ static inline const sluicegate_check_options *options_of(json_t *call, struct ca
 struct call_items {
     sluicegate_item items[MOST_ITEMS];
     struct call_options options[MOST_ITEMS];
+    struct call_key keys[MOST_ITEMS];
     size_t count;
 };
 
-static inline void read_items(json_t *items, struct call_items *room) {
+static inline sluicegate_status read_items(json_t *items, struct call_items *room, sluicegate_error *error) {
     room->count = json_array_size(items);
     if (room->count > MOST_ITEMS)
         fail("a vector has too many items", "enlarge MOST_ITEMS");
     for (size_t i = 0; i < room->count; i++) {
         json_t *item = json_array_get(items, i);
         room->items[i].rule = text(item, "rule");
-        room->items[i].key = text(item, "key");
-        room->items[i].key_len = text_length(item, "key");
+        sluicegate_status status = read_key(item, &room->keys[i], error);
+        if (status != SLUICEGATE_OK)
+            return status;
+        room->items[i].key = room->keys[i].text;
+        room->items[i].key_len = room->keys[i].length;
         room->items[i].options = options_of(item, &room->options[i]);
     }
+    return SLUICEGATE_OK;
 }
 
 static inline operation *operation_named(const char *op) {
@@ -96,19 +129,27 @@ static inline sluicegate_status make(sluicegate_limiter *limiter, json_t *vector
                                      sluicegate_error *error) {
     const char *op = text(vector, "op");
     struct call_options room;
-    struct call_items items;
+    /* Too large for a stack. */
+    static struct call_items items;
+    static struct call_key who;
+    sluicegate_status status;
     answer->is_decision = strcmp(op, "ping") != 0 && strcmp(op, "reset") != 0;
     answer->parts_count = 0;
     if (strcmp(op, "ping") == 0)
         return sluicegate_limiter_ping_with(limiter, options_of(vector, &room)->timeout_us, error);
     if (strcmp(op, "check_all") == 0) {
-        read_items(json_object_get(vector, "items"), &items);
+        status = read_items(json_object_get(vector, "items"), &items, error);
+        if (status != SLUICEGATE_OK)
+            return status;
         answer->parts_count = items.count;
         return sluicegate_check_all(limiter, items.items, items.count, &answer->decision, answer->parts, error);
     }
     const sluicegate_check_options *options = options_of(vector, &room);
-    const char *rule = text(vector, "rule"), *key = text(vector, "key");
-    size_t length = text_length(vector, "key");
+    status = read_key(vector, &who, error);
+    if (status != SLUICEGATE_OK)
+        return status;
+    const char *rule = text(vector, "rule"), *key = who.text;
+    size_t length = who.length;
     if (strcmp(op, "reset") == 0)
         return sluicegate_reset(limiter, rule, key, length, options, error);
     if (strcmp(op, "wait") == 0) {

@@ -11,7 +11,7 @@ from ._calls import Calls
 from ._native import Bridge, Check, Decision, ManualClock, Options, RequestMatch, RulesStatus
 
 if TYPE_CHECKING:
-    from ._native import _Headers, _Path, _Rules
+    from ._native import _Headers, _Key, _Path, _Rules
 
 __all__ = ["AsyncRateLimiter"]
 
@@ -88,7 +88,7 @@ class AsyncRateLimiter:
     async def check(
         self,
         rule: str,
-        key: str,
+        key: _Key,
         *,
         cost: int = 1,
         resource: str | None = None,
@@ -165,7 +165,7 @@ class AsyncRateLimiter:
     async def peek(
         self,
         rule: str,
-        key: str,
+        key: _Key,
         *,
         cost: int = 1,
         resource: str | None = None,
@@ -180,7 +180,7 @@ class AsyncRateLimiter:
     async def refund(
         self,
         rule: str,
-        key: str,
+        key: _Key,
         *,
         cost: int = 1,
         resource: str | None = None,
@@ -195,7 +195,7 @@ class AsyncRateLimiter:
     async def charge(
         self,
         rule: str,
-        key: str,
+        key: _Key,
         *,
         cost: int = 1,
         resource: str | None = None,
@@ -208,7 +208,7 @@ class AsyncRateLimiter:
         return decision
 
     async def reset(
-        self, rule: str, key: str, *, resource: str | None = None, timeout: float | None = None
+        self, rule: str, key: _Key, *, resource: str | None = None, timeout: float | None = None
     ) -> None:
         """Forgets what was counted for `key` under `rule`, and nothing else."""
         answer = self._bridge.reset(rule, key, resource, timeout)
@@ -218,7 +218,7 @@ class AsyncRateLimiter:
     async def wait(
         self,
         rule: str,
-        key: str,
+        key: _Key,
         *,
         timeout: float,
         cost: int = 1,

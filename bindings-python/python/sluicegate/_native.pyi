@@ -24,6 +24,7 @@ __all__ = [
 ]
 
 _Path: TypeAlias = str | PathLike[str]
+_Key: TypeAlias = str | list[str] | tuple[str, ...]
 # A path, JSON text, the address of a ZooKeeper, rules, or an object whose only field is `rules`.
 _Rules: TypeAlias = (
     _Path | list[Rule] | tuple[Rule, ...] | list[dict[str, Any]] | tuple[dict[str, Any], ...] | dict[str, Any]
@@ -125,7 +126,7 @@ class Check:
     def __new__(
         cls,
         rule: str,
-        key: str,
+        key: _Key,
         *,
         cost: int = 1,
         resource: str | None = None,
@@ -296,7 +297,7 @@ class RateLimiter:
     def check(
         self,
         rule: str,
-        key: str,
+        key: _Key,
         *,
         cost: int = 1,
         resource: str | None = None,
@@ -359,7 +360,7 @@ class RateLimiter:
     def peek(
         self,
         rule: str,
-        key: str,
+        key: _Key,
         *,
         cost: int = 1,
         resource: str | None = None,
@@ -371,7 +372,7 @@ class RateLimiter:
     def refund(
         self,
         rule: str,
-        key: str,
+        key: _Key,
         *,
         cost: int = 1,
         resource: str | None = None,
@@ -383,7 +384,7 @@ class RateLimiter:
     def charge(
         self,
         rule: str,
-        key: str,
+        key: _Key,
         *,
         cost: int = 1,
         resource: str | None = None,
@@ -396,14 +397,14 @@ class RateLimiter:
         """
 
     def reset(
-        self, rule: str, key: str, *, resource: str | None = None, timeout: float | None = None
+        self, rule: str, key: _Key, *, resource: str | None = None, timeout: float | None = None
     ) -> None:
         """Forgets what was counted for `key` under `rule`, and nothing else."""
 
     def wait(
         self,
         rule: str,
-        key: str,
+        key: _Key,
         *,
         timeout: float,
         cost: int = 1,
@@ -470,7 +471,7 @@ class Bridge:
     @staticmethod
     def open(options: Options) -> Bridge: ...
     def check(
-        self, rule: str, key: str, cost: int, resource: str | None, limit: int | None, timeout: float | None
+        self, rule: str, key: _Key, cost: int, resource: str | None, limit: int | None, timeout: float | None
     ) -> Decision | int: ...
     def check_all(self, checks: Iterable[Check]) -> Decision | int: ...
     def check_request(
@@ -504,15 +505,15 @@ class Bridge:
         self,
         method: str,
         rule: str,
-        key: str,
+        key: _Key,
         cost: int,
         resource: str | None,
         limit: int | None,
         timeout: float | None,
     ) -> Decision | int: ...
-    def reset(self, rule: str, key: str, resource: str | None, timeout: float | None) -> int | None: ...
+    def reset(self, rule: str, key: _Key, resource: str | None, timeout: float | None) -> int | None: ...
     def wait(
-        self, rule: str, key: str, timeout: float, cost: int, resource: str | None, limit: int | None
+        self, rule: str, key: _Key, timeout: float, cost: int, resource: str | None, limit: int | None
     ) -> int: ...
     def ping(self, timeout: float | None) -> int | None: ...
     def begin(self) -> None: ...

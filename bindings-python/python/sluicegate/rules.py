@@ -59,8 +59,8 @@ class Rule(_NamedRule, total=False):
     """Each slot that passes divides the level by this. Default: 2."""
     description: str
     """For people."""
-    identifier_type: str
-    """Which part of a request is the key: user_id, ip_address, api_key, header:<name>, path:<name> or global."""
+    identifier_type: str | Sequence[str]
+    """What of a request is the key: user_id, ip_address, api_key, header:<name>, path:<name> or global; or an array of them."""
     ipv6_prefix_length: int
     """How many leading bits of an IPv6 address identify a client. Default: 64."""
     limit: float
@@ -81,6 +81,8 @@ class Rule(_NamedRule, total=False):
     """Decide and count, but always admit. Default: false."""
     structure: Literal["list", "sorted_set"]
     """The Redis type that holds the log. Default: list."""
+    unless: Match | Sequence[Match]
+    """Conditions like those of match, or an array of them: the rule does not apply where one of them holds."""
     window_size_seconds: float
     """Length of the window."""
     window_start: Literal["aligned", "first_request"]

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use super::exemption::{Exempting, Exemption};
 use super::failure::Failure;
 use super::pattern::Pattern;
 use super::reading::Reading;
-use super::source::Source;
+use super::source::{KeySource, Source};
 use super::view::{HeaderNames, RequestView};
 use crate::rules::{Match, Rule, Scope};
 use crate::subnet::Subnet;
@@ -14,7 +15,7 @@ use crate::subnet::Subnet;
 const ANY_VALUE: &str = "*";
 
 /// A request that is read as more keys of one rule than this is refused: none has a reason to be.
-const MAX_KEYS: usize = 8;
+pub(super) const MAX_KEYS: usize = 8;
 
 /// The conditions of a rule's `match`, and where its key and its resource are found.
 #[derive(Debug)]
@@ -23,7 +24,8 @@ pub(super) struct Conditions {
     pub(super) pattern: Option<Patterns>,
     pub(super) headers: Vec<RequiredHeader>,
     pub(super) subnets: Vec<Subnet>,
-    key: Option<Source>,
+    pub(super) unless: Vec<Exemption>,
+    key: Option<KeySource>,
     resource: Option<Source>,
     needs_resource: bool,
 }
@@ -52,15 +54,14 @@ pub(super) struct Counted {
 impl Conditions {
     pub(super) fn new(rule: &Arc<Rule>, names: &mut HeaderNames) -> Self {
         let stated = rule.matches.as_ref();
-        let source = |identifier: &Option<_>, names: &mut HeaderNames| {
-            identifier.as_ref().map(|identifier| Source::new(identifier, rule.ipv6_prefix_length, names))
-        };
+        let bits = rule.ipv6_prefix_length;
         Self {
             pattern: stated.and_then(|stated| stated.path_pattern.as_deref()).map(Patterns::new),
             headers: stated.map(|stated| required_headers(stated, names)).unwrap_or_default(),
             subnets: stated.map(subnets).unwrap_or_default(),
-            key: source(&rule.identifier_type, names),
-            resource: source(&rule.resource_identifier_type, names),
+            unless: rule.unless.iter().map(|stated| Exemption::new(stated, names)).collect(),
+            key: rule.identifier_type.as_ref().map(|it| KeySource::new(it, bits, names)),
+            resource: rule.resource_identifier_type.as_ref().map(|it| Source::new(it, bits, names)),
             needs_resource: rule.limits.iter().any(|limit| limit.scope == Scope::Resource),
             rule: rule.clone(),
         }
@@ -83,11 +84,23 @@ impl Conditions {
         paths.peek().ok_or(Failure::Path)?;
         self.hold(stated, view)?;
         let is_of_path = key.is_of_path() || self.resource.as_ref().is_some_and(Source::is_of_path);
-        let mut found = Found::new(key);
-        for (reading, path) in paths.take(if is_of_path { usize::MAX } else { 1 }) {
+        let exempting = Exempting::new(&self.unless, view);
+        let (mut found, mut exempted) = (Found::new(key), None);
+        for (reading, path) in paths {
+            if let Some(at) = exempting.find(reading.spelled(path)) {
+                exempted = exempted.or(Some(at));
+                continue;
+            }
+            found.is_sought = true;
             self.count(view, reading, path, &mut found)?;
+            if !is_of_path {
+                break;
+            }
         }
-        found.counted()
+        match exempted {
+            Some(at) if !found.is_sought => Err(Failure::Unless(at)),
+            _ => found.counted(),
+        }
     }
 
     /// Adds those who are counted if the path is read as this one.
@@ -99,7 +112,14 @@ impl Conditions {
         found: &mut Found<'_>,
     ) -> Result<(), Failure> {
         let pattern = self.pattern.as_ref().map(|patterns| patterns.of(view));
-        for key in found.key.find(view, pattern, reading, path) {
+        let keys = match found.key.find(view, pattern, reading, path) {
+            Err(Failure::Identifier(at)) => {
+                found.lacks_part = Some(at);
+                return Ok(());
+            }
+            keys => keys?,
+        };
+        for key in keys {
             let Some(source) = &self.resource else {
                 found.add(Counted { key: key.into_owned(), resource: None })?;
                 continue;
@@ -155,15 +175,19 @@ impl Patterns {
 
 /// Those who are counted, as far as they are found.
 struct Found<'a> {
-    key: &'a Source,
+    key: &'a KeySource,
     counted: Vec<Counted>,
+    /// Whether some reading of the path is not exempt.
+    is_sought: bool,
+    /// The part of a key that some reading lacks.
+    lacks_part: Option<usize>,
     /// Whether there was a key for which a resource was looked for.
     lacks_resource: bool,
 }
 
 impl<'a> Found<'a> {
-    fn new(key: &'a Source) -> Self {
-        Self { key, counted: Vec::new(), lacks_resource: false }
+    fn new(key: &'a KeySource) -> Self {
+        Self { key, counted: Vec::new(), is_sought: false, lacks_part: None, lacks_resource: false }
     }
 
     fn add(&mut self, counted: Counted) -> Result<(), Failure> {
@@ -180,7 +204,7 @@ impl<'a> Found<'a> {
     fn counted(self) -> Result<Vec<Counted>, Failure> {
         match self.counted.is_empty() {
             true if self.lacks_resource => Err(Failure::ResourceIdentifier),
-            true => Err(Failure::Identifier),
+            true => Err(Failure::Identifier(self.lacks_part.unwrap_or_default())),
             false => Ok(self.counted),
         }
     }
@@ -194,9 +218,16 @@ impl RequiredHeader {
             None => header.is_present(),
         }
     }
+
+    /// Whether an application sees it whichever of the lines it looks at; an empty one may pass for none.
+    pub(super) fn is_all_of(&self, view: &RequestView<'_>) -> bool {
+        let header = &view.headers[self.place];
+        let is_seen = |value: &str| !value.is_empty() && self.value.as_deref().is_none_or(|it| it == value);
+        header.is_present() && header.values().all(is_seen)
+    }
 }
 
-fn required_headers(stated: &Match, names: &mut HeaderNames) -> Vec<RequiredHeader> {
+pub(super) fn required_headers(stated: &Match, names: &mut HeaderNames) -> Vec<RequiredHeader> {
     let mut required = |(name, value): (&String, &String)| RequiredHeader {
         place: names.place(name),
         // Values of headers have no white space around them.
@@ -205,6 +236,6 @@ fn required_headers(stated: &Match, names: &mut HeaderNames) -> Vec<RequiredHead
     stated.required_headers.iter().map(&mut required).collect()
 }
 
-fn subnets(stated: &Match) -> Vec<Subnet> {
+pub(super) fn subnets(stated: &Match) -> Vec<Subnet> {
     stated.ip_subnet.iter().filter_map(|subnet| Subnet::parse(subnet)).collect()
 }

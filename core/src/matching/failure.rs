@@ -5,7 +5,7 @@ use super::view::RequestView;
 use crate::rules::{Identifier, first_of, quote};
 
 /// So many methods or networks are named in a reason.
-const NAMED: usize = 5;
+pub(super) const NAMED: usize = 5;
 
 /// What is said of a rule that applies.
 pub(super) const NONE: &str = "every condition holds";
@@ -22,7 +22,10 @@ pub(super) enum Failure {
     /// The place among the required headers.
     Header(usize),
     Subnet,
-    Identifier,
+    /// The place among the objects of `unless`.
+    Unless(usize),
+    /// The place among the parts of a key.
+    Identifier(usize),
     ResourceIdentifier,
     /// The argument that is read as more keys than are counted: such a request is refused.
     TooManyKeys(&'static str),
@@ -59,7 +62,11 @@ impl Failure {
                 Some(ip) => format!("ip_subnet: {ip} is not in {}", listed(&stated.ip_subnet)),
                 None => "ip_subnet: the request has no ip".to_owned(),
             },
-            Self::Identifier => absent("identifier_type", rule.identifier_type.as_ref()),
+            Self::Unless(at) => {
+                let place = if rule.unless.len() > 1 { format!("[{at}]") } else { String::new() };
+                format!("unless{place}: the request is exempt: {}", conditions.unless[at].described())
+            }
+            Self::Identifier(at) => absent("identifier_type", part(rule.identifier_type.as_ref(), at)),
             Self::ResourceIdentifier => {
                 absent("resource_identifier_type", rule.resource_identifier_type.as_ref())
             }
@@ -70,6 +77,14 @@ impl Failure {
     }
 }
 
+/// The part of an identifier that is absent.
+fn part(identifier: Option<&Identifier>, at: usize) -> Option<&Identifier> {
+    match identifier {
+        Some(Identifier::Composite(parts)) => parts.get(at),
+        identifier => identifier,
+    }
+}
+
 fn absent(field: &str, identifier: Option<&Identifier>) -> String {
     let what = match identifier {
         Some(Identifier::UserId) => "user_id".to_owned(),
@@ -77,7 +92,7 @@ fn absent(field: &str, identifier: Option<&Identifier>) -> String {
         Some(Identifier::ApiKey) => "api_key".to_owned(),
         Some(Identifier::Header(name)) => format!("value of {}", quote(name)),
         Some(Identifier::Path(name)) => format!("segment for {}", quote(name)),
-        Some(Identifier::Global) | None => "identifier".to_owned(),
+        Some(Identifier::Global | Identifier::Composite(_)) | None => "identifier".to_owned(),
     };
     format!("{field}: the request has no {what}")
 }

@@ -3,6 +3,7 @@
 //! A rule applies when its `match` holds for some single reading of the request: see `reading`.
 
 mod conditions;
+mod exemption;
 mod failure;
 mod index;
 mod pattern;

@@ -2,9 +2,12 @@
 
 use std::borrow::Cow;
 
+use super::conditions::MAX_KEYS;
+use super::failure::Failure;
 use super::pattern::Pattern;
 use super::reading::Reading;
 use super::view::{HeaderNames, RequestView};
+use crate::composite;
 use crate::rules::Identifier;
 use crate::subnet::owner;
 
@@ -25,6 +28,80 @@ pub(super) enum Source {
     Global,
 }
 
+/// Where a rule's key is found.
+#[derive(Debug)]
+pub(super) struct KeySource {
+    /// At least one; several, or those of an array, are joined.
+    parts: Vec<Source>,
+    is_joined: bool,
+}
+
+impl KeySource {
+    pub(super) fn new(identifier: &Identifier, ipv6_prefix_length: u8, names: &mut HeaderNames) -> Self {
+        let (identifiers, is_joined) = match identifier {
+            Identifier::Composite(parts) => (parts.as_slice(), true),
+            single => (std::slice::from_ref(single), false),
+        };
+        let parts = identifiers.iter().map(|part| Source::new(part, ipv6_prefix_length, names));
+        Self { parts: parts.collect(), is_joined }
+    }
+
+    /// Whether it depends on how the path is read.
+    pub(super) fn is_of_path(&self) -> bool {
+        self.parts.iter().any(Source::is_of_path)
+    }
+
+    /// The argument of a request that several keys come from, if all parts but one are certain.
+    pub(super) fn argument(&self) -> &'static str {
+        let part = self.parts.iter().find(|part| part.is_of_path()).or(self.parts.first());
+        part.map_or("path", Source::argument)
+    }
+
+    /// The keys of a request, as [`Source::find`]; or the failure that a part is absent or has too many values.
+    pub(super) fn find<'v>(
+        &'v self,
+        view: &'v RequestView<'_>,
+        pattern: Option<&Pattern>,
+        reading: &'v Reading<'_>,
+        path: &'v str,
+    ) -> Result<Vec<Cow<'v, str>>, Failure> {
+        if let (false, [single]) = (self.is_joined, self.parts.as_slice()) {
+            let keys = single.find(view, pattern, reading, path);
+            return if keys.is_empty() { Err(Failure::Identifier(0)) } else { Ok(keys) };
+        }
+        let mut found = Vec::with_capacity(self.parts.len());
+        for (at, part) in self.parts.iter().enumerate() {
+            found.push(part.find(view, pattern, reading, path));
+            if found[at].is_empty() {
+                return Err(Failure::Identifier(at));
+            }
+        }
+        let mut keys = vec![String::new()];
+        for (part, values) in self.parts.iter().zip(&found) {
+            keys = with_each(&keys, values).ok_or(Failure::TooManyKeys(part.argument()))?;
+        }
+        Ok(keys.into_iter().map(Cow::Owned).collect())
+    }
+}
+
+/// Each key with each value as one more part, unless there are too many.
+fn with_each(keys: &[String], values: &[Cow<'_, str>]) -> Option<Vec<String>> {
+    let mut longer = Vec::new();
+    for key in keys {
+        for value in values {
+            let mut key = key.clone();
+            composite::push(&mut key, value);
+            if !longer.contains(&key) {
+                longer.push(key);
+            }
+            if longer.len() > MAX_KEYS {
+                return None;
+            }
+        }
+    }
+    Some(longer)
+}
+
 impl Source {
     pub(super) fn new(identifier: &Identifier, ipv6_prefix_length: u8, names: &mut HeaderNames) -> Self {
         match identifier {
@@ -33,7 +110,8 @@ impl Source {
             Identifier::ApiKey => Self::ApiKey,
             Identifier::Header(name) => Self::Header(names.place(name)),
             Identifier::Path(name) => Self::Path(name.clone()),
-            Identifier::Global => Self::Global,
+            // A part is no array itself; that of everybody would be the same in all requests.
+            Identifier::Global | Identifier::Composite(_) => Self::Global,
         }
     }
 

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
+use smallvec::SmallVec;
+
 use super::reading::{self, Reading, TooMany};
 use super::request::Request;
 use crate::error::{Error, ErrorKind, Result};
@@ -23,6 +25,8 @@ pub(super) struct RequestView<'a> {
     pub(super) method: &'a str,
     /// Every path that a server or the application may take the target for; the first is the likeliest.
     pub(super) readings: Vec<Reading<'a>>,
+    /// What they are readings of.
+    pub(super) targets: SmallVec<[&'a str; 1 + MAX_OTHER_PATHS]>,
     pub(super) ignore_case: bool,
     pub(super) user_id: Option<&'a str>,
     pub(super) api_keys: Vec<&'a str>,
@@ -77,6 +81,7 @@ impl<'a> RequestView<'a> {
         Ok(Self {
             method: request.method,
             readings: readings(request)?,
+            targets: targets(request).map(|(_, path)| path).collect(),
             ignore_case: request.ignore_case,
             user_id: present(request.user_id),
             headers: headers(request, names)?,
@@ -102,8 +107,7 @@ fn readings<'a>(request: &Request<'a>) -> Result<Vec<Reading<'a>>> {
         return Err(refused("other_paths are more than 4"));
     }
     let mut readings = Vec::new();
-    let named = request.other_paths.iter().filter(|path| !path.is_empty()).map(|path| ("other_paths", *path));
-    for (name, path) in [("path", request.path)].into_iter().chain(named) {
+    for (name, path) in targets(request) {
         // A long query is nobody's concern.
         if path.find('?').unwrap_or(path.len()) > MAX_PATH_BYTES {
             return Err(refused(&format!("{name} is longer than 16384 bytes")));
@@ -113,6 +117,13 @@ fn readings<'a>(request: &Request<'a>) -> Result<Vec<Reading<'a>>> {
         })?;
     }
     Ok(readings)
+}
+
+/// Every path of a request, with the argument that has it.
+fn targets<'a>(request: &Request<'a>) -> impl Iterator<Item = (&'static str, &'a str)> {
+    let others =
+        request.other_paths.iter().filter(|path| !path.is_empty()).map(|path| ("other_paths", *path));
+    [("path", request.path)].into_iter().chain(others)
 }
 
 fn headers<'a>(request: &Request<'a>, names: &HeaderNames) -> Result<Vec<HeaderView<'a>>> {

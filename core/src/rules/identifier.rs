@@ -7,17 +7,79 @@ use super::words::{nearest, one_of, quote};
 
 const FORMS: [&str; 6] = ["user_id", "ip_address", "api_key", "header:<name>", "path:<name>", "global"];
 
+/// Parts of a composite key.
+pub(super) const MAX_PARTS: usize = 8;
+
+/// A field, or an entry of one, that states an identifier.
+struct Stated<'a> {
+    fields: &'a Fields<'a>,
+    name: &'a str,
+    value: &'a Json,
+}
+
 /// The identifier that a field states, if the rule has that field.
 pub(super) fn read(fields: &Fields<'_>, name: &str, matches: Option<&Match>) -> Checked<Option<Identifier>> {
-    let right = one_of(&FORMS);
-    let Some(text) = fields.optional(name, &right, Json::text)? else { return Ok(None) };
-    let identifier = match text.split_once(':') {
-        Some(("header", header)) if is_token(header) => Identifier::Header(header.to_ascii_lowercase()),
-        Some(("header", _)) => return Err(fields.wrong(name, "\"header:\" and the name of an HTTP header")),
-        Some(("path", segment)) => path(fields, name, segment, matches)?,
-        _ => plain(text).ok_or_else(|| not_an_identifier(fields, name, text))?,
-    };
-    Ok(Some(identifier))
+    let Some(value) = fields.get(name) else { return Ok(None) };
+    Stated { fields, name, value }.read(matches).map(Some)
+}
+
+/// The key of a rule: an identifier, or an array of them.
+pub(super) fn read_key(fields: &Fields<'_>, matches: Option<&Match>) -> Checked<Option<Identifier>> {
+    const NAME: &str = "identifier_type";
+    let Some(values) = fields.get(NAME).and_then(Json::array) else { return read(fields, NAME, matches) };
+    if values.is_empty() {
+        return Err(fields.wrong(NAME, &format!("{}, or an array of at least one of them", one_of(&FORMS))));
+    }
+    if values.len() > MAX_PARTS {
+        let (field, count) = (fields.named(NAME), values.len());
+        return Err(format!("{field} has {count} parts; a key has {MAX_PARTS} at most"));
+    }
+    let mut parts = Vec::new();
+    for (at, value) in values.iter().enumerate() {
+        let name = format!("{NAME}[{at}]");
+        let part = Stated { fields, name: &name, value }.read(matches)?;
+        if parts.contains(&part) {
+            return Err(format!("{} states {} again; state it once", fields.named(&name), value.shown()));
+        }
+        parts.push(part);
+    }
+    Ok(Some(Identifier::Composite(parts)))
+}
+
+impl Stated<'_> {
+    fn read(&self, matches: Option<&Match>) -> Checked<Identifier> {
+        let text = self.value.text().ok_or_else(|| self.wrong(&one_of(&FORMS)))?;
+        match text.split_once(':') {
+            Some(("header", header)) if is_token(header) => {
+                Ok(Identifier::Header(header.to_ascii_lowercase()))
+            }
+            Some(("header", _)) => Err(self.wrong("\"header:\" and the name of an HTTP header")),
+            Some(("path", segment)) => self.path(segment, matches),
+            _ => plain(text).ok_or_else(|| self.not_an_identifier(text)),
+        }
+    }
+
+    fn path(&self, segment: &str, matches: Option<&Match>) -> Checked<Identifier> {
+        let pattern = matches.and_then(|matches| matches.path_pattern.as_deref()).unwrap_or_default();
+        if is_name(segment) && pattern.contains(&format!("{{{segment}}}")) {
+            return Ok(Identifier::Path(segment.to_owned()));
+        }
+        let right = "\"path:\" and a name that \"match.path_pattern\" has in braces, as in \"/orders/{id}\"";
+        Err(self.wrong(right))
+    }
+
+    fn not_an_identifier(&self, text: &str) -> String {
+        match nearest(text, FORMS.into_iter()) {
+            Some(form) => {
+                format!("{} is {}; did you mean {}?", self.fields.named(self.name), quote(text), quote(form))
+            }
+            None => self.wrong(&one_of(&FORMS)),
+        }
+    }
+
+    fn wrong(&self, right: &str) -> String {
+        format!("{} is {}; it has to be {right}", self.fields.named(self.name), self.value.shown())
+    }
 }
 
 /// A token of HTTP (RFC 9110, 5.6.2): the form of header names and methods.
@@ -39,20 +101,4 @@ fn plain(text: &str) -> Option<Identifier> {
         "global" => Identifier::Global,
         _ => return None,
     })
-}
-
-fn path(fields: &Fields<'_>, name: &str, segment: &str, matches: Option<&Match>) -> Checked<Identifier> {
-    let pattern = matches.and_then(|matches| matches.path_pattern.as_deref()).unwrap_or_default();
-    if is_name(segment) && pattern.contains(&format!("{{{segment}}}")) {
-        return Ok(Identifier::Path(segment.to_owned()));
-    }
-    let right = "\"path:\" and a name that \"match.path_pattern\" has in braces, as in \"/orders/{id}\"";
-    Err(fields.wrong(name, right))
-}
-
-fn not_an_identifier(fields: &Fields<'_>, name: &str, text: &str) -> String {
-    match nearest(text, FORMS.into_iter()) {
-        Some(form) => format!("{} is {}; did you mean {}?", fields.named(name), quote(text), quote(form)),
-        None => fields.wrong(name, &one_of(&FORMS)),
-    }
 }

@@ -1,4 +1,4 @@
-//! The `match` of a rule: which requests it applies to.
+//! The `match` of a rule, which requests it applies to, and its `unless`, which of them it exempts.
 
 use std::collections::BTreeMap;
 
@@ -12,19 +12,61 @@ use crate::spelling::canonical;
 use crate::subnet::Subnet;
 
 const MAX_PATTERN_BYTES: usize = 2048;
+/// Each of them may be compared with a request.
+pub(super) const MAX_EXEMPTIONS: usize = 32;
 const BALANCED: &str = "a path in which every \"{\" has its \"}\", as in \"/orders/{id}\"";
 
 /// The match of a rule that has one.
 pub(super) fn read(rule: &Fields<'_>) -> Checked<Option<Match>> {
     let Some(fields) = rule.optional("match", "an object", Json::object)? else { return Ok(None) };
-    let fields = Fields::new("match.", fields, table::MATCH)?;
-    Ok(Some(Match {
+    conditions("match.", fields).map(Some)
+}
+
+/// The exemptions of a rule; none may exempt every request.
+pub(super) fn exemptions(rule: &Fields<'_>) -> Checked<Vec<Match>> {
+    const RIGHT: &str = "an object of conditions like \"match\", or an array of them";
+    let Some(value) = rule.get("unless") else { return Ok(Vec::new()) };
+    if !rule.has("match") {
+        return Err(
+            "field \"unless\" is for a rule with \"match\"; add one, or leave the field out".to_owned()
+        );
+    }
+    let Some(objects) = value.array() else {
+        let object = value.object().ok_or_else(|| rule.wrong("unless", RIGHT))?;
+        return Ok(vec![exemption(rule, "unless", object)?]);
+    };
+    if objects.is_empty() {
+        return Err(rule.wrong("unless", "an array of at least one object; leave it out for no exemption"));
+    }
+    if objects.len() > MAX_EXEMPTIONS {
+        let (field, count) = (rule.named("unless"), objects.len());
+        return Err(format!("{field} has {count} objects; a rule has {MAX_EXEMPTIONS} at most"));
+    }
+    let read = |(at, object): (usize, &Json)| {
+        let name = format!("unless[{at}]");
+        let fields = object.object().ok_or_else(|| wrong_item(rule, &name, object, "an object"))?;
+        exemption(rule, &name, fields)
+    };
+    objects.iter().enumerate().map(read).collect()
+}
+
+fn exemption(rule: &Fields<'_>, name: &str, fields: &[(String, Json)]) -> Checked<Match> {
+    let read = conditions(&format!("{name}."), fields)?;
+    if read == Match::default() {
+        return Err(format!("{} has no condition, so it exempts every request; add one", rule.named(name)));
+    }
+    Ok(read)
+}
+
+fn conditions(prefix: &str, fields: &[(String, Json)]) -> Checked<Match> {
+    let fields = Fields::new(prefix, fields, table::MATCH)?;
+    Ok(Match {
         path_pattern: path_pattern(&fields)?,
         methods: methods(&fields)?,
         requires_authentication: fields.flag("requires_authentication")?,
         required_headers: required_headers(&fields)?,
         ip_subnet: ip_subnet(&fields)?,
-    }))
+    })
 }
 
 fn path_pattern(fields: &Fields<'_>) -> Checked<Option<String>> {

@@ -32,6 +32,8 @@ pub struct Rule {
     pub ipv6_prefix_length: u8,
     /// Which requests the rule applies to; `None`: only when asked for by name.
     pub matches: Option<Match>,
+    /// Requests to which the rule does not apply although they match: those for which one of these holds.
+    pub unless: Vec<Match>,
     /// What a request costs to which the rule applies; at least 1.
     pub cost: u64,
 }
@@ -159,6 +161,8 @@ pub enum Identifier {
     Path(String),
     /// One key for everybody.
     Global,
+    /// Several of these, joined as a [`CompositeKey`](crate::CompositeKey) is.
+    Composite(Vec<Identifier>),
 }
 
 /// Which requests a rule applies to. Every condition that is present has to hold.

@@ -39,6 +39,7 @@ fn read_fields(fields: &[(String, Json)]) -> Checked<Rule> {
     let algorithm = algorithm::read(&fields)?;
     let limits = limits::read(&fields, algorithm)?;
     let matches = matching::read(&fields)?;
+    let unless = matching::exemptions(&fields)?;
     let resource_identifier_type = identifier::read(&fields, "resource_identifier_type", matches.as_ref())?;
     if resource_identifier_type.is_some() && limits.iter().all(|limit| limit.scope == Scope::Key) {
         return Err(
@@ -55,7 +56,7 @@ fn read_fields(fields: &[(String, Json)]) -> Checked<Rule> {
     Ok(Rule {
         id: RuleId::from(id),
         description: description.unwrap_or_default().to_owned(),
-        identifier_type: identifier::read(&fields, "identifier_type", matches.as_ref())?,
+        identifier_type: identifier::read_key(&fields, matches.as_ref())?,
         resource_identifier_type,
         algorithm,
         limits,
@@ -64,6 +65,7 @@ fn read_fields(fields: &[(String, Json)]) -> Checked<Rule> {
         priority: priority(&fields)?,
         ipv6_prefix_length: ipv6_prefix_length(&fields)?,
         matches,
+        unless,
         cost: cost.map_or(1, i64::unsigned_abs),
     })
 }

@@ -3,7 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::algorithm::DEFAULTS;
+use super::identifier::MAX_PARTS;
 use super::limits::{MAX_BURST, MAX_LOG};
+use super::matching::MAX_EXEMPTIONS;
 use super::rate::UNITS;
 use super::table::{FILE, Field, Kind, LIMIT, RULE};
 
@@ -65,6 +67,13 @@ fn value(kind: &Kind) -> Value {
             json!({ "type": "string", "pattern": rate(), "examples": ["5/minute", "100/s", "20/30s"] })
         }
         Kind::Identifier => json!({ "$ref": "#/$defs/identifier" }),
+        Kind::Identifiers => json!({ "anyOf": [
+            { "$ref": "#/$defs/identifier" },
+            {
+                "type": "array", "minItems": 1, "maxItems": MAX_PARTS, "uniqueItems": true,
+                "items": { "$ref": "#/$defs/identifier" },
+            },
+        ] }),
         Kind::PathPattern => json!({ "type": "string", "maxLength": 2048, "pattern": path_pattern() }),
         Kind::Methods => json!({
             "type": "array", "minItems": 1, "uniqueItems": true,
@@ -82,9 +91,17 @@ fn value(kind: &Kind) -> Value {
         Kind::Number(least, None) => json!({ "type": "number", "minimum": least }),
         Kind::Number(least, Some(most)) => json!({ "type": "number", "minimum": least, "maximum": most }),
         Kind::Object(fields) => object(fields),
+        Kind::Exemptions(fields) => exemptions(fields),
         Kind::Objects(fields) => json!({ "type": "array", "minItems": 1, "items": object(fields) }),
         Kind::Rules => json!({ "type": "array", "items": { "$ref": "#/$defs/rule" } }),
     }
+}
+
+fn exemptions(fields: &[Field]) -> Value {
+    let mut one = object(fields);
+    one["minProperties"] = json!(1);
+    let several = json!({ "type": "array", "minItems": 1, "maxItems": MAX_EXEMPTIONS, "items": one });
+    json!({ "anyOf": [one, several] })
 }
 
 fn rate() -> String {
@@ -141,7 +158,10 @@ fn limits() -> impl Iterator<Item = Value> {
         }),
         json!({ "if": algorithm(&["decay"]), "then": everywhere(&no_window), "else": stated(&whole) }),
         json!({ "if": algorithm(&["decay"]), "then": stated(&json!({ "required": ["limit"] })) }),
-        json!({ "if": { "required": ["cost"] }, "then": { "required": ["match"] } }),
+        json!({
+            "if": { "anyOf": [{ "required": ["cost"] }, { "required": ["unless"] }] },
+            "then": { "required": ["match"] },
+        }),
         json!({
             "if": { "allOf": [algorithm(&["decay"]), { "not": { "required": [slot] } }] },
             "then": stated(&json!({ "required": [slot] })),

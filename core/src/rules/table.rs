@@ -23,6 +23,8 @@ pub(super) enum Kind {
     Algorithm,
     Rate,
     Identifier,
+    /// An identifier, or an array of them.
+    Identifiers,
     PathPattern,
     Methods,
     Headers,
@@ -34,6 +36,8 @@ pub(super) enum Kind {
     /// A number from the one to the other, if there is another.
     Number(f64, Option<f64>),
     Object(&'static [Field]),
+    /// Conditions, of which there is at least one, or an array of them.
+    Exemptions(&'static [Field]),
     /// An array of at least one object.
     Objects(&'static [Field]),
     /// The rules of a file.
@@ -80,8 +84,8 @@ pub(super) const RULE: &[Field] = &[
     field("description", Kind::Text, "For people."),
     field(
         "identifier_type",
-        Kind::Identifier,
-        "Which part of a request is the key: user_id, ip_address, api_key, header:<name>, path:<name> or global.",
+        Kind::Identifiers,
+        "What of a request is the key: user_id, ip_address, api_key, header:<name>, path:<name> or global; or an array of them.",
     ),
     field("algorithm", Kind::Algorithm, "How the limit is kept. Default: gcra."),
     LIMIT_FIELD,
@@ -121,6 +125,11 @@ pub(super) const RULE: &[Field] = &[
     .only(COUNTS),
     field("shadow", Kind::Flag, "Decide and count, but always admit. Default: false."),
     field("match", Kind::Object(MATCH), "Which requests the rule applies to. Default: only by name."),
+    field(
+        "unless",
+        Kind::Exemptions(MATCH),
+        "Conditions like those of match, or an array of them: the rule does not apply where one of them holds.",
+    ),
     field("cost", Kind::Whole(1, MAX_WHOLE), "What a request costs to which the rule applies. Default: 1."),
     field(
         "priority",

@@ -25,6 +25,7 @@ const GOOD: &str = r#"// The rules of a shop.
             "required_headers": { "X-Client-Type": "mobile", "x-trace": "*" },
             "ip_subnet": "192.168.1.0/24"
         },
+        "unless": { "methods": ["options"] },
         "cost": 3, "priority": 10, "shadow": true, "count_denied": true, "ipv6_prefix_length": 56
     },
     {
@@ -106,6 +107,7 @@ fn reads_every_field() {
             required_headers: headers.map(|(name, value)| (name.into(), value.into())).into(),
             ip_subnet: vec!["192.168.1.0/24".into()],
         }),
+        unless: vec![Match { methods: vec!["OPTIONS".into()], ..Match::default() }],
         cost: 3,
     };
     assert_eq!(**rules.find("api_user_get_orders").unwrap(), expected);

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use sluicegate::{AsyncRateLimiter, Builder, Check, CheckOptions, Decision, RateLimiter, Result};
+use sluicegate::{
+    AsyncRateLimiter, Builder, Check, CheckOptions, CompositeKey, Decision, RateLimiter, Result,
+};
 use tokio::runtime::{self, Runtime};
 
 /// Which limiter a test drives.
@@ -60,12 +62,15 @@ impl Limiter {
                 return done.map(|()| None);
             }
             "check_all" => {
-                let items: Vec<_> = vector["items"].as_array().unwrap().iter().map(check).collect();
+                let items = vector["items"].as_array().unwrap();
+                let keys = items.iter().map(key).collect::<Result<Vec<_>>>()?;
+                let items: Vec<_> = items.iter().zip(&keys).map(|(item, key)| check(item, key)).collect();
                 return self.check_all(&items).map(Some);
             }
             _ => {}
         }
-        let Check { rule, key, options, .. } = check(vector);
+        let key = key(vector)?;
+        let Check { rule, key, options, .. } = check(vector, &key);
         match op {
             "check" => self.check(rule, key, options),
             "peek" => self.peek(rule, key, options),
@@ -115,13 +120,21 @@ impl Limiter {
     }
 }
 
+/// The key of an item, or of a call about one.
+fn key(item: &Value) -> Result<String> {
+    match item["key"].as_array() {
+        Some(parts) => CompositeKey::new(parts.iter().map(|part| part.as_str().unwrap())).map(String::from),
+        None => Ok(item["key"].as_str().unwrap().to_owned()),
+    }
+}
+
 /// What an item, or a call about one, states.
-fn check(item: &Value) -> Check<'_> {
+fn check<'a>(item: &'a Value, key: &'a str) -> Check<'a> {
     let mut options = CheckOptions::new().cost(item.get("cost").map_or(1, |cost| cost.as_u64().unwrap()));
     options.resource = item["resource"].as_str();
     options.limit = item["limit"].as_u64();
     // That of a wait is an argument.
     let timeout = item["timeout"].as_u64().filter(|_| item["op"] != "wait");
     options.timeout = timeout.map(Duration::from_micros);
-    Check::new(item["rule"].as_str().unwrap(), item["key"].as_str().unwrap()).with(options)
+    Check::new(item["rule"].as_str().unwrap(), key).with(options)
 }

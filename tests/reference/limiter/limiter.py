@@ -22,7 +22,7 @@ class Item:
     """What a call is about."""
 
     rule: str
-    key: str
+    key: str | list[str]
     cost: int = 1
     resource: str | None = None
     limit: int | None = None
@@ -143,8 +143,15 @@ class Limiter:
 def places(rule: Rule, item: Item) -> Iterator[tuple[Place, Limit]]:
     """The resource itself, and each key that uses it, are counted apart; so is a key on another resource."""
     for position, limit in enumerate(rule.limits):
-        counted = (item.resource,) if limit.scope == "resource" else (item.resource, item.key)
+        counted = (item.resource,) if limit.scope == "resource" else (item.resource, joined(item.key))
         yield (rule.id, position, counted), limit
+
+
+def joined(key: str | list[str]) -> str:
+    """One text for the parts of a key, in which no part can pass for several."""
+    if isinstance(key, str):
+        return key
+    return ",".join(part.replace("\\", "\\\\").replace(",", "\\,") for part in key)
 
 
 def cost_per_place(charges: list[Charge]) -> dict[Place, int]:
@@ -181,8 +188,8 @@ def figures(algorithm: Algorithm, state: object, now: int, cost: int, fits: bool
 
 
 def refuse_bad_arguments(rule: Rule, item: Item) -> None:
-    if item.key == "":
-        raise InvalidArgument("empty key")
+    if len(item.key) == 0 or "" in list(item.key):
+        raise InvalidArgument("empty key, or empty part of one")
     if item.resource == "" or (item.resource is not None) != rule.has_resource:
         raise InvalidArgument("resource missing, empty or not wanted")
     if item.cost < 1:

@@ -101,8 +101,14 @@ fn one_limit(algorithm: Algorithm, limit: &Limit) -> String {
 fn requests(rule: &Rule) -> String {
     let Some(matches) = &rule.matches else { return "by name".to_owned() };
     let mut words = conditions(matches);
-    if let Some(Value::String(identifier)) = rule.identifier_type.as_ref().map(identifier) {
-        words.push(format!("per {identifier}"));
+    words.extend(rule.unless.iter().map(|it| format!("unless {}", conditions(it).join(" "))));
+    match rule.identifier_type.as_ref().map(identifier) {
+        Some(Value::String(identifier)) => words.push(format!("per {identifier}")),
+        Some(Value::Array(parts)) => {
+            let parts: Vec<_> = parts.iter().filter_map(Value::as_str).collect();
+            words.push(format!("per {}", parts.join(" and ")));
+        }
+        _ => {}
     }
     words.join(", ")
 }

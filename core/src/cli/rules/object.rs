@@ -23,6 +23,7 @@ pub(super) fn object(rule: &Rule) -> Object {
         ),
         ("cost", present(rule.cost != 1, rule.cost)),
         ("match", rule.matches.as_ref().map(|matches| Value::Object(conditions(matches)))),
+        ("unless", exemptions(&rule.unless)),
         option(rule.algorithm),
     ];
     let mut object = only_present(fields);
@@ -45,6 +46,7 @@ pub(super) fn identifier(identifier: &Identifier) -> Value {
         Identifier::Header(name) => format!("header:{name}").into(),
         Identifier::Path(name) => format!("path:{name}").into(),
         Identifier::Global => "global".into(),
+        Identifier::Composite(parts) => parts.iter().map(self::identifier).collect(),
     }
 }
 
@@ -84,6 +86,14 @@ fn conditions(matches: &Match) -> Object {
     ])
 }
 
+fn exemptions(unless: &[Match]) -> Option<Value> {
+    match unless {
+        [] => None,
+        [one] => Some(Value::Object(conditions(one))),
+        several => Some(several.iter().map(|it| Value::Object(conditions(it))).collect()),
+    }
+}
+
 fn only_present<const N: usize>(fields: [(&str, Option<Value>); N]) -> Object {
     fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
@@ -114,7 +124,8 @@ mod tests {
         {"rule_id": "c", "algorithm": "sliding_buckets", "identifier_type": "ip_address",
          "limits": [{"limit": 3, "window_size_seconds": 1, "resolution_seconds": 0.1},
                     {"limit": 4, "window_size_seconds": 7}], "ipv6_prefix_length": 48},
-        {"rule_id": "d", "algorithm": "token_bucket", "limit": 5, "window_size_seconds": 315360000, "burst": 9},
+        {"rule_id": "d", "algorithm": "token_bucket", "limit": 5, "window_size_seconds": 315360000, "burst": 9,
+         "identifier_type": ["user_id", "header:x-a"]},
         {"rule_id": "e", "algorithm": "uniform", "limit": 9007199254740991, "window_size_seconds": 3600},
         {"rule_id": "f", "algorithm": "decay", "limit": 2.5, "resolution_seconds": 0.003, "decay_factor": 1.5},
         {"rule_id": "g", "algorithm": "sliding_window", "identifier_type": "path:id", "match":
@@ -123,9 +134,10 @@ mod tests {
          "resource_identifier_type": "global",
          "limits": [{"limit": 6, "window_size_seconds": 60, "scope": "resource"}]},
         {"rule_id": "h", "algorithm": "leaky_bucket", "limit": 1, "window_size_seconds": 1, "match": {},
-         "identifier_type": "user_id"},
+         "identifier_type": "user_id", "unless": {"path_pattern": "/health"}},
         {"rule_id": "i", "algorithm": "gcra", "limit": 1, "window_size_seconds": 1,
-         "identifier_type": "api_key"}
+         "identifier_type": "api_key", "match": {},
+         "unless": [{"ip_subnet": ["10.0.0.0/8"]}, {"methods": ["OPTIONS"], "required_headers": {"x-a": "*"}}]}
     ]"#;
 
     #[test]

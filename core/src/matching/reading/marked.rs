@@ -42,6 +42,13 @@ fn utf8(bytes: Vec<u8>) -> Vec<Vec<u8>> {
     vec![String::from_utf8_lossy(&bytes).into_owned().into_bytes(), escaped_again(&bytes)]
 }
 
+/// Whether a path escapes what may stand in it as it is (RFC 3986, 3.3).
+pub(super) fn has_needless_escape(path: &[u8]) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/".contains(&byte);
+    let mut bytes = Bytes(path);
+    std::iter::from_fn(|| bytes.next()).any(|(byte, escaped)| escaped && is_plain(byte))
+}
+
 /// Whether a byte is another one in the decoded path.
 fn is_special(byte: u8) -> bool {
     matches!(byte, b'%' | b'\\' | b'?' | b'#') || byte.is_ascii_control()

@@ -81,6 +81,16 @@ pub(super) fn add<'a>(
     Ok(())
 }
 
+/// The paths of a target with their escapes as they stand, if one of them needs none: some routers compare paths
+/// before they decode them.
+pub(super) fn undecoded(target: &str) -> Vec<String> {
+    if !target::without_query(target).contains('%') {
+        return Vec::new();
+    }
+    let paths = target::paths(target).filter(|path| marked::has_needless_escape(path));
+    paths.map(|path| String::from_utf8_lossy(&path).into_owned()).collect()
+}
+
 /// Whether a path is certain to have a single reading, as nearly every one has.
 fn is_canonical(path: &str) -> bool {
     let mut before = 0;

@@ -267,4 +267,30 @@ W
     field "match.ip_subnet[1]" is "10.0.0.0/"; it has to be a network such as "192.168.1.0/24" or "2001:db8::/32"
 "match": {"ip_subnet": []}, G
     field "match.ip_subnet" is an empty array; it has to be an array of at least one network; leave it out for all
+
+# Exemptions
+"unless": {"path_pattern": "/health"}, G
+    field "unless" is for a rule with "match"; add one, or leave the field out
+"match": {}, "unless": "/health", G
+    field "unless" is "/health"; it has to be an object of conditions like "match", or an array of them
+"match": {}, "unless": {}, G
+    field "unless" has no condition, so it exempts every request; add one
+"match": {}, "unless": {"requires_authentication": false}, G
+    field "unless" has no condition, so it exempts every request; add one
+"match": {}, "unless": [], G
+    field "unless" is an empty array; it has to be an array of at least one object; leave it out for no exemption
+"match": {}, "unless": [{"path_pattern": "/health"}, {}], G
+    field "unless[1]" has no condition, so it exempts every request; add one
+"match": {}, "unless": ["/health"], G
+    field "unless[0]" is "/health"; it has to be an object
+"match": {}, "unless": {"path": "/health"}, G
+    field "unless.path" is not known; it could be "path_pattern", "methods", "requires_authentication", "required_headers" or "ip_subnet"
+"match": {}, "unless": {"path_pattern": "health"}, G
+    field "unless.path_pattern" is "health"; it has to be a path that begins with "/" or "*"
+"match": {}, "unless": [{"methods": []}], G
+    field "unless[0].methods" is an empty array; it has to be an array of at least one method; leave it out for all
+"match": {}, "unless": [{"ip_subnet": ["10.0.0.0/8"]}, {"ip_subnet": ["10.0.0.0/33"]}], G
+    field "unless[1].ip_subnet[0]" is "10.0.0.0/33"; it has to be a network such as "192.168.1.0/24" or "2001:db8::/32"
+"match": {}, "unless": {"required_headers": {"a": 1}}, G
+    field "unless.required_headers.a" is 1; it has to be a text ("*" for any value)
 "##;

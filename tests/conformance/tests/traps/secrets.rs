@@ -1,6 +1,6 @@
 //! API keys and values of headers: nowhere but in memory.
 
-use sluicegate::{Builder, Check, CheckOptions, Request, Rules};
+use sluicegate::{Builder, Check, CheckOptions, CompositeKey, Request, Rules};
 
 use crate::server::Server;
 use crate::{KINDS, NOW_US};
@@ -62,6 +62,19 @@ fn leavings(with: impl Fn(Builder) -> Builder) -> Vec<String> {
     }
     assert!(server.stored.names().iter().all(|name| name.contains(":pool/")), "a reset forgot another key");
     leavings
+}
+
+#[test]
+fn a_key_with_a_secret_part_is_hashed_as_a_whole() {
+    let mut server = Server::start();
+    let rules = r#"[{"rule_id": "pair", "rate": "5/minute", "identifier_type": ["user_id", "api_key"], "match": {}}]"#;
+    let limiter = server.builder(rules).clock(sluicegate::ManualClock::new(NOW_US)).build().unwrap();
+    limiter.check_request(&request()).unwrap();
+    let key = CompositeKey::new(["alice", SECRET]).unwrap();
+    assert_eq!(limiter.peek("pair", &key).unwrap().remaining, 4);
+    let names = server.stored.names();
+    assert!(names.len() == 1 && names[0].contains(":pair:{%s"), "{names:?}");
+    assert!(!names[0].contains("alice") && !names[0].contains(SECRET), "{names:?}");
 }
 
 #[test]
