@@ -166,7 +166,6 @@ def test_a_call_ends_by_its_own_time(run: Callable[[Body], None], server: Server
                 limiter.peek("ten", "k", timeout=SHORT),
                 limiter.check_all([Check("ten", "k", timeout=SHORT), Check("ten", "l")]),
                 limiter.reset("ten", "k", timeout=SHORT),
-                limiter.wait("ten", "k", timeout=SHORT),
                 limiter.ping(timeout=SHORT),
             ):
                 began = time.monotonic()

@@ -119,9 +119,7 @@ impl AsyncRateLimiter {
         let plan = Plan::new(catalog, checks)?;
         match &self.backend {
             Backend::Local(local) => Ok(local.all(&plan)),
-            Backend::Server(redis) => {
-                self.converse(redis, &plan, Op::Check, Form::WithParts, Duration::MAX).await
-            }
+            Backend::Server(redis) => self.converse(redis, &plan, Op::Check, Form::WithParts).await,
         }
     }
 
@@ -238,7 +236,7 @@ impl AsyncRateLimiter {
                 Ok(())
             }
             Backend::Server(redis) => {
-                let deadline = redis.deadline(plan.timeout, Duration::MAX);
+                let deadline = redis.deadline(plan.timeout);
                 redis.delete(&names_to_reset(&plan, &self.centre.wire), deadline).await
             }
         }
@@ -265,7 +263,7 @@ impl AsyncRateLimiter {
         timeout.map_or(Ok(()), |timeout| validate_time("timeout", timeout))?;
         match &self.backend {
             Backend::Local(_) => Ok(()),
-            Backend::Server(redis) => redis.ping(redis.deadline(timeout, Duration::MAX)).await,
+            Backend::Server(redis) => redis.ping(redis.deadline(timeout)).await,
         }
     }
 
@@ -306,18 +304,13 @@ impl AsyncRateLimiter {
     }
 
     pub(crate) async fn single(&self, check: &Check<'_>, op: Op) -> Result<Decision> {
-        self.single_within(check, op, Duration::MAX).await
-    }
-
-    /// A call about one item that takes `most` at most.
-    pub(super) async fn single_within(&self, check: &Check<'_>, op: Op, most: Duration) -> Result<Decision> {
         match &self.backend {
             Backend::Local(local) => local.single(&self.centre.rules.snapshot(), check, op),
             Backend::Server(redis) => {
                 redis.ensure_open()?;
                 let catalog = self.centre.rules.snapshot();
                 let plan = Plan::new(&catalog, &[*check])?;
-                self.converse(redis, &plan, op, Form::Single, most).await
+                self.converse(redis, &plan, op, Form::Single).await
             }
         }
     }
@@ -329,15 +322,8 @@ impl AsyncRateLimiter {
     }
 
     /// All requests of a call share its time.
-    async fn converse(
-        &self,
-        redis: &AsyncRedis,
-        plan: &Plan<'_>,
-        op: Op,
-        form: Form,
-        most: Duration,
-    ) -> Result<Decision> {
-        let deadline = redis.deadline(plan.timeout, most);
+    async fn converse(&self, redis: &AsyncRedis, plan: &Plan<'_>, op: Op, form: Form) -> Result<Decision> {
+        let deadline = redis.deadline(plan.timeout);
         let mut transaction = self.centre.transaction(plan, op);
         while let Some(request) = transaction.next() {
             let undoing = transaction.is_undoing();

@@ -102,7 +102,7 @@ impl RateLimiter {
         let plan = Plan::new(catalog, checks)?;
         match &self.backend {
             Backend::Local(local) => Ok(local.all(&plan)),
-            Backend::Server(redis) => self.converse(redis, &plan, Op::Check, Form::WithParts, Duration::MAX),
+            Backend::Server(redis) => self.converse(redis, &plan, Op::Check, Form::WithParts),
         }
     }
 
@@ -219,7 +219,7 @@ impl RateLimiter {
                 Ok(())
             }
             Backend::Server(redis) => {
-                let deadline = redis.deadline(plan.timeout, Duration::MAX);
+                let deadline = redis.deadline(plan.timeout);
                 redis.delete(&names_to_reset(&plan, &self.centre.wire), deadline)
             }
         }
@@ -246,7 +246,7 @@ impl RateLimiter {
         timeout.map_or(Ok(()), |timeout| validate_time("timeout", timeout))?;
         match &self.backend {
             Backend::Local(_) => Ok(()),
-            Backend::Server(redis) => redis.ping(redis.deadline(timeout, Duration::MAX)),
+            Backend::Server(redis) => redis.ping(redis.deadline(timeout)),
         }
     }
 
@@ -290,33 +290,21 @@ impl RateLimiter {
         }
     }
 
-    fn single(&self, check: &Check<'_>, op: Op) -> Result<Decision> {
-        self.single_within(check, op, Duration::MAX)
-    }
-
-    /// A call about one item that takes `most` at most.
-    pub(super) fn single_within(&self, check: &Check<'_>, op: Op, most: Duration) -> Result<Decision> {
+    pub(super) fn single(&self, check: &Check<'_>, op: Op) -> Result<Decision> {
         match &self.backend {
             Backend::Local(local) => local.single(&self.centre.rules.snapshot(), check, op),
             Backend::Server(redis) => {
                 redis.ensure_open()?;
                 let catalog = self.centre.rules.snapshot();
                 let plan = Plan::new(&catalog, &[*check])?;
-                self.converse(redis, &plan, op, Form::Single, most)
+                self.converse(redis, &plan, op, Form::Single)
             }
         }
     }
 
     /// All requests of a call share its time.
-    fn converse(
-        &self,
-        redis: &BlockingRedis,
-        plan: &Plan<'_>,
-        op: Op,
-        form: Form,
-        most: Duration,
-    ) -> Result<Decision> {
-        let deadline = redis.deadline(plan.timeout, most);
+    fn converse(&self, redis: &BlockingRedis, plan: &Plan<'_>, op: Op, form: Form) -> Result<Decision> {
+        let deadline = redis.deadline(plan.timeout);
         let mut transaction = self.centre.transaction(plan, op);
         while let Some(request) = transaction.next() {
             let undoing = transaction.is_undoing();

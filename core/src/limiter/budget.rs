@@ -27,11 +27,6 @@ impl WaitBudget {
         (!decision.allowed && !never && decision.retry_after <= left).then_some(decision.retry_after)
     }
 
-    /// What is left for another try, which a wait without a timeout does not bound: that is a check.
-    pub(super) fn left(&self) -> Duration {
-        if self.timeout.is_zero() { Duration::MAX } else { self.timeout.saturating_sub(self.began.elapsed()) }
-    }
-
     pub(super) fn pass(&mut self, wait: Duration) {
         self.passed += wait;
     }

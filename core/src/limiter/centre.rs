@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use super::budget::WaitBudget;
 use crate::clock::ManualClock;
 use crate::plan::{Op, Plan};
 use crate::sources::RuleBook;
@@ -23,11 +22,6 @@ impl Centre {
     /// The conversation that carries out a plan on a server.
     pub(super) fn transaction<'a>(&'a self, plan: &'a Plan<'a>, op: Op) -> Transaction<'a> {
         Transaction::new(plan, &self.wire, op, self.clock.as_ref().map(ManualClock::now))
-    }
-
-    /// The longest time of a wait's next try. With a manual clock the wait takes no real time.
-    pub(super) fn longest_try(&self, budget: &WaitBudget) -> Duration {
-        if self.clock.is_some() { Duration::MAX } else { budget.left() }
     }
 
     /// Lets a wait pass: a manual clock is moved on. Without one, the caller has to sleep.

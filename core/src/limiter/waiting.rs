@@ -6,15 +6,14 @@ use std::time::{Duration, Instant};
 
 use tokio::select;
 
-use super::asynchronous::{self, AsyncRateLimiter};
-use super::blocking::{self, RateLimiter};
+use super::asynchronous::AsyncRateLimiter;
+use super::blocking::RateLimiter;
 use super::budget::WaitBudget;
 use super::centre::Passed;
 use super::sleeper;
 use crate::decision::Decision;
 use crate::error::{Error, Result};
 use crate::plan::Op;
-use crate::redis::SHORTEST_TIMEOUT;
 use crate::request::{Check, CheckOptions};
 
 /// How long a wait sleeps before it looks whether the limiter was closed. A sleep that `close` would end at once
@@ -25,8 +24,8 @@ const NAP: Duration = Duration::from_millis(50);
 const LONGEST_SLEEP: Duration = Duration::from_secs(86400 * 365);
 
 impl RateLimiter {
-    /// Checks until the cost is admitted, sleeping for `retry_after` in between, for `timeout` at most. No try takes longer
-    /// than what is left of it; a timeout of zero means that nothing is waited for, and makes this a check.
+    /// Checks until the cost is admitted, sleeping for `retry_after` in between, for `timeout` at most. That is the time
+    /// to be admitted: each of the checks may take as long as any. A timeout of zero makes this a check.
     ///
     /// The last decision is returned: a denial as soon as it is known that the wait would go beyond the
     /// timeout. With a [`ManualClock`](crate::ManualClock) nothing sleeps; the clock is moved on instead.
@@ -67,8 +66,7 @@ impl RateLimiter {
         let check = Check::new(rule, key).with(options);
         let mut budget = WaitBudget::new(timeout);
         loop {
-            let most = self.centre.longest_try(&budget);
-            let decision = self.single_within(&check, Op::Check, most)?;
+            let decision = self.single(&check, Op::Check)?;
             let Some(wait) = budget.next(&decision) else { return Ok(decision) };
             match self.centre.pass(wait) {
                 Passed::Already => budget.pass(wait),
@@ -82,24 +80,13 @@ impl RateLimiter {
                     }
                 }
             }
-            if !self.has_time(&budget) {
-                return Ok(decision);
-            }
-        }
-    }
-
-    /// Whether there is time for another try of a wait. In memory that takes none.
-    fn has_time(&self, budget: &WaitBudget) -> bool {
-        match &self.backend {
-            blocking::Backend::Local(_) => true,
-            blocking::Backend::Server(_) => self.centre.longest_try(budget) >= SHORTEST_TIMEOUT,
         }
     }
 }
 
 impl AsyncRateLimiter {
-    /// Checks until the cost is admitted, sleeping for `retry_after` in between, for `timeout` at most. No try takes longer
-    /// than what is left of it; a timeout of zero means that nothing is waited for, and makes this a check.
+    /// Checks until the cost is admitted, sleeping for `retry_after` in between, for `timeout` at most. That is the time
+    /// to be admitted: each of the checks may take as long as any. A timeout of zero makes this a check.
     ///
     /// The last decision is returned: a denial as soon as it is known that the wait would go beyond the
     /// timeout. With a [`ManualClock`](crate::ManualClock) nothing sleeps; the clock is moved on instead.
@@ -124,15 +111,11 @@ impl AsyncRateLimiter {
         let check = Check::new(rule, key).with(options);
         let mut budget = WaitBudget::new(timeout);
         loop {
-            let most = self.centre.longest_try(&budget);
-            let decision = self.single_within(&check, Op::Check, most).await?;
+            let decision = self.single(&check, Op::Check).await?;
             let Some(wait) = budget.next(&decision) else { return Ok(decision) };
             match self.centre.pass(wait) {
                 Passed::Already => budget.pass(wait),
                 Passed::ToSleep => self.sleep(wait).await?,
-            }
-            if !self.has_time(&budget) {
-                return Ok(decision);
             }
         }
     }
@@ -151,14 +134,6 @@ impl AsyncRateLimiter {
         select! {
             () = sleeper.sleep(end) => Ok(()),
             () = closing => Err(Error::closed()),
-        }
-    }
-
-    /// Whether there is time for another try of a wait. In memory that takes none.
-    fn has_time(&self, budget: &WaitBudget) -> bool {
-        match &self.backend {
-            asynchronous::Backend::Local(_) => true,
-            asynchronous::Backend::Server(_) => self.centre.longest_try(budget) >= SHORTEST_TIMEOUT,
         }
     }
 }

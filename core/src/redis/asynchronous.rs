@@ -31,7 +31,7 @@ impl AsyncRedis {
     pub(crate) async fn connect(url: &RedisUrl, options: &ConnectOptions) -> Result<Self> {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| errors::no_runtime())?;
         let redis = Self::on(url, options, Arc::new(super::tokio_host::TokioHost::new(runtime)))?;
-        redis.ping(redis.deadline(None, Duration::MAX)).await?;
+        redis.ping(redis.deadline(None)).await?;
         Ok(redis)
     }
 
@@ -43,8 +43,8 @@ impl AsyncRedis {
     }
 
     /// The time of a call that begins now and states `timeout`, or none; `most` at most.
-    pub(crate) fn deadline(&self, timeout: Option<Duration>, most: Duration) -> CallDeadline {
-        CallDeadline::after(timeout.unwrap_or_else(|| self.hub.connector.timeout()).min(most))
+    pub(crate) fn deadline(&self, timeout: Option<Duration>) -> CallDeadline {
+        CallDeadline::after(timeout.unwrap_or_else(|| self.hub.connector.timeout()))
     }
 
     /// The time of a request that undoes what a call did.

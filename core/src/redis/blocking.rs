@@ -38,8 +38,8 @@ impl BlockingRedis {
     }
 
     /// The time of a call that begins now and states `timeout`, or none; `most` at most.
-    pub(crate) fn deadline(&self, timeout: Option<Duration>, most: Duration) -> CallDeadline {
-        CallDeadline::after(timeout.unwrap_or(self.timeout).min(most))
+    pub(crate) fn deadline(&self, timeout: Option<Duration>) -> CallDeadline {
+        CallDeadline::after(timeout.unwrap_or(self.timeout))
     }
 
     /// The time of a request that undoes what a call did.

@@ -56,7 +56,7 @@ pub(crate) use errors::forked;
 pub(crate) use hub::{Host, Hub};
 #[cfg(feature = "bridge")]
 pub(crate) use loop_host::LoopHost;
-pub(crate) use options::{ConnectOptions, SHORTEST_TIMEOUT, validate_time};
+pub(crate) use options::{ConnectOptions, validate_time};
 pub(crate) use slots::slot_of;
 #[cfg(feature = "bridge")]
 pub(crate) use spin::{LONGEST as LONGEST_SPIN, Spin};

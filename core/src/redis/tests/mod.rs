@@ -53,10 +53,8 @@ impl Driver {
     fn run_script(&self, script: &'static Script, keys: &[&str], args: &[&str]) -> Result<Value> {
         let call = call(script, keys, args);
         match self {
-            Self::Blocking(redis) => redis.call(call, redis.deadline(None, Duration::MAX)),
-            Self::Async(runtime, redis) => {
-                runtime.block_on(redis.call(call, redis.deadline(None, Duration::MAX)))
-            }
+            Self::Blocking(redis) => redis.call(call, redis.deadline(None)),
+            Self::Async(runtime, redis) => runtime.block_on(redis.call(call, redis.deadline(None))),
         }
     }
 
@@ -67,17 +65,15 @@ impl Driver {
     fn delete(&self, keys: &[&str]) -> Result<()> {
         let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
         match self {
-            Self::Blocking(redis) => redis.delete(&keys, redis.deadline(None, Duration::MAX)),
-            Self::Async(runtime, redis) => {
-                runtime.block_on(redis.delete(&keys, redis.deadline(None, Duration::MAX)))
-            }
+            Self::Blocking(redis) => redis.delete(&keys, redis.deadline(None)),
+            Self::Async(runtime, redis) => runtime.block_on(redis.delete(&keys, redis.deadline(None))),
         }
     }
 
     fn ping(&self) -> Result<()> {
         match self {
-            Self::Blocking(redis) => redis.ping(redis.deadline(None, Duration::MAX)),
-            Self::Async(runtime, redis) => runtime.block_on(redis.ping(redis.deadline(None, Duration::MAX))),
+            Self::Blocking(redis) => redis.ping(redis.deadline(None)),
+            Self::Async(runtime, redis) => runtime.block_on(redis.ping(redis.deadline(None))),
         }
     }
 

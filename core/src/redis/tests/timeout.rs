@@ -30,10 +30,8 @@ impl Driver {
     fn increment_within(&self, key: &str, timeout: Duration) -> Result<Value> {
         let call = call(eternal(Script::new(INCREMENT.to_owned())), &[key], &[]);
         match self {
-            Self::Blocking(redis) => redis.call(call, redis.deadline(Some(timeout), Duration::MAX)),
-            Self::Async(runtime, redis) => {
-                runtime.block_on(redis.call(call, redis.deadline(Some(timeout), Duration::MAX)))
-            }
+            Self::Blocking(redis) => redis.call(call, redis.deadline(Some(timeout))),
+            Self::Async(runtime, redis) => runtime.block_on(redis.call(call, redis.deadline(Some(timeout)))),
         }
     }
 
@@ -167,16 +165,15 @@ fn slots_of_a_cluster_share_the_time_of_a_call() {
 }
 
 #[test]
-fn no_try_of_a_wait_outlasts_it() {
+fn every_call_has_a_timeout() {
     let redis = Redis::start().unwrap();
     let rules = Rules::from_json(RULES).unwrap();
     let limiter = RateLimiter::builder(redis.url()).rules(rules).build().unwrap();
-    assert!(limiter.wait("r", "k", Duration::ZERO).unwrap().allowed);
-    assert!(!limiter.wait("r", "k", SHORT).unwrap().allowed);
+    assert!(limiter.check("r", "k").unwrap().allowed);
     limiter.ping_with(SHORT).unwrap();
     redis.pause().unwrap();
     let outcomes = [
-        timed(|| limiter.wait("r", "k", SHORT).map(drop)),
+        timed(|| limiter.peek_with("r", "k", CheckOptions::new().timeout(SHORT)).map(drop)),
         timed(|| limiter.ping_with(SHORT)),
         timed(|| limiter.reset_with("r", "k", CheckOptions::new().timeout(SHORT))),
     ];
