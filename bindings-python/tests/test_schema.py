@@ -27,6 +27,8 @@ INEXPRESSIBLE = {
     "rules/resolution-long": "compares a slot with its window",
     "rules/rate-window": "computes the window",
     "rules/limits-same": "compares windows and scopes of all limits",
+    "rules/composite-twice": "compares names without their capitals",
+    "rules/composite-path": "looks for a name in the pattern",
 }
 
 

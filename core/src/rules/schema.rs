@@ -97,9 +97,19 @@ fn value(kind: &Kind) -> Value {
     }
 }
 
+/// Objects that state a condition: without one they would exempt every request.
 fn exemptions(fields: &[Field]) -> Value {
     let mut one = object(fields);
-    one["minProperties"] = json!(1);
+    one["anyOf"] = json!([
+        { "required": ["path_pattern"] },
+        { "required": ["methods"] },
+        { "required": ["ip_subnet"] },
+        { "required": ["required_headers"], "properties": { "required_headers": { "minProperties": 1 } } },
+        {
+            "required": ["requires_authentication"],
+            "properties": { "requires_authentication": { "const": true } },
+        },
+    ]);
     let several = json!({ "type": "array", "minItems": 1, "maxItems": MAX_EXEMPTIONS, "items": one });
     json!({ "anyOf": [one, several] })
 }
