@@ -310,8 +310,8 @@ impl<N: Node> Learnt<N> {
         order
     }
 
-    /// A search has ended, and the next one may begin: only then, lest a probe that is told to search finds one that
-    /// is about to end.
+    /// Ends the breaker's probe. Called once the next search may begin: a probe that is admitted while a search is about
+    /// to end would start none, and keep the breaker open.
     pub(super) fn searched(&self) {
         let is_known = self.is_known();
         self.breaker.probed(is_known);
