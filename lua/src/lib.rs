@@ -195,7 +195,7 @@ const DECAY: Fragments = Fragments {
 
 /// A set of kernels; one bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct KernelSet(u8);
+pub struct KernelSet(u16);
 
 impl KernelSet {
     /// The set with `kernel` added.
@@ -216,8 +216,8 @@ impl KernelSet {
         (self.0 & up_to).count_ones()
     }
 
-    /// The set as a number below 256, for tables of scripts.
-    pub const fn bits(self) -> u8 {
+    /// The set as a number, for tables of scripts.
+    pub const fn bits(self) -> u16 {
         self.0
     }
 }

@@ -73,6 +73,9 @@ fn bytes(numbers: &[f64]) -> Vec<u8> {
 /// forked child would wait for ever for one that it does not have.
 type Scripts<const N: usize> = [OnceBox<Script>; N];
 
+/// Scripts by the set of their kernels, in pages that are made when they are first needed: a process uses few sets.
+type ScriptsOfSets = [OnceBox<Scripts<256>>; 256];
+
 fn one(kernel: Kernel) -> &'static Script {
     static SCRIPTS: Scripts<{ Kernel::ALL.len() }> = [const { OnceBox::new() }; _];
     let script = || Script::new(sluicegate_lua::one(kernel)).with_each(sluicegate_lua::each(kernel));
@@ -86,15 +89,17 @@ fn charge_one(kernel: Kernel) -> &'static Script {
 }
 
 fn several(kernels: KernelSet, op: Op) -> &'static Script {
-    static CHECKS: Scripts<256> = [const { OnceBox::new() }; _];
-    static REFUNDS: Scripts<256> = [const { OnceBox::new() }; _];
-    static CHARGES: Scripts<256> = [const { OnceBox::new() }; _];
+    static CHECKS: ScriptsOfSets = [const { OnceBox::new() }; _];
+    static REFUNDS: ScriptsOfSets = [const { OnceBox::new() }; _];
+    static CHARGES: ScriptsOfSets = [const { OnceBox::new() }; _];
     let (scripts, text): (_, fn(_) -> _) = match op {
         Op::Check | Op::Peek => (&CHECKS, sluicegate_lua::several),
         Op::Refund => (&REFUNDS, sluicegate_lua::refund),
         Op::Charge => (&CHARGES, sluicegate_lua::charge_several),
     };
-    scripts[usize::from(kernels.bits())].get_or_init(|| Box::new(Script::new(text(kernels))))
+    let [low, high] = kernels.bits().to_le_bytes().map(usize::from);
+    let page = scripts[high].get_or_init(|| Box::new([const { OnceBox::new() }; _]));
+    page[low].get_or_init(|| Box::new(Script::new(text(kernels))))
 }
 
 /// What a script says about one limit.
