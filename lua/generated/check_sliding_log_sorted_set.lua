@@ -110,13 +110,6 @@ local capacity = limit - live
 local grant, amount = 0, forced
 if capacity >= cost then grant, amount = 1, cost end
 if amount and mode == 1 then
--- Before a charge: gives the key its life. An entry gives the log a life to the end of its sixteenth of the window,
--- plus a window: so of many charges only the first in each sixteenth has to prolong it. Of a key that is not there
--- the server forgets it at once, but a user who may not say it is refused before anything is charged.
-local slice = window / 16
-local lifetime = math.ceil((slice - now % slice + window) / 1000) + slack
-local is_new = live == 0 or newest == now
-if is_new or newest - newest % slice ~= now - now % slice then call('PEXPIRE', key, lifetime) end
 -- Adds AMOUNT members of now, after those that are gone went.
 if live < length then call('ZREMRANGEBYRANK', key, '0', length - live - 1) end
 if amount == 1 and newest ~= now then
@@ -126,8 +119,19 @@ else
   if newest == now then helpers.heal() end
   helpers.add(amount)
 end
--- After a charge: what was made anew has no life yet.
-if is_new then call('PEXPIRE', key, lifetime) end
+-- After a charge: gives the key its life, unless an earlier entry already did. An entry gives the log a life to the
+-- end of its sixteenth of the window, plus a window: so of many charges only the first in each sixteenth has to
+-- prolong it. Says `done`: 1, or why that was refused. (Not before the charge: what has written anything is no longer
+-- refused for want of memory.)
+local slice, done = window / 16, 1
+if live == 0 or newest == now or newest - newest % slice ~= now - now % slice then
+  done = redis.pcall('PEXPIRE', key, math.ceil((slice - now % slice + window) / 1000) + slack)
+end
+-- A user who may give no key a life is charged nothing.
+if done ~= 1 then
+  if amount > 0 then call('ZREMRANGEBYRANK', key, -amount, '-1') end
+  error(done.err, 0)
+end
 end
 -- Answers with the grant, now, how many entries live, and the times of the newest and of the pivot.
 local answer = pack('<ddddd', grant, now, live, newest, pivot)

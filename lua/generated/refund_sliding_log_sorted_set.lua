@@ -111,13 +111,6 @@ return cost, capacity, forced, live, length, pivot, newest, window
 end
 refund_of[1] = function(key, amount, charged_at, live, length, pivot, newest, window)
 local function commit(key, amount, live, length, pivot, newest, window)
--- Before a charge: gives the key its life. An entry gives the log a life to the end of its sixteenth of the window,
--- plus a window: so of many charges only the first in each sixteenth has to prolong it. Of a key that is not there
--- the server forgets it at once, but a user who may not say it is refused before anything is charged.
-local slice = window / 16
-local lifetime = math.ceil((slice - now % slice + window) / 1000) + slack
-local is_new = live == 0 or newest == now
-if is_new or newest - newest % slice ~= now - now % slice then call('PEXPIRE', key, lifetime) end
 -- Adds AMOUNT members of now, after those that are gone went.
 if live < length then call('ZREMRANGEBYRANK', key, '0', length - live - 1) end
 if amount == 1 and newest ~= now then
@@ -127,17 +120,24 @@ else
   if newest == now then helpers.heal() end
   helpers.add(amount)
 end
--- After a charge: what was made anew has no life yet.
-if is_new then call('PEXPIRE', key, lifetime) end
+-- After a charge: gives the key its life, unless an earlier entry already did. An entry gives the log a life to the
+-- end of its sixteenth of the window, plus a window: so of many charges only the first in each sixteenth has to
+-- prolong it. Says `done`: 1, or why that was refused. (Not before the charge: what has written anything is no longer
+-- refused for want of memory.)
+local slice, done = window / 16, 1
+if live == 0 or newest == now or newest - newest % slice ~= now - now % slice then
+  done = redis.pcall('PEXPIRE', key, math.ceil((slice - now % slice + window) / 1000) + slack)
+end
+-- A user who may give no key a life is charged nothing.
+if done ~= 1 then
+  if amount > 0 then call('ZREMRANGEBYRANK', key, -amount, '-1') end
+  error(done.err, 0)
+end
 end
 -- Takes the newest AMOUNT members out of the set. Of a charge made at CHARGED_AT: members of that time.
 -- Says `latest`: the time of the newest member left.
 if live < length then call('ZREMRANGEBYRANK', key, '0', length - live - 1) end
-if newest == now then
-  -- What heals may make the key anew, without a life: a user who may not give it one is refused before.
-  call('PEXPIRE', key, math.ceil(2 * window / 1000) + slack)
-  set_helpers(key, now).heal()
-end
+if newest == now then set_helpers(key, now).heal() end
 local rank, taken = live, live
 if charged_at then
   rank = call('ZCOUNT', key, '-inf', charged_at)
@@ -229,13 +229,6 @@ for i = 1, #KEYS do
 if which == 1 then
 local live, length, pivot, newest, window = unpack(found, 5, 9)
 if is_charged then
--- Before a charge: gives the key its life. An entry gives the log a life to the end of its sixteenth of the window,
--- plus a window: so of many charges only the first in each sixteenth has to prolong it. Of a key that is not there
--- the server forgets it at once, but a user who may not say it is refused before anything is charged.
-local slice = window / 16
-local lifetime = math.ceil((slice - now % slice + window) / 1000) + slack
-local is_new = live == 0 or newest == now
-if is_new or newest - newest % slice ~= now - now % slice then call('PEXPIRE', key, lifetime) end
 -- Adds AMOUNT members of now, after those that are gone went.
 if live < length then call('ZREMRANGEBYRANK', key, '0', length - live - 1) end
 if amount == 1 and newest ~= now then
@@ -245,8 +238,19 @@ else
   if newest == now then helpers.heal() end
   helpers.add(amount)
 end
--- After a charge: what was made anew has no life yet.
-if is_new then call('PEXPIRE', key, lifetime) end
+-- After a charge: gives the key its life, unless an earlier entry already did. An entry gives the log a life to the
+-- end of its sixteenth of the window, plus a window: so of many charges only the first in each sixteenth has to
+-- prolong it. Says `done`: 1, or why that was refused. (Not before the charge: what has written anything is no longer
+-- refused for want of memory.)
+local slice, done = window / 16, 1
+if live == 0 or newest == now or newest - newest % slice ~= now - now % slice then
+  done = redis.pcall('PEXPIRE', key, math.ceil((slice - now % slice + window) / 1000) + slack)
+end
+-- A user who may give no key a life is charged nothing.
+if done ~= 1 then
+  if amount > 0 then call('ZREMRANGEBYRANK', key, -amount, '-1') end
+  error(done.err, 0)
+end
 end
 -- Answers with the grant, now, how many entries live, and the times of the newest and of the pivot.
 local answer = pack('<ddddd', grant, now, live, newest, pivot)

@@ -148,9 +148,9 @@ const SLIDING_LOG_LIST: Fragments = Fragments {
     load: include_str!("sliding_log/load_list.lua"),
     keeps: "live, length, pivot, newest, window",
     commit: concat!(
-        include_str!("sliding_log/prolong.lua"),
         include_str!("sliding_log/commit_list.lua"),
-        include_str!("sliding_log/lifetime.lua")
+        include_str!("sliding_log/prolong.lua"),
+        include_str!("sliding_log/undo_list.lua")
     ),
     reply: include_str!("sliding_log/reply.lua"),
     refund: concat!(include_str!("sliding_log/refund_list.lua"), include_str!("sliding_log/shorten.lua")),
@@ -162,9 +162,9 @@ const SLIDING_LOG_SORTED_SET: Fragments = Fragments {
     load: include_str!("sliding_log/load_sorted_set.lua"),
     keeps: "live, length, pivot, newest, window",
     commit: concat!(
-        include_str!("sliding_log/prolong.lua"),
         include_str!("sliding_log/commit_sorted_set.lua"),
-        include_str!("sliding_log/lifetime.lua")
+        include_str!("sliding_log/prolong.lua"),
+        include_str!("sliding_log/undo_sorted_set.lua")
     ),
     reply: include_str!("sliding_log/reply.lua"),
     refund: concat!(

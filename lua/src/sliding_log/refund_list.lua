@@ -5,11 +5,7 @@ if live == 0 then
   return
 end
 if live < length then call('LTRIM', key, '0', live - 1) end
-if newest == now then
-  -- What heals may make the key anew, without a life: a user who may not give it one is refused before.
-  call('PEXPIRE', key, math.ceil(2 * window / 1000) + slack)
-  list_helpers(key, now).heal(live)
-end
+if newest == now then list_helpers(key, now).heal(live) end
 if charged_at then
   call('LREM', key, amount, pack('<d', charged_at))
 else

@@ -1,11 +1,7 @@
 -- Takes the newest AMOUNT members out of the set. Of a charge made at CHARGED_AT: members of that time.
 -- Says `latest`: the time of the newest member left.
 if live < length then call('ZREMRANGEBYRANK', key, '0', length - live - 1) end
-if newest == now then
-  -- What heals may make the key anew, without a life: a user who may not give it one is refused before.
-  call('PEXPIRE', key, math.ceil(2 * window / 1000) + slack)
-  set_helpers(key, now).heal()
-end
+if newest == now then set_helpers(key, now).heal() end
 local rank, taken = live, live
 if charged_at then
   rank = call('ZCOUNT', key, '-inf', charged_at)
