@@ -39,9 +39,16 @@ local function save(holding)
   if holding.count == 0 then holding.kept_until = now + holding.lease end
   if holding.marked_until and holding.marked_until > holding.kept_until then holding.kept_until = holding.marked_until end
   local header = 'h' .. pack('<dddd', holding.held, holding.count, holding.token, holding.kept_until)
-  if holding.header then call('ZREM', holding.key, holding.header) end
-  call('ZADD', holding.key, '-inf', header)
-  call('PEXPIRE', holding.key, math.ceil((holding.kept_until - now) / 1000) + slack)
+  if holding.header ~= header then
+    call('ZADD', holding.key, '-inf', header)
+    if holding.header then call('ZREM', holding.key, holding.header) end
+  end
+  local done = redis.pcall('PEXPIRE', holding.key, math.ceil((holding.kept_until - now) / 1000) + slack)
+  if done ~= 1 then
+    -- A user who may give no key a life leaves none without.
+    if not holding.header then call('DEL', holding.key) end
+    error(done.err, 0)
+  end
   holding.header = header
 end
 
