@@ -280,13 +280,28 @@ pub fn charge_several(kernels: KernelSet) -> String {
 
 /// The script that checks, looks at, refunds, charges or reserves limits beside which something may be held.
 pub fn held(kernels: KernelSet) -> String {
-    [opening(HELD_HEADER), HOLDINGS.into(), helpers(kernels), limits_beside(kernels), LATE.into(), HELD.into()].concat()
+    [
+        opening(HELD_HEADER),
+        HOLDINGS.into(),
+        helpers(kernels),
+        limits_beside(kernels),
+        LATE.into(),
+        HELD.into(),
+    ]
+    .concat()
 }
 
 /// The script that commits, releases or renews a reservation.
 pub fn ending(kernels: KernelSet) -> String {
-    [opening(HELD_HEADER), HOLDINGS.into(), helpers(kernels), limits_beside(kernels), LATE.into(), ENDING.into()]
-        .concat()
+    [
+        opening(HELD_HEADER),
+        HOLDINGS.into(),
+        helpers(kernels),
+        limits_beside(kernels),
+        LATE.into(),
+        ENDING.into(),
+    ]
+    .concat()
 }
 
 /// The script that resets a key for which something may be held.

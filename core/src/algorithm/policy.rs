@@ -8,12 +8,12 @@ use super::concurrency::{Concurrency, Leases};
 use super::decay::{Decay, Level};
 use super::fixed_window::{FixedWindow, Window};
 use super::gcra::{Debt, Gcra};
+use super::holding::{Holding, Lease};
 use super::settling::{self, Demand, Outcome};
 use super::sliding_buckets::{Buckets, SlidingBuckets};
 use super::sliding_log::{Log, SlidingLog};
 use super::sliding_window::{SlidingWindow, Windows};
 use super::{Algorithm, Micros};
-use super::holding::{Holding, Lease};
 use crate::rules::{self, Limit, Rule, Structure, WindowStart};
 
 /// An algorithm with its numbers.

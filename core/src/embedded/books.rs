@@ -25,17 +25,22 @@ impl Engine {
     ) -> T {
         let names: Vec<_> = plan.charges.iter().map(|charge| charge.local_name()).collect();
         let holders: Vec<_> = plan.holders.iter().map(|holder| holder.local_name()).collect();
-        let states = plan.charges.iter().zip(&names).map(|(charge, name)| self.places.of(charge.limit.number, name));
-        let holdings = plan.holders.iter().zip(&holders).map(|(holder, name)| self.places.of(holder.number, name));
+        let states =
+            plan.charges.iter().zip(&names).map(|(charge, name)| self.places.of(charge.limit.number, name));
+        let holdings =
+            plan.holders.iter().zip(&holders).map(|(holder, name)| self.places.of(holder.number, name));
         let places: Vec<_> = states.chain(holdings).collect();
         let mut shards: Vec<_> = places.iter().map(|place| self.shard_of(place)).collect();
         let shard_of = shards.clone();
         shards.sort_unstable();
         shards.dedup();
         let mut locked: Vec<_> = shards.iter().map(|&shard| self.shards[shard].lock()).collect();
-        let keeps = |index| plan.charges.get(index).is_none_or(|charge: &Charge<'_>| charge.policy.keeps_state());
+        let keeps =
+            |index| plan.charges.get(index).is_none_or(|charge: &Charge<'_>| charge.policy.keeps_state());
         let mut with = |index: usize, job: &mut dyn FnMut(&mut Shard, &Place<'_>)| {
-            if keeps(index) && let Ok(lock) = shards.binary_search(&shard_of[index]) {
+            if keeps(index)
+                && let Ok(lock) = shards.binary_search(&shard_of[index])
+            {
                 job(&mut locked[lock], &places[index]);
             }
         };

@@ -141,13 +141,7 @@ impl Shard {
         }
     }
 
-    fn insert(
-        &mut self,
-        place: &Place<'_>,
-        state: State,
-        (now, expires_at): (Micros, Micros),
-        room: &Room,
-    ) {
+    fn insert(&mut self, place: &Place<'_>, state: State, (now, expires_at): (Micros, Micros), room: &Room) {
         self.make_room(now, room);
         let (hash, limit, name) = (place.hash, place.limit, place.name.into());
         let entry = Entry { hash, expires_at, limit, name, state };

@@ -332,7 +332,11 @@ impl AsyncRateLimiter {
 }
 
 /// Holds a conversation with the server. All requests of a call share its time.
-pub(super) async fn talk(redis: &AsyncRedis, conversation: &mut impl Conversation, timeout: Option<Duration>) {
+pub(super) async fn talk(
+    redis: &AsyncRedis,
+    conversation: &mut impl Conversation,
+    timeout: Option<Duration>,
+) {
     let deadline = redis.deadline(timeout);
     while let Some(request) = conversation.next() {
         let undoing = conversation.is_undoing();

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::clock::ManualClock;
 use crate::algorithm::{HoldId, Micros};
+use crate::clock::ManualClock;
 use crate::plan::{End, Op, Plan};
 use crate::sources::RuleBook;
 use crate::transaction::{Ending, Transaction, Wire};

@@ -32,7 +32,11 @@ impl<'a> Wanted<'a> {
 }
 
 /// A reservation to end: its plan, and the names of the reservation and of this call.
-fn ending<'a>(catalog: &'a Catalog, ticket: &'a Ticket, costs: &[u64]) -> Result<(Plan<'a>, (HoldId, HoldId))> {
+fn ending<'a>(
+    catalog: &'a Catalog,
+    ticket: &'a Ticket,
+    costs: &[u64],
+) -> Result<(Plan<'a>, (HoldId, HoldId))> {
     Ok((Plan::of_ticket(catalog, ticket, costs)?, (ticket.id, fresh()?)))
 }
 
@@ -145,7 +149,12 @@ impl AsyncRateLimiter {
     ///
     /// # Errors
     /// As [`reserve`](Self::reserve).
-    pub async fn reserve_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Reservation> {
+    pub async fn reserve_with(
+        &self,
+        rule: &str,
+        key: &str,
+        options: CheckOptions<'_>,
+    ) -> Result<Reservation> {
         self.hold(&self.centre.rules.snapshot(), &[Check::new(rule, key).with(options)], Form::Single).await
     }
 
@@ -178,7 +187,11 @@ impl AsyncRateLimiter {
     /// # Errors
     /// As [`check`](Self::check); `InvalidArgument` for an id that is none, and for a charge that would overdraw a limit
     /// by more than 2^53 units or microseconds, when nothing is done.
-    pub async fn commit<'a>(&self, reservation: impl Into<ReservationRef<'a>>, usage: Usage<'_>) -> Result<bool> {
+    pub async fn commit<'a>(
+        &self,
+        reservation: impl Into<ReservationRef<'a>>,
+        usage: Usage<'_>,
+    ) -> Result<bool> {
         self.end(reservation.into(), End::Commit, usage).await
     }
 

@@ -3,8 +3,8 @@
 use std::mem;
 
 use super::{Charge, ENFORCED, Op, Outcome, Plan};
-use crate::rules::Scope;
 use crate::algorithm::{Demand, HoldId, Holding, Lease, Micros, State};
+use crate::rules::Scope;
 
 /// The states and holdings that a call touches, in the order of the plan's charges and holders.
 #[derive(Debug)]
@@ -32,7 +32,8 @@ impl<'a> Books<'a> {
     /// The books of keys never seen.
     pub(crate) fn new(plan: &'a Plan<'a>, now: Micros) -> Self {
         let states = plan.charges.iter().map(|charge| charge.policy.fresh(now)).collect();
-        let (is_new, holdings) = (vec![true; plan.charges.len()], vec![Holding::default(); plan.holders.len()]);
+        let (is_new, holdings) =
+            (vec![true; plan.charges.len()], vec![Holding::default(); plan.holders.len()]);
         Self { plan, now, states, is_new, holdings }
     }
 
@@ -41,7 +42,9 @@ impl<'a> Books<'a> {
     pub(crate) fn open(&mut self, index: usize, kept: Option<State>) {
         match kept {
             Some(State::Holding(holding)) => {
-                if let Some(own) = index.checked_sub(self.states.len()).and_then(|at| self.holdings.get_mut(at)) {
+                if let Some(own) =
+                    index.checked_sub(self.states.len()).and_then(|at| self.holdings.get_mut(at))
+                {
                     *own = *holding;
                 }
             }
@@ -154,7 +157,8 @@ impl Books<'_> {
     }
 
     fn bears_all(&self) -> bool {
-        let bears = |(charge, state): (&Charge<'_>, &State)| charge.policy.bears(state, self.now, charge.cost);
+        let bears =
+            |(charge, state): (&Charge<'_>, &State)| charge.policy.bears(state, self.now, charge.cost);
         self.plan.charges.iter().zip(&self.states).all(bears)
     }
 
@@ -196,7 +200,8 @@ impl Books<'_> {
     fn keep(&mut self, number: usize, end: Micros) {
         let states = self.plan.charges.iter().zip(&self.states);
         let own = states.filter(|(charge, _)| charge.holder == Some(number));
-        let longest = own.map(|(charge, state)| charge.policy.longest() + charge.policy.overdraft(state, self.now));
+        let longest =
+            own.map(|(charge, state)| charge.policy.longest() + charge.policy.overdraft(state, self.now));
         let until = end + longest.max().unwrap_or(0);
         let holding = &mut self.holdings[number];
         holding.kept_until = holding.kept_until.max(until);
@@ -283,6 +288,8 @@ impl Books<'_> {
     fn is_overdrawn(&self, number: usize) -> bool {
         let overdraft = |charge: &Charge<'_>, state| charge.policy.overdraft(state, self.now);
         let states = self.plan.charges.iter().zip(&self.states);
-        states.into_iter().any(|(charge, state)| charge.holder == Some(number) && overdraft(charge, state) > 0)
+        states
+            .into_iter()
+            .any(|(charge, state)| charge.holder == Some(number) && overdraft(charge, state) > 0)
     }
 }

@@ -22,8 +22,8 @@ use crate::rules::{Algorithm, MAX_MICROS, Scope};
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use crate::algorithm::Op;
 pub(crate) use crate::algorithm::Outcome;
-pub(crate) use books::{Books, End};
 pub(crate) use answer::{Form, answer};
+pub(crate) use books::{Books, End};
 pub(crate) use charge::{Charge, Holder};
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use verdict::Verdict;
@@ -108,7 +108,9 @@ impl<'a> Target<'a> {
     fn stored(catalog: &'a Catalog, item: &'a TicketItem, cost: u64) -> Result<Self> {
         let rule = catalog.find(&item.rule)?;
         if item.member.is_some() != rule.needs_resource {
-            return Err(rule.refused("whether it limits a resource was changed since the reservation was made"));
+            return Err(
+                rule.refused("whether it limits a resource was changed since the reservation was made")
+            );
         }
         let member = item.member.as_deref().map(Cow::Borrowed);
         let (tag, weight) = (Cow::Borrowed(item.tag.as_str()), item.cost as f64);
@@ -175,7 +177,10 @@ impl<'a> Plan<'a> {
             }
             let (tag, member) = (tag.into_owned(), member.map(Cow::into_owned));
             let (rule, cost) = (rule.rule.id.to_string(), check.options.cost);
-            match items.iter_mut().find(|item| (&item.rule, &item.tag, &item.member) == (&rule, &tag, &member)) {
+            match items
+                .iter_mut()
+                .find(|item| (&item.rule, &item.tag, &item.member) == (&rule, &tag, &member))
+            {
                 Some(same) => {
                     same.cost += cost;
                     same.places.push(place);

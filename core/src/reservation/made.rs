@@ -147,8 +147,10 @@ impl Usage<'_> {
             }
             Self::Rules(stated) => {
                 for (rule, cost) in stated {
-                    let absent = || format!("rule \"{rule}\" is not one of the reservation's: {}", named(ticket));
-                    replace(ticket, &mut costs, |item| item.rule == *rule, *cost).ok_or_else(|| refused(absent()))?;
+                    let absent =
+                        || format!("rule \"{rule}\" is not one of the reservation's: {}", named(ticket));
+                    replace(ticket, &mut costs, |item| item.rule == *rule, *cost)
+                        .ok_or_else(|| refused(absent()))?;
                 }
             }
             Self::Items(stated) => {

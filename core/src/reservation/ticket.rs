@@ -38,9 +38,10 @@ pub(crate) struct TicketItem {
 impl Ticket {
     /// The id as text.
     pub(crate) fn text(&self) -> String {
-        let items = self.items.iter().map(|item| {
-            json!([item.places, item.rule, item.tag, item.member, item.cost, item.limit])
-        });
+        let items = self
+            .items
+            .iter()
+            .map(|item| json!([item.places, item.rule, item.tag, item.member, item.cost, item.limit]));
         let id = BASE64.encode(self.id);
         let stated = json!([id, self.prefix, items.collect::<Vec<_>>()]).to_string();
         let checksum = &Sha256::digest(&stated)[..CHECKSUM];
@@ -66,9 +67,8 @@ impl Ticket {
 
     /// The reservation that an id states, for a limiter with this prefix.
     pub(crate) fn read(text: &str, prefix: &str) -> Result<Self> {
-        let refused = |what: &str| {
-            Error::new(ErrorKind::InvalidArgument, format!("the reservation's id {what}"))
-        };
+        let refused =
+            |what: &str| Error::new(ErrorKind::InvalidArgument, format!("the reservation's id {what}"));
         if text.is_empty() {
             return Err(refused("is empty; only a reservation that was granted has one"));
         }

@@ -73,8 +73,11 @@ const TEN_YEARS: f64 = 315_360_000.0;
 /// A smaller factor would need more than half a million slots to forget a level.
 pub(super) const MIN_DECAY_FACTOR: f64 = 1.0001;
 
-const LIMIT_FIELD: Field =
-    field("limit", Kind::Number(1.0, Some(MAX_WHOLE as f64)), "The cost that may be admitted per window, or be in flight at once.");
+const LIMIT_FIELD: Field = field(
+    "limit",
+    Kind::Number(1.0, Some(MAX_WHOLE as f64)),
+    "The cost that may be admitted per window, or be in flight at once.",
+);
 const WINDOW: Field =
     field("window_size_seconds", Kind::Number(0.001, Some(TEN_YEARS)), "Length of the window.");
 const RATE: Field = field(

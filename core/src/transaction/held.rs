@@ -45,7 +45,8 @@ impl<'a, 'b> Part<'a, 'b> {
         let mut holders: Few<usize> = charges.iter().filter_map(|charge| charge.holder).collect();
         holders.sort_unstable();
         holders.dedup();
-        let kernels = charges.iter().fold(KernelSet::default(), |set, charge| set.with(charge.policy.kernel()));
+        let kernels =
+            charges.iter().fold(KernelSet::default(), |set, charge| set.with(charge.policy.kernel()));
         Self { plan, charges, holders, kernels }
     }
 
@@ -54,10 +55,13 @@ impl<'a, 'b> Part<'a, 'b> {
         let script = script(&HELD, sluicegate_lua::held, self.kernels);
         let mut call = self.begun(script, number(step.op), clock, prefix);
         call.args.extend(self.charges.iter().map(|charge| self.limit(charge, &charge.policy, step)));
-        call.args.extend(self.charges.iter().map(|charge| self.stated(charge, |policy| self.limit(charge, policy, step))));
+        call.args.extend(
+            self.charges.iter().map(|charge| self.stated(charge, |policy| self.limit(charge, policy, step))),
+        );
         call.args.extend(self.holders.iter().map(|&holder| self.holder(holder, id, id, 0)));
         if step.op == Op::Peek {
-            let copies: Vec<_> = call.keys[..self.charges.len()].iter().map(|key| format!("{key}.p")).collect();
+            let copies: Vec<_> =
+                call.keys[..self.charges.len()].iter().map(|key| format!("{key}.p")).collect();
             call.keys.extend(copies);
         }
         call
@@ -79,7 +83,8 @@ impl<'a, 'b> Part<'a, 'b> {
             self.packed(charge, policy, [units, amount])
         };
         call.args.extend(self.charges.iter().map(|charge| limit(charge, &charge.policy)));
-        call.args.extend(self.charges.iter().map(|charge| self.stated(charge, |policy| limit(charge, policy))));
+        call.args
+            .extend(self.charges.iter().map(|charge| self.stated(charge, |policy| limit(charge, policy))));
         let timeout = self.plan.timeout.map_or(wire.patience, |timeout| timeout.as_micros() as Micros);
         call.args.extend(self.holders.iter().map(|&holder| self.holder(holder, id, call_id, timeout)));
         call
@@ -100,7 +105,9 @@ impl<'a, 'b> Part<'a, 'b> {
 
     fn limit(&self, charge: &Charge<'_>, policy: &Policy, step: &Step) -> Vec<u8> {
         match step.op {
-            Op::Check | Op::Peek | Op::Reserve => self.packed(charge, policy, [charge.cost, protocol::NEWEST]),
+            Op::Check | Op::Peek | Op::Reserve => {
+                self.packed(charge, policy, [charge.cost, protocol::NEWEST])
+            }
             Op::Refund => {
                 let charged_at = step.charged_at.map_or(protocol::NEWEST, |at| at as f64);
                 self.packed(charge, &policy.sparing_denied(), [charge.cost, charged_at])
@@ -249,6 +256,10 @@ pub(super) fn forget(plan: &Plan<'_>, wire: &Wire, clock: Option<Micros>) -> Cal
 static HELD: ScriptsOfSets = [const { once_cell::race::OnceBox::new() }; _];
 static ENDING: ScriptsOfSets = [const { once_cell::race::OnceBox::new() }; _];
 
-fn script(scripts: &'static ScriptsOfSets, text: fn(KernelSet) -> String, kernels: KernelSet) -> &'static Script {
+fn script(
+    scripts: &'static ScriptsOfSets,
+    text: fn(KernelSet) -> String,
+    kernels: KernelSet,
+) -> &'static Script {
     protocol::script(scripts, text, kernels)
 }

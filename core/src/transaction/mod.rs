@@ -95,10 +95,13 @@ impl<'a> Transaction<'a> {
         id: HoldId,
     ) -> Self {
         let stages = if wire.cluster { stages::by_slot(plan) } else { stages::together(plan) };
-        let looks =
-            if is_taking(op) && stages.len() > 1 { stages.clone() } else { Few::new() };
+        let looks = if is_taking(op) && stages.len() > 1 { stages.clone() } else { Few::new() };
         let steps = |op, stages: Few<Few<usize>>| {
-            stages.into_iter().map(move |charges| Step { op: own_op(plan, op, &charges), charges, charged_at: None })
+            stages.into_iter().map(move |charges| Step {
+                op: own_op(plan, op, &charges),
+                charges,
+                charged_at: None,
+            })
         };
         Self {
             id,
@@ -232,7 +235,9 @@ impl Conversation for Transaction<'_> {
         if self.is_beside(step) {
             let part = Part::new(self.plan, &step.charges);
             return Some(match (step.op, step.charged_at) {
-                (Op::Reserve, Some(_)) => part.ending(End::Release, (&self.id, &self.id), self.clock, self.wire),
+                (Op::Reserve, Some(_)) => {
+                    part.ending(End::Release, (&self.id, &self.id), self.clock, self.wire)
+                }
                 _ => part.call(step, &self.id, self.clock, &self.wire.prefix),
             });
         }

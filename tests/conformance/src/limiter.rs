@@ -106,8 +106,12 @@ impl Limiter {
                 return Some(Ok(answer));
             }
             "commit" => self.commit(reservation(), vector),
-            "release" => self.end(reservation(), |limiter, made| forward!(limiter, limiter => limiter.release(made))),
-            "renew" => self.end(reservation(), |limiter, made| forward!(limiter, limiter => limiter.renew(made))),
+            "release" => {
+                self.end(reservation(), |limiter, made| forward!(limiter, limiter => limiter.release(made)))
+            }
+            "renew" => {
+                self.end(reservation(), |limiter, made| forward!(limiter, limiter => limiter.renew(made)))
+            }
             _ => return None,
         };
         Some(ended.map(|took_effect| json!({ "took_effect": took_effect })))
@@ -126,7 +130,8 @@ impl Limiter {
 
     fn commit(&self, made: &Made, vector: &Value) -> Result<bool> {
         let costs: Vec<_> = vector["costs"].as_object().into_iter().flatten().collect();
-        let costs: Vec<_> = costs.iter().map(|(rule, cost)| (rule.as_str(), cost.as_u64().unwrap())).collect();
+        let costs: Vec<_> =
+            costs.iter().map(|(rule, cost)| (rule.as_str(), cost.as_u64().unwrap())).collect();
         let usage = match vector["cost"].as_u64() {
             Some(cost) => Usage::Cost(cost),
             None if costs.is_empty() => Usage::AsReserved,
@@ -136,7 +141,11 @@ impl Limiter {
     }
 
     /// By the value, or by its id: what is made of one has to be what is made of the other.
-    fn end(&self, (reservation, id): &Made, end: impl Fn(&Self, ReservationRef<'_>) -> Result<bool>) -> Result<bool> {
+    fn end(
+        &self,
+        (reservation, id): &Made,
+        end: impl Fn(&Self, ReservationRef<'_>) -> Result<bool>,
+    ) -> Result<bool> {
         match id {
             Some(id) if id.len() % 2 == 0 => end(self, id.into()),
             _ => end(self, reservation.into()),
