@@ -136,8 +136,8 @@ fn long_paths(options: &Options) -> Result<()> {
         let [exact, folded] =
             [false, true].map(|ignore_case| measure_path(options, &limiter, &path, ignore_case));
         let judged = verdict(exact.median().max(folded.median()), LONGEST_PATH_TARGET);
-        let times = [format!("{exact:.1}"), format!("{folded:.1}"), judged];
-        table.row([format!("`{trick}`"), answer.to_owned()].into_iter().chain(times).collect());
+        let times = [format!("{exact:.1}"), format!("{folded:.1}")];
+        table.row([vec![format!("`{trick}`"), answer.to_owned()], times.to_vec(), vec![judged]].concat());
     }
     println!("{table}");
     Ok(())

@@ -124,11 +124,10 @@ fn texts(target: &str) -> Result<Vec<String>, TooMany> {
     set.first(step::without_parameters(&[b';', marked::ESCAPED_SEMICOLON]))?;
     set.last(step::without_host)?;
     set.first(step::merged)?;
-    set.first(step::resolved(b"."))?;
-    set.first(step::resolved(&[b'.', marked::ESCAPED_DOT]))?;
-    // Dots that were resolved while there were slashes to be merged: `/p//../q//r` is `/p/q//r` by RFC 3986 (5.2.4), of
-    // which Envoy, and any two servers in a row, make `/p/q/r`.
-    set.last(step::merged)?;
+    // Slashes may be merged afterwards, too: `/p//../q//r` is `/p/q//r` by RFC 3986 (5.2.4), of which Envoy, and any two
+    // servers in a row, make `/p/q/r`.
+    set.first_then(step::resolved(b"."), step::merged)?;
+    set.first_then(step::resolved(&[b'.', marked::ESCAPED_DOT]), step::merged)?;
     Ok(Set::new(set.into_iter().map(marked::spelled)).into_iter().map(text_of).collect())
 }
 
