@@ -94,6 +94,17 @@ local function prolong(holding, kept_until)
   if kept_until > holding.kept_until then holding.kept_until = kept_until end
 end
 
+-- The end of the last lease that counts; 0 when there is none.
+local function last_end(key)
+  local skipped, after = 0, '(' .. string.format('%.0f', now)
+  while true do
+    local last = call('ZREVRANGEBYSCORE', key, LATEST, after, 'WITHSCORES', 'LIMIT', skipped, 1)
+    if not last[1] then return 0 end
+    if sub(last[1], 1, 1) == 'r' then return tonumber(last[2]) end
+    skipped = skipped + 1
+  end
+end
+
 -- The end of the lease by which so much weight is free; 0 when that is never.
 local function frees_at(key, weight)
   local skipped, after = 0, '(' .. string.format('%.0f', now)
@@ -199,8 +210,7 @@ local cost, limit = unpack_numbers('<dd', arg, 57)
 -- Numbers: cost (with what is held already), limit
 -- Reply: the end of the lease by which the cost fits (0 when it does already, or never), the end of the last one
 local capacity, forced = limit, nil
-local last = call('ZREVRANGEBYSCORE', key, LATEST, '(' .. string.format('%.0f', now), 'WITHSCORES', 'LIMIT', '0', '1')
-local enough_at, last_at = 0, tonumber(last[2] or 0)
+local enough_at, last_at = 0, last_end(key)
 if cost > limit then enough_at = frees_at(key, cost - limit) end
 return cost, capacity, forced, enough_at, last_at
 end
@@ -314,12 +324,12 @@ for j = 1, #holdings do
 end
 
 local loaded, amounts = {}, {}
-for i = 1, op == COMMIT and limits or 0 do
+for i = 1, limits do
   local holding = holdings[holder_of[i]]
   local found = { load_of[which[i]](keys[i], ARGV[1 + i]) }
   if not found[2] then return found[1] end
   local amount = extra[i]
-  if not holding.member then
+  if not holding.member or op ~= COMMIT then
     amount = 0
   elseif not holding.counts then
     local room = floor(found[2] / price_of[i])
@@ -353,8 +363,9 @@ for j = 1, #holdings do
     end
   end
 end
-for i = 1, #amounts do
-  if amounts[i] > 0 and kind[i] >= 0 then
+for i = 1, limits do
+  -- A state of a time that has not come yet is healed.
+  if (amounts[i] > 0 or loaded[i][3]) and kind[i] >= 0 then
     local holding, over = holdings[holder_of[i]], amounts[i] - loaded[i][2]
     if kind[i] == 1 and over > 0 then prolong(holding, now + holding.lease + holding.longest + over) end
     conclude_of[which[i]](keys[i], 0, amounts[i], unpack(loaded[i], 4, 12))
