@@ -20,7 +20,7 @@ pub(super) const IN_FLIGHT: usize = 64;
 
 /// A limiter that is measured.
 pub(super) enum Driver {
-    Blocking(RateLimiter),
+    Blocking(Box<RateLimiter>),
     Async(Runtime, Arc<AsyncRateLimiter>),
 }
 
@@ -30,7 +30,10 @@ impl Driver {
         let rules = || Rules::from_json(RULES);
         let runtime = Runtime::new()?;
         let asynchronous = runtime.block_on(make().rules(rules()?).connect())?;
-        Ok([Self::Blocking(make().rules(rules()?).build()?), Self::Async(runtime, Arc::new(asynchronous))])
+        Ok([
+            Self::Blocking(Box::new(make().rules(rules()?).build()?)),
+            Self::Async(runtime, Arc::new(asynchronous)),
+        ])
     }
 
     pub(super) fn name(&self) -> &'static str {
