@@ -45,11 +45,13 @@ pub enum Kernel {
     Gcra,
     /// `decay`
     Decay,
+    /// `fixed_window`, windows of the calendar.
+    FixedWindowCalendar,
 }
 
 impl Kernel {
     /// Every kernel, in the order of their places in a [`KernelSet`].
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::FixedWindow,
         Self::FixedWindowFirstRequest,
         Self::SlidingWindow,
@@ -58,6 +60,7 @@ impl Kernel {
         Self::SlidingBuckets,
         Self::Gcra,
         Self::Decay,
+        Self::FixedWindowCalendar,
     ];
 
     fn fragments(self) -> Fragments {
@@ -74,6 +77,7 @@ impl Kernel {
             Self::SlidingBuckets => SLIDING_BUCKETS,
             Self::Gcra => GCRA,
             Self::Decay => DECAY,
+            Self::FixedWindowCalendar => FIXED_WINDOW_CALENDAR,
         }
     }
 }
@@ -110,6 +114,16 @@ const FIXED_WINDOW: Fragments = Fragments {
     commit: include_str!("fixed_window/commit.lua"),
     reply: include_str!("fixed_window/reply.lua"),
     refund: include_str!("fixed_window/refund.lua"),
+};
+
+const FIXED_WINDOW_CALENDAR: Fragments = Fragments {
+    helpers: "",
+    numbers: "cost, limit, count_denied, number, former, opening, closing, later",
+    load: include_str!("fixed_window/load_calendar.lua"),
+    keeps: "window, start, ending, count, running",
+    commit: include_str!("fixed_window/commit_calendar.lua"),
+    reply: include_str!("fixed_window/reply_calendar.lua"),
+    refund: include_str!("fixed_window/refund_calendar.lua"),
 };
 
 const SLIDING_WINDOW: Fragments = Fragments {

@@ -7,6 +7,8 @@
 //! Times are whole microseconds. Counts are doubles because Lua has no other number; they are whole
 //! and exact up to 2^53.
 
+mod calendar;
+mod calendar_window;
 mod decay;
 mod fixed_window;
 mod gcra;
@@ -16,6 +18,8 @@ mod sliding_buckets;
 mod sliding_log;
 mod sliding_window;
 
+#[cfg(feature = "lab")]
+pub(crate) use calendar::Calendar;
 pub(crate) use policy::{Policy, State};
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use settling::Op;

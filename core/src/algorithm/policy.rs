@@ -1,7 +1,11 @@
 //! One limit of a rule, ready for deciding, whichever its algorithm.
 
+use std::sync::Arc;
+
 use sluicegate_lua::Kernel;
 
+use super::calendar::Calendar;
+use super::calendar_window::{Counted, FixedCalendarWindow};
 use super::decay::{Decay, Level};
 use super::fixed_window::{FixedWindow, Window};
 use super::gcra::{Debt, Gcra};
@@ -16,6 +20,7 @@ use crate::rules::{self, Limit, Rule, Structure, WindowStart};
 #[derive(Debug, Clone)]
 pub(crate) enum Policy {
     FixedWindow(FixedWindow),
+    FixedCalendarWindow(FixedCalendarWindow),
     SlidingWindow(SlidingWindow),
     SlidingLog(SlidingLog),
     SlidingBuckets(SlidingBuckets),
@@ -27,6 +32,7 @@ pub(crate) enum Policy {
 #[derive(Debug, Clone)]
 pub(crate) enum State {
     Window(Window),
+    Counted(Counted),
     Windows(Windows),
     Log(Box<Log>),
     Buckets(Box<Buckets>),
@@ -40,6 +46,7 @@ macro_rules! dispatch {
     ($policy:expr, $state:expr, $otherwise:expr, |$algorithm:ident, $inner:ident| $body:expr) => {
         match ($policy, $state) {
             (Policy::FixedWindow($algorithm), State::Window($inner)) => $body,
+            (Policy::FixedCalendarWindow($algorithm), State::Counted($inner)) => $body,
             (Policy::SlidingWindow($algorithm), State::Windows($inner)) => $body,
             (Policy::SlidingLog($algorithm), State::Log($inner)) => $body,
             (Policy::SlidingBuckets($algorithm), State::Buckets($inner)) => $body,
@@ -56,6 +63,10 @@ macro_rules! with_algorithm {
         match $policy {
             Policy::FixedWindow($algorithm) => {
                 let $wrap = State::Window;
+                $body
+            }
+            Policy::FixedCalendarWindow($algorithm) => {
+                let $wrap = State::Counted;
                 $body
             }
             Policy::SlidingWindow($algorithm) => {
@@ -88,7 +99,12 @@ impl Policy {
         let count_denied = rule.count_denied;
         let window = limit.window_us as Micros;
         let resolution = limit.resolution_us as Micros;
+        let calendar = limit.calendar;
         let limit = amount.map_or(limit.limit, |amount| amount as f64);
+        if let Some(calendar) = calendar {
+            let calendar = Arc::new(Calendar::new(calendar));
+            return Self::FixedCalendarWindow(FixedCalendarWindow { limit, calendar, window, count_denied });
+        }
         match rule.algorithm {
             rules::Algorithm::FixedWindow { window_start: begins } => {
                 Self::FixedWindow(FixedWindow { limit, window, begins, count_denied })
@@ -111,10 +127,17 @@ impl Policy {
         }
     }
 
+    /// The same limit with another amount; `None` where that is cheap to make anew.
+    pub(crate) fn with_limit(&self, amount: u64) -> Option<Self> {
+        let Self::FixedCalendarWindow(algorithm) = self else { return None };
+        Some(Self::FixedCalendarWindow(FixedCalendarWindow { limit: amount as f64, ..algorithm.clone() }))
+    }
+
     pub(crate) fn kernel(&self) -> Kernel {
         match self {
             Self::FixedWindow(FixedWindow { begins: WindowStart::Aligned, .. }) => Kernel::FixedWindow,
             Self::FixedWindow(_) => Kernel::FixedWindowFirstRequest,
+            Self::FixedCalendarWindow(_) => Kernel::FixedWindowCalendar,
             Self::SlidingWindow(_) => Kernel::SlidingWindow,
             Self::SlidingLog(SlidingLog { structure: Structure::List, .. }) => Kernel::SlidingLogList,
             Self::SlidingLog(_) => Kernel::SlidingLogSortedSet,
@@ -129,6 +152,7 @@ impl Policy {
         let mut policy = self.clone();
         match &mut policy {
             Self::FixedWindow(FixedWindow { count_denied, .. })
+            | Self::FixedCalendarWindow(FixedCalendarWindow { count_denied, .. })
             | Self::SlidingWindow(SlidingWindow { count_denied, .. })
             | Self::SlidingBuckets(SlidingBuckets { count_denied, .. })
             | Self::Decay(Decay { count_denied, .. }) => *count_denied = false,
@@ -217,6 +241,7 @@ impl Policy {
     pub(crate) fn window(&self) -> Micros {
         match self {
             Self::FixedWindow(FixedWindow { window, .. })
+            | Self::FixedCalendarWindow(FixedCalendarWindow { window, .. })
             | Self::SlidingWindow(SlidingWindow { window, .. })
             | Self::SlidingLog(SlidingLog { window, .. })
             | Self::SlidingBuckets(SlidingBuckets { window, .. })
@@ -225,8 +250,13 @@ impl Policy {
         }
     }
 
-    pub(crate) fn numbers(&self, cost: f64, out: &mut Vec<f64>) {
+    /// The numbers a script needs; `now` is the time by the caller's clock, which is asked for windows of the calendar
+    /// alone.
+    pub(crate) fn numbers(&self, cost: f64, now: impl FnOnce() -> Micros, out: &mut Vec<f64>) {
         with_algorithm!(self, |algorithm, _wrap| algorithm.numbers(cost, out));
+        if let Self::FixedCalendarWindow(algorithm) = self {
+            algorithm.windows(now(), out);
+        }
     }
 
     /// The state from a script's numbers: now, then what the script's file states.

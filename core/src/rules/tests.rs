@@ -82,7 +82,7 @@ fn fault(text: &str) -> String {
 }
 
 fn limit(limit: f64, window_us: u64, resolution_us: u64, scope: Scope) -> Limit {
-    Limit { limit, window_us, resolution_us, scope }
+    Limit { limit, window_us, resolution_us, scope, calendar: None }
 }
 
 #[test]

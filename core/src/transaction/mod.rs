@@ -21,6 +21,7 @@ use redis::Value;
 use smallvec::smallvec;
 
 use crate::algorithm::Micros;
+use crate::clock::SystemClock;
 use crate::decision::{Decision, Source};
 use crate::error::{Error, Result};
 use crate::plan::{ENFORCED, Few, Form, Op, Outcome, Plan, answer};
@@ -41,6 +42,9 @@ pub(crate) struct Transaction<'a> {
     wire: &'a Wire,
     /// A manual clock's time; `None` for the server's.
     clock: Option<Micros>,
+    /// The server's time, once it turned out to be far from that of this process; the windows of a calendar are
+    /// named by it.
+    server_now: Option<Micros>,
     pending: VecDeque<Step>,
     outcomes: Few<Option<Outcome>>,
     /// The first stage that had no room when it was looked at, by its first charge: stages share none.
@@ -58,6 +62,8 @@ struct Step {
     charges: Few<usize>,
     /// Of a compensation: when the charges were made.
     charged_at: Option<Micros>,
+    /// Whether it was sent before, with windows of a calendar in which the server's time was not.
+    is_again: bool,
 }
 
 impl<'a> Transaction<'a> {
@@ -65,12 +71,13 @@ impl<'a> Transaction<'a> {
         let stages = if wire.cluster { stages::by_slot(plan) } else { stages::together(plan) };
         let looks = if op == Op::Check && stages.len() > 1 { stages.clone() } else { Few::new() };
         let steps = |op, stages: Few<Few<usize>>| {
-            stages.into_iter().map(move |charges| Step { op, charges, charged_at: None })
+            stages.into_iter().map(move |charges| Step { op, charges, charged_at: None, is_again: false })
         };
         Self {
             plan,
             wire,
             clock,
+            server_now: None,
             pending: steps(Op::Peek, looks).chain(steps(op, stages)).collect(),
             full: None,
             outcomes: smallvec![None; plan.charges.len()],
@@ -81,9 +88,19 @@ impl<'a> Transaction<'a> {
 
     /// The script to send next; `None` when there is an answer.
     pub(crate) fn next(&self) -> Option<Call> {
+        self.next_by(self.clock)
+    }
+
+    fn next_by(&self, clock: Option<Micros>) -> Option<Call> {
         let step = self.pending.front()?;
         let charges: Few<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
-        Some(protocol::call(step, &charges, self.clock, &self.wire.prefix))
+        Some(protocol::call(step, &charges, clock, || self.caller_now(), &self.wire.prefix))
+    }
+
+    /// The time by which windows of a calendar are named: a script chooses among neighbours.
+    fn caller_now(&self) -> Micros {
+        let system = || SystemClock::new().now();
+        self.clock.or(self.server_now).unwrap_or_else(system)
     }
 
     /// Whether what is to be sent next takes back what the call has charged.
@@ -94,6 +111,13 @@ impl<'a> Transaction<'a> {
     /// Takes the reply to what [`next`](Self::next) gave.
     pub(crate) fn feed(&mut self, reply: Result<Value>) {
         let Some(step) = self.pending.pop_front() else { return };
+        if let Some(now) = reply.as_ref().ok().and_then(protocol::outside)
+            && !step.is_again
+        {
+            self.server_now = Some(now);
+            self.pending.push_front(Step { is_again: true, ..step });
+            return;
+        }
         match reply.and_then(|reply| self.read(&step, reply)) {
             Ok((now, outcomes)) => self.note(step, now, outcomes),
             Err(error) if self.failure.is_none() => {
@@ -146,7 +170,12 @@ impl<'a> Transaction<'a> {
                 self.pending.extend(self.compensations.drain(..).rev());
             }
             Op::Check if !charged.is_empty() => {
-                self.compensations.push(Step { op: Op::Refund, charges: charged, charged_at: Some(now) });
+                self.compensations.push(Step {
+                    op: Op::Refund,
+                    charges: charged,
+                    charged_at: Some(now),
+                    is_again: false,
+                });
             }
             Op::Check | Op::Refund | Op::Charge => {}
         }
