@@ -8,7 +8,6 @@
 //! and exact up to 2^53.
 
 mod calendar;
-mod calendar_window;
 mod decay;
 mod fixed_window;
 mod gcra;

@@ -5,22 +5,20 @@ use std::sync::Arc;
 use sluicegate_lua::Kernel;
 
 use super::calendar::Calendar;
-use super::calendar_window::{Counted, FixedCalendarWindow};
 use super::decay::{Decay, Level};
-use super::fixed_window::{FixedWindow, Window};
+use super::fixed_window::{Begins, FixedWindow, Window};
 use super::gcra::{Debt, Gcra};
 use super::settling::{self, Demand, Outcome};
 use super::sliding_buckets::{Buckets, SlidingBuckets};
 use super::sliding_log::{Log, SlidingLog};
 use super::sliding_window::{SlidingWindow, Windows};
 use super::{Algorithm, Micros};
-use crate::rules::{self, Limit, Rule, Structure, WindowStart};
+use crate::rules::{self, Limit, Rule, Structure};
 
 /// An algorithm with its numbers.
 #[derive(Debug, Clone)]
 pub(crate) enum Policy {
     FixedWindow(FixedWindow),
-    FixedCalendarWindow(FixedCalendarWindow),
     SlidingWindow(SlidingWindow),
     SlidingLog(SlidingLog),
     SlidingBuckets(SlidingBuckets),
@@ -32,7 +30,6 @@ pub(crate) enum Policy {
 #[derive(Debug, Clone)]
 pub(crate) enum State {
     Window(Window),
-    Counted(Counted),
     Windows(Windows),
     Log(Box<Log>),
     Buckets(Box<Buckets>),
@@ -46,7 +43,6 @@ macro_rules! dispatch {
     ($policy:expr, $state:expr, $otherwise:expr, |$algorithm:ident, $inner:ident| $body:expr) => {
         match ($policy, $state) {
             (Policy::FixedWindow($algorithm), State::Window($inner)) => $body,
-            (Policy::FixedCalendarWindow($algorithm), State::Counted($inner)) => $body,
             (Policy::SlidingWindow($algorithm), State::Windows($inner)) => $body,
             (Policy::SlidingLog($algorithm), State::Log($inner)) => $body,
             (Policy::SlidingBuckets($algorithm), State::Buckets($inner)) => $body,
@@ -63,10 +59,6 @@ macro_rules! with_algorithm {
         match $policy {
             Policy::FixedWindow($algorithm) => {
                 let $wrap = State::Window;
-                $body
-            }
-            Policy::FixedCalendarWindow($algorithm) => {
-                let $wrap = State::Counted;
                 $body
             }
             Policy::SlidingWindow($algorithm) => {
@@ -99,14 +91,12 @@ impl Policy {
         let count_denied = rule.count_denied;
         let window = limit.window_us as Micros;
         let resolution = limit.resolution_us as Micros;
-        let calendar = limit.calendar;
+        let calendar_window = limit.calendar;
         let limit = amount.map_or(limit.limit, |amount| amount as f64);
-        if let Some(calendar) = calendar {
-            let calendar = Arc::new(Calendar::new(calendar));
-            return Self::FixedCalendarWindow(FixedCalendarWindow { limit, calendar, window, count_denied });
-        }
         match rule.algorithm {
-            rules::Algorithm::FixedWindow { window_start: begins } => {
+            rules::Algorithm::FixedWindow { window_start } => {
+                let calendar = |window| Begins::Calendar(Arc::new(Calendar::new(window)));
+                let begins = calendar_window.map_or(window_start.into(), calendar);
                 Self::FixedWindow(FixedWindow { limit, window, begins, count_denied })
             }
             rules::Algorithm::SlidingWindow => {
@@ -129,15 +119,17 @@ impl Policy {
 
     /// The same limit with another amount; `None` where that is cheap to make anew.
     pub(crate) fn with_limit(&self, amount: u64) -> Option<Self> {
-        let Self::FixedCalendarWindow(algorithm) = self else { return None };
-        Some(Self::FixedCalendarWindow(FixedCalendarWindow { limit: amount as f64, ..algorithm.clone() }))
+        let Self::FixedWindow(algorithm) = self else { return None };
+        Some(Self::FixedWindow(FixedWindow { limit: amount as f64, ..algorithm.clone() }))
     }
 
     pub(crate) fn kernel(&self) -> Kernel {
         match self {
-            Self::FixedWindow(FixedWindow { begins: WindowStart::Aligned, .. }) => Kernel::FixedWindow,
-            Self::FixedWindow(_) => Kernel::FixedWindowFirstRequest,
-            Self::FixedCalendarWindow(_) => Kernel::FixedWindowCalendar,
+            Self::FixedWindow(FixedWindow { begins, .. }) => match begins {
+                Begins::Aligned => Kernel::FixedWindow,
+                Begins::FirstRequest => Kernel::FixedWindowFirstRequest,
+                Begins::Calendar(_) => Kernel::FixedWindowCalendar,
+            },
             Self::SlidingWindow(_) => Kernel::SlidingWindow,
             Self::SlidingLog(SlidingLog { structure: Structure::List, .. }) => Kernel::SlidingLogList,
             Self::SlidingLog(_) => Kernel::SlidingLogSortedSet,
@@ -152,7 +144,6 @@ impl Policy {
         let mut policy = self.clone();
         match &mut policy {
             Self::FixedWindow(FixedWindow { count_denied, .. })
-            | Self::FixedCalendarWindow(FixedCalendarWindow { count_denied, .. })
             | Self::SlidingWindow(SlidingWindow { count_denied, .. })
             | Self::SlidingBuckets(SlidingBuckets { count_denied, .. })
             | Self::Decay(Decay { count_denied, .. }) => *count_denied = false,
@@ -241,7 +232,6 @@ impl Policy {
     pub(crate) fn window(&self) -> Micros {
         match self {
             Self::FixedWindow(FixedWindow { window, .. })
-            | Self::FixedCalendarWindow(FixedCalendarWindow { window, .. })
             | Self::SlidingWindow(SlidingWindow { window, .. })
             | Self::SlidingLog(SlidingLog { window, .. })
             | Self::SlidingBuckets(SlidingBuckets { window, .. })
@@ -254,8 +244,8 @@ impl Policy {
     /// alone.
     pub(crate) fn numbers(&self, cost: f64, now: impl FnOnce() -> Micros, out: &mut Vec<f64>) {
         with_algorithm!(self, |algorithm, _wrap| algorithm.numbers(cost, out));
-        if let Self::FixedCalendarWindow(algorithm) = self {
-            algorithm.windows(now(), out);
+        if let Self::FixedWindow(algorithm) = self {
+            algorithm.windows(now, out);
         }
     }
 
