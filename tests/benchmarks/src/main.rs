@@ -15,6 +15,7 @@ mod samples;
 mod server;
 mod table;
 mod tap;
+mod usage;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -47,6 +48,7 @@ fn run() -> Result<()> {
             Part::Client => client::run(&options)?,
             Part::Embedded => embedded::run(&options)?,
             Part::Matching => matching::run(&options)?,
+            Part::Usage => usage::run(&options)?,
         }
     }
     Ok(())

@@ -8,7 +8,7 @@ use crate::Result;
 pub(crate) const USAGE: &str = "\
 usage: sluicegate-benchmarks [--quick] [--only ALGORITHM] [--baseline FOLDER] [PART ...]
 
-parts: server, memory, client, embedded, matching; all of them if none is named
+parts: server, memory, client, embedded, matching, usage; all of them if none is named
   --quick             a smoke run of seconds: everything runs, the figures mean nothing
   --only ALGORITHM    of server and memory only the rows that begin with this
   --baseline FOLDER   hand-written scripts to compare with, instead of this crate's own: return1.lua, gcra.lua,
@@ -22,6 +22,7 @@ pub(crate) enum Part {
     Client,
     Embedded,
     Matching,
+    Usage,
 }
 
 #[derive(Debug)]
@@ -49,11 +50,13 @@ impl Options {
                 "client" => options.parts.push(Part::Client),
                 "embedded" => options.parts.push(Part::Embedded),
                 "matching" => options.parts.push(Part::Matching),
+                "usage" => options.parts.push(Part::Usage),
                 other => return Err(format!("{other}: no such part or option\n{USAGE}").into()),
             }
         }
         if options.parts.is_empty() {
-            options.parts = vec![Part::Server, Part::Memory, Part::Client, Part::Embedded, Part::Matching];
+            options.parts =
+                vec![Part::Server, Part::Memory, Part::Client, Part::Embedded, Part::Matching, Part::Usage];
         }
         Ok(Some(options))
     }
