@@ -46,12 +46,17 @@ if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
         kept_until = ends + longest
         kept_until = kept_until - kept_until % slice + slice
       end
+      local written = 'h' .. pack('<dddddd', held + weight, first_end, held_count + 1, token, kept_until, swept)
+      call('ZADD', holder, '-inf', written, ends, named)
+      -- Not before: a set that was empty for a moment has no lifetime.
       if header then call('ZREM', holder, header) end
-      header = 'h' .. pack('<dddddd', held + weight, first_end, held_count + 1, token, kept_until, swept)
-      call('ZADD', holder, '-inf', header, ends, named)
-      -- A set that was empty for a moment has no lifetime.
-      if held_count == 0 or kept_until ~= kept then
-        call('PEXPIRE', holder, math.ceil((kept_until - now) / 1000) + slack)
+      if kept_until ~= kept then
+        local done = redis.pcall('PEXPIRE', holder, math.ceil((kept_until - now) / 1000) + slack)
+        if done ~= 1 then
+          -- A user who may give no key a life leaves none without.
+          if not header then call('DEL', holder) end
+          error(done.err, 0)
+        end
       end
       return { answer, pack('<dddd', held, 0, 0, token) }
     end

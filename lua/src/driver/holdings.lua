@@ -26,9 +26,16 @@ local function save(holding)
   local first = call('ZRANGEBYSCORE', holding.key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1')
   local header = 'h' .. pack('<dddddd', holding.held, tonumber(first[2] or 0), holding.count, holding.token,
     holding.kept_until, holding.swept)
-  if holding.header then call('ZREM', holding.key, holding.header) end
-  call('ZADD', holding.key, '-inf', header)
-  call('PEXPIRE', holding.key, math.ceil((holding.kept_until - now) / 1000) + slack)
+  if holding.header ~= header then
+    call('ZADD', holding.key, '-inf', header)
+    if holding.header then call('ZREM', holding.key, holding.header) end
+  end
+  local done = redis.pcall('PEXPIRE', holding.key, math.ceil((holding.kept_until - now) / 1000) + slack)
+  if done ~= 1 then
+    -- A user who may give no key a life leaves none without.
+    if not holding.header then call('DEL', holding.key) end
+    error(done.err, 0)
+  end
   holding.header = header
 end
 
