@@ -10,12 +10,12 @@ use crate::catalog::Catalog;
 use crate::decision::{Decision, Source};
 use crate::error::Result;
 use crate::matching::{Explanation, Request, RequestMatch};
-use crate::plan::{Form, Op, Plan};
+use crate::plan::{Few, Forecast, Form, Op, Outcome, Plan};
 use crate::redis::{BlockingRedis, validate_time};
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
 use crate::sources::RulesStatus;
-use crate::transaction::names_to_reset;
+use crate::transaction::{Transaction, names_to_reset};
 
 /// Decides whether a cost is admitted; blocks the calling thread for one round trip.
 ///
@@ -165,7 +165,7 @@ impl RateLimiter {
     /// # Errors
     /// As [`check`](Self::check).
     pub fn refund(&self, rule: &str, key: &str) -> Result<Decision> {
-        self.single(&Check::new(rule, key), Op::Refund)
+        self.refund_with(rule, key, CheckOptions::new())
     }
 
     /// [`refund`](Self::refund) with a cost or a resource.
@@ -173,7 +173,10 @@ impl RateLimiter {
     /// # Errors
     /// As [`check`](Self::check).
     pub fn refund_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Decision> {
-        self.single(&Check::new(rule, key).with(options), Op::Refund)
+        let check = Check::new(rule, key).with(options);
+        let decision = self.single(&check, Op::Refund);
+        self.freed(&check);
+        decision
     }
 
     /// Counts a cost of 1 that was used already, also beyond the limit, and answers as [`peek`](Self::peek) would
@@ -212,17 +215,17 @@ impl RateLimiter {
     pub fn reset_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<()> {
         self.ensure_open()?;
         let catalog = self.centre.rules.snapshot();
-        let plan = Plan::new(&catalog, &[Check::new(rule, key).with(options)])?;
+        let check = Check::new(rule, key).with(options);
+        let plan = Plan::new(&catalog, &[check])?;
         match &self.backend {
-            Backend::Local(local) => {
-                local.reset(&plan);
-                Ok(())
-            }
+            Backend::Local(local) => local.reset(&plan),
             Backend::Server(redis) => {
                 let deadline = redis.deadline(plan.timeout);
-                redis.delete(&names_to_reset(&plan, &self.centre.wire), deadline)
+                redis.delete(&names_to_reset(&plan, &self.centre.wire), deadline)?;
             }
         }
+        self.freed(&check);
+        Ok(())
     }
 
     /// Tries the server.
@@ -302,16 +305,37 @@ impl RateLimiter {
         }
     }
 
-    /// All requests of a call share its time.
     fn converse(&self, redis: &BlockingRedis, plan: &Plan<'_>, op: Op, form: Form) -> Result<Decision> {
+        self.talk(redis, plan, self.centre.transaction(plan, op)).finish(form)
+    }
+
+    /// What an operation has come to: one outcome per charge and, if it is wanted, what the states admit next.
+    pub(super) fn outcomes(
+        &self,
+        redis: &BlockingRedis,
+        plan: &Plan<'_>,
+        op: Op,
+        wants_forecast: bool,
+    ) -> Result<(Few<Outcome>, Option<Forecast>)> {
+        let transaction = self.centre.transaction(plan, op);
+        let transaction = if wants_forecast { transaction.with_forecast() } else { transaction };
+        self.talk(redis, plan, transaction).outcomes()
+    }
+
+    /// All requests of a call share its time.
+    fn talk<'a>(
+        &self,
+        redis: &BlockingRedis,
+        plan: &Plan<'_>,
+        mut transaction: Transaction<'a>,
+    ) -> Transaction<'a> {
         let deadline = redis.deadline(plan.timeout);
-        let mut transaction = self.centre.transaction(plan, op);
         while let Some(request) = transaction.next() {
             let undoing = transaction.is_undoing();
             let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
             transaction.feed(redis.call(request, deadline));
         }
-        transaction.finish(form)
+        transaction
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod answer;
 mod charge;
+mod forecast;
 mod verdict;
 
 use std::borrow::Cow;
@@ -22,6 +23,7 @@ pub use crate::algorithm::Op;
 pub(crate) use crate::algorithm::Outcome;
 pub(crate) use answer::{Form, answer};
 pub(crate) use charge::Charge;
+pub(crate) use forecast::Forecast;
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use verdict::Verdict;
 

@@ -20,10 +20,10 @@ use std::collections::VecDeque;
 use redis::Value;
 use smallvec::smallvec;
 
-use crate::algorithm::Micros;
+use crate::algorithm::{Micros, State};
 use crate::decision::{Decision, Source};
 use crate::error::{Error, Result};
-use crate::plan::{ENFORCED, Few, Form, Op, Outcome, Plan, answer};
+use crate::plan::{ENFORCED, Few, Forecast, Form, Op, Outcome, Plan, answer};
 use crate::script::Call;
 
 /// What all calls of a limiter on a server have in common.
@@ -49,6 +49,8 @@ pub(crate) struct Transaction<'a> {
     compensations: Vec<Step>,
     /// Set when a slot failed to answer, while those before it are given back their charges.
     failure: Option<Error>,
+    /// The state that each charge left behind, and its time; nothing unless it is wanted.
+    states: Option<Few<Option<(State, Micros)>>>,
 }
 
 /// One script to send: an operation on some of the plan's charges, all in one slot.
@@ -76,7 +78,13 @@ impl<'a> Transaction<'a> {
             outcomes: smallvec![None; plan.charges.len()],
             compensations: Vec::new(),
             failure: None,
+            states: None,
         }
+    }
+
+    /// The same, which also tells what the states will admit next.
+    pub(crate) fn with_forecast(self) -> Self {
+        Self { states: Some(smallvec![None; self.plan.charges.len()]), ..self }
     }
 
     /// The script to send next; `None` when there is an answer.
@@ -109,15 +117,24 @@ impl<'a> Transaction<'a> {
 
     /// The decision, once there is nothing left to send.
     pub(crate) fn finish(self, form: Form) -> Result<Decision> {
+        let plan = self.plan;
+        Ok(answer(plan, &self.outcomes()?.0, Source::Server, form))
+    }
+
+    /// The outcome of each charge, once there is nothing left to send, and what the states will admit next.
+    pub(crate) fn outcomes(self) -> Result<(Few<Outcome>, Option<Forecast>)> {
         match (self.failure, self.outcomes.into_iter().collect::<Option<Few<_>>>()) {
-            (None, Some(outcomes)) => Ok(answer(self.plan, &outcomes, Source::Server, form)),
+            (None, Some(outcomes)) => {
+                let states = self.states.and_then(|states| states.into_iter().collect::<Option<Vec<_>>>());
+                Ok((outcomes, states.and_then(|states| Forecast::new(self.plan, states))))
+            }
             (Some(error), _) => Err(error),
             (None, None) => Err(unanswered()),
         }
     }
 
-    /// The time of a reply, and the outcome of each charge.
-    fn read(&self, step: &Step, reply: Value) -> Result<(Micros, Few<Outcome>)> {
+    /// The time of a reply, and the outcome of each charge with the state it left.
+    fn read(&self, step: &Step, reply: Value) -> Result<(Micros, Few<(Outcome, State)>)> {
         let charges: Few<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
         let replies = protocol::read(&charges, step.op, reply)?;
         let fits: Few<_> = replies.iter().map(|reply| reply.fits).collect();
@@ -128,10 +145,13 @@ impl<'a> Transaction<'a> {
         Ok((now, outcomes.collect()))
     }
 
-    fn note(&mut self, step: Step, now: Micros, outcomes: Few<Outcome>) {
+    fn note(&mut self, step: Step, now: Micros, outcomes: Few<(Outcome, State)>) {
         let mut charged = Few::new();
         let mut denied = false;
-        for (&index, outcome) in step.charges.iter().zip(outcomes) {
+        for (&index, (outcome, state)) in step.charges.iter().zip(outcomes) {
+            if let Some(states) = &mut self.states {
+                states[index] = Some((state, now));
+            }
             denied |= !outcome.fits && self.plan.charges[index].group == ENFORCED;
             if outcome.fits && outcome.changed {
                 charged.push(index);
