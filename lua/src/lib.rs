@@ -4,8 +4,14 @@
 //! no code that it does not need; several limits are decided together by one call. The text depends
 //! on the set of algorithms alone, never on a limit or a key, so a server keeps few scripts.
 //!
+//! `generated` beside the sources has the scripts as servers get them, for readers.
+//!
 //! The scripts decide and commit. What a caller wants to know beyond that is computed from the
 //! state they return, by the crate `sluicegate`, which is the only intended user of this one.
+
+mod listing;
+
+pub use listing::{commands, scripts};
 
 const PRELUDE: &str = include_str!("prelude.lua");
 const CLOCK: &str = include_str!("clock.lua");
@@ -16,6 +22,11 @@ const SEVERAL: &str = include_str!("driver/several.lua");
 const REFUND: &str = include_str!("driver/refund.lua");
 const CHARGE_ONE: &str = include_str!("driver/charge_one.lua");
 const CHARGE_SEVERAL: &str = include_str!("driver/charge_several.lua");
+const HOLDINGS: &str = include_str!("driver/holdings.lua");
+const LATE: &str = include_str!("driver/late.lua");
+const HELD: &str = include_str!("driver/held.lua");
+const ENDING: &str = include_str!("driver/ending.lua");
+const FORGET: &str = include_str!("driver/forget.lua");
 
 /// The numbers that a script for several limits is called with.
 const HEADER: &str = "now, units, mode";
@@ -23,8 +34,12 @@ const HEADER: &str = "now, units, mode";
 const ONE_HEADER: &str = "now, mode";
 /// Those of the script that charges one limit.
 const CHARGE_HEADER: &str = "now, amount, mode";
+/// Those of the scripts for rules with reservations.
+const HELD_HEADER: &str = "now, op, count";
 /// The byte at which a limit's own numbers begin in a script for several.
 const PARAMS: usize = 25;
+/// The same in a script for rules with reservations.
+const HELD_PARAMS: usize = 57;
 
 /// A way of keeping state, with its own Lua file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -45,11 +60,13 @@ pub enum Kernel {
     Gcra,
     /// `decay`
     Decay,
+    /// `concurrency`
+    Concurrency,
 }
 
 impl Kernel {
     /// Every kernel, in the order of their places in a [`KernelSet`].
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::FixedWindow,
         Self::FixedWindowFirstRequest,
         Self::SlidingWindow,
@@ -58,7 +75,23 @@ impl Kernel {
         Self::SlidingBuckets,
         Self::Gcra,
         Self::Decay,
+        Self::Concurrency,
     ];
+
+    /// Its name, for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FixedWindow => "fixed_window",
+            Self::FixedWindowFirstRequest => "fixed_window_first_request",
+            Self::SlidingWindow => "sliding_window",
+            Self::SlidingLogList => "sliding_log_list",
+            Self::SlidingLogSortedSet => "sliding_log_sorted_set",
+            Self::SlidingBuckets => "sliding_buckets",
+            Self::Gcra => "gcra",
+            Self::Decay => "decay",
+            Self::Concurrency => "concurrency",
+        }
+    }
 
     fn fragments(self) -> Fragments {
         match self {
@@ -74,6 +107,7 @@ impl Kernel {
             Self::SlidingBuckets => SLIDING_BUCKETS,
             Self::Gcra => GCRA,
             Self::Decay => DECAY,
+            Self::Concurrency => CONCURRENCY,
         }
     }
 }
@@ -129,15 +163,11 @@ const SLIDING_LOG_LIST: Fragments = Fragments {
     keeps: "live, length, pivot, newest, window",
     commit: concat!(
         include_str!("sliding_log/commit_list.lua"),
-        include_str!("sliding_log/lifetime.lua"),
-        include_str!("sliding_log/prolong.lua")
+        include_str!("sliding_log/prolong.lua"),
+        include_str!("sliding_log/undo_list.lua")
     ),
     reply: include_str!("sliding_log/reply.lua"),
-    refund: concat!(
-        include_str!("sliding_log/refund_list.lua"),
-        include_str!("sliding_log/lifetime.lua"),
-        include_str!("sliding_log/shorten.lua")
-    ),
+    refund: concat!(include_str!("sliding_log/refund_list.lua"), include_str!("sliding_log/shorten.lua")),
 };
 
 const SLIDING_LOG_SORTED_SET: Fragments = Fragments {
@@ -147,13 +177,12 @@ const SLIDING_LOG_SORTED_SET: Fragments = Fragments {
     keeps: "live, length, pivot, newest, window",
     commit: concat!(
         include_str!("sliding_log/commit_sorted_set.lua"),
-        include_str!("sliding_log/lifetime.lua"),
-        include_str!("sliding_log/prolong.lua")
+        include_str!("sliding_log/prolong.lua"),
+        include_str!("sliding_log/undo_sorted_set.lua")
     ),
     reply: include_str!("sliding_log/reply.lua"),
     refund: concat!(
         include_str!("sliding_log/refund_sorted_set.lua"),
-        include_str!("sliding_log/lifetime.lua"),
         include_str!("sliding_log/shorten.lua")
     ),
 };
@@ -178,9 +207,20 @@ const DECAY: Fragments = Fragments {
     refund: include_str!("decay/refund.lua"),
 };
 
+/// Nothing is counted but what is held.
+const CONCURRENCY: Fragments = Fragments {
+    helpers: "",
+    numbers: "cost, limit",
+    load: include_str!("concurrency/load.lua"),
+    keeps: "enough_at, last_at",
+    commit: "",
+    reply: include_str!("concurrency/reply.lua"),
+    refund: "",
+};
+
 /// A set of kernels; one bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct KernelSet(u8);
+pub struct KernelSet(u16);
 
 impl KernelSet {
     /// The set with `kernel` added.
@@ -201,8 +241,8 @@ impl KernelSet {
         (self.0 & up_to).count_ones()
     }
 
-    /// The set as a number below 256, for tables of scripts.
-    pub const fn bits(self) -> u8 {
+    /// The set as a number, for tables of scripts.
+    pub const fn bits(self) -> u16 {
         self.0
     }
 }
@@ -254,6 +294,56 @@ pub fn charge_several(kernels: KernelSet) -> String {
     opening(HEADER) + &helpers(kernels) + &charges(kernels) + CHARGE_SEVERAL
 }
 
+/// The script that checks, looks at, refunds, charges or reserves limits beside which something may be held.
+pub fn held(kernels: KernelSet) -> String {
+    [
+        opening(HELD_HEADER),
+        HOLDINGS.into(),
+        helpers(kernels),
+        limits_beside(kernels),
+        LATE.into(),
+        HELD.into(),
+    ]
+    .concat()
+}
+
+/// The script that commits, releases or renews a reservation.
+pub fn ending(kernels: KernelSet) -> String {
+    [
+        opening(HELD_HEADER),
+        HOLDINGS.into(),
+        helpers(kernels),
+        limits_beside(kernels),
+        LATE.into(),
+        ENDING.into(),
+    ]
+    .concat()
+}
+
+/// The script that resets a key for which something may be held.
+pub fn forget() -> String {
+    [opening(HELD_HEADER), HOLDINGS.into(), FORGET.into()].concat()
+}
+
+/// Limits as functions, in tables by the places of the kernels: what loads a state, what writes and answers, what takes
+/// back.
+fn limits_beside(kernels: KernelSet) -> String {
+    let mut text = String::from("local load_of, conclude_of, refund_of = {}, {}, {}\n");
+    for kernel in kernels.iter() {
+        let Fragments { numbers, load, keeps, commit, reply, refund, .. } = kernel.fragments();
+        let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers, HELD_PARAMS));
+        text.push_str(&format!(
+            "load_of[{place}] = function(key, arg)\n{numbers}{load}\
+             return cost, capacity, forced, {keeps}\nend\n\
+             conclude_of[{place}] = function(key, grant, amount, {keeps})\n\
+             if amount then\n{commit}end\n{reply}return answer\nend\n\
+             refund_of[{place}] = function(key, amount, charged_at, {keeps})\n\
+             local function commit(key, amount, {keeps})\n{commit}end\n{refund}end\n"
+        ));
+    }
+    text
+}
+
 /// What every script begins with; `numbers` are those in `ARGV[1]`.
 fn opening(numbers: &str) -> String {
     [PRELUDE, &unpacking(numbers, "ARGV[1]"), CLOCK].concat()
@@ -266,8 +356,8 @@ fn unpacking(numbers: &str, from: &str) -> String {
 }
 
 /// The same for a limit's own numbers in a script for several.
-fn unpacking_params(numbers: &str) -> String {
-    unpacking(numbers, &format!("arg, {PARAMS}"))
+fn unpacking_params(numbers: &str, params: usize) -> String {
+    unpacking(numbers, &format!("arg, {params}"))
 }
 
 fn helpers(kernels: KernelSet) -> String {
@@ -279,7 +369,7 @@ fn together(kernels: KernelSet) -> String {
     let (mut loads, mut commits) = (String::new(), String::new());
     for kernel in kernels.iter() {
         let Fragments { numbers, load, keeps, commit, reply, .. } = kernel.fragments();
-        let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers));
+        let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers, PARAMS));
         let last = 4 + keeps.split(',').count();
         loads.push_str(&format!(
             "if which == {place} then\n{numbers}{load}{GRANT}\
@@ -298,7 +388,7 @@ fn refunds(kernels: KernelSet) -> String {
     let mut text = String::from("local load_of, refund_of = {}, {}\n");
     for kernel in kernels.iter() {
         let Fragments { numbers, load, keeps, commit, refund, .. } = kernel.fragments();
-        let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers));
+        let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers, PARAMS));
         text.push_str(&format!(
             "load_of[{place}] = function(key, arg)\n{numbers}{load}\
              return cost, capacity, forced, {keeps}\nend\n\
@@ -314,7 +404,7 @@ fn charges(kernels: KernelSet) -> String {
     let mut text = String::from("local load_of, charge_of = {}, {}\n");
     for kernel in kernels.iter() {
         let Fragments { numbers, load, keeps, commit, reply, .. } = kernel.fragments();
-        let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers));
+        let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers, PARAMS));
         text.push_str(&format!(
             "load_of[{place}] = function(key, arg)\n{numbers}{load}\
              return cost, capacity, forced, {keeps}\nend\n\

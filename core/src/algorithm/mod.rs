@@ -7,15 +7,19 @@
 //! Times are whole microseconds. Counts are doubles because Lua has no other number; they are whole
 //! and exact up to 2^53.
 
+mod concurrency;
 mod decay;
 mod fixed_window;
 mod gcra;
+mod holding;
 mod policy;
 mod settling;
 mod sliding_buckets;
 mod sliding_log;
 mod sliding_window;
 
+pub(crate) use concurrency::Leases;
+pub(crate) use holding::{HoldId, Holding, Lease};
 pub(crate) use policy::{Policy, State};
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use settling::Op;

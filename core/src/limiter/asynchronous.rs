@@ -20,7 +20,7 @@ use crate::redis::{AsyncRedis, validate_time};
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
 use crate::sources::RulesStatus;
-use crate::transaction::{Transaction, names_to_reset};
+use crate::transaction::{Conversation, Reset, reset};
 
 /// Decides whether a cost is admitted; each call is a future that takes one round trip.
 ///
@@ -116,7 +116,7 @@ impl AsyncRateLimiter {
 
     async fn all(&self, catalog: &Catalog, checks: &[Check<'_>]) -> Result<Decision> {
         self.ensure_open()?;
-        let plan = Plan::new(catalog, checks)?;
+        let plan = Plan::new(catalog, checks, Op::Check)?;
         match &self.backend {
             Backend::Local(local) => Ok(local.all(&plan)),
             Backend::Server(redis) => self.converse(redis, &plan, Op::Check, Form::WithParts).await,
@@ -233,12 +233,15 @@ impl AsyncRateLimiter {
         self.ensure_open()?;
         let catalog = self.centre.rules.snapshot();
         let check = Check::new(rule, key).with(options);
-        let plan = Plan::new(&catalog, &[check])?;
+        let plan = Plan::new(&catalog, &[check], Op::Peek)?;
         match &self.backend {
             Backend::Local(local) => local.reset(&plan),
             Backend::Server(redis) => {
                 let deadline = redis.deadline(plan.timeout);
-                redis.delete(&names_to_reset(&plan, &self.centre.wire), deadline).await?;
+                match reset(&plan, &self.centre.wire, self.centre.now()) {
+                    Reset::Delete(names) => redis.delete(&names, deadline).await?,
+                    Reset::Forget(call) => drop(redis.call(call, deadline).await?),
+                }
             }
         }
         self.freed(&check);
@@ -312,7 +315,7 @@ impl AsyncRateLimiter {
             Backend::Server(redis) => {
                 redis.ensure_open()?;
                 let catalog = self.centre.rules.snapshot();
-                let plan = Plan::new(&catalog, &[*check])?;
+                let plan = Plan::new(&catalog, &[*check], op)?;
                 self.converse(redis, &plan, op, Form::Single).await
             }
         }
@@ -325,7 +328,9 @@ impl AsyncRateLimiter {
     }
 
     async fn converse(&self, redis: &AsyncRedis, plan: &Plan<'_>, op: Op, form: Form) -> Result<Decision> {
-        self.talk(redis, plan, self.centre.transaction(plan, op)).await.finish(form)
+        let mut transaction = self.centre.transaction(plan, op);
+        talk(redis, &mut transaction, plan.timeout).await;
+        transaction.finish(form)
     }
 
     /// What an operation has come to: one outcome per charge and, if it is wanted, what the states admit next.
@@ -337,24 +342,23 @@ impl AsyncRateLimiter {
         wants_forecast: bool,
     ) -> Result<(Few<Outcome>, Option<Forecast>)> {
         let transaction = self.centre.transaction(plan, op);
-        let transaction = if wants_forecast { transaction.with_forecast() } else { transaction };
-        self.talk(redis, plan, transaction).await.outcomes()
+        let mut transaction = if wants_forecast { transaction.with_forecast() } else { transaction };
+        talk(redis, &mut transaction, plan.timeout).await;
+        transaction.outcomes()
     }
+}
 
-    /// All requests of a call share its time.
-    async fn talk<'a>(
-        &self,
-        redis: &AsyncRedis,
-        plan: &Plan<'_>,
-        mut transaction: Transaction<'a>,
-    ) -> Transaction<'a> {
-        let deadline = redis.deadline(plan.timeout);
-        while let Some(request) = transaction.next() {
-            let undoing = transaction.is_undoing();
-            let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
-            transaction.feed(redis.call(request, deadline).await);
-        }
-        transaction
+/// Holds a conversation with the server. All requests of a call share its time.
+pub(super) async fn talk(
+    redis: &AsyncRedis,
+    conversation: &mut impl Conversation,
+    timeout: Option<Duration>,
+) {
+    let deadline = redis.deadline(timeout);
+    while let Some(request) = conversation.next() {
+        let undoing = conversation.is_undoing();
+        let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
+        conversation.feed(redis.call(request, deadline).await);
     }
 }
 

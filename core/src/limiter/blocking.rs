@@ -15,7 +15,7 @@ use crate::redis::{BlockingRedis, validate_time};
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
 use crate::sources::RulesStatus;
-use crate::transaction::{Transaction, names_to_reset};
+use crate::transaction::{Conversation, Reset, reset};
 
 /// Decides whether a cost is admitted; blocks the calling thread for one round trip.
 ///
@@ -99,7 +99,7 @@ impl RateLimiter {
 
     fn all(&self, catalog: &Catalog, checks: &[Check<'_>]) -> Result<Decision> {
         self.ensure_open()?;
-        let plan = Plan::new(catalog, checks)?;
+        let plan = Plan::new(catalog, checks, Op::Check)?;
         match &self.backend {
             Backend::Local(local) => Ok(local.all(&plan)),
             Backend::Server(redis) => self.converse(redis, &plan, Op::Check, Form::WithParts),
@@ -216,12 +216,15 @@ impl RateLimiter {
         self.ensure_open()?;
         let catalog = self.centre.rules.snapshot();
         let check = Check::new(rule, key).with(options);
-        let plan = Plan::new(&catalog, &[check])?;
+        let plan = Plan::new(&catalog, &[check], Op::Peek)?;
         match &self.backend {
             Backend::Local(local) => local.reset(&plan),
             Backend::Server(redis) => {
                 let deadline = redis.deadline(plan.timeout);
-                redis.delete(&names_to_reset(&plan, &self.centre.wire), deadline)?;
+                match reset(&plan, &self.centre.wire, self.centre.now()) {
+                    Reset::Delete(names) => redis.delete(&names, deadline)?,
+                    Reset::Forget(call) => drop(redis.call(call, deadline)?),
+                }
             }
         }
         self.freed(&check);
@@ -299,14 +302,16 @@ impl RateLimiter {
             Backend::Server(redis) => {
                 redis.ensure_open()?;
                 let catalog = self.centre.rules.snapshot();
-                let plan = Plan::new(&catalog, &[*check])?;
+                let plan = Plan::new(&catalog, &[*check], op)?;
                 self.converse(redis, &plan, op, Form::Single)
             }
         }
     }
 
     fn converse(&self, redis: &BlockingRedis, plan: &Plan<'_>, op: Op, form: Form) -> Result<Decision> {
-        self.talk(redis, plan, self.centre.transaction(plan, op)).finish(form)
+        let mut transaction = self.centre.transaction(plan, op);
+        talk(redis, &mut transaction, plan.timeout);
+        transaction.finish(form)
     }
 
     /// What an operation has come to: one outcome per charge and, if it is wanted, what the states admit next.
@@ -318,24 +323,19 @@ impl RateLimiter {
         wants_forecast: bool,
     ) -> Result<(Few<Outcome>, Option<Forecast>)> {
         let transaction = self.centre.transaction(plan, op);
-        let transaction = if wants_forecast { transaction.with_forecast() } else { transaction };
-        self.talk(redis, plan, transaction).outcomes()
+        let mut transaction = if wants_forecast { transaction.with_forecast() } else { transaction };
+        talk(redis, &mut transaction, plan.timeout);
+        transaction.outcomes()
     }
+}
 
-    /// All requests of a call share its time.
-    fn talk<'a>(
-        &self,
-        redis: &BlockingRedis,
-        plan: &Plan<'_>,
-        mut transaction: Transaction<'a>,
-    ) -> Transaction<'a> {
-        let deadline = redis.deadline(plan.timeout);
-        while let Some(request) = transaction.next() {
-            let undoing = transaction.is_undoing();
-            let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
-            transaction.feed(redis.call(request, deadline));
-        }
-        transaction
+/// Holds a conversation with the server. All requests of a call share its time.
+pub(super) fn talk(redis: &BlockingRedis, conversation: &mut impl Conversation, timeout: Option<Duration>) {
+    let deadline = redis.deadline(timeout);
+    while let Some(request) = conversation.next() {
+        let undoing = conversation.is_undoing();
+        let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
+        conversation.feed(redis.call(request, deadline));
     }
 }
 

@@ -9,6 +9,7 @@ use super::local::Local;
 #[cfg(feature = "bridge")]
 use super::sleeper::Sleeper;
 use super::{AsyncRateLimiter, RateLimiter, asynchronous, blocking};
+use crate::algorithm::Micros;
 use crate::clock::ManualClock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::key::is_valid_prefix;
@@ -20,7 +21,7 @@ use crate::sources::{Origin, RuleSource, TlsFiles};
 use crate::transaction::Wire;
 
 /// What every name in Redis begins with, unless another prefix is chosen.
-const PREFIX: &str = "sluicegate";
+pub(crate) const PREFIX: &str = "sluicegate";
 
 /// Options of a limiter. Nothing is validated before [`build`](Self::build) or
 /// [`connect`](Self::connect).
@@ -260,7 +261,8 @@ impl Builder {
             Backend::Redis(_) => {}
         }
         let cluster = matches!(&backend, Backend::Redis(url) if url.is_cluster());
-        Ok(Wire { prefix: self.prefix.clone(), cluster })
+        let patience = self.connection.connect_timeout + self.connection.response_timeout;
+        Ok(Wire { prefix: self.prefix.clone(), cluster, patience: patience.as_micros() as Micros })
     }
 }
 

@@ -9,11 +9,14 @@ mod builder;
 mod centre;
 mod local;
 mod queue;
+mod reserving;
 mod sleeper;
 mod waiting;
 
 pub use asynchronous::AsyncRateLimiter;
 pub use blocking::RateLimiter;
 pub use builder::Builder;
+#[cfg(feature = "tool")]
+pub(crate) use builder::PREFIX;
 #[cfg(feature = "bridge")]
 pub(crate) use sleeper::Sleeper;

@@ -150,10 +150,10 @@ impl RateLimiter {
                 local.single(&catalog, check, op).map(alone)
             }
             (blocking::Backend::Local(local), _) => {
-                Ok(asked_locally(local, &Plan::new(&catalog, checks)?, op, form))
+                Ok(asked_locally(local, &Plan::new(&catalog, checks, op)?, op, form))
             }
             (blocking::Backend::Server(redis), _) => {
-                let plan = Plan::new(&catalog, checks)?;
+                let plan = Plan::new(&catalog, checks, op)?;
                 let (outcomes, forecast) = self.outcomes(redis, &plan, op, !self.centre.is_manual())?;
                 Ok(asked(&plan, &outcomes, forecast, Source::Server, form))
             }
@@ -283,10 +283,10 @@ impl AsyncRateLimiter {
                 local.single(&catalog, check, op).map(alone)
             }
             (asynchronous::Backend::Local(local), _) => {
-                Ok(asked_locally(local, &Plan::new(&catalog, checks)?, op, form))
+                Ok(asked_locally(local, &Plan::new(&catalog, checks, op)?, op, form))
             }
             (asynchronous::Backend::Server(redis), _) => {
-                let plan = Plan::new(&catalog, checks)?;
+                let plan = Plan::new(&catalog, checks, op)?;
                 let (outcomes, forecast) = self.outcomes(redis, &plan, op, !self.centre.is_manual()).await?;
                 Ok(asked(&plan, &outcomes, forecast, Source::Server, form))
             }
@@ -321,7 +321,7 @@ impl Centre {
     /// What some checks ask of the states they are about.
     fn stakes(&self, checks: &[Check<'_>]) -> Result<Few<Stake>> {
         let catalog = self.rules.snapshot();
-        Ok(self.queue.stakes(&Plan::new(&catalog, checks)?))
+        Ok(self.queue.stakes(&Plan::new(&catalog, checks, Op::Check)?))
     }
 
     /// Moves a manual clock on by the wait of the last denial.

@@ -14,7 +14,8 @@ impl Forecast {
     pub(crate) fn new(plan: &Plan<'_>, states: Vec<(State, Micros)>) -> Option<Self> {
         let enforced = plan.charges.iter().zip(states).filter(|(charge, _)| charge.group == ENFORCED);
         let known = enforced.map(|(charge, (state, now))| {
-            let is_whole = charge.amount.is_none() && !matches!(state, State::Log(_) | State::Buckets(_));
+            let is_whole = charge.amount.is_none()
+                && matches!(state, State::Window(_) | State::Windows(_) | State::Debt(_) | State::Level(_));
             is_whole.then(|| (charge.policy.as_ref().clone(), state, now))
         });
         known.collect::<Option<_>>().map(Self)
