@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::catalog::{Catalog, ReadyLimit, ReadyRule};
+use crate::catalog::{Catalog, LimitNumber, ReadyLimit, ReadyRule};
 use crate::decision::Source;
 use crate::error::{Error, ErrorKind, Result};
 use crate::redis::validate_time;
@@ -248,7 +248,11 @@ impl<'a> Plan<'a> {
 
     /// A rule in shadow is decided apart from all others, per hash tag: its own limits are charged
     /// together or not at all.
-    fn group(&mut self, target: &Target<'a>, shadows: &mut HashMap<(u32, Cow<'a, str>), usize>) -> usize {
+    fn group(
+        &mut self,
+        target: &Target<'a>,
+        shadows: &mut HashMap<(LimitNumber, Cow<'a, str>), usize>,
+    ) -> usize {
         let rule = target.rule;
         if !rule.rule.shadow {
             return ENFORCED;
@@ -337,4 +341,4 @@ impl<'a> Plan<'a> {
 }
 
 /// What tells one state from another.
-type StateId<'a> = (u32, Cow<'a, str>, Option<Cow<'a, str>>);
+type StateId<'a> = (LimitNumber, Cow<'a, str>, Option<Cow<'a, str>>);

@@ -16,8 +16,6 @@ use tokio::task::JoinSet;
 
 const WAITERS: usize = 100;
 const LONG: Duration = Duration::from_secs(30);
-/// How far threads that come a millisecond apart get out of order.
-const FEW: usize = 5;
 
 /// Rules that admit so much in a second, after the first.
 const RULES: &str = r#"[
@@ -63,10 +61,15 @@ fn order_of_admission(waiters: usize, wait: impl Fn(usize) -> Decision + Sync) -
     order.into_inner().unwrap()
 }
 
-/// Whether everybody was admitted in turn, give or take `few`: threads of a machine that is at work begin to wait,
-/// and note that they were admitted, in another order than they were started and admitted in.
-fn is_nearly_sorted(order: &[usize], few: usize) -> bool {
-    order.iter().enumerate().all(|(place, number)| place.abs_diff(*number) <= few)
+/// Whether waiters were admitted in turn: three in four noted so, for threads of a busy machine begin to wait, and
+/// note that they were admitted, later than they were told to. (In no order, two in ten would.)
+fn is_in_turn(order: &[usize]) -> bool {
+    let mut ends = vec![0; order.len()];
+    for place in 0..order.len() {
+        let before = (0..place).filter(|&earlier| order[earlier] < order[place]);
+        ends[place] = 1 + before.map(|earlier| ends[earlier]).max().unwrap_or(0);
+    }
+    ends.into_iter().max().unwrap_or(0) * 4 >= order.len() * 3
 }
 
 fn runtime() -> Runtime {
@@ -83,14 +86,12 @@ fn connected(redis: &Redis) -> (Runtime, Arc<AsyncRateLimiter>) {
 fn threads_are_admitted_in_order_by_few_calls() {
     let redis = Redis::start().unwrap();
     let limiter = builder(redis.url()).build().unwrap();
-    for (rule, few) in
-        [("gcra", FEW), ("fixed_window", 20), ("sliding_window", 20), ("decay", 20), ("several", 20)]
-    {
+    for rule in ["gcra", "fixed_window", "sliding_window", "decay", "several"] {
         let before = calls(&redis);
         let order = order_of_admission(WAITERS, |_| limiter.wait(rule, "k", LONG).unwrap());
         let asked = calls(&redis) - before;
         println!("{rule}: {asked} calls for {WAITERS} admissions");
-        assert!(is_nearly_sorted(&order, few), "{rule}: {order:?}");
+        assert!(is_in_turn(&order), "{rule}: {order:?}");
         assert!(asked <= 120, "{rule}: {asked} calls for {WAITERS} admissions");
     }
 }
@@ -120,7 +121,7 @@ fn tasks_are_admitted_in_order_by_few_calls() {
 fn in_memory_waits_take_turns_too() {
     let limiter = builder("memory://").build().unwrap();
     let order = order_of_admission(WAITERS, |_| limiter.wait("gcra", "k", LONG).unwrap());
-    assert!(is_nearly_sorted(&order, FEW), "{order:?}");
+    assert!(is_in_turn(&order), "{order:?}");
 }
 
 #[test]
@@ -135,7 +136,9 @@ fn those_who_come_later_do_not_overtake_a_large_cost() {
                 limiter.wait_with("tokens", "k", CheckOptions::new().cost(5), LONG).unwrap()
             }
         });
-        assert!(is_nearly_sorted(&order, FEW), "{order:?}");
+        assert!(is_in_turn(&order), "{order:?}");
+        let place = order.iter().position(|number| *number == 10).unwrap();
+        assert!(place < 30, "{order:?}");
     }
 }
 
@@ -198,7 +201,7 @@ fn waits_for_several_keys_that_overlap_all_end() {
     for set in 0..4 {
         let order: Vec<_> =
             order.iter().filter(|number| *number % 4 == set).map(|number| number / 4).collect();
-        assert!(is_nearly_sorted(&order, FEW), "{order:?}");
+        assert!(is_in_turn(&order), "{order:?}");
     }
 }
 
@@ -237,7 +240,7 @@ fn a_manual_clock_is_moved_on_by_each_in_turn() {
         let clock = ManualClock::new(1_000_000_000);
         let limiter = builder(url).clock(clock.clone()).build().unwrap();
         let order = order_of_admission(30, |_| limiter.wait("slow", "k", Duration::from_secs(1801)).unwrap());
-        assert!(is_nearly_sorted(&order, FEW), "{order:?}");
+        assert!(is_in_turn(&order), "{order:?}");
         assert_eq!(clock.now_us(), 1_000_000_000 + 29 * 60_000_000);
         let denied = limiter.wait("slow", "k", Duration::from_secs(59)).unwrap();
         assert_eq!(denied.retry_after, Duration::from_secs(60));
