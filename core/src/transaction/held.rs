@@ -242,7 +242,7 @@ impl Reply {
     ) -> Outcome {
         let Some((holder, reply)) = holder else {
             // What has nothing to hold is charged at once.
-            return self.conclude(charge, if op == Op::Reserve { Op::Check } else { op }, permitted);
+            return self.conclude(charge, if op == Op::Reserve { Op::Check } else { op }, permitted).0;
         };
         let is_held = op == Op::Reserve && reply.token.is_some() && permitted;
         let held = reply.held + if is_held { holder.weight } else { 0.0 };
