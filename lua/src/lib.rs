@@ -89,6 +89,7 @@ impl Kernel {
             Self::SlidingBuckets => "sliding_buckets",
             Self::Gcra => "gcra",
             Self::Decay => "decay",
+            Self::Concurrency => "concurrency",
         }
     }
 
