@@ -114,6 +114,7 @@ local function decide()
     replies[limits + j] = pack('<dddd', holding.held, holding.count, frees, token)
     if is_granted then hold(holding, group_grant[holding.group] > 0, token) end
   end
+  if op ~= PEEK then keep_states() end
   return replies
 end
 

@@ -5,7 +5,8 @@
 --   'r' id weight                     at the end of the lease; 's' in place of 'r': of a rule in shadow that had no room,
 --                                     which does not count
 --   'e' id                            beyond all times: a call that ended or renewed a reservation, in case it is
---                                     sent again; at MARKS and the time until which
+--                                     sent again; at MARKS and the time until which; 'f' in place of 'e': it had ended
+--                                     for one of the holders
 --
 -- ARGV[1]  now, op, limits (how many)
 -- ARGV[1 + i], for the limit of KEYS[i]: its algorithm's place, its group, its holder's number (0: none), price (what a
