@@ -10,8 +10,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::key::canonical;
 use crate::matching::Matcher;
 use crate::rules::{
-    Algorithm, Identifier, Limit, MAX_BURST, MAX_LOG, MAX_MICROS, Rule, RuleId, Rules, Scope, Structure,
-    WindowStart,
+    Algorithm, CalendarWindow, Identifier, Limit, MAX_BURST, MAX_LOG, MAX_MICROS, Rule, RuleId, Rules, Scope,
+    Structure, WindowStart,
 };
 use crate::secret::SecretNames;
 
@@ -166,7 +166,8 @@ impl ReadyRule {
         if let Some(reason) = refusal(&self.rule, stated, amount) {
             return Err(self.refused(&format!("limit {amount}: {reason}")));
         }
-        Ok(Policy::new(&self.rule, stated, Some(amount)))
+        let policy = self.limits.first().and_then(|limit| limit.policy.with_limit(amount));
+        Ok(policy.unwrap_or_else(|| Policy::new(&self.rule, stated, Some(amount))))
     }
 
     /// The error for a charge that no double could count.
@@ -221,22 +222,31 @@ fn refusal(rule: &Rule, stated: &Limit, amount: u64) -> Option<&'static str> {
 
 fn suffix(rule: &Rule, limit: &Limit) -> String {
     let window = span(limit.window_us);
-    let shape = match rule.algorithm {
-        Algorithm::FixedWindow { window_start: WindowStart::Aligned } => format!("f{window}"),
-        Algorithm::FixedWindow { window_start: WindowStart::FirstRequest } => format!("ff{window}"),
-        Algorithm::SlidingWindow => format!("s{window}"),
-        Algorithm::SlidingLog { structure: Structure::List } => format!("l{window}"),
-        Algorithm::SlidingLog { structure: Structure::SortedSet } => format!("z{window}"),
-        Algorithm::SlidingBuckets => format!("b{window}-{}", span(limit.resolution_us)),
-        Algorithm::Gcra { .. } => format!("gt{window}"),
-        Algorithm::Decay { .. } => format!("d{}", span(limit.resolution_us)),
+    let shape = match (rule.algorithm, limit.calendar) {
+        (_, Some(calendar)) => calendar_suffix(calendar),
+        (Algorithm::FixedWindow { window_start: WindowStart::Aligned }, None) => format!("f{window}"),
+        (Algorithm::FixedWindow { window_start: WindowStart::FirstRequest }, None) => format!("ff{window}"),
+        (Algorithm::SlidingWindow, None) => format!("s{window}"),
+        (Algorithm::SlidingLog { structure: Structure::List }, None) => format!("l{window}"),
+        (Algorithm::SlidingLog { structure: Structure::SortedSet }, None) => format!("z{window}"),
+        (Algorithm::SlidingBuckets, None) => format!("b{window}-{}", span(limit.resolution_us)),
+        (Algorithm::Gcra { .. }, None) => format!("gt{window}"),
+        (Algorithm::Decay { .. }, None) => format!("d{}", span(limit.resolution_us)),
         // Nothing is kept but what is held.
-        Algorithm::Concurrency => "h".to_owned(),
+        (Algorithm::Concurrency, None) => "h".to_owned(),
     };
     match limit.scope {
         Scope::Key => shape,
         Scope::Resource => shape + ".r",
     }
+}
+
+/// Unit, first day of months and time zone, as far as they are not the defaults.
+fn calendar_suffix(calendar: CalendarWindow) -> String {
+    let CalendarWindow { unit, time_zone, month_start_day, .. } = calendar;
+    let day = if month_start_day == 1 { String::new() } else { month_start_day.to_string() };
+    let zone = if time_zone == "UTC" { String::new() } else { format!("-{time_zone}") };
+    format!("c{}{day}{zone}", unit.name())
 }
 
 /// A span of time in the largest unit that states it in whole numbers: names are kept in memory once

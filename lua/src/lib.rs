@@ -62,11 +62,13 @@ pub enum Kernel {
     Decay,
     /// `concurrency`
     Concurrency,
+    /// `fixed_window`, windows of the calendar.
+    FixedWindowCalendar,
 }
 
 impl Kernel {
     /// Every kernel, in the order of their places in a [`KernelSet`].
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::FixedWindow,
         Self::FixedWindowFirstRequest,
         Self::SlidingWindow,
@@ -76,6 +78,7 @@ impl Kernel {
         Self::Gcra,
         Self::Decay,
         Self::Concurrency,
+        Self::FixedWindowCalendar,
     ];
 
     /// Its name, for people.
@@ -90,6 +93,7 @@ impl Kernel {
             Self::Gcra => "gcra",
             Self::Decay => "decay",
             Self::Concurrency => "concurrency",
+            Self::FixedWindowCalendar => "fixed_window_calendar",
         }
     }
 
@@ -108,6 +112,7 @@ impl Kernel {
             Self::Gcra => GCRA,
             Self::Decay => DECAY,
             Self::Concurrency => CONCURRENCY,
+            Self::FixedWindowCalendar => FIXED_WINDOW_CALENDAR,
         }
     }
 }
@@ -144,6 +149,16 @@ const FIXED_WINDOW: Fragments = Fragments {
     commit: include_str!("fixed_window/commit.lua"),
     reply: include_str!("fixed_window/reply.lua"),
     refund: include_str!("fixed_window/refund.lua"),
+};
+
+const FIXED_WINDOW_CALENDAR: Fragments = Fragments {
+    helpers: "",
+    numbers: "cost, limit, count_denied, number, former, opening, closing, later",
+    load: include_str!("fixed_window/load_calendar.lua"),
+    keeps: "window, start, ending, count, running",
+    commit: include_str!("fixed_window/commit_calendar.lua"),
+    reply: include_str!("fixed_window/reply_calendar.lua"),
+    refund: include_str!("fixed_window/refund_calendar.lua"),
 };
 
 const SLIDING_WINDOW: Fragments = Fragments {

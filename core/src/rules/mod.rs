@@ -2,6 +2,7 @@
 
 mod algorithm;
 mod builder;
+mod calendar;
 mod comments;
 mod document;
 mod fields;
@@ -26,11 +27,15 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 pub use builder::RuleBuilder;
+pub(crate) use calendar::tzif;
 pub(crate) use fields::Checked;
 pub use id::RuleId;
 pub(crate) use identifier::is_token;
 pub(crate) use limits::{MAX_BURST, MAX_LOG, MAX_MICROS};
-pub use model::{Algorithm, GcraName, Identifier, Limit, Match, Rule, Scope, Structure, WindowStart};
+pub use model::{
+    Algorithm, CalendarUnit, CalendarWindow, GcraName, Identifier, Limit, Match, Rule, Scope, Structure,
+    WindowStart,
+};
 pub use schema::schema;
 #[cfg(feature = "lab")]
 pub(crate) use words::nearest;

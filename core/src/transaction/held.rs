@@ -37,17 +37,19 @@ pub(super) struct Part<'a, 'b> {
     /// As indices of the plan's.
     pub(super) holders: Few<usize>,
     kernels: KernelSet,
+    /// The time by which windows of a calendar are named.
+    caller_now: &'b dyn Fn() -> Micros,
 }
 
 impl<'a, 'b> Part<'a, 'b> {
-    pub(super) fn new(plan: &'b Plan<'a>, charges: &[usize]) -> Self {
+    pub(super) fn new(plan: &'b Plan<'a>, charges: &[usize], caller_now: &'b dyn Fn() -> Micros) -> Self {
         let charges: Few<_> = charges.iter().map(|&index| &plan.charges[index]).collect();
         let mut holders: Few<usize> = charges.iter().filter_map(|charge| charge.holder).collect();
         holders.sort_unstable();
         holders.dedup();
         let kernels =
             charges.iter().fold(KernelSet::default(), |set, charge| set.with(charge.policy.kernel()));
-        Self { plan, charges, holders, kernels }
+        Self { plan, charges, holders, kernels, caller_now }
     }
 
     /// The call of the script for a step.
@@ -134,7 +136,7 @@ impl<'a, 'b> Part<'a, 'b> {
             extra,
             kind,
         ];
-        policy.numbers(units, &mut numbers);
+        policy.numbers(units, self.caller_now, &mut numbers);
         bytes(&numbers)
     }
 

@@ -23,6 +23,7 @@ use redis::Value;
 use smallvec::smallvec;
 
 use crate::algorithm::{HoldId, Micros};
+use crate::clock::SystemClock;
 use crate::decision::{Decision, Source};
 use crate::error::{Error, Result};
 use crate::plan::{ENFORCED, End, Few, Form, Op, Outcome, Plan, answer};
@@ -47,6 +48,9 @@ pub(crate) struct Transaction<'a> {
     wire: &'a Wire,
     /// A manual clock's time; `None` for the server's.
     clock: Option<Micros>,
+    /// The server's time, once it turned out to be far from that of this process; the windows of a calendar are
+    /// named by it.
+    server_now: Option<Micros>,
     pending: VecDeque<Step>,
     outcomes: Few<Option<Outcome>>,
     /// The first stage that had no room when it was looked at, by its first charge: stages share none.
@@ -67,6 +71,8 @@ struct Step {
     charges: Few<usize>,
     /// Of a compensation: when the charges were made. That of a `Reserve` is a release.
     charged_at: Option<Micros>,
+    /// Whether it was sent before, with windows of a calendar in which the server's time was not.
+    is_again: bool,
 }
 
 /// A call on a server that takes one script or more.
@@ -101,6 +107,7 @@ impl<'a> Transaction<'a> {
                 op: own_op(plan, op, &charges),
                 charges,
                 charged_at: None,
+                is_again: false,
             })
         };
         Self {
@@ -109,6 +116,7 @@ impl<'a> Transaction<'a> {
             plan,
             wire,
             clock,
+            server_now: None,
             pending: steps(Op::Peek, looks).chain(steps(op, stages)).collect(),
             full: None,
             outcomes: smallvec![None; plan.charges.len()],
@@ -120,6 +128,26 @@ impl<'a> Transaction<'a> {
     /// Whether something may be held beside the states of a step.
     fn is_beside(&self, step: &Step) -> bool {
         step.charges.iter().any(|&index| self.plan.charges[index].holder.is_some())
+    }
+
+    fn next_by(&self, clock: Option<Micros>) -> Option<Call> {
+        let step = self.pending.front()?;
+        let caller_now = || self.caller_now();
+        if self.is_beside(step) {
+            let part = Part::new(self.plan, &step.charges, &caller_now);
+            return Some(match (step.op, step.charged_at) {
+                (Op::Reserve, Some(_)) => part.ending(End::Release, (&self.id, &self.id), clock, self.wire),
+                _ => part.call(step, &self.id, clock, &self.wire.prefix),
+            });
+        }
+        let charges: Few<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
+        Some(protocol::call(step, &charges, clock, caller_now, &self.wire.prefix))
+    }
+
+    /// The time by which windows of a calendar are named: a script chooses among neighbours.
+    fn caller_now(&self) -> Micros {
+        let system = || SystemClock::new().now();
+        self.clock.or(self.server_now).unwrap_or_else(system)
     }
 
     /// The fencing token of what was reserved.
@@ -155,20 +183,19 @@ impl<'a> Transaction<'a> {
 
     /// The same where something may be held.
     fn read_beside(&mut self, step: &Step, reply: Value) -> Result<(Micros, Few<Outcome>)> {
-        let part = Part::new(self.plan, &step.charges);
+        let part = Part::new(self.plan, &step.charges, &|| 0);
         let (replies, holders) = part.read(step.op, reply)?;
         let fits: Few<_> = replies.iter().map(|reply| reply.fits).collect();
         let permitted = self.plan.permitted(&step.charges, &fits);
         let now = replies.first().map_or(0, |reply| reply.now);
-        if self.token.is_none() {
-            self.token = holders.iter().find_map(|holder| holder.token);
-        }
+        let token = self.token.or(holders.iter().find_map(|holder| holder.token));
         let mut outcomes = Few::with_capacity(replies.len());
         for ((&index, reply), permitted) in step.charges.iter().zip(replies).zip(permitted) {
             let charge = &self.plan.charges[index];
             let holder = part.place(charge).map(|place| (part.holder_at(place), &holders[place]));
             outcomes.push(reply.conclude_beside(charge, step.op, permitted, holder));
         }
+        self.token = token;
         Ok((now, outcomes))
     }
 
@@ -200,7 +227,7 @@ impl<'a> Transaction<'a> {
         let held: Few<usize> = stage.iter().copied().filter(holds).collect();
         for (op, charges) in [(Op::Refund, charged), (Op::Reserve, held)] {
             if !charges.is_empty() && (op == Op::Refund || self.token.is_some()) {
-                self.compensations.push(Step { op, charges, charged_at: Some(now) });
+                self.compensations.push(Step { op, charges, charged_at: Some(now), is_again: false });
             }
         }
     }
@@ -231,18 +258,7 @@ impl<'a> Transaction<'a> {
 
 impl Conversation for Transaction<'_> {
     fn next(&self) -> Option<Call> {
-        let step = self.pending.front()?;
-        if self.is_beside(step) {
-            let part = Part::new(self.plan, &step.charges);
-            return Some(match (step.op, step.charged_at) {
-                (Op::Reserve, Some(_)) => {
-                    part.ending(End::Release, (&self.id, &self.id), self.clock, self.wire)
-                }
-                _ => part.call(step, &self.id, self.clock, &self.wire.prefix),
-            });
-        }
-        let charges: Few<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
-        Some(protocol::call(step, &charges, self.clock, &self.wire.prefix))
+        self.next_by(self.clock)
     }
 
     fn is_undoing(&self) -> bool {
@@ -251,6 +267,13 @@ impl Conversation for Transaction<'_> {
 
     fn feed(&mut self, reply: Result<Value>) {
         let Some(step) = self.pending.pop_front() else { return };
+        if let Some(now) = reply.as_ref().ok().and_then(protocol::outside)
+            && !step.is_again
+        {
+            self.server_now = Some(now);
+            self.pending.push_front(Step { is_again: true, ..step });
+            return;
+        }
         match reply.and_then(|reply| self.read(&step, reply)) {
             Ok(_) if step.op == Op::Reserve && step.charged_at.is_some() => {}
             Ok((now, outcomes)) => self.note(step, now, outcomes),

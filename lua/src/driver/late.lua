@@ -31,6 +31,11 @@ local function charge_late(i, ended_at, weight, price)
     now = real
     found = { load_of[which[i]](key, arg) }
   end
+  if not found[2] then
+    -- It ended in a window of the calendar that is over.
+    now = real
+    return
+  end
   local amount = math.max(math.min(weight * price, LATEST + found[2]), 0)
   local before = call('PTTL', key)
   conclude_of[which[i]](key, 0, amount, unpack(found, 4, 12))

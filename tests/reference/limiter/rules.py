@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from .algorithm import Algorithm
+from .calendar import CalendarWindow
 from .concurrency import Concurrency
 from .decay import Decay
 from .fixed_window import FixedWindow
@@ -16,8 +17,9 @@ from .sliding_window import SlidingWindow
 
 GCRA_FAMILY = {"gcra", "token_bucket", "leaky_bucket", "uniform"}
 EVERY_RULE = {"rule_id", "description", "algorithm", "limit", "limits", "priority", "shadow", "lease_seconds"}
+CALENDAR = ("window", "time_zone", "month_start_day")
 OWN_FIELDS = {
-    "fixed_window": {"window_size_seconds", "rate", "window_start", "count_denied"},
+    "fixed_window": {"window_size_seconds", "rate", "window_start", "count_denied", *CALENDAR},
     "sliding_window": {"window_size_seconds", "rate", "count_denied"},
     "sliding_log": {"window_size_seconds", "rate", "structure"},
     "sliding_buckets": {"window_size_seconds", "rate", "resolution_seconds", "count_denied"},
@@ -90,6 +92,8 @@ class Limit:
         assert limit.denominator == 1
         if name == "concurrency":
             return Concurrency(int(limit))
+        if "window" in self.fields:
+            return self.calendar_window(int(limit))
         most, window = int(limit), microseconds(self.fields["window_size_seconds"])
         if name == "fixed_window":
             return FixedWindow(most, window, self.fields.get("window_start", "aligned") == "aligned")
@@ -102,6 +106,12 @@ class Limit:
         assert name in GCRA_FAMILY
         burst = 1 if name == "uniform" else self.fields.get("burst", most)
         return Gcra(burst, self.unit(Fraction(window, most), latitude), latitude.gcra_drift)
+
+    def calendar_window(self, most: int) -> CalendarWindow:
+        unit, fields = self.fields["window"], self.fields
+        assert "window_size_seconds" not in fields and "window_start" not in fields
+        first_day = fields.get("month_start_day", 1) if unit == "month" else 1
+        return CalendarWindow(most, unit, fields.get("time_zone", "UTC"), first_day)
 
     def resolution(self) -> int:
         return microseconds(self.fields.get("resolution_seconds", 0))

@@ -71,9 +71,16 @@ fn option(algorithm: Algorithm) -> (&'static str, Option<Value>) {
 }
 
 fn limit(limit: &Limit) -> Object {
+    let calendar = limit.calendar;
     only_present([
         ("limit", Some(number(limit.limit))),
-        ("window_size_seconds", present(limit.window_us > 0, seconds(limit.window_us))),
+        ("window_size_seconds", present(limit.window_us > 0 && calendar.is_none(), seconds(limit.window_us))),
+        ("window", calendar.map(|it| json!(it.unit.name()))),
+        ("time_zone", calendar.filter(|it| it.time_zone != "UTC").map(|it| json!(it.time_zone))),
+        (
+            "month_start_day",
+            calendar.map(|it| it.month_start_day).filter(|day| *day != 1).map(|day| json!(day)),
+        ),
         ("resolution_seconds", present(limit.resolution_us > 0, seconds(limit.resolution_us))),
         ("scope", present(limit.scope == Scope::Resource, "resource")),
     ])

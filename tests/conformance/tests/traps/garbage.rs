@@ -7,7 +7,7 @@ use redis::ToRedisArgs;
 use sluicegate::{Check, Error, ErrorKind, RateLimiter};
 
 use crate::server::Server;
-use crate::{KINDS, NOW_US, cost, every_kind};
+use crate::{CALENDAR, KINDS, NOW_US, cost, every_kind};
 
 /// The error says which key, and the key is as it was.
 fn is_refused(
@@ -55,6 +55,7 @@ fn plant(server: &mut Server, name: &str, command: &str, args: impl ToRedisArgs)
 fn names_of_kinds(server: &mut Server, limiter: &RateLimiter) -> Vec<(&'static str, String)> {
     KINDS
         .iter()
+        .chain([&CALENDAR])
         .map(|&(kind, _)| {
             server.stored.clear();
             limiter.check(kind, "k").unwrap();
