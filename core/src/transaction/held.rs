@@ -2,7 +2,7 @@
 //! `sluicegate-lua` states.
 
 use redis::Value;
-use sluicegate_lua::KernelSet;
+use sluicegate_lua::{Kernel, KernelSet};
 use smallvec::{SmallVec, smallvec};
 
 use super::protocol::{self, Reply, SERVER_CLOCK, ScriptsOfSets, bytes, doubles, unexpected};
@@ -141,9 +141,11 @@ impl<'a, 'b> Part<'a, 'b> {
 
     fn packed(&self, charge: &Charge<'_>, policy: &Policy, [units, extra]: [f64; 2]) -> Vec<u8> {
         let holder = self.place(charge);
-        let kind = match (policy.keeps_state(), policy.has_price()) {
-            (false, _) => -1.0,
-            (true, is_time) => f64::from(u8::from(is_time)),
+        let kind = match policy.kernel() {
+            Kernel::Concurrency => -1.0,
+            Kernel::Gcra => 1.0,
+            Kernel::FixedWindowFirstRequest => 2.0,
+            _ => 0.0,
         };
         let mut numbers = vec![
             f64::from(self.kernels.place(policy.kernel())),

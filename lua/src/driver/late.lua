@@ -78,6 +78,18 @@ local function settle(number, writes)
   end
 end
 
+-- What is held may be charged to a state long after it ended, when somebody comes again: to the state as it was
+-- then, which for that long must not expire where what is charged later depends on it.
+local function keep_states()
+  for i = 1, limits do
+    local holding = holdings[holder_of[i]]
+    if holding and holding.count > 0 and kind[i] > 0 then
+      local left, wanted = call('PTTL', keys[i]), math.ceil((holding.kept_until - now) / 1000) + slack
+      if left >= 0 and left < wanted then call('PEXPIRE', keys[i], wanted) end
+    end
+  end
+end
+
 -- Whether every state is one of ours, before any is charged.
 local function find_foreign()
   for i = 1, limits do
