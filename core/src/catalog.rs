@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use crate::algorithm::Policy;
+use crate::algorithm::{Micros, Policy};
 use crate::error::{Error, ErrorKind, Result};
 use crate::key::canonical;
 use crate::matching::Matcher;
@@ -39,11 +39,38 @@ type Numbers = HashMap<(RuleId, String), u32>;
 pub(crate) struct ReadyRule {
     pub(crate) rule: Arc<Rule>,
     pub(crate) limits: Vec<ReadyLimit>,
+    /// Set where the rule has reservations.
+    pub(crate) holds: Option<Holds>,
     /// Whether a limit counts a resource, so that a check has to name one.
     pub(crate) needs_resource: bool,
     /// Whether the key, and whether the resource, is a secret, which is hashed before it is stored.
     secret_key: bool,
     secret_resource: bool,
+}
+
+/// How a rule holds what is reserved: apart for the key and for the resource.
+#[derive(Debug)]
+pub(crate) struct Holds {
+    pub(crate) lease: Micros,
+    /// Where there is a limit of that scope: its number, as those of limits.
+    numbers: [Option<u32>; 2],
+}
+
+/// Scopes, as places in [`Holds::numbers`], with the last part of the name of what is held.
+pub(crate) const HOLDING: [(Scope, &str); 2] = [(Scope::Key, "h"), (Scope::Resource, "h.r")];
+
+impl Holds {
+    fn new(rule: &Rule, mut number: impl FnMut(&str) -> u32) -> Option<Self> {
+        let has = |scope| rule.limits.iter().any(|limit| limit.scope == scope);
+        let numbers = HOLDING.map(|(scope, suffix)| has(scope).then(|| number(suffix)));
+        Some(Self { lease: rule.lease_us? as Micros, numbers })
+    }
+
+    /// The scopes of the rule, each with the number and the suffix of what is held in it.
+    pub(crate) fn scopes(&self) -> impl Iterator<Item = (Scope, u32, &'static str)> {
+        let all = HOLDING.into_iter().zip(self.numbers);
+        all.filter_map(|((scope, suffix), number)| Some((scope, number?, suffix)))
+    }
 }
 
 /// A limit with its policy.
@@ -105,14 +132,18 @@ impl Catalog {
 
 impl ReadyRule {
     fn new(rule: &Arc<Rule>, numbers: &mut Numbers) -> Self {
+        let mut number = |suffix: &str| {
+            let next = numbers.len() as u32;
+            *numbers.entry((rule.id.clone(), suffix.to_owned())).or_insert(next)
+        };
         let limits = rule.limits.iter().map(|limit| {
             let suffix = suffix(rule, limit);
-            let next = numbers.len() as u32;
-            let number = *numbers.entry((rule.id.clone(), suffix.clone())).or_insert(next);
+            let number = number(&suffix);
             ReadyLimit { number, policy: Policy::new(rule, limit, None), scope: limit.scope, suffix }
         });
         Self {
             limits: limits.collect(),
+            holds: Holds::new(rule, &mut number),
             needs_resource: rule.limits.iter().any(|limit| limit.scope == Scope::Resource),
             secret_key: is_secret(rule.identifier_type.as_ref()),
             secret_resource: is_secret(rule.resource_identifier_type.as_ref()),
@@ -120,10 +151,11 @@ impl ReadyRule {
         }
     }
 
-    /// Whether the name of a key is made of it alone, and of nothing that is hidden.
+    /// Whether the name of a key is made of it alone, and of nothing that is hidden, and nothing is held beside the
+    /// state.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
-        !self.needs_resource && !self.secret_key
+        !self.needs_resource && !self.secret_key && self.holds.is_none()
     }
 
     /// The policy of the rule's single limit for a call that gives another amount.
@@ -200,6 +232,8 @@ fn suffix(rule: &Rule, limit: &Limit) -> String {
         (Algorithm::SlidingBuckets, None) => format!("b{window}-{}", span(limit.resolution_us)),
         (Algorithm::Gcra { .. }, None) => format!("gt{window}"),
         (Algorithm::Decay { .. }, None) => format!("d{}", span(limit.resolution_us)),
+        // Nothing is kept but what is held.
+        (Algorithm::Concurrency, None) => "h".to_owned(),
     };
     match limit.scope {
         Scope::Key => shape,

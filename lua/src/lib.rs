@@ -16,6 +16,11 @@ const SEVERAL: &str = include_str!("driver/several.lua");
 const REFUND: &str = include_str!("driver/refund.lua");
 const CHARGE_ONE: &str = include_str!("driver/charge_one.lua");
 const CHARGE_SEVERAL: &str = include_str!("driver/charge_several.lua");
+const HOLDINGS: &str = include_str!("driver/holdings.lua");
+const LATE: &str = include_str!("driver/late.lua");
+const HELD: &str = include_str!("driver/held.lua");
+const ENDING: &str = include_str!("driver/ending.lua");
+const FORGET: &str = include_str!("driver/forget.lua");
 
 /// The numbers that a script for several limits is called with.
 const HEADER: &str = "now, units, mode";
@@ -23,8 +28,12 @@ const HEADER: &str = "now, units, mode";
 const ONE_HEADER: &str = "now, mode";
 /// Those of the script that charges one limit.
 const CHARGE_HEADER: &str = "now, amount, mode";
+/// Those of the scripts for rules with reservations.
+const HELD_HEADER: &str = "now, op, count";
 /// The byte at which a limit's own numbers begin in a script for several.
 const PARAMS: usize = 25;
+/// The same in a script for rules with reservations.
+const HELD_PARAMS: usize = 57;
 
 /// A way of keeping state, with its own Lua file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -47,11 +56,13 @@ pub enum Kernel {
     Decay,
     /// `fixed_window`, windows of the calendar.
     FixedWindowCalendar,
+    /// `concurrency`
+    Concurrency,
 }
 
 impl Kernel {
     /// Every kernel, in the order of their places in a [`KernelSet`].
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::FixedWindow,
         Self::FixedWindowFirstRequest,
         Self::SlidingWindow,
@@ -61,6 +72,7 @@ impl Kernel {
         Self::Gcra,
         Self::Decay,
         Self::FixedWindowCalendar,
+        Self::Concurrency,
     ];
 
     fn fragments(self) -> Fragments {
@@ -78,6 +90,7 @@ impl Kernel {
             Self::Gcra => GCRA,
             Self::Decay => DECAY,
             Self::FixedWindowCalendar => FIXED_WINDOW_CALENDAR,
+            Self::Concurrency => CONCURRENCY,
         }
     }
 }
@@ -192,6 +205,17 @@ const DECAY: Fragments = Fragments {
     refund: include_str!("decay/refund.lua"),
 };
 
+/// Nothing is counted but what is held.
+const CONCURRENCY: Fragments = Fragments {
+    helpers: "",
+    numbers: "cost, limit",
+    load: include_str!("concurrency/load.lua"),
+    keeps: "enough_at, last_at",
+    commit: "",
+    reply: include_str!("concurrency/reply.lua"),
+    refund: "",
+};
+
 /// A set of kernels; one bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct KernelSet(u16);
@@ -268,6 +292,56 @@ pub fn charge_several(kernels: KernelSet) -> String {
     opening(HEADER) + &helpers(kernels) + &charges(kernels) + CHARGE_SEVERAL
 }
 
+/// The script that checks, looks at, refunds, charges or reserves limits beside which something may be held.
+pub fn held(kernels: KernelSet) -> String {
+    [
+        opening(HELD_HEADER),
+        HOLDINGS.into(),
+        helpers(kernels),
+        limits_beside(kernels),
+        LATE.into(),
+        HELD.into(),
+    ]
+    .concat()
+}
+
+/// The script that commits, releases or renews a reservation.
+pub fn ending(kernels: KernelSet) -> String {
+    [
+        opening(HELD_HEADER),
+        HOLDINGS.into(),
+        helpers(kernels),
+        limits_beside(kernels),
+        LATE.into(),
+        ENDING.into(),
+    ]
+    .concat()
+}
+
+/// The script that resets a key for which something may be held.
+pub fn forget() -> String {
+    [opening(HELD_HEADER), HOLDINGS.into(), FORGET.into()].concat()
+}
+
+/// Limits as functions, in tables by the places of the kernels: what loads a state, what writes and answers, what takes
+/// back.
+fn limits_beside(kernels: KernelSet) -> String {
+    let mut text = String::from("local load_of, conclude_of, refund_of = {}, {}, {}\n");
+    for kernel in kernels.iter() {
+        let Fragments { numbers, load, keeps, commit, reply, refund, .. } = kernel.fragments();
+        let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers, HELD_PARAMS));
+        text.push_str(&format!(
+            "load_of[{place}] = function(key, arg)\n{numbers}{load}\
+             return cost, capacity, forced, {keeps}\nend\n\
+             conclude_of[{place}] = function(key, grant, amount, {keeps})\n\
+             if amount then\n{commit}end\n{reply}return answer\nend\n\
+             refund_of[{place}] = function(key, amount, charged_at, {keeps})\n\
+             local function commit(key, amount, {keeps})\n{commit}end\n{refund}end\n"
+        ));
+    }
+    text
+}
+
 /// What every script begins with; `numbers` are those in `ARGV[1]`.
 fn opening(numbers: &str) -> String {
     [PRELUDE, &unpacking(numbers, "ARGV[1]"), CLOCK].concat()
@@ -280,8 +354,8 @@ fn unpacking(numbers: &str, from: &str) -> String {
 }
 
 /// The same for a limit's own numbers in a script for several.
-fn unpacking_params(numbers: &str) -> String {
-    unpacking(numbers, &format!("arg, {PARAMS}"))
+fn unpacking_params(numbers: &str, params: usize) -> String {
+    unpacking(numbers, &format!("arg, {params}"))
 }
 
 fn helpers(kernels: KernelSet) -> String {
@@ -293,7 +367,7 @@ fn together(kernels: KernelSet) -> String {
     let (mut loads, mut commits) = (String::new(), String::new());
     for kernel in kernels.iter() {
         let Fragments { numbers, load, keeps, commit, reply, .. } = kernel.fragments();
-        let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers));
+        let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers, PARAMS));
         let last = 4 + keeps.split(',').count();
         loads.push_str(&format!(
             "if which == {place} then\n{numbers}{load}{GRANT}\
@@ -312,7 +386,7 @@ fn refunds(kernels: KernelSet) -> String {
     let mut text = String::from("local load_of, refund_of = {}, {}\n");
     for kernel in kernels.iter() {
         let Fragments { numbers, load, keeps, commit, refund, .. } = kernel.fragments();
-        let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers));
+        let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers, PARAMS));
         text.push_str(&format!(
             "load_of[{place}] = function(key, arg)\n{numbers}{load}\
              return cost, capacity, forced, {keeps}\nend\n\
@@ -328,7 +402,7 @@ fn charges(kernels: KernelSet) -> String {
     let mut text = String::from("local load_of, charge_of = {}, {}\n");
     for kernel in kernels.iter() {
         let Fragments { numbers, load, keeps, commit, reply, .. } = kernel.fragments();
-        let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers));
+        let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers, PARAMS));
         text.push_str(&format!(
             "load_of[{place}] = function(key, arg)\n{numbers}{load}\
              return cost, capacity, forced, {keeps}\nend\n\

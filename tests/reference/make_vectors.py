@@ -58,7 +58,12 @@ def complaints_about(files: dict[str, dict]) -> list[str]:
 
 def differences(files: dict[str, dict]) -> list[str]:
     """The first lines of the difference between what is on disk and what should be."""
-    on_disk = {path.name: path.read_text() for path in VECTORS.glob("*.json") if path != SCHEMA}
+    on_disk = {
+        str(path.relative_to(VECTORS)): path.read_text()
+        for folder in {VECTORS / Path(name).parent for name in files}
+        for path in folder.glob("*.json")
+        if path != SCHEMA
+    }
     found = [f"{name}: nothing makes this file" for name in on_disk.keys() - files.keys()]
     for name, content in files.items():
         before, after = on_disk.get(name, "").splitlines(), text(content).splitlines()

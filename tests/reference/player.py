@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from limiter import Item, Limiter, LimiterError
+from limiter import Item, Limiter, LimiterError, Reservation
 from limiter.decay import State as DecayState
 from limiter.latitude import CHOICES, EXACT
 from limiter.rules import Rule, is_power_of_two
@@ -15,14 +15,32 @@ class UnfairVector(Exception):
     """The answer depends on something the definitions leave open, or contradicts its author."""
 
 
+class Session:
+    """A limiter, and the reservations that its caller has made, by name."""
+
+    def __init__(self, limiter: Limiter):
+        self.limiter = limiter
+        self.reservations: dict[str, Reservation | None] = {}
+
+    def snapshot(self) -> tuple:
+        return self.limiter.store.copy(), self.limiter.last_reservation, dict(self.reservations)
+
+    def restore(self, snapshot: tuple) -> None:
+        self.limiter.store, self.limiter.last_reservation, self.reservations = snapshot
+
+
 def item_of(fields: dict) -> Item:
     return Item(**{name: fields[name] for name in ITEM_FIELDS if name in fields})
 
 
-def play(limiter: Limiter, call: dict) -> dict:
+def play(session: Session, call: dict) -> dict:
     """The `expect` of one step."""
     try:
-        return answer(limiter, call)
+        if call["op"].startswith("reserve"):
+            return reserve(session, call)
+        if "reservation" in call:
+            return end(session, call)
+        return answer(session.limiter, call)
     except LimiterError as refused:
         return {"error": type(refused).__name__}
 
@@ -37,29 +55,49 @@ def answer(limiter: Limiter, call: dict) -> dict:
     return {} if decision is None else decision.as_json()
 
 
+def reserve(session: Session, call: dict) -> dict:
+    now, limiter = call["at_us"], session.limiter
+    if call["op"] == "reserve":
+        decision, reservation = limiter.reserve(now, item_of(call))
+        answered = decision.as_json()
+    else:
+        decision, parts, reservation = limiter.reserve_all(now, [item_of(item) for item in call["items"]])
+        answered = decision.as_json() | {"parts": [part.as_json() for part in parts]}
+    session.reservations[call["as"]] = reservation
+    token = {} if reservation is None else {"token": reservation.token}
+    return answered | {"id": reservation is not None} | token
+
+
+def end(session: Session, call: dict) -> dict:
+    """commit, release or renew."""
+    method = getattr(session.limiter, call["op"])
+    used = {name: call[name] for name in ("cost", "costs") if name in call}
+    return {"took_effect": method(call["at_us"], session.reservations[call["reservation"]], **used)}
+
+
 class FairPlay:
     """One limiter for every choice an implementation has; all must give the same answers."""
 
     def __init__(self, rules: list[dict]):
-        self.limiters = [Limiter(rules, latitude) for latitude in CHOICES]
+        self.sessions = [Session(Limiter(rules, latitude)) for latitude in CHOICES]
 
     def play(self, call: dict) -> dict:
         """The answer all agree on. After a disagreement nothing has happened."""
-        before = [dict(limiter.states) for limiter in self.limiters]
-        answers = [play(limiter, call) for limiter in self.limiters]
+        before = [session.snapshot() for session in self.sessions]
+        answers = [play(session, call) for session in self.sessions]
         agreed = all(answer == answers[0] for answer in answers)
         if agreed and self.levels_fit_doubles():
             return answers[0]
-        for limiter, states in zip(self.limiters, before):
-            limiter.states = states
+        for session, snapshot in zip(self.sessions, before):
+            session.restore(snapshot)
         raise UnfairVector(f"{call}: " + (f"{answers}" if not agreed else "no double holds this level"))
 
     def levels_fit_doubles(self) -> bool:
         """Decay with a power of two is exact in doubles as long as they are wide enough for the level."""
-        exact = self.limiters[0]
+        exact = self.sessions[0].limiter
         return all(
-            fits_a_double(state.level) or not halves(exact.rules[place[0]])
-            for place, state in exact.states.items()
+            fits_a_double(state.level) or not halves(exact.rules[place[0][0]])
+            for place, state in exact.store.states.items()
             if isinstance(state, DecayState)
         )
 

@@ -3,11 +3,15 @@
 from dataclasses import dataclass
 
 from player import FairPlay, UnfairVector
-from scenarios.random_plans import PLANS, Plan
+from scenarios import random_plans
+from scenarios.random_plans import Plan
+from scenarios.reservations import random_plans as reservations
 from scenarios.script import BASE
 
 MASK = 2**64 - 1
 TRIES = 40
+PLANS = random_plans.PLANS | reservations.PLANS
+ENDING = ("commit", "release", "renew")
 
 
 class Dice:
@@ -48,6 +52,7 @@ class Writer:
         self.now = BASE + self.dice.below(self.plan.span)
         self.wait = 0
         self.steps: list[dict] = []
+        self.held: list[str] = []
 
     def add_step(self) -> None:
         """Draws until a call is fair: its answer follows from the definitions alone."""
@@ -58,21 +63,43 @@ class Writer:
             except UnfairVector:
                 continue
             self.steps.append(call | {"expect": expect})
+            self.remember(call, expect)
             self.now = call["at_us"]
             self.wait = expect.get("retry_after_us", self.wait)
             return
         self.now += 5 * self.plan.span
 
+    def remember(self, call: dict, expect: dict) -> None:
+        """What may be ended later: most of what ended is not tried again."""
+        if expect.get("id"):
+            self.held.append(call["as"])
+        if "took_effect" in expect and call["op"] != "renew" and self.dice.below(4):
+            self.held.remove(call["reservation"])
+
     def draw(self) -> dict:
         at = self.now + self.jump()
         op = self.dice.one_of(self.plan.ops)
-        if op == "check_all":
+        if op in ENDING and self.held:
+            return {"at_us": at, "op": op, **self.ending(op)}
+        if op in ENDING:
+            op = "reserve"
+        name = {"as": f"r{len(self.steps)}"} if op.startswith("reserve") else {}
+        if op in ("check_all", "reserve_all"):
             items = [self.item() for _ in range(2 + self.dice.below(3))]
-            return {"at_us": at, "op": op, "items": items}
-        fields = self.item()
+            return {"at_us": at, "op": op, **name, "items": items}
+        fields = name | self.item()
         if op == "reset":
             fields = {name: value for name, value in fields.items() if name not in ("cost", "limit")}
         return {"at_us": at, "op": op, **fields}
+
+    def ending(self, op: str) -> dict:
+        """Mostly one of the last reservations, which may have ended; most costs are near what was reserved."""
+        fields = {"reservation": self.dice.one_of((self.held * 3)[-3:] + self.held)}
+        if op == "commit" and self.plan.used_by_rule and self.dice.below(2):
+            fields["costs"] = {self.dice.one_of(self.plan.rules)["rule_id"]: self.dice.one_of((0, *self.plan.costs))}
+        elif op == "commit" and not self.plan.used_by_rule and self.dice.below(3):
+            fields["cost"] = self.dice.one_of((0, *self.plan.costs, self.plan.beyond))
+        return fields
 
     def jump(self) -> int:
         """No time, a little, a window or so, or just before or at the announced end of a wait."""

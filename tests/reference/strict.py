@@ -58,12 +58,14 @@ def faults_of_scalar(value, schema: dict) -> list[str]:
 
 
 def faults_of_object(value: dict, schema: dict, root: dict, where: str) -> list[str]:
-    known = schema["properties"]
+    known, others = schema["properties"], schema["additionalProperties"]
     found = [f"{where}: misses {name}" for name in schema["required"] if name not in value]
     for name, member in value.items():
         if name in known:
             found += faults(member, known[name], root, f"{where}.{name}")
-        elif not schema["additionalProperties"]:
+        elif isinstance(others, dict):
+            found += faults(member, others, root, f"{where}.{name}")
+        elif not others:
             found.append(f"{where}: does not know {name}")
     return found
 

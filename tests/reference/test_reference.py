@@ -67,9 +67,9 @@ class Properties(unittest.TestCase):
 
     def test_a_denial_changes_nothing(self):
         for limiter, now, cost in self.each_past():
-            before = dict(limiter.states)
+            before = limiter.store.copy()
             if not limiter.check(now, Item("api", "alice", cost)).allowed:
-                self.assertEqual(limiter.states, before)
+                self.assertEqual(limiter.store, before)
 
     def test_a_refund_undoes_a_check(self):
         for limiter, now, cost in self.each_past():
@@ -121,7 +121,7 @@ class Tools(unittest.TestCase):
     def test_numbers_are_the_decimals_that_were_written(self):
         limiter = Limiter([rule("gcra", 3, 0.1)])
         limiter.check(BASE, Item("api", "alice"))
-        (state,) = limiter.states.values()
+        (state,) = limiter.store.states.values()
         self.assertEqual(state.debt, Fraction(100_000, 3))
 
 

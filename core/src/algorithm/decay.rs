@@ -45,6 +45,11 @@ impl Decay {
         Self { limit, resolution, factor, slots_per_e: factor.ln().recip(), count_denied }
     }
 
+    /// How long it takes the highest level that is admitted to fade, up to a slot.
+    pub(super) fn longest(&self) -> Micros {
+        (ceil((self.limit / NOTHING).ln() * self.slots_per_e) + 1).saturating_mul(self.resolution)
+    }
+
     fn slot(&self, at: Micros) -> i64 {
         at.div_euclid(self.resolution)
     }

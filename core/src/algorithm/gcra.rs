@@ -9,7 +9,7 @@ use crate::clock::LATEST;
 #[derive(Debug, Clone)]
 pub(crate) struct Gcra {
     /// Microseconds of debt that one unit of cost adds.
-    unit: f64,
+    pub(super) unit: f64,
     /// The debt at which the burst is used up.
     full: f64,
     burst: f64,

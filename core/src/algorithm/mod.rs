@@ -8,9 +8,11 @@
 //! and exact up to 2^53.
 
 mod calendar;
+mod concurrency;
 mod decay;
 mod fixed_window;
 mod gcra;
+mod holding;
 mod policy;
 mod settling;
 mod sliding_buckets;
@@ -19,6 +21,8 @@ mod sliding_window;
 
 #[cfg(feature = "lab")]
 pub(crate) use calendar::Calendar;
+pub(crate) use concurrency::Leases;
+pub(crate) use holding::{HoldId, Holding, Lease};
 pub(crate) use policy::{Policy, State};
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use settling::Op;

@@ -1,13 +1,16 @@
 //! One limit of a rule, ready for deciding, whichever its algorithm.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use sluicegate_lua::Kernel;
 
 use super::calendar::Calendar;
+use super::concurrency::{Concurrency, Leases};
 use super::decay::{Decay, Level};
 use super::fixed_window::{Begins, FixedWindow, Window};
 use super::gcra::{Debt, Gcra};
+use super::holding::{Holding, Lease};
 use super::settling::{self, Demand, Outcome};
 use super::sliding_buckets::{Buckets, SlidingBuckets};
 use super::sliding_log::{Log, SlidingLog};
@@ -24,6 +27,7 @@ pub(crate) enum Policy {
     SlidingBuckets(SlidingBuckets),
     Gcra(Gcra),
     Decay(Decay),
+    Concurrency(Concurrency),
 }
 
 /// What is kept for one key of one limit.
@@ -35,6 +39,9 @@ pub(crate) enum State {
     Buckets(Box<Buckets>),
     Debt(Debt),
     Level(Level),
+    Leases(Leases),
+    /// What is held for a key or a resource, beside the states of its limits.
+    Holding(Box<Holding>),
 }
 
 /// Runs `$body` with the algorithm and its state. A state belongs to one policy for its whole life,
@@ -48,6 +55,7 @@ macro_rules! dispatch {
             (Policy::SlidingBuckets($algorithm), State::Buckets($inner)) => $body,
             (Policy::Gcra($algorithm), State::Debt($inner)) => $body,
             (Policy::Decay($algorithm), State::Level($inner)) => $body,
+            (Policy::Concurrency($algorithm), State::Leases($inner)) => $body,
             _ => $otherwise,
         }
     };
@@ -79,6 +87,10 @@ macro_rules! with_algorithm {
             }
             Policy::Decay($algorithm) => {
                 let $wrap = State::Level;
+                $body
+            }
+            Policy::Concurrency($algorithm) => {
+                let $wrap = State::Leases;
                 $body
             }
         }
@@ -114,6 +126,7 @@ impl Policy {
             rules::Algorithm::Decay { factor } => {
                 Self::Decay(Decay::new(limit, resolution, factor, count_denied))
             }
+            rules::Algorithm::Concurrency => Self::Concurrency(Concurrency { limit }),
         }
     }
 
@@ -136,6 +149,7 @@ impl Policy {
             Self::SlidingBuckets(_) => Kernel::SlidingBuckets,
             Self::Gcra(_) => Kernel::Gcra,
             Self::Decay(_) => Kernel::Decay,
+            Self::Concurrency(_) => Kernel::Concurrency,
         }
     }
 
@@ -147,7 +161,7 @@ impl Policy {
             | Self::SlidingWindow(SlidingWindow { count_denied, .. })
             | Self::SlidingBuckets(SlidingBuckets { count_denied, .. })
             | Self::Decay(Decay { count_denied, .. }) => *count_denied = false,
-            Self::SlidingLog(_) | Self::Gcra(_) => {}
+            Self::SlidingLog(_) | Self::Gcra(_) | Self::Concurrency(_) => {}
         }
         policy
     }
@@ -204,12 +218,89 @@ impl Policy {
         })
     }
 
-    #[cfg(test)]
-    pub(crate) fn charge(&self, state: &mut State, now: Micros, cost: f64) {
-        dispatch!(self, state, (), |algorithm, inner| settling::charge(algorithm, inner, now, cost));
+    /// [`conclude`](Self::conclude) where weight is held beside the state.
+    pub(crate) fn conclude_beside(
+        &self,
+        state: &mut State,
+        demand: Demand,
+        fits: bool,
+        permitted: bool,
+        held: f64,
+    ) -> Outcome {
+        dispatch!(self, state, Outcome::NONE, |algorithm, inner| {
+            settling::conclude_beside(algorithm, inner, demand, fits, permitted, held)
+        })
     }
 
-    #[cfg(test)]
+    /// Charges what was held until `at`, the end of its lease.
+    pub(crate) fn charge_late(&self, state: &mut State, at: Micros, now: Micros, lease: &Lease) {
+        let policy = lease.price.map_or(Cow::Borrowed(self), |price| Cow::Owned(self.at_price(price)));
+        dispatch!(policy.as_ref(), state, (), |algorithm, inner| {
+            settling::charge_late(algorithm, inner, at, now, lease.weight)
+        });
+    }
+
+    /// The same limit, whose units have another price: that which they have at another limit.
+    fn at_price(&self, price: f64) -> Self {
+        let mut policy = self.clone();
+        if let Self::Gcra(gcra) = &mut policy {
+            gcra.unit = price;
+        }
+        policy
+    }
+
+    /// What one unit takes, in the algorithm's own measure.
+    pub(crate) fn price(&self) -> f64 {
+        with_algorithm!(self, |algorithm, _wrap| algorithm.price(1.0))
+    }
+
+    /// Whether anything is kept beside what is held.
+    pub(crate) fn keeps_state(&self) -> bool {
+        !matches!(self, Self::Concurrency(_))
+    }
+
+    /// Whether a price depends on the limit.
+    pub(crate) fn has_price(&self) -> bool {
+        matches!(self, Self::Gcra(_))
+    }
+
+    /// How long a charge counts at most for which there was room.
+    pub(crate) fn longest(&self) -> Micros {
+        match self {
+            Self::FixedWindow(fixed) => fixed.longest(),
+            Self::SlidingLog(SlidingLog { window, .. }) | Self::Gcra(Gcra { window, .. }) => *window,
+            Self::SlidingWindow(SlidingWindow { window, .. }) => 2 * window,
+            Self::SlidingBuckets(SlidingBuckets { window, resolution, .. }) => window + resolution,
+            Self::Decay(decay) => decay.longest(),
+            Self::Concurrency(_) => 0,
+        }
+    }
+
+    /// By how much longer, in microseconds, a charge counts on a state that is overdrawn.
+    pub(crate) fn overdraft(&self, state: &State, now: Micros) -> Micros {
+        match (self, state) {
+            (Self::Gcra(gcra), State::Debt(debt)) => (-gcra.room(debt, now)).max(0.0) as Micros,
+            _ => 0,
+        }
+    }
+
+    /// The time until a state is as if never seen.
+    pub(crate) fn reset_after(&self, state: &State, now: Micros) -> Micros {
+        dispatch!(self, state, 0, |algorithm, inner| algorithm.reset_after(inner, now))
+    }
+
+    /// Charges a cost whether or not there is room.
+    pub(crate) fn charge(&self, state: &mut State, now: Micros, cost: f64) {
+        dispatch!(self, state, (), |algorithm, inner| {
+            settling::charge(algorithm, inner, now, settling::overcharged(algorithm, cost));
+        });
+    }
+
+    /// How many units there is room for; below zero when overdrawn.
+    pub(crate) fn room(&self, state: &State, now: Micros) -> f64 {
+        dispatch!(self, state, 0.0, |algorithm, inner| settling::whole_room(algorithm, inner, now))
+    }
+
     /// Gives back `cost`: the newest first or, where it is known when it was charged, what is left of that
     /// charge. When the clock stepped back since, nobody knows what became of it: then nothing is touched.
     pub(crate) fn refund(&self, state: &mut State, now: Micros, cost: f64, charged_at: Option<Micros>) {
@@ -236,7 +327,7 @@ impl Policy {
             | Self::SlidingLog(SlidingLog { window, .. })
             | Self::SlidingBuckets(SlidingBuckets { window, .. })
             | Self::Gcra(Gcra { window, .. }) => *window,
-            Self::Decay(_) => 0,
+            Self::Decay(_) | Self::Concurrency(_) => 0,
         }
     }
 

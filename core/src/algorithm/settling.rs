@@ -15,6 +15,8 @@ pub enum Op {
     Refund,
     /// Charges whether or not there is room.
     Charge,
+    /// Holds a cost that fits until it is known what was used.
+    Reserve,
 }
 
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, dead_code, reason = "for bindings"))]
@@ -29,6 +31,7 @@ impl Op {
             Self::Peek => "peek",
             Self::Refund => "refund",
             Self::Charge => "charge",
+            Self::Reserve => "reserve",
         }
     }
 }
@@ -61,6 +64,12 @@ pub(crate) struct Figures {
 }
 
 impl Outcome {
+    /// Of a key that holds all that it may, until a lease ends after `wait`.
+    pub(crate) fn until(self, wait: Micros) -> Self {
+        let retry_after = self.figures.retry_after.map(|own| own.max(wait));
+        Self { figures: Figures { remaining: 0, retry_after, ..self.figures }, ..self }
+    }
+
     /// Of a state that is none of its policy's, and of a charge that is not made.
     pub(crate) const NONE: Self = Self {
         fits: false,
@@ -117,6 +126,32 @@ pub(super) fn conclude<A: Algorithm>(
     Outcome { fits, figures: figures(algorithm, state, demand, fits), changed: charged }
 }
 
+/// [`conclude`] where weight is held beside the state, which then counts in full: as a whole number, taken off
+/// what there is room for. The waits are those that there were if it was charged now.
+pub(super) fn conclude_beside<A: Algorithm>(
+    algorithm: &A,
+    state: &mut A::State,
+    demand: Demand,
+    fits: bool,
+    permitted: bool,
+    held: f64,
+) -> Outcome {
+    let outcome = conclude(algorithm, state, demand, fits, permitted);
+    if held == 0.0 {
+        return outcome;
+    }
+    let Demand { op, cost, now } = demand;
+    let (asked, fits) = match op {
+        Op::Charge => (1.0, self::fits(algorithm, state, now, 1.0 + held)),
+        _ => (cost, fits),
+    };
+    let remaining = outcome.figures.remaining.saturating_sub(held as u64);
+    let mut owing = state.clone();
+    charge(algorithm, &mut owing, now, held);
+    let figures = figures(algorithm, &owing, Demand { op, cost: asked, now }, fits);
+    Outcome { fits, figures: Figures { remaining, ..figures }, ..outcome }
+}
+
 /// What a charge that asks for no room takes, in units of cost.
 pub(super) fn overcharged<A: Algorithm>(algorithm: &A, cost: f64) -> f64 {
     cost.min(algorithm.most_charged())
@@ -137,6 +172,21 @@ fn overcharge<A: Algorithm>(algorithm: &A, state: &mut A::State, demand: Demand)
     Outcome { fits, figures: figures(algorithm, state, peek, fits), changed: true }
 }
 
+/// Charges what was held until `at`, up to what can be counted. Where the clock stepped back since and the state is
+/// of a later time, it is charged `now`.
+pub(super) fn charge_late<A: Algorithm>(
+    algorithm: &A,
+    state: &mut A::State,
+    at: Micros,
+    now: Micros,
+    cost: f64,
+) {
+    let at = if algorithm.is_ahead(state, at) { now } else { at };
+    algorithm.settle(state, at);
+    let bearable = LATEST as f64 + algorithm.room(state, at);
+    algorithm.charge(state, at, algorithm.price(cost).min(bearable).max(0.0));
+}
+
 #[inline]
 pub(super) fn charge<A: Algorithm>(algorithm: &A, state: &mut A::State, now: Micros, cost: f64) {
     algorithm.settle(state, now);
@@ -147,13 +197,7 @@ pub(super) fn charge<A: Algorithm>(algorithm: &A, state: &mut A::State, now: Mic
 #[inline]
 fn figures<A: Algorithm>(algorithm: &A, state: &A::State, demand: Demand, fits: bool) -> Figures {
     let Demand { cost, now, .. } = demand;
-    // The conversion cuts fractions off, and makes nothing of what is negative.
-    let room = algorithm.room(state, now);
-    let mut remaining = (room / algorithm.price(1.0)) as Micros;
-    // The quotient may have been rounded up to a whole number.
-    if remaining > 0 && algorithm.price(remaining as f64) > room {
-        remaining -= 1;
-    }
+    let remaining = whole_room(algorithm, state, now);
     let retry_after = if fits {
         Some(0)
     } else if cost > algorithm.most() {
@@ -162,5 +206,15 @@ fn figures<A: Algorithm>(algorithm: &A, state: &A::State, demand: Demand, fits: 
         Some(algorithm.retry_after(state, now, cost))
     };
     let reset_after = algorithm.reset_after(state, now);
-    Figures { remaining: remaining.max(0).unsigned_abs(), retry_after, reset_after }
+    Figures { remaining: (remaining as Micros).max(0).unsigned_abs(), retry_after, reset_after }
+}
+
+/// How many whole units there is room for.
+#[inline]
+pub(super) fn whole_room<A: Algorithm>(algorithm: &A, state: &A::State, now: Micros) -> f64 {
+    let room = algorithm.room(state, now);
+    // The conversion cuts fractions off.
+    let units = (room / algorithm.price(1.0)) as Micros as f64;
+    // The quotient may have been rounded up to a whole number.
+    if units > 0.0 && algorithm.price(units) > room { units - 1.0 } else { units }
 }

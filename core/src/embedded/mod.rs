@@ -4,6 +4,7 @@
 //! calls themselves, a few places each, so memory follows the keys that are alive without a thread
 //! in the background.
 
+mod books;
 mod lock;
 mod nearest;
 mod places;
@@ -13,8 +14,9 @@ mod shard;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 
-use crate::algorithm::{Demand, Micros};
-use crate::plan::{Charge, Op, Outcome, Plan};
+use crate::algorithm::{Demand, HoldId, Micros};
+use crate::plan::{Charge, End, Op, Outcome, Plan};
+use books::Access;
 use lock::Lock;
 use places::{Place, Places};
 use room::Room;
@@ -56,6 +58,7 @@ impl Engine {
     /// Decides a plan as a whole: one outcome per charge.
     pub(crate) fn run(&self, plan: &Plan<'_>, op: Op, clock: impl Fn() -> Micros) -> Vec<Outcome> {
         match plan.charges.as_slice() {
+            _ if !plan.holders.is_empty() => self.decide_beside(plan, op, HoldId::default(), clock).0,
             [charge] if op != Op::Charge => {
                 let task = || task(charge, op, clock());
                 vec![self.one(charge.limit.number, &charge.local_name(), task)]
@@ -127,8 +130,35 @@ impl Engine {
         outcomes
     }
 
+    /// Decides a plan beside which something may be held: one outcome per charge, and the fencing token of what was
+    /// reserved.
+    pub(crate) fn decide_beside(
+        &self,
+        plan: &Plan<'_>,
+        op: Op,
+        id: HoldId,
+        clock: impl Fn() -> Micros,
+    ) -> (Vec<Outcome>, Option<u64>) {
+        let access = if op == Op::Peek { Access::Look } else { Access::Change };
+        self.with_books(plan, access, clock, |books| books.decide(op, id))
+    }
+
+    /// Ends or renews a reservation: whether it was held; `None`: its charge could not be counted.
+    pub(crate) fn end(
+        &self,
+        plan: &Plan<'_>,
+        end: End,
+        id: &HoldId,
+        clock: impl Fn() -> Micros,
+    ) -> Option<bool> {
+        self.with_books(plan, Access::Change, clock, |books| books.end(end, id))
+    }
+
     /// Forgets what a reset of the plan is to forget.
-    pub(crate) fn reset(&self, plan: &Plan<'_>) {
+    pub(crate) fn reset(&self, plan: &Plan<'_>, clock: impl Fn() -> Micros) {
+        if !plan.holders.is_empty() {
+            return self.with_books(plan, Access::Change, clock, |books| books.forget());
+        }
         for charge in plan.to_reset() {
             let name = charge.local_name();
             let place = self.places.of(charge.limit.number, &name);

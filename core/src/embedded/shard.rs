@@ -1,11 +1,13 @@
 //! A part of the states, for one thread at a time.
 
+use std::mem;
+
 use hashbrown::HashTable;
 
 use super::nearest::Nearest;
 use super::places::Place;
 use super::room::Room;
-use crate::algorithm::{Demand, Micros, Op, Outcome, Policy, State};
+use crate::algorithm::{Demand, Leases, Micros, Op, Outcome, Policy, State};
 use crate::key::is_same;
 
 /// Tables up to this size are left alone: there is nothing to gain.
@@ -60,7 +62,7 @@ impl Shard {
         let &Task { policy, demand: Demand { now, cost, op } } = task;
         let fits = |state: &State| match op {
             Op::Charge => policy.bears(state, now, cost),
-            Op::Check | Op::Peek | Op::Refund => policy.fits(state, now, cost),
+            Op::Check | Op::Peek | Op::Refund | Op::Reserve => policy.fits(state, now, cost),
         };
         match self.table.find(place.hash, |entry| entry.is(place)) {
             Some(entry) if !policy.is_ahead(&entry.state, now) => fits(&entry.state),
@@ -107,14 +109,44 @@ impl Shard {
         let mut state = policy.fresh(demand.now);
         let outcome = policy.settle_up(&mut state, demand, permitted);
         if outcome.figures.reset_after > 0 {
-            self.make_room(demand.now, room);
             let expires_at = demand.now + outcome.figures.reset_after;
-            let (hash, limit, name) = (place.hash, place.limit, place.name.into());
-            let entry = Entry { hash, expires_at, limit, name, state };
-            self.table.insert_unique(hash, entry, |entry| entry.hash);
-            self.nearest.add((expires_at, hash));
+            self.insert(place, state, (demand.now, expires_at), room);
         }
         outcome
+    }
+
+    /// A copy of a state.
+    pub(crate) fn copy(&self, place: &Place<'_>) -> Option<State> {
+        self.table.find(place.hash, |entry| entry.is(place)).map(|entry| entry.state.clone())
+    }
+
+    /// Takes a state out of its entry, to be [`put`](Self::put) back or removed.
+    pub(crate) fn take(&mut self, place: &Place<'_>) -> Option<State> {
+        let entry = self.table.find_mut(place.hash, |entry| entry.is(place))?;
+        Some(mem::replace(&mut entry.state, State::Leases(Leases::default())))
+    }
+
+    /// Keeps a state from now on until it expires.
+    pub(crate) fn put(
+        &mut self,
+        place: &Place<'_>,
+        state: State,
+        (now, expires_at): (Micros, Micros),
+        room: &Room,
+    ) {
+        self.calls = self.calls.wrapping_add(1);
+        match self.table.find_mut(place.hash, |entry| entry.is(place)) {
+            Some(entry) => (entry.state, entry.expires_at) = (state, expires_at),
+            None => self.insert(place, state, (now, expires_at), room),
+        }
+    }
+
+    fn insert(&mut self, place: &Place<'_>, state: State, (now, expires_at): (Micros, Micros), room: &Room) {
+        self.make_room(now, room);
+        let (hash, limit, name) = (place.hash, place.limit, place.name.into());
+        let entry = Entry { hash, expires_at, limit, name, state };
+        self.table.insert_unique(hash, entry, |entry| entry.hash);
+        self.nearest.add((expires_at, hash));
     }
 
     pub(crate) fn remove(&mut self, place: &Place<'_>) {

@@ -20,7 +20,7 @@ use crate::redis::{AsyncRedis, validate_time};
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
 use crate::sources::RulesStatus;
-use crate::transaction::names_to_reset;
+use crate::transaction::{Conversation, Reset, reset};
 
 /// Decides whether a cost is admitted; each call is a future that takes one round trip.
 ///
@@ -116,7 +116,7 @@ impl AsyncRateLimiter {
 
     async fn all(&self, catalog: &Catalog, checks: &[Check<'_>]) -> Result<Decision> {
         self.ensure_open()?;
-        let plan = Plan::new(catalog, checks)?;
+        let plan = Plan::new(catalog, checks, Op::Check)?;
         match &self.backend {
             Backend::Local(local) => Ok(local.all(&plan)),
             Backend::Server(redis) => self.converse(redis, &plan, Op::Check, Form::WithParts).await,
@@ -229,7 +229,7 @@ impl AsyncRateLimiter {
     pub async fn reset_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<()> {
         self.ensure_open()?;
         let catalog = self.centre.rules.snapshot();
-        let plan = Plan::new(&catalog, &[Check::new(rule, key).with(options)])?;
+        let plan = Plan::new(&catalog, &[Check::new(rule, key).with(options)], Op::Peek)?;
         match &self.backend {
             Backend::Local(local) => {
                 local.reset(&plan);
@@ -237,7 +237,10 @@ impl AsyncRateLimiter {
             }
             Backend::Server(redis) => {
                 let deadline = redis.deadline(plan.timeout);
-                redis.delete(&names_to_reset(&plan, &self.centre.wire), deadline).await
+                match reset(&plan, &self.centre.wire, self.centre.now()) {
+                    Reset::Delete(names) => redis.delete(&names, deadline).await,
+                    Reset::Forget(call) => redis.call(call, deadline).await.map(drop),
+                }
             }
         }
     }
@@ -309,7 +312,7 @@ impl AsyncRateLimiter {
             Backend::Server(redis) => {
                 redis.ensure_open()?;
                 let catalog = self.centre.rules.snapshot();
-                let plan = Plan::new(&catalog, &[*check])?;
+                let plan = Plan::new(&catalog, &[*check], op)?;
                 self.converse(redis, &plan, op, Form::Single).await
             }
         }
@@ -321,16 +324,24 @@ impl AsyncRateLimiter {
         self.closing.get(|_| Notify::new())
     }
 
-    /// All requests of a call share its time.
     async fn converse(&self, redis: &AsyncRedis, plan: &Plan<'_>, op: Op, form: Form) -> Result<Decision> {
-        let deadline = redis.deadline(plan.timeout);
         let mut transaction = self.centre.transaction(plan, op);
-        while let Some(request) = transaction.next() {
-            let undoing = transaction.is_undoing();
-            let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
-            transaction.feed(redis.call(request, deadline).await);
-        }
+        talk(redis, &mut transaction, plan.timeout).await;
         transaction.finish(form)
+    }
+}
+
+/// Holds a conversation with the server. All requests of a call share its time.
+pub(super) async fn talk(
+    redis: &AsyncRedis,
+    conversation: &mut impl Conversation,
+    timeout: Option<Duration>,
+) {
+    let deadline = redis.deadline(timeout);
+    while let Some(request) = conversation.next() {
+        let undoing = conversation.is_undoing();
+        let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
+        conversation.feed(redis.call(request, deadline).await);
     }
 }
 

@@ -15,7 +15,7 @@ use crate::redis::{BlockingRedis, validate_time};
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
 use crate::sources::RulesStatus;
-use crate::transaction::names_to_reset;
+use crate::transaction::{Conversation, Reset, reset};
 
 /// Decides whether a cost is admitted; blocks the calling thread for one round trip.
 ///
@@ -99,7 +99,7 @@ impl RateLimiter {
 
     fn all(&self, catalog: &Catalog, checks: &[Check<'_>]) -> Result<Decision> {
         self.ensure_open()?;
-        let plan = Plan::new(catalog, checks)?;
+        let plan = Plan::new(catalog, checks, Op::Check)?;
         match &self.backend {
             Backend::Local(local) => Ok(local.all(&plan)),
             Backend::Server(redis) => self.converse(redis, &plan, Op::Check, Form::WithParts),
@@ -212,7 +212,7 @@ impl RateLimiter {
     pub fn reset_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<()> {
         self.ensure_open()?;
         let catalog = self.centre.rules.snapshot();
-        let plan = Plan::new(&catalog, &[Check::new(rule, key).with(options)])?;
+        let plan = Plan::new(&catalog, &[Check::new(rule, key).with(options)], Op::Peek)?;
         match &self.backend {
             Backend::Local(local) => {
                 local.reset(&plan);
@@ -220,7 +220,10 @@ impl RateLimiter {
             }
             Backend::Server(redis) => {
                 let deadline = redis.deadline(plan.timeout);
-                redis.delete(&names_to_reset(&plan, &self.centre.wire), deadline)
+                match reset(&plan, &self.centre.wire, self.centre.now()) {
+                    Reset::Delete(names) => redis.delete(&names, deadline),
+                    Reset::Forget(call) => redis.call(call, deadline).map(drop),
+                }
             }
         }
     }
@@ -296,22 +299,26 @@ impl RateLimiter {
             Backend::Server(redis) => {
                 redis.ensure_open()?;
                 let catalog = self.centre.rules.snapshot();
-                let plan = Plan::new(&catalog, &[*check])?;
+                let plan = Plan::new(&catalog, &[*check], op)?;
                 self.converse(redis, &plan, op, Form::Single)
             }
         }
     }
 
-    /// All requests of a call share its time.
     fn converse(&self, redis: &BlockingRedis, plan: &Plan<'_>, op: Op, form: Form) -> Result<Decision> {
-        let deadline = redis.deadline(plan.timeout);
         let mut transaction = self.centre.transaction(plan, op);
-        while let Some(request) = transaction.next() {
-            let undoing = transaction.is_undoing();
-            let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
-            transaction.feed(redis.call(request, deadline));
-        }
+        talk(redis, &mut transaction, plan.timeout);
         transaction.finish(form)
+    }
+}
+
+/// Holds a conversation with the server. All requests of a call share its time.
+pub(super) fn talk(redis: &BlockingRedis, conversation: &mut impl Conversation, timeout: Option<Duration>) {
+    let deadline = redis.deadline(timeout);
+    while let Some(request) = conversation.next() {
+        let undoing = conversation.is_undoing();
+        let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
+        conversation.feed(redis.call(request, deadline));
     }
 }
 

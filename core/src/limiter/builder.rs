@@ -9,6 +9,7 @@ use super::local::Local;
 #[cfg(feature = "bridge")]
 use super::sleeper::Sleeper;
 use super::{AsyncRateLimiter, RateLimiter, asynchronous, blocking};
+use crate::algorithm::Micros;
 use crate::clock::ManualClock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::key::is_valid_prefix;
@@ -260,7 +261,8 @@ impl Builder {
             Backend::Redis(_) => {}
         }
         let cluster = matches!(&backend, Backend::Redis(url) if url.is_cluster());
-        Ok(Wire { prefix: self.prefix.clone(), cluster })
+        let patience = self.connection.connect_timeout + self.connection.response_timeout;
+        Ok(Wire { prefix: self.prefix.clone(), cluster, patience: patience.as_micros() as Micros })
     }
 }
 

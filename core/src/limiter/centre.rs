@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use crate::algorithm::{HoldId, Micros};
 use crate::clock::ManualClock;
-use crate::plan::{Op, Plan};
+use crate::plan::{End, Op, Plan};
 use crate::sources::RuleBook;
-use crate::transaction::{Transaction, Wire};
+use crate::transaction::{Ending, Transaction, Wire};
 
 #[derive(Debug)]
 pub(super) struct Centre {
@@ -21,7 +22,22 @@ impl Centre {
 
     /// The conversation that carries out a plan on a server.
     pub(super) fn transaction<'a>(&'a self, plan: &'a Plan<'a>, op: Op) -> Transaction<'a> {
-        Transaction::new(plan, &self.wire, op, self.clock.as_ref().map(ManualClock::now))
+        Transaction::new(plan, &self.wire, op, self.now())
+    }
+
+    /// The conversation that reserves what a plan asks for, under this name.
+    pub(super) fn reserving<'a>(&'a self, plan: &'a Plan<'a>, id: HoldId) -> Transaction<'a> {
+        Transaction::named(plan, &self.wire, Op::Reserve, self.now(), id)
+    }
+
+    /// The conversation that ends or renews a reservation; `names` are the reservation's and the call's.
+    pub(super) fn ending<'a>(&'a self, plan: &'a Plan<'a>, end: End, names: (HoldId, HoldId)) -> Ending<'a> {
+        Ending::new(plan, &self.wire, end, names, self.now())
+    }
+
+    /// A manual clock's time.
+    pub(super) fn now(&self) -> Option<Micros> {
+        self.clock.as_ref().map(ManualClock::now)
     }
 
     /// Lets a wait pass: a manual clock is moved on. Without one, the caller has to sleep.

@@ -3,7 +3,7 @@
 use std::iter::once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::algorithm::{Demand, Micros, Policy};
+use crate::algorithm::{Demand, HoldId, Micros, Policy};
 use crate::catalog::{Catalog, ReadyLimit, ReadyRule};
 use crate::clock::{ManualClock, SystemClock};
 use crate::decision::{Decision, Source};
@@ -11,7 +11,7 @@ use crate::embedded::{Engine, Task};
 use crate::error::{Error, Result};
 use crate::fork::PerProcess;
 use crate::key::is_canonical;
-use crate::plan::{Form, Op, Plan, Verdict, answer, ruled};
+use crate::plan::{End, Form, Op, Plan, Verdict, answer, ruled};
 use crate::request::Check;
 
 /// How many states are kept, unless another number is chosen: some 200 MB.
@@ -64,7 +64,7 @@ impl Local {
                 }
             }
             _ => {
-                let plan = Plan::new(catalog, &[*check])?;
+                let plan = Plan::new(catalog, &[*check], op)?;
                 let outcomes = self.engine().run(&plan, op, || self.now());
                 if op == Op::Charge && outcomes.iter().any(|outcome| !outcome.changed) {
                     return Err(rule.overdrawn(check.options.cost as f64));
@@ -96,7 +96,22 @@ impl Local {
     }
 
     pub(super) fn reset(&self, plan: &Plan<'_>) {
-        self.engine().reset(plan);
+        self.engine().reset(plan, || self.now());
+    }
+
+    /// Reserves what a plan asks for; the fencing token, where it is granted.
+    pub(super) fn reserve(&self, plan: &Plan<'_>, id: HoldId, form: Form) -> (Decision, Option<u64>) {
+        let (outcomes, token) = self.engine().decide_beside(plan, Op::Reserve, id, || self.now());
+        (answer(plan, &outcomes, Source::Embedded, form), token)
+    }
+
+    /// Ends or renews a reservation: whether it was held.
+    pub(super) fn end(&self, plan: &Plan<'_>, end: End, id: &HoldId) -> Result<bool> {
+        let ended = self.engine().end(plan, end, id, || self.now());
+        ended.ok_or_else(|| {
+            let cost = plan.charges.iter().map(|charge| charge.cost).fold(0.0, f64::max);
+            plan.items[0].rule.overdrawn(cost)
+        })
     }
 
     #[inline]

@@ -9,6 +9,7 @@ mod budget;
 mod builder;
 mod centre;
 mod local;
+mod reserving;
 mod sleeper;
 mod waiting;
 

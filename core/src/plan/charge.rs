@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 
-use crate::algorithm::Policy;
+use super::Target;
+use crate::algorithm::{Micros, Policy};
 use crate::catalog::{ReadyLimit, ReadyRule};
 use crate::key;
+use crate::rules::Scope;
 
 /// One state and what is asked of it.
 #[derive(Debug)]
@@ -20,6 +22,53 @@ pub(crate) struct Charge<'a> {
     pub(crate) amount: Option<u64>,
     /// Decided together with the others of its group.
     pub(crate) group: usize,
+    /// What is held of it, as an index of the plan's.
+    pub(crate) holder: Option<usize>,
+}
+
+/// What is held for a key, or a resource, of a rule, and what is asked of it.
+#[derive(Debug)]
+pub(crate) struct Holder<'a> {
+    pub(crate) rule: &'a ReadyRule,
+    pub(crate) lease: Micros,
+    /// Its number, as those of limits.
+    pub(crate) number: u32,
+    pub(crate) scope: Scope,
+    suffix: &'static str,
+    pub(crate) tag: Cow<'a, str>,
+    pub(crate) member: Option<Cow<'a, str>>,
+    pub(crate) weight: f64,
+    pub(crate) group: usize,
+}
+
+impl<'a> Holder<'a> {
+    /// One for each scope that the rule of an item has.
+    pub(super) fn of(target: &Target<'a>, group: usize) -> Vec<Self> {
+        let rule = target.rule;
+        let Some(holds) = &rule.holds else { return Vec::new() };
+        let holder = |(scope, number, suffix)| Self {
+            rule,
+            lease: holds.lease,
+            number,
+            scope,
+            suffix,
+            tag: target.tag.clone(),
+            member: target.member(scope).cloned(),
+            weight: target.weight,
+            group,
+        };
+        holds.scopes().map(holder).collect()
+    }
+
+    /// The name of the set in Redis.
+    pub(crate) fn name(&self, prefix: &str) -> String {
+        key::name(prefix, &self.rule.rule.id, &self.tag, self.member.as_deref(), self.suffix)
+    }
+
+    /// The name among those of its number.
+    pub(crate) fn local_name(&self) -> Cow<'_, str> {
+        local_name(&self.tag, self.member.as_deref())
+    }
 }
 
 impl Charge<'_> {
@@ -30,9 +79,13 @@ impl Charge<'_> {
 
     /// The name of the state among those of its limit. A brace ends the tag, for it is escaped inside one.
     pub(crate) fn local_name(&self) -> Cow<'_, str> {
-        match &self.member {
-            None => Cow::Borrowed(&self.tag),
-            Some(member) => Cow::Owned(format!("{}}}{member}", self.tag)),
-        }
+        local_name(&self.tag, self.member.as_deref())
+    }
+}
+
+fn local_name<'a>(tag: &'a str, member: Option<&str>) -> Cow<'a, str> {
+    match member {
+        None => Cow::Borrowed(tag),
+        Some(member) => Cow::Owned(format!("{tag}}}{member}")),
     }
 }

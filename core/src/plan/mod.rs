@@ -1,6 +1,7 @@
 //! A call, worked out before anything is asked of a backend: which states it touches, and by how much.
 
 mod answer;
+mod books;
 mod charge;
 mod verdict;
 
@@ -15,13 +16,15 @@ use crate::decision::Source;
 use crate::error::{Error, ErrorKind, Result};
 use crate::redis::validate_time;
 use crate::request::{Check, CheckOptions};
-use crate::rules::{MAX_MICROS, Scope};
+use crate::reservation::{Ticket, TicketItem};
+use crate::rules::{Algorithm, MAX_MICROS, Scope};
 
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use crate::algorithm::Op;
 pub(crate) use crate::algorithm::Outcome;
 pub(crate) use answer::{Form, answer};
-pub(crate) use charge::Charge;
+pub(crate) use books::{Books, End};
+pub(crate) use charge::{Charge, Holder};
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use verdict::Verdict;
 
@@ -37,6 +40,8 @@ pub(crate) struct Plan<'a> {
     /// Each state once, with the sum of what the items ask of it.
     pub(crate) charges: Vec<Charge<'a>>,
     pub(crate) items: Vec<Item<'a>>,
+    /// What rules with reservations hold, each once.
+    pub(crate) holders: Vec<Holder<'a>>,
     /// The whole time that the call may take: the shortest that an item states.
     pub(crate) timeout: Option<Duration>,
     groups: usize,
@@ -58,6 +63,8 @@ struct Target<'a> {
     /// The key, where the tag is a resource.
     member: Option<Cow<'a, str>>,
     cost: f64,
+    /// What is, or was, reserved.
+    weight: f64,
     limit: Option<u64>,
 }
 
@@ -94,14 +101,34 @@ impl<'a> Target<'a> {
             None => (catalog.key_name(rule, key), None),
             Some(resource) => (catalog.resource_name(rule, resource), Some(catalog.key_name(rule, key))),
         };
-        Ok(Self { rule, tag, member, cost: cost as f64, limit })
+        Ok(Self { rule, tag, member, cost: cost as f64, weight: cost as f64, limit })
     }
 
-    fn member(&self, limit: &ReadyLimit) -> Option<&Cow<'a, str>> {
-        if limit.scope == Scope::Key { self.member.as_ref() } else { None }
+    /// One whose key and resource are stored names already.
+    fn stored(catalog: &'a Catalog, item: &'a TicketItem, cost: u64) -> Result<Self> {
+        let rule = catalog.find(&item.rule)?;
+        if item.member.is_some() != rule.needs_resource {
+            return Err(
+                rule.refused("whether it limits a resource was changed since the reservation was made")
+            );
+        }
+        let member = item.member.as_deref().map(Cow::Borrowed);
+        let (tag, weight) = (Cow::Borrowed(item.tag.as_str()), item.cost as f64);
+        Ok(Self { rule, tag, member, cost: cost as f64, weight, limit: item.limit })
     }
 
-    fn charge(&self, limit: &'a ReadyLimit, group: usize) -> Result<Charge<'a>> {
+    fn member(&self, scope: Scope) -> Option<&Cow<'a, str>> {
+        if scope == Scope::Key { self.member.as_ref() } else { None }
+    }
+
+    /// `holders` are the places of the rule's own among `all`.
+    fn charge(
+        &self,
+        limit: &'a ReadyLimit,
+        group: usize,
+        holders: &[usize],
+        all: &[Holder<'a>],
+    ) -> Result<Charge<'a>> {
         let policy = match self.limit {
             None => Cow::Borrowed(&limit.policy),
             Some(amount) => Cow::Owned(self.rule.with_limit(amount)?),
@@ -111,21 +138,62 @@ impl<'a> Target<'a> {
             limit,
             policy,
             tag: self.tag.clone(),
-            member: self.member(limit).cloned(),
+            member: self.member(limit.scope).cloned(),
             cost: self.cost,
             amount: self.limit,
             group,
+            holder: holders.iter().copied().find(|&holder| all[holder].scope == limit.scope),
         })
     }
 }
 
 impl<'a> Plan<'a> {
-    pub(crate) fn new(catalog: &'a Catalog, checks: &[Check<'a>]) -> Result<Self> {
+    /// What `op` touches.
+    pub(crate) fn new(catalog: &'a Catalog, checks: &[Check<'a>], op: Op) -> Result<Self> {
         let timeout = checks.iter().filter_map(|check| check.options.timeout).min();
-        match checks {
+        let targets = checks.iter().map(|check| Target::new(catalog, check));
+        let plan = match checks {
             [] => Err(Error::new(ErrorKind::InvalidArgument, "there is nothing to check: the list is empty")),
             [check] => Self::of_one(&Target::new(catalog, check)?, timeout),
-            checks => Self::of_several(catalog, checks, timeout),
+            _ => Self::of_several(targets, timeout),
+        }?;
+        plan.refuse_wrong(op)?;
+        Ok(plan)
+    }
+
+    /// What a reservation was made of, with what is to be charged of each of its items.
+    pub(crate) fn of_ticket(catalog: &'a Catalog, ticket: &'a Ticket, costs: &[u64]) -> Result<Self> {
+        let targets = ticket.items.iter().zip(costs).map(|(item, &cost)| Target::stored(catalog, item, cost));
+        Self::of_several(targets, None)
+    }
+
+    /// What the id of a reservation says of these checks: of those whose rules have reservations.
+    pub(crate) fn ticket_items(catalog: &Catalog, checks: &[Check<'_>]) -> Result<Vec<TicketItem>> {
+        let mut items = Vec::with_capacity(checks.len());
+        for (place, check) in checks.iter().enumerate() {
+            let Target { rule, tag, member, limit, .. } = Target::new(catalog, check)?;
+            if rule.holds.is_some() {
+                let (tag, member) = (tag.into_owned(), member.map(Cow::into_owned));
+                let (rule, cost) = (rule.rule.id.to_string(), check.options.cost);
+                items.push(TicketItem { place, rule, tag, member, cost, limit });
+            }
+        }
+        Ok(items)
+    }
+
+    /// Refuses what rules with reservations have to be asked otherwise, and the others cannot be asked.
+    fn refuse_wrong(&self, op: Op) -> Result<()> {
+        if op == Op::Reserve && self.holders.is_empty() {
+            let reason = "it has no reservations; state \"reservations\": true in the rule";
+            return Err(self.items[0].rule.refused(reason));
+        }
+        let takes_places = |item: &&Item<'_>| item.rule.rule.algorithm == Algorithm::Concurrency;
+        match self.items.iter().find(takes_places) {
+            Some(item) if !matches!(op, Op::Reserve | Op::Peek) => Err(item.rule.refused(&format!(
+                "\"concurrency\" limits what is in flight; use reserve (for requests reserve_request), not {}",
+                op.name()
+            ))),
+            _ => Ok(()),
         }
     }
 
@@ -133,24 +201,32 @@ impl<'a> Plan<'a> {
     fn of_one(target: &Target<'a>, timeout: Option<Duration>) -> Result<Self> {
         let limits = &target.rule.limits;
         let group = if target.rule.rule.shadow { ENFORCED + 1 } else { ENFORCED };
+        let holders = Holder::of(target, group);
+        let places: Few<_> = (0..holders.len()).collect();
+        let charge = |limit| target.charge(limit, group, &places, &holders);
         Ok(Self {
-            charges: limits.iter().map(|limit| target.charge(limit, group)).collect::<Result<_>>()?,
+            charges: limits.iter().map(charge).collect::<Result<_>>()?,
+            holders,
             items: vec![Item { rule: target.rule, charges: (0..limits.len()).collect() }],
             timeout,
             groups: group + 1,
         })
     }
 
-    fn of_several(catalog: &'a Catalog, checks: &[Check<'a>], timeout: Option<Duration>) -> Result<Self> {
-        let charges = Vec::with_capacity(checks.len());
-        let mut plan = Self { charges, items: Vec::new(), timeout, groups: 1 };
+    fn of_several(
+        targets: impl ExactSizeIterator<Item = Result<Target<'a>>>,
+        timeout: Option<Duration>,
+    ) -> Result<Self> {
+        let charges = Vec::with_capacity(targets.len());
+        let mut plan = Self { charges, items: Vec::new(), holders: Vec::new(), timeout, groups: 1 };
         let (mut places, mut shadows) = (HashMap::new(), HashMap::new());
-        for check in checks {
-            let target = Target::new(catalog, check)?;
+        for target in targets {
+            let target = target?;
             let group = plan.group(&target, &mut shadows);
+            let holders = plan.hold(&target, group);
             let mut charges = Few::with_capacity(target.rule.limits.len());
             for limit in &target.rule.limits {
-                let charge = target.charge(limit, group)?;
+                let charge = target.charge(limit, group, &holders, &plan.holders)?;
                 charges.push(plan.add(charge, &mut places)?);
             }
             plan.items.push(Item { rule: target.rule, charges });
@@ -169,6 +245,22 @@ impl<'a> Plan<'a> {
         let group = *shadows.entry((rule.limits[0].number, target.tag.clone())).or_insert(next);
         self.groups = self.groups.max(group + 1);
         group
+    }
+
+    /// Adds what an item holds; two of one key become one.
+    fn hold(&mut self, target: &Target<'a>, group: usize) -> Few<usize> {
+        let mut place = |holder: Holder<'a>| {
+            let is_same = |other: &Holder<'_>| {
+                (other.number, &other.tag, &other.member) == (holder.number, &holder.tag, &holder.member)
+            };
+            let found = self.holders.iter().position(is_same);
+            match found {
+                Some(place) => self.holders[place].weight += holder.weight,
+                None => self.holders.push(holder),
+            }
+            found.unwrap_or(self.holders.len() - 1)
+        };
+        Holder::of(target, group).into_iter().map(&mut place).collect()
     }
 
     /// Adds a charge; two of one state become one.
@@ -192,9 +284,26 @@ impl<'a> Plan<'a> {
     /// The charges whose states a reset forgets: those that count keys. What a resource was used in all
     /// is the matter of every key, and forgotten only where a rule counts nothing else.
     pub(crate) fn to_reset(&self) -> impl Iterator<Item = &Charge<'a>> {
-        let counts_keys = |charge: &&Charge<'a>| charge.limit.scope == Scope::Key;
-        let any = self.charges.iter().any(|charge| counts_keys(&charge));
-        self.charges.iter().filter(move |charge| !any || counts_keys(charge))
+        let any = self.counts_keys();
+        self.charges.iter().filter(move |charge| !any || charge.limit.scope == Scope::Key)
+    }
+
+    /// Whether there is a limit that counts keys.
+    pub(crate) fn counts_keys(&self) -> bool {
+        self.charges.iter().any(|charge| charge.limit.scope == Scope::Key)
+    }
+
+    /// What is held of those.
+    pub(crate) fn holders_to_reset(&self) -> impl Iterator<Item = &Holder<'a>> {
+        let any = self.counts_keys();
+        self.holders.iter().filter(move |holder| !any || holder.scope == Scope::Key)
+    }
+
+    /// The price of a unit that a holder's limit has by the limit that the call gave.
+    pub(crate) fn own_price(&self, holder: usize) -> Option<f64> {
+        let own = self.charges.iter().find(|charge| charge.holder == Some(holder))?;
+        let is_own = own.amount.is_some() && own.policy.has_price();
+        is_own.then(|| own.policy.price())
     }
 
     /// What the rule of an item says; one outcome per charge of the plan.

@@ -7,7 +7,7 @@ use super::table::{self, MIN_DECAY_FACTOR};
 use super::words::{one_of, quote};
 
 /// Every algorithm, as it is when a rule states no option of it.
-pub(super) const DEFAULTS: [Algorithm; 9] = [
+pub(super) const DEFAULTS: [Algorithm; 10] = [
     Algorithm::FixedWindow { window_start: WindowStart::Aligned },
     Algorithm::SlidingWindow,
     Algorithm::SlidingLog { structure: Structure::List },
@@ -17,6 +17,7 @@ pub(super) const DEFAULTS: [Algorithm; 9] = [
     Algorithm::Gcra { name: GcraName::LeakyBucket, burst: None },
     Algorithm::Gcra { name: GcraName::Uniform, burst: Some(1) },
     Algorithm::Decay { factor: 2.0 },
+    Algorithm::Concurrency,
 ];
 
 /// That of a rule that names none.
@@ -44,9 +45,14 @@ pub(super) fn only_its_options(fields: &Fields<'_>, algorithm: Algorithm) -> Che
             ));
         }
     }
-    if name == "decay" && fields.has("window_size_seconds") {
+    let instead = match algorithm {
+        Algorithm::Decay { .. } => "its time is \"resolution_seconds\"",
+        Algorithm::Concurrency => "it limits what is in flight at once; leave it out",
+        _ => return Ok(()),
+    };
+    if fields.has("window_size_seconds") {
         let option = fields.named("window_size_seconds");
-        return Err(format!("{option} does not belong to \"decay\"; its time is \"resolution_seconds\""));
+        return Err(format!("{option} does not belong to {}; {instead}", quote(name)));
     }
     Ok(())
 }
@@ -68,7 +74,10 @@ fn with_options(fields: &Fields<'_>, algorithm: Algorithm) -> Checked<Algorithm>
             let read = |value: &Json| value.number().filter(|factor| *factor >= MIN_DECAY_FACTOR);
             Algorithm::Decay { factor: fields.optional("decay_factor", &right, read)?.unwrap_or(factor) }
         }
-        Algorithm::SlidingWindow | Algorithm::SlidingBuckets | Algorithm::Gcra { .. } => algorithm,
+        Algorithm::SlidingWindow
+        | Algorithm::SlidingBuckets
+        | Algorithm::Gcra { .. }
+        | Algorithm::Concurrency => algorithm,
     })
 }
 

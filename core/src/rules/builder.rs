@@ -77,6 +77,11 @@ impl Rule {
     pub fn decay(id: &str) -> RuleBuilder {
         RuleBuilder::new(id, "decay")
     }
+
+    /// A rule of the algorithm `concurrency`: the limit is what may be in flight at once.
+    pub fn concurrency(id: &str) -> RuleBuilder {
+        RuleBuilder::new(id, "concurrency")
+    }
 }
 
 impl RuleBuilder {
@@ -135,6 +140,16 @@ impl RuleBuilder {
             WindowStart::FirstRequest => "first_request",
         };
         self.set("window_start", word)
+    }
+
+    /// Usage may be reserved, and charged when it is known. Every rule of `concurrency` has reservations.
+    pub fn reservations(self, reservations: bool) -> Self {
+        self.set("reservations", reservations)
+    }
+
+    /// How long a reservation lives without being renewed. Default: a minute.
+    pub fn lease(self, lease: Duration) -> Self {
+        self.set("lease_seconds", seconds(lease))
     }
 
     /// The Redis type that holds the log, for `sliding_log`.

@@ -11,7 +11,7 @@ use super::{calendar, rate, table};
 pub(crate) const MAX_MICROS: u64 = 1 << 53;
 const MIN_WINDOW_US: u64 = 1_000;
 const MAX_WINDOW_US: u64 = 3650 * 24 * 3600 * 1_000_000;
-const WINDOW: &str = "a number of seconds from 0.001 to 315360000 (10 years)";
+pub(super) const WINDOW: &str = "a number of seconds from 0.001 to 315360000 (10 years)";
 const RESOLUTION: &str = "a number of seconds from 0.000001 to 315360000 (10 years)";
 
 /// Every limit is a state of its own, and the work of each check grows with their number.
@@ -95,6 +95,7 @@ fn read_one(rule: &Fields<'_>, fields: &Fields<'_>, algorithm: Algorithm) -> Che
     let owner = if fields.has("resolution_seconds") { fields } else { rule };
     let (window_us, resolution_us) = match algorithm {
         Algorithm::Decay { factor } => (0, read_decay_resolution(owner, factor)?),
+        Algorithm::Concurrency => (0, 0),
         Algorithm::SlidingBuckets => {
             let window_us = window()?;
             (window_us, read_buckets_resolution(owner, window_us)?)
@@ -134,7 +135,12 @@ fn read_limit(fields: &Fields<'_>, algorithm: Algorithm) -> Checked<f64> {
 }
 
 fn read_window(fields: &Fields<'_>) -> Checked<u64> {
-    fields.required("window_size_seconds", WINDOW, |value| micros(value, MIN_WINDOW_US))
+    fields.required("window_size_seconds", WINDOW, window)
+}
+
+/// A window, or a lease, in microseconds.
+pub(super) fn window(value: &Json) -> Option<u64> {
+    micros(value, MIN_WINDOW_US)
 }
 
 fn read_buckets_resolution(owner: &Fields<'_>, window_us: u64) -> Checked<u64> {

@@ -24,6 +24,8 @@ pub struct Rule {
     pub limits: Vec<Limit>,
     /// A denied cost is charged too, by the limits that refused it.
     pub count_denied: bool,
+    /// How long a reservation lives without being renewed, in microseconds; `None`: the rule has no reservations.
+    pub lease_us: Option<u64>,
     /// Decide and count, but always admit.
     pub shadow: bool,
     /// Lower is decided and reported first.
@@ -68,6 +70,8 @@ pub enum Algorithm {
         /// By how much each slot that passes divides the level; at least 1.0001, default 2.
         factor: f64,
     },
+    /// How much is in flight at once: held by reservations until they end, or their lease does.
+    Concurrency,
 }
 
 impl Algorithm {
@@ -83,6 +87,7 @@ impl Algorithm {
             Self::Gcra { name: GcraName::LeakyBucket, .. } => "leaky_bucket",
             Self::Gcra { name: GcraName::Uniform, .. } => "uniform",
             Self::Decay { .. } => "decay",
+            Self::Concurrency => "concurrency",
         }
     }
 }
@@ -126,8 +131,8 @@ pub enum GcraName {
 pub struct Limit {
     /// From 1 to 2^53 - 1 (`sliding_log`: 100,000); whole for every algorithm but `decay`.
     pub limit: f64,
-    /// Microseconds, from a millisecond to ten years; 0 for `decay`, which has no window. Of a window of the calendar
-    /// how long one is about: 24 hours, 7, 30 or 365 days.
+    /// Microseconds, from a millisecond to ten years; 0 for `decay` and `concurrency`, which have no window. Of a window
+    /// of the calendar how long one is about: 24 hours, 7, 30 or 365 days.
     pub window_us: u64,
     /// Microseconds per slot, for `sliding_buckets` (at most 4,096 slots to a window; default 60) and
     /// `decay` (such that any level fades within 2^53 microseconds); 0 otherwise.

@@ -3,11 +3,12 @@
 use super::fields::{Checked, Fields};
 use super::id::RuleId;
 use super::json::{Json, MAX_WHOLE};
-use super::model::{Rule, Scope};
+use super::model::{Algorithm, Rule, Scope};
 use super::{algorithm, identifier, limits, matching, table};
 
 const RULE_ID: &str = "1 to 128 of A-Z a-z 0-9 _ . : / -";
 const DEFAULT_IPV6_PREFIX: u8 = 64;
+const DEFAULT_LEASE_US: u64 = 60_000_000;
 
 /// The rule at a position of its file, counted from 0.
 pub(super) fn read(value: &Json, at: usize) -> Checked<Rule> {
@@ -53,6 +54,7 @@ fn read_fields(fields: &[(String, Json)]) -> Checked<Rule> {
     }
     let whole = format!("a whole number from 1 to {MAX_WHOLE}");
     let cost = fields.optional("cost", &whole, |value| value.whole(1, MAX_WHOLE))?;
+    let lease_us = lease(&fields, algorithm)?;
     Ok(Rule {
         id: RuleId::from(id),
         description: description.unwrap_or_default().to_owned(),
@@ -61,6 +63,7 @@ fn read_fields(fields: &[(String, Json)]) -> Checked<Rule> {
         algorithm,
         limits,
         count_denied: fields.flag("count_denied")?,
+        lease_us,
         shadow: fields.flag("shadow")?,
         priority: priority(&fields)?,
         ipv6_prefix_length: ipv6_prefix_length(&fields)?,
@@ -68,6 +71,21 @@ fn read_fields(fields: &[(String, Json)]) -> Checked<Rule> {
         unless,
         cost: cost.map_or(1, i64::unsigned_abs),
     })
+}
+
+/// How long reservations live, in microseconds, for a rule that has them.
+fn lease(fields: &Fields<'_>, algorithm: Algorithm) -> Checked<Option<u64>> {
+    let reserves = fields.flag("reservations")? || algorithm == Algorithm::Concurrency;
+    if reserves && fields.flag("count_denied")? {
+        return Err("field \"reservations\" excludes \"count_denied\"; leave one out".to_owned());
+    }
+    if !reserves && fields.has("lease_seconds") {
+        return Err("field \"lease_seconds\" is for a rule with reservations; state \"reservations\": true, or leave \
+                    it out"
+            .to_owned());
+    }
+    let lease = fields.optional("lease_seconds", limits::WINDOW, limits::window)?;
+    Ok(reserves.then_some(lease.unwrap_or(DEFAULT_LEASE_US)))
 }
 
 fn read_id(value: &Json) -> Option<&str> {

@@ -142,6 +142,9 @@ fn network() -> Value {
     json!({ "type": "string", "pattern": format!("^({ipv4}|{ipv6})$"), "examples": ["192.168.1.0/24", "2001:db8::/32"] })
 }
 
+/// The algorithms without a window.
+const WINDOWLESS: &[&str] = &["decay", "concurrency"];
+
 /// A field that other algorithms do not have.
 fn option(field: &Field) -> Value {
     let mut refused = json!({ "properties": { field.name: false } });
@@ -164,14 +167,23 @@ fn limits() -> impl Iterator<Item = Value> {
             "oneOf": [{ "required": [window] }, { "required": ["window"] }],
         },
     });
+    let limit_is_whole = json!({ "properties": { "limit": { "type": "integer" } } });
     let no_window = json!({ "properties": { window: false } });
     [
         json!({
             "if": { "required": ["limits"] },
             "then": { "properties": { "limit": false, window: false, "window": false, "rate": false } },
         }),
-        json!({ "if": algorithm(&["decay"]), "then": everywhere(&no_window), "else": stated(&whole) }),
-        json!({ "if": algorithm(&["decay"]), "then": stated(&json!({ "required": ["limit"] })) }),
+        json!({ "if": algorithm(WINDOWLESS), "then": everywhere(&no_window), "else": stated(&whole) }),
+        json!({ "if": algorithm(WINDOWLESS), "then": stated(&json!({ "required": ["limit"] })) }),
+        json!({ "if": algorithm(&["concurrency"]), "then": stated(&limit_is_whole) }),
+        json!({
+            "if": { "properties": { "reservations": { "const": true } }, "required": ["reservations"] },
+            "then": { "properties": { "count_denied": { "const": false } } },
+            "else": { "anyOf": [
+                algorithm(&["concurrency"]), { "properties": { "lease_seconds": false } },
+            ] },
+        }),
         json!({
             "if": { "anyOf": [{ "required": ["cost"] }, { "required": ["unless"] }] },
             "then": { "required": ["match"] },

@@ -56,14 +56,29 @@ const WINDOWS: &[&str] = &[
     "leaky_bucket",
     "uniform",
 ];
+/// Those whose usage may be reserved; `concurrency` has nothing else.
+const RATES: &[&str] = &[
+    "fixed_window",
+    "sliding_window",
+    "sliding_log",
+    "sliding_buckets",
+    "gcra",
+    "token_bucket",
+    "leaky_bucket",
+    "uniform",
+    "decay",
+];
 const SLOTS: &[&str] = &["sliding_buckets", "decay"];
 const COUNTS: &[&str] = &["fixed_window", "sliding_window", "sliding_buckets", "decay"];
 const TEN_YEARS: f64 = 315_360_000.0;
 /// A smaller factor would need more than half a million slots to forget a level.
 pub(super) const MIN_DECAY_FACTOR: f64 = 1.0001;
 
-const LIMIT_FIELD: Field =
-    field("limit", Kind::Number(1.0, Some(MAX_WHOLE as f64)), "The cost that may be admitted per window.");
+const LIMIT_FIELD: Field = field(
+    "limit",
+    Kind::Number(1.0, Some(MAX_WHOLE as f64)),
+    "The cost that may be admitted per window, or be in flight at once.",
+);
 const WINDOW: Field =
     field("window_size_seconds", Kind::Number(0.001, Some(TEN_YEARS)), "Length of the window.");
 const CALENDAR: Field = field(
@@ -145,6 +160,13 @@ pub(super) const RULE: &[Field] = &[
         "Charge denied costs too, by the limits that refused them. Default: false.",
     )
     .only(COUNTS),
+    field("reservations", Kind::Flag, "Usage may be reserved, and charged when it is known. Default: false.")
+        .only(RATES),
+    field(
+        "lease_seconds",
+        Kind::Number(0.001, Some(TEN_YEARS)),
+        "How long a reservation lives without being renewed. Default: 60.",
+    ),
     field("shadow", Kind::Flag, "Decide and count, but always admit. Default: false."),
     field("match", Kind::Object(MATCH), "Which requests the rule applies to. Default: only by name."),
     field(

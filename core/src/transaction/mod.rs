@@ -10,6 +10,8 @@
 //! time would leave something behind all the time. (A reset, or a refund by its user, of the same key in
 //! between is not noticed.)
 
+mod ending;
+mod held;
 mod protocol;
 mod stages;
 #[cfg(test)]
@@ -20,12 +22,14 @@ use std::collections::VecDeque;
 use redis::Value;
 use smallvec::smallvec;
 
-use crate::algorithm::Micros;
+use crate::algorithm::{HoldId, Micros};
 use crate::clock::SystemClock;
 use crate::decision::{Decision, Source};
 use crate::error::{Error, Result};
-use crate::plan::{ENFORCED, Few, Form, Op, Outcome, Plan, answer};
+use crate::plan::{ENFORCED, End, Few, Form, Op, Outcome, Plan, answer};
 use crate::script::Call;
+pub(crate) use ending::Ending;
+use held::Part;
 
 /// What all calls of a limiter on a server have in common.
 #[derive(Debug, Clone)]
@@ -33,6 +37,8 @@ pub(crate) struct Wire {
     pub(crate) prefix: String,
     /// Whether keys of different hash slots need calls of their own.
     pub(crate) cluster: bool,
+    /// The time that a call may take unless it says otherwise, in microseconds.
+    pub(crate) patience: Micros,
 }
 
 /// A call under way.
@@ -51,6 +57,9 @@ pub(crate) struct Transaction<'a> {
     full: Option<usize>,
     /// Steps that undo what was charged in slots that are done.
     compensations: Vec<Step>,
+    /// The name of what is reserved, and the fencing token that it was given.
+    id: HoldId,
+    token: Option<u64>,
     /// Set when a slot failed to answer, while those before it are given back their charges.
     failure: Option<Error>,
 }
@@ -60,20 +69,51 @@ pub(crate) struct Transaction<'a> {
 struct Step {
     op: Op,
     charges: Few<usize>,
-    /// Of a compensation: when the charges were made.
+    /// Of a compensation: when the charges were made. That of a `Reserve` is a release.
     charged_at: Option<Micros>,
     /// Whether it was sent before, with windows of a calendar in which the server's time was not.
     is_again: bool,
 }
 
+impl Step {
+    fn new(op: Op, charges: Few<usize>, charged_at: Option<Micros>) -> Self {
+        Self { op, charges, charged_at, is_again: false }
+    }
+}
+
+/// A call on a server that takes one script or more.
+pub(crate) trait Conversation {
+    /// The script to send next; `None` when there is an answer.
+    fn next(&self) -> Option<Call>;
+
+    /// Whether what is to be sent next takes back what the call has charged.
+    fn is_undoing(&self) -> bool;
+
+    /// Takes the reply to what [`next`](Self::next) gave.
+    fn feed(&mut self, reply: Result<Value>);
+}
+
 impl<'a> Transaction<'a> {
     pub(crate) fn new(plan: &'a Plan<'a>, wire: &'a Wire, op: Op, clock: Option<Micros>) -> Self {
+        Self::named(plan, wire, op, clock, HoldId::default())
+    }
+
+    /// One that may reserve, under this name.
+    pub(crate) fn named(
+        plan: &'a Plan<'a>,
+        wire: &'a Wire,
+        op: Op,
+        clock: Option<Micros>,
+        id: HoldId,
+    ) -> Self {
         let stages = if wire.cluster { stages::by_slot(plan) } else { stages::together(plan) };
-        let looks = if op == Op::Check && stages.len() > 1 { stages.clone() } else { Few::new() };
+        let looks = if is_taking(op) && stages.len() > 1 { stages.clone() } else { Few::new() };
         let steps = |op, stages: Few<Few<usize>>| {
-            stages.into_iter().map(move |charges| Step { op, charges, charged_at: None, is_again: false })
+            stages.into_iter().map(move |charges| Step::new(own_op(plan, op, &charges), charges, None))
         };
         Self {
+            id,
+            token: None,
             plan,
             wire,
             clock,
@@ -86,49 +126,32 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// The script to send next; `None` when there is an answer.
-    pub(crate) fn next(&self) -> Option<Call> {
-        self.next_by(self.clock)
+    fn clocks(&self) -> Clocks {
+        Clocks { manual: self.clock, server_now: self.server_now }
     }
 
-    fn next_by(&self, clock: Option<Micros>) -> Option<Call> {
+    /// The script to send next, by these clocks.
+    fn next_by(&self, clocks: Clocks) -> Option<Call> {
         let step = self.pending.front()?;
+        if self.is_beside(step) {
+            let part = Part::new(self.plan, &step.charges);
+            return Some(match (step.op, step.charged_at) {
+                (Op::Reserve, Some(_)) => part.ending(End::Release, (&self.id, &self.id), clocks, self.wire),
+                _ => part.call(step, &self.id, clocks, &self.wire.prefix),
+            });
+        }
         let charges: Few<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
-        Some(protocol::call(step, &charges, clock, || self.caller_now(), &self.wire.prefix))
+        Some(protocol::call(step, &charges, clocks, &self.wire.prefix))
     }
 
-    /// The time by which windows of a calendar are named: a script chooses among neighbours.
-    fn caller_now(&self) -> Micros {
-        let system = || SystemClock::new().now();
-        self.clock.or(self.server_now).unwrap_or_else(system)
+    /// Whether something may be held beside the states of a step.
+    fn is_beside(&self, step: &Step) -> bool {
+        step.charges.iter().any(|&index| self.plan.charges[index].holder.is_some())
     }
 
-    /// Whether what is to be sent next takes back what the call has charged.
-    pub(crate) fn is_undoing(&self) -> bool {
-        self.pending.front().is_some_and(|step| step.charged_at.is_some())
-    }
-
-    /// Takes the reply to what [`next`](Self::next) gave.
-    pub(crate) fn feed(&mut self, reply: Result<Value>) {
-        let Some(step) = self.pending.pop_front() else { return };
-        if let Some(now) = reply.as_ref().ok().and_then(protocol::outside)
-            && !step.is_again
-        {
-            self.server_now = Some(now);
-            self.pending.push_front(Step { is_again: true, ..step });
-            return;
-        }
-        match reply.and_then(|reply| self.read(&step, reply)) {
-            Ok((now, outcomes)) => self.note(step, now, outcomes),
-            Err(error) if self.failure.is_none() => {
-                self.failure = Some(self.located(error, &step));
-                // What was to be given back still is, and then whatever was charged since.
-                self.pending.retain(|step| step.op == Op::Refund);
-                self.pending.extend(self.compensations.drain(..).rev());
-            }
-            // The first failure is the one to tell; this one left a charge that could not be undone.
-            Err(_) => {}
-        }
+    /// The fencing token of what was reserved.
+    pub(crate) fn token(&self) -> Option<u64> {
+        self.token
     }
 
     /// The decision, once there is nothing left to send.
@@ -141,7 +164,12 @@ impl<'a> Transaction<'a> {
     }
 
     /// The time of a reply, and the outcome of each charge.
-    fn read(&self, step: &Step, reply: Value) -> Result<(Micros, Few<Outcome>)> {
+    fn read(&mut self, step: &Step, reply: Value) -> Result<(Micros, Few<Outcome>)> {
+        match (step.op, step.charged_at) {
+            (Op::Reserve, Some(now)) => return Ok((now, Few::new())),
+            _ if self.is_beside(step) => return self.read_beside(step, reply),
+            _ => {}
+        }
         let charges: Few<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
         let replies = protocol::read(&charges, step.op, reply)?;
         let fits: Few<_> = replies.iter().map(|reply| reply.fits).collect();
@@ -150,6 +178,25 @@ impl<'a> Transaction<'a> {
         let each = charges.iter().zip(replies).zip(permitted);
         let outcomes = each.map(|((charge, reply), permitted)| reply.conclude(charge, step.op, permitted));
         Ok((now, outcomes.collect()))
+    }
+
+    /// The same where something may be held.
+    fn read_beside(&mut self, step: &Step, reply: Value) -> Result<(Micros, Few<Outcome>)> {
+        let part = Part::new(self.plan, &step.charges);
+        let (replies, holders) = part.read(step.op, reply)?;
+        let fits: Few<_> = replies.iter().map(|reply| reply.fits).collect();
+        let permitted = self.plan.permitted(&step.charges, &fits);
+        let now = replies.first().map_or(0, |reply| reply.now);
+        if self.token.is_none() {
+            self.token = holders.iter().find_map(|holder| holder.token);
+        }
+        let mut outcomes = Few::with_capacity(replies.len());
+        for ((&index, reply), permitted) in step.charges.iter().zip(replies).zip(permitted) {
+            let charge = &self.plan.charges[index];
+            let holder = part.place(charge).map(|place| (part.holder_at(place), &holders[place]));
+            outcomes.push(reply.conclude_beside(charge, step.op, permitted, holder));
+        }
+        Ok((now, outcomes))
     }
 
     fn note(&mut self, step: Step, now: Micros, outcomes: Few<Outcome>) {
@@ -164,20 +211,24 @@ impl<'a> Transaction<'a> {
         }
         match step.op {
             Op::Peek => self.looked(&step.charges, denied),
-            Op::Check if denied => {
+            Op::Check | Op::Reserve if denied => {
                 self.pending.clear();
                 // The last first.
                 self.pending.extend(self.compensations.drain(..).rev());
             }
-            Op::Check if !charged.is_empty() => {
-                self.compensations.push(Step {
-                    op: Op::Refund,
-                    charges: charged,
-                    charged_at: Some(now),
-                    is_again: false,
-                });
+            Op::Check | Op::Reserve => self.note_charged(charged, &step.charges, now),
+            Op::Refund | Op::Charge => {}
+        }
+    }
+
+    /// What a denial in another slot would have to undo.
+    fn note_charged(&mut self, charged: Few<usize>, stage: &[usize], now: Micros) {
+        let holds = |index: &usize| self.plan.charges[*index].holder.is_some();
+        let held: Few<usize> = stage.iter().copied().filter(holds).collect();
+        for (op, charges) in [(Op::Refund, charged), (Op::Reserve, held)] {
+            if !charges.is_empty() && (op == Op::Refund || self.token.is_some()) {
+                self.compensations.push(Step::new(op, charges, Some(now)));
             }
-            Op::Check | Op::Refund | Op::Charge => {}
         }
     }
 
@@ -187,8 +238,8 @@ impl<'a> Transaction<'a> {
             self.full = stage.first().copied();
         }
         let Some(full) = self.full else { return };
-        let is_full = |step: &Step| step.op == Op::Check && step.charges.first() == Some(&full);
-        if self.pending.front().is_some_and(|step| step.op == Op::Check)
+        let is_full = |step: &Step| is_taking(step.op) && step.charges.first() == Some(&full);
+        if self.pending.front().is_some_and(|step| is_taking(step.op))
             && let Some(place) = self.pending.iter().position(is_full)
             && let Some(step) = self.pending.remove(place)
         {
@@ -205,11 +256,93 @@ impl<'a> Transaction<'a> {
     }
 }
 
+impl Conversation for Transaction<'_> {
+    fn next(&self) -> Option<Call> {
+        self.next_by(self.clocks())
+    }
+
+    fn is_undoing(&self) -> bool {
+        self.pending.front().is_some_and(|step| step.charged_at.is_some())
+    }
+
+    fn feed(&mut self, reply: Result<Value>) {
+        let Some(step) = self.pending.pop_front() else { return };
+        if let Some(now) = outside(&reply)
+            && !step.is_again
+        {
+            self.server_now = Some(now);
+            self.pending.push_front(Step { is_again: true, ..step });
+            return;
+        }
+        match reply.and_then(|reply| self.read(&step, reply)) {
+            Ok(_) if step.op == Op::Reserve && step.charged_at.is_some() => {}
+            Ok((now, outcomes)) => self.note(step, now, outcomes),
+            Err(error) if self.failure.is_none() => {
+                self.failure = Some(self.located(error, &step));
+                // What was to be given back still is, and then whatever was charged since.
+                self.pending.retain(|step| step.charged_at.is_some());
+                self.pending.extend(self.compensations.drain(..).rev());
+            }
+            // The first failure is the one to tell; this one left a charge that could not be undone.
+            Err(_) => {}
+        }
+    }
+}
+
+/// What a call is timed by.
+#[derive(Debug, Clone, Copy)]
+struct Clocks {
+    /// A manual clock's time; `None` for the server's.
+    manual: Option<Micros>,
+    /// The server's time, once it turned out to be far from that of this process.
+    server_now: Option<Micros>,
+}
+
+impl Clocks {
+    /// The time by which windows of a calendar are named: a script chooses among neighbours.
+    fn caller_now(self) -> Micros {
+        let system = || SystemClock::new().now();
+        self.server_now.or(self.manual).unwrap_or_else(system)
+    }
+
+    /// As scripts are told it.
+    fn for_script(self) -> f64 {
+        self.manual.map_or(protocol::SERVER_CLOCK, |now| now as f64)
+    }
+}
+
+/// The server's time, where a script did nothing since that is in none of the windows of a calendar that it was told.
+fn outside(reply: &Result<Value>) -> Option<Micros> {
+    reply.as_ref().ok().and_then(protocol::outside)
+}
+
+/// Whether an operation charges, or holds, what fits.
+fn is_taking(op: Op) -> bool {
+    matches!(op, Op::Check | Op::Reserve)
+}
+
+/// What a call does to the charges of one slot: where nothing can be held, they are charged at once.
+fn own_op(plan: &Plan<'_>, op: Op, charges: &[usize]) -> Op {
+    let holds = charges.iter().any(|&index| plan.charges[index].holder.is_some());
+    if op == Op::Reserve && !holds { Op::Check } else { op }
+}
+
 pub(crate) fn unanswered() -> Error {
     protocol::unexpected("a reply is missing")
 }
 
-/// The names of the states that a reset deletes; all of one check share a slot.
-pub(crate) fn names_to_reset(plan: &Plan<'_>, wire: &Wire) -> Vec<String> {
-    plan.to_reset().map(|charge| charge.name(&wire.prefix)).collect()
+/// What a reset sends.
+pub(crate) enum Reset {
+    /// Deletes the names of these states; all of one check share a slot.
+    Delete(Vec<String>),
+    /// Calls a script, for a rule with reservations.
+    Forget(Call),
+}
+
+/// What a reset of a plan sends.
+pub(crate) fn reset(plan: &Plan<'_>, wire: &Wire, clock: Option<Micros>) -> Reset {
+    if plan.holders.is_empty() {
+        return Reset::Delete(plan.to_reset().map(|charge| charge.name(&wire.prefix)).collect());
+    }
+    Reset::Forget(held::forget(plan, wire, clock))
 }

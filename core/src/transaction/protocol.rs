@@ -6,34 +6,28 @@ use redis::Value;
 use sluicegate_lua::{Kernel, KernelSet};
 use smallvec::{SmallVec, smallvec};
 
-use super::Step;
+use super::{Clocks, Step};
 use crate::algorithm::{Demand, Micros, Policy, State, micros};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::{Charge, Few, Op, Outcome};
 use crate::script::{Call, Script};
 
 /// Asks for the server's clock.
-const SERVER_CLOCK: f64 = -1.0;
+pub(super) const SERVER_CLOCK: f64 = -1.0;
 /// How many times the cost is asked for.
 const UNITS: f64 = 1.0;
 /// The cost of the peek as which a charge answers: its script looks up what a cost of both would have to wait for.
-const PEEKED: f64 = 1.0;
+pub(super) const PEEKED: f64 = 1.0;
 /// In place of a grant: the call named no window of the calendar in which the server's time is.
 const OUTSIDE: f64 = -1.0;
 /// Asks a refund to take the newest, whenever it was charged.
-const NEWEST: f64 = -1.0;
+pub(super) const NEWEST: f64 = -1.0;
 
 /// The call of the script for a step, whose charges are these.
-pub(super) fn call(
-    step: &Step,
-    charges: &[&Charge<'_>],
-    clock: Option<Micros>,
-    caller_now: impl Fn() -> Micros,
-    prefix: &str,
-) -> Call {
-    let pack = |first: &[f64], policy: &Policy, cost| pack(first, policy, cost, &caller_now);
+pub(super) fn call(step: &Step, charges: &[&Charge<'_>], clocks: Clocks, prefix: &str) -> Call {
+    let pack = |first: &[f64], policy: &Policy, cost| pack(first, policy, cost, clocks);
     let mode = f64::from(u8::from(step.op == Op::Check));
-    let clock = clock.map_or(SERVER_CLOCK, |now| now as f64);
+    let clock = clocks.for_script();
     let header = [clock, UNITS, mode];
     let keys = charges.iter().map(|charge| charge.name(prefix)).collect();
     if let ([charge], Op::Charge) = (charges, step.op) {
@@ -52,7 +46,7 @@ pub(super) fn call(
         let charged_at = step.charged_at.map_or(NEWEST, |at| at as f64);
         let first = [place, charge.group as f64, charged_at];
         match step.op {
-            Op::Check | Op::Peek => pack(&first, &charge.policy, charge.cost),
+            Op::Check | Op::Peek | Op::Reserve => pack(&first, &charge.policy, charge.cost),
             Op::Refund => pack(&first, &charge.policy.sparing_denied(), charge.cost),
             Op::Charge => {
                 let (units, amount) = charge.policy.overcharged(charge.cost);
@@ -65,14 +59,14 @@ pub(super) fn call(
 }
 
 /// Some doubles, then the limit's own.
-fn pack(first: &[f64], policy: &Policy, cost: f64, caller_now: impl Fn() -> Micros) -> Vec<u8> {
+fn pack(first: &[f64], policy: &Policy, cost: f64, clocks: Clocks) -> Vec<u8> {
     let mut numbers = Vec::with_capacity(11);
     numbers.extend_from_slice(first);
-    policy.numbers(cost, caller_now, &mut numbers);
+    policy.numbers(cost, || clocks.caller_now(), &mut numbers);
     bytes(&numbers)
 }
 
-fn bytes(numbers: &[f64]) -> Vec<u8> {
+pub(super) fn bytes(numbers: &[f64]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(numbers.len() * 8);
     numbers.iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
     bytes
@@ -83,7 +77,7 @@ fn bytes(numbers: &[f64]) -> Vec<u8> {
 type Scripts<const N: usize> = [OnceBox<Script>; N];
 
 /// Scripts by the set of their kernels, in pages that are made when they are first needed: a process uses few sets.
-type ScriptsOfSets = [OnceBox<Scripts<256>>; 256];
+pub(super) type ScriptsOfSets = [OnceBox<Scripts<256>>; 256];
 
 fn one(kernel: Kernel) -> &'static Script {
     static SCRIPTS: Scripts<{ Kernel::ALL.len() }> = [const { OnceBox::new() }; _];
@@ -102,10 +96,18 @@ fn several(kernels: KernelSet, op: Op) -> &'static Script {
     static REFUNDS: ScriptsOfSets = [const { OnceBox::new() }; _];
     static CHARGES: ScriptsOfSets = [const { OnceBox::new() }; _];
     let (scripts, text): (_, fn(_) -> _) = match op {
-        Op::Check | Op::Peek => (&CHECKS, sluicegate_lua::several),
+        Op::Check | Op::Peek | Op::Reserve => (&CHECKS, sluicegate_lua::several),
         Op::Refund => (&REFUNDS, sluicegate_lua::refund),
         Op::Charge => (&CHARGES, sluicegate_lua::charge_several),
     };
+    script(scripts, text, kernels)
+}
+
+pub(super) fn script(
+    scripts: &'static ScriptsOfSets,
+    text: fn(KernelSet) -> String,
+    kernels: KernelSet,
+) -> &'static Script {
     let [low, high] = kernels.bits().to_le_bytes().map(usize::from);
     let page = scripts[high].get_or_init(|| Box::new([const { OnceBox::new() }; _]));
     page[low].get_or_init(|| Box::new(Script::new(text(kernels))))
@@ -115,7 +117,7 @@ fn several(kernels: KernelSet, op: Op) -> &'static Script {
 pub(super) struct Reply {
     pub(super) fits: bool,
     pub(super) now: Micros,
-    state: State,
+    pub(super) state: State,
 }
 
 impl Reply {
@@ -148,22 +150,28 @@ pub(super) fn read(charges: &[&Charge<'_>], op: Op, reply: Value) -> Result<Few<
     if replies.len() != charges.len() {
         return Err(unexpected("it is about another number of limits"));
     }
-    charges.iter().zip(replies).map(|(charge, reply)| read_one(charge, op, &reply)).collect()
+    charges.iter().zip(replies).map(|(charge, reply)| read_one(charge, op, &reply, 0.0)).collect()
 }
 
-fn read_one(charge: &Charge<'_>, op: Op, reply: &Value) -> Result<Reply> {
-    let Value::BulkString(bytes) = reply else { return Err(unexpected("it is not a string")) };
+/// The numbers of a reply; `None` where it is no string of them.
+pub(super) fn doubles(reply: &Value) -> Option<SmallVec<[f64; 8]>> {
+    let Value::BulkString(bytes) = reply else { return None };
     let (doubles, rest) = bytes.as_chunks::<8>();
-    let numbers: SmallVec<[f64; 8]> = doubles.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect();
+    rest.is_empty().then(|| doubles.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect())
+}
+
+/// The reply about one limit, beside which weight is `held`.
+pub(super) fn read_one(charge: &Charge<'_>, op: Op, reply: &Value, held: f64) -> Result<Reply> {
+    let numbers = doubles(reply).ok_or_else(|| unexpected("it is not a string of numbers"))?;
     match numbers.as_slice() {
-        [grant, numbers @ ..] if rest.is_empty() && !numbers.is_empty() => {
+        [grant, numbers @ ..] if !numbers.is_empty() => {
             let now = micros(numbers[0]).ok_or_else(|| unexpected("its time makes no sense"))?;
             // What lies after the time of the reply would overflow what is computed from it.
             let asked = match op {
                 Op::Charge => charge.policy.overcharged(charge.cost).0 + PEEKED,
-                Op::Check | Op::Peek | Op::Refund => charge.cost,
+                Op::Check | Op::Peek | Op::Refund | Op::Reserve => charge.cost,
             };
-            let state = charge.policy.parse(numbers, asked);
+            let state = charge.policy.parse(numbers, asked + held);
             let state = state.filter(|state| !charge.policy.is_ahead(state, now));
             let state = state.ok_or_else(|| unexpected("its state makes no sense"))?;
             let fits = *grant >= UNITS;

@@ -7,6 +7,8 @@ wrong in the product is not wrong here too.
 
 from .errors import InvalidArgument, LimiterError, UnknownRule
 from .latitude import Latitude
-from .limiter import Item, Limiter
+from .items import Item
+from .limiter import Limiter
+from .reservations import Reservation
 
-__all__ = ["InvalidArgument", "Item", "Latitude", "Limiter", "LimiterError", "UnknownRule"]
+__all__ = ["InvalidArgument", "Item", "Latitude", "Limiter", "LimiterError", "Reservation", "UnknownRule"]

@@ -30,6 +30,10 @@ class Algorithm(ABC):
         """The state with every time that lies in the future (the clock stepped back) moved to now."""
 
     @abstractmethod
+    def since(self, state: Any) -> int:
+        """The time of the latest usage in a state: the instant, or the start of its window or slot."""
+
+    @abstractmethod
     def usage(self, state: Any, now: int) -> Fraction | int:
         """How much of `most` is taken at `now`, for a state with no time after `now`."""
 
@@ -40,6 +44,11 @@ class Algorithm(ABC):
     @abstractmethod
     def refunded(self, state: Any, now: int, cost: int) -> Any:
         """The state after up to `cost` of what counts at `now` was given back, the newest first."""
+
+    def with_held(self, state: Any, now: int, holds: tuple) -> Any:
+        """The state as a decision sees it: what is held counts as if it were charged now."""
+        held = sum(hold.weight for hold in holds)
+        return self.charged(state, now, held) if held else state
 
     def overdraft(self, state: Any, now: int, cost: int) -> Fraction | int:
         """What lies beyond the limit when `cost` more was used, in the measure that the algorithm counts in."""

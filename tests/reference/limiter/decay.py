@@ -24,6 +24,9 @@ class Decay(Algorithm):
     def healed(self, state, now):
         return state._replace(slot=min(state.slot, now // self.resolution))
 
+    def since(self, state):
+        return state.slot * self.resolution
+
     def usage(self, state, now):
         slots_passed = now // self.resolution - state.slot
         level = state.level / self.factor**slots_passed

@@ -24,6 +24,9 @@ class FixedWindow(Algorithm):
     def healed(self, state, now):
         return state._replace(start=self.opening(now)) if state.start > now else state
 
+    def since(self, state):
+        return state.start
+
     def usage(self, state, now):
         return state.count if now < state.start + self.window else 0
 

@@ -31,6 +31,9 @@ class Gcra(Algorithm):
     def healed(self, state, now):
         return state._replace(at=min(state.at, now))
 
+    def since(self, state):
+        return state.at
+
     def usage(self, state, now):
         if state is None:
             return Fraction(0)

@@ -2,7 +2,8 @@
 
 An implementation may throw expired usage away early or late, may keep the spacing of the gcra family on
 a grid finer than a microsecond, and may compute in doubles decay and
-what was counted at another limit. A history is a fair vector only if
+what was counted at another limit, and may forget the last token of a key once nothing was held for
+`lease_seconds`. A history is a fair vector only if
 none of these choices shows. The maker plays each vector once per choice and compares.
 """
 
@@ -25,11 +26,16 @@ class Latitude:
     """Relative error of a decay factor that is no power of two (doubles hold the others exactly)."""
 
 
+    ids_descend: bool = False
+    """Ids of reservations are random: two that expire together are charged in any order."""
+
+
 EXACT = Latitude()
 
 CHOICES = (
     EXACT,
     Latitude(sweep_always=True),
+    Latitude(ids_descend=True),
     Latitude(gcra_grid=2**20),
     Latitude(gcra_drift=Fraction(1, 10**12)),
     Latitude(gcra_drift=Fraction(-1, 10**12)),

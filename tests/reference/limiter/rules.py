@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from .algorithm import Algorithm
 from .calendar import CalendarWindow
+from .concurrency import Concurrency
 from .decay import Decay
 from .fixed_window import FixedWindow
 from .gcra import Gcra
@@ -15,8 +16,8 @@ from .sliding_log import SlidingLog
 from .sliding_window import SlidingWindow
 
 GCRA_FAMILY = {"gcra", "token_bucket", "leaky_bucket", "uniform"}
-EVERY_RULE = {"rule_id", "description", "algorithm", "limit", "limits", "priority", "shadow"}
 CALENDAR = ("window", "time_zone", "month_start_day")
+EVERY_RULE = {"rule_id", "description", "algorithm", "limit", "limits", "priority", "shadow", "lease_seconds"}
 OWN_FIELDS = {
     "fixed_window": {"window_size_seconds", "rate", "window_start", "count_denied", *CALENDAR},
     "sliding_window": {"window_size_seconds", "rate", "count_denied"},
@@ -27,7 +28,9 @@ OWN_FIELDS = {
     "leaky_bucket": {"window_size_seconds", "rate", "burst"},
     "uniform": {"window_size_seconds", "rate"},
     "decay": {"resolution_seconds", "decay_factor", "count_denied"},
+    "concurrency": set(),
 }
+LEASE_SECONDS = 60
 
 
 def exact(number: int | float) -> Fraction:
@@ -89,6 +92,8 @@ class Limit:
         assert limit.denominator == 1
         if "window" in self.fields:
             return self.calendar_window(int(limit))
+        if name == "concurrency":
+            return Concurrency(int(limit))
         most, window = int(limit), microseconds(self.fields["window_size_seconds"])
         if name == "fixed_window":
             return FixedWindow(most, window, self.fields.get("window_start", "aligned") == "aligned")
@@ -127,6 +132,13 @@ class Rule:
     priority: int
     shadow: bool
     count_denied: bool
+    reservations: bool
+    lease: int
+    """Microseconds that a reservation lives without being renewed."""
+
+    @property
+    def is_concurrency(self) -> bool:
+        return self.limits[0].fields["algorithm"] == "concurrency"
 
     @property
     def has_resource(self) -> bool:
@@ -135,9 +147,14 @@ class Rule:
 
 def read_rule(fields: dict) -> Rule:
     fields = {"algorithm": "gcra"} | fields
-    unknown = set(fields) - EVERY_RULE - OWN_FIELDS[fields["algorithm"]]
+    is_concurrency = fields["algorithm"] == "concurrency"
+    known = EVERY_RULE | OWN_FIELDS[fields["algorithm"]] | (set() if is_concurrency else {"reservations"})
+    unknown = set(fields) - known
     assert not unknown, f"{fields['rule_id']}: {unknown}"
     assert sum(name in fields for name in ("limits", "limit", "rate")) == 1
+    reservations = is_concurrency or fields.get("reservations", False)
+    assert reservations or "lease_seconds" not in fields
+    assert not (reservations and fields.get("count_denied", False))
     shared = {name: value for name, value in fields.items() if name != "limits"}
     entries = [without_rate({**shared, **entry}) for entry in fields.get("limits", [{}])]
     assert "burst" not in fields or len(entries) == 1
@@ -147,4 +164,6 @@ def read_rule(fields: dict) -> Rule:
         priority=fields.get("priority", 0),
         shadow=fields.get("shadow", False),
         count_denied=fields.get("count_denied", False),
+        reservations=reservations,
+        lease=microseconds(fields.get("lease_seconds", LEASE_SECONDS)),
     )

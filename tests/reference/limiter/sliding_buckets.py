@@ -25,6 +25,9 @@ class SlidingBuckets(Algorithm):
             counts[seen] = counts.get(seen, 0) + count
         return MappingProxyType(counts)
 
+    def since(self, state):
+        return max(state) * self.resolution
+
     def usage(self, state, now):
         return sum(count for slot, count in state.items() if self.is_live(slot, now))
 

@@ -23,6 +23,9 @@ class SlidingLog(Algorithm):
     def healed(self, state, now):
         return tuple(min(entry, now) for entry in state)
 
+    def since(self, state):
+        return state[-1]
+
     def usage(self, state, now):
         return sum(self.is_live(entry, now) for entry in state)
 

@@ -30,6 +30,9 @@ class SlidingWindow(Algorithm):
     def healed(self, state, now):
         return state._replace(index=min(state.index, now // self.window))
 
+    def since(self, state):
+        return state.index * self.window
+
     def usage(self, state, now):
         seen = self.at(state, now)
         covered = Fraction(self.window - now % self.window, self.window)

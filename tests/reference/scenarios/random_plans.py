@@ -17,6 +17,12 @@ class Plan:
     ops: tuple[str, ...] = ("check",) * 22 + ("peek",) * 4 + ("refund",) * 3 + ("reset",)
     keys: tuple[str, ...] = ("alice",)
     overrides: tuple[int, ...] = ()
+    used_by_rule: bool = False
+    """Whether commits state the cost of one rule, for reservations of several items."""
+
+    beyond: int = 13
+    """A cost of a commit that is above the limit."""
+
     steps_back: bool = False
     steps: int = 28
     histories: int = 2

@@ -11,6 +11,9 @@ MINUTE = 60 * S
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 
+TOOK_EFFECT = {"took_effect": True}
+HAD_ENDED = {"took_effect": False}
+
 RULE = "api"
 KEY = "alice"
 
@@ -65,6 +68,27 @@ def reset(at, *, rule=RULE, key=KEY, resource=None, by_hand=None) -> Step:
 
 def check_all(at, *items: dict, by_hand=None) -> Step:
     return call("check_all", at, by_hand, {"items": list(items)})
+
+
+def reserve(at, cost=None, by_hand=None, *, name="a", rule=RULE, key=KEY, resource=None, limit=None) -> Step:
+    fields = {"as": name, "rule": rule, "key": key, "cost": cost, "resource": resource, "limit": limit}
+    return call("reserve", at, by_hand, fields)
+
+
+def reserve_all(at, *items: dict, name="a", by_hand=None) -> Step:
+    return call("reserve_all", at, by_hand, {"as": name, "items": list(items)})
+
+
+def commit(at, cost=None, by_hand=None, *, name="a", costs=None) -> Step:
+    return call("commit", at, by_hand or TOOK_EFFECT, {"reservation": name, "cost": cost, "costs": costs})
+
+
+def release(at, by_hand=None, *, name="a") -> Step:
+    return call("release", at, by_hand or TOOK_EFFECT, {"reservation": name})
+
+
+def renew(at, by_hand=None, *, name="a") -> Step:
+    return call("renew", at, by_hand or TOOK_EFFECT, {"reservation": name})
 
 
 def item(rule=RULE, key=KEY, **others) -> dict:

@@ -93,6 +93,7 @@ fn one_limit(algorithm: Algorithm, limit: &Limit) -> String {
         Algorithm::Decay { factor } => {
             format!("{number}, by {factor} every {}{scope}", time(limit.resolution_us))
         }
+        Algorithm::Concurrency => format!("{number} in flight{scope}"),
         Algorithm::Gcra { burst: Some(burst), .. } => {
             format!("{number} in {}, {burst} at once{scope}", time(limit.window_us))
         }

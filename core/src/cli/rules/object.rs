@@ -4,6 +4,7 @@ use crate::rules::{Algorithm, GcraName, Identifier, Limit, Match, Rule, Scope, S
 use serde_json::{Map, Value, json};
 
 const DEFAULT_IPV6_PREFIX: u8 = 64;
+const DEFAULT_LEASE_US: u64 = 60_000_000;
 
 type Object = Map<String, Value>;
 
@@ -15,6 +16,8 @@ pub(super) fn object(rule: &Rule) -> Object {
         ("resource_identifier_type", rule.resource_identifier_type.as_ref().map(identifier)),
         ("algorithm", Some(json!(rule.algorithm.name()))),
         ("count_denied", present(rule.count_denied, true)),
+        ("reservations", present(rule.lease_us.is_some() && rule.algorithm != Algorithm::Concurrency, true)),
+        ("lease_seconds", rule.lease_us.filter(|us| *us != DEFAULT_LEASE_US).map(seconds)),
         ("shadow", present(rule.shadow, true)),
         ("priority", Some(json!(rule.priority))),
         (

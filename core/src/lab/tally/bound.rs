@@ -24,6 +24,8 @@ enum Kind {
     Bucket { burst: f64, window_us: u64 },
     /// A level that every slot divides.
     Level { slot_us: u64, factor: f64 },
+    /// What is in flight at once; in a time, there is no bound.
+    InFlight,
 }
 
 impl Bound {
@@ -41,6 +43,7 @@ impl Bound {
                 Kind::Bucket { burst: burst.map_or(limit.limit, |burst| burst as f64), window_us }
             }
             Algorithm::Decay { factor } => Kind::Level { slot_us: limit.resolution_us, factor },
+            Algorithm::Concurrency => Kind::InFlight,
         };
         Self { limit: limit.limit, kind }
     }
@@ -56,6 +59,7 @@ impl Bound {
             Kind::Aligned { window_us } => self.limit * (to_us / window_us - from_us / window_us + 1) as f64,
             Kind::PerStretch { us } => self.limit * (span / us + 1) as f64,
             Kind::Bucket { burst, window_us } => burst + span as f64 * self.limit / window_us as f64,
+            Kind::InFlight => f64::INFINITY,
             Kind::Level { slot_us, factor } => {
                 let slots = to_us / slot_us - from_us / slot_us;
                 self.limit * (1.0 + slots as f64 * (1.0 - 1.0 / factor))

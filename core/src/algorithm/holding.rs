@@ -1,0 +1,163 @@
+//! What is held for one key, or one resource, of a rule: reservations, by the ends of their leases.
+//!
+//! The twin of `holdings.lua` of the crate `sluicegate-lua`.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::Micros;
+use super::concurrency::Leases;
+
+/// The random name of a reservation, by which it is found where it is held.
+pub(crate) type HoldId = [u8; 16];
+
+/// One key holds no more reservations.
+pub(crate) const MOST_HELD: usize = 10_000;
+
+/// One reservation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Lease {
+    pub(crate) weight: f64,
+    /// A reservation of a rule in shadow for which there was no room holds nothing.
+    pub(crate) counts: bool,
+    /// The price of a unit where the call brought a limit of its own.
+    pub(crate) price: Option<f64>,
+}
+
+/// Reservations in the order in which their leases end; of one microsecond, by their ids.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Holding {
+    leases: BTreeMap<(Micros, HoldId), Lease>,
+    ends: HashMap<HoldId, Micros>,
+    held: f64,
+    /// The last fencing token that was given.
+    token: Micros,
+    /// Until when this must not be forgotten.
+    pub(crate) kept_until: Micros,
+}
+
+impl Holding {
+    /// The weight that counts.
+    pub(crate) fn held(&self) -> f64 {
+        self.held
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.leases.len() >= MOST_HELD
+    }
+
+    /// The end of the first lease.
+    pub(crate) fn first_end(&self) -> Option<Micros> {
+        self.leases.first_key_value().map(|((end, _), _)| *end)
+    }
+
+    /// The end of the last lease.
+    pub(crate) fn last_end(&self) -> Option<Micros> {
+        self.leases.last_key_value().map(|((end, _), _)| *end)
+    }
+
+    /// The end of the lease by which `weight` is free.
+    fn frees_at(&self, mut weight: f64) -> Option<Micros> {
+        self.leases.iter().find_map(|((end, _), lease)| {
+            weight -= if lease.counts { lease.weight } else { 0.0 };
+            (weight <= 0.0).then_some(*end)
+        })
+    }
+
+    /// When places become free: enough of them for a cost, and all.
+    pub(crate) fn leases(&self, limit: f64, cost: f64) -> Leases {
+        let over = self.held() + cost - limit;
+        let enough_at = if over > 0.0 { self.frees_at(over).unwrap_or(0) } else { 0 };
+        Leases { enough_at, last_at: self.last_end().unwrap_or(0) }
+    }
+
+    /// Takes out the first reservation whose lease has ended at `now`.
+    pub(crate) fn pop_ended(&mut self, now: Micros) -> Option<(Micros, Lease)> {
+        let first = self.leases.first_entry().filter(|first| first.key().0 <= now)?;
+        let ((end, id), lease) = first.remove_entry();
+        self.ends.remove(&id);
+        self.let_go(&lease);
+        Some((end, lease))
+    }
+
+    pub(crate) fn hold(&mut self, id: HoldId, end: Micros, lease: Lease) {
+        self.ends.insert(id, end);
+        self.leases.insert((end, id), lease);
+        self.held += if lease.counts { lease.weight } else { 0.0 };
+    }
+
+    /// Takes out a reservation.
+    pub(crate) fn end(&mut self, id: &HoldId) -> Option<Lease> {
+        let end = self.ends.remove(id)?;
+        let lease = self.leases.remove(&(end, *id))?;
+        self.let_go(&lease);
+        Some(lease)
+    }
+
+    /// Moves the end of a reservation's lease; whether there is one.
+    pub(crate) fn renew(&mut self, id: &HoldId, end: Micros) -> bool {
+        let lease = self.end(id);
+        lease.map(|lease| self.hold(*id, end, lease)).is_some()
+    }
+
+    /// Lets go of every reservation. The token stays.
+    pub(crate) fn clear(&mut self) {
+        *self = Self { token: self.token, kept_until: self.kept_until, ..Self::default() };
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.leases.is_empty()
+    }
+
+    /// The next fencing token.
+    pub(crate) fn next_token(&self, now: Micros) -> Micros {
+        now.max(self.token + 1)
+    }
+
+    pub(crate) fn set_token(&mut self, token: Micros) {
+        self.token = token;
+    }
+
+    fn let_go(&mut self, lease: &Lease) {
+        if lease.counts {
+            self.held -= lease.weight;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEASE: Lease = Lease { weight: 2.0, counts: true, price: None };
+
+    #[test]
+    fn leases_end_in_order() {
+        let mut holding = Holding::default();
+        for (id, end) in [(3, 20), (2, 10), (1, 10)] {
+            holding.hold([id; 16], end, LEASE);
+        }
+        assert_eq!((holding.held(), holding.frees_at(3.0), holding.frees_at(7.0)), (6.0, Some(10), None));
+        assert!(holding.renew(&[2; 16], 30));
+        assert_eq!((holding.pop_ended(10), holding.pop_ended(19)), (Some((10, LEASE)), None));
+        assert_eq!((holding.first_end(), holding.last_end()), (Some(20), Some(30)));
+        assert_eq!((holding.end(&[3; 16]), holding.end(&[3; 16]), holding.held()), (Some(LEASE), None, 2.0));
+    }
+
+    #[test]
+    fn what_does_not_count_holds_nothing() {
+        let mut holding = Holding::default();
+        holding.hold([1; 16], 5, Lease { counts: false, ..LEASE });
+        assert_eq!(holding.held(), 0.0);
+        assert!(holding.pop_ended(5).is_some_and(|(_, lease)| !lease.counts));
+        assert!(holding.is_empty() && holding.held() == 0.0);
+    }
+
+    #[test]
+    fn tokens_grow_whatever_the_clock_says() {
+        let mut holding = Holding::default();
+        holding.set_token(holding.next_token(7));
+        assert_eq!((holding.next_token(3), holding.next_token(100)), (8, 100));
+        holding.clear();
+        assert_eq!(holding.next_token(7), 8);
+    }
+}

@@ -1,0 +1,65 @@
+//! Calls about rules with reservations: their states and what is held beside them, taken out of their shards, worked
+//! on as a whole, and put back.
+
+use super::{Engine, Place, Shard};
+use crate::algorithm::Micros;
+use crate::plan::{Books, Charge, Plan};
+
+/// What becomes of what was taken out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// It is only looked at.
+    Look,
+    /// It is put back as the call leaves it.
+    Change,
+}
+
+impl Engine {
+    /// Does some work on the books of a plan, with all their shards locked as for several limits.
+    pub(crate) fn with_books<T>(
+        &self,
+        plan: &Plan<'_>,
+        access: Access,
+        clock: impl Fn() -> Micros,
+        work: impl FnOnce(&mut Books<'_>) -> T,
+    ) -> T {
+        let names: Vec<_> = plan.charges.iter().map(|charge| charge.local_name()).collect();
+        let holders: Vec<_> = plan.holders.iter().map(|holder| holder.local_name()).collect();
+        let states =
+            plan.charges.iter().zip(&names).map(|(charge, name)| self.places.of(charge.limit.number, name));
+        let holdings =
+            plan.holders.iter().zip(&holders).map(|(holder, name)| self.places.of(holder.number, name));
+        let places: Vec<_> = states.chain(holdings).collect();
+        let mut shards: Vec<_> = places.iter().map(|place| self.shard_of(place)).collect();
+        let shard_of = shards.clone();
+        shards.sort_unstable();
+        shards.dedup();
+        let mut locked: Vec<_> = shards.iter().map(|&shard| self.shards[shard].lock()).collect();
+        let keeps =
+            |index| plan.charges.get(index).is_none_or(|charge: &Charge<'_>| charge.policy.keeps_state());
+        let mut with = |index: usize, job: &mut dyn FnMut(&mut Shard, &Place<'_>)| {
+            if keeps(index)
+                && let Ok(lock) = shards.binary_search(&shard_of[index])
+            {
+                job(&mut locked[lock], &places[index]);
+            }
+        };
+        let mut books = Books::new(plan, clock());
+        for index in 0..places.len() {
+            with(index, &mut |shard, place| {
+                books.open(index, if access == Access::Look { shard.copy(place) } else { shard.take(place) });
+            });
+        }
+        let (now, done) = (books.now, work(&mut books));
+        for (index, kept) in books.close().into_iter().enumerate().filter(|_| access == Access::Change) {
+            let mut kept = kept;
+            with(index, &mut |shard, place| match kept.take() {
+                Some((state, expires_at)) => shard.put(place, state, (now, expires_at), &self.room),
+                None => shard.remove(place),
+            });
+        }
+        drop(locked);
+        self.sweep(now);
+        done
+    }
+}

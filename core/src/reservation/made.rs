@@ -1,0 +1,195 @@
+//! What a caller gets, and says, of a reservation.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::ticket::Ticket;
+use crate::decision::Decision;
+use crate::error::{Error, ErrorKind, Result};
+use crate::rules::MAX_MICROS;
+
+/// The answer to a `reserve`: a decision and, when it was granted, what is held.
+///
+/// What is held counts in full until it is ended by [`commit`](crate::RateLimiter::commit) or
+/// [`release`](crate::RateLimiter::release), or its lease ends; then it is charged in full. To drop this value ends
+/// nothing, which is said to the log at debug level.
+#[must_use = "what is reserved is to be committed or released"]
+pub struct Reservation {
+    decision: Decision,
+    ticket: Option<Ticket>,
+    token: Option<u64>,
+    ended: AtomicBool,
+}
+
+impl Reservation {
+    pub(crate) fn new(decision: Decision, granted: Option<(Ticket, u64)>) -> Self {
+        let (ticket, token) = granted.unzip();
+        let ended = AtomicBool::new(ticket.is_none());
+        Self { decision, ticket, token, ended }
+    }
+
+    /// What a limiter of any process and language needs to end the reservation; `None` when it was denied. To be
+    /// passed on as it is, by whoever may end it: it is no secret, and nothing protects it from being forged.
+    pub fn id(&self) -> Option<String> {
+        self.ticket.as_ref().map(Ticket::text)
+    }
+
+    /// A fencing token: larger than that of every earlier reservation of the same key, whatever became of them; `None`
+    /// when the reservation was denied. A resource that refuses a smaller token than it has seen is safe from holders
+    /// whose lease has ended without their knowing. (Source: M. Kleppmann, "How to do distributed locking", 2016.)
+    pub fn token(&self) -> Option<u64> {
+        self.token
+    }
+
+    /// The decision alone.
+    pub fn decision(&self) -> &Decision {
+        &self.decision
+    }
+}
+
+impl Deref for Reservation {
+    type Target = Decision;
+
+    fn deref(&self) -> &Decision {
+        &self.decision
+    }
+}
+
+impl fmt::Debug for Reservation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reservation").field("decision", &self.decision).field("token", &self.token).finish()
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        if !*self.ended.get_mut() {
+            log::debug!(
+                "a reservation under rule \"{}\" was dropped, not ended: it is held until its lease ends",
+                self.decision.rule
+            );
+        }
+    }
+}
+
+/// A reservation to end or renew: the value that `reserve` answered, or its id.
+#[derive(Debug, Clone, Copy)]
+pub enum ReservationRef<'a> {
+    /// The value itself.
+    Made(&'a Reservation),
+    /// Its id.
+    Id(&'a str),
+}
+
+impl<'a> From<&'a Reservation> for ReservationRef<'a> {
+    fn from(made: &'a Reservation) -> Self {
+        Self::Made(made)
+    }
+}
+
+impl<'a> From<&'a str> for ReservationRef<'a> {
+    fn from(id: &'a str) -> Self {
+        Self::Id(id)
+    }
+}
+
+impl<'a> From<&'a String> for ReservationRef<'a> {
+    fn from(id: &'a String) -> Self {
+        Self::Id(id)
+    }
+}
+
+impl ReservationRef<'_> {
+    /// What it states, for a limiter with this prefix; `None` for one that was denied.
+    pub(crate) fn ticket(&self, prefix: &str) -> Result<Option<Ticket>> {
+        match self {
+            Self::Made(made) => Ok(made.ticket.clone()),
+            Self::Id(id) => Ticket::read(id, prefix).map(Some),
+        }
+    }
+
+    /// Notes that the caller has ended it.
+    pub(crate) fn note_end(&self) {
+        if let Self::Made(made) = self {
+            made.ended.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What was really used of a reservation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Usage<'a> {
+    /// As much as was reserved.
+    #[default]
+    AsReserved,
+    /// This much of a reservation of one item. 0 of any: nothing was used, as a release says.
+    Cost(u64),
+    /// This much under each of these rules; as much as was reserved under the others.
+    Rules(&'a [(&'a str, u64)]),
+    /// This much of the items at these places of the call, counted from 0; as much as was reserved of the others.
+    Items(&'a [(usize, u64)]),
+}
+
+impl Usage<'_> {
+    /// The cost of each item.
+    pub(crate) fn costs(&self, ticket: &Ticket) -> Result<Vec<u64>> {
+        let mut costs: Vec<u64> = ticket.items.iter().map(|item| item.cost).collect();
+        match *self {
+            Self::AsReserved => {}
+            Self::Cost(cost) if cost == 0 || costs.len() == 1 => costs.fill(cost),
+            Self::Cost(_) => {
+                return Err(refused(format!(
+                    "the reservation has {} items; state a cost for each rule, or for each item",
+                    costs.len()
+                )));
+            }
+            Self::Rules(stated) => {
+                for (rule, cost) in stated {
+                    let absent =
+                        || format!("rule \"{rule}\" is not one of the reservation's: {}", named(ticket));
+                    replace(ticket, &mut costs, |item| item.rule == *rule, *cost)
+                        .ok_or_else(|| refused(absent()))?;
+                }
+            }
+            Self::Items(stated) => {
+                for (place, cost) in stated {
+                    let absent = || format!("item {place} is not one of the reservation's");
+                    replace(ticket, &mut costs, |item| item.place == *place, *cost)
+                        .ok_or_else(|| refused(absent()))?;
+                }
+            }
+        }
+        match costs.iter().find(|cost| **cost >= MAX_MICROS) {
+            Some(cost) => Err(refused(format!("cost {cost}: must be below 2^53"))),
+            None => Ok(costs),
+        }
+    }
+}
+
+/// Gives the items that are meant another cost; `None` if there are none.
+fn replace(
+    ticket: &Ticket,
+    costs: &mut [u64],
+    is_meant: impl Fn(&super::TicketItem) -> bool,
+    cost: u64,
+) -> Option<()> {
+    let mut found = None;
+    for (item, place) in ticket.items.iter().zip(costs) {
+        if is_meant(item) {
+            *place = cost;
+            found = Some(());
+        }
+    }
+    found
+}
+
+fn named(ticket: &Ticket) -> String {
+    let names: Vec<_> = ticket.items.iter().map(|item| format!("\"{}\"", item.rule)).collect();
+    names.join(", ")
+}
+
+fn refused(what: String) -> Error {
+    Error::new(ErrorKind::InvalidArgument, what)
+}

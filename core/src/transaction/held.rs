@@ -1,0 +1,271 @@
+//! What the scripts for rules with reservations are sent and what they reply, as `holdings.lua` of the crate
+//! `sluicegate-lua` states.
+
+use redis::Value;
+use sluicegate_lua::KernelSet;
+use smallvec::SmallVec;
+
+use super::protocol::{self, Reply, SERVER_CLOCK, ScriptsOfSets, bytes, doubles, unexpected};
+use super::{Clocks, Step, Wire};
+use crate::algorithm::{Demand, HoldId, Micros, Policy, State, micros};
+use crate::error::Result;
+use crate::plan::{Charge, End, Few, Holder, Op, Outcome, Plan};
+use crate::script::{Call, Script};
+
+/// How the scripts call operations.
+fn number(op: Op) -> f64 {
+    match op {
+        Op::Check => 1.0,
+        Op::Peek => 2.0,
+        Op::Refund => 3.0,
+        Op::Charge => 4.0,
+        Op::Reserve => 5.0,
+    }
+}
+
+fn number_of_end(end: End) -> f64 {
+    match end {
+        End::Commit | End::Release => 6.0,
+        End::Renew => 7.0,
+    }
+}
+
+/// Some charges of a plan, all in one slot, with the holders that are beside them.
+pub(super) struct Part<'a, 'b> {
+    plan: &'b Plan<'a>,
+    charges: Few<&'b Charge<'a>>,
+    /// As indices of the plan's.
+    pub(super) holders: Few<usize>,
+    kernels: KernelSet,
+}
+
+impl<'a, 'b> Part<'a, 'b> {
+    pub(super) fn new(plan: &'b Plan<'a>, charges: &[usize]) -> Self {
+        let charges: Few<_> = charges.iter().map(|&index| &plan.charges[index]).collect();
+        let mut holders: Few<usize> = charges.iter().filter_map(|charge| charge.holder).collect();
+        holders.sort_unstable();
+        holders.dedup();
+        let kernels =
+            charges.iter().fold(KernelSet::default(), |set, charge| set.with(charge.policy.kernel()));
+        Self { plan, charges, holders, kernels }
+    }
+
+    /// The call of the script for a step.
+    pub(super) fn call(&self, step: &Step, id: &HoldId, clocks: Clocks, prefix: &str) -> Call {
+        let script = script(&HELD, sluicegate_lua::held, self.kernels);
+        let mut call = self.begun(script, number(step.op), clocks, prefix);
+        call.args.extend(self.charges.iter().map(|charge| self.limit(charge, &charge.policy, step, clocks)));
+        call.args.extend(
+            self.charges
+                .iter()
+                .map(|charge| self.stated(charge, |policy| self.limit(charge, policy, step, clocks))),
+        );
+        call.args.extend(self.holders.iter().map(|&holder| self.holder(holder, id, id, 0)));
+        if step.op == Op::Peek {
+            let copies: Vec<_> =
+                call.keys[..self.charges.len()].iter().map(|key| format!("{key}.p")).collect();
+            call.keys.extend(copies);
+        }
+        call
+    }
+
+    /// The call of the script that ends or renews a reservation; `call_id` is the call's own name.
+    pub(super) fn ending(
+        &self,
+        end: End,
+        (id, call_id): (&HoldId, &HoldId),
+        clocks: Clocks,
+        wire: &Wire,
+    ) -> Call {
+        let script = script(&ENDING, sluicegate_lua::ending, self.kernels);
+        let mut call = self.begun(script, number_of_end(end), clocks, &wire.prefix);
+        let limit = |charge: &Charge<'_>, policy: &Policy| {
+            let cost = if end == End::Commit { charge.cost } else { 0.0 };
+            let (units, amount) = policy.overcharged(cost);
+            self.packed(charge, policy, [units, amount], clocks)
+        };
+        call.args.extend(self.charges.iter().map(|charge| limit(charge, &charge.policy)));
+        call.args
+            .extend(self.charges.iter().map(|charge| self.stated(charge, |policy| limit(charge, policy))));
+        let timeout = self.plan.timeout.map_or(wire.patience, |timeout| timeout.as_micros() as Micros);
+        call.args.extend(self.holders.iter().map(|&holder| self.holder(holder, id, call_id, timeout)));
+        call
+    }
+
+    fn begun(&self, script: &'static Script, op: f64, clocks: Clocks, prefix: &str) -> Call {
+        let states = self.charges.iter().map(|charge| charge.name(prefix));
+        let holders = self.holders.iter().map(|&holder| self.plan.holders[holder].name(prefix));
+        let header = bytes(&[clocks.for_script(), op, self.charges.len() as f64]);
+        Call { script, keys: states.chain(holders).collect(), args: SmallVec::from_elem(header, 1) }
+    }
+
+    /// What the rule itself states, where the call brought another limit.
+    fn stated(&self, charge: &Charge<'_>, pack: impl FnOnce(&Policy) -> Vec<u8>) -> Vec<u8> {
+        if charge.amount.is_none() { Vec::new() } else { pack(&charge.limit.policy) }
+    }
+
+    fn limit(&self, charge: &Charge<'_>, policy: &Policy, step: &Step, clocks: Clocks) -> Vec<u8> {
+        let packed = |policy: &Policy, numbers| self.packed(charge, policy, numbers, clocks);
+        match step.op {
+            Op::Check | Op::Peek | Op::Reserve => packed(policy, [charge.cost, protocol::NEWEST]),
+            Op::Refund => {
+                let charged_at = step.charged_at.map_or(protocol::NEWEST, |at| at as f64);
+                packed(&policy.sparing_denied(), [charge.cost, charged_at])
+            }
+            Op::Charge => {
+                let (units, amount) = policy.overcharged(charge.cost);
+                packed(&policy.sparing_denied(), [units + protocol::PEEKED, amount])
+            }
+        }
+    }
+
+    fn packed(
+        &self,
+        charge: &Charge<'_>,
+        policy: &Policy,
+        [units, extra]: [f64; 2],
+        clocks: Clocks,
+    ) -> Vec<u8> {
+        let holder = self.place(charge);
+        let kind = match (policy.keeps_state(), policy.has_price()) {
+            (false, _) => -1.0,
+            (true, is_time) => f64::from(u8::from(is_time)),
+        };
+        let mut numbers = vec![
+            f64::from(self.kernels.place(policy.kernel())),
+            charge.group as f64,
+            holder.map_or(0.0, |place| (place + 1) as f64),
+            policy.price(),
+            units,
+            extra,
+            kind,
+        ];
+        policy.numbers(units, || clocks.caller_now(), &mut numbers);
+        bytes(&numbers)
+    }
+
+    fn holder(&self, index: usize, id: &HoldId, call_id: &HoldId, timeout: Micros) -> Vec<u8> {
+        let holder = &self.plan.holders[index];
+        let own = self.charges.iter().filter(|charge| charge.holder == Some(index));
+        let longest = own.map(|charge| charge.policy.longest()).max().unwrap_or(0);
+        let mut packed = bytes(&[
+            holder.weight,
+            holder.lease as f64,
+            longest as f64,
+            holder.group as f64,
+            self.plan.own_price(index).unwrap_or(0.0),
+            timeout as f64,
+        ]);
+        packed.extend_from_slice(id);
+        packed.extend_from_slice(call_id);
+        packed
+    }
+
+    /// One reply per charge, and one per holder.
+    pub(super) fn read(&self, op: Op, reply: Value) -> Result<(Few<Reply>, Few<HolderReply>)> {
+        if let (Value::Int(_), Op::Charge, Some(charge)) = (&reply, op, self.charges.first()) {
+            return Err(charge.rule.overdrawn(charge.cost));
+        }
+        let Value::Array(replies) = reply else { return Err(unexpected("it is no list")) };
+        let Some((states, holders)) = replies.split_at_checked(self.charges.len()) else {
+            return Err(unexpected("it is about another number of limits"));
+        };
+        if holders.len() != self.holders.len() {
+            return Err(unexpected("it is about another number of holders"));
+        }
+        let holders = holders.iter().map(HolderReply::read).collect::<Result<Few<_>>>()?;
+        let states = self.charges.iter().zip(states).map(|(charge, state)| {
+            let held = self.place(charge).map_or(0.0, |place| holders[place].held);
+            protocol::read_one(charge, op, state, held)
+        });
+        Ok((states.collect::<Result<_>>()?, holders))
+    }
+
+    /// The place of a charge's holder among those of this part.
+    pub(super) fn place(&self, charge: &Charge<'_>) -> Option<usize> {
+        charge.holder.and_then(|holder| self.holders.iter().position(|own| *own == holder))
+    }
+
+    /// The plan's holder at a place of this part.
+    pub(super) fn holder_at(&self, place: usize) -> &'b Holder<'a> {
+        &self.plan.holders[self.holders[place]]
+    }
+}
+
+/// What a script says of what is held.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HolderReply {
+    /// The weight before the call.
+    pub(super) held: f64,
+    /// When a reservation more fits; 0 where it does.
+    pub(super) full_until: Micros,
+    /// The fencing token of what was reserved.
+    pub(super) token: Option<u64>,
+}
+
+impl HolderReply {
+    fn read(reply: &Value) -> Result<Self> {
+        let senseless = || unexpected("what it says is held makes no sense");
+        let Some(&[held, _count, full_until, token]) = doubles(reply).as_deref() else {
+            return Err(senseless());
+        };
+        let is_sound = (0.0..1e18).contains(&held);
+        let (Some(full_until), Some(token), true) = (micros(full_until), micros(token), is_sound) else {
+            return Err(senseless());
+        };
+        Ok(Self { held, full_until, token: (token > 0).then_some(token.unsigned_abs()) })
+    }
+}
+
+impl Reply {
+    /// [`conclude`](Reply::conclude) where something may be held.
+    pub(super) fn conclude_beside(
+        mut self,
+        charge: &Charge<'_>,
+        op: Op,
+        permitted: bool,
+        holder: Option<(&Holder<'_>, &HolderReply)>,
+    ) -> Outcome {
+        let Some((holder, reply)) = holder else {
+            // What has nothing to hold is charged at once.
+            return self.conclude(charge, if op == Op::Reserve { Op::Check } else { op }, permitted);
+        };
+        let is_held = op == Op::Reserve && reply.token.is_some();
+        let held = reply.held + if is_held && permitted { holder.weight } else { 0.0 };
+        if let (State::Leases(leases), true) = (&mut self.state, is_held) {
+            leases.last_at = leases.last_at.max(self.now + holder.lease);
+        }
+        let demand = Demand { op, cost: charge.cost, now: self.now };
+        let outcome = charge.policy.conclude_beside(&mut self.state, demand, self.fits, permitted, held);
+        if op == Op::Reserve && !self.fits && reply.full_until > 0 {
+            return outcome.until(reply.full_until - self.now);
+        }
+        outcome
+    }
+}
+
+/// The call of the script that resets keys for which something may be held.
+pub(super) fn forget(plan: &Plan<'_>, wire: &Wire, clock: Option<Micros>) -> Call {
+    static FORGET: once_cell::race::OnceBox<Script> = once_cell::race::OnceBox::new();
+    let script = FORGET.get_or_init(|| Box::new(Script::new(sluicegate_lua::forget())));
+    let states = plan.to_reset().filter(|charge| charge.policy.keeps_state());
+    let mut keys: SmallVec<[String; 1]> = states.map(|charge| charge.name(&wire.prefix)).collect();
+    let clock = clock.map_or(SERVER_CLOCK, |now| now as f64);
+    let mut args = SmallVec::from_elem(bytes(&[clock, 0.0, keys.len() as f64]), 1);
+    for holder in plan.holders_to_reset() {
+        keys.push(holder.name(&wire.prefix));
+        args.push(bytes(&[holder.lease as f64]));
+    }
+    Call { script, keys, args }
+}
+
+static HELD: ScriptsOfSets = [const { once_cell::race::OnceBox::new() }; _];
+static ENDING: ScriptsOfSets = [const { once_cell::race::OnceBox::new() }; _];
+
+fn script(
+    scripts: &'static ScriptsOfSets,
+    text: fn(KernelSet) -> String,
+    kernels: KernelSet,
+) -> &'static Script {
+    protocol::script(scripts, text, kernels)
+}

@@ -1,0 +1,72 @@
+-- Ends a reservation and charges what was used, or lets its lease begin anew. Answers 1 when it was held wherever it
+-- should be, 0 when it was not, -1 when a limit would be overdrawn by more than 2^53: then nothing is done.
+local COMMIT = 6
+if is_due then
+  local foreign = find_foreign()
+  if foreign then return foreign end
+  for j = 1, #holdings do settle(j, true) end
+end
+local mark = 'e' .. holdings[1].call_id
+if call('ZSCORE', holdings[1].key, mark) then return 1 end
+
+local is_held = 1
+for j = 1, #holdings do
+  local holding = holdings[j]
+  local named = holding.id .. pack('<d', holding.weight)
+  for _, kept in ipairs({ 'r', 's' }) do
+    if call('ZSCORE', holding.key, kept .. named) then holding.member, holding.counts = kept .. named, kept == 'r' end
+  end
+  if not holding.member then is_held = 0 end
+end
+
+local loaded, amounts = {}, {}
+for i = 1, op == COMMIT and limits or 0 do
+  local holding = holdings[holder_of[i]]
+  local found = { load_of[which[i]](keys[i], ARGV[1 + i]) }
+  if not found[2] then return found[1] end
+  local amount = extra[i]
+  if not holding.member then
+    amount = 0
+  elseif not holding.counts then
+    local room = floor(found[2] / price_of[i])
+    if room > 0 and room * price_of[i] > found[2] then room = room - 1 end
+    amount = math.min(units[i], math.max(room - holding.held, 0)) * price_of[i]
+  end
+  if amount > 0 and amount - found[2] > LATEST then return -1 end
+  loaded[i], amounts[i] = found, amount
+end
+
+local function let_go(holding)
+  call('ZREM', holding.key, holding.member)
+  if holding.price > 0 then call('ZREM', holding.key, 'p' .. holding.id) end
+  if holding.counts then holding.held = holding.held - holding.weight end
+  holding.count = holding.count - 1
+end
+
+for j = 1, #holdings do
+  local holding = holdings[j]
+  if holding.member then
+    if op == COMMIT then
+      let_go(holding)
+    else
+      call('ZADD', holding.key, now + holding.lease, holding.member)
+      prolong(holding, now + holding.lease + holding.longest)
+    end
+    if j == 1 then
+      call('ZREMRANGEBYSCORE', holding.key, MARKS, MARKS + now)
+      call('ZADD', holding.key, MARKS + now + holding.timeout, mark)
+      holding.marked_until = now + holding.timeout
+    end
+  end
+end
+for i = 1, #amounts do
+  if amounts[i] > 0 and kind[i] >= 0 then
+    local holding, over = holdings[holder_of[i]], amounts[i] - loaded[i][2]
+    if kind[i] == 1 and over > 0 then prolong(holding, now + holding.lease + holding.longest + over) end
+    conclude_of[which[i]](keys[i], 0, amounts[i], unpack(loaded[i], 4, 12))
+  end
+end
+for j = 1, #holdings do
+  if holdings[j].member then save(holdings[j]) end
+end
+return is_held

@@ -1,0 +1,126 @@
+-- Checks, looks at, refunds, charges or reserves, beside what is held: it counts in full.
+local CHECK, PEEK, REFUND, CHARGE, RESERVE = 1, 2, 3, 4, 5
+local is_scratch = is_due and op == PEEK
+
+-- A look writes nothing: what it would have to charge first is charged to copies.
+local function copy_states()
+  for i = 1, limits do
+    if kind[i] >= 0 then
+      local copy, state = KEYS[limits + #holdings + i], call('DUMP', KEYS[i])
+      keys[i] = copy
+      call('DEL', copy)
+      if state then call('RESTORE', copy, 60000, state) end
+    end
+  end
+end
+
+-- Whether this very call was carried out already: it is sent again when its answer is lost.
+local function is_repeated()
+  for j = 1, #holdings do
+    local holding = holdings[j]
+    local named = holding.id .. pack('<d', holding.weight)
+    if call('ZSCORE', holding.key, 'r' .. named) then
+      holding.held, holding.count = holding.held - holding.weight, holding.count - 1
+      holding.is_repeated, holding.counted = true, true
+    elseif holding.group > 0 and call('ZSCORE', holding.key, 's' .. named) then
+      holding.count, holding.is_repeated = holding.count - 1, true
+    end
+  end
+  return holdings[1].is_repeated
+end
+
+local function refund(i)
+  local found = { load_of[which[i]](keys[i], ARGV[1 + i]) }
+  local charged_at = extra[i] >= 0 and extra[i]
+  if not charged_at or charged_at <= now and not found[3] then
+    refund_of[which[i]](keys[i], found[1], charged_at, unpack(found, 4, 12))
+  end
+end
+
+local loaded, grants, group_grant = {}, {}, { [0] = 1 }
+
+local function load(i, repeated)
+  local holding = holdings[holder_of[i]]
+  local held = holding and holding.held or 0
+  local arg, cost = ARGV[1 + i], (units[i] + held) * price_of[i]
+  if held > 0 then arg = sub(arg, 1, PARAMS - 1) .. pack('<d', cost) .. sub(arg, PARAMS + 8) end
+  local found = { load_of[which[i]](keys[i], arg) }
+  if not found[2] then return found[1] end
+  local grant = found[2] >= cost and 1 or 0
+  if op == RESERVE and holding and holding.count >= MOST_HELD then grant = 0 end
+  if repeated then grant = 1 end
+  loaded[i], grants[i] = found, grant
+  local least = group_grant[group[i]]
+  if not least or grant < least then group_grant[group[i]] = grant end
+end
+
+local function conclude(i, repeated)
+  local found, holding = loaded[i], holdings[holder_of[i]]
+  local amount = found[3]
+  if op == CHARGE then
+    amount = extra[i]
+    if holding and kind[i] == 1 and holding.held > 0 and amount > found[2] then
+      prolong(holding, now + holding.lease + holding.longest + amount - found[2])
+      save(holding)
+    end
+  elseif group_grant[0] > 0 and group_grant[group[i]] > 0 and (op == CHECK or op == RESERVE and not holding) then
+    amount = units[i] * price_of[i]
+  end
+  if op == PEEK or repeated then amount = nil end
+  return conclude_of[which[i]](keys[i], grants[i], amount, unpack(found, 4, 12))
+end
+
+local function hold(holding, counts, token)
+  local named, ends = holding.id .. pack('<d', holding.weight), now + holding.lease
+  if holding.is_repeated then counts = holding.counted end
+  if counts then holding.held = holding.held + holding.weight end
+  holding.count, holding.token = holding.count + 1, token
+  prolong(holding, ends + holding.longest)
+  if not holding.is_repeated then
+    call('ZADD', holding.key, ends, (counts and 'r' or 's') .. named)
+    if holding.price > 0 then call('ZADD', holding.key, -holding.price, 'p' .. holding.id) end
+  end
+  save(holding)
+end
+
+local function decide()
+  if is_due then
+    if is_scratch then copy_states() end
+    local foreign = find_foreign()
+    if foreign then return foreign end
+    for j = 1, #holdings do settle(j, not is_scratch) end
+  end
+  local repeated = op == RESERVE and is_repeated()
+  if op == REFUND then
+    local foreign = find_foreign()
+    if foreign then return foreign end
+    for i = 1, limits do refund(i) end
+  end
+  for i = 1, limits do
+    local foreign = load(i, repeated)
+    if foreign then return foreign end
+    if op == CHARGE and extra[i] - loaded[i][2] > LATEST then return 0 end
+  end
+  local replies, token = {}, 0
+  for i = 1, limits do replies[i] = conclude(i, repeated) end
+  local is_granted = op == RESERVE and group_grant[0] > 0
+  if is_granted then
+    token = now
+    for j = 1, #holdings do token = math.max(token, holdings[j].token + 1) end
+  end
+  for j = 1, #holdings do
+    local holding = holdings[j]
+    local frees = holding.count >= MOST_HELD and frees_at(holding.key, 0) or 0
+    replies[limits + j] = pack('<dddd', holding.held, holding.count, frees, token)
+    if is_granted then hold(holding, group_grant[holding.group] > 0, token) end
+  end
+  return replies
+end
+
+local answer = decide()
+if is_scratch then
+  for i = 1, limits do
+    if keys[i] ~= KEYS[i] then call('DEL', keys[i]) end
+  end
+end
+return answer

@@ -1,0 +1,82 @@
+local limits, which, group, holder_of, price_of, units, extra, kind = count, {}, {}, {}, {}, {}, {}, {}
+for i = 1, limits do
+  which[i], group[i], holder_of[i], price_of[i], units[i], extra[i], kind[i] = unpack_numbers('<ddddddd', ARGV[1 + i])
+end
+local holdings, keys, is_due = {}, {}, false
+for i = 1, limits do keys[i] = KEYS[i] end
+for j = 1, #ARGV - 1 - 2 * limits do
+  local holding = open_holding(KEYS[limits + j])
+  if not holding then return { err = BAD_STATE } end
+  local arg = ARGV[1 + 2 * limits + j]
+  holding.weight, holding.lease, holding.longest, holding.group, holding.price, holding.timeout =
+    unpack_numbers('<dddddd', arg)
+  holding.id, holding.call_id = sub(arg, RESERVATION_ID, RESERVATION_ID + 15), sub(arg, CALL_ID)
+  holdings[j] = holding
+  if holding.first_end and holding.first_end <= now then is_due = true end
+end
+
+-- Charges to a limit what was held until its lease ended. The life of what is written is reckoned from then.
+local function charge_late(i, ended_at, weight, price)
+  local key, arg, real = keys[i], ARGV[1 + limits + i], now
+  if arg == '' then arg = ARGV[1 + i] end
+  if price then
+    -- The last number of such a limit is what a unit takes.
+    arg = sub(arg, 1, PARAMS + 15) .. pack('<d', price)
+  else
+    price = select(4, unpack_numbers('<dddd', arg))
+  end
+  now = ended_at
+  local found = { load_of[which[i]](key, arg) }
+  -- By the calendar, a window before the last one: it no longer counts.
+  if not found[2] then
+    now = real
+    return
+  end
+  if found[3] == 0 then
+    now = real
+    found = { load_of[which[i]](key, arg) }
+  end
+  local amount = math.max(math.min(weight * price, LATEST + found[2]), 0)
+  local before = call('PTTL', key)
+  conclude_of[which[i]](key, 0, amount, unpack(found, 4, 12))
+  local after = call('PTTL', key)
+  if after ~= before then
+    local left = after - floor((real - now) / 1000)
+    if left > 0 then call('PEXPIRE', key, left) else call('DEL', key) end
+  end
+  now = real
+end
+
+-- Charges what was held until its lease ended, in the order of those ends, before anything else is done.
+local function settle(number, writes)
+  local holding = holdings[number]
+  local ended = call('ZRANGEBYSCORE', holding.key, '0', now, 'WITHSCORES')
+  for at = 1, #ended, 2 do
+    local member = ended[at]
+    local price = 'p' .. sub(member, 2, 17)
+    local own = call('ZSCORE', holding.key, price)
+    if sub(member, 1, 1) == 'r' then
+      local weight = unpack_numbers('<d', member, 18)
+      holding.held = holding.held - weight
+      for i = 1, limits do
+        if holder_of[i] == number and kind[i] >= 0 then
+          charge_late(i, tonumber(ended[at + 1]), weight, own and -own)
+        end
+      end
+    end
+    if own and writes then call('ZREM', holding.key, price) end
+    holding.count = holding.count - 1
+  end
+  if #ended > 0 and writes then
+    call('ZREMRANGEBYSCORE', holding.key, '0', now)
+    save(holding)
+  end
+end
+
+-- Whether every state is one of ours, before any is charged.
+local function find_foreign()
+  for i = 1, limits do
+    local found = { load_of[which[i]](keys[i], ARGV[1 + i]) }
+    if not found[2] then return found[1] end
+  end
+end

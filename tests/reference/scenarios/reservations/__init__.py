@@ -1,0 +1,1 @@
+"""Cost that is held until it is known, and work in flight."""
