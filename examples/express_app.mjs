@@ -21,8 +21,6 @@ function userOf(request) {
 
 const limiter = await RateLimiter.connect(url, { rules });
 const app = express();
-// As the patterns of rules do; otherwise /ORDERS/7 would be an order that no rule knows.
-app.set('case sensitive routing', true);
 app.use(rateLimit(limiter, { userId: userOf, log: console.warn }));
 
 app.get('/orders/:order', (request, response) => {

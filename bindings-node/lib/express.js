@@ -42,24 +42,13 @@ function rateLimit(limiter, options) {
 /**
  * Within a router, `url` is what is left of the target; earlier middleware may have changed it.
  *
- * @param {{ originalUrl?: string, baseUrl?: string, url?: string | undefined, app?: any }} request
+ * Express routes without regard to capitals unless each application and router is told otherwise, and some of them
+ * cannot be seen from here: a parent, or what a function hides. So capitals count only where an option says so.
+ *
+ * @param {{ originalUrl?: string, baseUrl?: string, url?: string | undefined }} request
  */
-function routeOf({ originalUrl, baseUrl = '', url = '', app }) {
-  return { target: originalUrl ?? url, otherTargets: [baseUrl + url], ignoreCase: ignoresCase(app) };
-}
-
-/** Express routes without regard to capitals unless told otherwise, and each of its routers has to be told. */
-function ignoresCase(app) {
-  return !app?.enabled?.('case sensitive routing') || !isSensitive(app._router ?? app.router);
-}
-
-/** An application that is mounted is hidden in a function, and its routers with it. */
-function isSensitive(router) {
-  return router.caseSensitive === true && router.stack.every(isSensitiveLayer);
-}
-
-function isSensitiveLayer({ name, handle }) {
-  return name !== 'mounted_app' && (!Array.isArray(handle.stack) || isSensitive(handle));
+function routeOf({ originalUrl, baseUrl = '', url = '' }) {
+  return { target: originalUrl ?? url, otherTargets: [baseUrl + url], ignoreCase: true };
 }
 
 module.exports = { rateLimit };

@@ -76,8 +76,9 @@
  *
  *   One proxy too many, and clients choose their addresses themselves.
  * @property {HeaderStyle | undefined} [headers] The headers in which clients are told of limits. Default: `ietf`.
- * @property {boolean | undefined} [ignoreCase] Whether the application routes without regard to capitals. Default: what
- *   the application says; Express does so unless it and each of its routers has `case sensitive routing`.
+ * @property {boolean | undefined} [ignoreCase] Whether the application routes without regard to capitals. Default: of
+ *   Fastify, what the application says; of Express `true`, since parts of an application cannot be seen. Even then keys
+ *   are spelled as the client spelled them.
  * @property {'admit' | 'deny' | 'throw' | undefined} [onError] What becomes of a request if the limiter cannot decide,
  *   such as when its server is away: it goes on, is answered with 503, or the error is thrown to the framework.
  *   Default: `admit`.

@@ -100,7 +100,7 @@ test('headers come in every form that there is for them', () => {
   const pairs = [['a', '1'], ['X-Client', 'x'], ['x-client', 'y']];
   const asNodeHasThem = { 'x-client': ['x', 'y'], none: undefined };
   const keys = (headers) => limiters[0].matchRequest({ ...ORDER, headers }).map(({ key }) => key);
-  for (const headers of [pairs, asNodeHasThem]) assert.deepEqual(keys(headers), ['x', 'y', 'x, y', 'alice']);
+  for (const headers of [pairs, asNodeHasThem]) assert.deepEqual(keys(headers), ['x', 'y', 'x, y', 'x,y', 'alice']);
   for (const headers of [new Headers(pairs), new Map([['x-client', 'x, y']])]) {
     assert.deepEqual(keys(headers), ['x, y', 'alice']);
   }

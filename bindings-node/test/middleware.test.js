@@ -177,29 +177,57 @@ everywhere('what yields too many keys is refused', async (open) => {
   assert.equal(JSON.parse(body).detail, 'path can be read as more than 8 keys of rule "any"');
 });
 
-each(EXPRESS, 'capitals count as little as they do in the application', async (express, t) => {
+each(EXPRESS, 'capitals count only if an option says so', async (express, t) => {
   const told = 'case sensitive routing';
-  const sensitive = () => express.Router({ caseSensitive: true });
+  const reached = (request, response) => response.send('reached');
+  const limited = (app, limiter, options) => app.use(forExpress(limiter, options)).use('/login', reached);
+  const sensitive = () => express().set(told, true);
+  // Each makes an application in which some router ignores capitals, or none.
+  const behindClosure = (...limits) => {
+    const router = express.Router().post('/login', reached);
+    return sensitive().use(forExpress(...limits), (request, response, next) => router(request, response, next));
+  };
   const cases = [
-    [429, {}, () => {}],
-    [200, {}, (app) => app.set(told, true)],
-    [200, {}, (app) => app.set(told, true).use(sensitive())],
-    [429, {}, (app) => app.set(told, true).use('/a', sensitive().use(express.Router()))],
-    [429, {}, (app) => app.set(told, true).use('/a', express())],
-    [429, { ignoreCase: true }, (app) => app.set(told, true)],
-    [200, { ignoreCase: false }, () => {}],
+    [429, {}, (...limits) => limited(express(), ...limits)],
+    [429, {}, (...limits) => limited(sensitive(), ...limits)],
+    [429, {}, (...limits) => express().use(limited(sensitive(), ...limits))],
+    [429, {}, behindClosure],
+    [429, { ignoreCase: true }, (...limits) => limited(sensitive(), ...limits)],
+    [404, { ignoreCase: false }, (...limits) => sensitive().use(forExpress(...limits)).post('/login', reached)],
   ];
-  for (const [expected, options, prepare] of cases) {
+  for (const [expected, options, make] of cases) {
     const limiter = await RateLimiter.connect('memory://', { rules: [rule('login', 'global', { path_pattern: '/login' }, { limit: 1 })] });
-    const app = express();
-    prepare(app);
-    app.use(forExpress(limiter, options));
-    app.use((request, response) => response.send('reached'));
-    const server = createServer(app).listen(0, '127.0.0.1');
+    const server = createServer(make(limiter, options)).listen(0, '127.0.0.1');
     await once(server, 'listening');
     t.after(() => server.close());
-    await ask(server.address().port, '/login');
-    assert.equal((await ask(server.address().port, '/LOGIN')).status, expected, String(prepare));
+    const statuses = [];
+    for (const path of ['/login', '/LOGIN']) statuses.push((await ask(server.address().port, path, { method: 'POST' })).status);
+    assert.deepEqual(statuses, [200, expected], String(make));
+  }
+});
+
+everywhere('both spellings of the name of a header count', async (open) => {
+  const limiter = await RateLimiter.connect('memory://', { rules: RULES });
+  const get = await open({ apiKey: 'X-Api-Key' }, limiter);
+  await get('/api/x', { headers: { 'X-Api-Key': ['a', 'b'], X_Api_Key: 'c' } });
+  for (const key of ['a', 'b', 'c', 'a, b', 'a,b,c']) assert.equal((await limiter.peek('keys', key)).remaining, 1, key);
+});
+
+each(FASTIFY, 'a handler that gets an empty parameter is limited', async (fastify, t) => {
+  const app = fastify();
+  t.after(() => app.close());
+  const rules = [
+    rule('user', 'path:id', { path_pattern: '/users/{id}' }, { limit: 1 }),
+    rule('login', 'global', { path_pattern: '/{locale}/login' }, { limit: 1 }),
+    rule('secret', 'global', { path_pattern: '/api/{x}/secret' }, { limit: 1 }),
+  ];
+  await app.register(forFastify, { limiter: await RateLimiter.connect('memory://', { rules }) });
+  for (const path of ['/users/:id', '/:locale/login', '/api/:x/secret']) app.get(path, ({ params }) => params);
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  for (const path of ['/users/', '//login', '/api//secret']) {
+    const { status, body } = await ask(app.server.address().port, path);
+    assert.deepEqual([status, Object.values(JSON.parse(body))], [200, ['']], path);
+    assert.equal((await ask(app.server.address().port, path)).status, 429, path);
   }
 });
 

@@ -125,8 +125,9 @@ export type RateLimitOptions<Request> = {
      */
     headers?: HeaderStyle | undefined;
     /**
-     * Whether the application routes without regard to capitals. Default: what
-     * the application says; Express does so unless it and each of its routers has `case sensitive routing`.
+     * Whether the application routes without regard to capitals. Default: of
+     * Fastify, what the application says; of Express `true`, since parts of an application cannot be seen. Even then keys
+     * are spelled as the client spelled them.
      */
     ignoreCase?: boolean | undefined;
     /**

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from web import FRAMEWORKS, Limits, Site
+from web import FRAMEWORKS, Limits, Site, configured
 
 from sluicegate import AsyncRateLimiter, InvalidArgumentError, RateLimiter, asgi, wsgi
 
@@ -310,6 +310,98 @@ def test_every_line_of_an_api_key_is_charged() -> None:
             return [(await limiter.peek(rule, "real")).remaining for rule in ("keys", "devices")]
 
     assert asyncio.run(left()) == [3, 3]
+
+
+def test_both_spellings_of_a_header_that_a_wsgi_application_reads() -> None:
+    """Within ASGI, too, it cannot tell one from the other, and gets their lines joined."""
+    from asgiref.wsgi import WsgiToAsgi
+
+    rules = [rule for rule in RULES if rule["rule_id"] in ("keys", "devices")]
+    seen: set[str] = set()
+
+    def app(environ: Any, start: Any) -> list[bytes]:
+        seen.update((environ["HTTP_X_KEY"], environ["HTTP_X_DEVICE"]))
+        start("200 OK", [])
+        return []
+
+    async def left() -> list[int]:
+        async def receive() -> Any:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: Any) -> None:
+            pass
+
+        async with AsyncRateLimiter.connect("memory://", rules=rules) as limiter:
+            middleware = asgi.RateLimitMiddleware(WsgiToAsgi(app), limiter, api_key="X-Key")
+            for lines in ([(b"x_key", b"a"), (b"x-device", b"a")], [(b"x-key", b"b"), (b"x_key", b"c"), (b"x_device", b"b,c")]):
+                scope = {"type": "http", "method": "GET", "path": "/keys", "headers": lines, "query_string": b""}
+                await middleware({**scope, "http_version": "1.1", "server": ("h", 80)}, receive, send)
+            return [(await limiter.peek(rule, key)).remaining for rule in ("keys", "devices") for key in sorted(seen)]
+
+    assert asyncio.run(left()) == [4] * 4
+    assert seen == {"a", "b,c"}
+
+
+def test_rules_may_spell_a_header_with_an_underscore() -> None:
+    rules = [{**RULES[3], "identifier_type": "header:X_Device"}]
+    environ = {"REQUEST_METHOD": "GET", "PATH_INFO": "/", "HTTP_X_DEVICE": "one"}
+    with RateLimiter("memory://", rules=rules) as limiter:
+        app = wsgi.RateLimitMiddleware(lambda environ, start: [], limiter)
+        app(environ, lambda *_: None)  # type: ignore[arg-type]
+        assert limiter.peek("devices", "one").remaining == 4
+
+
+class Outer:
+    """Middleware as most is written."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+
+    async def __call__(self, *call: Any) -> None:
+        await self.app(*call)
+
+
+def test_an_application_may_set_its_root_path_itself() -> None:
+    fastapi = pytest.importorskip("fastapi", reason="needs Python 3.11")
+    app = fastapi.FastAPI(root_path="/x1")
+
+    @app.post("/login")
+    async def login() -> None: ...
+
+    async def hidden(*call: Any) -> None:
+        await app(*call)
+
+    async def statuses(app: Any, **options: Any) -> list[int]:
+        found: list[int] = []
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: Any) -> None:
+            found.extend([message["status"]] if "status" in message else [])
+
+        rules = [{**RULES[1], "identifier_type": "global", "limit": 1}]
+        async with AsyncRateLimiter.connect("memory://", rules=rules) as limiter:
+            middleware = asgi.RateLimitMiddleware(app, limiter, **options)
+            for _ in range(2):
+                scope = {"type": "http", "method": "POST", "path": "/x1/login", "query_string": b"", "headers": []}
+                await middleware({**scope, "http_version": "1.1"}, receive, send)
+        return found
+
+    for wrapped in (app, Outer(app), Outer(Outer(app))):
+        assert asyncio.run(statuses(wrapped)) == [200, 429]
+    # Nobody sees into a function.
+    assert asyncio.run(statuses(hidden)) == [200, 200]
+    assert asyncio.run(statuses(hidden, root_path="/x1")) == [200, 429]
+
+
+def test_django_may_set_the_root_path() -> None:
+    from django.test import override_settings
+
+    configured()
+    with override_settings(FORCE_SCRIPT_NAME="/x1"):
+        assert asyncio.run(ask_asgi(type="http", path="/x1/orders/7")) == ["http", "http", 429, "http.response.body"]
+    assert asyncio.run(ask_asgi(type="http", path="/x1/orders/7")) == ["http"] * 3
 
 
 def test_an_application_that_is_mounted_is_limited_by_its_own_paths() -> None:

@@ -217,16 +217,22 @@ def flask(limits: Limits) -> Iterator[Site]:
 
 @contextmanager
 def django(limits: Limits) -> Iterator[Site]:
-    from django.conf import settings
     from django.core.wsgi import get_wsgi_application
 
-    if not settings.configured:
-        settings.configure(ROOT_URLCONF=_urls(), ALLOWED_HOSTS=["127.0.0.1"], SECRET_KEY="for tests")
+    configured()
     with limits.opened() as limiter:
         app = get_wsgi_application()
         app = wsgi.RateLimitMiddleware(app, limiter, user_id=_user_of_environ, **limits.middleware)
         with serve_wsgiref(app) as site:
             yield site
+
+
+def configured() -> None:
+    """Django is configured once in a process."""
+    from django.conf import settings
+
+    if not settings.configured:
+        settings.configure(ROOT_URLCONF=_urls(), ALLOWED_HOSTS=["127.0.0.1"], SECRET_KEY="for tests")
 
 
 def _urls() -> Any:

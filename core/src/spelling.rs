@@ -31,7 +31,12 @@ pub(crate) fn push(bytes: &mut Vec<u8>, byte: u8) {
 }
 
 pub(crate) fn push_escape(bytes: &mut Vec<u8>, byte: u8) {
-    bytes.extend([b'%', DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+    bytes.push(b'%');
+    push_digits(bytes, byte);
+}
+
+pub(crate) fn push_digits(bytes: &mut Vec<u8>, byte: u8) {
+    bytes.extend([DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
 }
 
 /// The bytes of a text with its escapes decoded once, each with whether it was escaped. A `%` that begins no

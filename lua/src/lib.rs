@@ -4,8 +4,14 @@
 //! no code that it does not need; several limits are decided together by one call. The text depends
 //! on the set of algorithms alone, never on a limit or a key, so a server keeps few scripts.
 //!
+//! `generated` beside the sources has the scripts as servers get them, for readers.
+//!
 //! The scripts decide and commit. What a caller wants to know beyond that is computed from the
 //! state they return, by the crate `sluicegate`, which is the only intended user of this one.
+
+mod listing;
+
+pub use listing::{commands, scripts};
 
 const PRELUDE: &str = include_str!("prelude.lua");
 const CLOCK: &str = include_str!("clock.lua");
@@ -74,6 +80,22 @@ impl Kernel {
         Self::FixedWindowCalendar,
         Self::Concurrency,
     ];
+
+    /// Its name, for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FixedWindow => "fixed_window",
+            Self::FixedWindowFirstRequest => "fixed_window_first_request",
+            Self::SlidingWindow => "sliding_window",
+            Self::SlidingLogList => "sliding_log_list",
+            Self::SlidingLogSortedSet => "sliding_log_sorted_set",
+            Self::SlidingBuckets => "sliding_buckets",
+            Self::Gcra => "gcra",
+            Self::Decay => "decay",
+            Self::FixedWindowCalendar => "fixed_window_calendar",
+            Self::Concurrency => "concurrency",
+        }
+    }
 
     fn fragments(self) -> Fragments {
         match self {
@@ -156,15 +178,11 @@ const SLIDING_LOG_LIST: Fragments = Fragments {
     keeps: "live, length, pivot, newest, window",
     commit: concat!(
         include_str!("sliding_log/commit_list.lua"),
-        include_str!("sliding_log/lifetime.lua"),
-        include_str!("sliding_log/prolong.lua")
+        include_str!("sliding_log/prolong.lua"),
+        include_str!("sliding_log/undo_list.lua")
     ),
     reply: include_str!("sliding_log/reply.lua"),
-    refund: concat!(
-        include_str!("sliding_log/refund_list.lua"),
-        include_str!("sliding_log/lifetime.lua"),
-        include_str!("sliding_log/shorten.lua")
-    ),
+    refund: concat!(include_str!("sliding_log/refund_list.lua"), include_str!("sliding_log/shorten.lua")),
 };
 
 const SLIDING_LOG_SORTED_SET: Fragments = Fragments {
@@ -174,13 +192,12 @@ const SLIDING_LOG_SORTED_SET: Fragments = Fragments {
     keeps: "live, length, pivot, newest, window",
     commit: concat!(
         include_str!("sliding_log/commit_sorted_set.lua"),
-        include_str!("sliding_log/lifetime.lua"),
-        include_str!("sliding_log/prolong.lua")
+        include_str!("sliding_log/prolong.lua"),
+        include_str!("sliding_log/undo_sorted_set.lua")
     ),
     reply: include_str!("sliding_log/reply.lua"),
     refund: concat!(
         include_str!("sliding_log/refund_sorted_set.lua"),
-        include_str!("sliding_log/lifetime.lua"),
         include_str!("sliding_log/shorten.lua")
     ),
 };

@@ -31,7 +31,7 @@ class Recorder {
   }
 }
 
-function express(module, { rest, any }) {
+function express(module, { rest, any }, prepare = (app) => app) {
   return (recorder) => {
     const app = module();
     const handler = (rule, key = () => null) => (request, response) =>
@@ -52,7 +52,7 @@ function express(module, { rest, any }) {
     app.get('/keys', handler('keys', ({ headers }) => headers['x-api-key']));
     app.get(`${any}/download`, handler('download'));
     app.use((error, request, response, next) => response.status(error.status ?? 500).end());
-    return createServer({ maxHeaderSize: 65_536 }, app);
+    return createServer({ maxHeaderSize: 65_536 }, prepare(app));
   };
 }
 
@@ -82,10 +82,17 @@ function fastify(module, options = {}) {
 }
 
 const LOOSE = { caseSensitive: false, ignoreTrailingSlash: true, ignoreDuplicateSlashes: true };
+/** Counts capitals itself, as its parent does not. */
+function mounted(app) {
+  app.set('case sensitive routing', true);
+  return require('express5')().use(app);
+}
+
 const STRICT = { rest: '*rest', any: '/*any' };
 const APPS = {
   express4: express(require('express4'), { rest: '*', any: '*' }),
   express5: express(require('express5'), STRICT),
+  'express5-mounted': express(require('express5'), STRICT, mounted),
   fastify4: fastify(require('fastify4')),
   fastify5: fastify(require('fastify5')),
   'fastify5-loose': fastify(require('fastify5'), { routerOptions: { ...LOOSE, useSemicolonDelimiter: true } }),

@@ -80,7 +80,7 @@ def starlette() -> Any:
     return app
 
 
-def fastapi() -> Any:
+def fastapi(is_outside: bool = False) -> Any:
     from fastapi import APIRouter, FastAPI, Header, Response
 
     recorder = AsyncRecorder()
@@ -116,15 +116,33 @@ def fastapi() -> Any:
         return ran("keys", x_api_key)
 
     app.get("/{any:path}/download")(lambda: ran("download"))
+    if is_outside:
+        return asgi.RateLimitMiddleware(app, lambda _: recorder)
     app.add_middleware(asgi.RateLimitMiddleware, limiter=lambda _: recorder)
     return app
 
 
+def fastapi_inside() -> Any:
+    """The middleware is around the application, which sets its root path itself."""
+    return fastapi(is_outside=True)
+
+
+def flask_by_asgi() -> Any:
+    from asgiref.wsgi import WsgiToAsgi
+
+    recorder = AsyncRecorder()
+    return asgi.RateLimitMiddleware(WsgiToAsgi(_flask(recorder)), lambda _: recorder)
+
+
 def flask() -> Any:
+    recorder = BlockingRecorder()
+    return wsgi.RateLimitMiddleware(_flask(recorder), recorder)
+
+
+def _flask(recorder: Recorder) -> Any:
     from flask import Flask, request
     from werkzeug.middleware.dispatcher import DispatcherMiddleware
 
-    recorder = BlockingRecorder()
     app, sub = Flask(__name__), Flask(__name__)
     ran = lambda rule, key=None: ("ran", recorder.report(rule, key))  # noqa: E731
 
@@ -139,16 +157,29 @@ def flask() -> Any:
     app.add_url_rule("/keys", "keys", lambda: ran("keys", request.headers.get("X-Api-Key")))
     app.add_url_rule("/<path:any>/download", "download", lambda any: ran("download"))
     sub.add_url_rule("/inner/<t>", "inner", lambda t: ran("inner", t))
-    return wsgi.RateLimitMiddleware(DispatcherMiddleware(app, {"/sub": sub}), recorder)
+    return DispatcherMiddleware(app, {"/sub": sub})
 
 
 def django() -> Any:
-    from django.conf import settings
     from django.core.wsgi import get_wsgi_application
-    from django.http import HttpResponse
-    from django.urls import include, path, re_path
 
     recorder = BlockingRecorder()
+    _configure_django(recorder)
+    return wsgi.RateLimitMiddleware(get_wsgi_application(), recorder)
+
+
+def django_by_asgi() -> Any:
+    from django.core.asgi import get_asgi_application
+
+    recorder = AsyncRecorder()
+    _configure_django(recorder, FORCE_SCRIPT_NAME="/x1")
+    return asgi.RateLimitMiddleware(get_asgi_application(), lambda _: recorder)
+
+
+def _configure_django(recorder: Recorder, **options: Any) -> None:
+    from django.conf import settings
+    from django.http import HttpResponse
+    from django.urls import include, path, re_path
 
     def view(rule: str, key: Any = lambda request, **found: None) -> Any:
         def handle(request: Any, **found: Any) -> Any:
@@ -171,5 +202,4 @@ def django() -> Any:
         re_path(".*/download$", view("download")),
     ]
     urls = type("urls", (), {"urlpatterns": patterns})
-    settings.configure(ROOT_URLCONF=urls, ALLOWED_HOSTS=["*"], SECRET_KEY="for tests")
-    return wsgi.RateLimitMiddleware(get_wsgi_application(), recorder)
+    settings.configure(ROOT_URLCONF=urls, ALLOWED_HOSTS=["*"], SECRET_KEY="for tests", **options)

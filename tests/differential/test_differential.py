@@ -19,14 +19,11 @@ MOST_SHOWN = 25
 
 
 def key_of(seen: str) -> str:
-    """The key of what a handler saw: what would be misread in a path is escaped."""
-    return "".join(f"%{ord(char):02X}" if char in "%?#/" or ord(char) < 32 or ord(char) == 127 else char for char in seen)
+    """The key of what a handler saw: what would be misread in a path is escaped, and `/` is an empty name."""
+    return "/" if not seen else "".join(f"%{ord(char):02X}" if char in "%?#/" or ord(char) < 32 or ord(char) == 127 else char for char in seen)
 
 
 def fault(ran: dict[str, Any]) -> str | None:
-    # Who has no name is nobody: Fastify runs handlers with an empty parameter, which no rule counts.
-    if ran["key"] == "":
-        return None
     keys = [key for rule, key in ran["charged"] if rule == ran["rule"]]
     if not keys:
         return f"rule {ran['rule']} was not charged: {ran['charged']}"

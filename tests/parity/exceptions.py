@@ -44,6 +44,8 @@ MISSING = {
     **each("python", "RateLimiter.reset()", "cost limit", "they make no difference; Rust has one struct for all"),
     **each("python", "AsyncRateLimiter.reset()", "cost limit", "they make no difference; Rust has one struct for all"),
     **each("node", "RateLimiter.reset()", "cost limit", "they make no difference; Rust has one struct for all"),
+    **each("node", "RateLimitLayer.new()", "root_path", "only ASGI has root paths"),
+    **each("rust", "RateLimitLayer.new()", "root_path", "only ASGI has root paths"),
     # What methods do not insist on.
     **each("rust", "RateLimiter.open() required", "rules", "a builder insists on none of its methods"),
     **each("rust", "AsyncRateLimiter.open() required", "rules", "a builder insists on none of its methods"),

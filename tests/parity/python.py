@@ -15,6 +15,8 @@ RENAMED = {"SluicegateError": "Error", "RateLimitMiddleware": "RateLimitLayer"}
 # What a new object is made by, and what that is called in Rust.
 MAKING = {"__new__": "new", "__init__": "new"}
 OPENING = {"RateLimiter": {"__new__": "open"}, "AsyncRateLimiter": {"connect": "open"}}
+# Options that the middleware for ASGI has alone: to WSGI, what is behind the root path is PATH_INFO.
+OF_ASGI = {"root_path": False}
 # Python counts in seconds.
 PARAMETERS = {"seconds": "by"}
 
@@ -40,7 +42,7 @@ def surface(sources: Sources) -> Surface:
     found["HeaderStyle"] = literals(named(decision, "headers").args)
     found["OnError"] = literals(alias(modules["_middleware.py"], "_OnError"))
     asgi, wsgi = (named(of, "__init__") for of in defined if of.name == "RateLimitMiddleware")
-    assert parameters(asgi) == parameters(wsgi), "the two kinds of middleware have different options"
+    assert parameters(asgi) == parameters(wsgi) | OF_ASGI, "the two kinds of middleware have different options"
     return found
 
 

@@ -99,14 +99,14 @@ def ensure(name: str, wanted: str, value: object, is_so: bool) -> None:
         raise TypeError(f"{name} must be {wanted}, not {type(value).__name__}")
 
 
-def paths(raw: bytes, decoded: bytes, mounted: bytes) -> tuple[str, list[str]]:
+def paths(raw: bytes, decoded: bytes, *mounted: bytes) -> tuple[str, list[str]]:
     """The path as the client sent it, and others that the application may act on.
 
     Those are the path as the server decoded it, and what the application is left with where it is mounted.
     """
     # Bytes that no request line should have are encoded, too: applications take them for the same.
     sent = quote(raw, safe=_VISIBLE) if raw else quote(decoded)
-    others = dict.fromkeys((decoded, mounted))
+    others = dict.fromkeys((decoded, *mounted))
     return sent or "/", [quote(path) or "/" for path in others if path != raw.partition(b"?")[0]]
 
 

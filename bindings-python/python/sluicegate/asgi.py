@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,9 @@ _Receive = Callable[[], Awaitable[Message]]
 _Send = Callable[[Message], Awaitable[None]]
 _App = Callable[[Scope, _Receive, _Send], Awaitable[None]]
 _Find = Callable[[Scope], str | None | Awaitable[str | None]]
+
+# More middleware than this around an application is not looked through.
+_DEEPEST = 32
 
 
 class RateLimitMiddleware:
@@ -44,6 +48,9 @@ class RateLimitMiddleware:
 
     `ignore_case`: the application routes without regard to capitals.
 
+    `root_path`: the root path that an application inside sets for itself, whatever the server says. That of FastAPI
+    and `FORCE_SCRIPT_NAME` of Django are found without it, unless middleware hides the application in a function.
+
     `on_error`: what becomes of a request if the limiter cannot decide, such as when its server is away: `"admit"`,
     `"deny"` (503), or `"raise"`. The first two are told to the logger `sluicegate`.
     """
@@ -59,14 +66,17 @@ class RateLimitMiddleware:
         headers: _Style = "ietf",
         on_error: _OnError = "admit",
         ignore_case: bool = False,
+        root_path: str | None = None,
     ) -> None:
         fits = isinstance(limiter, AsyncRateLimiter) or callable(limiter)
         ensure("limiter", "an AsyncRateLimiter, or a function that returns one", limiter, fits)
+        ensure("root_path", "a str", root_path, root_path is None or isinstance(root_path, str))
         self._app = app
         self._limiter = limiter
         self._user_id = user_id
         self._api_key = None if isinstance(api_key, str) else api_key
         self._api_key_header = header_name(api_key) if isinstance(api_key, str) else None
+        self._root_path = root_path
         self._policy = Policy(trusted_proxies, headers, on_error, ignore_case)
 
     async def __call__(self, scope: Scope, receive: _Receive, send: _Send) -> None:
@@ -84,7 +94,8 @@ class RateLimitMiddleware:
         peer = scope.get("client")
         forwarded_for = (value for name, value in headers if name.lower() == "x-forwarded-for")
         ip = self._policy.ip(peer[0] if peer else None, forwarded_for)
-        path, other_paths = _paths(scope)
+        own_root = _own_root_path(self._app) if self._root_path is None else self._root_path
+        path, other_paths = _paths(scope, own_root)
         try:
             decision = await limiter.check_request(
                 scope["method"],
@@ -102,11 +113,23 @@ class RateLimitMiddleware:
         return self._policy.decided(decision)
 
 
-def _paths(scope: Scope) -> tuple[str, list[str]]:
+def _paths(scope: Scope, own_root: str) -> tuple[str, list[str]]:
     decoded = scope["path"].encode("utf-8", "surrogateescape")
     # Routers look at what is left of the path behind the place of the application.
-    mounted = decoded.removeprefix(scope.get("root_path", "").encode())
-    return paths(scope.get("raw_path") or b"", decoded, mounted)
+    roots = (scope.get("root_path", ""), own_root)
+    return paths(scope.get("raw_path") or b"", decoded, *(decoded.removeprefix(root.encode()) for root in roots))
+
+
+def _own_root_path(app: object) -> str:
+    """The root path that the application puts in place of the server's: that of FastAPI, behind middleware or not."""
+    for _ in range(_DEEPEST):
+        root_path = getattr(app, "root_path", None)
+        if isinstance(root_path, str) and root_path:
+            return root_path
+        app = getattr(app, "app", None) or getattr(app, "_app", None)
+    # Django has one for the whole process.
+    django = sys.modules.get("django.conf")
+    return (django.settings.FORCE_SCRIPT_NAME or "") if django and django.settings.configured else ""
 
 
 async def _found(find: _Find | None, scope: Scope) -> str | None:

@@ -56,8 +56,7 @@ class RateLimitMiddleware:
         self._limiter = limiter
         self._user_id = user_id
         self._api_key = None if isinstance(api_key, str) else api_key
-        # The environ does not tell the one from the other.
-        self._api_key_header = header_name(api_key).replace("_", "-") if isinstance(api_key, str) else None
+        self._api_key_header = header_name(api_key) if isinstance(api_key, str) else None
         self._policy = Policy(trusted_proxies, headers, on_error, ignore_case)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

@@ -50,9 +50,9 @@ impl Holding {
         self.leases.first_key_value().map(|((end, _), _)| *end)
     }
 
-    /// The end of the last lease.
+    /// The end of the last lease that counts.
     pub(crate) fn last_end(&self) -> Option<Micros> {
-        self.leases.last_key_value().map(|((end, _), _)| *end)
+        self.leases.iter().rev().find_map(|((end, _), lease)| lease.counts.then_some(*end))
     }
 
     /// The end of the lease by which `weight` is free.

@@ -21,7 +21,7 @@ use crate::sources::{Origin, RuleSource, TlsFiles};
 use crate::transaction::Wire;
 
 /// What every name in Redis begins with, unless another prefix is chosen.
-const PREFIX: &str = "sluicegate";
+pub(crate) const PREFIX: &str = "sluicegate";
 
 /// Options of a limiter. Nothing is validated before [`build`](Self::build) or
 /// [`connect`](Self::connect).

@@ -16,5 +16,7 @@ mod waiting;
 pub use asynchronous::AsyncRateLimiter;
 pub use blocking::RateLimiter;
 pub use builder::Builder;
+#[cfg(feature = "tool")]
+pub(crate) use builder::PREFIX;
 #[cfg(feature = "bridge")]
 pub(crate) use sleeper::Sleeper;

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::exemption::{Exempting, Exemption};
 use super::failure::Failure;
+use super::header::HeaderNames;
 use super::pattern::Pattern;
 use super::reading::Reading;
 use super::source::{KeySource, Source};
-use super::view::{HeaderNames, RequestView};
+use super::view::RequestView;
 use crate::rules::{Match, Rule, Scope};
 use crate::subnet::Subnet;
 
@@ -39,6 +40,7 @@ pub(super) struct Patterns {
 
 #[derive(Debug)]
 pub(super) struct RequiredHeader {
+    name: String,
     pub(super) place: usize,
     /// `None`: any.
     pub(super) value: Option<String>,
@@ -219,16 +221,18 @@ impl RequiredHeader {
         }
     }
 
-    /// Whether an application sees it whichever of the lines it looks at; an empty one may pass for none.
+    /// Whether an application sees it whichever of the lines it looks at; an empty one may pass for none, and one with
+    /// another name may be none.
     pub(super) fn is_all_of(&self, view: &RequestView<'_>) -> bool {
         let header = &view.headers[self.place];
         let is_seen = |value: &str| !value.is_empty() && self.value.as_deref().is_none_or(|it| it == value);
-        header.is_present() && header.values().all(is_seen)
+        header.is_present() && header.is_named(&self.name) && header.values().all(is_seen)
     }
 }
 
 pub(super) fn required_headers(stated: &Match, names: &mut HeaderNames) -> Vec<RequiredHeader> {
     let mut required = |(name, value): (&String, &String)| RequiredHeader {
+        name: name.clone(),
         place: names.place(name),
         // Values of headers have no white space around them.
         value: (value != ANY_VALUE).then(|| value.trim_matches([' ', '\t']).to_owned()),

@@ -4,9 +4,10 @@
 //! only if it holds for every reading of what the client sent, where in `match` one reading is enough.
 
 use super::conditions::{RequiredHeader, required_headers, subnets};
+use super::header::HeaderNames;
 use super::pattern::Pattern;
 use super::reading;
-use super::view::{HeaderNames, RequestView};
+use super::view::RequestView;
 use crate::rules::{Match, first_of};
 use crate::subnet::Subnet;
 
@@ -47,8 +48,10 @@ impl Exemption {
     /// what stands behind the router may not. A slash at the end makes no difference, as in every pattern.
     pub(super) fn has_path(&self, path: &str) -> bool {
         let Some(pattern) = &self.pattern else { return true };
-        let is_matched =
-            pattern.matches(path) || path.strip_suffix('/').is_some_and(|it| pattern.matches(it));
+        let is_matched = [Some(path), path.strip_suffix('/')]
+            .into_iter()
+            .flatten()
+            .any(|it| pattern.matches_without_empty(it));
         // A server that decodes twice would read another path than the one that is compared.
         is_matched && !path.contains(ESCAPED_PERCENT)
     }

@@ -11,7 +11,6 @@ use std::net::IpAddr;
 use aho_corasick::AhoCorasick;
 
 use super::conditions::Conditions;
-use super::reading::fold;
 use super::view::RequestView;
 use crate::subnet::Subnet;
 
@@ -135,7 +134,7 @@ impl Index {
         let Some(automaton) = &self.automaton else { return };
         let mut hits = Hits::new(self.by_literal.len());
         for reading in &view.readings {
-            let text = fold(reading.text());
+            let text = reading.folded_text();
             automaton.find_overlapping_iter(text.as_ref()).for_each(|hit| hits.add(hit.pattern().as_u32()));
         }
         let rules = hits.once.iter().flat_map(|literal| &self.by_literal[*literal as usize]);

@@ -5,6 +5,7 @@
 mod conditions;
 mod exemption;
 mod failure;
+mod header;
 mod index;
 mod pattern;
 mod reading;
@@ -16,8 +17,9 @@ mod view;
 
 use conditions::{Conditions, Counted};
 use failure::Failure;
+use header::HeaderNames;
 use index::Index;
-use view::{HeaderNames, RequestView};
+use view::RequestView;
 
 pub use request::Request;
 

@@ -1,4 +1,5 @@
-//! Path patterns: `*` is any run of characters, `{name}` one whole segment.
+//! Path patterns: `*` is any run of characters, `{name}` one whole segment, which may be empty: Fastify runs the handler
+//! of `/users/:id` for `/users/`.
 
 use super::reading::fold;
 use crate::spelling::canonical;
@@ -54,7 +55,12 @@ impl Pattern {
     }
 
     pub(super) fn matches(&self, path: &str) -> bool {
-        self.walk(path, &mut |_, _| {})
+        self.walk(path, &mut |_, _| true)
+    }
+
+    /// The same, if no segment that a name stands for is empty.
+    pub(super) fn matches_without_empty(&self, path: &str) -> bool {
+        self.walk(path, &mut |_, segment| !segment.is_empty())
     }
 
     /// The segment that a name stands for, if the pattern matches.
@@ -64,20 +70,31 @@ impl Pattern {
             if name == wanted {
                 found = Some(segment);
             }
+            true
         });
         found.filter(|_| matches)
     }
 
-    /// Matches, and reports every name with its segment; the last report of a name counts.
-    fn walk<'p>(&self, path: &'p str, tell: &mut impl FnMut(&str, &'p str)) -> bool {
-        let Some(mut rest) = self.head.strip_from_start(path, tell) else { return false };
+    /// Matches, and asks of every name whether it may stand for its segment; the last question about a name counts.
+    ///
+    /// Slashes at the end are no empty segment where the pattern matches without them: `/t/*/{last}` would have one
+    /// in every path that ends with a slash.
+    fn walk<'p>(&self, path: &'p str, accept: &mut impl FnMut(&str, &'p str) -> bool) -> bool {
+        let ends_with_name = self.tail.as_ref().is_some_and(Part::ends_with_name);
+        let is_again =
+            ends_with_name && path.ends_with('/') && self.strip(path.trim_end_matches('/'), &mut |_, _| true);
+        !is_again && self.strip(path, accept)
+    }
+
+    fn strip<'p>(&self, path: &'p str, accept: &mut impl FnMut(&str, &'p str) -> bool) -> bool {
+        let Some(mut rest) = self.head.strip_from_start(path, accept) else { return false };
         let Some(tail) = &self.tail else { return rest.is_empty() };
-        let Some(before) = tail.strip_from_end(rest, tell) else { return false };
+        let Some(before) = tail.strip_from_end(rest, accept) else { return false };
         rest = before;
         // A part has a fixed number of slashes and ends in a literal, so the earliest place for it also
         // ends earliest: no later part needs more room than that leaves.
         for middle in &self.middles {
-            let Some(after) = middle.find(rest, tell) else { return false };
+            let Some(after) = middle.find(rest, accept) else { return false };
             rest = after;
         }
         true
@@ -104,36 +121,46 @@ impl Part {
         Self(pieces)
     }
 
+    fn ends_with_name(&self) -> bool {
+        matches!(self.0.last(), Some(Piece::Segment(_)))
+    }
+
     /// What follows the part, when the text begins with it.
-    fn strip_from_start<'p>(&self, text: &'p str, tell: &mut impl FnMut(&str, &'p str)) -> Option<&'p str> {
+    fn strip_from_start<'p>(
+        &self,
+        text: &'p str,
+        accept: &mut impl FnMut(&str, &'p str) -> bool,
+    ) -> Option<&'p str> {
         self.0.iter().try_fold(text, |rest, piece| match piece {
             Piece::Literal(literal) => rest.strip_prefix(literal.as_str()),
             Piece::Segment(name) => {
                 let (segment, after) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-                tell(name, segment);
-                (!segment.is_empty()).then_some(after)
+                accept(name, segment).then_some(after)
             }
         })
     }
 
     /// What precedes the part, when the text ends with it.
-    fn strip_from_end<'p>(&self, text: &'p str, tell: &mut impl FnMut(&str, &'p str)) -> Option<&'p str> {
+    fn strip_from_end<'p>(
+        &self,
+        text: &'p str,
+        accept: &mut impl FnMut(&str, &'p str) -> bool,
+    ) -> Option<&'p str> {
         self.0.iter().rev().try_fold(text, |rest, piece| match piece {
             Piece::Literal(literal) => rest.strip_suffix(literal.as_str()),
             Piece::Segment(name) => {
                 let (before, segment) = rest.split_at(rest.rfind('/').map_or(0, |at| at + 1));
-                tell(name, segment);
-                (!segment.is_empty()).then_some(before)
+                accept(name, segment).then_some(before)
             }
         })
     }
 
     /// What follows the part where it occurs first.
-    fn find<'p>(&self, text: &'p str, tell: &mut impl FnMut(&str, &'p str)) -> Option<&'p str> {
+    fn find<'p>(&self, text: &'p str, accept: &mut impl FnMut(&str, &'p str) -> bool) -> Option<&'p str> {
         let Some(Piece::Literal(first)) = self.0.first() else { return None };
         let mut rest = text;
         while let Some(at) = rest.find(first.as_str()) {
-            if let Some(after) = self.strip_from_start(&rest[at..], tell) {
+            if let Some(after) = self.strip_from_start(&rest[at..], accept) {
                 return Some(after);
             }
             // Occurrences of the literal may overlap, so the search goes on one character later.

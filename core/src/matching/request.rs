@@ -23,7 +23,7 @@ use crate::redis::validate_time;
 /// # How a path is matched
 ///
 /// A path pattern is a literal path in which `*` is any run of characters, also none and also with
-/// slashes, and `{name}` one whole segment. Capitals count, unless `ignore_case` says that the
+/// slashes, and `{name}` one whole segment, which may be empty (its key is `/`). Capitals count, unless `ignore_case` says that the
 /// application routes without regard to them. A pattern is percent-decoded, so `%2A` is a star; a slash at its end
 /// makes no difference.
 ///
@@ -35,7 +35,7 @@ use crate::redis::validate_time;
 /// - escapes are decoded once; `%2F`, `\` and `%5C` separate segments or do not;
 /// - parameters after `;` (and `%3B`) are cut from each segment or not;
 /// - slashes that follow each other are one or not;
-/// - segments `.` and `..` are resolved or not (also `%2E`);
+/// - segments `.` and `..` are resolved or not (also `%2E`), before or after slashes are made one;
 /// - slashes, dots, spaces, newlines and other white space at the end are cut or not.
 ///
 /// If readings yield different keys (`path:<name>`), **each of them is charged**, as is each value of an identifier
@@ -61,10 +61,10 @@ pub struct Request<'a> {
     pub ip: Option<&'a str>,
     /// The client's API key.
     pub api_key: Option<&'a str>,
-    /// Names and values. Capitals of a name do not count. Of a name that is given several times, a rule looks at
-    /// each value, and at all of them joined by `", "`.
+    /// Names and values. Capitals of a name do not count, and `_` is the same as `-`, except in `unless`. Of a name that
+    /// is given several times, a rule looks at each value, and at all of them joined by `", "` and by `","`.
     pub headers: Vec<(&'a str, &'a str)>,
-    /// The header that has the client's API key, instead of `api_key`: each of its values counts.
+    /// The header that has the client's API key, instead of `api_key`: each of its values counts, as in `headers`.
     pub api_key_header: Option<&'a str>,
     /// Other paths that the application may act on, spelled like `path`, such as `PATH_INFO` of WSGI; at most 4.
     pub other_paths: Vec<&'a str>,

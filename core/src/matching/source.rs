@@ -4,15 +4,19 @@ use std::borrow::Cow;
 
 use super::conditions::MAX_KEYS;
 use super::failure::Failure;
+use super::header::HeaderNames;
 use super::pattern::Pattern;
 use super::reading::Reading;
-use super::view::{HeaderNames, RequestView};
+use super::view::RequestView;
 use crate::composite;
 use crate::rules::Identifier;
 use crate::subnet::owner;
 
 /// The key of `global` rules, which count everybody together.
 const EVERYBODY: &str = "global";
+
+/// The key of an empty segment. No other segment has it: a slash in one is `%2F`.
+const EMPTY_SEGMENT: &str = "/";
 
 #[derive(Debug)]
 pub(super) enum Source {
@@ -145,11 +149,14 @@ impl Source {
             Self::IpAddress { ipv6_prefix_length } => {
                 view.ip.map(|address| Cow::Owned(owner(address, *ipv6_prefix_length))).into_iter().collect()
             }
-            Self::ApiKey => view.api_keys.iter().copied().map(Cow::Borrowed).collect(),
+            Self::ApiKey => view.api_keys().map(Cow::Borrowed).collect(),
             Self::Header(place) => view.headers[*place].values().map(Cow::Borrowed).collect(),
             Self::Path(name) => {
                 let segment = pattern.and_then(|pattern| pattern.capture(path, name));
-                segment.map(|segment| Cow::Borrowed(reading.spelled(segment))).into_iter().collect()
+                let key = |segment: &'v str| {
+                    if segment.is_empty() { EMPTY_SEGMENT } else { reading.spelled(segment) }
+                };
+                segment.map(|segment| Cow::Borrowed(key(segment))).into_iter().collect()
             }
             Self::Global => vec![Cow::Borrowed(EVERYBODY)],
         };

@@ -1,10 +1,10 @@
 //! A request, validated and made ready to be compared with rules.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
 
 use smallvec::SmallVec;
 
+use super::header::{HeaderNames, HeaderView, is_same_name};
 use super::reading::{self, Reading, TooMany};
 use super::request::Request;
 use crate::error::{Error, ErrorKind, Result};
@@ -29,48 +29,12 @@ pub(super) struct RequestView<'a> {
     pub(super) targets: SmallVec<[&'a str; 1 + MAX_OTHER_PATHS]>,
     pub(super) ignore_case: bool,
     pub(super) user_id: Option<&'a str>,
-    pub(super) api_keys: Vec<&'a str>,
+    api_key: Option<&'a str>,
+    /// The header that has keys.
+    api_key_header: HeaderView<'a>,
     pub(super) ip: Option<IpAddr>,
     /// The headers that rules name, at the places that `HeaderNames` gave them.
     pub(super) headers: Vec<HeaderView<'a>>,
-}
-
-/// The lines of a header. Some applications look at the first, some at the last, some at all of them joined.
-#[derive(Debug, Default)]
-pub(super) struct HeaderView<'a> {
-    lines: Vec<&'a str>,
-    /// All lines, joined as RFC 9110 (5.3) says, if there are several.
-    joined: Option<String>,
-}
-
-impl HeaderView<'_> {
-    /// The values that an application may see.
-    pub(super) fn values(&self) -> impl Iterator<Item = &str> {
-        self.lines.iter().copied().chain(self.joined.as_deref())
-    }
-
-    pub(super) fn is_present(&self) -> bool {
-        !self.lines.is_empty()
-    }
-}
-
-/// The headers that rules name, each with a place.
-#[derive(Debug, Default)]
-pub(super) struct HeaderNames(HashMap<String, usize>);
-
-impl HeaderNames {
-    /// The place of a lower-case name.
-    pub(super) fn place(&mut self, name: &str) -> usize {
-        let next = self.0.len();
-        *self.0.entry(name.to_owned()).or_insert(next)
-    }
-
-    fn find(&self, name: &str) -> Option<usize> {
-        if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
-            return self.0.get(&name.to_ascii_lowercase()).copied();
-        }
-        self.0.get(name).copied()
-    }
 }
 
 impl<'a> RequestView<'a> {
@@ -85,9 +49,15 @@ impl<'a> RequestView<'a> {
             ignore_case: request.ignore_case,
             user_id: present(request.user_id),
             headers: headers(request, names)?,
-            api_keys: api_keys(request)?,
+            api_key: present(request.api_key),
+            api_key_header: api_key_header(request)?,
             ip: present(request.ip).map(ip).transpose()?,
         })
+    }
+
+    /// The API key that was given, and those in the header that has them.
+    pub(super) fn api_keys(&self) -> impl Iterator<Item = &str> {
+        self.api_key.into_iter().chain(self.api_key_header.values())
     }
 }
 
@@ -131,36 +101,29 @@ fn headers<'a>(request: &Request<'a>, names: &HeaderNames) -> Result<Vec<HeaderV
         return Err(refused("headers are more than 4096"));
     }
     let mut views: Vec<HeaderView<'a>> = Vec::new();
-    views.resize_with(names.0.len(), HeaderView::default);
+    views.resize_with(names.count(), HeaderView::default);
     for (name, value) in &request.headers {
         if !is_token(name) {
             return Err(wrong("headers", name, "the name of an HTTP header"));
         }
         if let Some(place) = names.find(name) {
-            views[place].lines.push(trimmed(value));
+            views[place].push(name, value);
         }
     }
-    for view in views.iter_mut().filter(|view| view.lines.len() > 1) {
-        view.joined = Some(view.lines.join(", "));
-    }
+    views.iter_mut().for_each(HeaderView::join);
     Ok(views)
 }
 
-/// The API key that was given, and those in the header that has them.
-fn api_keys<'a>(request: &Request<'a>) -> Result<Vec<&'a str>> {
-    let Some(header) = present(request.api_key_header) else {
-        return Ok(present(request.api_key).into_iter().collect());
-    };
+fn api_key_header<'a>(request: &Request<'a>) -> Result<HeaderView<'a>> {
+    let mut view = HeaderView::default();
+    let Some(header) = present(request.api_key_header) else { return Ok(view) };
     if !is_token(header) {
         return Err(wrong("api_key_header", header, "the name of an HTTP header"));
     }
-    let lines = request.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(header));
-    let lines = lines.map(|(_, value)| trimmed(value)).filter(|value| !value.is_empty());
-    Ok(present(request.api_key).into_iter().chain(lines).collect())
-}
-
-fn trimmed(value: &str) -> &str {
-    value.trim_matches([' ', '\t'])
+    let lines = request.headers.iter().filter(|(name, _)| is_same_name(name, header));
+    lines.for_each(|(name, value)| view.push(name, value));
+    view.join();
+    Ok(view)
 }
 
 fn wrong(argument: &str, text: &str, right: &str) -> Error {
@@ -218,7 +181,7 @@ mod tests {
         let (a, b) = (names.place("x-a"), names.place("x-b"));
         let request = Request::new("GET", "/").header("X-A", " 1\t").header("X-a", "2").header("y", "3");
         let view = RequestView::new(&request, &names).unwrap();
-        assert_eq!(view.headers[a].values().collect::<Vec<_>>(), ["1", "2", "1, 2"]);
+        assert_eq!(view.headers[a].values().collect::<Vec<_>>(), ["1", "2", "1, 2", "1,2"]);
         assert!(view.headers[a].is_present() && !view.headers[b].is_present());
     }
 
@@ -227,6 +190,6 @@ mod tests {
         let mut request = Request::new("GET", "/").header("X-Key", "real").header("x-key", "junk");
         request.api_key_header = Some("x-KEY");
         let view = RequestView::new(&request, &HeaderNames::default()).unwrap();
-        assert_eq!(view.api_keys, ["real", "junk"]);
+        assert_eq!(view.api_keys().collect::<Vec<_>>(), ["real", "junk", "real, junk", "real,junk"]);
     }
 }

@@ -1,5 +1,7 @@
 //! What a call does to states beside which something is held: the twin of the scripts with `holdings.lua`.
 
+use std::mem;
+
 use super::{Charge, ENFORCED, Op, Outcome, Plan};
 use crate::algorithm::{Demand, HoldId, Holding, Lease, Micros, State};
 use crate::rules::Scope;
@@ -10,6 +12,8 @@ pub(crate) struct Books<'a> {
     pub(crate) plan: &'a Plan<'a>,
     pub(crate) now: Micros,
     pub(crate) states: Vec<State>,
+    /// Which of them were never seen: they have no time yet.
+    is_new: Vec<bool>,
     pub(crate) holdings: Vec<Holding>,
 }
 
@@ -28,7 +32,9 @@ impl<'a> Books<'a> {
     /// The books of keys never seen.
     pub(crate) fn new(plan: &'a Plan<'a>, now: Micros) -> Self {
         let states = plan.charges.iter().map(|charge| charge.policy.fresh(now)).collect();
-        Self { plan, now, states, holdings: vec![Holding::default(); plan.holders.len()] }
+        let (is_new, holdings) =
+            (vec![true; plan.charges.len()], vec![Holding::default(); plan.holders.len()]);
+        Self { plan, now, states, is_new, holdings }
     }
 
     /// Enters what is kept: for a charge or, after them, for a holder. (`concurrency` keeps nothing else than what
@@ -43,8 +49,8 @@ impl<'a> Books<'a> {
                 }
             }
             Some(state) => {
-                if let Some(own) = self.states.get_mut(index) {
-                    *own = state;
+                if let (Some(own), Some(is_new)) = (self.states.get_mut(index), self.is_new.get_mut(index)) {
+                    (*own, *is_new) = (state, false);
                 }
             }
             None => {}
@@ -53,7 +59,7 @@ impl<'a> Books<'a> {
 
     /// What is to be kept, in the same order, each with the time until which; `None`: nothing.
     pub(crate) fn close(self) -> Vec<Option<(State, Micros)>> {
-        let Self { plan, now, states, holdings } = self;
+        let Self { plan, now, states, holdings, .. } = self;
         let states = plan.charges.iter().zip(states).map(|(charge, state)| {
             let ends = now + charge.policy.reset_after(&state, now);
             (ends > now).then_some((state, ends))
@@ -107,7 +113,7 @@ impl Books<'_> {
             }
         }
         for (holder, holding) in self.plan.holders.iter().zip(&mut self.holdings) {
-            if !counts_keys || holder.scope == Scope::Key {
+            if holder.scope == Scope::Key {
                 holding.clear();
                 holding.kept_until = self.now + holder.lease;
             }
@@ -118,8 +124,12 @@ impl Books<'_> {
     fn settle(&mut self) {
         for number in 0..self.holdings.len() {
             while let Some((end, lease)) = self.holdings[number].pop_ended(self.now) {
-                for (charge, state) in self.plan.charges.iter().zip(&mut self.states) {
+                for (index, charge) in self.plan.charges.iter().enumerate() {
                     if charge.holder == Some(number) && lease.counts {
+                        let state = &mut self.states[index];
+                        if mem::take(&mut self.is_new[index]) {
+                            *state = charge.policy.fresh(end);
+                        }
                         charge.limit.policy.charge_late(state, end, self.now, &lease);
                     }
                 }
@@ -155,6 +165,9 @@ impl Books<'_> {
     fn refund(&mut self) {
         for (charge, state) in self.plan.charges.iter().zip(&mut self.states) {
             charge.policy.refund(state, self.now, charge.cost, None);
+            if charge.policy.reset_after(state, self.now) == 0 {
+                *state = charge.policy.fresh(self.now);
+            }
         }
     }
 

@@ -169,13 +169,23 @@ impl<'a> Plan<'a> {
 
     /// What the id of a reservation says of these checks: of those whose rules have reservations.
     pub(crate) fn ticket_items(catalog: &Catalog, checks: &[Check<'_>]) -> Result<Vec<TicketItem>> {
-        let mut items = Vec::with_capacity(checks.len());
+        let mut items: Vec<TicketItem> = Vec::with_capacity(checks.len());
         for (place, check) in checks.iter().enumerate() {
             let Target { rule, tag, member, limit, .. } = Target::new(catalog, check)?;
-            if rule.holds.is_some() {
-                let (tag, member) = (tag.into_owned(), member.map(Cow::into_owned));
-                let (rule, cost) = (rule.rule.id.to_string(), check.options.cost);
-                items.push(TicketItem { place, rule, tag, member, cost, limit });
+            if rule.holds.is_none() {
+                continue;
+            }
+            let (tag, member) = (tag.into_owned(), member.map(Cow::into_owned));
+            let (rule, cost) = (rule.rule.id.to_string(), check.options.cost);
+            match items
+                .iter_mut()
+                .find(|item| (&item.rule, &item.tag, &item.member) == (&rule, &tag, &member))
+            {
+                Some(same) => {
+                    same.cost += cost;
+                    same.places.push(place);
+                }
+                None => items.push(TicketItem { places: vec![place], rule, tag, member, cost, limit }),
             }
         }
         Ok(items)
@@ -293,10 +303,9 @@ impl<'a> Plan<'a> {
         self.charges.iter().any(|charge| charge.limit.scope == Scope::Key)
     }
 
-    /// What is held of those.
+    /// What a reset forgets of what is held: what is the key's own.
     pub(crate) fn holders_to_reset(&self) -> impl Iterator<Item = &Holder<'a>> {
-        let any = self.counts_keys();
-        self.holders.iter().filter(move |holder| !any || holder.scope == Scope::Key)
+        self.holders.iter().filter(|holder| holder.scope == Scope::Key)
     }
 
     /// The price of a unit that a holder's limit has by the limit that the call gave.

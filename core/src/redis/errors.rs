@@ -27,6 +27,7 @@ const PASSING: [&str; 11] = [
 ];
 /// What a server says that has `maxclients` connections: it has no code of its own.
 const FULL: &str = "max number of clients";
+const LACKING: &str = " (`sluicegate rules acl` prints what the user has to be allowed)";
 const MAYBE_DONE: &str = "whether the call was carried out is not known";
 
 /// A failed call.
@@ -184,10 +185,17 @@ fn server_error(err: &RedisError, address: &Address) -> Error {
         _ => {
             let detail = err.detail().map_or_else(|| err.category().to_owned(), clean);
             let detail = without_code(&detail, code);
-            let error = Error::new(ErrorKind::Server, format!("{address}: {code} {detail}"));
+            let hint = if lacks_permission(code, detail) { LACKING } else { "" };
+            let error = Error::new(ErrorKind::Server, format!("{address}: {code} {detail}{hint}"));
             if is_passing(err) { error.passing() } else { error }
         }
     }
+}
+
+/// Whether the server's ACL forbids the user a command, or a script of the user's.
+fn lacks_permission(code: &str, detail: &str) -> bool {
+    let of_scripts = ["ACL failure in script", "The user executing the script can't run"];
+    code == "NOPERM" || of_scripts.iter().any(|words| detail.starts_with(words))
 }
 
 /// Whether the error is a state of the server that ends by itself.
@@ -204,7 +212,8 @@ fn login_refused(address: &Address) -> Error {
 /// to a reader. Arguments that a server repeats in "unknown command" may be a password.
 fn clean(detail: &str) -> String {
     let text = detail.split(", with args beginning with").next().unwrap_or(detail);
-    let text = match text.find(" script: ") {
+    // The last: "ACL failure in script: User limiter has no permissions ... script: <digest>, on @user_script:3."
+    let text = match text.rfind(" script: ") {
         Some(at) if text[at..].contains("@user_script") => &text[..at],
         _ => text,
     };
@@ -223,7 +232,8 @@ fn clean(detail: &str) -> String {
 /// `user_script:12: words` becomes `words`.
 fn without_position(text: &str) -> Option<&str> {
     let rest = text.strip_prefix('@').unwrap_or(text).strip_prefix("user_script:")?;
-    let (line, words) = rest.split_once(": ")?;
+    // Redis 6 sets its own apart: "@user_script: 12: the words".
+    let (line, words) = rest.trim_start().split_once(": ")?;
     line.bytes().all(|b| b.is_ascii_digit()).then_some(words)
 }
 
@@ -304,10 +314,13 @@ mod tests {
     fn script_noise_is_removed() {
         let redis7 = format!("Operation against a key script: {DIGEST}, on @user_script:12.");
         assert_eq!(clean(&redis7), "Operation against a key");
+        let words = "ACL failure in script: User limiter has no permissions to run the 'set' command";
+        assert_eq!(clean(&format!("{words} script: {DIGEST}, on @user_script:12.")), words);
         let redis6 =
             format!("Error running script (call to f_{DIGEST}): @user_script:3: user_script:3: bad state");
         assert_eq!(clean(&redis6), "bad state");
         assert_eq!(clean("user_script:7: bad state"), "bad state");
+        assert_eq!(clean("@user_script: 7: bad state"), "bad state");
         assert_eq!(clean("words about a script: mine"), "words about a script: mine");
     }
 

@@ -156,7 +156,7 @@ impl Usage<'_> {
             Self::Items(stated) => {
                 for (place, cost) in stated {
                     let absent = || format!("item {place} is not one of the reservation's");
-                    replace(ticket, &mut costs, |item| item.place == *place, *cost)
+                    replace(ticket, &mut costs, |item| item.places.contains(place), *cost)
                         .ok_or_else(|| refused(absent()))?;
                 }
             }

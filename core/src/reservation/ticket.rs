@@ -25,8 +25,8 @@ pub(crate) struct Ticket {
 /// What is reserved under one rule for one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TicketItem {
-    /// Its place in the call.
-    pub(crate) place: usize,
+    /// The places in the call of the items that it is made of.
+    pub(crate) places: Vec<usize>,
     pub(crate) rule: String,
     pub(crate) tag: String,
     pub(crate) member: Option<String>,
@@ -41,7 +41,7 @@ impl Ticket {
         let items = self
             .items
             .iter()
-            .map(|item| json!([item.place, item.rule, item.tag, item.member, item.cost, item.limit]));
+            .map(|item| json!([item.places, item.rule, item.tag, item.member, item.cost, item.limit]));
         let id = BASE64.encode(self.id);
         let stated = json!([id, self.prefix, items.collect::<Vec<_>>()]).to_string();
         let checksum = &Sha256::digest(&stated)[..CHECKSUM];
@@ -106,10 +106,11 @@ impl Ticket {
 
 impl TicketItem {
     fn stated(stated: &Value) -> Option<Self> {
-        let [place, rule, tag, member, cost, limit] = stated.as_array()?.as_slice() else { return None };
+        let [places, rule, tag, member, cost, limit] = stated.as_array()?.as_slice() else { return None };
         let text = |value: &Value| value.as_str().map(str::to_owned);
+        let place = |value: &Value| value.as_u64().and_then(|place| usize::try_from(place).ok());
         Some(Self {
-            place: usize::try_from(place.as_u64()?).ok()?,
+            places: places.as_array()?.iter().map(place).collect::<Option<_>>()?,
             rule: text(rule)?,
             tag: text(tag)?,
             member: text(member),
@@ -125,7 +126,7 @@ mod tests {
 
     fn ticket(tag: &str) -> Ticket {
         let item = TicketItem {
-            place: 0,
+            places: vec![0],
             rule: "api".to_owned(),
             tag: tag.to_owned(),
             member: None,

@@ -1,7 +1,7 @@
 //! The copy of the last good rules, for a start while their source is away. It is itself a file of rules.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 #[cfg(unix)]
@@ -43,11 +43,30 @@ fn any_number() -> u64 {
 
 /// The rules of the copy, if nobody else can have written it.
 pub(super) fn read(path: &Path) -> Result<Rules> {
-    let rules = file::read_trusted(path, is_trusted).and_then(|text| Rules::read(&text));
+    let rules = not_a_link(path)
+        .and_then(|()| file::read_trusted(path, &unlinked(), is_trusted))
+        .and_then(|text| Rules::read(&text));
     rules.map_err(|fault| Error::new(ErrorKind::InvalidRule, format!("{}: {fault}", one_line(path))))
 }
 
-/// Why a file is not to be trusted: it is not the user's own or root's, or everybody may write it.
+/// Says what a link is: the system's own words for not following one speak of too many.
+fn not_a_link(path: &Path) -> Checked<()> {
+    match fs::symlink_metadata(path) {
+        Ok(about) if about.is_symlink() => Err("it is a symbolic link (delete it)".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+/// How it is opened: a link that was laid meanwhile is not followed either.
+fn unlinked() -> OpenOptions {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    options.custom_flags(libc::O_NOFOLLOW);
+    options
+}
+
+/// Why a file is not to be trusted: it is not the user's own or root's, or others may write it.
 #[cfg(unix)]
 #[allow(unsafe_code)]
 fn is_trusted(about: &Metadata) -> Checked<()> {
@@ -59,10 +78,12 @@ fn is_trusted(about: &Metadata) -> Checked<()> {
             "it belongs to user {owner}, not to {user} or root (change its owner, or delete it)"
         ));
     }
-    if about.mode() & 0o002 != 0 {
-        return Err("everybody may write it (chmod 600, or delete it)".to_owned());
-    }
-    Ok(())
+    let writers = match about.mode() {
+        mode if mode & 0o002 != 0 => "everybody",
+        mode if mode & 0o020 != 0 => "its group",
+        _ => return Ok(()),
+    };
+    Err(format!("{writers} may write it (chmod 600, or delete it)"))
 }
 
 #[cfg(not(unix))]
@@ -100,9 +121,26 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         assert!(read(&path).unwrap().is_empty());
 
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o606)).unwrap();
+        for (mode, writers) in [(0o606, "everybody"), (0o660, "its group"), (0o620, "its group")] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let error = read(&path).unwrap_err();
+            let why = format!("{writers} may write it (chmod 600, or delete it)");
+            assert!(error.message().ends_with(&why), "{error}");
+        }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(read(&path).is_ok());
+    }
+
+    #[test]
+    fn a_link_is_not_trusted() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, other) = (folder.path().join("rules.json"), folder.path().join("other"));
+        write(&other, "[]").unwrap();
+        symlink(&other, &path).unwrap();
         let error = read(&path).unwrap_err();
-        assert!(error.message().ends_with("everybody may write it (chmod 600, or delete it)"), "{error}");
+        assert!(error.message().ends_with("it is a symbolic link (delete it)"), "{error}");
+        // Also one that is laid after the look at it.
+        assert!(unlinked().open(&path).is_err() && unlinked().open(&other).is_ok());
     }
 
     /// Only root can give a file away.

@@ -1,6 +1,6 @@
 //! Rules in a file that may change.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -53,15 +53,24 @@ impl RuleSource for FileSource {
 
 /// The text of a file of rules, or why it cannot be had.
 pub(super) fn read(path: &Path) -> Checked<String> {
-    read_trusted(path, |_| Ok(()))
+    read_at_most(path, MAX_BYTES, File::options().read(true), |_| Ok(()))
 }
 
-/// The same, of a file that `is_trusted`.
-pub(super) fn read_trusted(path: &Path, is_trusted: fn(&Metadata) -> Checked<()>) -> Checked<String> {
-    read_at_most(path, MAX_BYTES, is_trusted)
+/// The same, of a file that is opened with these options and `is_trusted`.
+pub(super) fn read_trusted(
+    path: &Path,
+    options: &OpenOptions,
+    is_trusted: fn(&Metadata) -> Checked<()>,
+) -> Checked<String> {
+    read_at_most(path, MAX_BYTES, options, is_trusted)
 }
 
-fn read_at_most(path: &Path, max: u64, is_trusted: fn(&Metadata) -> Checked<()>) -> Checked<String> {
+fn read_at_most(
+    path: &Path,
+    max: u64,
+    options: &OpenOptions,
+    is_trusted: fn(&Metadata) -> Checked<()>,
+) -> Checked<String> {
     let unreadable = |error: io::Error| format!("cannot be read: {error}");
     let unfit = || format!("it is no regular file of at most {max} bytes");
     let about = fs::metadata(path).map_err(unreadable)?;
@@ -70,7 +79,7 @@ fn read_at_most(path: &Path, max: u64, is_trusted: fn(&Metadata) -> Checked<()>)
         return Err(unfit());
     }
     // It may have grown since, and those of the system have more than they say, some without end.
-    let file = File::open(path).map_err(unreadable)?;
+    let file = options.open(path).map_err(unreadable)?;
     // What was opened is judged, not what lay there before.
     is_trusted(&file.metadata().map_err(unreadable)?)?;
     let mut file = file.take(max + 1);
@@ -90,7 +99,7 @@ mod tests {
         assert_eq!(fs::metadata(path).unwrap().len(), 0, "it says that it is empty");
         assert!(read(path).unwrap().len() > 100);
         assert_eq!(
-            read_at_most(path, 100, |_| Ok(())),
+            read_at_most(path, 100, File::options().read(true), |_| Ok(())),
             Err("it is no regular file of at most 100 bytes".to_owned())
         );
     }

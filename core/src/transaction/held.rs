@@ -230,8 +230,8 @@ impl Reply {
             // What has nothing to hold is charged at once.
             return self.conclude(charge, if op == Op::Reserve { Op::Check } else { op }, permitted);
         };
-        let is_held = op == Op::Reserve && reply.token.is_some();
-        let held = reply.held + if is_held && permitted { holder.weight } else { 0.0 };
+        let is_held = op == Op::Reserve && reply.token.is_some() && permitted;
+        let held = reply.held + if is_held { holder.weight } else { 0.0 };
         if let (State::Leases(leases), true) = (&mut self.state, is_held) {
             leases.last_at = leases.last_at.max(self.now + holder.lease);
         }

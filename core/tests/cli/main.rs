@@ -3,6 +3,7 @@
 // A test that cannot go on has failed.
 #![allow(clippy::unwrap_used)]
 
+mod acl;
 mod deciding;
 mod lab;
 mod requests;

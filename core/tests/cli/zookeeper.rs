@@ -105,6 +105,34 @@ fn a_login_opens_what_it_protects_and_is_not_told() {
 }
 
 #[test]
+fn a_login_tells_of_znodes_that_were_made_without_one() {
+    let zookeeper = ZooKeeper::start().unwrap();
+    let open = format!("zookeeper://{}/open/rules", zookeeper.hosts());
+    let with_login = open.replace("://", "://user:s3cret@");
+    assert_eq!(rules(&["put", &open, &file("open.json", &rule("a", 1))]).0, 0);
+
+    let folder = format!(
+        "warning: {open}: /open/rules was made without a login, so anybody may add and delete rules \
+         (restrict it with setAcl of ZooKeeper's client)\n"
+    );
+    let node = format!(
+        "warning: {open}: /open/rules/a was made without a login, so anybody may change it \
+         (delete it and put it again)\n"
+    );
+    let (code, _, err) = rules(&["put", &with_login, &file("changed.json", &rule("a", 2))]);
+    assert_eq!((code, err), (0, format!("{node}{folder}")));
+    let (code, _, err) = rules(&["put", &with_login, &file("new.json", &rule("b", 1))]);
+    assert_eq!((code, err.as_str()), (0, folder.as_str()));
+
+    // As the warning says.
+    assert_eq!(rules(&["delete", &with_login, "a", "--yes"]).0, 0);
+    let (code, _, err) = rules(&["put", &with_login, &file("again.json", &rule("a", 3))]);
+    assert_eq!((code, err), (0, folder));
+    let (code, _, err) = rules(&["put", &open, &file("foreign.json", &rule("a", 9))]);
+    assert!(code == 2 && err.contains("not authorized"), "{err}");
+}
+
+#[test]
 fn rules_are_put_and_used_by_tls() {
     let zookeeper = ZooKeeper::with(Transport::Tls).unwrap();
     let source = format!("zookeepers://{}/rules", zookeeper.secure_hosts());

@@ -20,12 +20,12 @@ for j = 1, #holdings do
 end
 
 local loaded, amounts = {}, {}
-for i = 1, op == COMMIT and limits or 0 do
+for i = 1, limits do
   local holding = holdings[holder_of[i]]
   local found = { load_of[which[i]](keys[i], ARGV[1 + i]) }
   if not found[2] then return found[1] end
   local amount = extra[i]
-  if not holding.member then
+  if not holding.member or op ~= COMMIT then
     amount = 0
   elseif not holding.counts then
     local room = floor(found[2] / price_of[i])
@@ -59,8 +59,9 @@ for j = 1, #holdings do
     end
   end
 end
-for i = 1, #amounts do
-  if amounts[i] > 0 and kind[i] >= 0 then
+for i = 1, limits do
+  -- A state of a time that has not come yet is healed.
+  if (amounts[i] > 0 or loaded[i][3]) and kind[i] >= 0 then
     local holding, over = holdings[holder_of[i]], amounts[i] - loaded[i][2]
     if kind[i] == 1 and over > 0 then prolong(holding, now + holding.lease + holding.longest + over) end
     conclude_of[which[i]](keys[i], 0, amounts[i], unpack(loaded[i], 4, 12))

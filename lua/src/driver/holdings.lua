@@ -49,6 +49,17 @@ local function prolong(holding, kept_until)
   if kept_until > holding.kept_until then holding.kept_until = kept_until end
 end
 
+-- The end of the last lease that counts; 0 when there is none.
+local function last_end(key)
+  local skipped, after = 0, '(' .. string.format('%.0f', now)
+  while true do
+    local last = call('ZREVRANGEBYSCORE', key, LATEST, after, 'WITHSCORES', 'LIMIT', skipped, 1)
+    if not last[1] then return 0 end
+    if sub(last[1], 1, 1) == 'r' then return tonumber(last[2]) end
+    skipped = skipped + 1
+  end
+end
+
 -- The end of the lease by which so much weight is free; 0 when that is never.
 local function frees_at(key, weight)
   local skipped, after = 0, '(' .. string.format('%.0f', now)

@@ -1,4 +1,4 @@
--- Pushes AMOUNT entries of now, after those that are gone went. Says `latest`: the time of the newest entry.
+-- Pushes AMOUNT entries of now, after those that are gone went.
 if live == 0 then
   if length > 0 then call('DEL', key) end
 else
@@ -10,4 +10,3 @@ else
   if newest == now then list_helpers(key, now).heal(live) end
 end
 if amount == 1 then call('LPUSH', key, pack('<d', now)) else list_helpers(key, now).push(amount) end
-local latest = now

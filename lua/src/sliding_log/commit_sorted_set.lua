@@ -1,4 +1,4 @@
--- Adds AMOUNT members of now, after those that are gone went. Says `latest`: the time of the newest member.
+-- Adds AMOUNT members of now, after those that are gone went.
 if live < length then call('ZREMRANGEBYRANK', key, '0', length - live - 1) end
 if amount == 1 and newest ~= now then
   call('ZADD', key, now, pack('>dI4', now, 0))
@@ -7,4 +7,3 @@ else
   if newest == now then helpers.heal() end
   helpers.add(amount)
 end
-local latest = now

@@ -1,2 +1,3 @@
--- After a refund: gives the key the life, to `ends`, of the newest entry left.
-call('PEXPIRE', key, math.ceil((ends - now) / 1000) + slack)
+-- After a refund: gives the key the life of LATEST, the newest entry left.
+local slice = window / 16
+call('PEXPIRE', key, math.ceil((latest - latest % slice + slice + window - now) / 1000) + slack)

@@ -115,7 +115,7 @@ impl Lab {
     }
 
     pub(crate) fn flush(&mut self) -> Result<()> {
-        Ok(cmd("FLUSHALL").arg("SYNC").exec(&mut self.connection)?)
+        Ok(cmd("FLUSHALL").exec(&mut self.connection)?)
     }
 
     fn field(&mut self, section: &str, name: &str) -> Result<String> {

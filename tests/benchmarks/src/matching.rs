@@ -65,7 +65,7 @@ const SHAPES: [Shape; 7] = [
 ];
 
 /// What clients may make long paths of, and the microseconds that the longest may take.
-const TRICKS: [&str; 16] = [
+const TRICKS: [&str; 25] = [
     "a",
     "/a",
     "/;",
@@ -82,6 +82,15 @@ const TRICKS: [&str; 16] = [
     "%ff",
     "%0A",
     "/;%2f\\..//",
+    "%25",
+    ";",
+    "/p//../q",
+    "%C3%A9",
+    "%E1%BA%9E",
+    "é",
+    "İ",
+    "aÉ",
+    "%F0%90%90%80",
 ];
 const LONGEST_PATH: usize = 16_384;
 const LONGEST_PATH_TARGET: f64 = 100.0;
@@ -114,29 +123,37 @@ fn among_many(options: &Options) -> Result<()> {
 fn long_paths(options: &Options) -> Result<()> {
     println!("## Long paths\n");
     println!(
-        "Microseconds per `match_request` of a path of 16 KB with ten rules; `refused` is an `InvalidArgument`.\n"
+        "Microseconds per `match_request` of a path of 16 KB with ten rules, where capitals count and where they do \
+         not; `refused` is an `InvalidArgument`.\n"
     );
     let rules = Rules::from_file(concat!(env!("CARGO_MANIFEST_DIR"), "/../differential/rules.json"))?;
     let limiter = RateLimiter::builder("memory://").rules(rules).build()?;
-    let mut table = Table::new(&["a path of", "answer", "time", "target"]);
+    let mut table = Table::new(&["a path of", "answer", "time", "ignore_case", "target"]);
     for trick in TRICKS {
         let slash = if trick.starts_with('/') { "" } else { "/" };
         let path = format!("{slash}{}", trick.repeat((LONGEST_PATH - 1) / trick.len()));
         let answer = if limiter.match_request(&request(&path)).is_ok() { "matched" } else { "refused" };
-        let mut samples = Samples::default();
-        let calls = options.size(CALLS / 100);
-        for _ in 0..options.rounds() {
-            let start = Instant::now();
-            for _ in 0..calls {
-                drop(black_box(limiter.match_request(&request(black_box(&path)))));
-            }
-            samples.push(start.elapsed().as_secs_f64() * 1e6 / calls as f64);
-        }
-        let judged = verdict(samples.median(), LONGEST_PATH_TARGET);
-        table.row(vec![format!("`{trick}`"), answer.to_owned(), format!("{samples:.1}"), judged]);
+        let [exact, folded] =
+            [false, true].map(|ignore_case| measure_path(options, &limiter, &path, ignore_case));
+        let judged = verdict(exact.median().max(folded.median()), LONGEST_PATH_TARGET);
+        let times = [format!("{exact:.1}"), format!("{folded:.1}")];
+        table.row([vec![format!("`{trick}`"), answer.to_owned()], times.to_vec(), vec![judged]].concat());
     }
     println!("{table}");
     Ok(())
+}
+
+fn measure_path(options: &Options, limiter: &RateLimiter, path: &str, ignore_case: bool) -> Samples {
+    let mut samples = Samples::default();
+    let calls = options.size(CALLS / 100);
+    for _ in 0..options.rounds() {
+        let start = Instant::now();
+        for _ in 0..calls {
+            drop(black_box(limiter.match_request(&request(black_box(path)).ignore_case(ignore_case))));
+        }
+        samples.push(start.elapsed().as_secs_f64() * 1e6 / calls as f64);
+    }
+    samples
 }
 
 fn measure(options: &Options, shape: &Shape, rules: usize) -> Result<Samples> {

@@ -113,7 +113,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let columns = ["algorithm", "limit 10", "limit 100", "limit 1000", "target"];
     let mut table = Table::new(&columns);
     let mut floors = Table::new(&["for comparison, under names as long", "bytes"]);
-    for case in CASES {
+    for case in CASES.into_iter().filter(|case| options.has(case.name)) {
         let mut bytes = [0.0; 3];
         for (bytes, limit) in bytes.iter_mut().zip(LIMITS) {
             let checks = case.checks(&lab, limit)?;

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use crate::Result;
 
 pub(crate) const USAGE: &str = "\
-usage: sluicegate-benchmarks [--quick] [--baseline FOLDER] [PART ...]
+usage: sluicegate-benchmarks [--quick] [--only ALGORITHM] [--baseline FOLDER] [PART ...]
 
 parts: server, memory, client, embedded, matching; all of them if none is named
   --quick             a smoke run of seconds: everything runs, the figures mean nothing
+  --only ALGORITHM    of server and memory only the rows that begin with this
   --baseline FOLDER   hand-written scripts to compare with, instead of this crate's own: return1.lua, gcra.lua,
                       fixed_window_ttl.lua, two_window_keys.lua, log_list.lua, log_zset.lua";
 
@@ -27,6 +28,8 @@ pub(crate) enum Part {
 pub(crate) struct Options {
     pub(crate) quick: bool,
     pub(crate) parts: Vec<Part>,
+    /// What the name of a measured algorithm begins with.
+    only: String,
     baseline: PathBuf,
 }
 
@@ -34,11 +37,12 @@ impl Options {
     /// `None` when help was asked for.
     pub(crate) fn read(mut args: impl Iterator<Item = String>) -> Result<Option<Self>> {
         let own = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("baseline");
-        let mut options = Self { quick: false, parts: Vec::new(), baseline: own };
+        let mut options = Self { quick: false, parts: Vec::new(), only: String::new(), baseline: own };
         while let Some(arg) = args.next() {
             match arg.as_str() {
                 "--help" | "-h" => return Ok(None),
                 "--quick" => options.quick = true,
+                "--only" => options.only = args.next().ok_or("--only needs an algorithm")?,
                 "--baseline" => options.baseline = args.next().ok_or("--baseline needs a folder")?.into(),
                 "server" => options.parts.push(Part::Server),
                 "memory" => options.parts.push(Part::Memory),
@@ -57,6 +61,11 @@ impl Options {
     /// A size that a smoke run makes small.
     pub(crate) fn size(&self, full: usize) -> usize {
         if self.quick { (full / 100).max(2) } else { full }
+    }
+
+    /// Whether the algorithm of this name is measured.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        name.starts_with(&self.only)
     }
 
     /// How often everything is measured in turn.

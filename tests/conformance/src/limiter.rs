@@ -1,11 +1,15 @@
 //! One way to drive both limiters, so that every test runs on both.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use sluicegate::{
-    AsyncRateLimiter, Builder, Check, CheckOptions, CompositeKey, Decision, RateLimiter, Result,
+    AsyncRateLimiter, Builder, Check, CheckOptions, CompositeKey, Decision, RateLimiter, Reservation,
+    ReservationRef, Result, Usage,
 };
+
+use crate::vectors::answer;
 use tokio::runtime::{self, Runtime};
 
 /// Which limiter a test drives.
@@ -86,6 +90,68 @@ impl Limiter {
         .map(Some)
     }
 
+    /// Makes the call that a vector names about reservations, which are kept in `made` by the names it gives them;
+    /// `None` for another call.
+    pub fn call_about_reservations(&self, vector: &Value, made: &mut Reservations) -> Option<Result<Value>> {
+        let reservation = || made.get(vector["reservation"].as_str().unwrap()).unwrap();
+        let ended = match vector["op"].as_str().unwrap() {
+            "reserve" | "reserve_all" => {
+                let reservation = match self.reserve(vector) {
+                    Ok(reservation) => reservation,
+                    Err(error) => return Some(Err(error)),
+                };
+                let answer = about(&reservation, vector["op"] == "reserve_all");
+                let id = reservation.id();
+                made.insert(vector["as"].as_str().unwrap().to_owned(), (reservation, id));
+                return Some(Ok(answer));
+            }
+            "commit" => self.commit(reservation(), vector),
+            "release" => {
+                self.end(reservation(), |limiter, made| forward!(limiter, limiter => limiter.release(made)))
+            }
+            "renew" => {
+                self.end(reservation(), |limiter, made| forward!(limiter, limiter => limiter.renew(made)))
+            }
+            _ => return None,
+        };
+        Some(ended.map(|took_effect| json!({ "took_effect": took_effect })))
+    }
+
+    fn reserve(&self, vector: &Value) -> Result<Reservation> {
+        if let Some(items) = vector["items"].as_array() {
+            let keys = items.iter().map(key).collect::<Result<Vec<_>>>()?;
+            let items: Vec<_> = items.iter().zip(&keys).map(|(item, key)| check(item, key)).collect();
+            return forward!(self, limiter => limiter.reserve_all(&items));
+        }
+        let key = key(vector)?;
+        let Check { rule, key, options, .. } = check(vector, &key);
+        forward!(self, limiter => limiter.reserve_with(rule, key, options))
+    }
+
+    fn commit(&self, made: &Made, vector: &Value) -> Result<bool> {
+        let costs: Vec<_> = vector["costs"].as_object().into_iter().flatten().collect();
+        let costs: Vec<_> =
+            costs.iter().map(|(rule, cost)| (rule.as_str(), cost.as_u64().unwrap())).collect();
+        let usage = match vector["cost"].as_u64() {
+            Some(cost) => Usage::Cost(cost),
+            None if costs.is_empty() => Usage::AsReserved,
+            None => Usage::Rules(&costs),
+        };
+        self.end(made, |limiter, made| forward!(limiter, limiter => limiter.commit(made, usage)))
+    }
+
+    /// By the value, or by its id: what is made of one has to be what is made of the other.
+    fn end(
+        &self,
+        (reservation, id): &Made,
+        end: impl Fn(&Self, ReservationRef<'_>) -> Result<bool>,
+    ) -> Result<bool> {
+        match id {
+            Some(id) if id.len() % 2 == 0 => end(self, id.into()),
+            _ => end(self, reservation.into()),
+        }
+    }
+
     /// `close`
     pub fn close(&self) {
         match self {
@@ -118,6 +184,21 @@ impl Limiter {
     pub fn check_all(&self, checks: &[Check<'_>]) -> Result<Decision> {
         forward!(self, limiter => limiter.check_all(checks))
     }
+}
+
+type Made = (Reservation, Option<String>);
+
+/// Reservations by the names that a vector gives them.
+pub type Reservations = HashMap<String, Made>;
+
+fn about(reservation: &Reservation, with_parts: bool) -> Value {
+    let mut answer = answer(reservation, with_parts);
+    let fields = answer.as_object_mut().unwrap();
+    fields.insert("id".to_owned(), json!(reservation.id().is_some()));
+    if let Some(token) = reservation.token() {
+        fields.insert("token".to_owned(), json!(token));
+    }
+    answer
 }
 
 /// The key of an item, or of a call about one.

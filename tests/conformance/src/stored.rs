@@ -65,6 +65,6 @@ impl Stored {
 
     /// Removes everything.
     pub fn clear(&mut self) {
-        let _: () = self.command("FLUSHALL", "SYNC");
+        let _: () = self.command("FLUSHALL", &[] as &[&str]);
     }
 }

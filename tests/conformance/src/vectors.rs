@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use sluicegate::{Decision, ManualClock, RateLimiter, Rules};
 
+use crate::limiter::Reservations;
 use crate::{Backend, Driver, Limiter};
 
 /// How many vectors passed, and what the others said.
@@ -32,7 +33,9 @@ pub fn run_all(driver: Driver, backend: &Backend) -> Tally {
 
 fn load() -> Vec<Value> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../vectors");
-    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let folders = [folder.clone(), folder.join("reservations")];
+    let files = |folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = folders.into_iter().flat_map(files).collect();
     files.retain(|path| {
         path.extension().is_some_and(|extension| extension == "json") && !path.ends_with("schema.json")
     });
@@ -51,9 +54,10 @@ fn run(driver: Driver, backend: &Backend, vector: &Value) -> Result<(), String> 
     let rules = Rules::from_json(&vector["rules"].to_string()).map_err(|error| format!("{id}: {error}"))?;
     let builder = RateLimiter::builder(backend.url()).rules(rules).prefix(format!("{driver:?}/{id}"));
     let limiter = Limiter::new(driver, builder.clock(clock.clone())).unwrap();
+    let mut made = Reservations::new();
     for (number, step) in vector["steps"].as_array().unwrap().iter().enumerate() {
         clock.set_us(step["at_us"].as_u64().unwrap());
-        let answer = act(&limiter, step);
+        let answer = act(&limiter, step, &mut made);
         if answer != step["expect"] {
             let expected = &step["expect"];
             return Err(format!("{id}, step {number}: {step}\n  expected {expected}\n  answered {answer}"));
@@ -62,13 +66,17 @@ fn run(driver: Driver, backend: &Backend, vector: &Value) -> Result<(), String> 
     Ok(())
 }
 
-fn act(limiter: &Limiter, step: &Value) -> Value {
-    match limiter.call(step) {
-        Ok(None) => json!({}),
-        Ok(Some(decision)) if step["op"] == "check_all" => with_parts(&decision),
-        Ok(Some(decision)) => Value::Object(fields(&decision)),
-        Err(error) => json!({ "error": error.kind().name() }),
-    }
+fn act(limiter: &Limiter, step: &Value, made: &mut Reservations) -> Value {
+    let answered = limiter.call_about_reservations(step, made).unwrap_or_else(|| {
+        let decision = limiter.call(step)?;
+        Ok(decision.map_or_else(|| json!({}), |decision| answer(&decision, step["op"] == "check_all")))
+    });
+    answered.unwrap_or_else(|error| json!({ "error": error.kind().name() }))
+}
+
+/// A decision in the form of the vectors.
+pub(crate) fn answer(decision: &Decision, has_parts: bool) -> Value {
+    if has_parts { with_parts(decision) } else { Value::Object(fields(decision)) }
 }
 
 fn text<'a>(value: &'a Value, field: &str) -> &'a str {

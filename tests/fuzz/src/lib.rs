@@ -2,8 +2,8 @@
 //!
 //! A target is a test whose name begins with `fuzz_`. It runs for as many seconds as `SLUICEGATE_FUZZ_SECONDS` says, a
 //! blink by default, so that `cargo test` includes it. `tests/fuzz/run` runs all of them for a minute each, or for as
-//! long as its argument says. What fails is shrunk; bytes that failed are kept in `tests/fuzz/corpus`, which is tried
-//! first.
+//! long as its argument says. What fails is shrunk; bytes that failed are kept in `tests/fuzz/corpus/<target>`, which is
+//! tried first and mutated with the seeds. It begins with inputs that parsers have stumbled over.
 
 // A harness of tests says what failed by a panic.
 #![allow(clippy::panic)]

@@ -6,7 +6,7 @@ from .decision import Decision
 from .errors import InvalidArgument
 from .holdings import Hold
 from .items import Charge, Item, Place, Scope, cost_per_place, refuse_bad_cost_of_commit, summed
-from .together import charge_beyond, charge_fitting, is_admitted, overall, room_in
+from .together import charge_beyond, charge_denied, charge_fitting, is_admitted, overall, room_in
 from .view import View, answer, answer_of_full
 
 
@@ -86,6 +86,7 @@ class Reservations:
         if is_admitted(charges, room):
             charge_fitting(view, [charge for charge in charges if not charge.rule.reservations], room)
             reservation = self._hold(view, holding, room)
+        charge_denied(view, charges, costs, room)
         self.store.write(view)
         parts = [answer(charge, view, costs, room) for charge in charges]
         if reservation is None:

@@ -1,5 +1,6 @@
 //! The commands about rules where they are kept.
 
+mod acl;
 mod delete;
 mod diff;
 mod document;
@@ -17,6 +18,7 @@ use std::io::Write;
 use clap::Subcommand;
 
 use crate::cli::outcome::{Failure, Verdict};
+use acl::Acl;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RulesCommand {
@@ -47,6 +49,8 @@ pub(crate) enum RulesCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Print what a Redis user has to be allowed for these rules: the rest of an ACL SETUSER
+    Acl(Acl),
     /// Put rules where they are kept: new ones, or in place of those with the same names
     Put {
         /// Where to: a file, or zookeeper://host1:port1,host2:port2/path
@@ -76,6 +80,7 @@ pub(crate) fn carry_out(command: &RulesCommand, out: &mut impl Write) -> Result<
         }
         RulesCommand::List { source, json } => list::list(source, *json, out),
         RulesCommand::Diff { old, new, json } => diff::diff(old, new, *json, out),
+        RulesCommand::Acl(acl) => acl.print(out),
         RulesCommand::Put { source, rule_file } => put::put(source, rule_file, out),
         RulesCommand::Delete { source, rule_id, yes } => delete::delete(source, rule_id, *yes, out),
     }

@@ -2,7 +2,7 @@
 //!
 //! A control character is never part of a decoded path (it stays escaped), so some of them serve as marks.
 
-use crate::spelling::{Bytes, push, push_escape};
+use crate::spelling::{Bytes, push, push_digits, push_escape};
 
 /// `%2F`
 pub(super) const ESCAPED_SLASH: u8 = 1;
@@ -71,9 +71,8 @@ fn escaped_again(bytes: &[u8]) -> Vec<u8> {
     for chunk in bytes.utf8_chunks() {
         text.extend(chunk.valid().as_bytes());
         for byte in chunk.invalid() {
-            let mut escape = Vec::with_capacity(3);
-            push_escape(&mut escape, *byte);
-            escape.into_iter().for_each(|byte| push(&mut text, byte));
+            push_escape(&mut text, b'%');
+            push_digits(&mut text, *byte);
         }
     }
     text

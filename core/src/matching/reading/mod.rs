@@ -45,6 +45,14 @@ impl<'a> Reading<'a> {
         &self.text
     }
 
+    /// The whole text without capitals.
+    pub(super) fn folded_text(&self) -> Cow<'_, str> {
+        match &self.folded {
+            Some(folded) => Cow::Borrowed(folded.text()),
+            None => fold(&self.text),
+        }
+    }
+
     /// The texts to compare patterns with: what stands at the end may be cut.
     pub(super) fn compared(&self) -> impl Iterator<Item = &str> {
         self.ends.iter().map(|end| match &self.folded {
@@ -116,8 +124,10 @@ fn texts(target: &str) -> Result<Vec<String>, TooMany> {
     set.first(step::without_parameters(&[b';', marked::ESCAPED_SEMICOLON]))?;
     set.last(step::without_host)?;
     set.first(step::merged)?;
-    set.first(step::resolved(b"."))?;
-    set.first(step::resolved(&[b'.', marked::ESCAPED_DOT]))?;
+    // Slashes may be merged afterwards, too: `/p//../q//r` is `/p/q//r` by RFC 3986 (5.2.4), of which Envoy, and any two
+    // servers in a row, make `/p/q/r`.
+    set.first_then(step::resolved(b"."), step::merged)?;
+    set.first_then(step::resolved(&[b'.', marked::ESCAPED_DOT]), step::merged)?;
     Ok(Set::new(set.into_iter().map(marked::spelled)).into_iter().map(text_of).collect())
 }
 

@@ -18,10 +18,26 @@ impl Set {
     }
 
     /// Takes a step that most servers take, or not.
-    pub(super) fn first(&mut self, step: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Result<(), TooMany> {
+    pub(super) fn first(&mut self, mut step: impl FnMut(&[u8]) -> Option<Vec<u8>>) -> Result<(), TooMany> {
         for text in std::mem::take(&mut self.0) {
             step(&text).into_iter().chain([text]).for_each(|text| self.insert(text));
         }
+        self.bounded()
+    }
+
+    /// The same; of what the step makes, most servers leave what it is, and few make what follows from it.
+    pub(super) fn first_then(
+        &mut self,
+        step: impl Fn(&[u8]) -> Option<Vec<u8>>,
+        then: impl Fn(&[u8]) -> Option<Vec<u8>>,
+    ) -> Result<(), TooMany> {
+        let mut followed = Vec::new();
+        self.first(|text| {
+            let changed = step(text)?;
+            followed.extend(then(&changed));
+            Some(changed)
+        })?;
+        followed.into_iter().for_each(|text| self.insert(text));
         self.bounded()
     }
 

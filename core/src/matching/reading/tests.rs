@@ -54,6 +54,7 @@ fn every_choice_is_made_and_not_made() {
     assert_eq!(all("/a/..%2Fb"), ["/b", "/a/../b", "/a/..%2Fb"]);
     assert_eq!(all("/a//b"), ["/a/b", "/a//b"]);
     assert_eq!(all("//a/b"), ["/a/b", "//a/b", "/b"]);
+    assert_eq!(all("/p//../q//r"), ["/q/r", "/p/../q/r", "/p/q//r", "/p//../q//r", "/p/q/r"]);
     assert_eq!(all("/a;b/c"), ["/a/c", "/a;b/c", "/a"]);
     assert_eq!(all("/a#b"), ["/a", "/a%23b"]);
     assert_eq!(all("/a%00b"), ["/a%00b", "/a"]);

@@ -108,6 +108,9 @@ impl ZooKeeperSource {
     async fn put_at(&self, node: &str, data: &[u8]) -> Outcome<()> {
         let mut connection = self.connection(None).await?;
         let put = self.set_or_create_at(&mut connection, node, data).await?;
+        if put.is_ok() && self.url.login.is_some() {
+            self.warn_if_open(&mut connection, node).await?;
+        }
         close(connection).await;
         put.map(drop).map_err(Failure::Refused)
     }
@@ -145,6 +148,26 @@ impl ZooKeeperSource {
             );
         }
         Ok(created)
+    }
+
+    /// A login closes what is made with it, and leaves open what was there before: the znode of a rule, or the one that
+    /// has them all, below which anybody may then make and delete some.
+    async fn warn_if_open(&self, connection: &mut Connection, node: &str) -> Outcome<()> {
+        for (path, what) in [
+            (node, "change it (delete it and put it again)"),
+            (self.url.path.as_str(), "add and delete rules (restrict it with setAcl of ZooKeeper's client)"),
+        ] {
+            // Who may not know is not everybody.
+            let Ok(acl) = connection.call_one(Request::Acl(path)).await? else { continue };
+            if wire::is_open(&acl)? {
+                log::warn!(
+                    "{}: {} was made without a login, so anybody may {what}",
+                    self.name(),
+                    printable(path)
+                );
+            }
+        }
+        Ok(())
     }
 
     async fn create_above(&self, connection: &mut Connection, node: &str, owned: bool) -> Outcome<()> {

@@ -13,8 +13,11 @@ pub(super) const NO_NODE: i32 = -101;
 pub(super) const NO_AUTH: i32 = -102;
 pub(super) const NODE_EXISTS: i32 = -110;
 
-/// All that may be done to a znode.
+/// All that may be done to a znode: besides reading, what changes it, its children or who may do what.
 const ALL_PERMISSIONS: i32 = 31;
+const READ_PERMISSION: i32 = 1;
+/// Who may do what, for everybody.
+const WORLD: &str = "world";
 /// Whatever the version of the data is.
 const ANY_VERSION: i32 = -1;
 
@@ -40,6 +43,8 @@ pub(super) enum Request<'a> {
         data: &'a [u8],
     },
     Delete(&'a str),
+    /// Who may do what with a znode.
+    Acl(&'a str),
     Close,
 }
 
@@ -53,12 +58,13 @@ impl Request<'_> {
             Self::Exists(path) => frame.int(xid).int(3).text(path).flag(true),
             Self::Sync(path) => frame.int(xid).int(9).text(path),
             Self::Create { path, data, owned } => {
-                let (scheme, id) = if *owned { ("auth", "") } else { ("world", "anyone") };
+                let (scheme, id) = if *owned { ("auth", "") } else { (WORLD, "anyone") };
                 let frame = frame.int(xid).int(1).text(path).bytes(data);
                 frame.int(1).int(ALL_PERMISSIONS).text(scheme).text(id).int(0)
             }
             Self::Set { path, data } => frame.int(xid).int(5).text(path).bytes(data).int(ANY_VERSION),
             Self::Delete(path) => frame.int(xid).int(2).text(path).int(ANY_VERSION),
+            Self::Acl(path) => frame.int(xid).int(6).text(path),
             Self::Close => frame.int(xid).int(-11),
         };
         frame.done()
@@ -165,6 +171,17 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Whether an answer to [`Request::Acl`] lets everybody do more than read.
+pub(super) fn is_open(acl: &[u8]) -> Result<bool, Garbled> {
+    let mut reader = Reader(acl);
+    let mut is_open = false;
+    for _ in 0..reader.int()?.max(0) {
+        let (permissions, scheme, _id) = (reader.int()?, reader.text()?, reader.text()?);
+        is_open |= scheme == WORLD && permissions & !READ_PERMISSION != 0;
+    }
+    Ok(is_open)
+}
+
 /// Why something could not be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Failure {
@@ -212,6 +229,27 @@ mod tests {
         assert!(Reader(&[0, 0, 0, 1, 0xff]).text().is_err());
         assert!(Reader(&[0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0]).texts().is_err());
         assert_eq!(Reader(&[0xff; 4]).bytes().ok(), Some(&[][..]));
+    }
+
+    #[test]
+    fn what_everybody_may_do_is_found() {
+        let acl = |entries: &[(i32, &str)]| {
+            let mut frame = Writer::new();
+            frame.int(entries.len() as i32);
+            for (permissions, scheme) in entries {
+                frame.int(*permissions).text(scheme).text("id");
+            }
+            frame.0.split_off(4)
+        };
+        for (entries, expected) in [
+            (&[][..], false),
+            (&[(31, "digest"), (1, WORLD)], false),
+            (&[(31, "digest"), (2, WORLD)], true),
+            (&[(31, WORLD)], true),
+        ] {
+            assert_eq!(is_open(&acl(entries)).ok(), Some(expected), "{entries:?}");
+        }
+        assert!(is_open(&acl(&[(31, WORLD)])[..9]).is_err());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Windows of the calendar, by clocks that disagree: the server's counts.
 
-use super::super::{Clocks, Conversation, Transaction, Wire};
+use super::super::{Clocks, Conversation, Transaction};
 use super::server::{Server, catalog, check};
 use crate::algorithm::Micros;
 use crate::decision::Decision;

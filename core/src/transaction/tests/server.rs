@@ -64,7 +64,7 @@ impl Server {
     }
 
     pub(super) fn clear(&mut self) {
-        redis::cmd("FLUSHALL").arg("SYNC").exec(&mut self.connection).unwrap();
+        redis::cmd("FLUSHALL").exec(&mut self.connection).unwrap();
     }
 }
 

@@ -56,7 +56,7 @@ fn calls(options: &Options) -> usize {
 fn hot(options: &Options) -> Result<()> {
     let mut lab = Lab::start()?;
     let mut floor = Contender::floor(&mut lab, &options.baseline("return1")?)?;
-    let contests = CASES.into_iter().enumerate();
+    let contests = CASES.into_iter().filter(|case| options.has(case.name)).enumerate();
     let contests = contests.map(|(number, case)| Contest::new(&mut lab, options, number, case));
     let mut contests = contests.collect::<Result<Vec<_>>>()?;
     for round in 0..options.rounds() {
@@ -114,7 +114,8 @@ fn spread(options: &Options) -> Result<()> {
     let keys = options.size(KEYS);
     let mut pairs = Vec::new();
     let told_by_one_key = [Story::Steady, Story::EverySlot];
-    let cases = CASES.into_iter().filter(|case| !told_by_one_key.contains(&case.story));
+    let cases =
+        CASES.into_iter().filter(|case| !told_by_one_key.contains(&case.story) && options.has(case.name));
     for (number, case) in cases.enumerate() {
         let Contest { case, ours: [ours, _], by_hand: [by_hand, _] } =
             Contest::new(&mut lab, options, number, case)?;

@@ -86,8 +86,11 @@ async fn ran(Extension(limiter): Limiter, rule: &'static str, key: Option<String
     ([("x-ran", escaped)], "ran").into_response()
 }
 
-/// The key of what a handler saw: what would be misread in a path is escaped.
+/// The key of what a handler saw: what would be misread in a path is escaped, and `/` is an empty name.
 fn key_of(seen: &str) -> String {
+    if seen.is_empty() {
+        return "/".to_owned();
+    }
     let escaped = |char: char| match char {
         '%' | '?' | '#' | '/' | '\0'..='\x1f' | '\x7f' => format!("%{:02X}", u32::from(char)),
         _ => char.to_string(),

@@ -4,6 +4,9 @@ from ..random_plans import Plan
 from ..script import MS, S, rule
 from .held import EVERY, budget, drips, holding, in_flight, two_level
 
+NEIGHBOUR = "bob-5580"
+"""In the hash slot of alice: a Cluster decides about both at once."""
+
 ALL = (
     ("reserve",) * 10
     + ("commit",) * 7
@@ -144,7 +147,7 @@ RESERVE_ALL = [
         ],
         1 * S,
         costs=(1, 2, 3),
-        keys=("alice", "alice", "bob"),
+        keys=("alice", "alice", NEIGHBOUR),
         ops=("reserve_all",) * 10 + ("commit",) * 6 + ("release", "renew"),
         used_by_rule=True,
         histories=5,
@@ -160,7 +163,7 @@ RESERVE_ALL = [
         ],
         500 * MS,
         costs=(1, 2, 3),
-        keys=("alice", "alice", "bob"),
+        keys=("alice", "alice", NEIGHBOUR),
         ops=TOGETHER,
         used_by_rule=True,
         histories=4,

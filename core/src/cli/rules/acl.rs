@@ -1,0 +1,88 @@
+//! What a user of Redis has to be allowed, so that limiters with some rules work.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+
+use clap::Args;
+use sluicegate_lua::{KernelSet, commands};
+
+use crate::Rules;
+use crate::algorithm::Policy;
+use crate::cli::outcome::{Failure, Verdict};
+use crate::cli::source::RulesArgs;
+use crate::key::is_valid_prefix;
+use crate::limiter::PREFIX;
+
+/// What the limiter sends itself, whatever the rules. What its scripts call is read from their text.
+const OF_CALLS: [&str; 4] = ["eval", "evalsha", "ping", "unlink"];
+/// What it sends to the nodes of a Cluster: topology discovery, and a call that a node redirected with `ASK`.
+const OF_CLUSTERS: [&str; 2] = ["asking", "cluster|slots"];
+/// What it asks a server that Sentinels named the primary.
+const OF_SENTINELS: [&str; 1] = ["role"];
+/// What scripts call for nobody but a `check_all` over several hash slots, which takes back a charge of a known time.
+const OF_COMPENSATIONS: [&str; 1] = ["lrem"];
+
+#[derive(Debug, Args)]
+pub(crate) struct Acl {
+    #[command(flatten)]
+    rules: RulesArgs,
+    /// For the nodes of a Cluster
+    #[arg(long)]
+    cluster: bool,
+    /// For the servers that Sentinels watch
+    #[arg(long)]
+    sentinel: bool,
+    /// What every name in Redis begins with
+    #[arg(long, default_value = PREFIX)]
+    prefix: String,
+}
+
+impl Acl {
+    pub(super) fn print(&self, out: &mut impl Write) -> Result<Verdict, Failure> {
+        if !is_valid_prefix(&self.prefix) {
+            let reason = "must be 1 to 128 bytes without braces and control characters";
+            return Err(Failure::Other(format!("--prefix: {reason}")));
+        }
+        let allowed: Vec<_> =
+            self.needed(&self.rules.load()?).iter().map(|name| format!("+{name}")).collect();
+        let pattern = escaped(&self.prefix);
+        writeln!(out, "resetkeys ~{pattern}:* resetchannels -@all {}", allowed.join(" "))?;
+        Ok(Verdict::Yes)
+    }
+
+    /// The commands, in alphabetical order.
+    fn needed(&self, rules: &Rules) -> BTreeSet<String> {
+        let limits = rules.iter().flat_map(|rule| rule.limits.iter().map(move |limit| (rule, limit)));
+        let kernels = limits.fold(KernelSet::default(), |set, (rule, limit)| {
+            set.with(Policy::new(rule, limit, None).kernel())
+        });
+        let mut names = commands(kernels);
+        names.extend(OF_CALLS.map(str::to_owned));
+        if self.cluster {
+            names.extend(OF_CLUSTERS.map(str::to_owned));
+        } else {
+            OF_COMPENSATIONS.iter().for_each(|name| _ = names.remove(*name));
+        }
+        if self.sentinel {
+            names.extend(OF_SENTINELS.map(str::to_owned));
+        }
+        names
+    }
+}
+
+/// A prefix as a pattern that fits nothing else.
+fn escaped(prefix: &str) -> String {
+    let is_special = |c: char| "*?[]\\".contains(c);
+    prefix.chars().flat_map(|c| is_special(c).then_some('\\').into_iter().chain([c])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_is_a_pattern_of_itself_alone() {
+        assert_eq!(escaped("my-app"), "my-app");
+        assert_eq!(escaped("a*[b]?\\"), r"a\*\[b\]\?\\");
+    }
+}

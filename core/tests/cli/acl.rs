@@ -1,0 +1,332 @@
+//! What `rules acl` prints: a user with just that can do everything, and with less cannot.
+
+use std::time::Duration;
+
+use redis::{Cmd, Connection, cmd};
+use sluicegate::{Check, CheckOptions, Error, ErrorKind, ManualClock, RateLimiter, Rules};
+use sluicegate_test_servers::{Cluster, Node, Redis, Sentinel, keys_without_ttl};
+
+use super::outcome;
+
+const KINDS: [(&str, &str); 8] = [
+    ("aligned", r#""algorithm": "fixed_window", "limit": 100, "window_size_seconds": 60"#),
+    (
+        "first_request",
+        r#""algorithm": "fixed_window", "window_start": "first_request", "limit": 100, "window_size_seconds": 60"#,
+    ),
+    ("sliding_window", r#""algorithm": "sliding_window", "limit": 100, "window_size_seconds": 60"#),
+    ("list", r#""algorithm": "sliding_log", "limit": 100, "window_size_seconds": 60"#),
+    (
+        "sorted_set",
+        r#""algorithm": "sliding_log", "structure": "sorted_set", "limit": 100, "window_size_seconds": 60"#,
+    ),
+    ("sliding_buckets", r#""algorithm": "sliding_buckets", "limit": 100, "window_size_seconds": 60"#),
+    ("gcra", r#""algorithm": "gcra", "limit": 100, "window_size_seconds": 60"#),
+    ("decay", r#""algorithm": "decay", "limit": 100, "resolution_seconds": 60"#),
+];
+const NOW_US: u64 = 1_760_000_040_123_457;
+const SECOND_US: i64 = 1_000_000;
+
+fn rules(kinds: &[(&str, &str)]) -> String {
+    let rules = kinds.iter().map(|(id, fields)| format!(r#"{{"rule_id": "{id}", {fields}}}"#));
+    format!("[{}]", rules.collect::<Vec<_>>().join(", "))
+}
+
+/// The words that the tool prints.
+fn printed(rules: &str, options: &[&str]) -> Vec<String> {
+    let (code, out, err) = outcome(&[&["rules", "acl", rules][..], options].concat());
+    assert_eq!((code, err.as_str()), (0, ""));
+    out.split_whitespace().map(str::to_owned).collect()
+}
+
+fn allowed(words: &[String]) -> impl Iterator<Item = &String> {
+    words.iter().filter(|word| word.starts_with('+'))
+}
+
+/// Makes the user anew, with all words but one.
+fn set_user(node: &Node, words: &[String], but: Option<&String>) {
+    let mut user = cmd("ACL");
+    user.arg("SETUSER").arg("limiter").arg(&["reset", "on", ">secret"]);
+    user.arg(words.iter().filter(|word| Some(*word) != but).collect::<Vec<_>>());
+    user.exec(&mut node.client().unwrap()).unwrap();
+}
+
+fn send(connection: &mut Connection, command: &Cmd) {
+    command.exec(connection).unwrap();
+}
+
+fn limiter(url: &str, rules: &str, clock: Option<&ManualClock>) -> RateLimiter {
+    let builder = RateLimiter::builder(url).rules(Rules::from_json(rules).unwrap());
+    match clock {
+        Some(clock) => builder.clock(clock.clone()).build().unwrap(),
+        None => builder.build().unwrap(),
+    }
+}
+
+/// What a user with some rights meets on a server, and what somebody with all of them sees there.
+struct World {
+    limiter: RateLimiter,
+    on_server_time: RateLimiter,
+    witness: RateLimiter,
+    clock: ManualClock,
+    errors: Vec<Error>,
+}
+
+impl World {
+    fn new(redis: &Redis, rules: &str) -> Self {
+        let clock = ManualClock::new(NOW_US);
+        let url = redis.url().replace("redis://", "redis://limiter:secret@");
+        Self {
+            limiter: limiter(&url, rules, Some(&clock)),
+            on_server_time: limiter(&format!("{url}?protocol=resp3"), rules, None),
+            witness: limiter(redis.url(), rules, Some(&clock)),
+            clock,
+            errors: Vec::new(),
+        }
+    }
+
+    fn note<T>(&mut self, result: Result<T, Error>) -> bool {
+        result.map_err(|error| self.errors.push(error)).is_err()
+    }
+
+    /// What fails has charged nothing.
+    fn charging<T>(&mut self, rule: &str, call: impl Fn(&RateLimiter) -> Result<T, Error>) {
+        let before = self.witness.peek(rule, "k").unwrap();
+        let result = call(&self.limiter);
+        if self.note(result) {
+            let after = self.witness.peek(rule, "k").unwrap();
+            assert_eq!(
+                (after.remaining, after.reset_after),
+                (before.remaining, before.reset_after),
+                "{rule}"
+            );
+        }
+    }
+
+    fn at(&self, offset_us: i64) {
+        self.clock.set_us(NOW_US.saturating_add_signed(offset_us));
+    }
+
+    /// Every operation, in every state of a key that makes a script say something else.
+    fn everything(&mut self, rule: &str) {
+        let cost = |cost| CheckOptions::new().cost(cost);
+        // What one unit was charged before all others is gone alone.
+        self.at(-SECOND_US);
+        self.charging(rule, |limiter| limiter.check(rule, "k"));
+        // Calls at one instant, pauses after which little, much and all is gone, and a clock that steps back.
+        let instants = [0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 59, 60, 61, 66, 30, 69, 300, 300];
+        for second in instants {
+            self.at(second * SECOND_US);
+            self.charging(rule, |limiter| limiter.check(rule, "k"));
+            self.charging(rule, |limiter| limiter.check_with(rule, "k", cost(3)));
+            self.charging(rule, |limiter| limiter.wait(rule, "k", Duration::ZERO));
+            self.charging(rule, |limiter| limiter.charge_with(rule, "k", cost(2)));
+            let results = [self.limiter.peek(rule, "k"), self.limiter.refund_with(rule, "k", cost(2))];
+            results.into_iter().for_each(|result| _ = self.note(result));
+        }
+        let together = [Check::new(rule, "k"), Check::new(rule, "other")];
+        let results = [
+            self.limiter.check_all(&together),
+            self.limiter.refund_with(rule, "k", cost(99)),
+            self.limiter.refund_with(rule, "other", cost(99)),
+            self.on_server_time.check(rule, "j"),
+        ];
+        results.into_iter().for_each(|result| _ = self.note(result));
+        let results = [self.limiter.reset(rule, "k"), self.limiter.reset(rule, "j"), self.limiter.ping()];
+        results.into_iter().for_each(|result| _ = self.note(result));
+    }
+}
+
+#[test]
+fn one_server_needs_each_of_its_commands() {
+    let redis = Redis::start().unwrap();
+    let mut admin = redis.client().unwrap();
+    for (kind, fields) in KINDS {
+        let rules = rules(&[(kind, fields)]);
+        let words = printed(&rules, &[]);
+        set_user(&redis, &words, None);
+        let mut world = World::new(&redis, &rules);
+        world.everything(kind);
+        assert!(world.errors.is_empty(), "{kind}: {}", world.errors[0]);
+        for command in allowed(&words) {
+            set_user(&redis, &words, Some(command));
+            send(&mut admin, cmd("SCRIPT").arg("FLUSH"));
+            send(&mut admin, &cmd("FLUSHALL"));
+            let mut world = World::new(&redis, &rules);
+            world.everything(kind);
+            assert!(!world.errors.is_empty(), "{kind} works without {command}");
+            for error in world.errors {
+                assert_eq!(error.kind(), ErrorKind::Server, "{kind} without {command}: {error}");
+                assert!(
+                    error.message().contains("`sluicegate rules acl`"),
+                    "{kind} without {command}: {error}"
+                );
+            }
+            assert_eq!(
+                keys_without_ttl(&mut admin).unwrap(),
+                Vec::<String>::new(),
+                "{kind} without {command}"
+            );
+        }
+    }
+}
+
+#[test]
+fn several_algorithms_need_the_commands_of_each() {
+    let redis = Redis::start().unwrap();
+    let rules = rules(&KINDS);
+    set_user(&redis, &printed(&rules, &[]), None);
+    let mut world = World::new(&redis, &rules);
+    let all = KINDS.map(|(kind, _)| Check::new(kind, "k"));
+    let result = world.limiter.check_all(&all);
+    world.note(result);
+    KINDS.iter().for_each(|(kind, _)| world.everything(kind));
+    assert!(world.errors.is_empty(), "{}", world.errors[0]);
+}
+
+#[test]
+fn other_keys_are_out_of_reach() {
+    let redis = Redis::start().unwrap();
+    let rules = rules(&KINDS[..1]);
+    set_user(&redis, &printed(&rules, &["--prefix", "mine[1]"]), None);
+    let url = redis.url().replace("redis://", "redis://limiter:secret@");
+    let with = |prefix: &str| {
+        let builder = RateLimiter::builder(&url).rules(Rules::from_json(&rules).unwrap());
+        builder.prefix(prefix).build().unwrap().check("aligned", "k")
+    };
+    assert!(with("mine[1]").unwrap().allowed);
+    for other in ["mine1", "sluicegate"] {
+        assert!(with(other).unwrap_err().message().contains("NOPERM"));
+    }
+}
+
+/// Keys of two primaries, so that what the first was charged can be given back when the second refuses.
+struct Apart<'a> {
+    cluster: &'a Cluster,
+    rules: String,
+    keys: [String; 2],
+}
+
+impl<'a> Apart<'a> {
+    fn new(cluster: &'a Cluster) -> Self {
+        let rules = rules(&[KINDS[3]]);
+        let name = |key: &str| format!("sluicegate:list:{{{key}}}:l1m");
+        let port = |key: &str| cluster.primary_of(&name(key)).unwrap().port();
+        let second = (0..100).map(|number| number.to_string()).find(|key| port(key) != port("k")).unwrap();
+        Self { cluster, rules, keys: ["k".to_owned(), second] }
+    }
+
+    fn primary(&self, key: &str) -> &Node {
+        self.cluster.primary_of(&format!("{{{key}}}")).unwrap()
+    }
+
+    /// A call that takes every way that a Cluster has: the errors that are not meant.
+    fn errors(&self) -> Vec<String> {
+        let url = self.cluster.url().replace("redis-cluster://", "redis-cluster://limiter:secret@");
+        let limiter = limiter(&url, &self.rules, None);
+        let mut errors: Vec<String> = Vec::new();
+        let mut note = |result: Result<_, Error>| errors.extend(result.err().map(|error| error.to_string()));
+        note(limiter.check("list", &self.keys[1]).map(drop));
+        // The second server is full: the first gives back what it was charged, as nobody else would.
+        note(limiter.charge_with("list", "k", CheckOptions::new().cost(5)).map(drop));
+        let full = |bytes: &str| {
+            let mut config = cmd("CONFIG");
+            config.arg("SET").arg("maxmemory").arg(bytes);
+            config.exec(&mut self.primary(&self.keys[1]).client().unwrap()).unwrap();
+        };
+        full("1");
+        let both = [Check::new("list", "k"), Check::new("list", &self.keys[1])];
+        let refusal = limiter.check_all(&both).unwrap_err();
+        full("0");
+        if !refusal.message().contains("OOM") {
+            note(Err(refusal));
+        }
+        match limiter.peek("list", "k") {
+            Ok(decision) if decision.remaining == 95 => {}
+            other => errors.push(format!("not given back: {other:?}")),
+        }
+        errors.extend(self.asking(&limiter));
+        errors
+    }
+
+    /// A key that is not there is asked for at the server that its slot is being moved to.
+    fn asking(&self, limiter: &RateLimiter) -> Option<String> {
+        let [source, target] = [self.primary("moving"), self.target()];
+        let slot: u16 =
+            cmd("CLUSTER").arg("KEYSLOT").arg("{moving}").query(&mut source.client().unwrap()).unwrap();
+        let id = |node: &Node| -> String {
+            cmd("CLUSTER").arg("MYID").query(&mut node.client().unwrap()).unwrap()
+        };
+        let set = |node: &Node, words: &[&str]| {
+            let mut command = cmd("CLUSTER");
+            command.arg("SETSLOT").arg(slot).arg(words).exec(&mut node.client().unwrap()).unwrap();
+        };
+        set(target, &["IMPORTING", &id(source)]);
+        set(source, &["MIGRATING", &id(target)]);
+        let error = limiter.check("list", "moving").err();
+        // What was charged at the target is not to be in the way of the next time.
+        let mut client = target.client().unwrap();
+        redis::pipe()
+            .cmd("ASKING")
+            .cmd("UNLINK")
+            .arg("sluicegate:list:{moving}:l1m")
+            .exec(&mut client)
+            .unwrap();
+        [source, target].into_iter().for_each(|node| set(node, &["STABLE"]));
+        error.map(|error| error.to_string())
+    }
+
+    fn target(&self) -> &Node {
+        let source = self.primary("moving").port();
+        self.keys.iter().map(|key| self.primary(key)).find(|node| node.port() != source).unwrap()
+    }
+
+    fn set_user(&self, words: &[String], but: Option<&String>) {
+        for node in self.cluster.nodes() {
+            set_user(node, words, but);
+            cmd("SCRIPT").arg("FLUSH").exec(&mut node.client().unwrap()).unwrap();
+        }
+        for key in &self.keys {
+            cmd("FLUSHALL").exec(&mut self.primary(key).client().unwrap()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_cluster_needs_each_of_its_commands() {
+    let cluster = Cluster::start().unwrap();
+    let apart = Apart::new(&cluster);
+    let words = printed(&apart.rules, &["--cluster"]);
+    apart.set_user(&words, None);
+    assert_eq!(apart.errors(), Vec::<String>::new());
+    for command in ["+asking", "+cluster|slots", "+lrem"].map(str::to_owned) {
+        assert!(words.contains(&command), "{command}");
+        apart.set_user(&words, Some(&command));
+        assert_ne!(apart.errors(), Vec::<String>::new(), "works without {command}");
+    }
+}
+
+/// The Sentinels are asked two commands, and the server that they name whether it is a primary.
+#[test]
+fn sentinels_and_what_they_watch_need_each_of_their_commands() {
+    let sentinel = Sentinel::start().unwrap();
+    let rules = rules(&KINDS[..1]);
+    let of_servers = printed(&rules, &["--sentinel"]);
+    let of_sentinels = ["resetchannels", "-@all", "+sentinel|master", "+ping"].map(str::to_owned);
+    let url = sentinel.url().replace("redis-sentinel://", "redis-sentinel://limiter:secret@");
+    let url = format!("{url}?sentinel_user=limiter&sentinel_password=secret");
+    let role = "+role".to_owned();
+    for but in [None, Some(&role), Some(&of_sentinels[2]), Some(&of_sentinels[3])] {
+        sentinel.servers().iter().for_each(|node| set_user(node, &of_servers, but.filter(|it| *it == &role)));
+        sentinel.sentinels().iter().for_each(|node| set_user(node, &of_sentinels, but));
+        let result = limiter(&url, &rules, None).check("aligned", "k");
+        assert_eq!(result.is_ok(), but.is_none(), "without {but:?}: {result:?}");
+    }
+}
+
+#[test]
+fn an_impossible_prefix_is_refused() {
+    let (code, out, err) = outcome(&["rules", "acl", &rules(&KINDS[..1]), "--prefix", "a{b"]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(err.contains("--prefix") && err.contains("braces"), "{err}");
+}

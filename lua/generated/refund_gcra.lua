@@ -1,0 +1,197 @@
+-- Generated from lua/src.
+-- Names shared by every script. After them each unpacks its arguments, and `clock.lua` follows.
+--
+-- KEYS  the state of each limit; all in one hash slot
+-- ARGV[1]  little-endian doubles: clock (microseconds since 1970, or -1 for the server's),
+--          units (how many times the cost is asked for; once in a script for one limit, which is not told),
+--          mode (1 charge, 0 only look)
+-- In a script for one limit the limit's own numbers follow in ARGV[1]. In a script for several,
+-- ARGV[i + 1] holds those of KEYS[i], after its algorithm's place in the set, its group, and the time of
+-- the charge that is given back (-1: of whichever; only a refund reads it).
+-- There they begin at byte 25. Doubles carry whole microseconds until the year 2255.
+--
+-- Reply, per limit: a string of little-endian doubles: grant (how many units this limit has room
+-- for, at most `units`), now, then the state as it was before anything was charged. What the
+-- caller wants to know (remaining, waits) follows from that, so it is not computed here.
+--
+-- An algorithm is a folder of fragments: `load` reads KEY with the limit's numbers and says capacity and
+-- `forced` (an amount to commit even on a denial: 0 to heal a state stored ahead of now, the cost for a limit
+-- that refused and counts denied costs, else nil), and a few values of its own; `commit` writes the state
+-- with AMOUNT charged, and its lifetime; `reply` says `answer`; `refund` takes AMOUNT back, the newest first
+-- or, if CHARGED_AT is a time, of the charge made then. The fragments stand in a row, and not in functions,
+-- because making and calling those would cost a fifth of a script; refunds, which are seldom, make functions
+-- of them. So a fragment assigns to no value that another one reads.
+local call, pack, unpack_numbers = redis.call, struct.pack, struct.unpack
+-- No time of ours is later, and no count as large: a value beyond is somebody else's.
+local LATEST, ENDLESS = 9007199254740992, 1e300
+local BAD_STATE = 'BADSTATE the value at this key was not written by this limiter'
+
+local now, units, mode = unpack_numbers('<ddd', ARGV[1])
+-- The time: the server's unless the caller brought one.
+--
+-- A lifetime is ceil(microseconds / 1000) + slack: the server counts whole milliseconds from the start
+-- of the script. Under a manual clock keys live a minute longer, for their real time passes on its own.
+local slack = 60000
+if now < 0 then
+  local time = call('TIME')
+  now, slack = time[1] * 1000000 + time[2], 1
+end
+local load_of, refund_of = {}, {}
+load_of[1] = function(key, arg)
+local cost, full, unit = unpack_numbers('<ddd', arg, 25)
+-- GCRA: a debt of time that leaks one microsecond per microsecond. It is kept relative to its own
+-- time, because an absolute time in a double is too coarse for rates above a million per second. Beside it
+-- stands the interval that a unit took when it was counted: where the limit has changed since, the debt leaks
+-- at that one, and what counts is the units.
+--
+-- Numbers: cost (microseconds of debt it adds), full (debt at which the burst is used up), unit (the interval:
+-- microseconds of debt that one unit adds)
+-- State: debt, at, interval. Reply: debt as of now, and the interval if it is another than the unit
+local debt, interval, forced = 0, unit, nil
+-- The debt as stored, and its time.
+local kept, at = 0, 0
+local state = call('GET', key)
+if state then
+  if #state ~= 24 then return { err = BAD_STATE } end
+  kept, at, interval = unpack_numbers('<ddd', state)
+  if not (kept > 0 and kept < ENDLESS and at >= 0 and at <= LATEST) then return { err = BAD_STATE } end
+  debt = kept
+  if at > now then
+    forced = 0
+  else
+    debt = debt - (now - at)
+    if debt < 0 then debt = 0 end
+  end
+end
+local capacity = full - debt
+if interval ~= unit then
+  if not (interval > 0 and interval <= LATEST) then return { err = BAD_STATE } end
+  capacity = full - debt / interval * unit
+end
+return cost, capacity, forced, debt, kept, at, interval, unit
+end
+refund_of[1] = function(key, amount, charged_at, debt, kept, at, interval, unit)
+local function commit(key, amount, debt, kept, at, interval, unit)
+-- Writes the debt, AMOUNT added, as of now; a charge at another interval rescales it, so that the units stay. The
+-- key lives until it has leaked away, and on to the end of a slice of time: a power of two, some twentieth of the
+-- debt. So charges in quick succession share the life that the first of them gave: to write no more than the
+-- value costs less than half as much.
+local owed, counted = debt + amount, interval
+if interval ~= unit and amount > 0 then owed, counted = debt / interval * unit + amount, unit end
+local ends, ended = now + owed, at + kept
+-- What a debt is divided by what math.frexp says of it is the power of two above it.
+local slice = owed / math.frexp(owed) / 32
+if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
+  call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
+else
+  local left = ends - ends % slice + slice - now
+  call('SET', key, pack('<ddd', owed, now, counted), 'PX', math.ceil(left / 1000) + slack)
+end
+end
+-- Takes AMOUNT off the debt. Of a charge made at CHARGED_AT: less what may have leaked since, by whichever
+-- interval is the shorter.
+if charged_at then
+  local leaked = now - charged_at
+  if interval < unit then leaked = leaked * (unit / interval) end
+  amount = amount - leaked
+  if amount < 0 then amount = 0 end
+end
+if interval ~= unit then amount = amount / unit * interval end
+if debt > amount then commit(key, -amount, debt, kept, at, interval, unit) else call('DEL', key) end
+end
+-- Gives back the cost of each limit; the driver that follows then looks at what is left. The number after
+-- a limit's group is the time of the charge that is undone, or -1: then the newest is given back, whoever
+-- was charged it. When the clock stepped back since, nobody knows what became of a charge: nothing is
+-- touched. (`forced` is then set, and only then: refunds are told that no limit counts denied costs.)
+for i = 1, #KEYS do
+  local arg = ARGV[i + 1]
+  local which, _, time = unpack_numbers('<ddd', arg)
+  local cost, capacity, forced, a, b, c, d, e, f, g, h, k = load_of[which](KEYS[i], arg)
+  if not capacity then return cost end
+  local charged_at = time >= 0 and time
+  if not charged_at or charged_at <= now and not forced then
+    refund_of[which](KEYS[i], cost, charged_at, a, b, c, d, e, f, g, h, k)
+  end
+end
+-- Several limits, decided together. Limits of group 0 are enforced: each of them has room, or none
+-- is charged. Every other group is a rule in shadow: charged when it has room itself and the
+-- enforced ones were admitted, and never in the way of the others.
+--
+-- At the marks stand the fragments of each algorithm, in a branch for the limits that have it.
+local loaded, grants, group_grant = {}, {}, { [0] = units }
+for i = 1, #KEYS do
+  local key, arg = KEYS[i], ARGV[i + 1]
+  local which, group = unpack_numbers('<dd', arg)
+if which == 1 then
+local cost, full, unit = unpack_numbers('<ddd', arg, 25)
+-- GCRA: a debt of time that leaks one microsecond per microsecond. It is kept relative to its own
+-- time, because an absolute time in a double is too coarse for rates above a million per second. Beside it
+-- stands the interval that a unit took when it was counted: where the limit has changed since, the debt leaks
+-- at that one, and what counts is the units.
+--
+-- Numbers: cost (microseconds of debt it adds), full (debt at which the burst is used up), unit (the interval:
+-- microseconds of debt that one unit adds)
+-- State: debt, at, interval. Reply: debt as of now, and the interval if it is another than the unit
+local debt, interval, forced = 0, unit, nil
+-- The debt as stored, and its time.
+local kept, at = 0, 0
+local state = call('GET', key)
+if state then
+  if #state ~= 24 then return { err = BAD_STATE } end
+  kept, at, interval = unpack_numbers('<ddd', state)
+  if not (kept > 0 and kept < ENDLESS and at >= 0 and at <= LATEST) then return { err = BAD_STATE } end
+  debt = kept
+  if at > now then
+    forced = 0
+  else
+    debt = debt - (now - at)
+    if debt < 0 then debt = 0 end
+  end
+end
+local capacity = full - debt
+if interval ~= unit then
+  if not (interval > 0 and interval <= LATEST) then return { err = BAD_STATE } end
+  capacity = full - debt / interval * unit
+end
+-- Says the grant: how many units there is room for.
+local grant = 0
+if capacity >= cost then grant = units > 1 and math.min(units, math.floor(capacity / cost)) or 1 end
+loaded[i], grants[i] = { which, group, cost, forced, debt, kept, at, interval, unit }, grant
+end
+  local grant, least = grants[i], group_grant[group]
+  if not least or grant < least then group_grant[group] = grant end
+end
+
+local replies = {}
+for i = 1, #KEYS do
+  local key, found, grant = KEYS[i], loaded[i], grants[i]
+  local which, group, cost, amount = found[1], found[2], found[3], found[4]
+  local shared = group_grant[group]
+  if group_grant[0] < shared then shared = group_grant[0] end
+  if shared > 0 then amount = shared * cost end
+  local is_charged = amount and mode == 1
+if which == 1 then
+local debt, kept, at, interval, unit = unpack(found, 5, 9)
+if is_charged then
+-- Writes the debt, AMOUNT added, as of now; a charge at another interval rescales it, so that the units stay. The
+-- key lives until it has leaked away, and on to the end of a slice of time: a power of two, some twentieth of the
+-- debt. So charges in quick succession share the life that the first of them gave: to write no more than the
+-- value costs less than half as much.
+local owed, counted = debt + amount, interval
+if interval ~= unit and amount > 0 then owed, counted = debt / interval * unit + amount, unit end
+local ends, ended = now + owed, at + kept
+-- What a debt is divided by what math.frexp says of it is the power of two above it.
+local slice = owed / math.frexp(owed) / 32
+if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
+  call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
+else
+  local left = ends - ends % slice + slice - now
+  call('SET', key, pack('<ddd', owed, now, counted), 'PX', math.ceil(left / 1000) + slack)
+end
+end
+-- Answers with the grant, now, the debt as loaded, and its interval where that is not the unit.
+local answer = interval == unit and pack('<ddd', grant, now, debt) or pack('<dddd', grant, now, debt, interval)
+replies[i] = answer
+end
+end
+return replies

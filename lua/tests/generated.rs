@@ -1,0 +1,59 @@
+//! The scripts as servers get them, in `generated`, for who reads or reviews them.
+//!
+//! `SLUICEGATE_WRITE_LUA=1 cargo test -p sluicegate-lua --test generated` writes them.
+
+// A test that cannot go on has failed.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::{env, fs};
+
+use sluicegate_lua::{Kernel, KernelSet, scripts};
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("generated")
+}
+
+/// Every fragment is in what checks and what refunds one limit. What charges, what decides each of several keys and
+/// what decides several limits is shown once: for others the same pieces stand in the same places.
+fn is_shown(name: &str) -> bool {
+    let of_every_kernel =
+        ["check_", "refund_"].iter().any(|what| name.starts_with(what)) && !name.contains("_and_");
+    let once = ["charge_gcra", "each_gcra", "check_several_sliding_window_and_gcra"].contains(&name);
+    of_every_kernel && !name.starts_with("check_several_") || once
+}
+
+fn composed() -> BTreeMap<String, String> {
+    let alone = Kernel::ALL.map(|kernel| KernelSet::default().with(kernel));
+    let two = KernelSet::default().with(Kernel::SlidingWindow).with(Kernel::Gcra);
+    let shown = alone.into_iter().chain([two]).flat_map(scripts).filter(|(name, _)| is_shown(name));
+    shown.map(|(name, text)| (format!("{name}.lua"), format!("-- Generated from lua/src.\n{text}"))).collect()
+}
+
+fn written() -> BTreeMap<String, String> {
+    let entries = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap());
+    let read = |entry: fs::DirEntry| {
+        (entry.file_name().into_string().unwrap(), fs::read_to_string(entry.path()).unwrap())
+    };
+    entries.map(read).collect()
+}
+
+#[test]
+fn the_generated_scripts_are_current() {
+    let composed = composed();
+    if env::var_os("SLUICEGATE_WRITE_LUA").is_some() {
+        let _ = fs::remove_dir_all(folder());
+        fs::create_dir(folder()).unwrap();
+        for (name, text) in &composed {
+            fs::write(folder().join(name), text).unwrap();
+        }
+    }
+    let written = written();
+    assert_eq!(composed.len(), 2 * Kernel::ALL.len() + 3);
+    assert_eq!(Vec::from_iter(composed.keys()), Vec::from_iter(written.keys()));
+    for (name, text) in composed {
+        // The message says what to do, and not hundreds of lines.
+        assert!(text == written[&name], "{name} is old: SLUICEGATE_WRITE_LUA=1 cargo test -p sluicegate-lua");
+    }
+}
