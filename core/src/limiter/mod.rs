@@ -9,6 +9,7 @@ mod budget;
 mod builder;
 mod centre;
 mod local;
+mod overview;
 mod reserving;
 mod sleeper;
 mod waiting;
