@@ -75,7 +75,7 @@ fn since_1970(time: SystemTime) -> u64 {
 export! {
     /// Tells the rules in force: `rule` is called for each with its name and its JSON, in which what is left to its
     /// default is left out. Both texts live as long as the call of `rule`.
-    fn sluicegate_rules(limiter: *const Limiter, rule: PairCallback, context: *mut c_void) {
+    fn sluicegate_limiter_rules(limiter: *const Limiter, rule: PairCallback, context: *mut c_void) {
         let rule = rule.required()?;
         for each in limiter.0.rules().iter() {
             rule.tell(context, &each.id, &each.to_json());
