@@ -2,14 +2,14 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
 use super::Builder;
 use super::centre::Centre;
 use super::local::Local;
-use super::sleeper::Sleeper;
+use super::sleeper::{self, Sleeper};
 use crate::catalog::Catalog;
 use crate::decision::{Decision, Source};
 use crate::error::Result;
@@ -335,6 +335,16 @@ impl AsyncRateLimiter {
         }
     }
 
+    /// Lets time pass; the next request notices if the limiter was closed meanwhile.
+    async fn pause(&self, span: Duration) -> Result<()> {
+        let sleeper = match &self.sleeper {
+            Some(sleeper) => sleeper.as_ref(),
+            None => sleeper::tokio()?,
+        };
+        sleeper.sleep(Instant::now() + span).await;
+        Ok(())
+    }
+
     /// Wakes those who wait when the limiter is closed. A forked child has its own: the lock in it may have been
     /// in the hands of a thread that does not exist in the child.
     pub(super) fn closing(&self) -> &Notify {
@@ -343,7 +353,7 @@ impl AsyncRateLimiter {
 
     async fn converse(&self, redis: &AsyncRedis, plan: &Plan<'_>, op: Op, form: Form) -> Result<Decision> {
         let mut transaction = self.centre.transaction(plan, op);
-        talk(redis, &mut transaction, plan.timeout).await;
+        talk(self, redis, &mut transaction, plan.timeout).await;
         transaction.finish(form)
     }
 
@@ -357,13 +367,15 @@ impl AsyncRateLimiter {
     ) -> Result<(Few<Outcome>, Option<Forecast>)> {
         let transaction = self.centre.transaction(plan, op);
         let mut transaction = if wants_forecast { transaction.with_forecast() } else { transaction };
-        talk(redis, &mut transaction, plan.timeout).await;
+        talk(self, redis, &mut transaction, plan.timeout).await;
         transaction.outcomes()
     }
 }
 
-/// Holds a conversation with the server. All requests of a call share its time.
+/// Holds a conversation with the server. All requests of a call share its time. What does no harm when it is carried
+/// out twice is sent again for as long as there is no answer.
 pub(super) async fn talk(
+    limiter: &AsyncRateLimiter,
     redis: &AsyncRedis,
     conversation: &mut impl Conversation,
     timeout: Option<Duration>,
@@ -372,7 +384,15 @@ pub(super) async fn talk(
     while let Some(request) = conversation.next() {
         let undoing = conversation.is_undoing();
         let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
-        conversation.feed(redis.call(request, deadline).await);
+        let may_repeat = conversation.may_repeat();
+        let mut reply = redis.call(request.clone(), deadline).await;
+        while may_repeat && let Some(pause) = deadline.pause_after(&reply) {
+            reply = match limiter.pause(pause).await {
+                Ok(()) => redis.call(request.clone(), deadline).await,
+                Err(closed) => Err(closed),
+            };
+        }
+        conversation.feed(reply);
     }
 }
 

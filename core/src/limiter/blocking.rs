@@ -1,6 +1,7 @@
 //! The limiter for threads.
 
 use std::fmt;
+use std::thread;
 use std::time::Duration;
 
 use super::Builder;
@@ -344,13 +345,20 @@ impl RateLimiter {
     }
 }
 
-/// Holds a conversation with the server. All requests of a call share its time.
+/// Holds a conversation with the server. All requests of a call share its time. What does no harm when it is carried
+/// out twice is sent again for as long as there is no answer.
 pub(super) fn talk(redis: &BlockingRedis, conversation: &mut impl Conversation, timeout: Option<Duration>) {
     let deadline = redis.deadline(timeout);
     while let Some(request) = conversation.next() {
         let undoing = conversation.is_undoing();
         let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
-        conversation.feed(redis.call(request, deadline));
+        let may_repeat = conversation.may_repeat();
+        let mut reply = redis.call(request.clone(), deadline);
+        while may_repeat && let Some(pause) = deadline.pause_after(&reply) {
+            thread::sleep(pause);
+            reply = redis.call(request.clone(), deadline);
+        }
+        conversation.feed(reply);
     }
 }
 

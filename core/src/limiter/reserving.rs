@@ -174,7 +174,7 @@ impl AsyncRateLimiter {
             asynchronous::Backend::Local(local) => local.reserve(&wanted.plan, wanted.ticket.id, form),
             asynchronous::Backend::Server(redis) => {
                 let mut transaction = self.centre.reserving(&wanted.plan, wanted.ticket.id);
-                asynchronous::talk(redis, &mut transaction, wanted.plan.timeout).await;
+                asynchronous::talk(self, redis, &mut transaction, wanted.plan.timeout).await;
                 reserved(transaction, form)?
             }
         };
@@ -220,7 +220,7 @@ impl AsyncRateLimiter {
             asynchronous::Backend::Local(local) => local.end(&plan, end, &ticket.id)?,
             asynchronous::Backend::Server(redis) => {
                 let mut ending = self.centre.ending(&plan, end, names);
-                asynchronous::talk(redis, &mut ending, plan.timeout).await;
+                asynchronous::talk(self, redis, &mut ending, plan.timeout).await;
                 ending.finish()?
             }
         };

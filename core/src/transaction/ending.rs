@@ -55,6 +55,10 @@ impl Conversation for Ending<'_> {
         false
     }
 
+    fn may_repeat(&self) -> bool {
+        true
+    }
+
     /// A slot that fails keeps no other from being asked: what
     /// was used is to be charged wherever it can be.
     fn feed(&mut self, reply: Result<Value>) {

@@ -91,6 +91,9 @@ pub(crate) trait Conversation {
     /// Whether what is to be sent next takes back what the call has charged.
     fn is_undoing(&self) -> bool;
 
+    /// Whether that may be sent again when it is not known whether it was carried out: the server knows it by its name.
+    fn may_repeat(&self) -> bool;
+
     /// Takes the reply to what [`next`](Self::next) gave.
     fn feed(&mut self, reply: Result<Value>);
 }
@@ -285,6 +288,10 @@ impl Conversation for Transaction<'_> {
 
     fn is_undoing(&self) -> bool {
         self.pending.front().is_some_and(|step| step.charged_at.is_some())
+    }
+
+    fn may_repeat(&self) -> bool {
+        self.pending.front().is_some_and(|step| step.op == Op::Reserve)
     }
 
     fn feed(&mut self, reply: Result<Value>) {
