@@ -18,6 +18,7 @@ mod op {
     pub(super) const PING: u8 = WAIT + 1;
     pub(super) const ALL: u8 = PING + 1;
     pub(super) const REQUEST: u8 = ALL + 1;
+    pub(super) const WAIT_ALL: u8 = REQUEST + 1;
 }
 
 /// The numbers of the operations, by which `lib/mailbox.js` asks for them.
@@ -30,6 +31,7 @@ pub(crate) fn operations() -> HashMap<String, u32> {
         ("ping", op::PING),
         ("all", op::ALL),
         ("request", op::REQUEST),
+        ("wait_all", op::WAIT_ALL),
     ];
     kinds.chain(others).map(|(name, number)| (name.to_uppercase(), number.into())).collect()
 }
@@ -61,6 +63,7 @@ impl<'a> Reader<'a> {
             (None, op::WAIT) => Ask::Wait(self.item(&row)?, milliseconds(row.extra)),
             (None, op::PING) => Ask::Ping(row.timeout()),
             (None, op::ALL) => Ask::All(self.items(row.extra as usize)?),
+            (None, op::WAIT_ALL) => Ask::WaitAll(self.items(row.extra as usize)?, row.timeout()?),
             (None, op::REQUEST) => Ask::Request(self.request(&row)?),
             _ => return None,
         };

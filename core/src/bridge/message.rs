@@ -102,6 +102,8 @@ pub enum Ask {
     Reset(Item),
     /// `wait`, with its timeout
     Wait(Item, Duration),
+    /// `wait_all`, with its timeout
+    WaitAll(Vec<Item>, Duration),
     /// `ping`, with its timeout
     Ping(Option<Duration>),
 }
@@ -129,7 +131,8 @@ pub(super) async fn answer(limiter: &AsyncRateLimiter, ask: &Ask) -> Result<Answ
     let decision = match ask {
         Ask::Single(kind, item) => limiter.single(&item.check(), *kind).await,
         Ask::Request(request) => limiter.check_request(&request.request()).await,
-        Ask::All(items) => limiter.check_all(&items.iter().map(Item::check).collect::<Vec<_>>()).await,
+        Ask::All(items) => limiter.check_all(&checks(items)).await,
+        Ask::WaitAll(items, timeout) => limiter.wait_all(&checks(items), *timeout).await,
         Ask::Wait(item, timeout) => limiter.wait_with(&item.rule, &item.key, item.options(), *timeout).await,
         Ask::Reset(item) => {
             limiter.reset_with(&item.rule, &item.key, item.options()).await?;
@@ -141,4 +144,8 @@ pub(super) async fn answer(limiter: &AsyncRateLimiter, ask: &Ask) -> Result<Answ
         }
     };
     decision.map(Answer::Decision)
+}
+
+fn checks(items: &[Item]) -> Vec<Check<'_>> {
+    items.iter().map(Item::check).collect()
 }

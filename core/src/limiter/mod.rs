@@ -5,10 +5,10 @@ mod asynchronous;
 mod blocking;
 #[cfg(feature = "bridge")]
 mod bridged;
-mod budget;
 mod builder;
 mod centre;
 mod local;
+mod queue;
 mod reserving;
 mod sleeper;
 mod waiting;

@@ -22,11 +22,11 @@ use std::collections::VecDeque;
 use redis::Value;
 use smallvec::smallvec;
 
-use crate::algorithm::{HoldId, Micros};
+use crate::algorithm::{HoldId, Micros, State};
 use crate::clock::SystemClock;
 use crate::decision::{Decision, Source};
 use crate::error::{Error, Result};
-use crate::plan::{ENFORCED, End, Few, Form, Op, Outcome, Plan, answer};
+use crate::plan::{ENFORCED, End, Few, Forecast, Form, Op, Outcome, Plan, answer};
 use crate::script::Call;
 pub(crate) use ending::Ending;
 use held::Part;
@@ -62,6 +62,8 @@ pub(crate) struct Transaction<'a> {
     token: Option<u64>,
     /// Set when a slot failed to answer, while those before it are given back their charges.
     failure: Option<Error>,
+    /// The state that each charge left behind, and its time; nothing unless it is wanted.
+    states: Option<Few<Option<(State, Micros)>>>,
 }
 
 /// One script to send: an operation on some of the plan's charges, all in one slot.
@@ -122,7 +124,13 @@ impl<'a> Transaction<'a> {
             outcomes: smallvec![None; plan.charges.len()],
             compensations: Vec::new(),
             failure: None,
+            states: None,
         }
+    }
+
+    /// The same, which also tells what the states will admit next.
+    pub(crate) fn with_forecast(self) -> Self {
+        Self { states: Some(smallvec![None; self.plan.charges.len()]), ..self }
     }
 
     /// Whether something may be held beside the states of a step.
@@ -157,8 +165,17 @@ impl<'a> Transaction<'a> {
 
     /// The decision, once there is nothing left to send.
     pub(crate) fn finish(self, form: Form) -> Result<Decision> {
+        let plan = self.plan;
+        Ok(answer(plan, &self.outcomes()?.0, Source::Server, form))
+    }
+
+    /// The outcome of each charge, once there is nothing left to send, and what the states will admit next.
+    pub(crate) fn outcomes(self) -> Result<(Few<Outcome>, Option<Forecast>)> {
         match (self.failure, self.outcomes.into_iter().collect::<Option<Few<_>>>()) {
-            (None, Some(outcomes)) => Ok(answer(self.plan, &outcomes, Source::Server, form)),
+            (None, Some(outcomes)) => {
+                let states = self.states.and_then(|states| states.into_iter().collect::<Option<Vec<_>>>());
+                Ok((outcomes, states.and_then(|states| Forecast::new(self.plan, states))))
+            }
             (Some(error), _) => Err(error),
             (None, None) => Err(unanswered()),
         }
@@ -176,9 +193,15 @@ impl<'a> Transaction<'a> {
         let fits: Few<_> = replies.iter().map(|reply| reply.fits).collect();
         let permitted = self.plan.permitted(&step.charges, &fits);
         let now = replies.first().map_or(0, |reply| reply.now);
-        let each = charges.iter().zip(replies).zip(permitted);
-        let outcomes = each.map(|((charge, reply), permitted)| reply.conclude(charge, step.op, permitted));
-        Ok((now, outcomes.collect()))
+        let mut outcomes = Few::with_capacity(replies.len());
+        for ((&index, reply), permitted) in step.charges.iter().zip(replies).zip(permitted) {
+            let (outcome, state) = reply.conclude(&self.plan.charges[index], step.op, permitted);
+            outcomes.push(outcome);
+            if let Some(states) = &mut self.states {
+                states[index] = Some((state, now));
+            }
+        }
+        Ok((now, outcomes))
     }
 
     /// The same where something may be held.

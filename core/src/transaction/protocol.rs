@@ -127,10 +127,11 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    /// Follows the script's steps, so that the state is the one it left behind.
-    pub(super) fn conclude(mut self, charge: &Charge<'_>, op: Op, permitted: bool) -> Outcome {
+    /// Follows the script's steps, so that the state is the one it left behind, which it answers with the outcome.
+    pub(super) fn conclude(mut self, charge: &Charge<'_>, op: Op, permitted: bool) -> (Outcome, State) {
         let demand = Demand { op, cost: charge.cost, now: self.now };
-        charge.policy.conclude(&mut self.state, demand, self.fits, permitted)
+        let outcome = charge.policy.conclude(&mut self.state, demand, self.fits, permitted);
+        (outcome, self.state)
     }
 }
 

@@ -1,6 +1,3 @@
--- Ends a reservation and charges what was used, or lets its lease begin anew. Answers 1 when it was held wherever it
--- should be, 0 when it was not, -1 when a limit would be overdrawn by more than 2^53: then nothing is done.
-local COMMIT = 6
 if is_due then
   local foreign = find_foreign()
   if foreign then return foreign end
@@ -53,7 +50,10 @@ for j = 1, #holdings do
       prolong(holding, now + holding.lease + holding.longest)
     end
     if j == 1 then
-      call('ZREMRANGEBYSCORE', holding.key, MARKS, MARKS + now)
+      if now - holding.swept > holding.timeout then
+        call('ZREMRANGEBYSCORE', holding.key, MARKS, MARKS + now)
+        holding.swept = now
+      end
       call('ZADD', holding.key, MARKS + now + holding.timeout, mark)
       holding.marked_until = now + holding.timeout
     end

@@ -1,3 +1,8 @@
+local ARGV = ARGV
+if #ARGV == 1 then
+  local all = ARGV[1]
+  ARGV = { all, sub(all, 25, -HOLDER - 1), '', sub(all, -HOLDER) }
+end
 local limits, which, group, holder_of, price_of, units, extra, kind = count, {}, {}, {}, {}, {}, {}, {}
 for i = 1, limits do
   which[i], group[i], holder_of[i], price_of[i], units[i], extra[i], kind[i] = unpack_numbers('<ddddddd', ARGV[1 + i])

@@ -162,7 +162,7 @@ impl<'a> InRust<'a> {
 fn in_lua(server: &mut Server, charge: &Charge<'_>, step: &Step, now: Micros) -> Outcome {
     let request = protocol::call(step, &[charge], Some(now), || now, &server.wire.prefix);
     let reply = protocol::read(&[charge], step.op, server.send(&request)).unwrap().remove(0);
-    reply.conclude(charge, step.op, true)
+    reply.conclude(charge, step.op, true).0
 }
 
 fn said(outcome: &Outcome) -> (bool, u64, Option<Micros>, Micros) {
