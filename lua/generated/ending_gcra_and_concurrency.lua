@@ -46,12 +46,14 @@ end
 --   'r' id weight                     at the end of the lease; 's' in place of 'r': of a rule in shadow that had no room,
 --                                     which does not count
 --   'e' id                            beyond all times: a call that ended or renewed a reservation, in case it is
---                                     sent again; at MARKS and the time until which
+--                                     sent again; at MARKS and the time until which; 'f' in place of 'e': it had ended
+--                                     for one of the holders
 --
 -- ARGV[1]  now, op, limits (how many); then the numbers of ARGV[2] once more
 -- ARGV[1 + i], for the limit of KEYS[i]: its algorithm's place, its group, its holder's number (0: none), price (what a
 --          unit takes in the algorithm's measure), units (the cost), extra (what is charged; or the time of a charge
---          that is given back), kind (1: its measure is time; -1: it keeps nothing); then its own numbers
+--          that is given back), kind (1: its measure is time; 2: its window begins with a charge; 0: others;
+--          -1: it keeps nothing); then its own numbers
 -- ARGV[1 + limits + i]  the same at the limit that the rule states, if the call brought another; else empty
 -- ARGV[1 + 2 * limits + j], for the holder of KEYS[limits + j]: weight, lease, longest (how long a charge counts), group,
 --          price (0: the rule's own), timeout; then the reservation's id and that of the call
@@ -171,8 +173,10 @@ if amount then
 local owed, counted = debt + amount, interval
 if interval ~= unit and amount > 0 then owed, counted = debt / interval * unit + amount, unit end
 local ends, ended = now + owed, at + kept
--- What a debt is divided by what math.frexp says of it is the power of two above it.
-local slice = owed / math.frexp(owed) / 32
+-- The highest power of two in the debt, by S. M. Rump's algorithm: no library of every Lua finds it. The factors are
+-- 2^52 + 1 and 1 - 2^-53.
+local scaled = owed * 4503599627370497
+local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
 if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
   call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
 else
@@ -193,8 +197,10 @@ local function commit(key, amount, debt, kept, at, interval, unit)
 local owed, counted = debt + amount, interval
 if interval ~= unit and amount > 0 then owed, counted = debt / interval * unit + amount, unit end
 local ends, ended = now + owed, at + kept
--- What a debt is divided by what math.frexp says of it is the power of two above it.
-local slice = owed / math.frexp(owed) / 32
+-- The highest power of two in the debt, by S. M. Rump's algorithm: no library of every Lua finds it. The factors are
+-- 2^52 + 1 and 1 - 2^-53.
+local scaled = owed * 4503599627370497
+local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
 if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
   call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
 else
@@ -269,6 +275,11 @@ local function charge_late(i, ended_at, weight, price)
   end
   now = ended_at
   local found = { load_of[which[i]](key, arg) }
+  -- By the calendar, a window before the last one: it no longer counts.
+  if not found[2] then
+    now = real
+    return
+  end
   if found[3] == 0 then
     now = real
     found = { load_of[which[i]](key, arg) }
@@ -315,6 +326,18 @@ local function settle(number, writes)
   end
 end
 
+-- What is held may be charged to a state long after it ended, when somebody comes again: to the state as it was
+-- then, which for that long must not expire where what is charged later depends on it.
+local function keep_states()
+  for i = 1, limits do
+    local holding = holdings[holder_of[i]]
+    if holding and holding.count > 0 and kind[i] > 0 then
+      local left, wanted = call('PTTL', keys[i]), math.ceil((holding.kept_until - now) / 1000) + slack
+      if left >= 0 and left < wanted then call('PEXPIRE', keys[i], wanted) end
+    end
+  end
+end
+
 -- Whether every state is one of ours, before any is charged.
 local function find_foreign()
   for i = 1, limits do
@@ -327,8 +350,10 @@ if is_due then
   if foreign then return foreign end
   for j = 1, #holdings do settle(j, true) end
 end
-local mark = 'e' .. holdings[1].call_id
-if call('ZSCORE', holdings[1].key, mark) then return 1 end
+local mark = holdings[1].call_id
+for answer, kind_of_mark in pairs({ [0] = 'f', 'e' }) do
+  if call('ZSCORE', holdings[1].key, kind_of_mark .. mark) then return answer end
+end
 
 local is_held = 1
 for j = 1, #holdings do
@@ -340,21 +365,29 @@ for j = 1, #holdings do
   if not holding.member then is_held = 0 end
 end
 
-local loaded, amounts = {}, {}
+-- Of what holds nothing, a rule in shadow charges to all of its limits what all of them have room for.
+local loaded, amounts, group_room = {}, {}, {}
 for i = 1, limits do
   local holding = holdings[holder_of[i]]
   local found = { load_of[which[i]](keys[i], ARGV[1 + i]) }
   if not found[2] then return found[1] end
-  local amount = extra[i]
+  loaded[i] = found
+  if holding.member and not holding.counts then
+    local room = floor(found[2] / price_of[i])
+    if room > 0 and room * price_of[i] > found[2] then room = room - 1 end
+    room = math.max(room - holding.held, 0)
+    group_room[group[i]] = math.min(room, group_room[group[i]] or room)
+  end
+end
+for i = 1, limits do
+  local holding, amount = holdings[holder_of[i]], extra[i]
   if not holding.member or op ~= COMMIT then
     amount = 0
   elseif not holding.counts then
-    local room = floor(found[2] / price_of[i])
-    if room > 0 and room * price_of[i] > found[2] then room = room - 1 end
-    amount = math.min(units[i], math.max(room - holding.held, 0)) * price_of[i]
+    amount = math.min(units[i], group_room[group[i]]) * price_of[i]
   end
-  if amount > 0 and amount - found[2] > LATEST then return -1 end
-  loaded[i], amounts[i] = found, amount
+  if amount > 0 and amount - loaded[i][2] > LATEST then return -1 end
+  amounts[i] = amount
 end
 
 local function let_go(holding)
@@ -378,7 +411,7 @@ for j = 1, #holdings do
         call('ZREMRANGEBYSCORE', holding.key, MARKS, MARKS + now)
         holding.swept = now
       end
-      call('ZADD', holding.key, MARKS + now + holding.timeout, mark)
+      call('ZADD', holding.key, MARKS + now + holding.timeout, (is_held == 1 and 'e' or 'f') .. mark)
       holding.marked_until = now + holding.timeout
     end
   end
@@ -394,4 +427,5 @@ end
 for j = 1, #holdings do
   if holdings[j].member then save(holdings[j]) end
 end
+keep_states()
 return is_held

@@ -46,12 +46,14 @@ end
 --   'r' id weight                     at the end of the lease; 's' in place of 'r': of a rule in shadow that had no room,
 --                                     which does not count
 --   'e' id                            beyond all times: a call that ended or renewed a reservation, in case it is
---                                     sent again; at MARKS and the time until which
+--                                     sent again; at MARKS and the time until which; 'f' in place of 'e': it had ended
+--                                     for one of the holders
 --
 -- ARGV[1]  now, op, limits (how many); then the numbers of ARGV[2] once more
 -- ARGV[1 + i], for the limit of KEYS[i]: its algorithm's place, its group, its holder's number (0: none), price (what a
 --          unit takes in the algorithm's measure), units (the cost), extra (what is charged; or the time of a charge
---          that is given back), kind (1: its measure is time; -1: it keeps nothing); then its own numbers
+--          that is given back), kind (1: its measure is time; 2: its window begins with a charge; 0: others;
+--          -1: it keeps nothing); then its own numbers
 -- ARGV[1 + limits + i]  the same at the limit that the rule states, if the call brought another; else empty
 -- ARGV[1 + 2 * limits + j], for the holder of KEYS[limits + j]: weight, lease, longest (how long a charge counts), group,
 --          price (0: the rule's own), timeout; then the reservation's id and that of the call
@@ -171,8 +173,10 @@ if amount then
 local owed, counted = debt + amount, interval
 if interval ~= unit and amount > 0 then owed, counted = debt / interval * unit + amount, unit end
 local ends, ended = now + owed, at + kept
--- What a debt is divided by what math.frexp says of it is the power of two above it.
-local slice = owed / math.frexp(owed) / 32
+-- The highest power of two in the debt, by S. M. Rump's algorithm: no library of every Lua finds it. The factors are
+-- 2^52 + 1 and 1 - 2^-53.
+local scaled = owed * 4503599627370497
+local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
 if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
   call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
 else
@@ -193,8 +197,10 @@ local function commit(key, amount, debt, kept, at, interval, unit)
 local owed, counted = debt + amount, interval
 if interval ~= unit and amount > 0 then owed, counted = debt / interval * unit + amount, unit end
 local ends, ended = now + owed, at + kept
--- What a debt is divided by what math.frexp says of it is the power of two above it.
-local slice = owed / math.frexp(owed) / 32
+-- The highest power of two in the debt, by S. M. Rump's algorithm: no library of every Lua finds it. The factors are
+-- 2^52 + 1 and 1 - 2^-53.
+local scaled = owed * 4503599627370497
+local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
 if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
   call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
 else
@@ -269,6 +275,11 @@ local function charge_late(i, ended_at, weight, price)
   end
   now = ended_at
   local found = { load_of[which[i]](key, arg) }
+  -- By the calendar, a window before the last one: it no longer counts.
+  if not found[2] then
+    now = real
+    return
+  end
   if found[3] == 0 then
     now = real
     found = { load_of[which[i]](key, arg) }
@@ -312,6 +323,18 @@ local function settle(number, writes)
   if #ended > 0 and writes then
     call('ZREMRANGEBYSCORE', holding.key, '0', now)
     save(holding)
+  end
+end
+
+-- What is held may be charged to a state long after it ended, when somebody comes again: to the state as it was
+-- then, which for that long must not expire where what is charged later depends on it.
+local function keep_states()
+  for i = 1, limits do
+    local holding = holdings[holder_of[i]]
+    if holding and holding.count > 0 and kind[i] > 0 then
+      local left, wanted = call('PTTL', keys[i]), math.ceil((holding.kept_until - now) / 1000) + slack
+      if left >= 0 and left < wanted then call('PEXPIRE', keys[i], wanted) end
+    end
   end
 end
 
@@ -443,6 +466,7 @@ local function decide()
     if is_stale and op == CHECK and grants[1] > 0 then save(holding) end
     if is_granted then hold(holding, group_grant[holding.group] > 0, token) end
   end
+  if op ~= PEEK then keep_states() end
   return replies
 end
 

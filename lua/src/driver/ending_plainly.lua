@@ -16,9 +16,13 @@ if #ARGV == 1 and op == COMMIT then
     if capacity and amount <= capacity then
       local named = 'r' .. string.sub(of_holder, RESERVATION_ID, RESERVATION_ID + 15) .. pack('<d', weight)
       if call('ZREM', holder, header, named) == 2 then
+        local plain_slack = slack
+        -- What is written lives on until what is still held may have been charged to it.
+        if held_count > 1 and kept_until > now then slack = slack + math.ceil((kept_until - now) / 1000) end
         if amount > 0 or forced then
           --COMMIT
         end
+        slack = plain_slack
         if now - swept > timeout then
           call('ZREMRANGEBYSCORE', holder, MARKS, MARKS + now)
           swept = now

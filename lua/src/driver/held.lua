@@ -119,6 +119,7 @@ local function decide()
     if is_stale and op == CHECK and grants[1] > 0 then save(holding) end
     if is_granted then hold(holding, group_grant[holding.group] > 0, token) end
   end
+  if op ~= PEEK then keep_states() end
   return replies
 end
 

@@ -3,14 +3,12 @@
 if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
   local holder, key = KEYS[2], KEYS[1]
   local header, held, first_end, has_room = call('ZRANGE', holder, '0', '0')[1], 0, 0, true
-  local held_count, token, kept_until, swept = 0, 0, 0, now
+  local held_count, token, kept_until, swept, plain_slack = 0, 0, 0, now, slack
   if header then
     if #header ~= HEADER then
       has_room = false
-    elseif op == RESERVE then
-      held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
     else
-      held, first_end = unpack_numbers('<dd', header, 2)
+      held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
     end
   end
   local weight, lease, longest, own_price, named
@@ -24,6 +22,8 @@ if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
   if has_room and (first_end > now or first_end == 0) then
     local own = cost
     if held > 0 then cost = (units + held) * price end
+    -- What is written lives on until what is held may have been charged to it.
+    if held_count > 0 and kept_until > now then slack = slack + math.ceil((kept_until - now) / 1000) end
     --LOAD
     -- What is somebody else's is told below.
     if capacity then
@@ -37,6 +37,7 @@ if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
       end
       --REPLY
       if op ~= RESERVE or grant == 0 then return { answer, pack('<dddd', held, 0, 0, 0) } end
+      slack = plain_slack
       if now > token then token = now else token = token + 1 end
       local ends, kept = now + lease, kept_until
       if first_end == 0 or ends < first_end then first_end = ends end
@@ -57,6 +58,10 @@ if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
           if not header then call('DEL', holder) end
           error(done.err, 0)
         end
+      end
+      if kind > 0 then
+        local left, wanted = call('PTTL', key), math.ceil((kept_until - now) / 1000) + slack
+        if left >= 0 and left < wanted then call('PEXPIRE', key, wanted) end
       end
       return { answer, pack('<dddd', held, 0, 0, token) }
     end

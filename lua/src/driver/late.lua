@@ -32,6 +32,11 @@ local function charge_late(i, ended_at, weight, price)
   end
   now = ended_at
   local found = { load_of[which[i]](key, arg) }
+  -- By the calendar, a window before the last one: it no longer counts.
+  if not found[2] then
+    now = real
+    return
+  end
   if found[3] == 0 then
     now = real
     found = { load_of[which[i]](key, arg) }
@@ -75,6 +80,18 @@ local function settle(number, writes)
   if #ended > 0 and writes then
     call('ZREMRANGEBYSCORE', holding.key, '0', now)
     save(holding)
+  end
+end
+
+-- What is held may be charged to a state long after it ended, when somebody comes again: to the state as it was
+-- then, which for that long must not expire where what is charged later depends on it.
+local function keep_states()
+  for i = 1, limits do
+    local holding = holdings[holder_of[i]]
+    if holding and holding.count > 0 and kind[i] > 0 then
+      local left, wanted = call('PTTL', keys[i]), math.ceil((holding.kept_until - now) / 1000) + slack
+      if left >= 0 and left < wanted then call('PEXPIRE', keys[i], wanted) end
+    end
   end
 end
 
