@@ -2,8 +2,8 @@
 //! `sluicegate-lua` states.
 
 use redis::Value;
-use sluicegate_lua::KernelSet;
-use smallvec::SmallVec;
+use sluicegate_lua::{Kernel, KernelSet};
+use smallvec::{SmallVec, smallvec};
 
 use super::protocol::{self, Reply, SERVER_CLOCK, ScriptsOfSets, bytes, doubles, unexpected};
 use super::{Step, Wire};
@@ -55,12 +55,9 @@ impl<'a, 'b> Part<'a, 'b> {
     /// The call of the script for a step.
     pub(super) fn call(&self, step: &Step, id: &HoldId, clock: Option<Micros>, prefix: &str) -> Call {
         let script = script(&HELD, sluicegate_lua::held, self.kernels);
-        let mut call = self.begun(script, number(step.op), clock, prefix);
-        call.args.extend(self.charges.iter().map(|charge| self.limit(charge, &charge.policy, step)));
-        call.args.extend(
-            self.charges.iter().map(|charge| self.stated(charge, |policy| self.limit(charge, policy, step))),
-        );
-        call.args.extend(self.holders.iter().map(|&holder| self.holder(holder, id, id, 0)));
+        let limit = |charge: &Charge<'_>, policy: &Policy| self.limit(charge, policy, step);
+        let header = self.header(clock, number(step.op));
+        let mut call = Call { script, keys: self.names(prefix), args: self.args(header, limit, (id, id), 0) };
         if step.op == Op::Peek {
             let copies: Vec<_> =
                 call.keys[..self.charges.len()].iter().map(|key| format!("{key}.p")).collect();
@@ -69,35 +66,56 @@ impl<'a, 'b> Part<'a, 'b> {
         call
     }
 
-    /// The call of the script that ends or renews a reservation; `call_id` is the call's own name.
+    /// The call of the script that ends or renews a reservation; `names` are the reservation's and the call's.
     pub(super) fn ending(
         &self,
         end: End,
-        (id, call_id): (&HoldId, &HoldId),
+        names: (&HoldId, &HoldId),
         clock: Option<Micros>,
         wire: &Wire,
     ) -> Call {
         let script = script(&ENDING, sluicegate_lua::ending, self.kernels);
-        let mut call = self.begun(script, number_of_end(end), clock, &wire.prefix);
         let limit = |charge: &Charge<'_>, policy: &Policy| {
             let cost = if end == End::Commit { charge.cost } else { 0.0 };
             let (units, amount) = policy.overcharged(cost);
             self.packed(charge, policy, [units, amount])
         };
-        call.args.extend(self.charges.iter().map(|charge| limit(charge, &charge.policy)));
-        call.args
-            .extend(self.charges.iter().map(|charge| self.stated(charge, |policy| limit(charge, policy))));
         let timeout = self.plan.timeout.map_or(wire.patience, |timeout| timeout.as_micros() as Micros);
-        call.args.extend(self.holders.iter().map(|&holder| self.holder(holder, id, call_id, timeout)));
-        call
+        let header = self.header(clock, number_of_end(end));
+        Call { script, keys: self.names(&wire.prefix), args: self.args(header, limit, names, timeout) }
     }
 
-    fn begun(&self, script: &'static Script, op: f64, clock: Option<Micros>, prefix: &str) -> Call {
-        let clock = clock.map_or(SERVER_CLOCK, |now| now as f64);
+    fn header(&self, clock: Option<Micros>, op: f64) -> [f64; 3] {
+        [clock.map_or(SERVER_CLOCK, |now| now as f64), op, self.charges.len() as f64]
+    }
+
+    fn names(&self, prefix: &str) -> SmallVec<[String; 1]> {
         let states = self.charges.iter().map(|charge| charge.name(prefix));
-        let holders = self.holders.iter().map(|&holder| self.plan.holders[holder].name(prefix));
-        let header = bytes(&[clock, op, self.charges.len() as f64]);
-        Call { script, keys: states.chain(holders).collect(), args: SmallVec::from_elem(header, 1) }
+        states.chain(self.holders.iter().map(|&holder| self.plan.holders[holder].name(prefix))).collect()
+    }
+
+    /// What a script is told; nearly always one text.
+    fn args(
+        &self,
+        header: [f64; 3],
+        limit: impl Fn(&Charge<'_>, &Policy) -> Vec<u8>,
+        names: (&HoldId, &HoldId),
+        timeout: Micros,
+    ) -> SmallVec<[Vec<u8>; 1]> {
+        let mut limits = self.charges.iter().map(|charge| limit(charge, &charge.policy));
+        let mut first = bytes(&header);
+        let of_first = limits.next().unwrap_or_default();
+        first.extend_from_slice(&of_first);
+        if let ([Charge { amount: None, .. }], [holder]) = (self.charges.as_slice(), self.holders.as_slice())
+        {
+            first.extend(self.holder(*holder, names, timeout));
+            return smallvec![first];
+        }
+        let mut args = smallvec![first, of_first];
+        args.extend(limits);
+        args.extend(self.charges.iter().map(|charge| self.stated(charge, |policy| limit(charge, policy))));
+        args.extend(self.holders.iter().map(|&holder| self.holder(holder, names, timeout)));
+        args
     }
 
     /// What the rule itself states, where the call brought another limit.
@@ -123,9 +141,11 @@ impl<'a, 'b> Part<'a, 'b> {
 
     fn packed(&self, charge: &Charge<'_>, policy: &Policy, [units, extra]: [f64; 2]) -> Vec<u8> {
         let holder = self.place(charge);
-        let kind = match (policy.keeps_state(), policy.has_price()) {
-            (false, _) => -1.0,
-            (true, is_time) => f64::from(u8::from(is_time)),
+        let kind = match policy.kernel() {
+            Kernel::Concurrency => -1.0,
+            Kernel::Gcra => 1.0,
+            Kernel::FixedWindowFirstRequest => 2.0,
+            _ => 0.0,
         };
         let mut numbers = vec![
             f64::from(self.kernels.place(policy.kernel())),
@@ -140,7 +160,7 @@ impl<'a, 'b> Part<'a, 'b> {
         bytes(&numbers)
     }
 
-    fn holder(&self, index: usize, id: &HoldId, call_id: &HoldId, timeout: Micros) -> Vec<u8> {
+    fn holder(&self, index: usize, (id, call_id): (&HoldId, &HoldId), timeout: Micros) -> Vec<u8> {
         let holder = &self.plan.holders[index];
         let own = self.charges.iter().filter(|charge| charge.holder == Some(index));
         let longest = own.map(|charge| charge.policy.longest()).max().unwrap_or(0);

@@ -141,6 +141,10 @@ class Rule:
         return self.limits[0].fields["algorithm"] == "concurrency"
 
     @property
+    def counts_keys(self) -> bool:
+        return any(limit.scope == "key" for limit in self.limits)
+
+    @property
     def has_resource(self) -> bool:
         return any(limit.scope == "resource" for limit in self.limits)
 
