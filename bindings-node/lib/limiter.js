@@ -264,12 +264,12 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   async wait(rule, key, options) {
+    const extra = patience(options, WAIT_OPTIONS);
     const call = this.#call(OP.WAIT, rule, key, options, WAIT_OPTIONS);
     // That of the wait, not of each try.
     call.timeoutMs = undefined;
-    const { timeoutMs, signal } = options ?? {};
-    call.extra = span('timeout', timeoutMs);
-    return this.#wait(call, signal);
+    call.extra = extra;
+    return this.#wait(call, options.signal);
   }
 
   /**
@@ -281,12 +281,11 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   async waitAll(items, given) {
+    const wanted = { timeoutMs: patience(given, WAIT_ALL_OPTIONS) };
     const calls = this.#items(items);
-    const { timeoutMs, signal } = options('options', given, WAIT_ALL_OPTIONS);
-    const wanted = { timeoutMs: span('timeout', timeoutMs) };
     const call = new Call(OP.WAIT_ALL, 0, '', wanted, calls.length, calls);
     this.#calls.reserve(this.#native, call.rows);
-    return this.#wait(call, signal);
+    return this.#wait(call, given.signal);
   }
 
   /**
@@ -407,6 +406,11 @@ class RateLimiter {
 function keyCall(op, key, given) {
   const who = keyOf('key', key);
   return new Call(op, 0, who, checkOptions('', options('options', given, RESET_OPTIONS)));
+}
+
+/** The timeout of a wait, which is a mistake of its own if it is no time: it is told before all that rules say. */
+function patience(given, known) {
+  return span('timeout', options('options', given, known).timeoutMs);
 }
 
 /** Cost, resource, limit and timeout, checked; messages have `prefix` before their names. */

@@ -177,8 +177,8 @@ impl Bridge {
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
-        let check = requested(rule, &key, &cost, resource, limit, None)?;
         let timeout = span(timeout, "timeout")?;
+        let check = requested(rule, &key, &cost, resource, limit, None)?;
         self.submit(rule.py(), Ask::Wait(owned(&check), timeout))
     }
 

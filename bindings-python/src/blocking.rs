@@ -260,8 +260,8 @@ impl RateLimiter {
         limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
         let py = rule.py();
-        let check = requested(rule, &key, &cost, resource, limit, None)?;
         let timeout = span(timeout, "timeout")?;
+        let check = requested(rule, &key, &cost, resource, limit, None)?;
         self.wait_interruptible(py, |limiter, sleep| bridge::wait_sleeping(limiter, &check, timeout, sleep))
     }
 

@@ -118,6 +118,12 @@ impl Kernel {
             Self::Concurrency => CONCURRENCY,
         }
     }
+
+    /// What follows `load` where something may be taken back: it ends the script, before any state is touched, if this
+    /// one is damaged in a part that `load` had no need to look at.
+    fn whole(self) -> &'static str {
+        if self == Self::SlidingBuckets { include_str!("sliding_buckets/whole.lua") } else { "" }
+    }
 }
 
 /// The Lua of one kernel, in pieces. What the pieces are for is said in `prelude.lua`.
@@ -355,8 +361,9 @@ fn limits_beside(kernels: KernelSet) -> String {
     for kernel in kernels.iter() {
         let Fragments { numbers, load, keeps, commit, reply, refund, .. } = kernel.fragments();
         let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers, HELD_PARAMS));
+        let whole = kernel.whole();
         text.push_str(&format!(
-            "load_of[{place}] = function(key, arg)\n{numbers}{load}\
+            "load_of[{place}] = function(key, arg)\n{numbers}{load}{whole}\
              return cost, capacity, forced, {keeps}\nend\n\
              conclude_of[{place}] = function(key, grant, amount, {keeps})\n\
              if amount then\n{commit}end\n{reply}return answer\nend\n\
@@ -412,8 +419,9 @@ fn refunds(kernels: KernelSet) -> String {
     for kernel in kernels.iter() {
         let Fragments { numbers, load, keeps, commit, refund, .. } = kernel.fragments();
         let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers, PARAMS));
+        let whole = kernel.whole();
         text.push_str(&format!(
-            "load_of[{place}] = function(key, arg)\n{numbers}{load}\
+            "load_of[{place}] = function(key, arg)\n{numbers}{load}{whole}\
              return cost, capacity, forced, {keeps}\nend\n\
              refund_of[{place}] = function(key, amount, charged_at, {keeps})\n\
              local function commit(key, amount, {keeps})\n{commit}end\n{refund}end\n"

@@ -70,7 +70,8 @@ struct Target<'a> {
     limit: Option<u64>,
 }
 
-/// The rule of a check; an error if there is none, or if the other arguments make no sense.
+/// The rule of a check; an error if there is none, or if the other arguments make no sense. Of several mistakes the
+/// first of these is told, in every language: rule, key, cost, timeout, resource, limit.
 #[inline]
 pub(crate) fn ruled<'a>(catalog: &'a Catalog, check: &Check<'_>) -> Result<&'a ReadyRule> {
     let rule = catalog.find(check.rule)?;
@@ -157,7 +158,10 @@ impl<'a> Plan<'a> {
         let plan = match checks {
             [] => Err(Error::new(ErrorKind::InvalidArgument, "there is nothing to check: the list is empty")),
             [check] => Self::of_one(&Target::new(catalog, check)?, timeout),
-            _ => Self::of_several(targets, timeout),
+            // A binding may look for the rules of all items before it asks: so they come first everywhere.
+            _ => Self::of_several(targets, timeout).map_err(|error| {
+                checks.iter().find_map(|check| catalog.find(check.rule).err()).unwrap_or(error)
+            }),
         }?;
         plan.refuse_wrong(op)?;
         Ok(plan)
