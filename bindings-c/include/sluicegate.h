@@ -252,7 +252,7 @@ typedef struct {
     uint8_t reserved[23];
 } sluicegate_decision;
 
-/// One item of sluicegate_check_all: what the other functions take as arguments.
+/// One item of sluicegate_check_all and sluicegate_wait_all: what the other functions take as arguments.
 typedef struct {
     /// The rule's name.
     const char *rule;
@@ -532,10 +532,10 @@ sluicegate_status sluicegate_reset_all(const sluicegate_limiter *limiter,
                                        const sluicegate_check_options *options,
                                        sluicegate_error *error);
 
-/// Checks until the cost is admitted, sleeping for `retry_after_us` in between, for `timeout_us` at
-/// most. The last decision is answered: a denial as soon as it is known that the wait would go beyond
-/// the timeout, or that the cost never fits. With a clock of its own a limiter does not sleep; the
-/// clock is moved on instead.
+/// Waits until the cost is admitted, for `timeout_us` at most. Waits of one limiter for the same key take
+/// turns, in the order of their arrival. The last decision is answered: a denial as soon as it is known
+/// that the wait would go beyond the timeout, or that the cost never fits. With a clock of its own a
+/// limiter does not sleep; the clock is moved on instead.
 sluicegate_status sluicegate_wait(const sluicegate_limiter *limiter,
                                   const char *rule,
                                   const void *key,
@@ -544,6 +544,17 @@ sluicegate_status sluicegate_wait(const sluicegate_limiter *limiter,
                                   uint64_t timeout_us,
                                   sluicegate_decision *decision,
                                   sluicegate_error *error);
+
+/// Waits until several checks are admitted together, as sluicegate_check_all decides them, for `timeout_us`
+/// at most: all of them are charged, or none is. It takes its turn among all waits for any of the keys.
+/// `parts` is as for sluicegate_check_all.
+sluicegate_status sluicegate_wait_all(const sluicegate_limiter *limiter,
+                                      const sluicegate_item *items,
+                                      size_t count,
+                                      uint64_t timeout_us,
+                                      sluicegate_decision *decision,
+                                      sluicegate_decision *parts,
+                                      sluicegate_error *error);
 
 /// Joins the parts of a key, such as a user and an address, as a rule does whose identifier_type is an array.
 /// `key` has room for `key_size` bytes, of which `key_len` tells how many were written: the key to pass to other

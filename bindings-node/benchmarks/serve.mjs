@@ -2,8 +2,6 @@
 
 import servers from '../test/servers.js';
 
-const [program] = process.argv.splice(2, 1);
-process.env.SLUICEGATE_TEST_SERVERS = program;
 const redis = await servers.start('redis');
 process.env.SLUICEGATE_BENCH_REDIS = redis.redis;
 await import('./run.mjs');

@@ -44,7 +44,13 @@
  */
 
 /**
- * One item of a `checkAll`.
+ * Options of a wait for several checks.
+ *
+ * @typedef {Patience} WaitAllOptions
+ */
+
+/**
+ * One item of a `checkAll`, or of a `waitAll`.
  *
  * @typedef {Subject & CheckOptions} Check
  */

@@ -3,7 +3,7 @@
 /**
  * @import {
  *   Check, CheckOptions, ConnectOptions, Decision, Explanation, HttpRequest, PingOptions, RequestMatch, ResetOptions,
- *   Rule, RulesStatus, WaitOptions,
+ *   Rule, RulesStatus, WaitAllOptions, WaitOptions,
  * } from './index.js'
  */
 
@@ -18,6 +18,7 @@ const { requestCall } = require('./request.js');
 const CHECK_OPTIONS = new Set(['cost', 'resource', 'limit', 'timeoutMs']);
 const RESET_OPTIONS = new Set(['resource', 'timeoutMs']);
 const WAIT_OPTIONS = new Set(['signal', ...CHECK_OPTIONS]);
+const WAIT_ALL_OPTIONS = new Set(['timeoutMs', 'signal']);
 const PING_OPTIONS = new Set(['timeoutMs']);
 const MATCH_OPTIONS = new Set(['explain']);
 const ITEM_FIELDS = new Set(['rule', 'key', ...CHECK_OPTIONS]);
@@ -152,9 +153,7 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   async checkAll(items) {
-    if (!Array.isArray(items)) throw wrongType('items', 'an array', items);
-    // Not `map`, which skips holes.
-    const calls = Array.from(items, (item, at) => this.#item(`items[${at}]`, item));
+    const calls = this.#items(items);
     const call = new Call(OP.ALL, 0, '', undefined, calls.length, calls);
     this.#calls.reserve(this.#native, call.rows);
     return this.#make(call);
@@ -255,9 +254,9 @@ class RateLimiter {
   }
 
   /**
-   * Checks until the cost is admitted, sleeping for `retryAfterMs` in between. The last decision is
-   * returned: a denial as soon as it is known that the wait would go beyond the timeout. With a
-   * `ManualClock` nothing sleeps; the clock is moved on instead.
+   * Waits until the cost is admitted. Waits for the same key take turns, in the order of their arrival; one that is
+   * given up leaves the queue. The last decision is returned: a denial as soon as it is known that the wait would go
+   * beyond the timeout. With a `ManualClock` nothing sleeps; the clock is moved on instead.
    *
    * @param {string} rule
    * @param {string | readonly string[]} key
@@ -266,13 +265,28 @@ class RateLimiter {
    */
   async wait(rule, key, options) {
     const call = this.#call(OP.WAIT, rule, key, options, WAIT_OPTIONS);
-    const { timeoutMs, signal } = options ?? {};
     // That of the wait, not of each try.
     call.timeoutMs = undefined;
+    const { timeoutMs, signal } = options ?? {};
     call.extra = span('timeout', timeoutMs);
-    if (signal === undefined) return this.#calls.send(this.#native, call);
-    if (!(signal instanceof AbortSignal)) throw wrongType('signal', 'an AbortSignal', signal);
-    return this.#abortable(call, signal);
+    return this.#wait(call, signal);
+  }
+
+  /**
+   * Waits until several checks are admitted together, as `checkAll` decides them: all of them are charged, or none
+   * is. It takes its turn among all waits for any of the keys.
+   *
+   * @param {readonly Check[]} items
+   * @param {WaitAllOptions} given
+   * @returns {Promise<Decision>}
+   */
+  async waitAll(items, given) {
+    const calls = this.#items(items);
+    const { timeoutMs, signal } = options('options', given, WAIT_ALL_OPTIONS);
+    const wanted = { timeoutMs: span('timeout', timeoutMs) };
+    const call = new Call(OP.WAIT_ALL, 0, '', wanted, calls.length, calls);
+    this.#calls.reserve(this.#native, call.rows);
+    return this.#wait(call, signal);
   }
 
   /**
@@ -340,6 +354,12 @@ class RateLimiter {
     return Promise.resolve(decision);
   }
 
+  #wait(call, signal) {
+    if (signal === undefined) return this.#calls.send(this.#native, call);
+    if (!(signal instanceof AbortSignal)) throw wrongType('signal', 'an AbortSignal', signal);
+    return this.#abortable(call, signal);
+  }
+
   async #abortable(call, signal) {
     signal.throwIfAborted();
     const abort = () => this.#calls.cancel(this.#native, call, signal.reason);
@@ -356,6 +376,12 @@ class RateLimiter {
     const who = keyOf('key', key);
     const wanted = given === undefined ? undefined : checkOptions('', options('options', given, known));
     return new Call(op, this.#placeOf(rule), who, wanted);
+  }
+
+  #items(items) {
+    if (!Array.isArray(items)) throw wrongType('items', 'an array', items);
+    // Not `map`, which skips holes.
+    return Array.from(items, (item, at) => this.#item(`items[${at}]`, item));
   }
 
   #item(name, item) {

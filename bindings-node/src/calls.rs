@@ -18,7 +18,8 @@ mod op {
     pub(super) const PING: u8 = WAIT + 1;
     pub(super) const ALL: u8 = PING + 1;
     pub(super) const REQUEST: u8 = ALL + 1;
-    pub(super) const INSPECT: u8 = REQUEST + 1;
+    pub(super) const WAIT_ALL: u8 = REQUEST + 1;
+    pub(super) const INSPECT: u8 = WAIT_ALL + 1;
     pub(super) const RESET_ALL: u8 = INSPECT + 1;
 }
 
@@ -32,6 +33,7 @@ pub(crate) fn operations() -> HashMap<String, u32> {
         ("ping", op::PING),
         ("all", op::ALL),
         ("request", op::REQUEST),
+        ("wait_all", op::WAIT_ALL),
         ("inspect", op::INSPECT),
         ("reset_all", op::RESET_ALL),
     ];
@@ -65,6 +67,7 @@ impl<'a> Reader<'a> {
             (None, op::WAIT) => Ask::Wait(self.item(&row)?, milliseconds(row.extra)),
             (None, op::PING) => Ask::Ping(row.timeout()),
             (None, op::ALL) => Ask::All(self.items(row.extra as usize)?),
+            (None, op::WAIT_ALL) => Ask::WaitAll(self.items(row.extra as usize)?, row.timeout()?),
             (None, op::REQUEST) => Ask::Request(self.request(&row)?),
             (None, op::INSPECT) => Ask::Inspect(self.of_rule(String::new(), &row)?),
             (None, op::RESET_ALL) => Ask::ResetAll(self.of_rule(String::new(), &row)?),

@@ -40,7 +40,11 @@ export type PingOptions = Pick<CheckOptions, "timeoutMs">;
  */
 export type WaitOptions = CheckOptions & Patience;
 /**
- * One item of a `checkAll`.
+ * Options of a wait for several checks.
+ */
+export type WaitAllOptions = Patience;
+/**
+ * One item of a `checkAll`, or of a `waitAll`.
  */
 export type Check = Subject & CheckOptions;
 /**

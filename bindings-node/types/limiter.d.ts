@@ -151,9 +151,9 @@ export class RateLimiter implements AsyncDisposable {
      */
     rulesStatus(): RulesStatus;
     /**
-     * Checks until the cost is admitted, sleeping for `retryAfterMs` in between. The last decision is
-     * returned: a denial as soon as it is known that the wait would go beyond the timeout. With a
-     * `ManualClock` nothing sleeps; the clock is moved on instead.
+     * Waits until the cost is admitted. Waits for the same key take turns, in the order of their arrival; one that is
+     * given up leaves the queue. The last decision is returned: a denial as soon as it is known that the wait would go
+     * beyond the timeout. With a `ManualClock` nothing sleeps; the clock is moved on instead.
      *
      * @param {string} rule
      * @param {string | readonly string[]} key
@@ -161,6 +161,15 @@ export class RateLimiter implements AsyncDisposable {
      * @returns {Promise<Decision>}
      */
     wait(rule: string, key: string | readonly string[], options: WaitOptions): Promise<Decision>;
+    /**
+     * Waits until several checks are admitted together, as `checkAll` decides them: all of them are charged, or none
+     * is. It takes its turn among all waits for any of the keys.
+     *
+     * @param {readonly Check[]} items
+     * @param {WaitAllOptions} given
+     * @returns {Promise<Decision>}
+     */
+    waitAll(items: readonly Check[], given: WaitAllOptions): Promise<Decision>;
     /**
      * Tries the server.
      *
@@ -193,5 +202,6 @@ import type { Explanation } from './index.js';
 import type { Rule } from './index.js';
 import type { RulesStatus } from './index.js';
 import type { WaitOptions } from './index.js';
+import type { WaitAllOptions } from './index.js';
 import type { PingOptions } from './index.js';
 import type { ConnectOptions } from './index.js';

@@ -182,6 +182,11 @@ impl Bridge {
         self.submit(rule.py(), Ask::Wait(owned(&check), timeout))
     }
 
+    fn wait_all(&self, checks: &Bound<'_, PyAny>, timeout: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let items = check::items(checks)?.iter().map(|item| item.get().0.clone()).collect();
+        self.submit(checks.py(), Ask::WaitAll(items, span(timeout, "timeout")?))
+    }
+
     fn ping<'py>(&self, py: Python<'py>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Object<'py>> {
         self.call(py, Ask::Ping(optional_timeout(timeout)?))
     }

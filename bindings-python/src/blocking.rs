@@ -243,8 +243,9 @@ impl RateLimiter {
         self.call(rule.py(), |limiter| limiter.reset_with(check.rule, check.key, check.options))
     }
 
-    /// Checks until the cost is admitted, sleeping for `retry_after` in between, for `timeout` seconds at
-    /// most. Returns the last decision: a denial as soon as it is known that the wait would be too long.
+    /// Waits until the cost is admitted, for `timeout` seconds at most. Waits for the same key take turns, in the
+    /// order of their arrival. Returns the last decision: a denial as soon as it is known that the wait would be
+    /// too long.
     #[pyo3(
         signature = (rule, key, *, timeout, cost=Given(None), resource=None, limit=None),
         text_signature = "($self, rule, key, *, timeout, cost=1, resource=None, limit=None)"
@@ -261,16 +262,19 @@ impl RateLimiter {
         let py = rule.py();
         let check = requested(rule, &key, &cost, resource, limit, None)?;
         let timeout = span(timeout, "timeout")?;
-        let mut interrupted = None;
-        let sleep = |span| match Python::attach(|py| sleep(py, span)) {
-            Ok(()) => true,
-            Err(exception) => {
-                interrupted = Some(exception);
-                false
-            }
-        };
-        let decision = self.decide(py, |limiter| bridge::wait_sleeping(limiter, &check, timeout, sleep));
-        interrupted.map_or(decision, Err)
+        self.wait_interruptible(py, |limiter, sleep| bridge::wait_sleeping(limiter, &check, timeout, sleep))
+    }
+
+    /// Waits until several checks are admitted together, as `check_all` decides them, for `timeout` seconds at most.
+    #[pyo3(signature = (checks, *, timeout))]
+    fn wait_all(&self, checks: &Bound<'_, PyAny>, timeout: &Bound<'_, PyAny>) -> PyResult<Decision> {
+        let items = check::items(checks)?;
+        let timeout = span(timeout, "timeout")?;
+        let py = checks.py();
+        let checks: Vec<_> = items.iter().map(|item| item.get().0.check()).collect();
+        self.wait_interruptible(py, |limiter, sleep| {
+            bridge::wait_all_sleeping(limiter, &checks, timeout, sleep)
+        })
     }
 
     /// Tries the server.
@@ -307,6 +311,28 @@ impl RateLimiter {
         self.call(py, call).map(Decision::from)
     }
 
+    /// Makes a call that sleeps, and ends with the exception of a signal that comes meanwhile.
+    fn wait_interruptible(
+        &self,
+        py: Python<'_>,
+        wait: impl FnOnce(
+            &sluicegate::RateLimiter,
+            &mut (dyn FnMut(Duration) -> bool + Send),
+        ) -> Result<sluicegate::Decision>
+        + Send,
+    ) -> PyResult<Decision> {
+        let mut interrupted = None;
+        let mut sleep = |span| match Python::attach(|py| sleep(py, span)) {
+            Ok(()) => true,
+            Err(exception) => {
+                interrupted = Some(exception);
+                false
+            }
+        };
+        let decision = self.decide(py, |limiter| wait(limiter, &mut sleep));
+        interrupted.map_or(decision, Err)
+    }
+
     /// Lets other threads run while the server answers.
     fn call<T: Send>(
         &self,
@@ -319,10 +345,10 @@ impl RateLimiter {
     }
 }
 
-/// A short sleep that ends with the signals that came meanwhile, or while the server was asked. It is not that
-/// of Python: see `asynchronous` for why.
+/// A short sleep that ends when the thread is unparked, and with the signals that came meanwhile or while the server
+/// was asked. It is not that of Python: see `asynchronous` for why.
 fn sleep(py: Python<'_>, span: Duration) -> PyResult<()> {
     py.check_signals()?;
-    py.detach(|| thread::sleep(span));
+    py.detach(|| thread::park_timeout(span));
     py.check_signals()
 }

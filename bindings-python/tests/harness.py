@@ -74,8 +74,8 @@ def make(limiter: Driver, vector: dict[str, Any]) -> Any:
     arguments = {name: value for name, value in vector.items() if name not in BESIDE}
     call = getattr(limiter, vector["op"])
     if "items" in arguments:
-        items = arguments["items"]
-        return call([item(each) for each in items] if isinstance(items, list) else items)
+        items = arguments.pop("items")
+        return call([item(each) for each in items] if isinstance(items, list) else items, **in_seconds(arguments))
     about = [arguments.pop(name) for name in ("rule", "key") if name in arguments]
     return call(*about, **in_seconds(arguments))
 

@@ -1,6 +1,7 @@
 //! The rules, made ready for deciding.
 
 use std::borrow::Cow;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use hashbrown::HashMap;
@@ -27,13 +28,15 @@ pub(crate) struct Catalog {
     /// Where each of them is; the hash is a fast one, since names in it are the rules' own.
     places: HashMap<RuleId, usize>,
     matcher: Matcher,
-    numbers: Numbers,
+    numbers: RandomState,
     secrets: SecretNames,
 }
 
-/// The number of every limit that there ever was, by the names of its rule and its state. A limit keeps its
-/// number while rules come and go, so that what the embedded engine counted under it is still its own.
-type Numbers = HashMap<(RuleId, String), u32>;
+/// Tells a limit from every other one: a hash of the names of its rule and its state, whose seed is the limiter's. So
+/// a limit keeps its number while rules come and go, and what the embedded engine counted under it is still its own,
+/// though nothing is kept of limits that are gone. (Of 10,000 limits two have the same number in one of
+/// 300 billion limiters.)
+pub(crate) type LimitNumber = u64;
 
 /// A rule with the policies of its limits.
 #[derive(Debug)]
@@ -54,21 +57,21 @@ pub(crate) struct ReadyRule {
 pub(crate) struct Holds {
     pub(crate) lease: Micros,
     /// Where there is a limit of that scope: its number, as those of limits.
-    numbers: [Option<u32>; 2],
+    numbers: [Option<LimitNumber>; 2],
 }
 
 /// Scopes, as places in [`Holds::numbers`], with the last part of the name of what is held.
 pub(crate) const HOLDING: [(Scope, &str); 2] = [(Scope::Key, "h"), (Scope::Resource, "h.r")];
 
 impl Holds {
-    fn new(rule: &Rule, mut number: impl FnMut(&str) -> u32) -> Option<Self> {
+    fn new(rule: &Rule, number: impl Fn(&str) -> LimitNumber) -> Option<Self> {
         let has = |scope| rule.limits.iter().any(|limit| limit.scope == scope);
         let numbers = HOLDING.map(|(scope, suffix)| has(scope).then(|| number(suffix)));
         Some(Self { lease: rule.lease_us? as Micros, numbers })
     }
 
     /// The scopes of the rule, each with the number and the suffix of what is held in it.
-    pub(crate) fn scopes(&self) -> impl Iterator<Item = (Scope, u32, &'static str)> {
+    pub(crate) fn scopes(&self) -> impl Iterator<Item = (Scope, LimitNumber, &'static str)> {
         let all = HOLDING.into_iter().zip(self.numbers);
         all.filter_map(|((scope, suffix), number)| Some((scope, number?, suffix)))
     }
@@ -78,7 +81,7 @@ impl Holds {
 #[derive(Debug)]
 pub(crate) struct ReadyLimit {
     /// Tells the limit from every other one, also in later catalogs.
-    pub(crate) number: u32,
+    pub(crate) number: LimitNumber,
     pub(crate) policy: Policy,
     pub(crate) scope: Scope,
     /// The last part of the state's name: algorithm and window, so that state of one shape is never
@@ -88,7 +91,7 @@ pub(crate) struct ReadyLimit {
 
 impl Catalog {
     pub(crate) fn new(rules: Rules, secrets: SecretNames) -> Self {
-        Self::build(rules, Numbers::new(), secrets)
+        Self::build(rules, RandomState::new(), secrets)
     }
 
     /// The catalog that takes the place of this one.
@@ -96,8 +99,8 @@ impl Catalog {
         Self::build(rules, self.numbers.clone(), self.secrets.clone())
     }
 
-    fn build(rules: Rules, mut numbers: Numbers, secrets: SecretNames) -> Self {
-        let ready = rules.iter().map(|rule| ReadyRule::new(rule, &mut numbers)).collect();
+    fn build(rules: Rules, numbers: RandomState, secrets: SecretNames) -> Self {
+        let ready = rules.iter().map(|rule| ReadyRule::new(rule, &numbers)).collect();
         let places = rules.iter().enumerate().map(|(place, rule)| (rule.id.clone(), place)).collect();
         Self { ready, places, matcher: Matcher::new(&rules), rules, numbers, secrets }
     }
@@ -143,11 +146,8 @@ impl Catalog {
 }
 
 impl ReadyRule {
-    fn new(rule: &Arc<Rule>, numbers: &mut Numbers) -> Self {
-        let mut number = |suffix: &str| {
-            let next = numbers.len() as u32;
-            *numbers.entry((rule.id.clone(), suffix.to_owned())).or_insert(next)
-        };
+    fn new(rule: &Arc<Rule>, numbers: &RandomState) -> Self {
+        let number = |suffix: &str| numbers.hash_one((&*rule.id, suffix));
         let limits = rule.limits.iter().map(|limit| {
             let suffix = suffix(rule, limit);
             let number = number(&suffix);
@@ -155,7 +155,7 @@ impl ReadyRule {
         });
         Self {
             limits: limits.collect(),
-            holds: Holds::new(rule, &mut number),
+            holds: Holds::new(rule, number),
             needs_resource: rule.limits.iter().any(|limit| limit.scope == Scope::Resource),
             secret_key: is_secret(rule.identifier_type.as_ref()),
             secret_resource: is_secret(rule.resource_identifier_type.as_ref()),
@@ -274,7 +274,28 @@ fn span(us: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
+
+    #[test]
+    fn limits_keep_their_numbers_while_rules_come_and_go() {
+        let rules = |id: &str| {
+            let rule = format!(
+                r#"{{ "rule_id": "{id}", "algorithm": "gcra", "limit": 1, "window_size_seconds": 1 }}"#
+            );
+            Rules::from_json(&format!("[{rule}]")).unwrap()
+        };
+        let number = |catalog: &Catalog| catalog.ready[0].limits[0].number;
+        let mut catalog = Catalog::new(rules("first"), SecretNames::default());
+        let first = number(&catalog);
+        let mut seen = HashSet::from([first]);
+        for other in 0..100_000 {
+            catalog = catalog.after(rules(&other.to_string()));
+            assert!(seen.insert(number(&catalog)));
+        }
+        assert_eq!(number(&catalog.after(rules("first"))), first);
+    }
 
     #[test]
     fn spans_are_short() {

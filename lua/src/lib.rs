@@ -22,6 +22,9 @@ const SEVERAL: &str = include_str!("driver/several.lua");
 const REFUND: &str = include_str!("driver/refund.lua");
 const CHARGE_ONE: &str = include_str!("driver/charge_one.lua");
 const CHARGE_SEVERAL: &str = include_str!("driver/charge_several.lua");
+const LAYOUT: &str = include_str!("driver/layout.lua");
+const HELD_PLAINLY: &str = include_str!("driver/held_plainly.lua");
+const ENDING_PLAINLY: &str = include_str!("driver/ending_plainly.lua");
 const HOLDINGS: &str = include_str!("driver/holdings.lua");
 const LATE: &str = include_str!("driver/late.lua");
 const HELD: &str = include_str!("driver/held.lua");
@@ -60,10 +63,10 @@ pub enum Kernel {
     Gcra,
     /// `decay`
     Decay,
-    /// `fixed_window`, windows of the calendar.
-    FixedWindowCalendar,
     /// `concurrency`
     Concurrency,
+    /// `fixed_window`, windows of the calendar.
+    FixedWindowCalendar,
 }
 
 impl Kernel {
@@ -77,8 +80,8 @@ impl Kernel {
         Self::SlidingBuckets,
         Self::Gcra,
         Self::Decay,
-        Self::FixedWindowCalendar,
         Self::Concurrency,
+        Self::FixedWindowCalendar,
     ];
 
     /// Its name, for people.
@@ -92,8 +95,8 @@ impl Kernel {
             Self::SlidingBuckets => "sliding_buckets",
             Self::Gcra => "gcra",
             Self::Decay => "decay",
-            Self::FixedWindowCalendar => "fixed_window_calendar",
             Self::Concurrency => "concurrency",
+            Self::FixedWindowCalendar => "fixed_window_calendar",
         }
     }
 
@@ -111,8 +114,8 @@ impl Kernel {
             Self::SlidingBuckets => SLIDING_BUCKETS,
             Self::Gcra => GCRA,
             Self::Decay => DECAY,
-            Self::FixedWindowCalendar => FIXED_WINDOW_CALENDAR,
             Self::Concurrency => CONCURRENCY,
+            Self::FixedWindowCalendar => FIXED_WINDOW_CALENDAR,
         }
     }
 }
@@ -224,7 +227,7 @@ const DECAY: Fragments = Fragments {
 
 /// Nothing is counted but what is held.
 const CONCURRENCY: Fragments = Fragments {
-    helpers: "",
+    helpers: include_str!("concurrency/helpers.lua"),
     numbers: "cost, limit",
     load: include_str!("concurrency/load.lua"),
     keeps: "enough_at, last_at",
@@ -311,33 +314,38 @@ pub fn charge_several(kernels: KernelSet) -> String {
 
 /// The script that checks, looks at, refunds, charges or reserves limits beside which something may be held.
 pub fn held(kernels: KernelSet) -> String {
-    [
-        opening(HELD_HEADER),
-        HOLDINGS.into(),
-        helpers(kernels),
-        limits_beside(kernels),
-        LATE.into(),
-        HELD.into(),
-    ]
-    .concat()
+    beside(kernels, HELD_PLAINLY, HELD)
 }
 
 /// The script that commits, releases or renews a reservation.
 pub fn ending(kernels: KernelSet) -> String {
-    [
-        opening(HELD_HEADER),
-        HOLDINGS.into(),
-        helpers(kernels),
-        limits_beside(kernels),
-        LATE.into(),
-        ENDING.into(),
-    ]
-    .concat()
+    beside(kernels, ENDING_PLAINLY, ENDING)
+}
+
+/// A script for rules with reservations: a short way for one limit, then the driver for all.
+fn beside(kernels: KernelSet, plainly: &str, driver: &str) -> String {
+    let mut all = kernels.iter();
+    let (numbers, plainly) = match (all.next(), all.next()) {
+        (Some(kernel), None) => inlined(plainly, kernel),
+        _ => (HELD_HEADER.to_owned(), String::new()),
+    };
+    let begins = opening(&numbers) + LAYOUT + &helpers(kernels);
+    [&begins, &plainly, HOLDINGS, &limits_beside(kernels), LATE, driver].concat()
+}
+
+/// The numbers of a call about one limit, and a driver with the fragments of its kernel at the marks.
+fn inlined(driver: &str, kernel: Kernel) -> (String, String) {
+    let Fragments { numbers, load, commit, reply, .. } = kernel.fragments();
+    let numbers = format!("{HELD_HEADER}, which, group, holder_of, price, units, extra, kind, {numbers}");
+    let marks = [("--LOAD\n", load), ("--COMMIT\n", commit), ("--REPLY\n", reply)];
+    let driver =
+        marks.into_iter().fold(driver.to_owned(), |driver, (mark, fragment)| driver.replace(mark, fragment));
+    (numbers, driver)
 }
 
 /// The script that resets a key for which something may be held.
 pub fn forget() -> String {
-    [opening(HELD_HEADER), HOLDINGS.into(), FORGET.into()].concat()
+    [&opening(HELD_HEADER), LAYOUT, HOLDINGS, FORGET].concat()
 }
 
 /// Limits as functions, in tables by the places of the kernels: what loads a state, what writes and answers, what takes

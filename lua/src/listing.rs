@@ -2,28 +2,42 @@
 
 use std::collections::BTreeSet;
 
-use crate::{KernelSet, charge_one, charge_several, each, one, refund, several};
+use crate::{Kernel, KernelSet, charge_one, charge_several, each, ending, forget, one, refund, several};
 
-/// Every script that limits of these kernels need, each with a name that is unlike all others.
-pub fn scripts(kernels: KernelSet) -> Vec<(String, String)> {
+/// Every script that limits of these kernels need, each with a name that is unlike all others. `held`: also those for
+/// limits beside which reservations are held; `concurrency` has no others.
+pub fn scripts(kernels: KernelSet, held: bool) -> Vec<(String, String)> {
     let mut scripts = Vec::new();
     let mut add = |what: &str, names: &str, text| scripts.push((format!("{what}_{names}"), text));
-    for kernel in kernels.iter() {
+    let plain = kernels
+        .iter()
+        .filter(|kernel| *kernel != Kernel::Concurrency)
+        .fold(KernelSet::default(), KernelSet::with);
+    for kernel in plain.iter() {
         add("check", kernel.name(), one(kernel));
         add("each", kernel.name(), each(kernel));
         add("charge", kernel.name(), charge_one(kernel));
     }
-    let names: Vec<_> = kernels.iter().map(|kernel| kernel.name()).collect();
-    let names = names.join("_and_");
-    add("check_several", &names, several(kernels));
-    add("charge_several", &names, charge_several(kernels));
-    add("refund", &names, refund(kernels));
+    let named = |kernels: KernelSet| {
+        let names: Vec<_> = kernels.iter().map(|kernel| kernel.name()).collect();
+        names.join("_and_")
+    };
+    let names = named(plain);
+    add("check_several", &names, several(plain));
+    add("charge_several", &names, charge_several(plain));
+    add("refund", &names, refund(plain));
+    if held {
+        let names = named(kernels);
+        add("held", &names, crate::held(kernels));
+        add("ending", &names, ending(kernels));
+        add("forget", "held", forget());
+    }
     scripts
 }
 
 /// The commands of Redis that these scripts call, in lower case: what a user must be allowed to say.
-pub fn commands(kernels: KernelSet) -> BTreeSet<String> {
-    scripts(kernels).iter().flat_map(|(_, text)| called(text)).collect()
+pub fn commands(kernels: KernelSet, held: bool) -> BTreeSet<String> {
+    scripts(kernels, held).iter().flat_map(|(_, text)| called(text)).collect()
 }
 
 /// The names that stand in `call('NAME'`.
@@ -38,7 +52,6 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::Kernel;
 
     fn all() -> KernelSet {
         Kernel::ALL.into_iter().fold(KernelSet::default(), KernelSet::with)
@@ -62,13 +75,13 @@ mod tests {
         collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut sources);
         let found: BTreeSet<_> = called(&sources).collect();
         assert!(found.len() > 20);
-        assert_eq!(found, commands(all()));
+        assert_eq!(found, commands(all(), true));
     }
 
     /// A call whose command is not a literal could not be listed.
     #[test]
     fn every_call_names_its_command() {
-        for (name, text) in scripts(all()) {
+        for (name, text) in scripts(all(), true) {
             // Lua's own, of a function.
             let text = text.replace("pcall(decide", "");
             assert_eq!(text.matches("call(").count(), text.matches("call('").count(), "{name}");
@@ -77,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_counter_needs_no_command_of_lists() {
-        let gcra: Vec<_> = commands(KernelSet::default().with(Kernel::Gcra)).into_iter().collect();
+        let gcra: Vec<_> = commands(KernelSet::default().with(Kernel::Gcra), false).into_iter().collect();
         assert_eq!(gcra, ["del", "get", "set", "setrange", "time"]);
     }
 }

@@ -15,19 +15,28 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("generated")
 }
 
-/// Every fragment is in what checks and what refunds one limit. What charges, what decides each of several keys and
-/// what decides several limits is shown once: for others the same pieces stand in the same places.
+/// Every fragment is in what checks and what refunds one limit. The other drivers are shown once: for others the same
+/// pieces stand in the same places.
+const ONCE: [&str; 6] = [
+    "charge_gcra",
+    "each_gcra",
+    "check_several_sliding_window_and_gcra",
+    "held_gcra_and_concurrency",
+    "ending_gcra_and_concurrency",
+    "forget_held",
+];
+
 fn is_shown(name: &str) -> bool {
-    let of_every_kernel =
-        ["check_", "refund_"].iter().any(|what| name.starts_with(what)) && !name.contains("_and_");
-    let once = ["charge_gcra", "each_gcra", "check_several_sliding_window_and_gcra"].contains(&name);
-    of_every_kernel && !name.starts_with("check_several_") || once
+    let of_one = !name.contains("_several_") && !name.contains("_and_") && !name.ends_with('_');
+    of_one && ["check_", "refund_"].iter().any(|what| name.starts_with(what)) || ONCE.contains(&name)
 }
 
 fn composed() -> BTreeMap<String, String> {
-    let alone = Kernel::ALL.map(|kernel| KernelSet::default().with(kernel));
-    let two = KernelSet::default().with(Kernel::SlidingWindow).with(Kernel::Gcra);
-    let shown = alone.into_iter().chain([two]).flat_map(scripts).filter(|(name, _)| is_shown(name));
+    let set = |kernels: &[Kernel]| kernels.iter().fold(KernelSet::default(), |set, kernel| set.with(*kernel));
+    let alone = Kernel::ALL.map(|kernel| set(&[kernel]));
+    let together = [set(&[Kernel::SlidingWindow, Kernel::Gcra]), set(&[Kernel::Gcra, Kernel::Concurrency])];
+    let all = alone.into_iter().chain(together).flat_map(|kernels| scripts(kernels, true));
+    let shown = all.filter(|(name, _)| is_shown(name));
     shown.map(|(name, text)| (format!("{name}.lua"), format!("-- Generated from lua/src.\n{text}"))).collect()
 }
 
@@ -50,7 +59,7 @@ fn the_generated_scripts_are_current() {
         }
     }
     let written = written();
-    assert_eq!(composed.len(), 2 * Kernel::ALL.len() + 3);
+    assert_eq!(composed.len(), 2 * (Kernel::ALL.len() - 1) + ONCE.len());
     assert_eq!(Vec::from_iter(composed.keys()), Vec::from_iter(written.keys()));
     for (name, text) in composed {
         // The message says what to do, and not hundreds of lines.

@@ -226,11 +226,21 @@ class AsyncRateLimiter:
         resource: str | None = None,
         limit: int | None = None,
     ) -> Decision:
-        """Checks until the cost is admitted, sleeping for `retry_after` in between, for `timeout` seconds at most.
+        """Waits until the cost is admitted, for `timeout` seconds at most.
 
-        Returns the last decision: a denial as soon as it is known that the wait would be too long.
+        Waits for the same key take turns, in the order of their arrival. Returns the last decision: a denial as soon as
+        it is known that the wait would be too long.
         """
-        token = self._bridge.wait(rule, key, timeout, cost, resource, limit)
+        return await self._wait(self._bridge.wait(rule, key, timeout, cost, resource, limit))
+
+    async def wait_all(self, checks: Iterable[Check], *, timeout: float) -> Decision:
+        """Waits until several checks are admitted together, for `timeout` seconds at most.
+
+        They are decided as by `check_all`: all of them are charged, or none is.
+        """
+        return await self._wait(self._bridge.wait_all(checks, timeout))
+
+    async def _wait(self, token: int) -> Decision:
         try:
             decision: Decision = await self._calls.future(token)
             return decision

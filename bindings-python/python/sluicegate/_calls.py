@@ -144,6 +144,8 @@ class Calls:
         if self.bridge.silence():
             self._drain()
             self._watch_socket()
+            if self._socket is not None and self._futures and self.bridge.is_hurried:
+                self._expire()
 
     def _watch_socket(self) -> None:
         if self.bridge.is_socket_over:

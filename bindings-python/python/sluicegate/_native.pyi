@@ -411,9 +411,16 @@ class RateLimiter:
         resource: str | None = None,
         limit: int | None = None,
     ) -> Decision:
-        """Checks until the cost is admitted, sleeping for `retry_after` in between, for `timeout` seconds at most.
+        """Waits until the cost is admitted, for `timeout` seconds at most.
 
-        Returns the last decision: a denial as soon as it is known that the wait would be too long.
+        Waits for the same key take turns, in the order of their arrival. Returns the last decision: a denial as soon as
+        it is known that the wait would be too long.
+        """
+
+    def wait_all(self, checks: Iterable[Check], *, timeout: float) -> Decision:
+        """Waits until several checks are admitted together, for `timeout` seconds at most.
+
+        They are decided as by `check_all`: all of them are charged, or none is.
         """
 
     def rules(self) -> list[Rule]:
@@ -534,6 +541,7 @@ class Bridge:
     def wait(
         self, rule: str, key: _Key, timeout: float, cost: int, resource: str | None, limit: int | None
     ) -> int: ...
+    def wait_all(self, checks: Iterable[Check], timeout: float) -> int: ...
     def ping(self, timeout: float | None) -> int | None: ...
     def begin(self) -> None: ...
     def flush(self) -> list[tuple[int, Decision | SluicegateError | None]]: ...

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::decision::Decision;
 use crate::error::Result;
 use crate::limiter::RateLimiter;
+use crate::plan::Form;
 use crate::request::Check;
 
 /// Whether the limiter answers inside this process, so that no call blocks for long.
@@ -13,7 +14,7 @@ pub fn is_embedded(limiter: &RateLimiter) -> bool {
 }
 
 /// [`RateLimiter::wait_with`] by a sleep that may be cut short, by a signal for instance: where it answers
-/// false, the wait ends with the last decision.
+/// false, the wait ends with an error, which the caller knows better. It has to end when the thread is unparked.
 ///
 /// # Errors
 /// As [`RateLimiter::check`].
@@ -23,5 +24,18 @@ pub fn wait_sleeping(
     timeout: Duration,
     sleep: impl FnMut(Duration) -> bool,
 ) -> Result<Decision> {
-    limiter.wait_sleeping(check.rule, check.key, check.options, timeout, sleep)
+    limiter.wait_sleeping(&[*check], Form::Single, timeout, sleep)
+}
+
+/// [`RateLimiter::wait_all`] likewise.
+///
+/// # Errors
+/// As [`RateLimiter::check_all`].
+pub fn wait_all_sleeping(
+    limiter: &RateLimiter,
+    checks: &[Check<'_>],
+    timeout: Duration,
+    sleep: impl FnMut(Duration) -> bool,
+) -> Result<Decision> {
+    limiter.wait_sleeping(checks, Form::WithParts, timeout, sleep)
 }

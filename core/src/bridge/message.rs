@@ -106,6 +106,8 @@ pub enum Ask {
     ResetAll(Item),
     /// `wait`, with its timeout
     Wait(Item, Duration),
+    /// `wait_all`, with its timeout
+    WaitAll(Vec<Item>, Duration),
     /// `ping`, with its timeout
     Ping(Option<Duration>),
 }
@@ -133,7 +135,8 @@ pub(super) async fn answer(limiter: &AsyncRateLimiter, ask: &Ask) -> Result<Answ
     let decision = match ask {
         Ask::Single(kind, item) => limiter.single(&item.check(), *kind).await,
         Ask::Request(request) => limiter.check_request(&request.request()).await,
-        Ask::All(items) => limiter.check_all(&items.iter().map(Item::check).collect::<Vec<_>>()).await,
+        Ask::All(items) => limiter.check_all(&checks(items)).await,
+        Ask::WaitAll(items, timeout) => limiter.wait_all(&checks(items), *timeout).await,
         Ask::Wait(item, timeout) => limiter.wait_with(&item.rule, &item.key, item.options(), *timeout).await,
         Ask::Inspect(item) => limiter.inspect_with(&item.key, item.options()).await,
         Ask::ResetAll(item) => {
@@ -150,4 +153,8 @@ pub(super) async fn answer(limiter: &AsyncRateLimiter, ask: &Ask) -> Result<Answ
         }
     };
     decision.map(Answer::Decision)
+}
+
+fn checks(items: &[Item]) -> Vec<Check<'_>> {
+    items.iter().map(Item::check).collect()
 }

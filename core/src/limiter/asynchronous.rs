@@ -15,7 +15,7 @@ use crate::decision::{Decision, Source};
 use crate::error::Result;
 use crate::fork::PerProcess;
 use crate::matching::{Explanation, Request, RequestMatch};
-use crate::plan::{Form, Op, Plan};
+use crate::plan::{Few, Forecast, Form, Op, Outcome, Plan};
 use crate::redis::{AsyncRedis, validate_time};
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
@@ -194,7 +194,7 @@ impl AsyncRateLimiter {
     /// # Errors
     /// As [`check`](Self::check).
     pub async fn refund(&self, rule: &str, key: &str) -> Result<Decision> {
-        self.single(&Check::new(rule, key), Op::Refund).await
+        self.refund_with(rule, key, CheckOptions::new()).await
     }
 
     /// [`refund`](Self::refund) with a cost or a resource.
@@ -202,7 +202,10 @@ impl AsyncRateLimiter {
     /// # Errors
     /// As [`check`](Self::check).
     pub async fn refund_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Decision> {
-        self.single(&Check::new(rule, key).with(options), Op::Refund).await
+        let check = Check::new(rule, key).with(options);
+        let decision = self.single(&check, Op::Refund).await;
+        self.freed(&check);
+        decision
     }
 
     /// Counts a cost of 1 that was used already, also beyond the limit, and answers as [`peek`](Self::peek) would
@@ -246,18 +249,17 @@ impl AsyncRateLimiter {
     pub(super) async fn forget(&self, catalog: &Catalog, check: Check<'_>) -> Result<()> {
         let plan = Plan::new(catalog, &[check], Op::Peek)?;
         match &self.backend {
-            Backend::Local(local) => {
-                local.reset(&plan);
-                Ok(())
-            }
+            Backend::Local(local) => local.reset(&plan),
             Backend::Server(redis) => {
                 let deadline = redis.deadline(plan.timeout);
                 match reset(&plan, &self.centre.wire, self.centre.now()) {
-                    Reset::Delete(names) => redis.delete(&names, deadline).await,
-                    Reset::Forget(call) => redis.call(call, deadline).await.map(drop),
+                    Reset::Delete(names) => redis.delete(&names, deadline).await?,
+                    Reset::Forget(call) => drop(redis.call(call, deadline).await?),
                 }
             }
         }
+        self.freed(&check);
+        Ok(())
     }
 
     /// Tries the server.
@@ -343,6 +345,20 @@ impl AsyncRateLimiter {
         let mut transaction = self.centre.transaction(plan, op);
         talk(redis, &mut transaction, plan.timeout).await;
         transaction.finish(form)
+    }
+
+    /// What an operation has come to: one outcome per charge and, if it is wanted, what the states admit next.
+    pub(super) async fn outcomes(
+        &self,
+        redis: &AsyncRedis,
+        plan: &Plan<'_>,
+        op: Op,
+        wants_forecast: bool,
+    ) -> Result<(Few<Outcome>, Option<Forecast>)> {
+        let transaction = self.centre.transaction(plan, op);
+        let mut transaction = if wants_forecast { transaction.with_forecast() } else { transaction };
+        talk(redis, &mut transaction, plan.timeout).await;
+        transaction.outcomes()
     }
 }
 

@@ -10,7 +10,7 @@ use crate::catalog::Catalog;
 use crate::decision::{Decision, Source};
 use crate::error::Result;
 use crate::matching::{Explanation, Request, RequestMatch};
-use crate::plan::{Form, Op, Plan};
+use crate::plan::{Few, Forecast, Form, Op, Outcome, Plan};
 use crate::redis::{BlockingRedis, validate_time};
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
@@ -178,7 +178,7 @@ impl RateLimiter {
     /// # Errors
     /// As [`check`](Self::check).
     pub fn refund(&self, rule: &str, key: &str) -> Result<Decision> {
-        self.single(&Check::new(rule, key), Op::Refund)
+        self.refund_with(rule, key, CheckOptions::new())
     }
 
     /// [`refund`](Self::refund) with a cost or a resource.
@@ -186,7 +186,10 @@ impl RateLimiter {
     /// # Errors
     /// As [`check`](Self::check).
     pub fn refund_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Decision> {
-        self.single(&Check::new(rule, key).with(options), Op::Refund)
+        let check = Check::new(rule, key).with(options);
+        let decision = self.single(&check, Op::Refund);
+        self.freed(&check);
+        decision
     }
 
     /// Counts a cost of 1 that was used already, also beyond the limit, and answers as [`peek`](Self::peek) would
@@ -230,18 +233,17 @@ impl RateLimiter {
     pub(super) fn forget(&self, catalog: &Catalog, check: Check<'_>) -> Result<()> {
         let plan = Plan::new(catalog, &[check], Op::Peek)?;
         match &self.backend {
-            Backend::Local(local) => {
-                local.reset(&plan);
-                Ok(())
-            }
+            Backend::Local(local) => local.reset(&plan),
             Backend::Server(redis) => {
                 let deadline = redis.deadline(plan.timeout);
                 match reset(&plan, &self.centre.wire, self.centre.now()) {
-                    Reset::Delete(names) => redis.delete(&names, deadline),
-                    Reset::Forget(call) => redis.call(call, deadline).map(drop),
+                    Reset::Delete(names) => redis.delete(&names, deadline)?,
+                    Reset::Forget(call) => drop(redis.call(call, deadline)?),
                 }
             }
         }
+        self.freed(&check);
+        Ok(())
     }
 
     /// Tries the server.
@@ -325,6 +327,20 @@ impl RateLimiter {
         let mut transaction = self.centre.transaction(plan, op);
         talk(redis, &mut transaction, plan.timeout);
         transaction.finish(form)
+    }
+
+    /// What an operation has come to: one outcome per charge and, if it is wanted, what the states admit next.
+    pub(super) fn outcomes(
+        &self,
+        redis: &BlockingRedis,
+        plan: &Plan<'_>,
+        op: Op,
+        wants_forecast: bool,
+    ) -> Result<(Few<Outcome>, Option<Forecast>)> {
+        let transaction = self.centre.transaction(plan, op);
+        let mut transaction = if wants_forecast { transaction.with_forecast() } else { transaction };
+        talk(redis, &mut transaction, plan.timeout);
+        transaction.outcomes()
     }
 }
 

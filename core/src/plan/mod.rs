@@ -3,6 +3,7 @@
 mod answer;
 mod books;
 mod charge;
+mod forecast;
 mod verdict;
 
 use std::borrow::Cow;
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::catalog::{Catalog, ReadyLimit, ReadyRule};
+use crate::catalog::{Catalog, LimitNumber, ReadyLimit, ReadyRule};
 use crate::decision::Source;
 use crate::error::{Error, ErrorKind, Result};
 use crate::redis::validate_time;
@@ -25,6 +26,7 @@ pub(crate) use crate::algorithm::Outcome;
 pub(crate) use answer::{Form, answer};
 pub(crate) use books::{Books, End};
 pub(crate) use charge::{Charge, Holder};
+pub(crate) use forecast::Forecast;
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use verdict::Verdict;
 
@@ -246,7 +248,11 @@ impl<'a> Plan<'a> {
 
     /// A rule in shadow is decided apart from all others, per hash tag: its own limits are charged
     /// together or not at all.
-    fn group(&mut self, target: &Target<'a>, shadows: &mut HashMap<(u32, Cow<'a, str>), usize>) -> usize {
+    fn group(
+        &mut self,
+        target: &Target<'a>,
+        shadows: &mut HashMap<(LimitNumber, Cow<'a, str>), usize>,
+    ) -> usize {
         let rule = target.rule;
         if !rule.rule.shadow {
             return ENFORCED;
@@ -335,4 +341,4 @@ impl<'a> Plan<'a> {
 }
 
 /// What tells one state from another.
-type StateId<'a> = (u32, Cow<'a, str>, Option<Cow<'a, str>>);
+type StateId<'a> = (LimitNumber, Cow<'a, str>, Option<Cow<'a, str>>);

@@ -163,7 +163,7 @@ mod tests {
     fn long_ids_are_refused() {
         assert!(ticket(&"x".repeat(128)).ensure_short().is_ok());
         let mut long = ticket("x");
-        long.items = vec![ticket(&"x".repeat(128)).items[0].clone(); 9];
+        long.items = vec![ticket(&"x".repeat(128)).items[0].clone(); 12];
         let error = long.ensure_short().unwrap_err();
         assert!(error.message().contains("2048 at most"), "{error}");
     }

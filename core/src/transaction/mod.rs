@@ -22,11 +22,11 @@ use std::collections::VecDeque;
 use redis::Value;
 use smallvec::smallvec;
 
-use crate::algorithm::{HoldId, Micros};
+use crate::algorithm::{HoldId, Micros, State};
 use crate::clock::SystemClock;
 use crate::decision::{Decision, Source};
 use crate::error::{Error, Result};
-use crate::plan::{ENFORCED, End, Few, Form, Op, Outcome, Plan, answer};
+use crate::plan::{ENFORCED, End, Few, Forecast, Form, Op, Outcome, Plan, answer};
 use crate::script::Call;
 pub(crate) use ending::Ending;
 use held::Part;
@@ -62,6 +62,8 @@ pub(crate) struct Transaction<'a> {
     token: Option<u64>,
     /// Set when a slot failed to answer, while those before it are given back their charges.
     failure: Option<Error>,
+    /// The state that each charge left behind, and its time; nothing unless it is wanted.
+    states: Option<Few<Option<(State, Micros)>>>,
 }
 
 /// One script to send: an operation on some of the plan's charges, all in one slot.
@@ -73,12 +75,6 @@ struct Step {
     charged_at: Option<Micros>,
     /// Whether it was sent before, with windows of a calendar in which the server's time was not.
     is_again: bool,
-}
-
-impl Step {
-    fn new(op: Op, charges: Few<usize>, charged_at: Option<Micros>) -> Self {
-        Self { op, charges, charged_at, is_again: false }
-    }
 }
 
 /// A call on a server that takes one script or more.
@@ -109,7 +105,12 @@ impl<'a> Transaction<'a> {
         let stages = if wire.cluster { stages::by_slot(plan) } else { stages::together(plan) };
         let looks = if is_taking(op) && stages.len() > 1 { stages.clone() } else { Few::new() };
         let steps = |op, stages: Few<Few<usize>>| {
-            stages.into_iter().map(move |charges| Step::new(own_op(plan, op, &charges), charges, None))
+            stages.into_iter().map(move |charges| Step {
+                op: own_op(plan, op, &charges),
+                charges,
+                charged_at: None,
+                is_again: false,
+            })
         };
         Self {
             id,
@@ -123,30 +124,38 @@ impl<'a> Transaction<'a> {
             outcomes: smallvec![None; plan.charges.len()],
             compensations: Vec::new(),
             failure: None,
+            states: None,
         }
     }
 
-    fn clocks(&self) -> Clocks {
-        Clocks { manual: self.clock, server_now: self.server_now }
-    }
-
-    /// The script to send next, by these clocks.
-    fn next_by(&self, clocks: Clocks) -> Option<Call> {
-        let step = self.pending.front()?;
-        if self.is_beside(step) {
-            let part = Part::new(self.plan, &step.charges);
-            return Some(match (step.op, step.charged_at) {
-                (Op::Reserve, Some(_)) => part.ending(End::Release, (&self.id, &self.id), clocks, self.wire),
-                _ => part.call(step, &self.id, clocks, &self.wire.prefix),
-            });
-        }
-        let charges: Few<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
-        Some(protocol::call(step, &charges, clocks, &self.wire.prefix))
+    /// The same, which also tells what the states will admit next.
+    pub(crate) fn with_forecast(self) -> Self {
+        Self { states: Some(smallvec![None; self.plan.charges.len()]), ..self }
     }
 
     /// Whether something may be held beside the states of a step.
     fn is_beside(&self, step: &Step) -> bool {
         step.charges.iter().any(|&index| self.plan.charges[index].holder.is_some())
+    }
+
+    fn next_by(&self, clock: Option<Micros>) -> Option<Call> {
+        let step = self.pending.front()?;
+        let caller_now = || self.caller_now();
+        if self.is_beside(step) {
+            let part = Part::new(self.plan, &step.charges, &caller_now);
+            return Some(match (step.op, step.charged_at) {
+                (Op::Reserve, Some(_)) => part.ending(End::Release, (&self.id, &self.id), clock, self.wire),
+                _ => part.call(step, &self.id, clock, &self.wire.prefix),
+            });
+        }
+        let charges: Few<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
+        Some(protocol::call(step, &charges, clock, caller_now, &self.wire.prefix))
+    }
+
+    /// The time by which windows of a calendar are named: a script chooses among neighbours.
+    fn caller_now(&self) -> Micros {
+        let system = || SystemClock::new().now();
+        self.clock.or(self.server_now).unwrap_or_else(system)
     }
 
     /// The fencing token of what was reserved.
@@ -156,8 +165,17 @@ impl<'a> Transaction<'a> {
 
     /// The decision, once there is nothing left to send.
     pub(crate) fn finish(self, form: Form) -> Result<Decision> {
+        let plan = self.plan;
+        Ok(answer(plan, &self.outcomes()?.0, Source::Server, form))
+    }
+
+    /// The outcome of each charge, once there is nothing left to send, and what the states will admit next.
+    pub(crate) fn outcomes(self) -> Result<(Few<Outcome>, Option<Forecast>)> {
         match (self.failure, self.outcomes.into_iter().collect::<Option<Few<_>>>()) {
-            (None, Some(outcomes)) => Ok(answer(self.plan, &outcomes, Source::Server, form)),
+            (None, Some(outcomes)) => {
+                let states = self.states.and_then(|states| states.into_iter().collect::<Option<Vec<_>>>());
+                Ok((outcomes, states.and_then(|states| Forecast::new(self.plan, states))))
+            }
             (Some(error), _) => Err(error),
             (None, None) => Err(unanswered()),
         }
@@ -175,27 +193,32 @@ impl<'a> Transaction<'a> {
         let fits: Few<_> = replies.iter().map(|reply| reply.fits).collect();
         let permitted = self.plan.permitted(&step.charges, &fits);
         let now = replies.first().map_or(0, |reply| reply.now);
-        let each = charges.iter().zip(replies).zip(permitted);
-        let outcomes = each.map(|((charge, reply), permitted)| reply.conclude(charge, step.op, permitted));
-        Ok((now, outcomes.collect()))
+        let mut outcomes = Few::with_capacity(replies.len());
+        for ((&index, reply), permitted) in step.charges.iter().zip(replies).zip(permitted) {
+            let (outcome, state) = reply.conclude(&self.plan.charges[index], step.op, permitted);
+            outcomes.push(outcome);
+            if let Some(states) = &mut self.states {
+                states[index] = Some((state, now));
+            }
+        }
+        Ok((now, outcomes))
     }
 
     /// The same where something may be held.
     fn read_beside(&mut self, step: &Step, reply: Value) -> Result<(Micros, Few<Outcome>)> {
-        let part = Part::new(self.plan, &step.charges);
+        let part = Part::new(self.plan, &step.charges, &|| 0);
         let (replies, holders) = part.read(step.op, reply)?;
         let fits: Few<_> = replies.iter().map(|reply| reply.fits).collect();
         let permitted = self.plan.permitted(&step.charges, &fits);
         let now = replies.first().map_or(0, |reply| reply.now);
-        if self.token.is_none() {
-            self.token = holders.iter().find_map(|holder| holder.token);
-        }
+        let token = self.token.or(holders.iter().find_map(|holder| holder.token));
         let mut outcomes = Few::with_capacity(replies.len());
         for ((&index, reply), permitted) in step.charges.iter().zip(replies).zip(permitted) {
             let charge = &self.plan.charges[index];
             let holder = part.place(charge).map(|place| (part.holder_at(place), &holders[place]));
             outcomes.push(reply.conclude_beside(charge, step.op, permitted, holder));
         }
+        self.token = token;
         Ok((now, outcomes))
     }
 
@@ -227,7 +250,7 @@ impl<'a> Transaction<'a> {
         let held: Few<usize> = stage.iter().copied().filter(holds).collect();
         for (op, charges) in [(Op::Refund, charged), (Op::Reserve, held)] {
             if !charges.is_empty() && (op == Op::Refund || self.token.is_some()) {
-                self.compensations.push(Step::new(op, charges, Some(now)));
+                self.compensations.push(Step { op, charges, charged_at: Some(now), is_again: false });
             }
         }
     }
@@ -258,7 +281,7 @@ impl<'a> Transaction<'a> {
 
 impl Conversation for Transaction<'_> {
     fn next(&self) -> Option<Call> {
-        self.next_by(self.clocks())
+        self.next_by(self.clock)
     }
 
     fn is_undoing(&self) -> bool {
@@ -267,7 +290,7 @@ impl Conversation for Transaction<'_> {
 
     fn feed(&mut self, reply: Result<Value>) {
         let Some(step) = self.pending.pop_front() else { return };
-        if let Some(now) = outside(&reply)
+        if let Some(now) = reply.as_ref().ok().and_then(protocol::outside)
             && !step.is_again
         {
             self.server_now = Some(now);
@@ -287,33 +310,6 @@ impl Conversation for Transaction<'_> {
             Err(_) => {}
         }
     }
-}
-
-/// What a call is timed by.
-#[derive(Debug, Clone, Copy)]
-struct Clocks {
-    /// A manual clock's time; `None` for the server's.
-    manual: Option<Micros>,
-    /// The server's time, once it turned out to be far from that of this process.
-    server_now: Option<Micros>,
-}
-
-impl Clocks {
-    /// The time by which windows of a calendar are named: a script chooses among neighbours.
-    fn caller_now(self) -> Micros {
-        let system = || SystemClock::new().now();
-        self.server_now.or(self.manual).unwrap_or_else(system)
-    }
-
-    /// As scripts are told it.
-    fn for_script(self) -> f64 {
-        self.manual.map_or(protocol::SERVER_CLOCK, |now| now as f64)
-    }
-}
-
-/// The server's time, where a script did nothing since that is in none of the windows of a calendar that it was told.
-fn outside(reply: &Result<Value>) -> Option<Micros> {
-    reply.as_ref().ok().and_then(protocol::outside)
 }
 
 /// Whether an operation charges, or holds, what fits.

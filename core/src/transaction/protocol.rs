@@ -6,7 +6,7 @@ use redis::Value;
 use sluicegate_lua::{Kernel, KernelSet};
 use smallvec::{SmallVec, smallvec};
 
-use super::{Clocks, Step};
+use super::Step;
 use crate::algorithm::{Demand, Micros, Policy, State, micros};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::{Charge, Few, Op, Outcome};
@@ -24,10 +24,16 @@ const OUTSIDE: f64 = -1.0;
 pub(super) const NEWEST: f64 = -1.0;
 
 /// The call of the script for a step, whose charges are these.
-pub(super) fn call(step: &Step, charges: &[&Charge<'_>], clocks: Clocks, prefix: &str) -> Call {
-    let pack = |first: &[f64], policy: &Policy, cost| pack(first, policy, cost, clocks);
+pub(super) fn call(
+    step: &Step,
+    charges: &[&Charge<'_>],
+    clock: Option<Micros>,
+    caller_now: impl Fn() -> Micros,
+    prefix: &str,
+) -> Call {
+    let pack = |first: &[f64], policy: &Policy, cost| pack(first, policy, cost, &caller_now);
     let mode = f64::from(u8::from(step.op == Op::Check));
-    let clock = clocks.for_script();
+    let clock = clock.map_or(SERVER_CLOCK, |now| now as f64);
     let header = [clock, UNITS, mode];
     let keys = charges.iter().map(|charge| charge.name(prefix)).collect();
     if let ([charge], Op::Charge) = (charges, step.op) {
@@ -59,10 +65,10 @@ pub(super) fn call(step: &Step, charges: &[&Charge<'_>], clocks: Clocks, prefix:
 }
 
 /// Some doubles, then the limit's own.
-fn pack(first: &[f64], policy: &Policy, cost: f64, clocks: Clocks) -> Vec<u8> {
+fn pack(first: &[f64], policy: &Policy, cost: f64, caller_now: impl Fn() -> Micros) -> Vec<u8> {
     let mut numbers = Vec::with_capacity(11);
     numbers.extend_from_slice(first);
-    policy.numbers(cost, || clocks.caller_now(), &mut numbers);
+    policy.numbers(cost, caller_now, &mut numbers);
     bytes(&numbers)
 }
 
@@ -121,10 +127,11 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    /// Follows the script's steps, so that the state is the one it left behind.
-    pub(super) fn conclude(mut self, charge: &Charge<'_>, op: Op, permitted: bool) -> Outcome {
+    /// Follows the script's steps, so that the state is the one it left behind, which it answers with the outcome.
+    pub(super) fn conclude(mut self, charge: &Charge<'_>, op: Op, permitted: bool) -> (Outcome, State) {
         let demand = Demand { op, cost: charge.cost, now: self.now };
-        charge.policy.conclude(&mut self.state, demand, self.fits, permitted)
+        let outcome = charge.policy.conclude(&mut self.state, demand, self.fits, permitted);
+        (outcome, self.state)
     }
 }
 

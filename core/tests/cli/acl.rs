@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redis::{Cmd, Connection, cmd};
-use sluicegate::{Check, CheckOptions, Error, ErrorKind, ManualClock, RateLimiter, Rules};
+use sluicegate::{Check, CheckOptions, Error, ErrorKind, ManualClock, RateLimiter, Rules, Usage};
 use sluicegate_test_servers::{Cluster, Node, Redis, Sentinel, keys_without_ttl};
 
 use super::outcome;
@@ -23,6 +23,15 @@ const KINDS: [(&str, &str); 8] = [
     ("sliding_buckets", r#""algorithm": "sliding_buckets", "limit": 100, "window_size_seconds": 60"#),
     ("gcra", r#""algorithm": "gcra", "limit": 100, "window_size_seconds": 60"#),
     ("decay", r#""algorithm": "decay", "limit": 100, "resolution_seconds": 60"#),
+];
+/// The same beside reservations, and what has nothing else.
+const HELD_KINDS: [(&str, &str); 3] = [
+    (
+        "held_list",
+        r#""algorithm": "sliding_log", "limit": 100, "window_size_seconds": 60, "reservations": true"#,
+    ),
+    ("held_gcra", r#""algorithm": "gcra", "limit": 100, "window_size_seconds": 60, "reservations": true"#),
+    ("concurrency", r#""algorithm": "concurrency", "limit": 100"#),
 ];
 const NOW_US: u64 = 1_760_000_040_123_457;
 const SECOND_US: i64 = 1_000_000;
@@ -107,6 +116,33 @@ impl World {
         self.clock.set_us(NOW_US.saturating_add_signed(offset_us));
     }
 
+    /// What is reserved is committed, released, renewed, and left to the end of its lease.
+    fn reserving(&mut self, rule: &str) {
+        for second in [0, 10, 20, 200, 210] {
+            self.at((1000 + second) * SECOND_US);
+            // What has ended by now is charged, before anything else has charged it, to a copy.
+            let dear = CheckOptions::new().cost(99).limit(101);
+            let results = [self.limiter.peek(rule, "k"), self.limiter.peek_with(rule, "k", dear)];
+            results.into_iter().for_each(|result| _ = self.note(result));
+            let made: Vec<_> = (0..4).map(|_| self.limiter.reserve(rule, "k")).collect();
+            for (number, made) in made.into_iter().enumerate() {
+                let result = made.and_then(|reservation| match number {
+                    0 => self.limiter.commit(&reservation, Usage::Cost(3)),
+                    1 => self.limiter.release(&reservation),
+                    2 => self.limiter.renew(&reservation),
+                    _ => Ok(true),
+                });
+                self.note(result);
+            }
+        }
+        let result = self.limiter.reserve_with(rule, "k", CheckOptions::new().limit(1000)).map(drop);
+        self.note(result);
+        let result = self.on_server_time.reserve(rule, "k").map(drop);
+        self.note(result);
+        let result = self.limiter.reset(rule, "k");
+        self.note(result);
+    }
+
     /// Every operation, in every state of a key that makes a script say something else.
     fn everything(&mut self, rule: &str) {
         let cost = |cost| CheckOptions::new().cost(cost);
@@ -137,37 +173,47 @@ impl World {
     }
 }
 
+/// Proves each command of the line for one rule to be needed, and all of them to be enough.
+fn each_is_needed(redis: &Redis, (kind, fields): (&str, &str), exercise: fn(&mut World, &str)) {
+    let mut admin = redis.client().unwrap();
+    let rules = rules(&[(kind, fields)]);
+    let words = printed(&rules, &[]);
+    set_user(redis, &words, None);
+    let mut world = World::new(redis, &rules);
+    exercise(&mut world, kind);
+    assert!(world.errors.is_empty(), "{kind}: {}", world.errors[0]);
+    for command in allowed(&words) {
+        set_user(redis, &words, Some(command));
+        send(&mut admin, cmd("SCRIPT").arg("FLUSH"));
+        send(&mut admin, &cmd("FLUSHALL"));
+        let mut world = World::new(redis, &rules);
+        exercise(&mut world, kind);
+        // What follows may be about what an operation that was refused midway left behind.
+        let Some(error) = world.errors.first() else { panic!("{kind} works without {command}") };
+        assert_eq!(error.kind(), ErrorKind::Server, "{kind} without {command}: {error}");
+        assert!(error.message().contains("`sluicegate rules acl`"), "{kind} without {command}: {error}");
+        assert_eq!(keys_without_ttl(&mut admin).unwrap(), Vec::<String>::new(), "{kind} without {command}");
+    }
+}
+
 #[test]
 fn one_server_needs_each_of_its_commands() {
     let redis = Redis::start().unwrap();
-    let mut admin = redis.client().unwrap();
-    for (kind, fields) in KINDS {
-        let rules = rules(&[(kind, fields)]);
-        let words = printed(&rules, &[]);
-        set_user(&redis, &words, None);
-        let mut world = World::new(&redis, &rules);
-        world.everything(kind);
-        assert!(world.errors.is_empty(), "{kind}: {}", world.errors[0]);
-        for command in allowed(&words) {
-            set_user(&redis, &words, Some(command));
-            send(&mut admin, cmd("SCRIPT").arg("FLUSH"));
-            send(&mut admin, &cmd("FLUSHALL"));
-            let mut world = World::new(&redis, &rules);
-            world.everything(kind);
-            assert!(!world.errors.is_empty(), "{kind} works without {command}");
-            for error in world.errors {
-                assert_eq!(error.kind(), ErrorKind::Server, "{kind} without {command}: {error}");
-                assert!(
-                    error.message().contains("`sluicegate rules acl`"),
-                    "{kind} without {command}: {error}"
-                );
+    KINDS.iter().for_each(|kind| each_is_needed(&redis, *kind, World::everything));
+}
+
+#[test]
+fn reservations_need_each_of_their_commands() {
+    let redis = Redis::start().unwrap();
+    for kind in HELD_KINDS {
+        each_is_needed(&redis, kind, |world, rule| {
+            if rule != "concurrency" {
+                world.everything(rule);
             }
-            assert_eq!(
-                keys_without_ttl(&mut admin).unwrap(),
-                Vec::<String>::new(),
-                "{kind} without {command}"
-            );
-        }
+            world.reserving(rule);
+            let result = world.limiter.ping();
+            world.note(result);
+        });
     }
 }
 

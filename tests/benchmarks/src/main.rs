@@ -15,6 +15,9 @@ mod samples;
 mod server;
 mod table;
 mod tap;
+mod time;
+mod usage;
+mod way;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -47,6 +50,10 @@ fn run() -> Result<()> {
             Part::Client => client::run(&options)?,
             Part::Embedded => embedded::run(&options)?,
             Part::Matching => matching::run(&options)?,
+            Part::Usage => usage::run(&options)?,
+            Part::Tls => way::tls(&options)?,
+            Part::Cluster => way::cluster(&options)?,
+            Part::Silent => way::silent(&options)?,
         }
     }
     Ok(())

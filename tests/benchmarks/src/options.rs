@@ -8,7 +8,7 @@ use crate::Result;
 pub(crate) const USAGE: &str = "\
 usage: sluicegate-benchmarks [--quick] [--only ALGORITHM] [--baseline FOLDER] [PART ...]
 
-parts: server, memory, client, embedded, matching; all of them if none is named
+parts: server, memory, client, embedded, matching, tls, cluster, silent, usage; all of them if none is named
   --quick             a smoke run of seconds: everything runs, the figures mean nothing
   --only ALGORITHM    of server and memory only the rows that begin with this
   --baseline FOLDER   hand-written scripts to compare with, instead of this crate's own: return1.lua, gcra.lua,
@@ -22,7 +22,23 @@ pub(crate) enum Part {
     Client,
     Embedded,
     Matching,
+    Tls,
+    Cluster,
+    Silent,
+    Usage,
 }
+
+const PARTS: [(&str, Part); 9] = [
+    ("server", Part::Server),
+    ("memory", Part::Memory),
+    ("client", Part::Client),
+    ("embedded", Part::Embedded),
+    ("matching", Part::Matching),
+    ("tls", Part::Tls),
+    ("cluster", Part::Cluster),
+    ("silent", Part::Silent),
+    ("usage", Part::Usage),
+];
 
 #[derive(Debug)]
 pub(crate) struct Options {
@@ -44,16 +60,16 @@ impl Options {
                 "--quick" => options.quick = true,
                 "--only" => options.only = args.next().ok_or("--only needs an algorithm")?,
                 "--baseline" => options.baseline = args.next().ok_or("--baseline needs a folder")?.into(),
-                "server" => options.parts.push(Part::Server),
-                "memory" => options.parts.push(Part::Memory),
-                "client" => options.parts.push(Part::Client),
-                "embedded" => options.parts.push(Part::Embedded),
-                "matching" => options.parts.push(Part::Matching),
+                other if PARTS.iter().any(|(name, _)| *name == other) => {
+                    options
+                        .parts
+                        .extend(PARTS.iter().filter(|(name, _)| *name == other).map(|(_, part)| *part));
+                }
                 other => return Err(format!("{other}: no such part or option\n{USAGE}").into()),
             }
         }
         if options.parts.is_empty() {
-            options.parts = vec![Part::Server, Part::Memory, Part::Client, Part::Embedded, Part::Matching];
+            options.parts = PARTS.iter().map(|(_, part)| *part).collect();
         }
         Ok(Some(options))
     }

@@ -65,11 +65,16 @@ impl Limiter {
                 };
                 return done.map(|()| None);
             }
-            "check_all" => {
+            "check_all" | "wait_all" => {
                 let items = vector["items"].as_array().unwrap();
                 let keys = items.iter().map(key).collect::<Result<Vec<_>>>()?;
                 let items: Vec<_> = items.iter().zip(&keys).map(|(item, key)| check(item, key)).collect();
-                return self.check_all(&items).map(Some);
+                let timeout = vector["timeout"].as_u64().map(Duration::from_micros);
+                return match timeout.filter(|_| op == "wait_all") {
+                    Some(timeout) => forward!(self, limiter => limiter.wait_all(&items, timeout)),
+                    None => self.check_all(&items),
+                }
+                .map(Some);
             }
             _ => {}
         }

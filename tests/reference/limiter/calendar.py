@@ -39,6 +39,9 @@ class CalendarWindow(Algorithm):
     def healed(self, state, now):
         return State(min(state.begins, self.window(now)), state.count)
 
+    def since(self, state):
+        return midnight(self.zone, state.begins)
+
     def usage(self, state, now):
         return state.count if state.begins >= self.window(now) else 0
 

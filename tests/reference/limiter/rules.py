@@ -16,8 +16,8 @@ from .sliding_log import SlidingLog
 from .sliding_window import SlidingWindow
 
 GCRA_FAMILY = {"gcra", "token_bucket", "leaky_bucket", "uniform"}
-CALENDAR = ("window", "time_zone", "month_start_day")
 EVERY_RULE = {"rule_id", "description", "algorithm", "limit", "limits", "priority", "shadow", "lease_seconds"}
+CALENDAR = ("window", "time_zone", "month_start_day")
 OWN_FIELDS = {
     "fixed_window": {"window_size_seconds", "rate", "window_start", "count_denied", *CALENDAR},
     "sliding_window": {"window_size_seconds", "rate", "count_denied"},
@@ -90,10 +90,10 @@ class Limit:
         if name == "decay":
             return Decay(limit, self.resolution(), self.decay_factor(latitude))
         assert limit.denominator == 1
-        if "window" in self.fields:
-            return self.calendar_window(int(limit))
         if name == "concurrency":
             return Concurrency(int(limit))
+        if "window" in self.fields:
+            return self.calendar_window(int(limit))
         most, window = int(limit), microseconds(self.fields["window_size_seconds"])
         if name == "fixed_window":
             return FixedWindow(most, window, self.fields.get("window_start", "aligned") == "aligned")
@@ -139,6 +139,10 @@ class Rule:
     @property
     def is_concurrency(self) -> bool:
         return self.limits[0].fields["algorithm"] == "concurrency"
+
+    @property
+    def counts_keys(self) -> bool:
+        return any(limit.scope == "key" for limit in self.limits)
 
     @property
     def has_resource(self) -> bool:

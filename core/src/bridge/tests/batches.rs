@@ -132,6 +132,7 @@ fn at_once(limiter: &RateLimiter, ask: &Ask) -> Decision {
         Kind::Peek => limiter.peek_with(&item.rule, &item.key, options),
         Kind::Refund => limiter.refund_with(&item.rule, &item.key, options),
         Kind::Charge => limiter.charge_with(&item.rule, &item.key, options),
+        Kind::Reserve => unreachable!("it answers a reservation"),
     };
     decision.unwrap()
 }

@@ -12,11 +12,16 @@ use crate::cli::outcome::{Failure, Verdict};
 use crate::cli::source::RulesArgs;
 use crate::key::is_valid_prefix;
 use crate::limiter::PREFIX;
+use crate::rules::Algorithm;
 
 /// What the limiter sends itself, whatever the rules. What its scripts call is read from their text.
-const OF_CALLS: [&str; 4] = ["eval", "evalsha", "ping", "unlink"];
+const OF_CALLS: [&str; 3] = ["eval", "evalsha", "ping"];
+/// How a rule without reservations is reset; others have a script for that.
+const OF_RESETS: [&str; 1] = ["unlink"];
 /// What it sends to the nodes of a Cluster: topology discovery, and a call that a node redirected with `ASK`.
 const OF_CLUSTERS: [&str; 2] = ["asking", "cluster|slots"];
+/// What scripts call for nobody but a rule that charges what was reserved; `concurrency` charges nothing.
+const OF_LATE_CHARGES: [&str; 3] = ["dump", "pttl", "restore"];
 /// What it asks a server that Sentinels named the primary.
 const OF_SENTINELS: [&str; 1] = ["role"];
 /// What scripts call for nobody but a `check_all` over several hash slots, which takes back a charge of a known time.
@@ -56,8 +61,14 @@ impl Acl {
         let kernels = limits.fold(KernelSet::default(), |set, (rule, limit)| {
             set.with(Policy::new(rule, limit, None).kernel())
         });
-        let mut names = commands(kernels);
+        let mut names = commands(kernels, rules.iter().any(|rule| rule.lease_us.is_some()));
         names.extend(OF_CALLS.map(str::to_owned));
+        if rules.iter().any(|rule| rule.lease_us.is_none()) {
+            names.extend(OF_RESETS.map(str::to_owned));
+        }
+        if rules.iter().all(|rule| rule.lease_us.is_none() || rule.algorithm == Algorithm::Concurrency) {
+            OF_LATE_CHARGES.iter().for_each(|name| _ = names.remove(*name));
+        }
         if self.cluster {
             names.extend(OF_CLUSTERS.map(str::to_owned));
         } else {

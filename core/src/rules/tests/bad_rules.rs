@@ -105,7 +105,7 @@ const BAD_RULES: &str = r##"
 "algorithm": "sliding_windw"
     field "algorithm" is "sliding_windw"; did you mean "sliding_window"?
 "algorithm": null
-    field "algorithm" is null; it has to be "fixed_window", "sliding_window", "sliding_log", "sliding_buckets", "gcra", "token_bucket", "leaky_bucket", "uniform" or "decay"
+    field "algorithm" is null; it has to be "fixed_window", "sliding_window", "sliding_log", "sliding_buckets", "gcra", "token_bucket", "leaky_bucket", "uniform", "decay" or "concurrency"
 "burst": 1, "algorithm": "uniform"
     field "burst" does not belong to "uniform"; leave it out, or use "gcra", "token_bucket" or "leaky_bucket"
 "resolution_seconds": 1, "algorithm": "gcra"

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use proptest::prelude::*;
 
-use super::super::{Clocks, Step, protocol};
+use super::super::{Step, protocol};
 use super::server::{Server, catalog, check};
 use crate::algorithm::{Demand, Micros, Policy, State};
 use crate::catalog::Catalog;
@@ -160,10 +160,9 @@ impl<'a> InRust<'a> {
 }
 
 fn in_lua(server: &mut Server, charge: &Charge<'_>, step: &Step, now: Micros) -> Outcome {
-    let clocks = Clocks { manual: Some(now), server_now: None };
-    let request = protocol::call(step, &[charge], clocks, &server.wire.prefix);
+    let request = protocol::call(step, &[charge], Some(now), || now, &server.wire.prefix);
     let reply = protocol::read(&[charge], step.op, server.send(&request)).unwrap().remove(0);
-    reply.conclude(charge, step.op, true)
+    reply.conclude(charge, step.op, true).0
 }
 
 fn said(outcome: &Outcome) -> (bool, u64, Option<Micros>, Micros) {
@@ -175,13 +174,14 @@ fn plays_alike(server: &mut Server, rule: &Rule, events: &[Event]) -> Result<(),
     server.clear();
     let catalog = rule.catalog();
     let (mut now, mut open) = (START, Vec::new());
-    let policy = Plan::new(&catalog, &[check("r", "k", 1)]).unwrap().charges[0].policy.clone().into_owned();
+    let policy =
+        Plan::new(&catalog, &[check("r", "k", 1)], Op::Peek).unwrap().charges[0].policy.clone().into_owned();
     let mut in_rust = InRust::new(&policy);
     for (number, event) in events.iter().enumerate() {
         now += (event.jump * rule.window as f64) as Micros;
         let Some((op, cost, charged_at)) = asked(event, &mut open) else { continue };
         let checks = [check("r", "k", cost)];
-        let plan = Plan::new(&catalog, &checks).unwrap();
+        let plan = Plan::new(&catalog, &checks, Op::Peek).unwrap();
         let step = Step { op, charges: smallvec::smallvec![0], charged_at, is_again: false };
         let lua = in_lua(server, &plan.charges[0], &step, now);
         let rust = in_rust.run(op, cost, charged_at, now);
@@ -207,7 +207,8 @@ fn lua_takes_back_what_rust_does() {
 /// good. At no time is there more room than that one has.
 fn admits_nobody_wrongly(rule: &Rule, events: &[Event]) -> Result<(), TestCaseError> {
     let catalog = rule.catalog();
-    let policy = Plan::new(&catalog, &[check("r", "k", 1)]).unwrap().charges[0].policy.clone().into_owned();
+    let policy =
+        Plan::new(&catalog, &[check("r", "k", 1)], Op::Peek).unwrap().charges[0].policy.clone().into_owned();
     let (mut limit, mut alone) = (InRust::new(&policy), InRust::new(&policy));
     let (mut now, mut open) = (START, Vec::new());
     for (number, event) in events.iter().enumerate() {

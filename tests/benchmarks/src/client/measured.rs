@@ -2,11 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::time::{ClockId, clock_gettime};
-
 use super::{Call, LATENCY_TARGET, PROCESSOR_TARGET};
 use crate::samples::{Samples, percentile, verdict};
 use crate::table::Table;
+use crate::time::processor_time;
 
 /// One round of one contender.
 pub(super) struct Round {
@@ -51,11 +50,6 @@ impl Stopwatch {
     pub(super) fn stop(self) -> Effort {
         Effort { elapsed: self.start.elapsed(), processor: processor_time() - self.processor }
     }
-}
-
-fn processor_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 #[derive(Default)]
