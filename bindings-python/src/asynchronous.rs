@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use sluicegate::bridge::{self, Answer, Ask, Kind};
+use pyo3::types::PyBool;
+use sluicegate::bridge::{self, Answer, Ask, End, Kind};
 
 use crate::arguments::{Given, Key, about_key, flag, optional_timeout, requested, span};
 use crate::calls::Calls;
@@ -20,6 +21,7 @@ use crate::errors::{self, exception};
 use crate::matching::{RequestMatch, listed};
 use crate::options::Options;
 use crate::request::request;
+use crate::reservation::{Reference, Reserved, used};
 use crate::rules::data;
 use crate::status::RulesStatus;
 
@@ -82,6 +84,41 @@ impl Bridge {
     fn check_all<'py>(&self, checks: &Object<'py>) -> PyResult<Object<'py>> {
         let items = check::items(checks)?;
         self.call(checks.py(), Ask::All(items.iter().map(|item| item.get().0.clone()).collect()))
+    }
+
+    fn reserve<'py>(
+        &self,
+        rule: &Bound<'py, PyAny>,
+        key: Key<'py>,
+        cost: Given<'_>,
+        resource: Option<&Bound<'py, PyAny>>,
+        limit: Option<&Bound<'_, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
+        let check = requested(rule, &key, &cost, resource, limit, timeout)?;
+        self.call(rule.py(), Ask::Reserve(owned(&check)))
+    }
+
+    fn reserve_all<'py>(&self, checks: &Object<'py>) -> PyResult<Object<'py>> {
+        let items = check::items(checks)?;
+        self.call(checks.py(), Ask::ReserveAll(items.iter().map(|item| item.get().0.clone()).collect()))
+    }
+
+    /// Ends or renews a reservation, by the name of the method.
+    fn end<'py>(
+        &self,
+        method: &str,
+        reservation: &Object<'py>,
+        cost: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
+        let end = match method {
+            "commit" => End::Commit,
+            "release" => End::Release,
+            _ => End::Renew,
+        };
+        let (reference, used) = (Reference::of(reservation)?, used(cost)?);
+        let id = reference.id_to(end).map(str::to_owned);
+        self.call(reservation.py(), Ask::End(end, id, used))
     }
 
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
@@ -349,6 +386,8 @@ impl Bridge {
 fn answer(py: Python<'_>, result: sluicegate::Result<Answer>) -> PyResult<Object<'_>> {
     match result {
         Ok(Answer::Decision(decision)) => Ok(Bound::new(py, Decision::from(decision))?.into_any()),
+        Ok(Answer::Reserved(reserved)) => Ok(Bound::new(py, Reserved::initializer(*reserved))?.into_any()),
+        Ok(Answer::Ended(ended)) => Ok(PyBool::new(py, ended).to_owned().into_any()),
         Ok(Answer::Done) => Ok(py.None().into_bound(py)),
         Err(error) => Err(exception(py, &error)),
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use sluicegate::bridge::{End, Used};
 use sluicegate::{Result, bridge};
 
 use crate::arguments::{Given, Key, about_key, flag, optional_timeout, requested, span};
@@ -14,6 +15,7 @@ use crate::errors::exception;
 use crate::matching::{RequestMatch, listed};
 use crate::options::Options;
 use crate::request::request;
+use crate::reservation::{Reference, Reservation, used};
 use crate::rules::data;
 use crate::status::RulesStatus;
 
@@ -127,6 +129,53 @@ impl RateLimiter {
         let items = check::items(checks)?;
         let checks: Vec<_> = items.iter().map(|item| item.get().0.check()).collect();
         self.decide(py, |limiter| limiter.check_all(&checks))
+    }
+
+    /// Reserves a cost for `key` under `rule`, or denies it: room is held, and nothing is charged until it is committed.
+    #[pyo3(
+        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None),
+        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None)"
+    )]
+    fn reserve<'py>(
+        slf: &Bound<'py, Self>,
+        rule: &Bound<'_, PyAny>,
+        key: Key<'_>,
+        cost: Given<'_>,
+        resource: Option<&Bound<'_, PyAny>>,
+        limit: Option<&Bound<'_, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, Reservation>> {
+        let check = requested(rule, &key, &cost, resource, limit, timeout)?;
+        Self::hold(slf, |limiter| limiter.reserve_with(check.rule, check.key, check.options))
+    }
+
+    /// Reserves several costs together: all of them, or none. Items whose rule has no reservations are charged at
+    /// once.
+    fn reserve_all<'py>(
+        slf: &Bound<'py, Self>,
+        checks: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, Reservation>> {
+        let items = check::items(checks)?;
+        let checks: Vec<_> = items.iter().map(|item| item.get().0.check()).collect();
+        Self::hold(slf, |limiter| limiter.reserve_all(&checks))
+    }
+
+    /// Ends a reservation, given by itself or its id, and charges what was really used, also beyond the limit: `cost`, or
+    /// as much as was reserved. Of several items the cost of each by its rule, or by its place. Whether it took effect:
+    /// not where it had ended, expired or been denied.
+    #[pyo3(signature = (reservation, cost=None))]
+    fn commit(&self, reservation: &Bound<'_, PyAny>, cost: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
+        self.end(reservation.py(), End::Commit, &Reference::of(reservation)?, &used(cost)?)
+    }
+
+    /// Ends a reservation, given by itself or its id, of which nothing was used. Whether it took effect.
+    fn release(&self, reservation: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.end(reservation.py(), End::Release, &Reference::of(reservation)?, &Used::AsReserved)
+    }
+
+    /// Lets the lease of a reservation, given by itself or its id, begin anew. Whether it took effect.
+    fn renew(&self, reservation: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.end(reservation.py(), End::Renew, &Reference::of(reservation)?, &Used::AsReserved)
     }
 
     /// Decides a request by all the rules that match it, together. The `parts` of the decision hold one per
@@ -331,6 +380,25 @@ impl RateLimiter {
         };
         let decision = self.decide(py, |limiter| wait(limiter, &mut sleep));
         interrupted.map_or(decision, Err)
+    }
+
+    fn hold<'py>(
+        slf: &Bound<'py, Self>,
+        call: impl FnOnce(&sluicegate::RateLimiter) -> Result<sluicegate::Reservation> + Send,
+    ) -> PyResult<Bound<'py, Reservation>> {
+        let reserved = slf.get().call(slf.py(), |limiter| call(limiter).map(bridge::Reserved::from))?;
+        Reservation::create(slf, reserved)
+    }
+
+    pub(crate) fn end(
+        &self,
+        py: Python<'_>,
+        end: End,
+        reservation: &Reference<'_, '_>,
+        used: &Used,
+    ) -> PyResult<bool> {
+        let id = reservation.id_to(end);
+        self.call(py, |limiter| bridge::end(limiter, end, id, used))
     }
 
     /// Lets other threads run while the server answers.

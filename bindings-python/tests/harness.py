@@ -66,6 +66,7 @@ DRIVERS = [Blocking, Asyncio]
 
 # What a vector says beside the arguments of its call.
 BESIDE = {"id", "note", "only", "why", "url", "rules", "rules_file", "options", "closed", "op", "at_us", "expect", "instead"}
+BESIDE |= {"as", "reserve", "change"}
 TIMES = {"connect_timeout", "response_timeout", "timeout", "breaker_probe"}
 
 
@@ -76,7 +77,9 @@ def make(limiter: Driver, vector: dict[str, Any]) -> Any:
     if "items" in arguments:
         items = arguments.pop("items")
         return call([item(each) for each in items] if isinstance(items, list) else items, **in_seconds(arguments))
-    about = [arguments.pop(name) for name in ("rule", "key") if name in arguments]
+    if vector["op"] == "commit" and "costs" in arguments:
+        arguments["cost"] = arguments.pop("costs")
+    about = [arguments.pop(name) for name in ("rule", "key", "reservation") if name in arguments]
     return call(*about, **in_seconds(arguments))
 
 

@@ -190,6 +190,14 @@ impl ReadyRule {
         ))
     }
 
+    /// The error for a call that takes no places, about a rule that counts nothing else.
+    #[cold]
+    pub(crate) fn takes_places(&self, method: &str, suffix: &str) -> Error {
+        self.refused(&format!(
+            "{method}{suffix} does not work with algorithm \"concurrency\" (use reserve{suffix}, or reserve_request)"
+        ))
+    }
+
     /// An `InvalidArgument` that names this rule.
     #[cold]
     pub(crate) fn refused(&self, reason: &str) -> Error {

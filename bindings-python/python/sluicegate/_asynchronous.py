@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ._calls import Calls
-from ._native import Bridge, Check, Decision, ManualClock, Options, RequestMatch, RulesStatus
+from ._native import Bridge, Check, Decision, ManualClock, Options, RequestMatch, Reserved, RulesStatus
+from ._reservations import Reserving
 
 if TYPE_CHECKING:
     from ._native import _Headers, _Key, _Path, _Rules
@@ -113,6 +114,59 @@ class AsyncRateLimiter:
         answer = self._bridge.check_all(checks)
         decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
         return decision
+
+    def reserve(
+        self,
+        rule: str,
+        key: _Key,
+        *,
+        cost: int = 1,
+        resource: str | None = None,
+        limit: int | None = None,
+        timeout: float | None = None,
+    ) -> Reserving:
+        """Reserves a cost for `key` under `rule`, or denies it; to be awaited, or entered by `async with`.
+
+        Room is held, and nothing is charged until it is committed. What is reserved for a call that was cancelled is
+        released.
+        """
+        return Reserving(self, lambda: self._bridge.reserve(rule, key, cost, resource, limit, timeout))
+
+    def reserve_all(self, checks: Iterable[Check]) -> Reserving:
+        """Reserves several costs together, all of them or none; to be awaited, or entered by `async with`.
+
+        Items whose rule has no reservations are charged at once.
+        """
+        return Reserving(self, lambda: self._bridge.reserve_all(checks))
+
+    async def commit(
+        self, reservation: str | Reserved, cost: int | Mapping[str, int] | Mapping[int, int] | None = None
+    ) -> bool:
+        """Ends a reservation, given by itself or its id, and charges what was really used, also beyond the limit.
+
+        That is `cost`, or as much as was reserved; of several items the cost of each by its rule, or by its place.
+        Answers whether it took effect: not where the reservation had ended, expired or been denied.
+        """
+        return await self._end("commit", reservation, cost)
+
+    async def release(self, reservation: str | Reserved) -> bool:
+        """Ends a reservation, given by itself or its id, of which nothing was used. Answers whether it took effect."""
+        return await self._end("release", reservation)
+
+    async def renew(self, reservation: str | Reserved) -> bool:
+        """Lets the lease of a reservation, given by itself or its id, begin anew. Answers whether it took effect."""
+        return await self._end("renew", reservation)
+
+    async def _end(
+        self,
+        method: str,
+        reservation: str | Reserved,
+        cost: int | Mapping[str, int] | Mapping[int, int] | None = None,
+    ) -> bool:
+        answer = self._bridge.end(method, reservation, cost)
+        # A bool is an int, too.
+        ended: bool = answer if isinstance(answer, bool) else await self._calls.future(answer)
+        return ended
 
     async def check_request(
         self,

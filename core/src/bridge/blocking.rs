@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::message::{End, Used};
 use crate::decision::Decision;
 use crate::error::Result;
 use crate::limiter::RateLimiter;
@@ -11,6 +12,17 @@ use crate::request::Check;
 /// Whether the limiter answers inside this process, so that no call blocks for long.
 pub fn is_embedded(limiter: &RateLimiter) -> bool {
     limiter.is_embedded()
+}
+
+/// [`RateLimiter::commit`], [`release`](RateLimiter::release) or [`renew`](RateLimiter::renew); without an id, of a
+/// reservation that was denied.
+///
+/// # Errors
+/// As [`RateLimiter::commit`].
+pub fn end(limiter: &RateLimiter, end: End, id: Option<&str>, used: &Used) -> Result<bool> {
+    limiter.ensure_open()?;
+    let Some(id) = id else { return Ok(false) };
+    limiter.end(id.into(), end, used.usage(&used.rules()))
 }
 
 /// [`RateLimiter::wait_with`] by a sleep that may be cut short, by a signal for instance: where it answers

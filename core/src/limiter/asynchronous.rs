@@ -316,7 +316,7 @@ impl AsyncRateLimiter {
     }
 
     /// Before the arguments are looked at: a closed limiter says so, whatever it is asked.
-    pub(super) fn ensure_open(&self) -> Result<()> {
+    pub(crate) fn ensure_open(&self) -> Result<()> {
         match &self.backend {
             Backend::Local(local) => local.ensure_open(),
             Backend::Server(redis) => redis.ensure_open(),

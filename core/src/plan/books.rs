@@ -18,8 +18,9 @@ pub(crate) struct Books<'a> {
 }
 
 /// How a reservation is ended, or kept alive.
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
+pub enum End {
     /// Ends it, and charges the plan's costs.
     Commit,
     /// Ends it, and charges nothing.

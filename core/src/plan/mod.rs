@@ -24,7 +24,9 @@ use crate::rules::{Algorithm, MAX_MICROS, Scope};
 pub use crate::algorithm::Op;
 pub(crate) use crate::algorithm::Outcome;
 pub(crate) use answer::{Form, answer};
-pub(crate) use books::{Books, End};
+pub(crate) use books::Books;
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
+pub use books::End;
 pub(crate) use charge::{Charge, Holder};
 pub(crate) use forecast::Forecast;
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
@@ -200,16 +202,29 @@ impl<'a> Plan<'a> {
     /// Refuses what rules with reservations have to be asked otherwise, and the others cannot be asked.
     fn refuse_wrong(&self, op: Op) -> Result<()> {
         if op == Op::Reserve && self.holders.is_empty() {
-            let reason = "it has no reservations; state \"reservations\": true in the rule";
-            return Err(self.items[0].rule.refused(reason));
+            return Err(self.holds_nothing());
         }
         let takes_places = |item: &&Item<'_>| item.rule.rule.algorithm == Algorithm::Concurrency;
         match self.items.iter().find(takes_places) {
-            Some(item) if !matches!(op, Op::Reserve | Op::Peek) => Err(item.rule.refused(&format!(
-                "\"concurrency\" limits what is in flight; use reserve (for requests reserve_request), not {}",
-                op.name()
-            ))),
+            Some(item) if !matches!(op, Op::Reserve | Op::Peek) => {
+                let suffix = if self.items.len() > 1 { "_all" } else { "" };
+                Err(item.rule.takes_places(op.name(), suffix))
+            }
             _ => Ok(()),
+        }
+    }
+
+    /// The error for a reservation under rules without any.
+    #[cold]
+    fn holds_nothing(&self) -> Error {
+        match &*self.items {
+            [item] => item.rule.refused(
+                "reserve works with rules that have reservations (add \"reservations\": true to the rule)",
+            ),
+            _ => Error::new(
+                ErrorKind::InvalidArgument,
+                "none of the rules has reservations (add \"reservations\": true to one, or use check_all)",
+            ),
         }
     }
 

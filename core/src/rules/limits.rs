@@ -55,8 +55,9 @@ pub(super) fn read(rule: &Fields<'_>, algorithm: Algorithm) -> Checked<Vec<Limit
     for (at, entry) in entries.iter().enumerate() {
         let limit = read_entry(rule, at, entry, algorithm)?;
         if let Some(earlier) = limits.iter().position(|earlier| counts_the_same(earlier, &limit)) {
+            let same = if algorithm == Algorithm::Concurrency { "scope" } else { "time and scope" };
             return Err(format!(
-                "field \"limits[{at}]\" has the time and scope of \"limits[{earlier}]\"; keep the lower one"
+                "field \"limits[{at}]\" has the {same} of \"limits[{earlier}]\"; keep the lower one"
             ));
         }
         limits.push(limit);

@@ -89,7 +89,7 @@ fn submit(bridge: &Bridge, woken: &Receiver<()>, asks: &[Ask]) -> Vec<Completion
 fn decision(completion: Completion) -> Decision {
     match completion.result.unwrap() {
         Answer::Decision(decision) => decision,
-        Answer::Done => unreachable!("it decides"),
+        Answer::Done | Answer::Reserved(_) | Answer::Ended(_) => unreachable!("it decides"),
     }
 }
 
