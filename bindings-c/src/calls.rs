@@ -132,10 +132,44 @@ export! {
 }
 
 export! {
-    /// Checks until the cost is admitted, sleeping for `retry_after_us` in between, for `timeout_us` at
-    /// most. The last decision is answered: a denial as soon as it is known that the wait would go beyond
-    /// the timeout, or that the cost never fits. With a clock of its own a limiter does not sleep; the
-    /// clock is moved on instead.
+    /// Looks at `key` under every rule; changes nothing. Each of the `parts` is what a rule would answer to a check of cost
+    /// 1 now, in the order of the rules; `parts`, `parts_room` and `parts_count` are as for sluicegate_check_request. Rules
+    /// that limit a resource are left out unless `options` name one; its cost and limit say nothing.
+    fn sluicegate_inspect(
+        limiter: *const Limiter,
+        key: *const c_void,
+        key_len: usize,
+        options: *const CheckOptions,
+        decision: *mut Decision,
+        parts: Option<NonNull<Decision>>,
+        parts_room: usize,
+        parts_count: Option<NonNull<usize>>,
+    ) {
+        let answer = limiter.0.inspect_with(key.text(key_len)?, options)?;
+        decision.write(Decision::from(&answer));
+        parts_count.write(parts.write(&answer.parts, parts_room));
+        Ok(())
+    }
+}
+
+export! {
+    /// Forgets what was counted for `key` under every rule, one after the other. Rules that limit a resource are left out
+    /// unless `options` name one.
+    fn sluicegate_reset_all(
+        limiter: *const Limiter,
+        key: *const c_void,
+        key_len: usize,
+        options: *const CheckOptions,
+    ) {
+        Ok(limiter.0.reset_all_with(key.text(key_len)?, options)?)
+    }
+}
+
+export! {
+    /// Waits until the cost is admitted, for `timeout_us` at most. Waits of one limiter for the same key take
+    /// turns, in the order of their arrival. The last decision is answered: a denial as soon as it is known
+    /// that the wait would go beyond the timeout, or that the cost never fits. With a clock of its own a
+    /// limiter does not sleep; the clock is moved on instead.
     fn sluicegate_wait(
         limiter: *const Limiter,
         rule: *const c_char,
@@ -148,6 +182,25 @@ export! {
         let timeout = Duration::from_micros(timeout_us);
         let answer = limiter.0.wait_with(rule, key.text(key_len)?, options, timeout)?;
         decision.write(Decision::from(&answer));
+        Ok(())
+    }
+}
+
+export! {
+    /// Waits until several checks are admitted together, as sluicegate_check_all decides them, for `timeout_us`
+    /// at most: all of them are charged, or none is. It takes its turn among all waits for any of the keys.
+    /// `parts` is as for sluicegate_check_all.
+    fn sluicegate_wait_all(
+        limiter: *const Limiter,
+        items: *const Item,
+        count: usize,
+        timeout_us: u64,
+        decision: *mut Decision,
+        parts: Option<NonNull<Decision>>,
+    ) {
+        let answer = limiter.0.wait_all(&items.checks(count)?, Duration::from_micros(timeout_us))?;
+        decision.write(Decision::from(&answer));
+        parts.write(&answer.parts, count);
         Ok(())
     }
 }

@@ -56,7 +56,7 @@ pub(crate) fn timeout(us: u64) -> Option<Duration> {
     (us != 0).then(|| Duration::from_micros(us))
 }
 
-/// One item of sluicegate_check_all: what the other functions take as arguments.
+/// One item of sluicegate_check_all and sluicegate_wait_all: what the other functions take as arguments.
 #[repr(C)]
 pub struct Item {
     /// The rule's name.

@@ -81,6 +81,8 @@ class Calls {
       rows = burst.more;
     }
     this.#restIfDone();
+    // A wait that was denied may sleep for less time than the timer.
+    if (this.#native?.isHurried) this.#expire();
   }
 
   #expect(native, token, call) {

@@ -44,7 +44,13 @@
  */
 
 /**
- * One item of a `checkAll`.
+ * Options of a wait for several checks.
+ *
+ * @typedef {Patience} WaitAllOptions
+ */
+
+/**
+ * One item of a `checkAll`, or of a `waitAll`.
  *
  * @typedef {Subject & CheckOptions} Check
  */
@@ -118,10 +124,15 @@
  *
  * @typedef {object} Limit
  * @property {number} [limit] The cost that may be admitted per window.
+ * @property {number} [month_start_day] The day at which a month of the calendar begins; in a month that lacks it,
+ *   its last day. Default: 1.
  * @property {string} [rate] Limit and window in one, in place of limit and window_size_seconds: 5/minute, 100/s,
  *   20/30s.
  * @property {number} [resolution_seconds] Length of a slot. Default of sliding_buckets: a sixtieth of the window.
  * @property {'key' | 'resource'} [scope] Who shares the limit. Default: key.
+ * @property {string} [time_zone] The time zone of a window of the calendar, by its IANA name, such as
+ *   Europe/Berlin. Default: UTC.
+ * @property {'day' | 'week' | 'month' | 'year'} [window] A window of the calendar, in place of window_size_seconds.
  * @property {number} [window_size_seconds] Length of the window.
  */
 
@@ -156,6 +167,8 @@
  * @property {readonly Limit[]} [limits] Several limits, decided together, in place of limit and
  *   window_size_seconds.
  * @property {Match} [match] Which requests the rule applies to. Default: only by name.
+ * @property {number} [month_start_day] The day at which a month of the calendar begins; in a month that lacks it,
+ *   its last day. Default: 1.
  * @property {number} [priority] Lower numbers are decided and reported first. Default: 0.
  * @property {string} [rate] Limit and window in one, in place of limit and window_size_seconds: 5/minute, 100/s,
  *   20/30s.
@@ -163,8 +176,11 @@
  * @property {string} [resource_identifier_type] Which part of a request is the resource.
  * @property {boolean} [shadow] Decide and count, but always admit. Default: false.
  * @property {'list' | 'sorted_set'} [structure] The Redis type that holds the log. Default: list.
+ * @property {string} [time_zone] The time zone of a window of the calendar, by its IANA name, such as
+ *   Europe/Berlin. Default: UTC.
  * @property {Match | readonly Match[]} [unless] Conditions like those of match, or an array of them: the rule does
  *   not apply where one of them holds.
+ * @property {'day' | 'week' | 'month' | 'year'} [window] A window of the calendar, in place of window_size_seconds.
  * @property {number} [window_size_seconds] Length of the window.
  * @property {'aligned' | 'first_request'} [window_start] When windows begin: at the same instant for every key, or
  *   at its first request. Default: aligned.

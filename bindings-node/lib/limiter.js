@@ -3,7 +3,7 @@
 /**
  * @import {
  *   Check, CheckOptions, ConnectOptions, Decision, Explanation, HttpRequest, PingOptions, RequestMatch, ResetOptions,
- *   RulesStatus, WaitOptions,
+ *   Rule, RulesStatus, WaitAllOptions, WaitOptions,
  * } from './index.js'
  */
 
@@ -18,6 +18,7 @@ const { requestCall } = require('./request.js');
 const CHECK_OPTIONS = new Set(['cost', 'resource', 'limit', 'timeoutMs']);
 const RESET_OPTIONS = new Set(['resource', 'timeoutMs']);
 const WAIT_OPTIONS = new Set(['signal', ...CHECK_OPTIONS]);
+const WAIT_ALL_OPTIONS = new Set(['timeoutMs', 'signal']);
 const PING_OPTIONS = new Set(['timeoutMs']);
 const MATCH_OPTIONS = new Set(['explain']);
 const ITEM_FIELDS = new Set(['rule', 'key', ...CHECK_OPTIONS]);
@@ -152,9 +153,7 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   async checkAll(items) {
-    if (!Array.isArray(items)) throw wrongType('items', 'an array', items);
-    // Not `map`, which skips holes.
-    const calls = Array.from(items, (item, at) => this.#item(`items[${at}]`, item));
+    const calls = this.#items(items);
     const call = new Call(OP.ALL, 0, '', undefined, calls.length, calls);
     this.#calls.reserve(this.#native, call.rows);
     return this.#make(call);
@@ -211,6 +210,40 @@ class RateLimiter {
   }
 
   /**
+   * The rules in force, as rule files state them: what is left to its default is left out.
+   *
+   * @returns {Rule[]}
+   */
+  rules() {
+    return JSON.parse(this.#native.rules());
+  }
+
+  /**
+   * Looks at `key` under every rule; changes nothing. The `parts` of the decision hold, for each rule, what it would
+   * answer to a check of cost 1 now. Rules that limit a resource are left out unless one is given.
+   *
+   * @param {string | readonly string[]} key
+   * @param {ResetOptions} [options]
+   * @returns {Promise<Decision>}
+   */
+  async inspect(key, options) {
+    const call = keyCall(OP.INSPECT, key, options);
+    return this.#isLocal ? this.#calls.sendAtOnce(this.#native, call) : this.#calls.send(this.#native, call);
+  }
+
+  /**
+   * Forgets what was counted for `key` under every rule, one after the other. Rules that limit a resource are left out
+   * unless one is given.
+   *
+   * @param {string | readonly string[]} key
+   * @param {ResetOptions} [options]
+   * @returns {Promise<void>}
+   */
+  async resetAll(key, options) {
+    return this.#make(keyCall(OP.RESET_ALL, key, options));
+  }
+
+  /**
    * Which rules are in force, since when, and what was refused of their source.
    *
    * @returns {RulesStatus}
@@ -221,9 +254,9 @@ class RateLimiter {
   }
 
   /**
-   * Checks until the cost is admitted, sleeping for `retryAfterMs` in between. The last decision is
-   * returned: a denial as soon as it is known that the wait would go beyond the timeout. With a
-   * `ManualClock` nothing sleeps; the clock is moved on instead.
+   * Waits until the cost is admitted. Waits for the same key take turns, in the order of their arrival; one that is
+   * given up leaves the queue. The last decision is returned: a denial as soon as it is known that the wait would go
+   * beyond the timeout. With a `ManualClock` nothing sleeps; the clock is moved on instead.
    *
    * @param {string} rule
    * @param {string | readonly string[]} key
@@ -231,14 +264,28 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   async wait(rule, key, options) {
+    const extra = patience(options, WAIT_OPTIONS);
     const call = this.#call(OP.WAIT, rule, key, options, WAIT_OPTIONS);
-    const { timeoutMs, signal } = options ?? {};
     // That of the wait, not of each try.
     call.timeoutMs = undefined;
-    call.extra = span('timeout', timeoutMs);
-    if (signal === undefined) return this.#calls.send(this.#native, call);
-    if (!(signal instanceof AbortSignal)) throw wrongType('signal', 'an AbortSignal', signal);
-    return this.#abortable(call, signal);
+    call.extra = extra;
+    return this.#wait(call, options.signal);
+  }
+
+  /**
+   * Waits until several checks are admitted together, as `checkAll` decides them: all of them are charged, or none
+   * is. It takes its turn among all waits for any of the keys.
+   *
+   * @param {readonly Check[]} items
+   * @param {WaitAllOptions} given
+   * @returns {Promise<Decision>}
+   */
+  async waitAll(items, given) {
+    const wanted = { timeoutMs: patience(given, WAIT_ALL_OPTIONS) };
+    const calls = this.#items(items);
+    const call = new Call(OP.WAIT_ALL, 0, '', wanted, calls.length, calls);
+    this.#calls.reserve(this.#native, call.rows);
+    return this.#wait(call, given.signal);
   }
 
   /**
@@ -306,6 +353,12 @@ class RateLimiter {
     return Promise.resolve(decision);
   }
 
+  #wait(call, signal) {
+    if (signal === undefined) return this.#calls.send(this.#native, call);
+    if (!(signal instanceof AbortSignal)) throw wrongType('signal', 'an AbortSignal', signal);
+    return this.#abortable(call, signal);
+  }
+
   async #abortable(call, signal) {
     signal.throwIfAborted();
     const abort = () => this.#calls.cancel(this.#native, call, signal.reason);
@@ -322,6 +375,12 @@ class RateLimiter {
     const who = keyOf('key', key);
     const wanted = given === undefined ? undefined : checkOptions('', options('options', given, known));
     return new Call(op, this.#placeOf(rule), who, wanted);
+  }
+
+  #items(items) {
+    if (!Array.isArray(items)) throw wrongType('items', 'an array', items);
+    // Not `map`, which skips holes.
+    return Array.from(items, (item, at) => this.#item(`items[${at}]`, item));
   }
 
   #item(name, item) {
@@ -341,6 +400,17 @@ class RateLimiter {
     this.#mailbox.learn(succeeded(this.#native.learn(rule)));
     return this.#places[rule];
   }
+}
+
+/** A call about a key under every rule. */
+function keyCall(op, key, given) {
+  const who = keyOf('key', key);
+  return new Call(op, 0, who, checkOptions('', options('options', given, RESET_OPTIONS)));
+}
+
+/** The timeout of a wait, which is a mistake of its own if it is no time: it is told before all that rules say. */
+function patience(given, known) {
+  return span('timeout', options('options', given, known).timeoutMs);
 }
 
 /** Cost, resource, limit and timeout, checked; messages have `prefix` before their names. */

@@ -14,7 +14,7 @@ use crate::answers::single as answer_row;
 use crate::calls::single;
 use crate::failure::Failure;
 use crate::function::{self, Function};
-use crate::limiter::{Shared, foreign};
+use crate::shared::{Shared, foreign};
 
 /// A function that answers the check, peek or refund in the first row of the mailbox, which names no
 /// resource. The row's key is at the beginning of `key`, in ASCII.

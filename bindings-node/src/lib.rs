@@ -25,6 +25,7 @@ mod poll;
 #[cfg(not(unix))]
 #[path = "unpolled.rs"]
 mod poll;
+mod shared;
 mod status;
 mod wake;
 

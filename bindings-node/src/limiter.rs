@@ -17,9 +17,9 @@ use crate::failure::Failure;
 use crate::function::Function;
 use crate::mailbox::Mailbox;
 use crate::matching::{Match, matches};
-use crate::names::Names;
 use crate::options::Options;
 use crate::poll::{self, Poll};
+use crate::shared::{Shared, foreign};
 use crate::status::Status;
 use crate::wake::{Wake, WakeFunction};
 
@@ -34,13 +34,6 @@ pub struct NativeLimiter {
     busy: bool,
     /// Answers that are still to be fetched.
     backlog: VecDeque<Completion>,
-}
-
-/// What the limiter's methods and its function share; all on one thread.
-pub(crate) struct Shared {
-    pub(crate) bridge: Bridge,
-    pub(crate) mailbox: RefCell<Mailbox>,
-    pub(crate) names: RefCell<Names>,
 }
 
 /// What one fetch brought.
@@ -133,6 +126,12 @@ impl NativeLimiter {
             Ok(matches) => Either::A(matches),
             Err(error) => Either::B(Failure::from(&error)),
         })
+    }
+
+    /// The rules in force, as JSON.
+    #[napi(catch_unwind)]
+    pub fn rules(&self) -> Result<String> {
+        Ok(self.limiter()?.rules().to_json())
     }
 
     /// Which rules are in force.
@@ -273,8 +272,4 @@ impl NativeLimiter {
             self.busy = busy;
         }
     }
-}
-
-pub(crate) fn foreign() -> Error {
-    Error::new(napi::Status::InvalidArg, "the mailbox holds what lib/mailbox.js does not write")
 }

@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 
 use napi::{Env, sys};
 
-use crate::limiter::Shared;
+use crate::shared::Shared;
 use crate::wake::Wake;
 
 /// The number of the kind `uv_poll_t`.

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use napi::Env;
 
-use crate::limiter::Shared;
+use crate::shared::Shared;
 use crate::wake::Wake;
 
 /// There is none.

@@ -170,6 +170,32 @@ test('a wait sleeps by the real clock, and can be given up', async () => {
   }
 });
 
+test('waits take turns, and those given up leave', async () => {
+  const rules = [{ rule_id: 'quick', algorithm: 'uniform', limit: 20, window_size_seconds: 1 }];
+  for (const url of ['memory://', servers.redis]) {
+    const limiter = await RateLimiter.connect(url, { rules, prefix: 'turns' });
+    const [admitted, leaving] = [[], new AbortController()];
+    const began = performance.now();
+    const waits = Array.from({ length: 40 }, async (_, number) => {
+      const signal = number % 2 ? leaving.signal : undefined;
+      const options = { timeoutMs: 20_000, signal };
+      const { allowed, parts } = await limiter.waitAll([{ rule: 'quick', key: 'k' }], options);
+      assert.ok(allowed && parts.length === 1);
+      admitted.push(number);
+    });
+    setTimeout(() => leaving.abort(), 20);
+    await Promise.allSettled(waits);
+    // Before they were given up, some may have been admitted.
+    assert.deepEqual(admitted, [...admitted].sort((one, other) => one - other));
+    assert.deepEqual(admitted.filter((number) => number % 2 === 0), Array.from({ length: 20 }, (_, at) => 2 * at));
+    assert.ok(admitted.length < 30);
+    // One every 50 ms: each sleeps no longer than it has to.
+    const took = performance.now() - began;
+    assert.ok(took > 900 && took < 3000, `${took} ms`);
+    await limiter.close();
+  }
+});
+
 test('rules are a path, JSON text, an array or an object', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluicegate-'));
   const path = join(folder, 'rules.jsonc');

@@ -24,7 +24,8 @@ function make(limiter, vector) {
   const { rule, key, items, ...options } = Object.fromEntries(Object.entries(vector).filter(([name]) => !BESIDE.has(name)));
   const call = limiter[camel(vector.op)];
   if (typeof call !== 'function') throw new Error(`no method is called ${camel(vector.op)}`);
-  if ('items' in vector) return call.call(limiter, Array.isArray(items) ? items.map(item) : items);
+  const given = Object.keys(options).length === 0 ? [] : [translated(options)];
+  if ('items' in vector) return call.call(limiter, Array.isArray(items) ? items.map(item) : items, ...given);
   return 'rule' in vector ? call.call(limiter, rule, key, translated(options)) : call.call(limiter, translated(options));
 }
 

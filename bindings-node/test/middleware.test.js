@@ -5,90 +5,15 @@
 const assert = require('node:assert/strict');
 const { once } = require('node:events');
 const { mkdtempSync, renameSync, rmSync, writeFileSync } = require('node:fs');
-const { createServer } = require('node:http');
 const http2 = require('node:http2');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
-const { test } = require('node:test');
 const { RateLimiter } = require('sluicegate');
 const { rateLimit: forExpress } = require('sluicegate/express');
 const { rateLimit: forFastify } = require('sluicegate/fastify');
-const { ask, askRaw } = require('./http.js');
+const { EXPRESS, FASTIFY, RULES, as, each, everywhere, rule, userOf } = require('./frameworks.js');
+const { ask } = require('./http.js');
 const { start } = require('./servers.js');
-
-const rule = (name, identifier, match, more) => ({
-  rule_id: name,
-  identifier_type: identifier,
-  algorithm: 'fixed_window',
-  window_start: 'first_request',
-  limit: 2,
-  window_size_seconds: 3600,
-  match,
-  ...more,
-});
-const RULES = [
-  rule('users', 'user_id', { path_pattern: '/orders/*' }),
-  rule('addresses', 'ip_address', { path_pattern: '/login' }),
-  rule('keys', 'api_key', { path_pattern: '/api/*' }),
-  rule('agents', 'header:x-agent', { path_pattern: '/agents' }),
-];
-
-/** So that a request can be too long for the limiter before it is so for Node. */
-const SERVER = { maxHeaderSize: 65_536 };
-
-/** The middleware is for two versions of each. Of Fastify 4 it is the oldest that tells the target as it was sent. */
-const EXPRESS = { 'express 4': require('express4'), 'express 5': require('express') };
-const FASTIFY = { 'fastify 4': require('fastify4'), 'fastify 5': require('fastify') };
-
-/** Each opens an application that limits its requests and answers every path, and returns its port and `close`. */
-const SERVE = {
-  async express(express, limiter, options) {
-    const app = express();
-    app.use(forExpress(limiter, options));
-    app.get('/broken', () => {
-      throw new Error('broken');
-    });
-    app.use((request, response) => response.send('reached'));
-    app.use((error, request, response, next) => response.status(500).send(`${error.name}: ${error.message}`));
-    const server = createServer(SERVER, app).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return { port: server.address().port, close: () => server.close() };
-  },
-  async fastify(fastify, limiter, options) {
-    const app = fastify({ http: SERVER });
-    await app.register(forFastify, { limiter, ...options });
-    app.get('/broken', () => {
-      throw new Error('broken');
-    });
-    app.all('/*', () => 'reached');
-    app.setErrorHandler((error, request, reply) => reply.code(500).send(`${error.name}: ${error.message}`));
-    await app.listen({ port: 0, host: '127.0.0.1' });
-    return { port: app.server.address().port, close: () => app.close() };
-  },
-};
-
-/** A test in each framework. `open(options, limiter)` returns what asks an application. */
-function everywhere(name, body) {
-  const within = (serve) => (framework, t) => {
-    const open = async (options, limiter) => {
-      const asked = limiter ?? (await RateLimiter.connect('memory://', { rules: RULES }));
-      const { port, close } = await serve(framework, asked, options);
-      t.after(close);
-      return Object.assign((path, asked) => ask(port, path, asked), { raw: (bytes) => askRaw(port, bytes) });
-    };
-    return body(open, t);
-  };
-  each(EXPRESS, name, within(SERVE.express));
-  each(FASTIFY, name, within(SERVE.fastify));
-}
-
-/** A test with each version of a framework. */
-function each(versions, name, body) {
-  for (const [version, framework] of Object.entries(versions)) test(`${name} (${version})`, (t) => body(framework, t));
-}
-
-const userOf = (request) => request.headers.authorization;
-const as = (user) => ({ headers: { authorization: user } });
 
 everywhere('a request that is admitted has headers, one that is denied has an answer', async (open) => {
   const get = await open({ userId: userOf });
@@ -132,133 +57,6 @@ everywhere('what answers badly has the headers too', async (open) => {
   const limiter = await RateLimiter.connect('memory://', { rules: [rule('all', 'global', {})] });
   const { status, headers } = await (await open({}, limiter))('/broken');
   assert.deepEqual([status, headers.ratelimit], [500, '"all";r=1;t=3600']);
-});
-
-everywhere('no spelling of a path slips past', async (open) => {
-  const get = await open({ userId: userOf });
-  await get('/x/%2e%2e/orders/7?a=b', as('alice'));
-  await get('//orders//8', as('alice'));
-  assert.equal((await get('/%6frders/9', as('alice'))).status, 429);
-});
-
-everywhere('a path is read as any server reads it', async (open) => {
-  const limiter = await RateLimiter.connect('memory://', { rules: [rule('login', 'global', { path_pattern: '/login' }, { limit: 1 })] });
-  const get = await open({}, limiter);
-  assert.equal((await get('/login')).status, 200);
-  for (const path of ['/login%0A', '/login;/x', '/x/../login', '/login%20', '/login/.', 'http://a?/login']) {
-    assert.equal((await get(path)).status, 429, path);
-  }
-});
-
-everywhere('every key of a path is charged, and every line of an identifier', async (open) => {
-  const limiter = await RateLimiter.connect('memory://', {
-    rules: [
-      rule('tenants', 'path:t', { path_pattern: '/t/{t}/*' }, { limit: 1 }),
-      rule('keys', 'api_key', { path_pattern: '/api/*' }, { limit: 1 }),
-    ],
-  });
-  const get = await open({ apiKey: 'X-Api-Key' }, limiter);
-  assert.equal((await get('/t/victim/../other1/q')).status, 200);
-  assert.equal((await get('/t/victim/../other2/q')).status, 429);
-  assert.equal((await get('/api/x', { headers: { 'X-Api-Key': ['real', 'a'] } })).status, 200);
-  assert.equal((await get('/api/x', { headers: { 'X-Api-Key': ['b', 'real'] } })).status, 429);
-});
-
-everywhere('a HEAD is a GET', async (open) => {
-  const limiter = await RateLimiter.connect('memory://', { rules: [rule('get', 'global', { methods: ['GET'] }, { limit: 1 })] });
-  const get = await open({}, limiter);
-  assert.deepEqual([(await get('/x', { method: 'HEAD' })).status, (await get('/x', { method: 'HEAD' })).status], [200, 429]);
-});
-
-everywhere('what yields too many keys is refused', async (open) => {
-  const limiter = await RateLimiter.connect('memory://', { rules: [rule('any', 'path:t', { path_pattern: '*/{t}' })] });
-  const { status, body } = await (await open({ onError: 'throw' }, limiter))('/x....%0A%0A..%20%20');
-  assert.equal(status, 400);
-  assert.equal(JSON.parse(body).detail, 'path can be read as more than 8 keys of rule "any"');
-});
-
-each(EXPRESS, 'capitals count only if an option says so', async (express, t) => {
-  const told = 'case sensitive routing';
-  const reached = (request, response) => response.send('reached');
-  const limited = (app, limiter, options) => app.use(forExpress(limiter, options)).use('/login', reached);
-  const sensitive = () => express().set(told, true);
-  // Each makes an application in which some router ignores capitals, or none.
-  const behindClosure = (...limits) => {
-    const router = express.Router().post('/login', reached);
-    return sensitive().use(forExpress(...limits), (request, response, next) => router(request, response, next));
-  };
-  const cases = [
-    [429, {}, (...limits) => limited(express(), ...limits)],
-    [429, {}, (...limits) => limited(sensitive(), ...limits)],
-    [429, {}, (...limits) => express().use(limited(sensitive(), ...limits))],
-    [429, {}, behindClosure],
-    [429, { ignoreCase: true }, (...limits) => limited(sensitive(), ...limits)],
-    [404, { ignoreCase: false }, (...limits) => sensitive().use(forExpress(...limits)).post('/login', reached)],
-  ];
-  for (const [expected, options, make] of cases) {
-    const limiter = await RateLimiter.connect('memory://', { rules: [rule('login', 'global', { path_pattern: '/login' }, { limit: 1 })] });
-    const server = createServer(make(limiter, options)).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    t.after(() => server.close());
-    const statuses = [];
-    for (const path of ['/login', '/LOGIN']) statuses.push((await ask(server.address().port, path, { method: 'POST' })).status);
-    assert.deepEqual(statuses, [200, expected], String(make));
-  }
-});
-
-everywhere('both spellings of the name of a header count', async (open) => {
-  const limiter = await RateLimiter.connect('memory://', { rules: RULES });
-  const get = await open({ apiKey: 'X-Api-Key' }, limiter);
-  await get('/api/x', { headers: { 'X-Api-Key': ['a', 'b'], X_Api_Key: 'c' } });
-  for (const key of ['a', 'b', 'c', 'a, b', 'a,b,c']) assert.equal((await limiter.peek('keys', key)).remaining, 1, key);
-});
-
-each(FASTIFY, 'a handler that gets an empty parameter is limited', async (fastify, t) => {
-  const app = fastify();
-  t.after(() => app.close());
-  const rules = [
-    rule('user', 'path:id', { path_pattern: '/users/{id}' }, { limit: 1 }),
-    rule('login', 'global', { path_pattern: '/{locale}/login' }, { limit: 1 }),
-    rule('secret', 'global', { path_pattern: '/api/{x}/secret' }, { limit: 1 }),
-  ];
-  await app.register(forFastify, { limiter: await RateLimiter.connect('memory://', { rules }) });
-  for (const path of ['/users/:id', '/:locale/login', '/api/:x/secret']) app.get(path, ({ params }) => params);
-  await app.listen({ port: 0, host: '127.0.0.1' });
-  for (const path of ['/users/', '//login', '/api//secret']) {
-    const { status, body } = await ask(app.server.address().port, path);
-    assert.deepEqual([status, Object.values(JSON.parse(body))], [200, ['']], path);
-    assert.equal((await ask(app.server.address().port, path)).status, 429, path);
-  }
-});
-
-each(FASTIFY, 'capitals count unless the application says otherwise', async (fastify, t) => {
-  const limiter = await RateLimiter.connect('memory://', { rules: RULES });
-  for (const [caseSensitive, headers] of [[true, undefined], [false, '"addresses";r=1;t=3600']]) {
-    const app = fastify({ caseSensitive, rewriteUrl: ({ url }) => url.replace('/old', '') });
-    t.after(() => app.close());
-    await app.register(forFastify, { limiter });
-    app.all('/*', () => 'reached');
-    await app.listen({ port: 0, host: '127.0.0.1' });
-    assert.equal((await ask(app.server.address().port, '/LOGIN')).headers.ratelimit, headers);
-    await limiter.reset('addresses', '127.0.0.1');
-    assert.equal((await ask(app.server.address().port, '/old/login')).headers.ratelimit, '"addresses";r=1;t=3600');
-    await limiter.reset('addresses', '127.0.0.1');
-  }
-});
-
-each(EXPRESS, 'a target that other middleware changes counts too', async (express, t) => {
-  const limiter = await RateLimiter.connect('memory://', { rules: RULES });
-  const app = express();
-  app.use((request, response, next) => {
-    request.url = request.url.replace('/old', '');
-    next();
-  });
-  app.use(forExpress(limiter));
-  app.use((request, response) => response.send('reached'));
-  const server = createServer(app).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
-  assert.equal((await ask(server.address().port, '/old/login')).headers.ratelimit, '"addresses";r=1;t=3600');
 });
 
 everywhere('an API key is found by a function or in a header', async (open) => {

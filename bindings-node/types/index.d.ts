@@ -40,7 +40,11 @@ export type PingOptions = Pick<CheckOptions, "timeoutMs">;
  */
 export type WaitOptions = CheckOptions & Patience;
 /**
- * One item of a `checkAll`.
+ * Options of a wait for several checks.
+ */
+export type WaitAllOptions = Patience;
+/**
+ * One item of a `checkAll`, or of a `waitAll`.
  */
 export type Check = Subject & CheckOptions;
 /**
@@ -177,6 +181,11 @@ export type Limit = {
      */
     limit?: number;
     /**
+     * The day at which a month of the calendar begins; in a month that lacks it,
+     * its last day. Default: 1.
+     */
+    month_start_day?: number;
+    /**
      * Limit and window in one, in place of limit and window_size_seconds: 5/minute, 100/s,
      * 20/30s.
      */
@@ -189,6 +198,15 @@ export type Limit = {
      * Who shares the limit. Default: key.
      */
     scope?: "key" | "resource";
+    /**
+     * The time zone of a window of the calendar, by its IANA name, such as
+     * Europe/Berlin. Default: UTC.
+     */
+    time_zone?: string;
+    /**
+     * A window of the calendar, in place of window_size_seconds.
+     */
+    window?: "day" | "week" | "month" | "year";
     /**
      * Length of the window.
      */
@@ -275,6 +293,11 @@ export type Rule = {
      */
     match?: Match;
     /**
+     * The day at which a month of the calendar begins; in a month that lacks it,
+     * its last day. Default: 1.
+     */
+    month_start_day?: number;
+    /**
      * Lower numbers are decided and reported first. Default: 0.
      */
     priority?: number;
@@ -300,10 +323,19 @@ export type Rule = {
      */
     structure?: "list" | "sorted_set";
     /**
+     * The time zone of a window of the calendar, by its IANA name, such as
+     * Europe/Berlin. Default: UTC.
+     */
+    time_zone?: string;
+    /**
      * Conditions like those of match, or an array of them: the rule does
      * not apply where one of them holds.
      */
     unless?: Match | readonly Match[];
+    /**
+     * A window of the calendar, in place of window_size_seconds.
+     */
+    window?: "day" | "week" | "month" | "year";
     /**
      * Length of the window.
      */

@@ -121,15 +121,39 @@ export class RateLimiter implements AsyncDisposable {
         explain: boolean;
     }): RequestMatch[] | Explanation[];
     /**
+     * The rules in force, as rule files state them: what is left to its default is left out.
+     *
+     * @returns {Rule[]}
+     */
+    rules(): Rule[];
+    /**
+     * Looks at `key` under every rule; changes nothing. The `parts` of the decision hold, for each rule, what it would
+     * answer to a check of cost 1 now. Rules that limit a resource are left out unless one is given.
+     *
+     * @param {string | readonly string[]} key
+     * @param {ResetOptions} [options]
+     * @returns {Promise<Decision>}
+     */
+    inspect(key: string | readonly string[], options?: ResetOptions): Promise<Decision>;
+    /**
+     * Forgets what was counted for `key` under every rule, one after the other. Rules that limit a resource are left out
+     * unless one is given.
+     *
+     * @param {string | readonly string[]} key
+     * @param {ResetOptions} [options]
+     * @returns {Promise<void>}
+     */
+    resetAll(key: string | readonly string[], options?: ResetOptions): Promise<void>;
+    /**
      * Which rules are in force, since when, and what was refused of their source.
      *
      * @returns {RulesStatus}
      */
     rulesStatus(): RulesStatus;
     /**
-     * Checks until the cost is admitted, sleeping for `retryAfterMs` in between. The last decision is
-     * returned: a denial as soon as it is known that the wait would go beyond the timeout. With a
-     * `ManualClock` nothing sleeps; the clock is moved on instead.
+     * Waits until the cost is admitted. Waits for the same key take turns, in the order of their arrival; one that is
+     * given up leaves the queue. The last decision is returned: a denial as soon as it is known that the wait would go
+     * beyond the timeout. With a `ManualClock` nothing sleeps; the clock is moved on instead.
      *
      * @param {string} rule
      * @param {string | readonly string[]} key
@@ -137,6 +161,15 @@ export class RateLimiter implements AsyncDisposable {
      * @returns {Promise<Decision>}
      */
     wait(rule: string, key: string | readonly string[], options: WaitOptions): Promise<Decision>;
+    /**
+     * Waits until several checks are admitted together, as `checkAll` decides them: all of them are charged, or none
+     * is. It takes its turn among all waits for any of the keys.
+     *
+     * @param {readonly Check[]} items
+     * @param {WaitAllOptions} given
+     * @returns {Promise<Decision>}
+     */
+    waitAll(items: readonly Check[], given: WaitAllOptions): Promise<Decision>;
     /**
      * Tries the server.
      *
@@ -166,7 +199,9 @@ import type { Check } from './index.js';
 import type { HttpRequest } from './index.js';
 import type { RequestMatch } from './index.js';
 import type { Explanation } from './index.js';
+import type { Rule } from './index.js';
 import type { RulesStatus } from './index.js';
 import type { WaitOptions } from './index.js';
+import type { WaitAllOptions } from './index.js';
 import type { PingOptions } from './index.js';
 import type { ConnectOptions } from './index.js';

@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use sluicegate::bridge::{self, Answer, Ask, Kind};
+use pyo3::types::PyBool;
+use sluicegate::bridge::{self, Answer, Ask, End, Kind};
 
-use crate::arguments::{Given, Key, flag, optional_timeout, requested, span};
+use crate::arguments::{Given, Key, about_key, flag, optional_timeout, requested, span};
 use crate::calls::Calls;
 use crate::check::{self, owned};
 use crate::decision::Decision;
@@ -20,6 +21,8 @@ use crate::errors::{self, exception};
 use crate::matching::{RequestMatch, listed};
 use crate::options::Options;
 use crate::request::request;
+use crate::reservation::{Reference, Reserved, used};
+use crate::rules::data;
 use crate::status::RulesStatus;
 
 /// What `AsyncRateLimiter` calls. A method answers with its result, or with the token of a call that is sent
@@ -83,6 +86,41 @@ impl Bridge {
         self.call(checks.py(), Ask::All(items.iter().map(|item| item.get().0.clone()).collect()))
     }
 
+    fn reserve<'py>(
+        &self,
+        rule: &Bound<'py, PyAny>,
+        key: Key<'py>,
+        cost: Given<'_>,
+        resource: Option<&Bound<'py, PyAny>>,
+        limit: Option<&Bound<'_, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
+        let check = requested(rule, &key, &cost, resource, limit, timeout)?;
+        self.call(rule.py(), Ask::Reserve(owned(&check)))
+    }
+
+    fn reserve_all<'py>(&self, checks: &Object<'py>) -> PyResult<Object<'py>> {
+        let items = check::items(checks)?;
+        self.call(checks.py(), Ask::ReserveAll(items.iter().map(|item| item.get().0.clone()).collect()))
+    }
+
+    /// Ends or renews a reservation, by the name of the method.
+    fn end<'py>(
+        &self,
+        method: &str,
+        reservation: &Object<'py>,
+        cost: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
+        let end = match method {
+            "commit" => End::Commit,
+            "release" => End::Release,
+            _ => End::Renew,
+        };
+        let (reference, used) = (Reference::of(reservation)?, used(cost)?);
+        let id = reference.id_to(end).map(str::to_owned);
+        self.call(reservation.py(), Ask::End(end, id, used))
+    }
+
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn check_request<'py>(
         &self,
@@ -128,6 +166,30 @@ impl Bridge {
         }
     }
 
+    fn rules<'py>(&self, py: Python<'py>) -> PyResult<Object<'py>> {
+        data(py, &self.limiter(py)?.rules())
+    }
+
+    fn inspect<'py>(
+        &self,
+        py: Python<'py>,
+        key: Key<'py>,
+        resource: Option<&Bound<'py, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
+        self.call(py, Ask::Inspect(owned(&about_key(&key, resource, timeout)?)))
+    }
+
+    fn reset_all<'py>(
+        &self,
+        py: Python<'py>,
+        key: Key<'py>,
+        resource: Option<&Bound<'py, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
+        self.call(py, Ask::ResetAll(owned(&about_key(&key, resource, timeout)?)))
+    }
+
     fn rules_status(&self, py: Python<'_>) -> PyResult<RulesStatus> {
         self.limiter(py).map(|limiter| RulesStatus(limiter.rules_status()))
     }
@@ -152,9 +214,14 @@ impl Bridge {
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
-        let check = requested(rule, &key, &cost, resource, limit, None)?;
         let timeout = span(timeout, "timeout")?;
+        let check = requested(rule, &key, &cost, resource, limit, None)?;
         self.submit(rule.py(), Ask::Wait(owned(&check), timeout))
+    }
+
+    fn wait_all(&self, checks: &Bound<'_, PyAny>, timeout: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let items = check::items(checks)?.iter().map(|item| item.get().0.clone()).collect();
+        self.submit(checks.py(), Ask::WaitAll(items, span(timeout, "timeout")?))
     }
 
     fn ping<'py>(&self, py: Python<'py>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Object<'py>> {
@@ -319,6 +386,8 @@ impl Bridge {
 fn answer(py: Python<'_>, result: sluicegate::Result<Answer>) -> PyResult<Object<'_>> {
     match result {
         Ok(Answer::Decision(decision)) => Ok(Bound::new(py, Decision::from(decision))?.into_any()),
+        Ok(Answer::Reserved(reserved)) => Ok(Bound::new(py, Reserved::initializer(*reserved))?.into_any()),
+        Ok(Answer::Ended(ended)) => Ok(PyBool::new(py, ended).to_owned().into_any()),
         Ok(Answer::Done) => Ok(py.None().into_bound(py)),
         Err(error) => Err(exception(py, &error)),
     }

@@ -5,15 +5,18 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use sluicegate::bridge::{End, Used};
 use sluicegate::{Result, bridge};
 
-use crate::arguments::{Given, Key, flag, optional_timeout, requested, span};
+use crate::arguments::{Given, Key, about_key, flag, optional_timeout, requested, span};
 use crate::check;
 use crate::decision::Decision;
 use crate::errors::exception;
 use crate::matching::{RequestMatch, listed};
 use crate::options::Options;
 use crate::request::request;
+use crate::reservation::{Reference, Reservation, used};
+use crate::rules::data;
 use crate::status::RulesStatus;
 
 /// Decides whether a cost is admitted; blocks the calling thread for one round trip.
@@ -128,6 +131,53 @@ impl RateLimiter {
         self.decide(py, |limiter| limiter.check_all(&checks))
     }
 
+    /// Reserves a cost for `key` under `rule`, or denies it: room is held, and nothing is charged until it is committed.
+    #[pyo3(
+        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None),
+        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None)"
+    )]
+    fn reserve<'py>(
+        slf: &Bound<'py, Self>,
+        rule: &Bound<'_, PyAny>,
+        key: Key<'_>,
+        cost: Given<'_>,
+        resource: Option<&Bound<'_, PyAny>>,
+        limit: Option<&Bound<'_, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, Reservation>> {
+        let check = requested(rule, &key, &cost, resource, limit, timeout)?;
+        Self::hold(slf, |limiter| limiter.reserve_with(check.rule, check.key, check.options))
+    }
+
+    /// Reserves several costs together: all of them, or none. Items whose rule has no reservations are charged at
+    /// once.
+    fn reserve_all<'py>(
+        slf: &Bound<'py, Self>,
+        checks: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, Reservation>> {
+        let items = check::items(checks)?;
+        let checks: Vec<_> = items.iter().map(|item| item.get().0.check()).collect();
+        Self::hold(slf, |limiter| limiter.reserve_all(&checks))
+    }
+
+    /// Ends a reservation, given by itself or its id, and charges what was really used, also beyond the limit: `cost`, or
+    /// as much as was reserved. Of several items the cost of each by its rule, or by its place. Whether it took effect:
+    /// not where it had ended, expired or been denied.
+    #[pyo3(signature = (reservation, cost=None))]
+    fn commit(&self, reservation: &Bound<'_, PyAny>, cost: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
+        self.end(reservation.py(), End::Commit, &Reference::of(reservation)?, &used(cost)?)
+    }
+
+    /// Ends a reservation, given by itself or its id, of which nothing was used. Whether it took effect.
+    fn release(&self, reservation: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.end(reservation.py(), End::Release, &Reference::of(reservation)?, &Used::AsReserved)
+    }
+
+    /// Lets the lease of a reservation, given by itself or its id, begin anew. Whether it took effect.
+    fn renew(&self, reservation: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.end(reservation.py(), End::Renew, &Reference::of(reservation)?, &Used::AsReserved)
+    }
+
     /// Decides a request by all the rules that match it, together. The `parts` of the decision hold one per
     /// rule; if there is none, the request is admitted and `rule_applied` is false.
     #[pyo3(
@@ -191,6 +241,39 @@ impl RateLimiter {
         }
     }
 
+    /// The rules in force, as rule files state them: what is left to its default is left out.
+    fn rules<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        data(py, &self.limiter.rules())
+    }
+
+    /// Looks at `key` under every rule; changes nothing. The `parts` of the decision hold, for each rule, what it would
+    /// answer to a check of cost 1 now. Rules that limit a resource are left out unless one is given.
+    #[pyo3(signature = (key, *, resource=None, timeout=None))]
+    fn inspect(
+        &self,
+        py: Python<'_>,
+        key: Key<'_>,
+        resource: Option<&Bound<'_, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Decision> {
+        let check = about_key(&key, resource, timeout)?;
+        self.decide(py, |limiter| limiter.inspect_with(check.key, check.options))
+    }
+
+    /// Forgets what was counted for `key` under every rule, one after the other. Rules that limit a resource are left
+    /// out unless one is given.
+    #[pyo3(signature = (key, *, resource=None, timeout=None))]
+    fn reset_all(
+        &self,
+        py: Python<'_>,
+        key: Key<'_>,
+        resource: Option<&Bound<'_, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let check = about_key(&key, resource, timeout)?;
+        self.call(py, |limiter| limiter.reset_all_with(check.key, check.options))
+    }
+
     /// Which rules are in force, since when, and what was refused of their source.
     fn rules_status(&self) -> RulesStatus {
         RulesStatus(self.limiter.rules_status())
@@ -209,8 +292,9 @@ impl RateLimiter {
         self.call(rule.py(), |limiter| limiter.reset_with(check.rule, check.key, check.options))
     }
 
-    /// Checks until the cost is admitted, sleeping for `retry_after` in between, for `timeout` seconds at
-    /// most. Returns the last decision: a denial as soon as it is known that the wait would be too long.
+    /// Waits until the cost is admitted, for `timeout` seconds at most. Waits for the same key take turns, in the
+    /// order of their arrival. Returns the last decision: a denial as soon as it is known that the wait would be
+    /// too long.
     #[pyo3(
         signature = (rule, key, *, timeout, cost=Given(None), resource=None, limit=None),
         text_signature = "($self, rule, key, *, timeout, cost=1, resource=None, limit=None)"
@@ -225,18 +309,21 @@ impl RateLimiter {
         limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
         let py = rule.py();
-        let check = requested(rule, &key, &cost, resource, limit, None)?;
         let timeout = span(timeout, "timeout")?;
-        let mut interrupted = None;
-        let sleep = |span| match Python::attach(|py| sleep(py, span)) {
-            Ok(()) => true,
-            Err(exception) => {
-                interrupted = Some(exception);
-                false
-            }
-        };
-        let decision = self.decide(py, |limiter| bridge::wait_sleeping(limiter, &check, timeout, sleep));
-        interrupted.map_or(decision, Err)
+        let check = requested(rule, &key, &cost, resource, limit, None)?;
+        self.wait_interruptible(py, |limiter, sleep| bridge::wait_sleeping(limiter, &check, timeout, sleep))
+    }
+
+    /// Waits until several checks are admitted together, as `check_all` decides them, for `timeout` seconds at most.
+    #[pyo3(signature = (checks, *, timeout))]
+    fn wait_all(&self, checks: &Bound<'_, PyAny>, timeout: &Bound<'_, PyAny>) -> PyResult<Decision> {
+        let items = check::items(checks)?;
+        let timeout = span(timeout, "timeout")?;
+        let py = checks.py();
+        let checks: Vec<_> = items.iter().map(|item| item.get().0.check()).collect();
+        self.wait_interruptible(py, |limiter, sleep| {
+            bridge::wait_all_sleeping(limiter, &checks, timeout, sleep)
+        })
     }
 
     /// Tries the server.
@@ -273,6 +360,47 @@ impl RateLimiter {
         self.call(py, call).map(Decision::from)
     }
 
+    /// Makes a call that sleeps, and ends with the exception of a signal that comes meanwhile.
+    fn wait_interruptible(
+        &self,
+        py: Python<'_>,
+        wait: impl FnOnce(
+            &sluicegate::RateLimiter,
+            &mut (dyn FnMut(Duration) -> bool + Send),
+        ) -> Result<sluicegate::Decision>
+        + Send,
+    ) -> PyResult<Decision> {
+        let mut interrupted = None;
+        let mut sleep = |span| match Python::attach(|py| sleep(py, span)) {
+            Ok(()) => true,
+            Err(exception) => {
+                interrupted = Some(exception);
+                false
+            }
+        };
+        let decision = self.decide(py, |limiter| wait(limiter, &mut sleep));
+        interrupted.map_or(decision, Err)
+    }
+
+    fn hold<'py>(
+        slf: &Bound<'py, Self>,
+        call: impl FnOnce(&sluicegate::RateLimiter) -> Result<sluicegate::Reservation> + Send,
+    ) -> PyResult<Bound<'py, Reservation>> {
+        let reserved = slf.get().call(slf.py(), |limiter| call(limiter).map(bridge::Reserved::from))?;
+        Reservation::create(slf, reserved)
+    }
+
+    pub(crate) fn end(
+        &self,
+        py: Python<'_>,
+        end: End,
+        reservation: &Reference<'_, '_>,
+        used: &Used,
+    ) -> PyResult<bool> {
+        let id = reservation.id_to(end);
+        self.call(py, |limiter| bridge::end(limiter, end, id, used))
+    }
+
     /// Lets other threads run while the server answers.
     fn call<T: Send>(
         &self,
@@ -285,10 +413,10 @@ impl RateLimiter {
     }
 }
 
-/// A short sleep that ends with the signals that came meanwhile, or while the server was asked. It is not that
-/// of Python: see `asynchronous` for why.
+/// A short sleep that ends when the thread is unparked, and with the signals that came meanwhile or while the server
+/// was asked. It is not that of Python: see `asynchronous` for why.
 fn sleep(py: Python<'_>, span: Duration) -> PyResult<()> {
     py.check_signals()?;
-    py.detach(|| thread::sleep(span));
+    py.detach(|| thread::park_timeout(span));
     py.check_signals()
 }

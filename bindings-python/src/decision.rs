@@ -17,7 +17,7 @@ const MICROSECONDS: f64 = u64::MAX as f64;
 /// Whether a cost is admitted, and what the caller may want to tell the one who asked.
 ///
 /// True or false like `allowed`. A denial is a decision too, never an exception.
-#[pyclass(module = "sluicegate", frozen, eq, hash)]
+#[pyclass(module = "sluicegate", subclass, frozen, eq, hash)]
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Decision(sluicegate::Decision);
 
@@ -163,7 +163,7 @@ impl Decision {
 
 impl Decision {
     /// The keyword arguments that make the same decision.
-    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    pub(crate) fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let fields = PyDict::new(py);
         fields.set_item("allowed", self.allowed())?;
         fields.set_item("rule", self.rule())?;

@@ -15,6 +15,7 @@ mod matching;
 mod options;
 mod representation;
 mod request;
+mod reservation;
 mod rules;
 mod status;
 
@@ -40,6 +41,8 @@ mod native {
     use crate::lab::{LabReport, lab_compare, lab_run};
     #[pymodule_export]
     use crate::matching::RequestMatch;
+    #[pymodule_export]
+    use crate::reservation::{Reservation, Reserved};
     #[pymodule_export]
     use crate::status::{Refusal, RulesStatus};
 

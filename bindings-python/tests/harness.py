@@ -66,6 +66,7 @@ DRIVERS = [Blocking, Asyncio]
 
 # What a vector says beside the arguments of its call.
 BESIDE = {"id", "note", "only", "why", "url", "rules", "rules_file", "options", "closed", "op", "at_us", "expect", "instead"}
+BESIDE |= {"as", "reserve", "change"}
 TIMES = {"connect_timeout", "response_timeout", "timeout", "breaker_probe"}
 
 
@@ -74,9 +75,11 @@ def make(limiter: Driver, vector: dict[str, Any]) -> Any:
     arguments = {name: value for name, value in vector.items() if name not in BESIDE}
     call = getattr(limiter, vector["op"])
     if "items" in arguments:
-        items = arguments["items"]
-        return call([item(each) for each in items] if isinstance(items, list) else items)
-    about = [arguments.pop(name) for name in ("rule", "key") if name in arguments]
+        items = arguments.pop("items")
+        return call([item(each) for each in items] if isinstance(items, list) else items, **in_seconds(arguments))
+    if vector["op"] == "commit" and "costs" in arguments:
+        arguments["cost"] = arguments.pop("costs")
+    about = [arguments.pop(name) for name in ("rule", "key", "reservation") if name in arguments]
     return call(*about, **in_seconds(arguments))
 
 

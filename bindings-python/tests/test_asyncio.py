@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from conftest import RULES
 
-from sluicegate import AsyncRateLimiter, ClosedError, SluicegateError
+from sluicegate import AsyncRateLimiter, Check, ClosedError, SluicegateError
 
 try:
     import uvloop
@@ -89,6 +89,29 @@ def test_a_cancelled_call_disturbs_no_other(run: Callable[[Body], None]) -> None
         answers = await asyncio.gather(*tasks, return_exceptions=True)
         assert all(answer.remaining == 9 for answer in answers[1::2])
         assert (await limiter.check("ten", "after")).remaining == 9
+
+    run(body)
+
+
+def test_waits_take_turns_and_those_cancelled_leave(run: Callable[[Body], None]) -> None:
+    async def body(limiter: AsyncRateLimiter) -> None:
+        admitted = []
+
+        async def one(number: int) -> None:
+            assert await limiter.wait_all([Check("quick", "turns")], timeout=20)
+            admitted.append(number)
+
+        began = time.monotonic()
+        tasks = [asyncio.create_task(one(number)) for number in range(40)]
+        await asyncio.sleep(0.02)
+        for task in tasks[1::2]:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        # Before they were cancelled, some may have been admitted.
+        assert admitted == sorted(admitted) and set(range(0, 40, 2)) <= set(admitted)
+        assert len(admitted) < 30
+        # One every 50 ms: each sleeps no longer than it has to.
+        assert 0.9 < time.monotonic() - began < 3
 
     run(body)
 

@@ -14,7 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from harness import Blocking, Driver, in_seconds, make
+from harness import Blocking, Driver, in_seconds, item, make
 
 from sluicegate import SluicegateError, errors
 
@@ -36,7 +36,7 @@ Vector = dict[str, Any]
 
 def load() -> Iterator[Vector]:
     """The vectors, each with the rules of its file unless it has its own."""
-    for path in sorted(FOLDER.glob("*.json")):
+    for path in sorted([*FOLDER.glob("*.json"), *FOLDER.glob("reservations/*.json")]):
         if path.name != "schema.json":
             file = json.loads(path.read_text(encoding="utf-8"))
             yield from ({"rules": file["rules"], **vector} for vector in file["vectors"])
@@ -113,10 +113,27 @@ def attempt(driver: type[Driver], url: Any, vector: Vector) -> None:
     try:
         if vector.get("closed"):
             limiter.close()
+        if "reserve" in vector:
+            vector = {**vector, "reservation": reserved(driver, limiter, url, vector)}
         if "op" in vector:
             make(limiter, vector)
     finally:
         limiter.finish()
+
+
+def reserved(driver: type[Driver], limiter: Driver, url: Any, vector: Vector) -> str:
+    """The id of what is reserved first, after its change."""
+    change = vector.get("change")
+    by = driver(url, rules=rules(vector), prefix="other") if change == "prefix" else limiter
+    id_: str = by.reserve_all([item(each) for each in vector["reserve"]]).id
+    if by is not limiter:
+        by.finish()
+    if change == "cut":
+        return id_[:-1]
+    if change == "altered":
+        middle = len(id_) // 2
+        return id_[:middle] + ("B" if id_[middle] == "A" else "A") + id_[middle + 1 :]
+    return id_
 
 
 def rules(vector: Vector) -> Any:

@@ -27,6 +27,10 @@ INEXPRESSIBLE = {
     "rules/resolution-long": "compares a slot with its window",
     "rules/rate-window": "computes the window",
     "rules/limits-same": "compares windows and scopes of all limits",
+    "rules/calendar-zone-misspelt": "knows the time zones",
+    "rules/calendar-zone-case": "knows the time zones",
+    "rules/calendar-zone-offset": "knows the time zones",
+    "rules/calendar-in-limits": "knows the time zones",
     "rules/composite-twice": "compares names without their capitals",
     "rules/composite-path": "looks for a name in the pattern",
 }

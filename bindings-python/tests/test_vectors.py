@@ -19,7 +19,7 @@ from sluicegate import Decision, ManualClock, SluicegateError
 FOLDER = Path(__file__).parents[2] / "tests" / "vectors"
 VECTORS = [
     vector
-    for file in sorted(FOLDER.glob("*.json"))
+    for file in sorted([*FOLDER.glob("*.json"), *FOLDER.glob("reservations/*.json")])
     if file.name != "schema.json"
     for vector in json.loads(file.read_text(encoding="utf-8"))["vectors"]
 ]
@@ -33,19 +33,36 @@ def test_there_are_vectors() -> None:
 def test_vector(vector: dict[str, Any], url: str, open_limiter: Callable[..., Driver]) -> None:
     clock = ManualClock()
     limiter = open_limiter(url, rules=vector["rules"], clock=clock)
+    made: dict[str, Any] = {}
     for step in vector["steps"]:
         clock.set(step["at_us"])
-        assert act(limiter, step) == expected(step["expect"]), step
+        assert act(limiter, step, made) == expected(step["expect"]), step
 
 
-def act(limiter: Driver, step: dict[str, Any]) -> dict[str, Any]:
+def act(limiter: Driver, step: dict[str, Any], made: dict[str, Any]) -> dict[str, Any]:
+    """Reservations are kept in `made` by the names that the vector gives them."""
     try:
-        decision = make(limiter, step)
+        answer = make(limiter, {**step, "reservation": given(made[step["reservation"]])} if "reservation" in step else step)
     except SluicegateError as error:
         return {"error": type(error).__name__}
-    if step["op"] == "check_all":
+    if isinstance(answer, bool):
+        return {"took_effect": answer}
+    if "as" in step:
+        made[step["as"]] = answer
+        held = {"id": answer.id is not None}
+        return {**told(step, answer), **held, **({} if answer.token is None else {"token": answer.token})}
+    return {} if answer is None else told(step, answer)
+
+
+def given(reservation: Any) -> Any:
+    """By itself, or by its id: what is made of one has to be what is made of the other."""
+    return reservation if reservation.id is None or len(reservation.id) % 2 else reservation.id
+
+
+def told(step: dict[str, Any], decision: Decision) -> dict[str, Any]:
+    if "items" in step:
         return {**fields(decision), "parts": [fields(part) for part in decision.parts]}
-    return {} if decision is None else fields(decision)
+    return fields(decision)
 
 
 def fields(decision: Decision) -> dict[str, Any]:

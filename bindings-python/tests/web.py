@@ -19,6 +19,28 @@ from sluicegate import AsyncRateLimiter, RateLimiter, asgi, wsgi
 
 PATIENCE = 30
 METHODS = ["GET", "HEAD", "POST"]
+MINUTE = {"algorithm": "gcra", "window_size_seconds": 60}
+RULES: list[dict[str, Any]] = [
+    {
+        "rule_id": "orders",
+        "identifier_type": "user_id",
+        "algorithm": "fixed_window",
+        "limit": 2,
+        "window_size_seconds": 3600,
+        "window_start": "first_request",
+        "match": {"path_pattern": "/orders/*", "methods": ["GET", "HEAD"]},
+    },
+    {"rule_id": "login", "identifier_type": "ip_address", "limit": 5, **MINUTE, "match": {"path_pattern": "/login"}},
+    {"rule_id": "keys", "identifier_type": "api_key", "limit": 5, **MINUTE, "match": {"path_pattern": "/keys"}},
+    {"rule_id": "devices", "identifier_type": "header:x-device", "limit": 5, **MINUTE, "match": {}},
+    {
+        "rule_id": "items",
+        "identifier_type": "path:name",
+        "limit": 1,
+        **MINUTE,
+        "match": {"path_pattern": "/items/{name}"},
+    },
+]
 
 
 @dataclass(frozen=True)

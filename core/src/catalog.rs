@@ -1,6 +1,7 @@
 //! The rules, made ready for deciding.
 
 use std::borrow::Cow;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use hashbrown::HashMap;
@@ -9,9 +10,10 @@ use crate::algorithm::{Micros, Policy};
 use crate::error::{Error, ErrorKind, Result};
 use crate::key::canonical;
 use crate::matching::Matcher;
+use crate::request::{Check, CheckOptions};
 use crate::rules::{
-    Algorithm, Identifier, Limit, MAX_BURST, MAX_LOG, MAX_MICROS, Rule, RuleId, Rules, Scope, Structure,
-    WindowStart,
+    Algorithm, CalendarWindow, Identifier, Limit, MAX_BURST, MAX_LOG, MAX_MICROS, Rule, RuleId, Rules, Scope,
+    Structure, WindowStart,
 };
 use crate::secret::SecretNames;
 
@@ -26,13 +28,15 @@ pub(crate) struct Catalog {
     /// Where each of them is; the hash is a fast one, since names in it are the rules' own.
     places: HashMap<RuleId, usize>,
     matcher: Matcher,
-    numbers: Numbers,
+    numbers: RandomState,
     secrets: SecretNames,
 }
 
-/// The number of every limit that there ever was, by the names of its rule and its state. A limit keeps its
-/// number while rules come and go, so that what the embedded engine counted under it is still its own.
-type Numbers = HashMap<(RuleId, String), u32>;
+/// Tells a limit from every other one: a hash of the names of its rule and its state, whose seed is the limiter's. So
+/// a limit keeps its number while rules come and go, and what the embedded engine counted under it is still its own,
+/// though nothing is kept of limits that are gone. (Of 10,000 limits two have the same number in one of
+/// 300 billion limiters.)
+pub(crate) type LimitNumber = u64;
 
 /// A rule with the policies of its limits.
 #[derive(Debug)]
@@ -53,21 +57,21 @@ pub(crate) struct ReadyRule {
 pub(crate) struct Holds {
     pub(crate) lease: Micros,
     /// Where there is a limit of that scope: its number, as those of limits.
-    numbers: [Option<u32>; 2],
+    numbers: [Option<LimitNumber>; 2],
 }
 
 /// Scopes, as places in [`Holds::numbers`], with the last part of the name of what is held.
 pub(crate) const HOLDING: [(Scope, &str); 2] = [(Scope::Key, "h"), (Scope::Resource, "h.r")];
 
 impl Holds {
-    fn new(rule: &Rule, mut number: impl FnMut(&str) -> u32) -> Option<Self> {
+    fn new(rule: &Rule, number: impl Fn(&str) -> LimitNumber) -> Option<Self> {
         let has = |scope| rule.limits.iter().any(|limit| limit.scope == scope);
         let numbers = HOLDING.map(|(scope, suffix)| has(scope).then(|| number(suffix)));
         Some(Self { lease: rule.lease_us? as Micros, numbers })
     }
 
     /// The scopes of the rule, each with the number and the suffix of what is held in it.
-    pub(crate) fn scopes(&self) -> impl Iterator<Item = (Scope, u32, &'static str)> {
+    pub(crate) fn scopes(&self) -> impl Iterator<Item = (Scope, LimitNumber, &'static str)> {
         let all = HOLDING.into_iter().zip(self.numbers);
         all.filter_map(|((scope, suffix), number)| Some((scope, number?, suffix)))
     }
@@ -77,7 +81,7 @@ impl Holds {
 #[derive(Debug)]
 pub(crate) struct ReadyLimit {
     /// Tells the limit from every other one, also in later catalogs.
-    pub(crate) number: u32,
+    pub(crate) number: LimitNumber,
     pub(crate) policy: Policy,
     pub(crate) scope: Scope,
     /// The last part of the state's name: algorithm and window, so that state of one shape is never
@@ -87,7 +91,7 @@ pub(crate) struct ReadyLimit {
 
 impl Catalog {
     pub(crate) fn new(rules: Rules, secrets: SecretNames) -> Self {
-        Self::build(rules, Numbers::new(), secrets)
+        Self::build(rules, RandomState::new(), secrets)
     }
 
     /// The catalog that takes the place of this one.
@@ -95,8 +99,8 @@ impl Catalog {
         Self::build(rules, self.numbers.clone(), self.secrets.clone())
     }
 
-    fn build(rules: Rules, mut numbers: Numbers, secrets: SecretNames) -> Self {
-        let ready = rules.iter().map(|rule| ReadyRule::new(rule, &mut numbers)).collect();
+    fn build(rules: Rules, numbers: RandomState, secrets: SecretNames) -> Self {
+        let ready = rules.iter().map(|rule| ReadyRule::new(rule, &numbers)).collect();
         let places = rules.iter().enumerate().map(|(place, rule)| (rule.id.clone(), place)).collect();
         Self { ready, places, matcher: Matcher::new(&rules), rules, numbers, secrets }
     }
@@ -119,6 +123,17 @@ impl Catalog {
         if rule.secret_resource { self.secrets.name(resource).into() } else { canonical(resource) }
     }
 
+    /// A check of cost 1 under every rule that can be asked by a key alone, and by a resource if there is one.
+    pub(crate) fn checks_of<'a>(&'a self, key: &'a str, options: CheckOptions<'a>) -> Vec<Check<'a>> {
+        let rules = self.ready.iter().filter(|rule| !rule.needs_resource || options.resource.is_some());
+        let check = |rule: &'a ReadyRule| {
+            let resource = options.resource.filter(|_| rule.needs_resource);
+            let options = CheckOptions { cost: 1, limit: None, resource, ..options };
+            Check::new(&rule.rule.id, key).with(options)
+        };
+        rules.map(check).collect()
+    }
+
     #[inline]
     pub(crate) fn find(&self, id: &str) -> Result<&ReadyRule> {
         let found = if self.ready.len() <= FEW {
@@ -131,11 +146,8 @@ impl Catalog {
 }
 
 impl ReadyRule {
-    fn new(rule: &Arc<Rule>, numbers: &mut Numbers) -> Self {
-        let mut number = |suffix: &str| {
-            let next = numbers.len() as u32;
-            *numbers.entry((rule.id.clone(), suffix.to_owned())).or_insert(next)
-        };
+    fn new(rule: &Arc<Rule>, numbers: &RandomState) -> Self {
+        let number = |suffix: &str| numbers.hash_one((&*rule.id, suffix));
         let limits = rule.limits.iter().map(|limit| {
             let suffix = suffix(rule, limit);
             let number = number(&suffix);
@@ -143,7 +155,7 @@ impl ReadyRule {
         });
         Self {
             limits: limits.collect(),
-            holds: Holds::new(rule, &mut number),
+            holds: Holds::new(rule, number),
             needs_resource: rule.limits.iter().any(|limit| limit.scope == Scope::Resource),
             secret_key: is_secret(rule.identifier_type.as_ref()),
             secret_resource: is_secret(rule.resource_identifier_type.as_ref()),
@@ -166,7 +178,8 @@ impl ReadyRule {
         if let Some(reason) = refusal(&self.rule, stated, amount) {
             return Err(self.refused(&format!("limit {amount}: {reason}")));
         }
-        Ok(Policy::new(&self.rule, stated, Some(amount)))
+        let policy = self.limits.first().and_then(|limit| limit.policy.with_limit(amount));
+        Ok(policy.unwrap_or_else(|| Policy::new(&self.rule, stated, Some(amount))))
     }
 
     /// The error for a charge that no double could count.
@@ -174,6 +187,14 @@ impl ReadyRule {
     pub(crate) fn overdrawn(&self, cost: f64) -> Error {
         self.refused(&format!(
             "cost {cost}: it would overdraw the limit by more than 2^53 units or microseconds"
+        ))
+    }
+
+    /// The error for a call that takes no places, about a rule that counts nothing else.
+    #[cold]
+    pub(crate) fn takes_places(&self, method: &str, suffix: &str) -> Error {
+        self.refused(&format!(
+            "{method}{suffix} does not work with algorithm \"concurrency\" (use reserve{suffix}, or reserve_request)"
         ))
     }
 
@@ -221,22 +242,31 @@ fn refusal(rule: &Rule, stated: &Limit, amount: u64) -> Option<&'static str> {
 
 fn suffix(rule: &Rule, limit: &Limit) -> String {
     let window = span(limit.window_us);
-    let shape = match rule.algorithm {
-        Algorithm::FixedWindow { window_start: WindowStart::Aligned } => format!("f{window}"),
-        Algorithm::FixedWindow { window_start: WindowStart::FirstRequest } => format!("ff{window}"),
-        Algorithm::SlidingWindow => format!("s{window}"),
-        Algorithm::SlidingLog { structure: Structure::List } => format!("l{window}"),
-        Algorithm::SlidingLog { structure: Structure::SortedSet } => format!("z{window}"),
-        Algorithm::SlidingBuckets => format!("b{window}-{}", span(limit.resolution_us)),
-        Algorithm::Gcra { .. } => format!("gt{window}"),
-        Algorithm::Decay { .. } => format!("d{}", span(limit.resolution_us)),
+    let shape = match (rule.algorithm, limit.calendar) {
+        (_, Some(calendar)) => calendar_suffix(calendar),
+        (Algorithm::FixedWindow { window_start: WindowStart::Aligned }, None) => format!("f{window}"),
+        (Algorithm::FixedWindow { window_start: WindowStart::FirstRequest }, None) => format!("ff{window}"),
+        (Algorithm::SlidingWindow, None) => format!("s{window}"),
+        (Algorithm::SlidingLog { structure: Structure::List }, None) => format!("l{window}"),
+        (Algorithm::SlidingLog { structure: Structure::SortedSet }, None) => format!("z{window}"),
+        (Algorithm::SlidingBuckets, None) => format!("b{window}-{}", span(limit.resolution_us)),
+        (Algorithm::Gcra { .. }, None) => format!("gt{window}"),
+        (Algorithm::Decay { .. }, None) => format!("d{}", span(limit.resolution_us)),
         // Nothing is kept but what is held.
-        Algorithm::Concurrency => "h".to_owned(),
+        (Algorithm::Concurrency, None) => "h".to_owned(),
     };
     match limit.scope {
         Scope::Key => shape,
         Scope::Resource => shape + ".r",
     }
+}
+
+/// Unit, first day of months and time zone, as far as they are not the defaults.
+fn calendar_suffix(calendar: CalendarWindow) -> String {
+    let CalendarWindow { unit, time_zone, month_start_day, .. } = calendar;
+    let day = if month_start_day == 1 { String::new() } else { month_start_day.to_string() };
+    let zone = if time_zone == "UTC" { String::new() } else { format!("-{time_zone}") };
+    format!("c{}{day}{zone}", unit.name())
 }
 
 /// A span of time in the largest unit that states it in whole numbers: names are kept in memory once
@@ -252,7 +282,28 @@ fn span(us: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
+
+    #[test]
+    fn limits_keep_their_numbers_while_rules_come_and_go() {
+        let rules = |id: &str| {
+            let rule = format!(
+                r#"{{ "rule_id": "{id}", "algorithm": "gcra", "limit": 1, "window_size_seconds": 1 }}"#
+            );
+            Rules::from_json(&format!("[{rule}]")).unwrap()
+        };
+        let number = |catalog: &Catalog| catalog.ready[0].limits[0].number;
+        let mut catalog = Catalog::new(rules("first"), SecretNames::default());
+        let first = number(&catalog);
+        let mut seen = HashSet::from([first]);
+        for other in 0..100_000 {
+            catalog = catalog.after(rules(&other.to_string()));
+            assert!(seen.insert(number(&catalog)));
+        }
+        assert_eq!(number(&catalog.after(rules("first"))), first);
+    }
 
     #[test]
     fn spans_are_short() {

@@ -11,7 +11,7 @@ use crate::plan::{Form, Op, Plan};
 use crate::printable::is_control;
 use crate::request::{Check, CheckOptions};
 use crate::secret::SecretNames;
-use crate::transaction::{Transaction, Wire};
+use crate::transaction::{Conversation, Transaction, Wire};
 use crate::{Decision, ManualClock, RateLimiter, Request, Result, Rules};
 
 /// One of each kind.
@@ -134,7 +134,7 @@ fn fuzz_replies() {
         &(0..catalogs.len(), ops, cost, reply, 0usize..9),
         |(at, op, cost, reply, cut)| {
             let check = [Check::new("r", "key").with(CheckOptions::new().cost(cost))];
-            let plan = Plan::new(&catalogs[at], &check).unwrap();
+            let plan = Plan::new(&catalogs[at], &check, Op::Peek).unwrap();
             let mut transaction = Transaction::new(&plan, &wire, op, None);
             let mut bytes: Vec<u8> = reply.iter().flat_map(|number| number.to_le_bytes()).collect();
             // Most are whole.

@@ -12,7 +12,8 @@
 --
 -- Reply, per limit: a string of little-endian doubles: grant (how many units this limit has room
 -- for, at most `units`), now, then the state as it was before anything was charged. What the
--- caller wants to know (remaining, waits) follows from that, so it is not computed here.
+-- caller wants to know (remaining, waits) follows from that, so it is not computed here. In place of all of it:
+-- -1 and now, of a script that did nothing since it cannot tell the window of a calendar (see `load_calendar.lua`).
 --
 -- An algorithm is a folder of fragments: `load` reads KEY with the limit's numbers and says capacity and
 -- `forced` (an amount to commit even on a denial: 0 to heal a state stored ahead of now, the cost for a limit

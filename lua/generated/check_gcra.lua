@@ -12,7 +12,8 @@
 --
 -- Reply, per limit: a string of little-endian doubles: grant (how many units this limit has room
 -- for, at most `units`), now, then the state as it was before anything was charged. What the
--- caller wants to know (remaining, waits) follows from that, so it is not computed here.
+-- caller wants to know (remaining, waits) follows from that, so it is not computed here. In place of all of it:
+-- -1 and now, of a script that did nothing since it cannot tell the window of a calendar (see `load_calendar.lua`).
 --
 -- An algorithm is a folder of fragments: `load` reads KEY with the limit's numbers and says capacity and
 -- `forced` (an amount to commit even on a denial: 0 to heal a state stored ahead of now, the cost for a limit
@@ -78,8 +79,10 @@ if amount and mode == 1 then
 local owed, counted = debt + amount, interval
 if interval ~= unit and amount > 0 then owed, counted = debt / interval * unit + amount, unit end
 local ends, ended = now + owed, at + kept
--- What a debt is divided by what math.frexp says of it is the power of two above it.
-local slice = owed / math.frexp(owed) / 32
+-- The highest power of two in the debt, by S. M. Rump's algorithm: no library of every Lua finds it. The factors are
+-- 2^52 + 1 and 1 - 2^-53.
+local scaled = owed * 4503599627370497
+local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
 if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
   call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
 else

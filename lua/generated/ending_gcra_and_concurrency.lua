@@ -12,7 +12,8 @@
 --
 -- Reply, per limit: a string of little-endian doubles: grant (how many units this limit has room
 -- for, at most `units`), now, then the state as it was before anything was charged. What the
--- caller wants to know (remaining, waits) follows from that, so it is not computed here.
+-- caller wants to know (remaining, waits) follows from that, so it is not computed here. In place of all of it:
+-- -1 and now, of a script that did nothing since it cannot tell the window of a calendar (see `load_calendar.lua`).
 --
 -- An algorithm is a folder of fragments: `load` reads KEY with the limit's numbers and says capacity and
 -- `forced` (an amount to commit even on a denial: 0 to heal a state stored ahead of now, the cost for a limit
@@ -37,34 +38,68 @@ if now < 0 then
   now, slack = time[1] * 1000000 + time[2], 1
 end
 -- What is held, in a sorted set beside the states of the limits it counts for. Its members, by their scores:
---   'h' held count token kept_until   at -inf: the weight that counts, how many reservations there are, the last fencing
---                                     token, until when the set is kept
+--   'h' held first_end count token kept_until swept
+--                                     at -inf: the weight that counts; before when no lease ends (0 when there is none), how
+--                                     many reservations there are, the last fencing token, until when the set is kept,
+--                                     when old calls were taken out of it
 --   'p' id                            at minus the price of a unit, where the call brought a limit of its own
 --   'r' id weight                     at the end of the lease; 's' in place of 'r': of a rule in shadow that had no room,
 --                                     which does not count
 --   'e' id                            beyond all times: a call that ended or renewed a reservation, in case it is
---                                     sent again; at MARKS and the time until which
+--                                     sent again; at MARKS and the time until which; 'f' in place of 'e': it had ended
+--                                     for one of the holders
 --
--- ARGV[1]  now, op, limits (how many)
+-- ARGV[1]  now, op, limits (how many); then the numbers of ARGV[2] once more
 -- ARGV[1 + i], for the limit of KEYS[i]: its algorithm's place, its group, its holder's number (0: none), price (what a
 --          unit takes in the algorithm's measure), units (the cost), extra (what is charged; or the time of a charge
---          that is given back), kind (1: its measure is time; -1: it keeps nothing); then its own numbers
+--          that is given back), kind (1: its measure is time; 2: its window begins with a charge; 0: others;
+--          -1: it keeps nothing); then its own numbers
 -- ARGV[1 + limits + i]  the same at the limit that the rule states, if the call brought another; else empty
 -- ARGV[1 + 2 * limits + j], for the holder of KEYS[limits + j]: weight, lease, longest (how long a charge counts), group,
 --          price (0: the rule's own), timeout; then the reservation's id and that of the call
-local sub, floor = string.sub, math.floor
+-- A call about one limit may come as ARGV[1] alone: the first, that of the limit, and in the last 80 bytes that of the
+-- holder.
 local MARKS, MOST_HELD, PARAMS = 1e17, 10000, 57
-local RESERVATION_ID, CALL_ID = 49, 65
+local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 49, 65, 49, 80
+local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT = 1, 2, 3, 4, 5, 6
+-- The end of the last lease that counts; 0 when there is none.
+local function last_end(key)
+  local skipped, after = 0, '(' .. string.format('%.0f', now)
+  while true do
+    local last = call('ZREVRANGEBYSCORE', key, LATEST, after, 'WITHSCORES', 'LIMIT', skipped, 1)
+    if not last[1] then return 0 end
+    if string.sub(last[1], 1, 1) == 'r' then return tonumber(last[2]) end
+    skipped = skipped + 1
+  end
+end
+
+-- The end of the lease by which so much weight is free; 0 when that is never.
+local function frees_at(key, weight)
+  local skipped, after = 0, '(' .. string.format('%.0f', now)
+  while true do
+    local leases = call('ZRANGEBYSCORE', key, after, LATEST, 'WITHSCORES', 'LIMIT', skipped, 100)
+    for at = 1, #leases, 2 do
+      if string.sub(leases[at], 1, 1) == 'r' then weight = weight - unpack_numbers('<d', leases[at], 18) end
+      if weight <= 0 then return tonumber(leases[at + 1]) end
+    end
+    if #leases < 200 then return 0 end
+    skipped = skipped + 100
+  end
+end
+local sub, floor = string.sub, math.floor
 
 -- The set of a holder; nil when it is somebody else's.
 local function open_holding(key)
   local first = call('ZRANGE', key, '0', '1', 'WITHSCORES')
-  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0 }
+  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now }
   if not header then return holding end
-  if first[2] ~= '-inf' or #header ~= 33 then return nil end
-  local held, count, token, kept_until = unpack_numbers('<dddd', header, 2)
-  if not (held >= 0 and held <= ENDLESS and count >= 0 and count <= LATEST and token >= 0 and token <= LATEST) then return nil end
-  holding.header, holding.held, holding.count, holding.token, holding.kept_until = header, held, count, token, kept_until
+  if first[2] ~= '-inf' or #header ~= HEADER then return nil end
+  local held, first_end, count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
+  if not (held >= 0 and held <= ENDLESS and count >= 0 and count <= LATEST and token >= 0 and token <= LATEST) then
+    return nil
+  end
+  holding.header, holding.held, holding.count, holding.token = header, held, count, token
+  holding.kept_until, holding.swept, holding.stated_end = kept_until, swept, first_end
   local ends = tonumber(first[4])
   -- A price stands before the first lease.
   if ends and ends < 0 then ends = tonumber(call('ZRANGEBYSCORE', key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1')[2]) end
@@ -76,7 +111,9 @@ end
 local function save(holding)
   if holding.count == 0 then holding.kept_until = now + holding.lease end
   if holding.marked_until and holding.marked_until > holding.kept_until then holding.kept_until = holding.marked_until end
-  local header = 'h' .. pack('<dddd', holding.held, holding.count, holding.token, holding.kept_until)
+  local first = call('ZRANGEBYSCORE', holding.key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1')
+  local header = 'h' .. pack('<dddddd', holding.held, tonumber(first[2] or 0), holding.count, holding.token,
+    holding.kept_until, holding.swept)
   if holding.header ~= header then
     call('ZADD', holding.key, '-inf', header)
     if holding.header then call('ZREM', holding.key, holding.header) end
@@ -92,31 +129,6 @@ end
 
 local function prolong(holding, kept_until)
   if kept_until > holding.kept_until then holding.kept_until = kept_until end
-end
-
--- The end of the last lease that counts; 0 when there is none.
-local function last_end(key)
-  local skipped, after = 0, '(' .. string.format('%.0f', now)
-  while true do
-    local last = call('ZREVRANGEBYSCORE', key, LATEST, after, 'WITHSCORES', 'LIMIT', skipped, 1)
-    if not last[1] then return 0 end
-    if sub(last[1], 1, 1) == 'r' then return tonumber(last[2]) end
-    skipped = skipped + 1
-  end
-end
-
--- The end of the lease by which so much weight is free; 0 when that is never.
-local function frees_at(key, weight)
-  local skipped, after = 0, '(' .. string.format('%.0f', now)
-  while true do
-    local leases = call('ZRANGEBYSCORE', key, after, LATEST, 'WITHSCORES', 'LIMIT', skipped, 100)
-    for at = 1, #leases, 2 do
-      if sub(leases[at], 1, 1) == 'r' then weight = weight - unpack_numbers('<d', leases[at], 18) end
-      if weight <= 0 then return tonumber(leases[at + 1]) end
-    end
-    if #leases < 200 then return 0 end
-    skipped = skipped + 100
-  end
 end
 local load_of, conclude_of, refund_of = {}, {}, {}
 load_of[1] = function(key, arg)
@@ -161,8 +173,10 @@ if amount then
 local owed, counted = debt + amount, interval
 if interval ~= unit and amount > 0 then owed, counted = debt / interval * unit + amount, unit end
 local ends, ended = now + owed, at + kept
--- What a debt is divided by what math.frexp says of it is the power of two above it.
-local slice = owed / math.frexp(owed) / 32
+-- The highest power of two in the debt, by S. M. Rump's algorithm: no library of every Lua finds it. The factors are
+-- 2^52 + 1 and 1 - 2^-53.
+local scaled = owed * 4503599627370497
+local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
 if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
   call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
 else
@@ -183,8 +197,10 @@ local function commit(key, amount, debt, kept, at, interval, unit)
 local owed, counted = debt + amount, interval
 if interval ~= unit and amount > 0 then owed, counted = debt / interval * unit + amount, unit end
 local ends, ended = now + owed, at + kept
--- What a debt is divided by what math.frexp says of it is the power of two above it.
-local slice = owed / math.frexp(owed) / 32
+-- The highest power of two in the debt, by S. M. Rump's algorithm: no library of every Lua finds it. The factors are
+-- 2^52 + 1 and 1 - 2^-53.
+local scaled = owed * 4503599627370497
+local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
 if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
   call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
 else
@@ -225,6 +241,11 @@ refund_of[2] = function(key, amount, charged_at, enough_at, last_at)
 local function commit(key, amount, enough_at, last_at)
 end
 end
+local ARGV = ARGV
+if #ARGV == 1 then
+  local all = ARGV[1]
+  ARGV = { all, sub(all, 25, -HOLDER - 1), '', sub(all, -HOLDER) }
+end
 local limits, which, group, holder_of, price_of, units, extra, kind = count, {}, {}, {}, {}, {}, {}, {}
 for i = 1, limits do
   which[i], group[i], holder_of[i], price_of[i], units[i], extra[i], kind[i] = unpack_numbers('<ddddddd', ARGV[1 + i])
@@ -254,9 +275,19 @@ local function charge_late(i, ended_at, weight, price)
   end
   now = ended_at
   local found = { load_of[which[i]](key, arg) }
+  -- By the calendar, a window before the last one: it no longer counts.
+  if not found[2] then
+    now = real
+    return
+  end
   if found[3] == 0 then
     now = real
     found = { load_of[which[i]](key, arg) }
+  end
+  if not found[2] then
+    -- It ended in a window of the calendar that is over.
+    now = real
+    return
   end
   local amount = math.max(math.min(weight * price, LATEST + found[2]), 0)
   local before = call('PTTL', key)
@@ -295,6 +326,18 @@ local function settle(number, writes)
   end
 end
 
+-- What is held may be charged to a state long after it ended, when somebody comes again: to the state as it was
+-- then, which for that long must not expire where what is charged later depends on it.
+local function keep_states()
+  for i = 1, limits do
+    local holding = holdings[holder_of[i]]
+    if holding and holding.count > 0 and kind[i] > 0 then
+      local left, wanted = call('PTTL', keys[i]), math.ceil((holding.kept_until - now) / 1000) + slack
+      if left >= 0 and left < wanted then call('PEXPIRE', keys[i], wanted) end
+    end
+  end
+end
+
 -- Whether every state is one of ours, before any is charged.
 local function find_foreign()
   for i = 1, limits do
@@ -302,16 +345,15 @@ local function find_foreign()
     if not found[2] then return found[1] end
   end
 end
--- Ends a reservation and charges what was used, or lets its lease begin anew. Answers 1 when it was held wherever it
--- should be, 0 when it was not, -1 when a limit would be overdrawn by more than 2^53: then nothing is done.
-local COMMIT = 6
 if is_due then
   local foreign = find_foreign()
   if foreign then return foreign end
   for j = 1, #holdings do settle(j, true) end
 end
-local mark = 'e' .. holdings[1].call_id
-if call('ZSCORE', holdings[1].key, mark) then return 1 end
+local mark = holdings[1].call_id
+for answer, kind_of_mark in pairs({ [0] = 'f', 'e' }) do
+  if call('ZSCORE', holdings[1].key, kind_of_mark .. mark) then return answer end
+end
 
 local is_held = 1
 for j = 1, #holdings do
@@ -323,21 +365,29 @@ for j = 1, #holdings do
   if not holding.member then is_held = 0 end
 end
 
-local loaded, amounts = {}, {}
+-- Of what holds nothing, a rule in shadow charges to all of its limits what all of them have room for.
+local loaded, amounts, group_room = {}, {}, {}
 for i = 1, limits do
   local holding = holdings[holder_of[i]]
   local found = { load_of[which[i]](keys[i], ARGV[1 + i]) }
   if not found[2] then return found[1] end
-  local amount = extra[i]
+  loaded[i] = found
+  if holding.member and not holding.counts then
+    local room = floor(found[2] / price_of[i])
+    if room > 0 and room * price_of[i] > found[2] then room = room - 1 end
+    room = math.max(room - holding.held, 0)
+    group_room[group[i]] = math.min(room, group_room[group[i]] or room)
+  end
+end
+for i = 1, limits do
+  local holding, amount = holdings[holder_of[i]], extra[i]
   if not holding.member or op ~= COMMIT then
     amount = 0
   elseif not holding.counts then
-    local room = floor(found[2] / price_of[i])
-    if room > 0 and room * price_of[i] > found[2] then room = room - 1 end
-    amount = math.min(units[i], math.max(room - holding.held, 0)) * price_of[i]
+    amount = math.min(units[i], group_room[group[i]]) * price_of[i]
   end
-  if amount > 0 and amount - found[2] > LATEST then return -1 end
-  loaded[i], amounts[i] = found, amount
+  if amount > 0 and amount - loaded[i][2] > LATEST then return -1 end
+  amounts[i] = amount
 end
 
 local function let_go(holding)
@@ -357,8 +407,11 @@ for j = 1, #holdings do
       prolong(holding, now + holding.lease + holding.longest)
     end
     if j == 1 then
-      call('ZREMRANGEBYSCORE', holding.key, MARKS, MARKS + now)
-      call('ZADD', holding.key, MARKS + now + holding.timeout, mark)
+      if now - holding.swept > holding.timeout then
+        call('ZREMRANGEBYSCORE', holding.key, MARKS, MARKS + now)
+        holding.swept = now
+      end
+      call('ZADD', holding.key, MARKS + now + holding.timeout, (is_held == 1 and 'e' or 'f') .. mark)
       holding.marked_until = now + holding.timeout
     end
   end
@@ -374,4 +427,5 @@ end
 for j = 1, #holdings do
   if holdings[j].member then save(holdings[j]) end
 end
+keep_states()
 return is_held

@@ -12,7 +12,8 @@
 --
 -- Reply, per limit: a string of little-endian doubles: grant (how many units this limit has room
 -- for, at most `units`), now, then the state as it was before anything was charged. What the
--- caller wants to know (remaining, waits) follows from that, so it is not computed here.
+-- caller wants to know (remaining, waits) follows from that, so it is not computed here. In place of all of it:
+-- -1 and now, of a script that did nothing since it cannot tell the window of a calendar (see `load_calendar.lua`).
 --
 -- An algorithm is a folder of fragments: `load` reads KEY with the limit's numbers and says capacity and
 -- `forced` (an amount to commit even on a denial: 0 to heal a state stored ahead of now, the cost for a limit
@@ -37,34 +38,44 @@ if now < 0 then
   now, slack = time[1] * 1000000 + time[2], 1
 end
 -- What is held, in a sorted set beside the states of the limits it counts for. Its members, by their scores:
---   'h' held count token kept_until   at -inf: the weight that counts, how many reservations there are, the last fencing
---                                     token, until when the set is kept
+--   'h' held first_end count token kept_until swept
+--                                     at -inf: the weight that counts; before when no lease ends (0 when there is none), how
+--                                     many reservations there are, the last fencing token, until when the set is kept,
+--                                     when old calls were taken out of it
 --   'p' id                            at minus the price of a unit, where the call brought a limit of its own
 --   'r' id weight                     at the end of the lease; 's' in place of 'r': of a rule in shadow that had no room,
 --                                     which does not count
 --   'e' id                            beyond all times: a call that ended or renewed a reservation, in case it is
---                                     sent again; at MARKS and the time until which
+--                                     sent again; at MARKS and the time until which; 'f' in place of 'e': it had ended
+--                                     for one of the holders
 --
--- ARGV[1]  now, op, limits (how many)
+-- ARGV[1]  now, op, limits (how many); then the numbers of ARGV[2] once more
 -- ARGV[1 + i], for the limit of KEYS[i]: its algorithm's place, its group, its holder's number (0: none), price (what a
 --          unit takes in the algorithm's measure), units (the cost), extra (what is charged; or the time of a charge
---          that is given back), kind (1: its measure is time; -1: it keeps nothing); then its own numbers
+--          that is given back), kind (1: its measure is time; 2: its window begins with a charge; 0: others;
+--          -1: it keeps nothing); then its own numbers
 -- ARGV[1 + limits + i]  the same at the limit that the rule states, if the call brought another; else empty
 -- ARGV[1 + 2 * limits + j], for the holder of KEYS[limits + j]: weight, lease, longest (how long a charge counts), group,
 --          price (0: the rule's own), timeout; then the reservation's id and that of the call
-local sub, floor = string.sub, math.floor
+-- A call about one limit may come as ARGV[1] alone: the first, that of the limit, and in the last 80 bytes that of the
+-- holder.
 local MARKS, MOST_HELD, PARAMS = 1e17, 10000, 57
-local RESERVATION_ID, CALL_ID = 49, 65
+local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 49, 65, 49, 80
+local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT = 1, 2, 3, 4, 5, 6
+local sub, floor = string.sub, math.floor
 
 -- The set of a holder; nil when it is somebody else's.
 local function open_holding(key)
   local first = call('ZRANGE', key, '0', '1', 'WITHSCORES')
-  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0 }
+  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now }
   if not header then return holding end
-  if first[2] ~= '-inf' or #header ~= 33 then return nil end
-  local held, count, token, kept_until = unpack_numbers('<dddd', header, 2)
-  if not (held >= 0 and held <= ENDLESS and count >= 0 and count <= LATEST and token >= 0 and token <= LATEST) then return nil end
-  holding.header, holding.held, holding.count, holding.token, holding.kept_until = header, held, count, token, kept_until
+  if first[2] ~= '-inf' or #header ~= HEADER then return nil end
+  local held, first_end, count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
+  if not (held >= 0 and held <= ENDLESS and count >= 0 and count <= LATEST and token >= 0 and token <= LATEST) then
+    return nil
+  end
+  holding.header, holding.held, holding.count, holding.token = header, held, count, token
+  holding.kept_until, holding.swept, holding.stated_end = kept_until, swept, first_end
   local ends = tonumber(first[4])
   -- A price stands before the first lease.
   if ends and ends < 0 then ends = tonumber(call('ZRANGEBYSCORE', key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1')[2]) end
@@ -76,7 +87,9 @@ end
 local function save(holding)
   if holding.count == 0 then holding.kept_until = now + holding.lease end
   if holding.marked_until and holding.marked_until > holding.kept_until then holding.kept_until = holding.marked_until end
-  local header = 'h' .. pack('<dddd', holding.held, holding.count, holding.token, holding.kept_until)
+  local first = call('ZRANGEBYSCORE', holding.key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1')
+  local header = 'h' .. pack('<dddddd', holding.held, tonumber(first[2] or 0), holding.count, holding.token,
+    holding.kept_until, holding.swept)
   if holding.header ~= header then
     call('ZADD', holding.key, '-inf', header)
     if holding.header then call('ZREM', holding.key, holding.header) end
@@ -92,31 +105,6 @@ end
 
 local function prolong(holding, kept_until)
   if kept_until > holding.kept_until then holding.kept_until = kept_until end
-end
-
--- The end of the last lease that counts; 0 when there is none.
-local function last_end(key)
-  local skipped, after = 0, '(' .. string.format('%.0f', now)
-  while true do
-    local last = call('ZREVRANGEBYSCORE', key, LATEST, after, 'WITHSCORES', 'LIMIT', skipped, 1)
-    if not last[1] then return 0 end
-    if sub(last[1], 1, 1) == 'r' then return tonumber(last[2]) end
-    skipped = skipped + 1
-  end
-end
-
--- The end of the lease by which so much weight is free; 0 when that is never.
-local function frees_at(key, weight)
-  local skipped, after = 0, '(' .. string.format('%.0f', now)
-  while true do
-    local leases = call('ZRANGEBYSCORE', key, after, LATEST, 'WITHSCORES', 'LIMIT', skipped, 100)
-    for at = 1, #leases, 2 do
-      if sub(leases[at], 1, 1) == 'r' then weight = weight - unpack_numbers('<d', leases[at], 18) end
-      if weight <= 0 then return tonumber(leases[at + 1]) end
-    end
-    if #leases < 200 then return 0 end
-    skipped = skipped + 100
-  end
 end
 -- Forgets the states of KEYS[1] to KEYS[count], and what is held in the others. Tokens grow on as long as a lease, of
 -- which ARGV[j + 1] says the length, lasts.

@@ -12,7 +12,8 @@
 --
 -- Reply, per limit: a string of little-endian doubles: grant (how many units this limit has room
 -- for, at most `units`), now, then the state as it was before anything was charged. What the
--- caller wants to know (remaining, waits) follows from that, so it is not computed here.
+-- caller wants to know (remaining, waits) follows from that, so it is not computed here. In place of all of it:
+-- -1 and now, of a script that did nothing since it cannot tell the window of a calendar (see `load_calendar.lua`).
 --
 -- An algorithm is a folder of fragments: `load` reads KEY with the limit's numbers and says capacity and
 -- `forced` (an amount to commit even on a denial: 0 to heal a state stored ahead of now, the cost for a limit
@@ -79,8 +80,10 @@ local function commit(key, amount, debt, kept, at, interval, unit)
 local owed, counted = debt + amount, interval
 if interval ~= unit and amount > 0 then owed, counted = debt / interval * unit + amount, unit end
 local ends, ended = now + owed, at + kept
--- What a debt is divided by what math.frexp says of it is the power of two above it.
-local slice = owed / math.frexp(owed) / 32
+-- The highest power of two in the debt, by S. M. Rump's algorithm: no library of every Lua finds it. The factors are
+-- 2^52 + 1 and 1 - 2^-53.
+local scaled = owed * 4503599627370497
+local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
 if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
   call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
 else
@@ -103,14 +106,20 @@ end
 -- a limit's group is the time of the charge that is undone, or -1: then the newest is given back, whoever
 -- was charged it. When the clock stepped back since, nobody knows what became of a charge: nothing is
 -- touched. (`forced` is then set, and only then: refunds are told that no limit counts denied costs.)
+-- All limits are loaded before one is touched, for a fragment may end the script.
+local loaded = {}
 for i = 1, #KEYS do
   local arg = ARGV[i + 1]
   local which, _, time = unpack_numbers('<ddd', arg)
-  local cost, capacity, forced, a, b, c, d, e, f, g, h, k = load_of[which](KEYS[i], arg)
-  if not capacity then return cost end
-  local charged_at = time >= 0 and time
-  if not charged_at or charged_at <= now and not forced then
-    refund_of[which](KEYS[i], cost, charged_at, a, b, c, d, e, f, g, h, k)
+  local found = { load_of[which](KEYS[i], arg) }
+  if not found[2] then return found[1] end
+  found.which, found.charged_at, loaded[i] = which, time >= 0 and time, found
+end
+for i = 1, #KEYS do
+  local found = loaded[i]
+  local charged_at = found.charged_at
+  if not charged_at or charged_at <= now and not found[3] then
+    refund_of[found.which](KEYS[i], found[1], charged_at, unpack(found, 4, 12))
   end
 end
 -- Several limits, decided together. Limits of group 0 are enforced: each of them has room, or none
@@ -180,8 +189,10 @@ if is_charged then
 local owed, counted = debt + amount, interval
 if interval ~= unit and amount > 0 then owed, counted = debt / interval * unit + amount, unit end
 local ends, ended = now + owed, at + kept
--- What a debt is divided by what math.frexp says of it is the power of two above it.
-local slice = owed / math.frexp(owed) / 32
+-- The highest power of two in the debt, by S. M. Rump's algorithm: no library of every Lua finds it. The factors are
+-- 2^52 + 1 and 1 - 2^-53.
+local scaled = owed * 4503599627370497
+local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
 if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
   call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
 else

@@ -12,7 +12,8 @@
 --
 -- Reply, per limit: a string of little-endian doubles: grant (how many units this limit has room
 -- for, at most `units`), now, then the state as it was before anything was charged. What the
--- caller wants to know (remaining, waits) follows from that, so it is not computed here.
+-- caller wants to know (remaining, waits) follows from that, so it is not computed here. In place of all of it:
+-- -1 and now, of a script that did nothing since it cannot tell the window of a calendar (see `load_calendar.lua`).
 --
 -- An algorithm is a folder of fragments: `load` reads KEY with the limit's numbers and says capacity and
 -- `forced` (an amount to commit even on a denial: 0 to heal a state stored ahead of now, the cost for a limit
@@ -185,14 +186,20 @@ end
 -- a limit's group is the time of the charge that is undone, or -1: then the newest is given back, whoever
 -- was charged it. When the clock stepped back since, nobody knows what became of a charge: nothing is
 -- touched. (`forced` is then set, and only then: refunds are told that no limit counts denied costs.)
+-- All limits are loaded before one is touched, for a fragment may end the script.
+local loaded = {}
 for i = 1, #KEYS do
   local arg = ARGV[i + 1]
   local which, _, time = unpack_numbers('<ddd', arg)
-  local cost, capacity, forced, a, b, c, d, e, f, g, h, k = load_of[which](KEYS[i], arg)
-  if not capacity then return cost end
-  local charged_at = time >= 0 and time
-  if not charged_at or charged_at <= now and not forced then
-    refund_of[which](KEYS[i], cost, charged_at, a, b, c, d, e, f, g, h, k)
+  local found = { load_of[which](KEYS[i], arg) }
+  if not found[2] then return found[1] end
+  found.which, found.charged_at, loaded[i] = which, time >= 0 and time, found
+end
+for i = 1, #KEYS do
+  local found = loaded[i]
+  local charged_at = found.charged_at
+  if not charged_at or charged_at <= now and not found[3] then
+    refund_of[found.which](KEYS[i], found[1], charged_at, unpack(found, 4, 12))
   end
 end
 -- Several limits, decided together. Limits of group 0 are enforced: each of them has room, or none

@@ -22,6 +22,9 @@ const SEVERAL: &str = include_str!("driver/several.lua");
 const REFUND: &str = include_str!("driver/refund.lua");
 const CHARGE_ONE: &str = include_str!("driver/charge_one.lua");
 const CHARGE_SEVERAL: &str = include_str!("driver/charge_several.lua");
+const LAYOUT: &str = include_str!("driver/layout.lua");
+const HELD_PLAINLY: &str = include_str!("driver/held_plainly.lua");
+const ENDING_PLAINLY: &str = include_str!("driver/ending_plainly.lua");
 const HOLDINGS: &str = include_str!("driver/holdings.lua");
 const LATE: &str = include_str!("driver/late.lua");
 const HELD: &str = include_str!("driver/held.lua");
@@ -60,13 +63,15 @@ pub enum Kernel {
     Gcra,
     /// `decay`
     Decay,
+    /// `fixed_window`, windows of the calendar.
+    FixedWindowCalendar,
     /// `concurrency`
     Concurrency,
 }
 
 impl Kernel {
     /// Every kernel, in the order of their places in a [`KernelSet`].
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::FixedWindow,
         Self::FixedWindowFirstRequest,
         Self::SlidingWindow,
@@ -75,6 +80,7 @@ impl Kernel {
         Self::SlidingBuckets,
         Self::Gcra,
         Self::Decay,
+        Self::FixedWindowCalendar,
         Self::Concurrency,
     ];
 
@@ -89,6 +95,7 @@ impl Kernel {
             Self::SlidingBuckets => "sliding_buckets",
             Self::Gcra => "gcra",
             Self::Decay => "decay",
+            Self::FixedWindowCalendar => "fixed_window_calendar",
             Self::Concurrency => "concurrency",
         }
     }
@@ -107,8 +114,15 @@ impl Kernel {
             Self::SlidingBuckets => SLIDING_BUCKETS,
             Self::Gcra => GCRA,
             Self::Decay => DECAY,
+            Self::FixedWindowCalendar => FIXED_WINDOW_CALENDAR,
             Self::Concurrency => CONCURRENCY,
         }
+    }
+
+    /// What follows `load` where something may be taken back: it ends the script, before any state is touched, if this
+    /// one is damaged in a part that `load` had no need to look at.
+    fn whole(self) -> &'static str {
+        if self == Self::SlidingBuckets { include_str!("sliding_buckets/whole.lua") } else { "" }
     }
 }
 
@@ -144,6 +158,16 @@ const FIXED_WINDOW: Fragments = Fragments {
     commit: include_str!("fixed_window/commit.lua"),
     reply: include_str!("fixed_window/reply.lua"),
     refund: include_str!("fixed_window/refund.lua"),
+};
+
+const FIXED_WINDOW_CALENDAR: Fragments = Fragments {
+    helpers: "",
+    numbers: "cost, limit, count_denied, number, former, opening, closing, later",
+    load: include_str!("fixed_window/load_calendar.lua"),
+    keeps: "window, start, ending, count, running",
+    commit: include_str!("fixed_window/commit_calendar.lua"),
+    reply: include_str!("fixed_window/reply_calendar.lua"),
+    refund: include_str!("fixed_window/refund_calendar.lua"),
 };
 
 const SLIDING_WINDOW: Fragments = Fragments {
@@ -209,7 +233,7 @@ const DECAY: Fragments = Fragments {
 
 /// Nothing is counted but what is held.
 const CONCURRENCY: Fragments = Fragments {
-    helpers: "",
+    helpers: include_str!("concurrency/helpers.lua"),
     numbers: "cost, limit",
     load: include_str!("concurrency/load.lua"),
     keeps: "enough_at, last_at",
@@ -296,33 +320,38 @@ pub fn charge_several(kernels: KernelSet) -> String {
 
 /// The script that checks, looks at, refunds, charges or reserves limits beside which something may be held.
 pub fn held(kernels: KernelSet) -> String {
-    [
-        opening(HELD_HEADER),
-        HOLDINGS.into(),
-        helpers(kernels),
-        limits_beside(kernels),
-        LATE.into(),
-        HELD.into(),
-    ]
-    .concat()
+    beside(kernels, HELD_PLAINLY, HELD)
 }
 
 /// The script that commits, releases or renews a reservation.
 pub fn ending(kernels: KernelSet) -> String {
-    [
-        opening(HELD_HEADER),
-        HOLDINGS.into(),
-        helpers(kernels),
-        limits_beside(kernels),
-        LATE.into(),
-        ENDING.into(),
-    ]
-    .concat()
+    beside(kernels, ENDING_PLAINLY, ENDING)
+}
+
+/// A script for rules with reservations: a short way for one limit, then the driver for all.
+fn beside(kernels: KernelSet, plainly: &str, driver: &str) -> String {
+    let mut all = kernels.iter();
+    let (numbers, plainly) = match (all.next(), all.next()) {
+        (Some(kernel), None) => inlined(plainly, kernel),
+        _ => (HELD_HEADER.to_owned(), String::new()),
+    };
+    let begins = opening(&numbers) + LAYOUT + &helpers(kernels);
+    [&begins, &plainly, HOLDINGS, &limits_beside(kernels), LATE, driver].concat()
+}
+
+/// The numbers of a call about one limit, and a driver with the fragments of its kernel at the marks.
+fn inlined(driver: &str, kernel: Kernel) -> (String, String) {
+    let Fragments { numbers, load, commit, reply, .. } = kernel.fragments();
+    let numbers = format!("{HELD_HEADER}, which, group, holder_of, price, units, extra, kind, {numbers}");
+    let marks = [("--LOAD\n", load), ("--COMMIT\n", commit), ("--REPLY\n", reply)];
+    let driver =
+        marks.into_iter().fold(driver.to_owned(), |driver, (mark, fragment)| driver.replace(mark, fragment));
+    (numbers, driver)
 }
 
 /// The script that resets a key for which something may be held.
 pub fn forget() -> String {
-    [opening(HELD_HEADER), HOLDINGS.into(), FORGET.into()].concat()
+    [&opening(HELD_HEADER), LAYOUT, HOLDINGS, FORGET].concat()
 }
 
 /// Limits as functions, in tables by the places of the kernels: what loads a state, what writes and answers, what takes
@@ -332,8 +361,9 @@ fn limits_beside(kernels: KernelSet) -> String {
     for kernel in kernels.iter() {
         let Fragments { numbers, load, keeps, commit, reply, refund, .. } = kernel.fragments();
         let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers, HELD_PARAMS));
+        let whole = kernel.whole();
         text.push_str(&format!(
-            "load_of[{place}] = function(key, arg)\n{numbers}{load}\
+            "load_of[{place}] = function(key, arg)\n{numbers}{load}{whole}\
              return cost, capacity, forced, {keeps}\nend\n\
              conclude_of[{place}] = function(key, grant, amount, {keeps})\n\
              if amount then\n{commit}end\n{reply}return answer\nend\n\
@@ -389,8 +419,9 @@ fn refunds(kernels: KernelSet) -> String {
     for kernel in kernels.iter() {
         let Fragments { numbers, load, keeps, commit, refund, .. } = kernel.fragments();
         let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers, PARAMS));
+        let whole = kernel.whole();
         text.push_str(&format!(
-            "load_of[{place}] = function(key, arg)\n{numbers}{load}\
+            "load_of[{place}] = function(key, arg)\n{numbers}{load}{whole}\
              return cost, capacity, forced, {keeps}\nend\n\
              refund_of[{place}] = function(key, amount, charged_at, {keeps})\n\
              local function commit(key, amount, {keeps})\n{commit}end\n{refund}end\n"

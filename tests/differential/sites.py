@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 HERE = Path(__file__).parent
@@ -85,25 +86,30 @@ class Client:
 @contextmanager
 def _python(*command: str) -> Iterator[int]:
     """A server that takes the socket over; `{fd}` in the command is its number."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with socket.create_server(("127.0.0.1", 0)) as listener, TemporaryFile() as errors:
         fd = listener.fileno()
         filled = [sys.executable, "-m", *(part.replace("{fd}", str(fd)) for part in command)]
-        process = subprocess.Popen(filled, cwd=HERE, pass_fds=[fd], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
-        yield from _running(process, listener.getsockname()[1])
+        process = subprocess.Popen(filled, cwd=HERE, pass_fds=[fd], stderr=errors, stdout=subprocess.DEVNULL)
+        yield from _running(process, listener.getsockname()[1], errors)
 
 
 @contextmanager
 def _program(*command: str) -> Iterator[int]:
     """A program that says its port, and ends with its input."""
-    process = subprocess.Popen(command, cwd=HERE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.stdout
-    yield from _running(process, int(process.stdout.readline() or 0))
+    with TemporaryFile() as errors:
+        process = subprocess.Popen(command, cwd=HERE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
+        assert process.stdout
+        yield from _running(process, int(process.stdout.readline() or 0), errors)
 
 
-def _running(process: subprocess.Popen[bytes], port: int) -> Iterator[int]:
-    os.set_blocking(process.stderr.fileno(), False)  # type: ignore[union-attr]
+def _running(process: subprocess.Popen[bytes], port: int, errors: BinaryIO) -> Iterator[int]:
+    """What it complains of goes to a file: a pipe that nobody reads would stop it once it is full."""
     try:
         yield port
+    except Exception:
+        errors.seek(0)
+        print(errors.read()[-2000:].decode(errors="replace"), file=sys.stderr)
+        raise
     finally:
         process.terminate()
         process.communicate()

@@ -187,7 +187,8 @@ class Parameters(Noticed):
         explain = "        explain: true;\n"
         self.assert_noticed(f"{NODE}/limiter.d.ts", explain, "        added: 1;\n", "RateLimiter.match_request()")
         types, limiter = f"{NODE}/types.d.ts", "    limiter: RateLimiter;\n"
-        self.assert_noticed(types, "type Patience = {\n", "    added?: string;\n", "RateLimiter.wait()")
+        waits = ("RateLimiter.wait()", "RateLimiter.wait_all()")
+        self.assert_noticed(types, "type Patience = {\n", "    added?: string;\n", *waits)
         self.assert_noticed(types, "RateLimitOptions<Request> = {\n", "    added?: 1;\n", "RateLimitLayer.new()")
         self.assert_noticed(f"{NODE}/fastify.d.ts", limiter, "    added: 1;\n", "RateLimitLayer.new()")
         options = "type ConnectOptions = {\n"
@@ -216,7 +217,8 @@ class Parameters(Noticed):
 
     def test_what_is_required(self) -> None:
         required = "RateLimiter.wait() required"
-        self.assertEqual(noticed(f"{NODE}/types.d.ts", "timeoutMs: ", "timeoutMs?: "), {("node", required, "timeout")})
+        of_both = {("node", f"RateLimiter.{method}() required", "timeout") for method in ("wait", "wait_all")}
+        self.assertEqual(noticed(f"{NODE}/types.d.ts", "timeoutMs: ", "timeoutMs?: "), of_both)
         self.assertEqual(noticed(STUBS, "timeout: float,", "timeout: float = 1.0,"), {("python", required, "timeout")})
         opening = {("python", "RateLimiter.open() required", "rules")}
         self.assertEqual(noticed(STUBS, "        rules: _Rules,", "        rules: _Rules = (),"), opening)
@@ -232,13 +234,15 @@ class Exceptions(unittest.TestCase):
     def test_one_that_is_none_any_longer(self) -> None:
         index, types = f"{NODE}/index.d.ts", f"{NODE}/types.d.ts"
         changes = {
-            ("node", "RateLimiter.wait()", "signal"): (types, "    signal?: AbortSignal | undefined;\n", ""),
             ("node", "RateLimiter.open()", "pool_size"): (index, "    prefix?:", "    poolSize?: 1;\n    prefix?:"),
             ("python", "__bool__"): (STUBS, "    def __bool__(self) -> bool: ...\n", ""),
         }
         for exception, change in changes.items():
             with self.subTest(exception):
                 self.assertEqual(unneeded(changed(*change)) - UNNEEDED, {exception})
+        # Both kinds of waits have the same one.
+        signals = {("node", f"RateLimiter.{method}()", "signal") for method in ("wait", "wait_all")}
+        self.assertEqual(unneeded(changed(types, "    signal?: AbortSignal | undefined;\n", "")) - UNNEEDED, signals)
 
     def test_one_that_another_language_has_too(self) -> None:
         waiting = "def wait(\n        self,"

@@ -42,7 +42,7 @@ class Parity(unittest.TestCase):
         known = {
             "package": {"RateLimiter", "ManualClock", "Decision", "Check", "RequestMatch", "RulesStatus", "Error"},
             "RateLimiter": {
-                "open", "check", "check_all", "check_request", "match_request", "peek", "refund", "reset", "wait",
+                "open", "check", "check_all", "check_request", "match_request", "peek", "refund", "reset", "wait", "wait_all",
                 "rules_status", "ping", "close",
             },
             "RateLimiter.open()": {
@@ -58,6 +58,8 @@ class Parity(unittest.TestCase):
             "RateLimiter.peek()": {"rule", "key", "cost", "resource", "limit"},
             "RateLimiter.refund()": {"rule", "key", "cost", "resource", "limit"},
             "RateLimiter.reset()": {"rule", "key", "resource"},
+            "RateLimiter.wait_all()": {"checks", "timeout"},
+            "RateLimiter.wait_all() required": {"checks", "timeout"},
             "RateLimiter.wait()": {"rule", "key", "timeout", "cost", "resource", "limit"},
             "RateLimiter.wait() required": {"rule", "key", "timeout"},
             "Check": {"rule", "key", "cost", "resource", "limit"},

@@ -136,6 +136,19 @@ static void a_wait_moves_a_clock_of_its_own(void) {
     close_limiter();
 }
 
+static void a_wait_for_several_charges_all_of_them(void) {
+    const sluicegate_item items[] = {{"three", "alice", 5, NULL}, {"one", "alice", 5, NULL}};
+    sluicegate_decision decision, parts[2];
+    open_limiter("c/wait_all");
+    EXPECT_OK(sluicegate_wait_all(limiter, items, 2, 0, &decision, parts, error));
+    EXPECT(decision.allowed && parts[0].remaining == 2 && parts[1].remaining == 0);
+    EXPECT_OK(sluicegate_wait_all(limiter, items, 2, 9999999, &decision, NULL, error));
+    EXPECT(!decision.allowed && decision.retry_after_us == 10000000);
+    EXPECT_OK(sluicegate_wait_all(limiter, items, 2, 11000000, &decision, parts, error));
+    EXPECT(decision.allowed && parts[1].remaining == 0);
+    close_limiter();
+}
+
 static void several_checks_are_all_or_nothing(void) {
     sluicegate_check_options four = SLUICEGATE_CHECK_OPTIONS_INIT;
     const sluicegate_item items[] = {{"three", "alice", 5, NULL}, {"one", "alice", 5, NULL}};
@@ -269,6 +282,7 @@ int main(int argc, char **argv) {
     RUN(a_shadow_admits_and_says_so);
     RUN(peek_refund_and_reset);
     RUN(a_wait_moves_a_clock_of_its_own);
+    RUN(a_wait_for_several_charges_all_of_them);
     RUN(several_checks_are_all_or_nothing);
     RUN(keys_hold_any_character);
     RUN(a_clock_can_be_set_and_freed_before_its_limiter);

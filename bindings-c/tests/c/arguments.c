@@ -178,6 +178,14 @@ static void check_all(void) {
     EXPECT_INVALID("items[1].options", sluicegate_check_all(limiter, items, 2, &decision, NULL, error));
 }
 
+static void wait_all(void) {
+    sluicegate_item items[2] = {{"a", "k", 1, NULL}, {"a", NULL, 1, NULL}};
+    EXPECT_INVALID("limiter", sluicegate_wait_all(NULL, items, 2, 0, &decision, NULL, error));
+    EXPECT_INVALID("items", sluicegate_wait_all(limiter, NULL, 2, 0, &decision, NULL, error));
+    EXPECT_INVALID("decision", sluicegate_wait_all(limiter, items, 1, 0, NULL, NULL, error));
+    EXPECT_INVALID("items[1].key", sluicegate_wait_all(limiter, items, 2, 0, &decision, NULL, error));
+}
+
 #define LAST_MICROSECOND (UINT64_C(1) << 53)
 
 static void clocks(void) {
@@ -303,6 +311,7 @@ int main(void) {
     RUN(reset);
     RUN(wait);
     RUN(check_all);
+    RUN(wait_all);
     RUN(clocks);
     RUN(clocks_stop_at_the_last_microsecond);
     RUN(outputs_are_left_alone);

@@ -137,11 +137,15 @@ static inline sluicegate_status make(sluicegate_limiter *limiter, json_t *vector
     answer->parts_count = 0;
     if (strcmp(op, "ping") == 0)
         return sluicegate_limiter_ping_with(limiter, options_of(vector, &room)->timeout_us, error);
-    if (strcmp(op, "check_all") == 0) {
+    if (strcmp(op, "check_all") == 0 || strcmp(op, "wait_all") == 0) {
         status = read_items(json_object_get(vector, "items"), &items, error);
         if (status != SLUICEGATE_OK)
             return status;
         answer->parts_count = items.count;
+        if (strcmp(op, "wait_all") == 0)
+            return sluicegate_wait_all(limiter, items.items, items.count,
+                                       (uint64_t)json_integer_value(json_object_get(vector, "timeout")),
+                                       &answer->decision, answer->parts, error);
         return sluicegate_check_all(limiter, items.items, items.count, &answer->decision, answer->parts, error);
     }
     const sluicegate_check_options *options = options_of(vector, &room);

@@ -1,7 +1,17 @@
 """Distributed rate limiter: decides atomically inside Redis, or in process, with one set of rules."""
 
 from ._asynchronous import AsyncRateLimiter
-from ._native import Check, Decision, ManualClock, RateLimiter, Refusal, RequestMatch, RulesStatus
+from ._native import (
+    Check,
+    Decision,
+    ManualClock,
+    RateLimiter,
+    Refusal,
+    RequestMatch,
+    Reservation,
+    RulesStatus,
+)
+from ._reservations import AsyncReservation
 from .errors import (
     ClosedError,
     ConnectionFailedError,
@@ -15,6 +25,7 @@ from .errors import (
 
 __all__ = [
     "AsyncRateLimiter",
+    "AsyncReservation",
     "Check",
     "ClosedError",
     "ConnectionFailedError",
@@ -25,6 +36,7 @@ __all__ = [
     "RateLimiter",
     "Refusal",
     "RequestMatch",
+    "Reservation",
     "ResponseTimeoutError",
     "RulesStatus",
     "ServerError",

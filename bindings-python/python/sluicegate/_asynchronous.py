@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ._calls import Calls
-from ._native import Bridge, Check, Decision, ManualClock, Options, RequestMatch, RulesStatus
+from ._native import Bridge, Check, Decision, ManualClock, Options, RequestMatch, Reserved, RulesStatus
+from ._reservations import Reserving
 
 if TYPE_CHECKING:
     from ._native import _Headers, _Key, _Path, _Rules
+    from .rules import Rule
 
 __all__ = ["AsyncRateLimiter"]
 
@@ -112,6 +114,59 @@ class AsyncRateLimiter:
         answer = self._bridge.check_all(checks)
         decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
         return decision
+
+    def reserve(
+        self,
+        rule: str,
+        key: _Key,
+        *,
+        cost: int = 1,
+        resource: str | None = None,
+        limit: int | None = None,
+        timeout: float | None = None,
+    ) -> Reserving:
+        """Reserves a cost for `key` under `rule`, or denies it; to be awaited, or entered by `async with`.
+
+        Room is held, and nothing is charged until it is committed. What is reserved for a call that was cancelled is
+        released.
+        """
+        return Reserving(self, lambda: self._bridge.reserve(rule, key, cost, resource, limit, timeout))
+
+    def reserve_all(self, checks: Iterable[Check]) -> Reserving:
+        """Reserves several costs together, all of them or none; to be awaited, or entered by `async with`.
+
+        Items whose rule has no reservations are charged at once.
+        """
+        return Reserving(self, lambda: self._bridge.reserve_all(checks))
+
+    async def commit(
+        self, reservation: str | Reserved, cost: int | Mapping[str, int] | Mapping[int, int] | None = None
+    ) -> bool:
+        """Ends a reservation, given by itself or its id, and charges what was really used, also beyond the limit.
+
+        That is `cost`, or as much as was reserved; of several items the cost of each by its rule, or by its place.
+        Answers whether it took effect: not where the reservation had ended, expired or been denied.
+        """
+        return await self._end("commit", reservation, cost)
+
+    async def release(self, reservation: str | Reserved) -> bool:
+        """Ends a reservation, given by itself or its id, of which nothing was used. Answers whether it took effect."""
+        return await self._end("release", reservation)
+
+    async def renew(self, reservation: str | Reserved) -> bool:
+        """Lets the lease of a reservation, given by itself or its id, begin anew. Answers whether it took effect."""
+        return await self._end("renew", reservation)
+
+    async def _end(
+        self,
+        method: str,
+        reservation: str | Reserved,
+        cost: int | Mapping[str, int] | Mapping[int, int] | None = None,
+    ) -> bool:
+        answer = self._bridge.end(method, reservation, cost)
+        # A bool is an int, too.
+        ended: bool = answer if isinstance(answer, bool) else await self._calls.future(answer)
+        return ended
 
     async def check_request(
         self,
@@ -225,11 +280,21 @@ class AsyncRateLimiter:
         resource: str | None = None,
         limit: int | None = None,
     ) -> Decision:
-        """Checks until the cost is admitted, sleeping for `retry_after` in between, for `timeout` seconds at most.
+        """Waits until the cost is admitted, for `timeout` seconds at most.
 
-        Returns the last decision: a denial as soon as it is known that the wait would be too long.
+        Waits for the same key take turns, in the order of their arrival. Returns the last decision: a denial as soon as
+        it is known that the wait would be too long.
         """
-        token = self._bridge.wait(rule, key, timeout, cost, resource, limit)
+        return await self._wait(self._bridge.wait(rule, key, timeout, cost, resource, limit))
+
+    async def wait_all(self, checks: Iterable[Check], *, timeout: float) -> Decision:
+        """Waits until several checks are admitted together, for `timeout` seconds at most.
+
+        They are decided as by `check_all`: all of them are charged, or none is.
+        """
+        return await self._wait(self._bridge.wait_all(checks, timeout))
+
+    async def _wait(self, token: int) -> Decision:
         try:
             decision: Decision = await self._calls.future(token)
             return decision
@@ -237,6 +302,33 @@ class AsyncRateLimiter:
             # Cancelled, or thrown away.
             self._calls.give_up(token)
             raise
+
+    def rules(self) -> list[Rule]:
+        """The rules in force, as rule files state them: what is left to its default is left out."""
+        return self._bridge.rules()
+
+    async def inspect(
+        self, key: _Key, *, resource: str | None = None, timeout: float | None = None
+    ) -> Decision:
+        """Looks at `key` under every rule; changes nothing.
+
+        The `parts` of the decision hold, for each rule, what it would answer to a check of cost 1 now. Rules that
+        limit a resource are left out unless one is given.
+        """
+        answer = self._bridge.inspect(key, resource, timeout)
+        decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
+        return decision
+
+    async def reset_all(
+        self, key: _Key, *, resource: str | None = None, timeout: float | None = None
+    ) -> None:
+        """Forgets what was counted for `key` under every rule, one after the other.
+
+        Rules that limit a resource are left out unless one is given.
+        """
+        answer = self._bridge.reset_all(key, resource, timeout)
+        if answer is not None:
+            await self._calls.future(answer)
 
     def rules_status(self) -> RulesStatus:
         """Which rules are in force, since when, and what was refused of their source."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from ._native import Bridge, Options
+from ._native import Bridge, Options, Reserved
 from .errors import SluicegateError
 
 _T = TypeVar("_T")
@@ -42,6 +42,25 @@ class Calls:
             self._send(self.bridge.begin)
             self._loop.call_soon(self._flush)
         return future
+
+    async def reserved(self, token: int) -> Reserved:
+        """The answer to a `reserve` that was just made; it is released if nobody wants it any more."""
+        future = self.future(token)
+        try:
+            reserved: Reserved = await future
+            return reserved
+        except BaseException:
+            # Cancelled, or thrown away. What comes later is released when it does.
+            if not future.cancel() and not future.cancelled() and future.exception() is None:
+                self._release(future.result())
+            raise
+
+    def _release(self, reserved: Reserved) -> None:
+        # What is not released now, its lease ends.
+        with suppress(SluicegateError, RuntimeError):
+            answer = self.bridge.end("release", reserved, None)
+            if not isinstance(answer, bool):
+                self.future(answer).add_done_callback(_look)
 
     def _flush(self) -> None:
         self._flushing = False
@@ -77,6 +96,8 @@ class Calls:
             future = self._futures.pop(token, None)
             # Whoever waited may have given up.
             if future is None or future.done():
+                if isinstance(answer, Reserved):
+                    self._release(answer)
                 continue
             if isinstance(answer, SluicegateError):
                 future.set_exception(answer)
@@ -144,6 +165,8 @@ class Calls:
         if self.bridge.silence():
             self._drain()
             self._watch_socket()
+            if self._socket is not None and self._futures and self.bridge.is_hurried:
+                self._expire()
 
     def _watch_socket(self) -> None:
         if self.bridge.is_socket_over:
@@ -158,6 +181,12 @@ class Calls:
             self._loop.remove_reader(self._socket)
             self._socket = None
             self.bridge.end_socket()
+
+
+def _look(future: asyncio.Future[Any]) -> None:
+    """So that an error is not reported as one that nobody has looked at."""
+    if not future.cancelled():
+        future.exception()
 
 
 def _listen(

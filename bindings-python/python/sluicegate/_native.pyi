@@ -2,7 +2,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from os import PathLike
 from types import TracebackType
-from typing import Any, Literal, TypeAlias, final
+from typing import Any, Literal, NoReturn, TypeAlias, TypeVar, final
 
 from .errors import SluicegateError
 from .rules import Rule
@@ -17,22 +17,26 @@ __all__ = [
     "RateLimiter",
     "Refusal",
     "RequestMatch",
+    "Reservation",
+    "Reserved",
     "RulesStatus",
     "cli",
     "lab_compare",
     "lab_run",
 ]
 
+_R = TypeVar("_R", bound=Reserved)
 _Path: TypeAlias = str | PathLike[str]
 _Key: TypeAlias = str | list[str] | tuple[str, ...]
 # A path, JSON text, the address of a ZooKeeper, rules, or an object whose only field is `rules`.
 _Rules: TypeAlias = (
     _Path | list[Rule] | tuple[Rule, ...] | list[dict[str, Any]] | tuple[dict[str, Any], ...] | dict[str, Any]
 )
+# What was really used of a reservation: of all, of rules, or of the items at these places.
+_Used: TypeAlias = int | Mapping[str, int] | Mapping[int, int] | None
 # Names and values; in pairs a name may come several times.
 _Headers: TypeAlias = Mapping[str, str] | Iterable[tuple[str, str]]
 
-@final
 class Decision:
     """Whether a cost is admitted. True or false like `allowed`."""
 
@@ -118,6 +122,48 @@ class Decision:
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]: ...
+
+class Reserved(Decision):
+    """What both kinds of reservations have."""
+
+    def __new__(cls: type[_R], reserved: Reserved) -> _R: ...
+    @property
+    def id(self) -> str | None:
+        """What a limiter of any process and language needs to end the reservation; `None` when it was denied."""
+
+    @property
+    def token(self) -> int | None:
+        """A fencing token: larger than that of every earlier reservation of the same key; `None` when denied."""
+
+    @property
+    def _is_over(self) -> bool: ...
+    def __reduce__(self) -> NoReturn: ...
+
+@final
+class Reservation(Reserved):
+    """The answer to `reserve`: a decision and, when it was granted, what is held.
+
+    Used in a `with` statement it is committed as it was reserved at a normal end of the block, and released by an
+    exception, unless the block has tried to end it itself. Without either it is held until its lease ends, and
+    charged in full then.
+    """
+
+    def commit(self, cost: _Used = None) -> bool:
+        """Ends the reservation and charges what was really used, also beyond the limit: `cost`, or as was reserved.
+
+        Of several items the cost of each by its rule, or by its place. Answers whether it took effect.
+        """
+
+    def release(self) -> bool:
+        """Ends the reservation, of which nothing was used. Answers whether it took effect."""
+
+    def renew(self) -> bool:
+        """Lets the lease begin anew. Answers whether it took effect."""
+
+    def __enter__(self) -> Reservation: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None: ...
 
 @final
 class Check:
@@ -316,6 +362,40 @@ class RateLimiter:
         The decision is that of the deciding check; its `parts` hold one per item.
         """
 
+    def reserve(
+        self,
+        rule: str,
+        key: _Key,
+        *,
+        cost: int = 1,
+        resource: str | None = None,
+        limit: int | None = None,
+        timeout: float | None = None,
+    ) -> Reservation:
+        """Reserves a cost for `key` under `rule`, or denies it.
+
+        Room is held, and nothing is charged until it is committed.
+        """
+
+    def reserve_all(self, checks: Iterable[Check]) -> Reservation:
+        """Reserves several costs together: all of them, or none.
+
+        Items whose rule has no reservations are charged at once.
+        """
+
+    def commit(self, reservation: str | Reserved, cost: _Used = None) -> bool:
+        """Ends a reservation, given by itself or its id, and charges what was really used, also beyond the limit.
+
+        That is `cost`, or as much as was reserved; of several items the cost of each by its rule, or by its place.
+        Answers whether it took effect: not where the reservation had ended, expired or been denied.
+        """
+
+    def release(self, reservation: str | Reserved) -> bool:
+        """Ends a reservation, given by itself or its id, of which nothing was used. Answers whether it took effect."""
+
+    def renew(self, reservation: str | Reserved) -> bool:
+        """Lets the lease of a reservation, given by itself or its id, begin anew. Answers whether it took effect."""
+
     def check_request(
         self,
         method: str,
@@ -411,9 +491,32 @@ class RateLimiter:
         resource: str | None = None,
         limit: int | None = None,
     ) -> Decision:
-        """Checks until the cost is admitted, sleeping for `retry_after` in between, for `timeout` seconds at most.
+        """Waits until the cost is admitted, for `timeout` seconds at most.
 
-        Returns the last decision: a denial as soon as it is known that the wait would be too long.
+        Waits for the same key take turns, in the order of their arrival. Returns the last decision: a denial as soon as
+        it is known that the wait would be too long.
+        """
+
+    def wait_all(self, checks: Iterable[Check], *, timeout: float) -> Decision:
+        """Waits until several checks are admitted together, for `timeout` seconds at most.
+
+        They are decided as by `check_all`: all of them are charged, or none is.
+        """
+
+    def rules(self) -> list[Rule]:
+        """The rules in force, as rule files state them: what is left to its default is left out."""
+
+    def inspect(self, key: _Key, *, resource: str | None = None, timeout: float | None = None) -> Decision:
+        """Looks at `key` under every rule; changes nothing.
+
+        The `parts` of the decision hold, for each rule, what it would answer to a check of cost 1 now. Rules that
+        limit a resource are left out unless one is given.
+        """
+
+    def reset_all(self, key: _Key, *, resource: str | None = None, timeout: float | None = None) -> None:
+        """Forgets what was counted for `key` under every rule, one after the other.
+
+        Rules that limit a resource are left out unless one is given.
         """
 
     def rules_status(self) -> RulesStatus:
@@ -501,6 +604,9 @@ class Bridge:
         explain: bool,
     ) -> list[RequestMatch]: ...
     def rules_status(self) -> RulesStatus: ...
+    def rules(self) -> list[Rule]: ...
+    def inspect(self, key: _Key, resource: str | None, timeout: float | None) -> Decision | int: ...
+    def reset_all(self, key: _Key, resource: str | None, timeout: float | None) -> int | None: ...
     def decide(
         self,
         method: str,
@@ -511,14 +617,26 @@ class Bridge:
         limit: int | None,
         timeout: float | None,
     ) -> Decision | int: ...
+    def reserve(
+        self,
+        rule: str,
+        key: _Key,
+        cost: int,
+        resource: str | None,
+        limit: int | None,
+        timeout: float | None,
+    ) -> Reserved | int: ...
+    def reserve_all(self, checks: Iterable[Check]) -> Reserved | int: ...
+    def end(self, method: str, reservation: str | Reserved, cost: _Used) -> int: ...
     def reset(self, rule: str, key: _Key, resource: str | None, timeout: float | None) -> int | None: ...
     def wait(
         self, rule: str, key: _Key, timeout: float, cost: int, resource: str | None, limit: int | None
     ) -> int: ...
+    def wait_all(self, checks: Iterable[Check], timeout: float) -> int: ...
     def ping(self, timeout: float | None) -> int | None: ...
     def begin(self) -> None: ...
-    def flush(self) -> list[tuple[int, Decision | SluicegateError | None]]: ...
-    def drain(self) -> list[tuple[int, Decision | SluicegateError | None]]: ...
+    def flush(self) -> list[tuple[int, Decision | SluicegateError | bool | None]]: ...
+    def drain(self) -> list[tuple[int, Decision | SluicegateError | bool | None]]: ...
     def want_socket(self) -> None: ...
     def new_socket(self) -> int | None: ...
     @property
@@ -526,7 +644,7 @@ class Bridge:
     def end_socket(self) -> None: ...
     @property
     def is_hurried(self) -> bool: ...
-    def read_socket(self) -> list[tuple[int, Decision | SluicegateError | None]]: ...
+    def read_socket(self) -> list[tuple[int, Decision | SluicegateError | bool | None]]: ...
     def expire(self) -> float | None: ...
     def give_up(self, token: int) -> None: ...
     def close(self) -> SluicegateError | None: ...

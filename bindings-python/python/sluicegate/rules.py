@@ -11,12 +11,18 @@ class Limit(TypedDict, total=False):
 
     limit: float
     """The cost that may be admitted per window."""
+    month_start_day: int
+    """The day at which a month of the calendar begins; in a month that lacks it, its last day. Default: 1."""
     rate: str
     """Limit and window in one, in place of limit and window_size_seconds: 5/minute, 100/s, 20/30s."""
     resolution_seconds: float
     """Length of a slot. Default of sliding_buckets: a sixtieth of the window."""
     scope: Literal["key", "resource"]
     """Who shares the limit. Default: key."""
+    time_zone: str
+    """The time zone of a window of the calendar, by its IANA name, such as Europe/Berlin. Default: UTC."""
+    window: Literal["day", "week", "month", "year"]
+    """A window of the calendar, in place of window_size_seconds."""
     window_size_seconds: float
     """Length of the window."""
 
@@ -69,6 +75,8 @@ class Rule(_NamedRule, total=False):
     """Several limits, decided together, in place of limit and window_size_seconds."""
     match: Match
     """Which requests the rule applies to. Default: only by name."""
+    month_start_day: int
+    """The day at which a month of the calendar begins; in a month that lacks it, its last day. Default: 1."""
     priority: int
     """Lower numbers are decided and reported first. Default: 0."""
     rate: str
@@ -81,8 +89,12 @@ class Rule(_NamedRule, total=False):
     """Decide and count, but always admit. Default: false."""
     structure: Literal["list", "sorted_set"]
     """The Redis type that holds the log. Default: list."""
+    time_zone: str
+    """The time zone of a window of the calendar, by its IANA name, such as Europe/Berlin. Default: UTC."""
     unless: Match | Sequence[Match]
     """Conditions like those of match, or an array of them: the rule does not apply where one of them holds."""
+    window: Literal["day", "week", "month", "year"]
+    """A window of the calendar, in place of window_size_seconds."""
     window_size_seconds: float
     """Length of the window."""
     window_start: Literal["aligned", "first_request"]

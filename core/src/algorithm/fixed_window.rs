@@ -1,14 +1,38 @@
 //! Fixed window: a count that starts again with every window.
 
+use std::sync::Arc;
+
+use super::calendar::{Around, Calendar, Period};
 use super::{Algorithm, Micros, count, flag, micros};
 use crate::rules::WindowStart;
 
 #[derive(Debug, Clone)]
 pub(crate) struct FixedWindow {
     pub(crate) limit: f64,
+    /// By the calendar: about how long windows are.
     pub(crate) window: Micros,
-    pub(crate) begins: WindowStart,
+    pub(crate) begins: Begins,
     pub(crate) count_denied: bool,
+}
+
+/// When windows begin.
+#[derive(Debug, Clone)]
+pub(crate) enum Begins {
+    /// At multiples of their length.
+    Aligned,
+    /// At the first counted check.
+    FirstRequest,
+    /// By the calendar.
+    Calendar(Arc<Calendar>),
+}
+
+impl From<WindowStart> for Begins {
+    fn from(start: WindowStart) -> Self {
+        match start {
+            WindowStart::Aligned => Self::Aligned,
+            WindowStart::FirstRequest => Self::FirstRequest,
+        }
+    }
 }
 
 /// What was counted since the window began.
@@ -20,13 +44,39 @@ pub(crate) struct Window {
 
 impl FixedWindow {
     fn count(&self, state: &Window, now: Micros) -> f64 {
-        if now - state.start < self.window { state.count } else { 0.0 }
+        if now < self.end(state) { state.count } else { 0.0 }
     }
 
+    #[inline]
     fn start(&self, now: Micros) -> Micros {
-        match self.begins {
-            WindowStart::Aligned => now - now.rem_euclid(self.window),
-            WindowStart::FirstRequest => now,
+        match &self.begins {
+            Begins::Aligned => now - now.rem_euclid(self.window),
+            Begins::FirstRequest => now,
+            Begins::Calendar(calendar) => calendar.at(now).start,
+        }
+    }
+
+    #[inline]
+    fn end(&self, state: &Window) -> Micros {
+        match &self.begins {
+            Begins::Calendar(calendar) => calendar.at(state.start).end,
+            Begins::Aligned | Begins::FirstRequest => state.start + self.window,
+        }
+    }
+
+    /// How long a window is at most. By the calendar, days have an hour more, months and years a day.
+    pub(crate) fn longest(&self) -> Micros {
+        const MORE: Micros = 2 * 86_400_000_000;
+        if let Begins::Calendar(_) = &self.begins { self.window + MORE } else { self.window }
+    }
+
+    /// What the script for windows of the calendar chooses from by the server's clock: the window of the caller's
+    /// clock and its neighbours.
+    pub(crate) fn windows(&self, caller_now: impl FnOnce() -> Micros, out: &mut Vec<f64>) {
+        if let Begins::Calendar(calendar) = &self.begins {
+            let Around { current, former, later } = calendar.around(caller_now());
+            let Period { number, start, end } = current;
+            out.extend([number, former, start, end, later].map(|number| number as f64));
         }
     }
 }
@@ -45,7 +95,7 @@ impl Algorithm for FixedWindow {
     fn settle(&self, state: &mut Window, now: Micros) {
         if state.start > now {
             state.start = self.start(now);
-        } else if now - state.start >= self.window {
+        } else if now >= self.end(state) {
             *state = self.fresh(now);
         }
     }
@@ -69,11 +119,11 @@ impl Algorithm for FixedWindow {
     }
 
     fn retry_after(&self, state: &Window, now: Micros, _cost: f64) -> Micros {
-        state.start + self.window - now
+        self.end(state) - now
     }
 
     fn reset_after(&self, state: &Window, now: Micros) -> Micros {
-        if self.count(state, now) > 0.0 { state.start + self.window - now } else { 0 }
+        if self.count(state, now) > 0.0 { self.end(state) - now } else { 0 }
     }
 
     fn most(&self) -> f64 {
@@ -84,12 +134,25 @@ impl Algorithm for FixedWindow {
         self.count_denied
     }
 
+    /// The numbers of the script for windows of the calendar end with [`windows`](Self::windows).
     fn numbers(&self, cost: f64, out: &mut Vec<f64>) {
-        out.extend([cost, self.limit, self.window as f64, flag(self.count_denied)]);
+        out.extend([cost, self.limit]);
+        if !matches!(self.begins, Begins::Calendar(_)) {
+            out.push(self.window as f64);
+        }
+        out.push(flag(self.count_denied));
     }
 
     fn parse(&self, numbers: &[f64], _cost: f64) -> Option<Window> {
-        let &[_now, start, counted] = numbers else { return None };
-        Some(Window { start: micros(start)?, count: count(counted)? })
+        let &[now, start, counted] = numbers else { return None };
+        let start = match &self.begins {
+            // The script tells the number of the window.
+            Begins::Calendar(calendar) => {
+                let window = calendar.at(micros(now)?);
+                (window.number as f64 == start).then_some(window.start)?
+            }
+            Begins::Aligned | Begins::FirstRequest => micros(start)?,
+        };
+        Some(Window { start, count: count(counted)? })
     }
 }

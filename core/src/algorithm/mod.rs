@@ -7,6 +7,7 @@
 //! Times are whole microseconds. Counts are doubles because Lua has no other number; they are whole
 //! and exact up to 2^53.
 
+mod calendar;
 mod concurrency;
 mod decay;
 mod fixed_window;
@@ -18,6 +19,8 @@ mod sliding_buckets;
 mod sliding_log;
 mod sliding_window;
 
+#[cfg(feature = "lab")]
+pub(crate) use calendar::Calendar;
 pub(crate) use concurrency::Leases;
 pub(crate) use holding::{HoldId, Holding, Lease};
 pub(crate) use policy::{Policy, State};

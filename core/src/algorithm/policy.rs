@@ -1,12 +1,14 @@
 //! One limit of a rule, ready for deciding, whichever its algorithm.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use sluicegate_lua::Kernel;
 
+use super::calendar::Calendar;
 use super::concurrency::{Concurrency, Leases};
 use super::decay::{Decay, Level};
-use super::fixed_window::{FixedWindow, Window};
+use super::fixed_window::{Begins, FixedWindow, Window};
 use super::gcra::{Debt, Gcra};
 use super::holding::{Holding, Lease};
 use super::settling::{self, Demand, Outcome};
@@ -14,7 +16,7 @@ use super::sliding_buckets::{Buckets, SlidingBuckets};
 use super::sliding_log::{Log, SlidingLog};
 use super::sliding_window::{SlidingWindow, Windows};
 use super::{Algorithm, Micros};
-use crate::rules::{self, Limit, Rule, Structure, WindowStart};
+use crate::rules::{self, Limit, Rule, Structure};
 
 /// An algorithm with its numbers.
 #[derive(Debug, Clone)]
@@ -101,9 +103,12 @@ impl Policy {
         let count_denied = rule.count_denied;
         let window = limit.window_us as Micros;
         let resolution = limit.resolution_us as Micros;
+        let calendar_window = limit.calendar;
         let limit = amount.map_or(limit.limit, |amount| amount as f64);
         match rule.algorithm {
-            rules::Algorithm::FixedWindow { window_start: begins } => {
+            rules::Algorithm::FixedWindow { window_start } => {
+                let calendar = |window| Begins::Calendar(Arc::new(Calendar::new(window)));
+                let begins = calendar_window.map_or(window_start.into(), calendar);
                 Self::FixedWindow(FixedWindow { limit, window, begins, count_denied })
             }
             rules::Algorithm::SlidingWindow => {
@@ -125,10 +130,19 @@ impl Policy {
         }
     }
 
+    /// The same limit with another amount; `None` where that is cheap to make anew.
+    pub(crate) fn with_limit(&self, amount: u64) -> Option<Self> {
+        let Self::FixedWindow(algorithm) = self else { return None };
+        Some(Self::FixedWindow(FixedWindow { limit: amount as f64, ..algorithm.clone() }))
+    }
+
     pub(crate) fn kernel(&self) -> Kernel {
         match self {
-            Self::FixedWindow(FixedWindow { begins: WindowStart::Aligned, .. }) => Kernel::FixedWindow,
-            Self::FixedWindow(_) => Kernel::FixedWindowFirstRequest,
+            Self::FixedWindow(FixedWindow { begins, .. }) => match begins {
+                Begins::Aligned => Kernel::FixedWindow,
+                Begins::FirstRequest => Kernel::FixedWindowFirstRequest,
+                Begins::Calendar(_) => Kernel::FixedWindowCalendar,
+            },
             Self::SlidingWindow(_) => Kernel::SlidingWindow,
             Self::SlidingLog(SlidingLog { structure: Structure::List, .. }) => Kernel::SlidingLogList,
             Self::SlidingLog(_) => Kernel::SlidingLogSortedSet,
@@ -253,9 +267,8 @@ impl Policy {
     /// How long a charge counts at most for which there was room.
     pub(crate) fn longest(&self) -> Micros {
         match self {
-            Self::FixedWindow(FixedWindow { window, .. })
-            | Self::SlidingLog(SlidingLog { window, .. })
-            | Self::Gcra(Gcra { window, .. }) => *window,
+            Self::FixedWindow(fixed) => fixed.longest(),
+            Self::SlidingLog(SlidingLog { window, .. }) | Self::Gcra(Gcra { window, .. }) => *window,
             Self::SlidingWindow(SlidingWindow { window, .. }) => 2 * window,
             Self::SlidingBuckets(SlidingBuckets { window, resolution, .. }) => window + resolution,
             Self::Decay(decay) => decay.longest(),
@@ -318,8 +331,13 @@ impl Policy {
         }
     }
 
-    pub(crate) fn numbers(&self, cost: f64, out: &mut Vec<f64>) {
+    /// The numbers a script needs; `now` is the time by the caller's clock, which is asked for windows of the calendar
+    /// alone.
+    pub(crate) fn numbers(&self, cost: f64, now: impl FnOnce() -> Micros, out: &mut Vec<f64>) {
         with_algorithm!(self, |algorithm, _wrap| algorithm.numbers(cost, out));
+        if let Self::FixedWindow(algorithm) = self {
+            algorithm.windows(now, out);
+        }
     }
 
     /// The state from a script's numbers: now, then what the script's file states.

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use super::message::{End, Used};
 use crate::decision::Decision;
 use crate::error::Result;
 use crate::limiter::RateLimiter;
+use crate::plan::Form;
 use crate::request::Check;
 
 /// Whether the limiter answers inside this process, so that no call blocks for long.
@@ -12,8 +14,19 @@ pub fn is_embedded(limiter: &RateLimiter) -> bool {
     limiter.is_embedded()
 }
 
+/// [`RateLimiter::commit`], [`release`](RateLimiter::release) or [`renew`](RateLimiter::renew); without an id, of a
+/// reservation that was denied.
+///
+/// # Errors
+/// As [`RateLimiter::commit`].
+pub fn end(limiter: &RateLimiter, end: End, id: Option<&str>, used: &Used) -> Result<bool> {
+    limiter.ensure_open()?;
+    let Some(id) = id else { return Ok(false) };
+    limiter.end(id.into(), end, used.usage(&used.rules()))
+}
+
 /// [`RateLimiter::wait_with`] by a sleep that may be cut short, by a signal for instance: where it answers
-/// false, the wait ends with the last decision.
+/// false, the wait ends with an error, which the caller knows better. It has to end when the thread is unparked.
 ///
 /// # Errors
 /// As [`RateLimiter::check`].
@@ -23,5 +36,18 @@ pub fn wait_sleeping(
     timeout: Duration,
     sleep: impl FnMut(Duration) -> bool,
 ) -> Result<Decision> {
-    limiter.wait_sleeping(check.rule, check.key, check.options, timeout, sleep)
+    limiter.wait_sleeping(&[*check], Form::Single, timeout, sleep)
+}
+
+/// [`RateLimiter::wait_all`] likewise.
+///
+/// # Errors
+/// As [`RateLimiter::check_all`].
+pub fn wait_all_sleeping(
+    limiter: &RateLimiter,
+    checks: &[Check<'_>],
+    timeout: Duration,
+    sleep: impl FnMut(Duration) -> bool,
+) -> Result<Decision> {
+    limiter.wait_sleeping(checks, Form::WithParts, timeout, sleep)
 }

@@ -7,8 +7,9 @@ use crate::decision::Decision;
 use crate::error::Result;
 use crate::limiter::AsyncRateLimiter;
 use crate::matching::Request;
-pub use crate::plan::Op as Kind;
+pub use crate::plan::{End, Op as Kind};
 use crate::request::{Check, CheckOptions};
+use crate::reservation::{Reservation, Usage};
 
 /// A check whose texts are its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,6 +90,56 @@ impl fmt::Debug for OwnedRequest {
     }
 }
 
+/// What was really used of a reservation, with texts of its own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Used {
+    /// As much as was reserved.
+    #[default]
+    AsReserved,
+    /// This much of its one item.
+    Cost(u64),
+    /// This much under each of these rules.
+    Rules(Vec<(String, u64)>),
+    /// This much of the items at these places.
+    Items(Vec<(usize, u64)>),
+}
+
+impl Used {
+    /// The rules that are named.
+    pub(super) fn rules(&self) -> Vec<(&str, u64)> {
+        let Self::Rules(rules) = self else { return Vec::new() };
+        rules.iter().map(|(rule, cost)| (rule.as_str(), *cost)).collect()
+    }
+
+    /// The usage, borrowed; `rules` are those above.
+    pub(super) fn usage<'a>(&'a self, rules: &'a [(&'a str, u64)]) -> Usage<'a> {
+        match self {
+            Self::AsReserved => Usage::AsReserved,
+            Self::Cost(cost) => Usage::Cost(*cost),
+            Self::Rules(_) => Usage::Rules(rules),
+            Self::Items(items) => Usage::Items(items),
+        }
+    }
+}
+
+/// What a reservation is to a foreign object: nothing happens when it is dropped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reserved {
+    /// The decision.
+    pub decision: Decision,
+    /// The id, unless it was denied.
+    pub id: Option<String>,
+    /// The fencing token, unless it was denied.
+    pub token: Option<u64>,
+}
+
+impl From<Reservation> for Reserved {
+    fn from(reservation: Reservation) -> Self {
+        let (id, token) = (reservation.id(), reservation.token());
+        Self { id, token, decision: reservation.into_decision() }
+    }
+}
+
 /// A call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ask {
@@ -100,10 +151,22 @@ pub enum Ask {
     Request(OwnedRequest),
     /// `reset`
     Reset(Item),
+    /// `inspect`, of an item whose rule says nothing
+    Inspect(Item),
+    /// `reset_all`, likewise
+    ResetAll(Item),
     /// `wait`, with its timeout
     Wait(Item, Duration),
+    /// `wait_all`, with its timeout
+    WaitAll(Vec<Item>, Duration),
     /// `ping`, with its timeout
     Ping(Option<Duration>),
+    /// `reserve`
+    Reserve(Item),
+    /// `reserve_all`
+    ReserveAll(Vec<Item>),
+    /// `commit`, `release` or `renew`, with the id, which a denied reservation lacks
+    End(End, Option<String>, Used),
 }
 
 /// What came of a call.
@@ -111,6 +174,10 @@ pub enum Ask {
 pub enum Answer {
     /// A decision.
     Decision(Decision),
+    /// A reservation.
+    Reserved(Box<Reserved>),
+    /// Whether the end of a reservation took effect.
+    Ended(bool),
     /// Done; there is nothing to say.
     Done,
 }
@@ -129,8 +196,14 @@ pub(super) async fn answer(limiter: &AsyncRateLimiter, ask: &Ask) -> Result<Answ
     let decision = match ask {
         Ask::Single(kind, item) => limiter.single(&item.check(), *kind).await,
         Ask::Request(request) => limiter.check_request(&request.request()).await,
-        Ask::All(items) => limiter.check_all(&items.iter().map(Item::check).collect::<Vec<_>>()).await,
+        Ask::All(items) => limiter.check_all(&checks(items)).await,
+        Ask::WaitAll(items, timeout) => limiter.wait_all(&checks(items), *timeout).await,
         Ask::Wait(item, timeout) => limiter.wait_with(&item.rule, &item.key, item.options(), *timeout).await,
+        Ask::Inspect(item) => limiter.inspect_with(&item.key, item.options()).await,
+        Ask::ResetAll(item) => {
+            limiter.reset_all_with(&item.key, item.options()).await?;
+            return Ok(Answer::Done);
+        }
         Ask::Reset(item) => {
             limiter.reset_with(&item.rule, &item.key, item.options()).await?;
             return Ok(Answer::Done);
@@ -139,6 +212,29 @@ pub(super) async fn answer(limiter: &AsyncRateLimiter, ask: &Ask) -> Result<Answ
             limiter.try_server(*timeout).await?;
             return Ok(Answer::Done);
         }
+        Ask::Reserve(item) => {
+            return reserved(limiter.reserve_with(&item.rule, &item.key, item.options()).await);
+        }
+        Ask::ReserveAll(items) => {
+            return reserved(limiter.reserve_all(&items.iter().map(Item::check).collect::<Vec<_>>()).await);
+        }
+        Ask::End(end, id, used) => {
+            return ended(limiter, *end, id.as_deref(), used).await.map(Answer::Ended);
+        }
     };
     decision.map(Answer::Decision)
+}
+
+fn checks(items: &[Item]) -> Vec<Check<'_>> {
+    items.iter().map(Item::check).collect()
+}
+
+async fn ended(limiter: &AsyncRateLimiter, end: End, id: Option<&str>, used: &Used) -> Result<bool> {
+    limiter.ensure_open()?;
+    let Some(id) = id else { return Ok(false) };
+    limiter.end(id.into(), end, used.usage(&used.rules())).await
+}
+
+fn reserved(reservation: Result<Reservation>) -> Result<Answer> {
+    reservation.map(|reservation| Answer::Reserved(Box::new(reservation.into())))
 }

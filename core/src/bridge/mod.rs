@@ -32,10 +32,10 @@ use crate::limiter::{AsyncRateLimiter, Builder};
 pub use crate::plan::Verdict;
 use crate::redis::forked;
 use crate::request::Check;
-pub use blocking::{is_embedded, wait_sleeping};
+pub use blocking::{end, is_embedded, wait_all_sleeping, wait_sleeping};
 pub use log::log_to_stderr;
 use message::answer;
-pub use message::{Answer, Ask, Completion, Item, Kind, OwnedRequest};
+pub use message::{Answer, Ask, Completion, End, Item, Kind, OwnedRequest, Reserved, Used};
 use runner::Runner;
 
 /// The most calls in one batch. Several overlap: while the server works on one, the loop takes up the answers of
@@ -93,7 +93,7 @@ impl Bridge {
     /// The answer to a call, if it needs neither I/O nor sleep.
     pub fn at_once(&self, ask: &Ask) -> Option<Result<Answer>> {
         let local = self.limiter().filter(|limiter| limiter.is_embedded())?;
-        if matches!(ask, Ask::Wait(..)) { None } else { at_once(answer(local, ask)) }
+        if matches!(ask, Ask::Wait(..) | Ask::WaitAll(..)) { None } else { at_once(answer(local, ask)) }
     }
 
     /// Sends calls on their way, each with a token of the caller's choice. Each is answered, within the

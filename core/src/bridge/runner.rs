@@ -11,7 +11,7 @@ use super::timers::{Clock, Timers};
 use super::{Answer, Ask, Bridge, Completion, Completions, answer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limiter::{AsyncRateLimiter, Builder, Sleeper};
-use crate::redis::{Hub, LONGEST_SPIN, LoopHost, Spin};
+use crate::redis::{Host, Hub, LONGEST_SPIN, LoopHost, Spin};
 
 pub(super) struct Runner {
     limiter: OnceLock<Arc<AsyncRateLimiter>>,
@@ -133,6 +133,7 @@ impl Runner {
         self.flush();
         done.extend(self.tasks.run());
         *self.submitted.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        self.hurry();
         if self.is_watched() {
             self.completions.keep(done);
         } else {
@@ -215,10 +216,19 @@ impl Runner {
         }
         let done = self.take_turn();
         self.completions.keep(done);
-        if self.is_over() {
-            // The loop is to ask whether to go on watching.
+        if self.hurry() || self.is_over() {
+            // The loop is to ask when to come back, or whether to go on watching.
             (self.completions.wake)();
         }
+    }
+
+    /// Notes a sleep that ends before all that the loop knows of. Answers whether there is one.
+    fn hurry(&self) -> bool {
+        let is_hurried = self.timers.take_hurry();
+        if is_hurried {
+            self.host.hurry();
+        }
+        is_hurried
     }
 
     fn take_turn(&self) -> Vec<Completion> {
@@ -247,6 +257,7 @@ impl Runner {
         let done = self.tasks.run();
         self.flush();
         self.completions.keep(done);
+        self.hurry();
     }
 
     /// Ends calls whose time is up. Answers when there are more to end.
@@ -254,6 +265,7 @@ impl Runner {
         let done = self.end_overdue();
         self.completions.keep(done);
         self.host.take_hurry();
+        self.timers.take_hurry();
         if self.tasks.is_empty() {
             return None;
         }
@@ -261,7 +273,7 @@ impl Runner {
     }
 
     pub(super) fn is_hurried(&self) -> bool {
-        self.host.is_hurried()
+        self.is_watched() && self.host.is_hurried()
     }
 
     fn end_overdue(&self) -> Vec<Completion> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
@@ -13,7 +14,10 @@ type Name = (Instant, u64);
 
 /// The sleeps of one limiter, in the order of their ends.
 #[derive(Default)]
-pub(super) struct Timers(Mutex<State>);
+pub(super) struct Timers {
+    state: Mutex<State>,
+    hurried: AtomicBool,
+}
 
 #[derive(Default)]
 struct State {
@@ -38,8 +42,13 @@ impl Timers {
         over.into_iter().for_each(Waker::wake);
     }
 
+    /// Whether a sleep has begun since this was last asked that ends before all others.
+    pub(super) fn take_hurry(&self) -> bool {
+        self.hurried.swap(false, Ordering::AcqRel)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -68,7 +77,11 @@ impl Future for Sleep {
         if Instant::now() >= self.name.0 {
             return Poll::Ready(());
         }
-        self.timers.lock().wakers.insert(self.name, context.waker().clone());
+        let mut state = self.timers.lock();
+        let is_new = state.wakers.insert(self.name, context.waker().clone()).is_none();
+        if is_new && state.wakers.first_key_value().is_some_and(|(first, _)| *first == self.name) {
+            self.timers.hurried.store(true, Ordering::Release);
+        }
         Poll::Pending
     }
 }

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 
 use crate::algorithm::{Demand, HoldId, Micros};
+use crate::catalog::LimitNumber;
 use crate::plan::{Charge, End, Op, Outcome, Plan};
 use books::Access;
 use lock::Lock;
@@ -71,7 +72,7 @@ impl Engine {
     /// thread that waited, or was made to wait, would otherwise come with a time before that of the state,
     /// and the state would be taken for one of a clock that stepped back.
     #[inline]
-    pub(crate) fn one<'a>(&self, limit: u32, name: &str, task: impl FnOnce() -> Task<'a>) -> Outcome {
+    pub(crate) fn one<'a>(&self, limit: LimitNumber, name: &str, task: impl FnOnce() -> Task<'a>) -> Outcome {
         let place = self.places.of(limit, name);
         let mut shard = self.shards[self.shard_of(&place)].lock();
         let task = task();

@@ -5,14 +5,13 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use foldhash::SharedSeed;
 use foldhash::fast::FoldHasher;
 
-/// Spreads small numbers over all bits: 2^64 divided by the golden ratio.
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+use crate::catalog::LimitNumber;
 
 /// The place of a state.
 #[derive(Debug)]
 pub(super) struct Place<'a> {
     pub(super) hash: u64,
-    pub(super) limit: u32,
+    pub(super) limit: LimitNumber,
     pub(super) name: &'a str,
 }
 
@@ -31,11 +30,11 @@ impl Places {
     }
 
     #[inline]
-    pub(super) fn of<'a>(&self, limit: u32, name: &'a str) -> Place<'a> {
+    pub(super) fn of<'a>(&self, limit: LimitNumber, name: &'a str) -> Place<'a> {
         let mut hasher = FoldHasher::with_seed(self.seed, &self.shared);
         hasher.write(name.as_bytes());
-        // No caller chooses the limit, so it need not pass through the hash.
-        let hash = hasher.finish() ^ u64::from(limit).wrapping_mul(SPREAD);
+        // No caller chooses the limit, whose number is a hash itself.
+        let hash = hasher.finish() ^ limit;
         Place { hash, limit, name }
     }
 }

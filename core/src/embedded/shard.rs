@@ -8,6 +8,7 @@ use super::nearest::Nearest;
 use super::places::Place;
 use super::room::Room;
 use crate::algorithm::{Demand, Leases, Micros, Op, Outcome, Policy, State};
+use crate::catalog::LimitNumber;
 use crate::key::is_same;
 
 /// Tables up to this size are left alone: there is nothing to gain.
@@ -31,7 +32,7 @@ pub(crate) struct Shard {
 struct Entry {
     hash: u64,
     expires_at: Micros,
-    limit: u32,
+    limit: LimitNumber,
     name: Box<str>,
     state: State,
 }

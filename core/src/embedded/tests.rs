@@ -13,7 +13,7 @@ fn catalog(limit: &str) -> Catalog {
 }
 
 fn check(engine: &Engine, catalog: &Catalog, key: &str, now: Micros) -> bool {
-    let plan = Plan::new(catalog, &[Check::new("r", key)]).unwrap();
+    let plan = Plan::new(catalog, &[Check::new("r", key)], Op::Peek).unwrap();
     engine.run(&plan, Op::Check, || now)[0].fits
 }
 
@@ -55,7 +55,7 @@ fn a_denial_keeps_nothing() {
         catalog(r#""algorithm": "sliding_log", "limit": 2, "window_size_seconds": 1"#),
     );
     let expensive = Check::new("r", "k").with(crate::CheckOptions::new().cost(3));
-    let plan = Plan::new(&catalog, &[expensive]).unwrap();
+    let plan = Plan::new(&catalog, &[expensive], Op::Peek).unwrap();
     assert!(!engine.run(&plan, Op::Check, || 0)[0].fits);
     assert_eq!(engine.len(), 0);
 }
@@ -68,13 +68,13 @@ fn a_reset_forgets_one_key() {
         assert!(check(&engine, &catalog, key, 0));
         assert!(!check(&engine, &catalog, key, 0));
     }
-    engine.reset(&Plan::new(&catalog, &[Check::new("r", "a")]).unwrap());
+    engine.reset(&Plan::new(&catalog, &[Check::new("r", "a")], Op::Peek).unwrap(), || 0);
     assert!(check(&engine, &catalog, "a", 0));
     assert!(!check(&engine, &catalog, "b", 0));
 }
 
 fn run(engine: &Engine, catalog: &Catalog, check: Check<'_>, op: Op) -> Outcome {
-    engine.run(&Plan::new(catalog, &[check]).unwrap(), op, || 0)[0]
+    engine.run(&Plan::new(catalog, &[check], Op::Peek).unwrap(), op, || 0)[0]
 }
 
 /// Keys that expire one after the other, the first of them last.

@@ -2,20 +2,20 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
 use super::Builder;
 use super::centre::Centre;
 use super::local::Local;
-use super::sleeper::Sleeper;
+use super::sleeper::{self, Sleeper};
 use crate::catalog::Catalog;
 use crate::decision::{Decision, Source};
 use crate::error::Result;
 use crate::fork::PerProcess;
 use crate::matching::{Explanation, Request, RequestMatch};
-use crate::plan::{Form, Op, Plan};
+use crate::plan::{Few, Forecast, Form, Op, Outcome, Plan};
 use crate::redis::{AsyncRedis, validate_time};
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
@@ -115,11 +115,23 @@ impl AsyncRateLimiter {
     }
 
     async fn all(&self, catalog: &Catalog, checks: &[Check<'_>]) -> Result<Decision> {
+        self.together(catalog, checks, Op::Check).await
+    }
+
+    /// Looks at several items, each by itself.
+    pub(super) async fn peek_all(&self, catalog: &Catalog, checks: &[Check<'_>]) -> Result<Decision> {
+        if checks.is_empty() {
+            return self.unruled();
+        }
+        self.together(catalog, checks, Op::Peek).await
+    }
+
+    async fn together(&self, catalog: &Catalog, checks: &[Check<'_>], op: Op) -> Result<Decision> {
         self.ensure_open()?;
-        let plan = Plan::new(catalog, checks, Op::Check)?;
+        let plan = Plan::new(catalog, checks, op)?;
         match &self.backend {
-            Backend::Local(local) => Ok(local.all(&plan)),
-            Backend::Server(redis) => self.converse(redis, &plan, Op::Check, Form::WithParts).await,
+            Backend::Local(local) => Ok(local.all(&plan, op)),
+            Backend::Server(redis) => self.converse(redis, &plan, op, Form::WithParts).await,
         }
     }
 
@@ -182,7 +194,7 @@ impl AsyncRateLimiter {
     /// # Errors
     /// As [`check`](Self::check).
     pub async fn refund(&self, rule: &str, key: &str) -> Result<Decision> {
-        self.single(&Check::new(rule, key), Op::Refund).await
+        self.refund_with(rule, key, CheckOptions::new()).await
     }
 
     /// [`refund`](Self::refund) with a cost or a resource.
@@ -190,7 +202,10 @@ impl AsyncRateLimiter {
     /// # Errors
     /// As [`check`](Self::check).
     pub async fn refund_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Decision> {
-        self.single(&Check::new(rule, key).with(options), Op::Refund).await
+        let check = Check::new(rule, key).with(options);
+        let decision = self.single(&check, Op::Refund).await;
+        self.freed(&check);
+        decision
     }
 
     /// Counts a cost of 1 that was used already, also beyond the limit, and answers as [`peek`](Self::peek) would
@@ -228,21 +243,23 @@ impl AsyncRateLimiter {
     /// As [`check`](Self::check).
     pub async fn reset_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<()> {
         self.ensure_open()?;
-        let catalog = self.centre.rules.snapshot();
-        let plan = Plan::new(&catalog, &[Check::new(rule, key).with(options)], Op::Peek)?;
+        self.forget(&self.centre.rules.snapshot(), Check::new(rule, key).with(options)).await
+    }
+
+    pub(super) async fn forget(&self, catalog: &Catalog, check: Check<'_>) -> Result<()> {
+        let plan = Plan::new(catalog, &[check], Op::Peek)?;
         match &self.backend {
-            Backend::Local(local) => {
-                local.reset(&plan);
-                Ok(())
-            }
+            Backend::Local(local) => local.reset(&plan),
             Backend::Server(redis) => {
                 let deadline = redis.deadline(plan.timeout);
                 match reset(&plan, &self.centre.wire, self.centre.now()) {
-                    Reset::Delete(names) => redis.delete(&names, deadline).await,
-                    Reset::Forget(call) => redis.call(call, deadline).await.map(drop),
+                    Reset::Delete(names) => redis.delete(&names, deadline).await?,
+                    Reset::Forget(call) => drop(redis.call(call, deadline).await?),
                 }
             }
         }
+        self.freed(&check);
+        Ok(())
     }
 
     /// Tries the server.
@@ -299,7 +316,7 @@ impl AsyncRateLimiter {
     }
 
     /// Before the arguments are looked at: a closed limiter says so, whatever it is asked.
-    pub(super) fn ensure_open(&self) -> Result<()> {
+    pub(crate) fn ensure_open(&self) -> Result<()> {
         match &self.backend {
             Backend::Local(local) => local.ensure_open(),
             Backend::Server(redis) => redis.ensure_open(),
@@ -318,6 +335,16 @@ impl AsyncRateLimiter {
         }
     }
 
+    /// Lets time pass; the next request notices if the limiter was closed meanwhile.
+    async fn pause(&self, span: Duration) -> Result<()> {
+        let sleeper = match &self.sleeper {
+            Some(sleeper) => sleeper.as_ref(),
+            None => sleeper::tokio()?,
+        };
+        sleeper.sleep(Instant::now() + span).await;
+        Ok(())
+    }
+
     /// Wakes those who wait when the limiter is closed. A forked child has its own: the lock in it may have been
     /// in the hands of a thread that does not exist in the child.
     pub(super) fn closing(&self) -> &Notify {
@@ -326,13 +353,29 @@ impl AsyncRateLimiter {
 
     async fn converse(&self, redis: &AsyncRedis, plan: &Plan<'_>, op: Op, form: Form) -> Result<Decision> {
         let mut transaction = self.centre.transaction(plan, op);
-        talk(redis, &mut transaction, plan.timeout).await;
+        talk(self, redis, &mut transaction, plan.timeout).await;
         transaction.finish(form)
+    }
+
+    /// What an operation has come to: one outcome per charge and, if it is wanted, what the states admit next.
+    pub(super) async fn outcomes(
+        &self,
+        redis: &AsyncRedis,
+        plan: &Plan<'_>,
+        op: Op,
+        wants_forecast: bool,
+    ) -> Result<(Few<Outcome>, Option<Forecast>)> {
+        let transaction = self.centre.transaction(plan, op);
+        let mut transaction = if wants_forecast { transaction.with_forecast() } else { transaction };
+        talk(self, redis, &mut transaction, plan.timeout).await;
+        transaction.outcomes()
     }
 }
 
-/// Holds a conversation with the server. All requests of a call share its time.
+/// Holds a conversation with the server. All requests of a call share its time. What does no harm when it is carried
+/// out twice is sent again for as long as there is no answer.
 pub(super) async fn talk(
+    limiter: &AsyncRateLimiter,
     redis: &AsyncRedis,
     conversation: &mut impl Conversation,
     timeout: Option<Duration>,
@@ -341,7 +384,15 @@ pub(super) async fn talk(
     while let Some(request) = conversation.next() {
         let undoing = conversation.is_undoing();
         let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
-        conversation.feed(redis.call(request, deadline).await);
+        let may_repeat = conversation.may_repeat();
+        let mut reply = redis.call(request.clone(), deadline).await;
+        while may_repeat && let Some(pause) = deadline.pause_after(&reply) {
+            reply = match limiter.pause(pause).await {
+                Ok(()) => redis.call(request.clone(), deadline).await,
+                Err(closed) => Err(closed),
+            };
+        }
+        conversation.feed(reply);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The limiter for threads.
 
 use std::fmt;
+use std::thread;
 use std::time::Duration;
 
 use super::Builder;
@@ -10,7 +11,7 @@ use crate::catalog::Catalog;
 use crate::decision::{Decision, Source};
 use crate::error::Result;
 use crate::matching::{Explanation, Request, RequestMatch};
-use crate::plan::{Form, Op, Plan};
+use crate::plan::{Few, Forecast, Form, Op, Outcome, Plan};
 use crate::redis::{BlockingRedis, validate_time};
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
@@ -98,11 +99,24 @@ impl RateLimiter {
     }
 
     fn all(&self, catalog: &Catalog, checks: &[Check<'_>]) -> Result<Decision> {
+        self.together(catalog, checks, Op::Check)
+    }
+
+    /// Looks at several items, each by itself.
+    pub(super) fn peek_all(&self, catalog: &Catalog, checks: &[Check<'_>]) -> Result<Decision> {
+        if checks.is_empty() {
+            self.ensure_open()?;
+            return Ok(Decision::unruled(self.source()));
+        }
+        self.together(catalog, checks, Op::Peek)
+    }
+
+    fn together(&self, catalog: &Catalog, checks: &[Check<'_>], op: Op) -> Result<Decision> {
         self.ensure_open()?;
-        let plan = Plan::new(catalog, checks, Op::Check)?;
+        let plan = Plan::new(catalog, checks, op)?;
         match &self.backend {
-            Backend::Local(local) => Ok(local.all(&plan)),
-            Backend::Server(redis) => self.converse(redis, &plan, Op::Check, Form::WithParts),
+            Backend::Local(local) => Ok(local.all(&plan, op)),
+            Backend::Server(redis) => self.converse(redis, &plan, op, Form::WithParts),
         }
     }
 
@@ -165,7 +179,7 @@ impl RateLimiter {
     /// # Errors
     /// As [`check`](Self::check).
     pub fn refund(&self, rule: &str, key: &str) -> Result<Decision> {
-        self.single(&Check::new(rule, key), Op::Refund)
+        self.refund_with(rule, key, CheckOptions::new())
     }
 
     /// [`refund`](Self::refund) with a cost or a resource.
@@ -173,7 +187,10 @@ impl RateLimiter {
     /// # Errors
     /// As [`check`](Self::check).
     pub fn refund_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Decision> {
-        self.single(&Check::new(rule, key).with(options), Op::Refund)
+        let check = Check::new(rule, key).with(options);
+        let decision = self.single(&check, Op::Refund);
+        self.freed(&check);
+        decision
     }
 
     /// Counts a cost of 1 that was used already, also beyond the limit, and answers as [`peek`](Self::peek) would
@@ -211,21 +228,23 @@ impl RateLimiter {
     /// As [`check`](Self::check).
     pub fn reset_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<()> {
         self.ensure_open()?;
-        let catalog = self.centre.rules.snapshot();
-        let plan = Plan::new(&catalog, &[Check::new(rule, key).with(options)], Op::Peek)?;
+        self.forget(&self.centre.rules.snapshot(), Check::new(rule, key).with(options))
+    }
+
+    pub(super) fn forget(&self, catalog: &Catalog, check: Check<'_>) -> Result<()> {
+        let plan = Plan::new(catalog, &[check], Op::Peek)?;
         match &self.backend {
-            Backend::Local(local) => {
-                local.reset(&plan);
-                Ok(())
-            }
+            Backend::Local(local) => local.reset(&plan),
             Backend::Server(redis) => {
                 let deadline = redis.deadline(plan.timeout);
                 match reset(&plan, &self.centre.wire, self.centre.now()) {
-                    Reset::Delete(names) => redis.delete(&names, deadline),
-                    Reset::Forget(call) => redis.call(call, deadline).map(drop),
+                    Reset::Delete(names) => redis.delete(&names, deadline)?,
+                    Reset::Forget(call) => drop(redis.call(call, deadline)?),
                 }
             }
         }
+        self.freed(&check);
+        Ok(())
     }
 
     /// Tries the server.
@@ -279,7 +298,7 @@ impl RateLimiter {
     }
 
     /// Before the arguments are looked at: a closed limiter says so, whatever it is asked.
-    pub(super) fn ensure_open(&self) -> Result<()> {
+    pub(crate) fn ensure_open(&self) -> Result<()> {
         match &self.backend {
             Backend::Local(local) => local.ensure_open(),
             Backend::Server(redis) => redis.ensure_open(),
@@ -310,15 +329,36 @@ impl RateLimiter {
         talk(redis, &mut transaction, plan.timeout);
         transaction.finish(form)
     }
+
+    /// What an operation has come to: one outcome per charge and, if it is wanted, what the states admit next.
+    pub(super) fn outcomes(
+        &self,
+        redis: &BlockingRedis,
+        plan: &Plan<'_>,
+        op: Op,
+        wants_forecast: bool,
+    ) -> Result<(Few<Outcome>, Option<Forecast>)> {
+        let transaction = self.centre.transaction(plan, op);
+        let mut transaction = if wants_forecast { transaction.with_forecast() } else { transaction };
+        talk(redis, &mut transaction, plan.timeout);
+        transaction.outcomes()
+    }
 }
 
-/// Holds a conversation with the server. All requests of a call share its time.
+/// Holds a conversation with the server. All requests of a call share its time. What does no harm when it is carried
+/// out twice is sent again for as long as there is no answer.
 pub(super) fn talk(redis: &BlockingRedis, conversation: &mut impl Conversation, timeout: Option<Duration>) {
     let deadline = redis.deadline(timeout);
     while let Some(request) = conversation.next() {
         let undoing = conversation.is_undoing();
         let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
-        conversation.feed(redis.call(request, deadline));
+        let may_repeat = conversation.may_repeat();
+        let mut reply = redis.call(request.clone(), deadline);
+        while may_repeat && let Some(pause) = deadline.pause_after(&reply) {
+            thread::sleep(pause);
+            reply = redis.call(request.clone(), deadline);
+        }
+        conversation.feed(reply);
     }
 }
 

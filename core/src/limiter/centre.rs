@@ -1,7 +1,8 @@
 //! What both limiters share: rules in, plans and conversations out. No I/O happens here.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use super::queue::{Moment, WaitQueue};
 use crate::algorithm::{HoldId, Micros};
 use crate::clock::ManualClock;
 use crate::plan::{End, Op, Plan};
@@ -12,12 +13,15 @@ use crate::transaction::{Ending, Transaction, Wire};
 pub(super) struct Centre {
     pub(super) rules: RuleBook,
     pub(super) wire: Wire,
+    /// Those who wait for room.
+    pub(super) queue: WaitQueue,
     clock: Option<ManualClock>,
+    began: Instant,
 }
 
 impl Centre {
     pub(super) fn new(rules: RuleBook, wire: Wire, clock: Option<ManualClock>) -> Self {
-        Self { rules, wire, clock }
+        Self { rules, wire, queue: WaitQueue::new(), clock, began: Instant::now() }
     }
 
     /// The conversation that carries out a plan on a server.
@@ -40,20 +44,23 @@ impl Centre {
         self.clock.as_ref().map(ManualClock::now)
     }
 
-    /// Lets a wait pass: a manual clock is moved on. Without one, the caller has to sleep.
-    pub(super) fn pass(&self, wait: Duration) -> Passed {
-        match &self.clock {
-            Some(clock) => {
-                clock.advance(wait);
-                Passed::Already
-            }
-            None => Passed::ToSleep,
-        }
+    /// Whether time passes by a clock that the caller moves.
+    pub(super) fn is_manual(&self) -> bool {
+        self.clock.is_some()
     }
-}
 
-/// Whether time has passed.
-pub(super) enum Passed {
-    Already,
-    ToSleep,
+    /// The time by which waits are measured: what has passed in truth and by a manual clock.
+    pub(super) fn moment(&self) -> Moment {
+        let passed = Moment::try_from(self.began.elapsed().as_micros()).unwrap_or(Moment::MAX);
+        passed.saturating_add(self.clock.as_ref().map_or(0, ManualClock::now_us))
+    }
+
+    /// Lets a wait pass: a manual clock is moved on; answers by how much it was. Without one, the caller has to
+    /// sleep.
+    pub(super) fn pass(&self, wait: Duration) -> Option<Duration> {
+        let clock = self.clock.as_ref()?;
+        let before = clock.now_us();
+        clock.advance(wait);
+        Some(Duration::from_micros(clock.now_us().saturating_sub(before)))
+    }
 }

@@ -11,7 +11,7 @@ use crate::embedded::{Engine, Task};
 use crate::error::{Error, Result};
 use crate::fork::PerProcess;
 use crate::key::is_canonical;
-use crate::plan::{End, Form, Op, Plan, Verdict, answer, ruled};
+use crate::plan::{End, Form, Op, Outcome, Plan, Verdict, answer, ruled};
 use crate::request::Check;
 
 /// How many states are kept, unless another number is chosen: some 200 MB.
@@ -90,9 +90,14 @@ impl Local {
         Ok(make(Verdict::of(rule, once((policy, &outcome)), Source::Embedded)))
     }
 
-    pub(super) fn all(&self, plan: &Plan<'_>) -> Decision {
-        let outcomes = self.engine().run(plan, Op::Check, || self.now());
+    pub(super) fn all(&self, plan: &Plan<'_>, op: Op) -> Decision {
+        let outcomes = self.engine().run(plan, op, || self.now());
         answer(plan, &outcomes, Source::Embedded, Form::WithParts)
+    }
+
+    /// What an operation on the states of a plan has come to, one outcome per charge.
+    pub(super) fn outcomes(&self, plan: &Plan<'_>, op: Op) -> Vec<Outcome> {
+        self.engine().run(plan, op, || self.now())
     }
 
     pub(super) fn reset(&self, plan: &Plan<'_>) {

@@ -5,10 +5,11 @@ mod asynchronous;
 mod blocking;
 #[cfg(feature = "bridge")]
 mod bridged;
-mod budget;
 mod builder;
 mod centre;
 mod local;
+mod overview;
+mod queue;
 mod reserving;
 mod sleeper;
 mod waiting;

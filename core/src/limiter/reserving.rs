@@ -5,7 +5,7 @@ use super::blocking::{self, RateLimiter, talk};
 use crate::algorithm::HoldId;
 use crate::catalog::Catalog;
 use crate::decision::Decision;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::plan::{End, Form, Op, Plan};
 use crate::request::{Check, CheckOptions};
 use crate::reservation::{Reservation, ReservationRef, Ticket, Usage, fresh};
@@ -19,6 +19,10 @@ struct Wanted<'a> {
 
 impl<'a> Wanted<'a> {
     fn new(catalog: &'a Catalog, checks: &[Check<'a>], prefix: &str) -> Result<Self> {
+        if checks.is_empty() {
+            let what = "there is nothing to reserve: the list is empty";
+            return Err(Error::new(ErrorKind::InvalidArgument, what));
+        }
         let plan = Plan::new(catalog, checks, Op::Reserve)?;
         let items = Plan::ticket_items(catalog, checks)?;
         let ticket = Ticket { id: fresh()?, prefix: prefix.to_owned(), items };
@@ -115,7 +119,7 @@ impl RateLimiter {
         self.end(reservation.into(), End::Renew, Usage::AsReserved)
     }
 
-    fn end(&self, reservation: ReservationRef<'_>, end: End, usage: Usage<'_>) -> Result<bool> {
+    pub(crate) fn end(&self, reservation: ReservationRef<'_>, end: End, usage: Usage<'_>) -> Result<bool> {
         self.ensure_open()?;
         let Some(ticket) = reservation.ticket(&self.centre.wire.prefix)? else { return Ok(false) };
         let catalog = self.centre.rules.snapshot();
@@ -174,7 +178,7 @@ impl AsyncRateLimiter {
             asynchronous::Backend::Local(local) => local.reserve(&wanted.plan, wanted.ticket.id, form),
             asynchronous::Backend::Server(redis) => {
                 let mut transaction = self.centre.reserving(&wanted.plan, wanted.ticket.id);
-                asynchronous::talk(redis, &mut transaction, wanted.plan.timeout).await;
+                asynchronous::talk(self, redis, &mut transaction, wanted.plan.timeout).await;
                 reserved(transaction, form)?
             }
         };
@@ -211,7 +215,12 @@ impl AsyncRateLimiter {
         self.end(reservation.into(), End::Renew, Usage::AsReserved).await
     }
 
-    async fn end(&self, reservation: ReservationRef<'_>, end: End, usage: Usage<'_>) -> Result<bool> {
+    pub(crate) async fn end(
+        &self,
+        reservation: ReservationRef<'_>,
+        end: End,
+        usage: Usage<'_>,
+    ) -> Result<bool> {
         self.ensure_open()?;
         let Some(ticket) = reservation.ticket(&self.centre.wire.prefix)? else { return Ok(false) };
         let catalog = self.centre.rules.snapshot();
@@ -220,7 +229,7 @@ impl AsyncRateLimiter {
             asynchronous::Backend::Local(local) => local.end(&plan, end, &ticket.id)?,
             asynchronous::Backend::Server(redis) => {
                 let mut ending = self.centre.ending(&plan, end, names);
-                asynchronous::talk(redis, &mut ending, plan.timeout).await;
+                asynchronous::talk(self, redis, &mut ending, plan.timeout).await;
                 ending.finish()?
             }
         };

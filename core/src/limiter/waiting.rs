@@ -1,4 +1,4 @@
-//! Waits of both limiters until a cost is admitted.
+//! Waits of both limiters until a cost is admitted: one waiter asks, the others queue behind it.
 
 use std::pin::pin;
 use std::thread;
@@ -6,14 +6,15 @@ use std::time::{Duration, Instant};
 
 use tokio::select;
 
-use super::asynchronous::AsyncRateLimiter;
-use super::blocking::RateLimiter;
-use super::budget::WaitBudget;
-use super::centre::Passed;
+use super::asynchronous::{self, AsyncRateLimiter};
+use super::blocking::{self, RateLimiter};
+use super::centre::Centre;
+use super::local::Local;
+use super::queue::{Answer, Asked, Moment, Stake, Step, WaitQueue, Waiter};
 use super::sleeper;
-use crate::decision::Decision;
-use crate::error::{Error, Result};
-use crate::plan::Op;
+use crate::decision::{Decision, Source};
+use crate::error::{Error, ErrorKind, Result};
+use crate::plan::{ENFORCED, Few, Forecast, Form, Op, Outcome, Plan, answer};
 use crate::request::{Check, CheckOptions};
 
 /// How long a wait sleeps before it looks whether the limiter was closed. A sleep that `close` would end at once
@@ -24,11 +25,16 @@ const NAP: Duration = Duration::from_millis(50);
 const LONGEST_SLEEP: Duration = Duration::from_secs(86400 * 365);
 
 impl RateLimiter {
-    /// Checks until the cost is admitted, sleeping for `retry_after` in between, for `timeout` at most. That is the time
-    /// to be admitted: each of the checks may take as long as any. A timeout of zero makes this a check.
+    /// Waits until the cost is admitted, for `timeout` at most. That is the time to be admitted: each of the checks may
+    /// take as long as any. A timeout of zero makes this a check.
+    ///
+    /// Waits for the same key take turns, in the order of their arrival: one of them sleeps for `retry_after` and
+    /// checks, and those behind it ask nothing. A [`check`](Self::check) takes no turn: it may get what the first
+    /// in the queue waits for. Between processes there is no order but that in which their checks reach the server.
     ///
     /// The last decision is returned: a denial as soon as it is known that the wait would go beyond the
-    /// timeout. With a [`ManualClock`](crate::ManualClock) nothing sleeps; the clock is moved on instead.
+    /// timeout; `retry_after` is then at least the time until the caller's turn. With a
+    /// [`ManualClock`](crate::ManualClock) nothing sleeps; the clock is moved on instead.
     ///
     /// # Errors
     /// As [`check`](Self::check).
@@ -47,49 +53,131 @@ impl RateLimiter {
         options: CheckOptions<'_>,
         timeout: Duration,
     ) -> Result<Decision> {
-        self.wait_sleeping(rule, key, options, timeout, |span| {
-            thread::sleep(span);
-            true
-        })
+        self.wait_sleeping(&[Check::new(rule, key).with(options)], Form::Single, timeout, park)
     }
 
-    /// `wait_with` by a sleep that is asked for short spans: where it answers false, the wait ends with the
-    /// last decision.
+    /// Waits until several checks are admitted together, as [`check_all`](Self::check_all) decides them: all of them
+    /// are charged, or none is. It takes its turn among all waits for any of the keys, and holds up those behind it
+    /// only where it was denied: no set of waits can block each other.
+    ///
+    /// # Errors
+    /// As [`check_all`](Self::check_all).
+    pub fn wait_all(&self, checks: &[Check<'_>], timeout: Duration) -> Result<Decision> {
+        self.wait_sleeping(checks, Form::WithParts, timeout, park)
+    }
+
+    /// Waits by a sleep that is asked for short spans and ends when the thread is unparked: where it answers false,
+    /// the wait ends with an error.
     pub(crate) fn wait_sleeping(
         &self,
-        rule: &str,
-        key: &str,
-        options: CheckOptions<'_>,
+        checks: &[Check<'_>],
+        form: Form,
         timeout: Duration,
-        mut sleep: impl FnMut(Duration) -> bool,
+        sleep: impl FnMut(Duration) -> bool,
     ) -> Result<Decision> {
-        let check = Check::new(rule, key).with(options);
-        let mut budget = WaitBudget::new(timeout);
+        self.ensure_open()?;
+        let is_local = matches!(self.backend, blocking::Backend::Local(_));
+        let mut first = None;
+        if timeout.is_zero() || is_local && self.centre.queue.is_idle() {
+            let asked = self.ask(checks, Op::Check, form)?;
+            if timeout.is_zero() || asked.answer.is_admitted() {
+                return Ok(asked.answer);
+            }
+            first = Some(asked);
+        }
+        let stakes = self.centre.stakes(checks)?;
+        self.in_turn(stakes, timeout, first, sleep, |op| self.ask(checks, op, form))
+    }
+
+    /// Asks when it is the caller's turn, until the answer is final or would come too late. `Op::Check` asks to be
+    /// admitted, `Op::Peek` only looks. `first` is the answer to a check that was just made.
+    fn in_turn<T: Answer>(
+        &self,
+        stakes: Few<Stake>,
+        timeout: Duration,
+        mut first: Option<Asked<T>>,
+        mut sleep: impl FnMut(Duration) -> bool,
+        mut ask: impl FnMut(Op) -> Result<Asked<T>>,
+    ) -> Result<T> {
+        let centre = &self.centre;
+        let mut waiter = centre.queue.enter(stakes, timeout, centre.moment());
         loop {
-            let decision = self.single(&check, Op::Check)?;
-            let Some(wait) = budget.next(&decision) else { return Ok(decision) };
-            match self.centre.pass(wait) {
-                Passed::Already => budget.pass(wait),
-                Passed::ToSleep => {
-                    let began = Instant::now();
-                    while let Some(left) = wait.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) {
-                        if !sleep(left.min(NAP)) {
-                            return Ok(decision);
-                        }
-                        self.ensure_open()?;
+            match waiter.next(centre.moment()) {
+                Step::Return(answer) => return Ok(answer),
+                Step::Ask(op) => {
+                    let asked = match first.take().filter(|_| op == Op::Check) {
+                        Some(asked) => asked,
+                        None => ask(op)?,
+                    };
+                    if let Some(answer) = waiter.told(op, asked, centre.moment()) {
+                        return Ok(answer);
                     }
+                }
+                Step::Sleep { is_held: false, .. } if centre.is_manual() => centre.let_pass(&mut waiter),
+                Step::Sleep { until, .. } => {
+                    first = None;
+                    self.sleep(&waiter, until, &mut sleep)?;
                 }
             }
         }
     }
+
+    /// Sleeps until the waiter is called or the limiter is closed.
+    fn sleep<T>(
+        &self,
+        waiter: &Waiter<'_, T>,
+        until: Moment,
+        sleep: &mut impl FnMut(Duration) -> bool,
+    ) -> Result<()> {
+        while !waiter.is_called() {
+            let left = Duration::from_micros(until.saturating_sub(self.centre.moment()));
+            if left.is_zero() {
+                break;
+            }
+            if !sleep(left.min(NAP)) {
+                return Err(Error::new(ErrorKind::Timeout, "the wait was interrupted"));
+            }
+            self.ensure_open()?;
+        }
+        Ok(())
+    }
+
+    fn ask(&self, checks: &[Check<'_>], op: Op, form: Form) -> Result<Asked<Decision>> {
+        self.ensure_open()?;
+        let catalog = self.centre.rules.snapshot();
+        match (&self.backend, checks) {
+            (blocking::Backend::Local(local), [check]) if form == Form::Single => {
+                local.single(&catalog, check, op).map(alone)
+            }
+            (blocking::Backend::Local(local), _) => {
+                Ok(asked_locally(local, &Plan::new(&catalog, checks, op)?, op, form))
+            }
+            (blocking::Backend::Server(redis), _) => {
+                let plan = Plan::new(&catalog, checks, op)?;
+                let (outcomes, forecast) = self.outcomes(redis, &plan, op, !self.centre.is_manual())?;
+                Ok(asked(&plan, &outcomes, forecast, Source::Server, form))
+            }
+        }
+    }
+
+    /// Lets the first waiter for what a check is about ask again: something was given back.
+    pub(super) fn freed(&self, check: &Check<'_>) {
+        self.centre.freed(check);
+    }
 }
 
 impl AsyncRateLimiter {
-    /// Checks until the cost is admitted, sleeping for `retry_after` in between, for `timeout` at most. That is the time
-    /// to be admitted: each of the checks may take as long as any. A timeout of zero makes this a check.
+    /// Waits until the cost is admitted, for `timeout` at most. That is the time to be admitted: each of the checks may
+    /// take as long as any. A timeout of zero makes this a check.
+    ///
+    /// Waits for the same key take turns, in the order of their arrival: one of them sleeps for `retry_after` and
+    /// checks, and those behind it ask nothing. A future that is dropped leaves the queue. A [`check`](Self::check)
+    /// takes no turn: it may get what the first in the queue waits for. Between processes there is no order but that
+    /// in which their checks reach the server.
     ///
     /// The last decision is returned: a denial as soon as it is known that the wait would go beyond the
-    /// timeout. With a [`ManualClock`](crate::ManualClock) nothing sleeps; the clock is moved on instead.
+    /// timeout; `retry_after` is then at least the time until the caller's turn. With a
+    /// [`ManualClock`](crate::ManualClock) nothing sleeps; the clock is moved on instead.
     ///
     /// # Errors
     /// As [`check`](Self::check).
@@ -108,32 +196,201 @@ impl AsyncRateLimiter {
         options: CheckOptions<'_>,
         timeout: Duration,
     ) -> Result<Decision> {
-        let check = Check::new(rule, key).with(options);
-        let mut budget = WaitBudget::new(timeout);
+        self.wait_for(&[Check::new(rule, key).with(options)], Form::Single, timeout).await
+    }
+
+    /// Waits until several checks are admitted together, as [`check_all`](Self::check_all) decides them: all of them
+    /// are charged, or none is. It takes its turn among all waits for any of the keys, and holds up those behind it
+    /// only where it was denied: no set of waits can block each other.
+    ///
+    /// # Errors
+    /// As [`check_all`](Self::check_all).
+    pub async fn wait_all(&self, checks: &[Check<'_>], timeout: Duration) -> Result<Decision> {
+        self.wait_for(checks, Form::WithParts, timeout).await
+    }
+
+    async fn wait_for(&self, checks: &[Check<'_>], form: Form, timeout: Duration) -> Result<Decision> {
+        self.ensure_open()?;
+        let is_local = matches!(self.backend, asynchronous::Backend::Local(_));
+        let mut first = None;
+        if timeout.is_zero() || is_local && self.centre.queue.is_idle() {
+            let asked = self.ask(checks, Op::Check, form).await?;
+            if timeout.is_zero() || asked.answer.is_admitted() {
+                return Ok(asked.answer);
+            }
+            first = Some(asked);
+        }
+        let stakes = self.centre.stakes(checks)?;
+        self.in_turn(stakes, timeout, first, Question { limiter: self, checks, form }).await
+    }
+
+    /// Asks when it is the caller's turn, until the answer is final or would come too late. `Op::Check` asks to be
+    /// admitted, `Op::Peek` only looks. `first` is the answer to a check that was just made.
+    async fn in_turn<T: Answer>(
+        &self,
+        stakes: Few<Stake>,
+        timeout: Duration,
+        mut first: Option<Asked<T>>,
+        mut question: impl AskAsync<T>,
+    ) -> Result<T> {
+        let centre = &self.centre;
+        let mut waiter = centre.queue.enter(stakes, timeout, centre.moment());
         loop {
-            let decision = self.single(&check, Op::Check).await?;
-            let Some(wait) = budget.next(&decision) else { return Ok(decision) };
-            match self.centre.pass(wait) {
-                Passed::Already => budget.pass(wait),
-                Passed::ToSleep => self.sleep(wait).await?,
+            match waiter.next(centre.moment()) {
+                Step::Return(answer) => return Ok(answer),
+                Step::Ask(op) => {
+                    let asked = match first.take().filter(|_| op == Op::Check) {
+                        Some(asked) => asked,
+                        None => question.ask(op).await?,
+                    };
+                    if let Some(answer) = waiter.told(op, asked, centre.moment()) {
+                        return Ok(answer);
+                    }
+                }
+                Step::Sleep { is_held: false, .. } if centre.is_manual() => centre.let_pass(&mut waiter),
+                Step::Sleep { until, .. } => {
+                    first = None;
+                    self.sleep(&waiter, until).await?;
+                }
             }
         }
     }
 
-    /// Sleeps until the limiter is closed.
-    async fn sleep(&self, span: Duration) -> Result<()> {
+    /// Sleeps until the waiter is called or the limiter is closed.
+    async fn sleep<T>(&self, waiter: &Waiter<'_, T>, until: Moment) -> Result<()> {
         let sleeper = match &self.sleeper {
             Some(sleeper) => sleeper.as_ref(),
             None => sleeper::tokio()?,
         };
+        let span = Duration::from_micros(until.saturating_sub(self.centre.moment()));
         let end = Instant::now().checked_add(span).unwrap_or_else(|| Instant::now() + LONGEST_SLEEP);
         // First in line, then a look: a `close` in between is noticed by the one or the other.
         let mut closing = pin!(self.closing().notified());
         closing.as_mut().enable();
         self.ensure_open()?;
         select! {
+            () = std::future::poll_fn(|context| waiter.poll_called(context)) => Ok(()),
             () = sleeper.sleep(end) => Ok(()),
             () = closing => Err(Error::closed()),
         }
     }
+
+    async fn ask(&self, checks: &[Check<'_>], op: Op, form: Form) -> Result<Asked<Decision>> {
+        self.ensure_open()?;
+        let catalog = self.centre.rules.snapshot();
+        match (&self.backend, checks) {
+            (asynchronous::Backend::Local(local), [check]) if form == Form::Single => {
+                local.single(&catalog, check, op).map(alone)
+            }
+            (asynchronous::Backend::Local(local), _) => {
+                Ok(asked_locally(local, &Plan::new(&catalog, checks, op)?, op, form))
+            }
+            (asynchronous::Backend::Server(redis), _) => {
+                let plan = Plan::new(&catalog, checks, op)?;
+                let (outcomes, forecast) = self.outcomes(redis, &plan, op, !self.centre.is_manual()).await?;
+                Ok(asked(&plan, &outcomes, forecast, Source::Server, form))
+            }
+        }
+    }
+
+    /// Lets the first waiter for what a check is about ask again: something was given back.
+    pub(super) fn freed(&self, check: &Check<'_>) {
+        self.centre.freed(check);
+    }
+}
+
+/// What a task asks again and again. (A closure would do, if its future could be said to be `Send`.)
+trait AskAsync<T> {
+    fn ask(&mut self, op: Op) -> impl Future<Output = Result<Asked<T>>> + Send;
+}
+
+/// Whether some checks are admitted.
+struct Question<'a> {
+    limiter: &'a AsyncRateLimiter,
+    checks: &'a [Check<'a>],
+    form: Form,
+}
+
+impl AskAsync<Decision> for Question<'_> {
+    async fn ask(&mut self, op: Op) -> Result<Asked<Decision>> {
+        self.limiter.ask(self.checks, op, self.form).await
+    }
+}
+
+impl Centre {
+    /// What some checks ask of the states they are about.
+    fn stakes(&self, checks: &[Check<'_>]) -> Result<Few<Stake>> {
+        let catalog = self.rules.snapshot();
+        Ok(self.queue.stakes(&Plan::new(&catalog, checks, Op::Check)?))
+    }
+
+    /// Moves a manual clock on by the wait of the last denial.
+    fn let_pass<T: Answer>(&self, waiter: &mut Waiter<'_, T>) {
+        let moved = self.pass(waiter.wait).unwrap_or_default();
+        waiter.awake(waiter.wait.saturating_sub(moved));
+    }
+
+    fn freed(&self, check: &Check<'_>) {
+        if !self.queue.is_idle()
+            && let Ok(stakes) = self.stakes(&[*check])
+        {
+            self.queue.freed(stakes.iter().map(|stake| stake.lane));
+        }
+    }
+}
+
+impl WaitQueue {
+    /// One stake in each state that can deny.
+    fn stakes(&self, plan: &Plan<'_>) -> Few<Stake> {
+        let enforced = plan.charges.iter().filter(|charge| charge.group == ENFORCED);
+        let stakes = enforced.map(|charge| Stake {
+            lane: self.lane((charge.limit.number, &charge.tag, &charge.member)),
+            cost: charge.amount.is_none().then_some(charge.cost),
+        });
+        stakes.collect()
+    }
+}
+
+impl Answer for Decision {
+    fn is_admitted(&self) -> bool {
+        self.allowed
+    }
+
+    fn retry_after(&self) -> Duration {
+        self.retry_after
+    }
+
+    fn refused(self, retry_after: Duration) -> Self {
+        Self { allowed: false, retry_after, ..self }
+    }
+}
+
+fn asked_locally(local: &Local, plan: &Plan<'_>, op: Op, form: Form) -> Asked<Decision> {
+    asked(plan, &local.outcomes(plan, op), None, Source::Embedded, form)
+}
+
+/// The answer to a plan.
+fn asked(
+    plan: &Plan<'_>,
+    outcomes: &[Outcome],
+    forecast: Option<Forecast>,
+    source: Source,
+    form: Form,
+) -> Asked<Decision> {
+    let enforced = plan.charges.iter().zip(outcomes).filter(|(charge, _)| charge.group == ENFORCED);
+    let waits = enforced.map(|(_, outcome)| match outcome.figures.retry_after {
+        Some(wait) => wait.unsigned_abs(),
+        None => u64::MAX,
+    });
+    Asked { waits: waits.collect(), forecast, answer: answer(plan, outcomes, source, form) }
+}
+
+/// The answer to a single check, of which no more is known.
+fn alone(answer: Decision) -> Asked<Decision> {
+    Asked { answer, waits: Few::new(), forecast: None }
+}
+
+fn park(span: Duration) -> bool {
+    thread::park_timeout(span);
+    true
 }

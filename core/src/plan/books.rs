@@ -18,8 +18,9 @@ pub(crate) struct Books<'a> {
 }
 
 /// How a reservation is ended, or kept alive.
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
+pub enum End {
     /// Ends it, and charges the plan's costs.
     Commit,
     /// Ends it, and charges nothing.
@@ -57,18 +58,27 @@ impl<'a> Books<'a> {
         }
     }
 
-    /// What is to be kept, in the same order, each with the time until which; `None`: nothing.
+    /// What is to be kept, in the same order, each with the time until which; `None`: nothing. What is held may be
+    /// charged to a state long after it ended, to the state as it was then: it is kept for that long.
     pub(crate) fn close(self) -> Vec<Option<(State, Micros)>> {
         let Self { plan, now, states, holdings, .. } = self;
-        let states = plan.charges.iter().zip(states).map(|(charge, state)| {
-            let ends = now + charge.policy.reset_after(&state, now);
-            (ends > now).then_some((state, ends))
-        });
+        let held = |number: usize| Some(&holdings[number]).filter(|holding| !holding.is_empty());
+        let kept_until =
+            |charge: &Charge<'_>| charge.holder.and_then(held).map_or(0, |holding| holding.kept_until);
+        let states: Vec<_> = plan
+            .charges
+            .iter()
+            .zip(states)
+            .map(|(charge, state)| {
+                let ends = now + charge.policy.reset_after(&state, now);
+                (ends > now).then(|| (state, ends.max(kept_until(charge))))
+            })
+            .collect();
         let holdings = holdings.into_iter().map(|holding| {
             let ends = holding.kept_until;
             (ends > now).then(|| (State::Holding(Box::new(holding)), ends))
         });
-        states.chain(holdings).collect()
+        states.into_iter().chain(holdings).collect()
     }
 }
 
@@ -267,11 +277,18 @@ impl Books<'_> {
         match lease {
             None => 0.0,
             Some(lease) if lease.counts => charge.cost,
-            Some(_) => {
-                let room = charge.policy.room(&self.states[index], self.now);
-                charge.cost.min((room - self.held(charge)).max(0.0))
-            }
+            Some(_) => charge.cost.min(self.room_of_group(charge.group, ended)),
         }
+    }
+
+    /// What all limits of a rule in shadow have room for.
+    fn room_of_group(&self, group: usize, ended: &[Option<Lease>]) -> f64 {
+        let own = self.plan.charges.iter().zip(&self.states).filter(|(charge, _)| {
+            let lease = charge.holder.and_then(|holder| ended[holder]);
+            charge.group == group && lease.is_some_and(|lease| !lease.counts)
+        });
+        let room = own.map(|(charge, state)| charge.policy.room(state, self.now) - self.held(charge));
+        room.fold(f64::INFINITY, f64::min).max(0.0)
     }
 
     /// After something was charged: an overdraft makes what is still held count longer; where nothing is, the token

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::Target;
 use crate::algorithm::{Micros, Policy};
-use crate::catalog::{ReadyLimit, ReadyRule};
+use crate::catalog::{LimitNumber, ReadyLimit, ReadyRule};
 use crate::key;
 use crate::rules::Scope;
 
@@ -32,7 +32,7 @@ pub(crate) struct Holder<'a> {
     pub(crate) rule: &'a ReadyRule,
     pub(crate) lease: Micros,
     /// Its number, as those of limits.
-    pub(crate) number: u32,
+    pub(crate) number: LimitNumber,
     pub(crate) scope: Scope,
     suffix: &'static str,
     pub(crate) tag: Cow<'a, str>,

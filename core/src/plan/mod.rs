@@ -3,6 +3,7 @@
 mod answer;
 mod books;
 mod charge;
+mod forecast;
 mod verdict;
 
 use std::borrow::Cow;
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::catalog::{Catalog, ReadyLimit, ReadyRule};
+use crate::catalog::{Catalog, LimitNumber, ReadyLimit, ReadyRule};
 use crate::decision::Source;
 use crate::error::{Error, ErrorKind, Result};
 use crate::redis::validate_time;
@@ -23,8 +24,11 @@ use crate::rules::{Algorithm, MAX_MICROS, Scope};
 pub use crate::algorithm::Op;
 pub(crate) use crate::algorithm::Outcome;
 pub(crate) use answer::{Form, answer};
-pub(crate) use books::{Books, End};
+pub(crate) use books::Books;
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
+pub use books::End;
 pub(crate) use charge::{Charge, Holder};
+pub(crate) use forecast::Forecast;
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use verdict::Verdict;
 
@@ -68,7 +72,8 @@ struct Target<'a> {
     limit: Option<u64>,
 }
 
-/// The rule of a check; an error if there is none, or if the other arguments make no sense.
+/// The rule of a check; an error if there is none, or if the other arguments make no sense. Of several mistakes the
+/// first of these is told, in every language: rule, key, cost, timeout, resource, limit.
 #[inline]
 pub(crate) fn ruled<'a>(catalog: &'a Catalog, check: &Check<'_>) -> Result<&'a ReadyRule> {
     let rule = catalog.find(check.rule)?;
@@ -155,7 +160,10 @@ impl<'a> Plan<'a> {
         let plan = match checks {
             [] => Err(Error::new(ErrorKind::InvalidArgument, "there is nothing to check: the list is empty")),
             [check] => Self::of_one(&Target::new(catalog, check)?, timeout),
-            _ => Self::of_several(targets, timeout),
+            // A binding may look for the rules of all items before it asks: so they come first everywhere.
+            _ => Self::of_several(targets, timeout).map_err(|error| {
+                checks.iter().find_map(|check| catalog.find(check.rule).err()).unwrap_or(error)
+            }),
         }?;
         plan.refuse_wrong(op)?;
         Ok(plan)
@@ -194,16 +202,29 @@ impl<'a> Plan<'a> {
     /// Refuses what rules with reservations have to be asked otherwise, and the others cannot be asked.
     fn refuse_wrong(&self, op: Op) -> Result<()> {
         if op == Op::Reserve && self.holders.is_empty() {
-            let reason = "it has no reservations; state \"reservations\": true in the rule";
-            return Err(self.items[0].rule.refused(reason));
+            return Err(self.holds_nothing());
         }
         let takes_places = |item: &&Item<'_>| item.rule.rule.algorithm == Algorithm::Concurrency;
         match self.items.iter().find(takes_places) {
-            Some(item) if !matches!(op, Op::Reserve | Op::Peek) => Err(item.rule.refused(&format!(
-                "\"concurrency\" limits what is in flight; use reserve (for requests reserve_request), not {}",
-                op.name()
-            ))),
+            Some(item) if !matches!(op, Op::Reserve | Op::Peek) => {
+                let suffix = if self.items.len() > 1 { "_all" } else { "" };
+                Err(item.rule.takes_places(op.name(), suffix))
+            }
             _ => Ok(()),
+        }
+    }
+
+    /// The error for a reservation under rules without any.
+    #[cold]
+    fn holds_nothing(&self) -> Error {
+        match &*self.items {
+            [item] => item.rule.refused(
+                "reserve works with rules that have reservations (add \"reservations\": true to the rule)",
+            ),
+            _ => Error::new(
+                ErrorKind::InvalidArgument,
+                "none of the rules has reservations (add \"reservations\": true to one, or use check_all)",
+            ),
         }
     }
 
@@ -246,7 +267,11 @@ impl<'a> Plan<'a> {
 
     /// A rule in shadow is decided apart from all others, per hash tag: its own limits are charged
     /// together or not at all.
-    fn group(&mut self, target: &Target<'a>, shadows: &mut HashMap<(u32, Cow<'a, str>), usize>) -> usize {
+    fn group(
+        &mut self,
+        target: &Target<'a>,
+        shadows: &mut HashMap<(LimitNumber, Cow<'a, str>), usize>,
+    ) -> usize {
         let rule = target.rule;
         if !rule.rule.shadow {
             return ENFORCED;
@@ -335,4 +360,4 @@ impl<'a> Plan<'a> {
 }
 
 /// What tells one state from another.
-type StateId<'a> = (u32, Cow<'a, str>, Option<Cow<'a, str>>);
+type StateId<'a> = (LimitNumber, Cow<'a, str>, Option<Cow<'a, str>>);

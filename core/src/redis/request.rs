@@ -8,7 +8,11 @@ use super::address::Address;
 use super::errors::Failure;
 use super::options::SHORTEST_TIMEOUT;
 use super::slots::slot_of;
+use crate::error::{ErrorKind, Result};
 use crate::script::Call;
+
+/// Between two attempts of a call that may be sent again.
+const RESEND_PAUSE: Duration = Duration::from_millis(10);
 
 /// The whole time of a call, whatever it waits for and however many requests it takes.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +33,14 @@ impl CallDeadline {
     /// says nothing about the server.
     pub(super) fn is_patient(&self, response_timeout: Duration, now: Instant) -> bool {
         self.timeout >= response_timeout && self.by + SHORTEST_TIMEOUT >= now + response_timeout
+    }
+
+    /// How long to wait before a request is sent again that was not answered; `None`: it was, or there is no time left.
+    pub(crate) fn pause_after(&self, reply: &Result<Value>) -> Option<Duration> {
+        let error = reply.as_ref().err()?;
+        let is_unanswered = matches!(error.kind(), ErrorKind::Connection | ErrorKind::Timeout);
+        let is_soon = self.by.saturating_duration_since(Instant::now()) > RESEND_PAUSE;
+        (is_unanswered && error.is_retryable() && is_soon).then_some(RESEND_PAUSE)
     }
 
     /// For a request that undoes what the call did: it gets as long again as the call, but no longer than one answer

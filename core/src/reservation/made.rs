@@ -42,6 +42,13 @@ impl Reservation {
         self.token
     }
 
+    /// The decision, for who keeps the id elsewhere.
+    #[cfg(feature = "bridge")]
+    pub(crate) fn into_decision(mut self) -> Decision {
+        *self.ended.get_mut() = true;
+        self.decision.clone()
+    }
+
     /// The decision alone.
     pub fn decision(&self) -> &Decision {
         &self.decision
@@ -139,30 +146,32 @@ impl Usage<'_> {
         match *self {
             Self::AsReserved => {}
             Self::Cost(cost) if cost == 0 || costs.len() == 1 => costs.fill(cost),
-            Self::Cost(_) => {
+            Self::Cost(cost) => {
                 return Err(refused(format!(
-                    "the reservation has {} items; state a cost for each rule, or for each item",
-                    costs.len()
+                    "cost {cost}: the reservation has several items (state the cost of each rule)"
                 )));
             }
             Self::Rules(stated) => {
                 for (rule, cost) in stated {
-                    let absent =
-                        || format!("rule \"{rule}\" is not one of the reservation's: {}", named(ticket));
+                    let absent = || {
+                        format!("rule \"{rule}\": it is not in the reservation, which has {}", named(ticket))
+                    };
                     replace(ticket, &mut costs, |item| item.rule == *rule, *cost)
                         .ok_or_else(|| refused(absent()))?;
                 }
             }
             Self::Items(stated) => {
                 for (place, cost) in stated {
-                    let absent = || format!("item {place} is not one of the reservation's");
+                    let absent = || format!("item {place}: it is not in the reservation, counted from 0");
                     replace(ticket, &mut costs, |item| item.places.contains(place), *cost)
                         .ok_or_else(|| refused(absent()))?;
                 }
             }
         }
-        match costs.iter().find(|cost| **cost >= MAX_MICROS) {
-            Some(cost) => Err(refused(format!("cost {cost}: must be below 2^53"))),
+        match ticket.items.iter().zip(&costs).find(|(_, cost)| **cost >= MAX_MICROS) {
+            Some((item, cost)) => {
+                Err(refused(format!("rule \"{}\": cost {cost}: must be below 2^53", item.rule)))
+            }
             None => Ok(costs),
         }
     }

@@ -58,27 +58,22 @@ impl Ticket {
             return Ok(());
         }
         let what = format!(
-            "the id of this reservation would be {} bytes long, of {LONGEST} at most; reserve fewer items at once, or \
-             use shorter keys",
-            self.text().len()
+            "the reservation has too many items: its id would be longer than {LONGEST} bytes (reserve fewer items in \
+             one call)"
         );
         Err(Error::new(ErrorKind::InvalidArgument, what))
     }
 
     /// The reservation that an id states, for a limiter with this prefix.
     pub(crate) fn read(text: &str, prefix: &str) -> Result<Self> {
-        let refused =
-            |what: &str| Error::new(ErrorKind::InvalidArgument, format!("the reservation's id {what}"));
-        if text.is_empty() {
-            return Err(refused("is empty; only a reservation that was granted has one"));
-        }
-        let Some(encoded) = text.strip_prefix(VERSION) else {
-            return Err(refused("is not one of this version, which begins with \"r1.\""));
-        };
-        let altered = || refused("was cut or altered; pass it on as it was given");
+        let refused = |what: &str| Error::new(ErrorKind::InvalidArgument, format!("the id {what}"));
         if text.len() > LONGEST {
-            return Err(altered());
+            return Err(refused(&format!("has {} bytes; an id has {LONGEST} at most", text.len())));
         }
+        let altered = || {
+            refused("is not one of a reservation (pass the id that reserve answered, whole and unchanged)")
+        };
+        let encoded = text.strip_prefix(VERSION).ok_or_else(altered)?;
         let bytes = BASE64.decode(encoded).map_err(|_| altered())?;
         let (checksum, stated) = bytes.split_at_checked(CHECKSUM).ok_or_else(altered)?;
         if Sha256::digest(stated)[..CHECKSUM] != *checksum {
@@ -88,7 +83,7 @@ impl Ticket {
         let ticket = ticket.ok_or_else(altered)?;
         if ticket.prefix != prefix {
             return Err(refused(&format!(
-                "is of the prefix \"{}\"; this limiter's is \"{prefix}\"",
+                "was made with prefix \"{}\"; this limiter has \"{prefix}\"",
                 crate::printable::printable(&ticket.prefix)
             )));
         }
@@ -156,15 +151,15 @@ mod tests {
             assert_eq!(Ticket::read(&other, "p").unwrap_err().kind(), ErrorKind::InvalidArgument, "{place}");
         }
         let error = Ticket::read(&text, "q").unwrap_err();
-        assert_eq!(error.message(), "the reservation's id is of the prefix \"p\"; this limiter's is \"q\"");
+        assert_eq!(error.message(), "the id was made with prefix \"p\"; this limiter has \"q\"");
     }
 
     #[test]
     fn long_ids_are_refused() {
         assert!(ticket(&"x".repeat(128)).ensure_short().is_ok());
         let mut long = ticket("x");
-        long.items = vec![ticket(&"x".repeat(128)).items[0].clone(); 9];
+        long.items = vec![ticket(&"x".repeat(128)).items[0].clone(); 12];
         let error = long.ensure_short().unwrap_err();
-        assert!(error.message().contains("2048 at most"), "{error}");
+        assert!(error.message().contains("longer than 2048 bytes"), "{error}");
     }
 }

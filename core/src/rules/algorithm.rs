@@ -34,6 +34,13 @@ pub(super) fn read(fields: &Fields<'_>) -> Checked<Algorithm> {
 /// Refuses the options of other algorithms, in a rule or in an entry of its `limits`.
 pub(super) fn only_its_options(fields: &Fields<'_>, algorithm: Algorithm) -> Checked<()> {
     let name = algorithm.name();
+    if algorithm == Algorithm::Concurrency && fields.has("reservations") {
+        let option = fields.named("reservations");
+        return Err(format!(
+            "{option} does not belong to {}, which always has them; leave it out",
+            quote(name)
+        ));
+    }
     for field in table::RULE {
         let owners = field.algorithms;
         if fields.has(field.name) && !owners.is_empty() && !owners.contains(&name) {
@@ -47,7 +54,7 @@ pub(super) fn only_its_options(fields: &Fields<'_>, algorithm: Algorithm) -> Che
     }
     let instead = match algorithm {
         Algorithm::Decay { .. } => "its time is \"resolution_seconds\"",
-        Algorithm::Concurrency => "it limits what is in flight at once; leave it out",
+        Algorithm::Concurrency => "its time is \"lease_seconds\"",
         _ => return Ok(()),
     };
     if fields.has("window_size_seconds") {

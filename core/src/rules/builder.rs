@@ -271,6 +271,7 @@ mod tests {
             simple(Rule::leaky_bucket("7")),
             simple(Rule::uniform("8")),
             slots(Rule::decay("9")),
+            Rule::concurrency("10").limit(1),
         ];
         let built = Rules::build(rules).unwrap();
         let names: Vec<_> = built.iter().map(|rule| rule.algorithm.name()).collect();

@@ -5,7 +5,7 @@ use super::fields::{Checked, Fields};
 use super::json::{Json, MAX_WHOLE};
 use super::model::{Algorithm, Limit, Scope};
 use super::words::quote;
-use super::{rate, table};
+use super::{calendar, rate, table};
 
 /// Up to this a double counts in ones, and so do the server's scripts.
 pub(crate) const MAX_MICROS: u64 = 1 << 53;
@@ -34,7 +34,7 @@ pub(super) fn read(rule: &Fields<'_>, algorithm: Algorithm) -> Checked<Vec<Limit
     let Some(entries) = rule.optional("limits", "an array of limits", Json::array)? else {
         return Ok(vec![read_one(rule, rule, algorithm)?]);
     };
-    for single in ["limit", "window_size_seconds", "rate"] {
+    for single in ["limit", "window_size_seconds", "window", "rate"] {
         if rule.has(single) {
             let single = rule.named(single);
             return Err(format!("{single} and \"limits\" exclude each other; move it into \"limits\""));
@@ -55,12 +55,14 @@ pub(super) fn read(rule: &Fields<'_>, algorithm: Algorithm) -> Checked<Vec<Limit
     for (at, entry) in entries.iter().enumerate() {
         let limit = read_entry(rule, at, entry, algorithm)?;
         if let Some(earlier) = limits.iter().position(|earlier| counts_the_same(earlier, &limit)) {
+            let same = if algorithm == Algorithm::Concurrency { "scope" } else { "time and scope" };
             return Err(format!(
-                "field \"limits[{at}]\" has the time and scope of \"limits[{earlier}]\"; keep the lower one"
+                "field \"limits[{at}]\" has the {same} of \"limits[{earlier}]\"; keep the lower one"
             ));
         }
         limits.push(limit);
     }
+    calendar::only_used(rule, &limits)?;
     Ok(limits)
 }
 
@@ -76,7 +78,7 @@ fn read_entry(rule: &Fields<'_>, at: usize, entry: &Json, algorithm: Algorithm) 
 
 /// What of a limit decides the name under which its state is kept.
 fn counts_the_same(one: &Limit, other: &Limit) -> bool {
-    let time = |limit: &Limit| (limit.scope, limit.window_us, limit.resolution_us);
+    let time = |limit: &Limit| (limit.scope, limit.window_us, limit.resolution_us, limit.calendar);
     time(one) == time(other)
 }
 
@@ -84,7 +86,12 @@ fn counts_the_same(one: &Limit, other: &Limit) -> bool {
 fn read_one(rule: &Fields<'_>, fields: &Fields<'_>, algorithm: Algorithm) -> Checked<Limit> {
     let rate = read_rate(fields, algorithm)?;
     let limit = rate.as_ref().map_or_else(|| read_limit(fields, algorithm), |rate| Ok(rate.limit))?;
-    let window = || rate.as_ref().map_or_else(|| read_window(fields), |rate| Ok(rate.window_us));
+    let calendar = calendar::read(rule, fields)?;
+    let window = || match (&rate, calendar) {
+        (_, Some(calendar)) => Ok(calendar.unit.length_us()),
+        (Some(rate), None) => Ok(rate.window_us),
+        (None, None) => read_window(fields),
+    };
     // The rule's own resolution is the default of its limits.
     let owner = if fields.has("resolution_seconds") { fields } else { rule };
     let (window_us, resolution_us) = match algorithm {
@@ -99,7 +106,7 @@ fn read_one(rule: &Fields<'_>, fields: &Fields<'_>, algorithm: Algorithm) -> Che
     if let Algorithm::Gcra { burst, .. } = algorithm {
         check_burst(rule, fields, burst, limit, window_us)?;
     }
-    Ok(Limit { limit, window_us, resolution_us, scope: Scope::Key })
+    Ok(Limit { limit, window_us, resolution_us, scope: Scope::Key, calendar })
 }
 
 /// The rate, which stands in place of limit and window.

@@ -2,6 +2,7 @@
 
 mod algorithm;
 mod builder;
+mod calendar;
 mod comments;
 mod document;
 mod fields;
@@ -11,6 +12,7 @@ mod json;
 mod limits;
 mod matching;
 mod model;
+mod object;
 mod rate;
 mod rule;
 mod schema;
@@ -26,11 +28,18 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 pub use builder::RuleBuilder;
+pub(crate) use calendar::tzif;
 pub(crate) use fields::Checked;
 pub use id::RuleId;
 pub(crate) use identifier::is_token;
 pub(crate) use limits::{MAX_BURST, MAX_LOG, MAX_MICROS};
-pub use model::{Algorithm, GcraName, Identifier, Limit, Match, Rule, Scope, Structure, WindowStart};
+pub use model::{
+    Algorithm, CalendarUnit, CalendarWindow, GcraName, Identifier, Limit, Match, Rule, Scope, Structure,
+    WindowStart,
+};
+#[cfg(feature = "tool")]
+pub(crate) use object::identifier;
+pub(crate) use object::object;
 pub use schema::schema;
 #[cfg(feature = "lab")]
 pub(crate) use words::nearest;
@@ -155,6 +164,24 @@ impl Rules {
     /// The rules, in the order of their file.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Arc<Rule>> {
         self.inner.in_order.iter()
+    }
+
+    /// The rules as an array of JSON, in one form: what is left to its default is left out, a rate is a limit and its
+    /// window. Read again, they are the same rules.
+    ///
+    /// ```
+    /// use sluicegate::Rules;
+    ///
+    /// let rules = Rules::from_json(r#"[{"rule_id": "login", "rate": "5/minute"}] // five attempts"#)?;
+    /// assert!(rules.to_json().contains(r#""window_size_seconds":60"#));
+    /// assert!(Rules::from_json(&rules.to_json())?.iter().eq(rules.iter()));
+    /// # Ok::<(), sluicegate::Error>(())
+    /// ```
+    pub fn to_json(&self) -> String {
+        self.iter()
+            .map(|rule| serde_json::Value::Object(object(rule)))
+            .collect::<serde_json::Value>()
+            .to_string()
     }
 
     /// How many rules there are.

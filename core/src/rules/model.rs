@@ -40,6 +40,13 @@ pub struct Rule {
     pub cost: u64,
 }
 
+impl Rule {
+    /// The rule as a JSON object, in one form: see [`Rules::to_json`](crate::Rules::to_json).
+    pub fn to_json(&self) -> String {
+        serde_json::Value::Object(super::object(self)).to_string()
+    }
+}
+
 /// An algorithm and its own options.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
@@ -131,13 +138,64 @@ pub enum GcraName {
 pub struct Limit {
     /// From 1 to 2^53 - 1 (`sliding_log`: 100,000); whole for every algorithm but `decay`.
     pub limit: f64,
-    /// Microseconds, from a millisecond to ten years; 0 for `decay` and `concurrency`, which have no window.
+    /// Microseconds, from a millisecond to ten years; 0 for `decay` and `concurrency`, which have no window. Of a window
+    /// of the calendar how long one is about: 24 hours, 7, 30 or 365 days.
     pub window_us: u64,
     /// Microseconds per slot, for `sliding_buckets` (at most 4,096 slots to a window; default 60) and
     /// `decay` (such that any level fades within 2^53 microseconds); 0 otherwise.
     pub resolution_us: u64,
     /// Who is counted.
     pub scope: Scope,
+    /// The window, where it is one of the calendar: for `fixed_window` alone.
+    pub calendar: Option<CalendarWindow>,
+}
+
+/// A window of the calendar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct CalendarWindow {
+    /// How long it is.
+    pub unit: CalendarUnit,
+    /// The time zone whose midnights count, by its name in the IANA database.
+    pub time_zone: &'static str,
+    /// The day at which months begin, from 1 to 31; in a month that lacks it, its last day.
+    pub month_start_day: u8,
+}
+
+/// How long a window of the calendar is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CalendarUnit {
+    /// From midnight to midnight: 23, 24 or 25 hours.
+    Day,
+    /// From Monday to Sunday.
+    Week,
+    /// From the first, or another day, to the day before in the next month.
+    Month,
+    /// From 1 January to 31 December.
+    Year,
+}
+
+impl CalendarUnit {
+    /// The word that rules use: `"day"`, `"week"`, `"month"` or `"year"`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Day => "day",
+            Self::Week => "week",
+            Self::Month => "month",
+            Self::Year => "year",
+        }
+    }
+
+    /// How long it is, or about how long, in microseconds.
+    pub(crate) fn length_us(self) -> u64 {
+        const DAY_US: u64 = 24 * 3600 * 1_000_000;
+        match self {
+            Self::Day => DAY_US,
+            Self::Week => 7 * DAY_US,
+            Self::Month => 30 * DAY_US,
+            Self::Year => 365 * DAY_US,
+        }
+    }
 }
 
 /// Who a limit counts.

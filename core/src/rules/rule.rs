@@ -77,12 +77,16 @@ fn read_fields(fields: &[(String, Json)]) -> Checked<Rule> {
 fn lease(fields: &Fields<'_>, algorithm: Algorithm) -> Checked<Option<u64>> {
     let reserves = fields.flag("reservations")? || algorithm == Algorithm::Concurrency;
     if reserves && fields.flag("count_denied")? {
-        return Err("field \"reservations\" excludes \"count_denied\"; leave one out".to_owned());
+        return Err(
+            "field \"reservations\" and \"count_denied\" exclude each other; leave one out".to_owned()
+        );
     }
     if !reserves && fields.has("lease_seconds") {
-        return Err("field \"lease_seconds\" is for a rule with reservations; state \"reservations\": true, or leave \
-                    it out"
-            .to_owned());
+        return Err(
+            "field \"lease_seconds\" is for a rule with \"reservations\"; add \"reservations\": true, or \
+                    leave the field out"
+                .to_owned(),
+        );
     }
     let lease = fields.optional("lease_seconds", limits::WINDOW, limits::window)?;
     Ok(reserves.then_some(lease.unwrap_or(DEFAULT_LEASE_US)))

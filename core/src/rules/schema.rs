@@ -160,15 +160,19 @@ fn limits() -> impl Iterator<Item = Value> {
     let slot = "resolution_seconds";
     let whole = json!({
         "if": { "required": ["rate"] },
-        "then": { "properties": { "limit": false, window: false } },
-        "else": { "properties": { "limit": { "type": "integer" } }, "required": ["limit", window] },
+        "then": { "properties": { "limit": false, window: false, "window": false } },
+        "else": {
+            "properties": { "limit": { "type": "integer" } },
+            "required": ["limit"],
+            "oneOf": [{ "required": [window] }, { "required": ["window"] }],
+        },
     });
     let limit_is_whole = json!({ "properties": { "limit": { "type": "integer" } } });
     let no_window = json!({ "properties": { window: false } });
     [
         json!({
             "if": { "required": ["limits"] },
-            "then": { "properties": { "limit": false, window: false, "rate": false } },
+            "then": { "properties": { "limit": false, window: false, "window": false, "rate": false } },
         }),
         json!({ "if": algorithm(WINDOWLESS), "then": everywhere(&no_window), "else": stated(&whole) }),
         json!({ "if": algorithm(WINDOWLESS), "then": stated(&json!({ "required": ["limit"] })) }),
@@ -187,6 +191,15 @@ fn limits() -> impl Iterator<Item = Value> {
         json!({
             "if": { "allOf": [algorithm(&["decay"]), { "not": { "required": [slot] } }] },
             "then": stated(&json!({ "required": [slot] })),
+        }),
+        stated(&json!({ "dependentRequired": { "time_zone": ["window"], "month_start_day": ["window"] } })),
+        stated(&json!({
+            "if": { "required": ["month_start_day"] },
+            "then": { "properties": { "window": { "const": "month" } } },
+        })),
+        json!({
+            "if": { "required": ["window_start"] },
+            "then": everywhere(&json!({ "properties": { "window": false } })),
         }),
         json!({ "if": algorithm(&["sliding_log"]), "then": everywhere(&at_most(MAX_LOG)) }),
         json!({

@@ -2,6 +2,7 @@
 //!
 //! A new field is a line here, and the code that reads it.
 
+use super::calendar::LAST_DAY;
 use super::json::MAX_WHOLE;
 
 /// A field of an object.
@@ -80,6 +81,24 @@ const LIMIT_FIELD: Field = field(
 );
 const WINDOW: Field =
     field("window_size_seconds", Kind::Number(0.001, Some(TEN_YEARS)), "Length of the window.");
+const CALENDAR: Field = field(
+    "window",
+    Kind::Word(&["day", "week", "month", "year"]),
+    "A window of the calendar, in place of window_size_seconds.",
+)
+.only(&["fixed_window"]);
+const TIME_ZONE: Field = field(
+    "time_zone",
+    Kind::Text,
+    "The time zone of a window of the calendar, by its IANA name, such as Europe/Berlin. Default: UTC.",
+)
+.only(&["fixed_window"]);
+const MONTH_START_DAY: Field = field(
+    "month_start_day",
+    Kind::Whole(1, LAST_DAY),
+    "The day at which a month of the calendar begins; in a month that lacks it, its last day. Default: 1.",
+)
+.only(&["fixed_window"]);
 const RATE: Field = field(
     "rate",
     Kind::Rate,
@@ -106,6 +125,9 @@ pub(super) const RULE: &[Field] = &[
     LIMIT_FIELD,
     WINDOW,
     RATE,
+    CALENDAR,
+    TIME_ZONE,
+    MONTH_START_DAY,
     field(
         "limits",
         Kind::Objects(LIMIT),
@@ -171,6 +193,9 @@ pub(super) const LIMIT: &[Field] = &[
     LIMIT_FIELD,
     WINDOW,
     RATE,
+    CALENDAR,
+    TIME_ZONE,
+    MONTH_START_DAY,
     RESOLUTION,
     field("scope", Kind::Word(&["key", "resource"]), "Who shares the limit. Default: key."),
 ];

@@ -82,7 +82,7 @@ fn fault(text: &str) -> String {
 }
 
 fn limit(limit: f64, window_us: u64, resolution_us: u64, scope: Scope) -> Limit {
-    Limit { limit, window_us, resolution_us, scope }
+    Limit { limit, window_us, resolution_us, scope, calendar: None }
 }
 
 #[test]
@@ -97,6 +97,7 @@ fn reads_every_field() {
         algorithm: Algorithm::SlidingWindow,
         limits: vec![limit(50.0, 60_000_000, 0, Scope::Key)],
         count_denied: true,
+        lease_us: None,
         shadow: true,
         priority: 10,
         ipv6_prefix_length: 56,

@@ -4,7 +4,7 @@ use redis::Value;
 
 use super::held::Part;
 use super::protocol::unexpected;
-use super::{Conversation, Wire, stages};
+use super::{Clocks, Conversation, Wire, outside, stages};
 use crate::algorithm::{HoldId, Micros};
 use crate::error::{Error, Result};
 use crate::plan::{End, Few, Plan};
@@ -19,7 +19,7 @@ pub(crate) struct Ending<'a> {
     id: HoldId,
     /// The name of this call, by which the server knows it when it is sent again.
     call_id: HoldId,
-    clock: Option<Micros>,
+    clocks: Clocks,
     stages: Few<Few<usize>>,
     done: usize,
     is_held: bool,
@@ -35,7 +35,8 @@ impl<'a> Ending<'a> {
         clock: Option<Micros>,
     ) -> Self {
         let stages = if wire.cluster { stages::by_slot(plan) } else { stages::together(plan) };
-        Self { plan, wire, end, id, call_id, clock, stages, done: 0, is_held: true, failure: None }
+        let clocks = Clocks { manual: clock, server_now: None };
+        Self { plan, wire, end, id, call_id, clocks, stages, done: 0, is_held: true, failure: None }
     }
 
     /// Whether the reservation was held wherever it should be.
@@ -47,16 +48,26 @@ impl<'a> Ending<'a> {
 impl Conversation for Ending<'_> {
     fn next(&self) -> Option<Call> {
         let part = Part::new(self.plan, self.stages.get(self.done)?);
-        Some(part.ending(self.end, (&self.id, &self.call_id), self.clock, self.wire))
+        Some(part.ending(self.end, (&self.id, &self.call_id), self.clocks, self.wire))
     }
 
     fn is_undoing(&self) -> bool {
         false
     }
 
+    fn may_repeat(&self) -> bool {
+        true
+    }
+
     /// A slot that fails keeps no other from being asked: what
     /// was used is to be charged wherever it can be.
     fn feed(&mut self, reply: Result<Value>) {
+        if let Some(now) = outside(&reply)
+            && self.clocks.server_now.is_none()
+        {
+            self.clocks.server_now = Some(now);
+            return;
+        }
         self.done += 1;
         let overdrawn = || {
             let cost = self.plan.charges.iter().map(|charge| charge.cost).fold(0.0, f64::max);

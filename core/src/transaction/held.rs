@@ -2,11 +2,11 @@
 //! `sluicegate-lua` states.
 
 use redis::Value;
-use sluicegate_lua::KernelSet;
-use smallvec::SmallVec;
+use sluicegate_lua::{Kernel, KernelSet};
+use smallvec::{SmallVec, smallvec};
 
 use super::protocol::{self, Reply, SERVER_CLOCK, ScriptsOfSets, bytes, doubles, unexpected};
-use super::{Step, Wire};
+use super::{Clocks, Step, Wire};
 use crate::algorithm::{Demand, HoldId, Micros, Policy, State, micros};
 use crate::error::Result;
 use crate::plan::{Charge, End, Few, Holder, Op, Outcome, Plan};
@@ -51,14 +51,11 @@ impl<'a, 'b> Part<'a, 'b> {
     }
 
     /// The call of the script for a step.
-    pub(super) fn call(&self, step: &Step, id: &HoldId, clock: Option<Micros>, prefix: &str) -> Call {
+    pub(super) fn call(&self, step: &Step, id: &HoldId, clocks: Clocks, prefix: &str) -> Call {
         let script = script(&HELD, sluicegate_lua::held, self.kernels);
-        let mut call = self.begun(script, number(step.op), clock, prefix);
-        call.args.extend(self.charges.iter().map(|charge| self.limit(charge, &charge.policy, step)));
-        call.args.extend(
-            self.charges.iter().map(|charge| self.stated(charge, |policy| self.limit(charge, policy, step))),
-        );
-        call.args.extend(self.holders.iter().map(|&holder| self.holder(holder, id, id, 0)));
+        let limit = |charge: &Charge<'_>, policy: &Policy| self.limit(charge, policy, step, clocks);
+        let header = self.header(clocks, number(step.op));
+        let mut call = Call { script, keys: self.names(prefix), args: self.args(header, limit, (id, id), 0) };
         if step.op == Op::Peek {
             let copies: Vec<_> =
                 call.keys[..self.charges.len()].iter().map(|key| format!("{key}.p")).collect();
@@ -67,35 +64,50 @@ impl<'a, 'b> Part<'a, 'b> {
         call
     }
 
-    /// The call of the script that ends or renews a reservation; `call_id` is the call's own name.
-    pub(super) fn ending(
-        &self,
-        end: End,
-        (id, call_id): (&HoldId, &HoldId),
-        clock: Option<Micros>,
-        wire: &Wire,
-    ) -> Call {
+    /// The call of the script that ends or renews a reservation; `names` are the reservation's and the call's.
+    pub(super) fn ending(&self, end: End, names: (&HoldId, &HoldId), clocks: Clocks, wire: &Wire) -> Call {
         let script = script(&ENDING, sluicegate_lua::ending, self.kernels);
-        let mut call = self.begun(script, number_of_end(end), clock, &wire.prefix);
         let limit = |charge: &Charge<'_>, policy: &Policy| {
             let cost = if end == End::Commit { charge.cost } else { 0.0 };
             let (units, amount) = policy.overcharged(cost);
-            self.packed(charge, policy, [units, amount])
+            self.packed(charge, policy, [units, amount], clocks)
         };
-        call.args.extend(self.charges.iter().map(|charge| limit(charge, &charge.policy)));
-        call.args
-            .extend(self.charges.iter().map(|charge| self.stated(charge, |policy| limit(charge, policy))));
         let timeout = self.plan.timeout.map_or(wire.patience, |timeout| timeout.as_micros() as Micros);
-        call.args.extend(self.holders.iter().map(|&holder| self.holder(holder, id, call_id, timeout)));
-        call
+        let header = self.header(clocks, number_of_end(end));
+        Call { script, keys: self.names(&wire.prefix), args: self.args(header, limit, names, timeout) }
     }
 
-    fn begun(&self, script: &'static Script, op: f64, clock: Option<Micros>, prefix: &str) -> Call {
-        let clock = clock.map_or(SERVER_CLOCK, |now| now as f64);
+    fn header(&self, clocks: Clocks, op: f64) -> [f64; 3] {
+        [clocks.for_script(), op, self.charges.len() as f64]
+    }
+
+    fn names(&self, prefix: &str) -> SmallVec<[String; 1]> {
         let states = self.charges.iter().map(|charge| charge.name(prefix));
-        let holders = self.holders.iter().map(|&holder| self.plan.holders[holder].name(prefix));
-        let header = bytes(&[clock, op, self.charges.len() as f64]);
-        Call { script, keys: states.chain(holders).collect(), args: SmallVec::from_elem(header, 1) }
+        states.chain(self.holders.iter().map(|&holder| self.plan.holders[holder].name(prefix))).collect()
+    }
+
+    /// What a script is told; nearly always one text.
+    fn args(
+        &self,
+        header: [f64; 3],
+        limit: impl Fn(&Charge<'_>, &Policy) -> Vec<u8>,
+        names: (&HoldId, &HoldId),
+        timeout: Micros,
+    ) -> SmallVec<[Vec<u8>; 1]> {
+        let mut limits = self.charges.iter().map(|charge| limit(charge, &charge.policy));
+        let mut first = bytes(&header);
+        let of_first = limits.next().unwrap_or_default();
+        first.extend_from_slice(&of_first);
+        if let ([Charge { amount: None, .. }], [holder]) = (self.charges.as_slice(), self.holders.as_slice())
+        {
+            first.extend(self.holder(*holder, names, timeout));
+            return smallvec![first];
+        }
+        let mut args = smallvec![first, of_first];
+        args.extend(limits);
+        args.extend(self.charges.iter().map(|charge| self.stated(charge, |policy| limit(charge, policy))));
+        args.extend(self.holders.iter().map(|&holder| self.holder(holder, names, timeout)));
+        args
     }
 
     /// What the rule itself states, where the call brought another limit.
@@ -103,27 +115,34 @@ impl<'a, 'b> Part<'a, 'b> {
         if charge.amount.is_none() { Vec::new() } else { pack(&charge.limit.policy) }
     }
 
-    fn limit(&self, charge: &Charge<'_>, policy: &Policy, step: &Step) -> Vec<u8> {
+    fn limit(&self, charge: &Charge<'_>, policy: &Policy, step: &Step, clocks: Clocks) -> Vec<u8> {
+        let packed = |policy: &Policy, numbers| self.packed(charge, policy, numbers, clocks);
         match step.op {
-            Op::Check | Op::Peek | Op::Reserve => {
-                self.packed(charge, policy, [charge.cost, protocol::NEWEST])
-            }
+            Op::Check | Op::Peek | Op::Reserve => packed(policy, [charge.cost, protocol::NEWEST]),
             Op::Refund => {
                 let charged_at = step.charged_at.map_or(protocol::NEWEST, |at| at as f64);
-                self.packed(charge, &policy.sparing_denied(), [charge.cost, charged_at])
+                packed(&policy.sparing_denied(), [charge.cost, charged_at])
             }
             Op::Charge => {
                 let (units, amount) = policy.overcharged(charge.cost);
-                self.packed(charge, &policy.sparing_denied(), [units + protocol::PEEKED, amount])
+                packed(&policy.sparing_denied(), [units + protocol::PEEKED, amount])
             }
         }
     }
 
-    fn packed(&self, charge: &Charge<'_>, policy: &Policy, [units, extra]: [f64; 2]) -> Vec<u8> {
+    fn packed(
+        &self,
+        charge: &Charge<'_>,
+        policy: &Policy,
+        [units, extra]: [f64; 2],
+        clocks: Clocks,
+    ) -> Vec<u8> {
         let holder = self.place(charge);
-        let kind = match (policy.keeps_state(), policy.has_price()) {
-            (false, _) => -1.0,
-            (true, is_time) => f64::from(u8::from(is_time)),
+        let kind = match policy.kernel() {
+            Kernel::Concurrency => -1.0,
+            Kernel::Gcra => 1.0,
+            Kernel::FixedWindowFirstRequest => 2.0,
+            _ => 0.0,
         };
         let mut numbers = vec![
             f64::from(self.kernels.place(policy.kernel())),
@@ -134,11 +153,11 @@ impl<'a, 'b> Part<'a, 'b> {
             extra,
             kind,
         ];
-        policy.numbers(units, &mut numbers);
+        policy.numbers(units, || clocks.caller_now(), &mut numbers);
         bytes(&numbers)
     }
 
-    fn holder(&self, index: usize, id: &HoldId, call_id: &HoldId, timeout: Micros) -> Vec<u8> {
+    fn holder(&self, index: usize, (id, call_id): (&HoldId, &HoldId), timeout: Micros) -> Vec<u8> {
         let holder = &self.plan.holders[index];
         let own = self.charges.iter().filter(|charge| charge.holder == Some(index));
         let longest = own.map(|charge| charge.policy.longest()).max().unwrap_or(0);
@@ -222,7 +241,7 @@ impl Reply {
     ) -> Outcome {
         let Some((holder, reply)) = holder else {
             // What has nothing to hold is charged at once.
-            return self.conclude(charge, if op == Op::Reserve { Op::Check } else { op }, permitted);
+            return self.conclude(charge, if op == Op::Reserve { Op::Check } else { op }, permitted).0;
         };
         let is_held = op == Op::Reserve && reply.token.is_some() && permitted;
         let held = reply.held + if is_held { holder.weight } else { 0.0 };

@@ -22,10 +22,11 @@ use std::collections::VecDeque;
 use redis::Value;
 use smallvec::smallvec;
 
-use crate::algorithm::{HoldId, Micros};
+use crate::algorithm::{HoldId, Micros, State};
+use crate::clock::SystemClock;
 use crate::decision::{Decision, Source};
 use crate::error::{Error, Result};
-use crate::plan::{ENFORCED, End, Few, Form, Op, Outcome, Plan, answer};
+use crate::plan::{ENFORCED, End, Few, Forecast, Form, Op, Outcome, Plan, answer};
 use crate::script::Call;
 pub(crate) use ending::Ending;
 use held::Part;
@@ -47,6 +48,9 @@ pub(crate) struct Transaction<'a> {
     wire: &'a Wire,
     /// A manual clock's time; `None` for the server's.
     clock: Option<Micros>,
+    /// The server's time, once it turned out to be far from that of this process; the windows of a calendar are
+    /// named by it.
+    server_now: Option<Micros>,
     pending: VecDeque<Step>,
     outcomes: Few<Option<Outcome>>,
     /// The first stage that had no room when it was looked at, by its first charge: stages share none.
@@ -58,6 +62,8 @@ pub(crate) struct Transaction<'a> {
     token: Option<u64>,
     /// Set when a slot failed to answer, while those before it are given back their charges.
     failure: Option<Error>,
+    /// The state that each charge left behind, and its time; nothing unless it is wanted.
+    states: Option<Few<Option<(State, Micros)>>>,
 }
 
 /// One script to send: an operation on some of the plan's charges, all in one slot.
@@ -67,6 +73,14 @@ struct Step {
     charges: Few<usize>,
     /// Of a compensation: when the charges were made. That of a `Reserve` is a release.
     charged_at: Option<Micros>,
+    /// Whether it was sent before, with windows of a calendar in which the server's time was not.
+    is_again: bool,
+}
+
+impl Step {
+    fn new(op: Op, charges: Few<usize>, charged_at: Option<Micros>) -> Self {
+        Self { op, charges, charged_at, is_again: false }
+    }
 }
 
 /// A call on a server that takes one script or more.
@@ -76,6 +90,9 @@ pub(crate) trait Conversation {
 
     /// Whether what is to be sent next takes back what the call has charged.
     fn is_undoing(&self) -> bool;
+
+    /// Whether that may be sent again when it is not known whether it was carried out: the server knows it by its name.
+    fn may_repeat(&self) -> bool;
 
     /// Takes the reply to what [`next`](Self::next) gave.
     fn feed(&mut self, reply: Result<Value>);
@@ -97,11 +114,7 @@ impl<'a> Transaction<'a> {
         let stages = if wire.cluster { stages::by_slot(plan) } else { stages::together(plan) };
         let looks = if is_taking(op) && stages.len() > 1 { stages.clone() } else { Few::new() };
         let steps = |op, stages: Few<Few<usize>>| {
-            stages.into_iter().map(move |charges| Step {
-                op: own_op(plan, op, &charges),
-                charges,
-                charged_at: None,
-            })
+            stages.into_iter().map(move |charges| Step::new(own_op(plan, op, &charges), charges, None))
         };
         Self {
             id,
@@ -109,12 +122,37 @@ impl<'a> Transaction<'a> {
             plan,
             wire,
             clock,
+            server_now: None,
             pending: steps(Op::Peek, looks).chain(steps(op, stages)).collect(),
             full: None,
             outcomes: smallvec![None; plan.charges.len()],
             compensations: Vec::new(),
             failure: None,
+            states: None,
         }
+    }
+
+    /// The same, which also tells what the states will admit next.
+    pub(crate) fn with_forecast(self) -> Self {
+        Self { states: Some(smallvec![None; self.plan.charges.len()]), ..self }
+    }
+
+    fn clocks(&self) -> Clocks {
+        Clocks { manual: self.clock, server_now: self.server_now }
+    }
+
+    /// The script to send next, by these clocks.
+    fn next_by(&self, clocks: Clocks) -> Option<Call> {
+        let step = self.pending.front()?;
+        if self.is_beside(step) {
+            let part = Part::new(self.plan, &step.charges);
+            return Some(match (step.op, step.charged_at) {
+                (Op::Reserve, Some(_)) => part.ending(End::Release, (&self.id, &self.id), clocks, self.wire),
+                _ => part.call(step, &self.id, clocks, &self.wire.prefix),
+            });
+        }
+        let charges: Few<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
+        Some(protocol::call(step, &charges, clocks, &self.wire.prefix))
     }
 
     /// Whether something may be held beside the states of a step.
@@ -129,8 +167,17 @@ impl<'a> Transaction<'a> {
 
     /// The decision, once there is nothing left to send.
     pub(crate) fn finish(self, form: Form) -> Result<Decision> {
+        let plan = self.plan;
+        Ok(answer(plan, &self.outcomes()?.0, Source::Server, form))
+    }
+
+    /// The outcome of each charge, once there is nothing left to send, and what the states will admit next.
+    pub(crate) fn outcomes(self) -> Result<(Few<Outcome>, Option<Forecast>)> {
         match (self.failure, self.outcomes.into_iter().collect::<Option<Few<_>>>()) {
-            (None, Some(outcomes)) => Ok(answer(self.plan, &outcomes, Source::Server, form)),
+            (None, Some(outcomes)) => {
+                let states = self.states.and_then(|states| states.into_iter().collect::<Option<Vec<_>>>());
+                Ok((outcomes, states.and_then(|states| Forecast::new(self.plan, states))))
+            }
             (Some(error), _) => Err(error),
             (None, None) => Err(unanswered()),
         }
@@ -148,9 +195,15 @@ impl<'a> Transaction<'a> {
         let fits: Few<_> = replies.iter().map(|reply| reply.fits).collect();
         let permitted = self.plan.permitted(&step.charges, &fits);
         let now = replies.first().map_or(0, |reply| reply.now);
-        let each = charges.iter().zip(replies).zip(permitted);
-        let outcomes = each.map(|((charge, reply), permitted)| reply.conclude(charge, step.op, permitted));
-        Ok((now, outcomes.collect()))
+        let mut outcomes = Few::with_capacity(replies.len());
+        for ((&index, reply), permitted) in step.charges.iter().zip(replies).zip(permitted) {
+            let (outcome, state) = reply.conclude(&self.plan.charges[index], step.op, permitted);
+            outcomes.push(outcome);
+            if let Some(states) = &mut self.states {
+                states[index] = Some((state, now));
+            }
+        }
+        Ok((now, outcomes))
     }
 
     /// The same where something may be held.
@@ -160,15 +213,14 @@ impl<'a> Transaction<'a> {
         let fits: Few<_> = replies.iter().map(|reply| reply.fits).collect();
         let permitted = self.plan.permitted(&step.charges, &fits);
         let now = replies.first().map_or(0, |reply| reply.now);
-        if self.token.is_none() {
-            self.token = holders.iter().find_map(|holder| holder.token);
-        }
+        let token = self.token.or(holders.iter().find_map(|holder| holder.token));
         let mut outcomes = Few::with_capacity(replies.len());
         for ((&index, reply), permitted) in step.charges.iter().zip(replies).zip(permitted) {
             let charge = &self.plan.charges[index];
             let holder = part.place(charge).map(|place| (part.holder_at(place), &holders[place]));
             outcomes.push(reply.conclude_beside(charge, step.op, permitted, holder));
         }
+        self.token = token;
         Ok((now, outcomes))
     }
 
@@ -200,7 +252,7 @@ impl<'a> Transaction<'a> {
         let held: Few<usize> = stage.iter().copied().filter(holds).collect();
         for (op, charges) in [(Op::Refund, charged), (Op::Reserve, held)] {
             if !charges.is_empty() && (op == Op::Refund || self.token.is_some()) {
-                self.compensations.push(Step { op, charges, charged_at: Some(now) });
+                self.compensations.push(Step::new(op, charges, Some(now)));
             }
         }
     }
@@ -231,26 +283,26 @@ impl<'a> Transaction<'a> {
 
 impl Conversation for Transaction<'_> {
     fn next(&self) -> Option<Call> {
-        let step = self.pending.front()?;
-        if self.is_beside(step) {
-            let part = Part::new(self.plan, &step.charges);
-            return Some(match (step.op, step.charged_at) {
-                (Op::Reserve, Some(_)) => {
-                    part.ending(End::Release, (&self.id, &self.id), self.clock, self.wire)
-                }
-                _ => part.call(step, &self.id, self.clock, &self.wire.prefix),
-            });
-        }
-        let charges: Few<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
-        Some(protocol::call(step, &charges, self.clock, &self.wire.prefix))
+        self.next_by(self.clocks())
     }
 
     fn is_undoing(&self) -> bool {
         self.pending.front().is_some_and(|step| step.charged_at.is_some())
     }
 
+    fn may_repeat(&self) -> bool {
+        self.pending.front().is_some_and(|step| step.op == Op::Reserve)
+    }
+
     fn feed(&mut self, reply: Result<Value>) {
         let Some(step) = self.pending.pop_front() else { return };
+        if let Some(now) = outside(&reply)
+            && !step.is_again
+        {
+            self.server_now = Some(now);
+            self.pending.push_front(Step { is_again: true, ..step });
+            return;
+        }
         match reply.and_then(|reply| self.read(&step, reply)) {
             Ok(_) if step.op == Op::Reserve && step.charged_at.is_some() => {}
             Ok((now, outcomes)) => self.note(step, now, outcomes),
@@ -264,6 +316,33 @@ impl Conversation for Transaction<'_> {
             Err(_) => {}
         }
     }
+}
+
+/// What a call is timed by.
+#[derive(Debug, Clone, Copy)]
+struct Clocks {
+    /// A manual clock's time; `None` for the server's.
+    manual: Option<Micros>,
+    /// The server's time, once it turned out to be far from that of this process.
+    server_now: Option<Micros>,
+}
+
+impl Clocks {
+    /// The time by which windows of a calendar are named: a script chooses among neighbours.
+    fn caller_now(self) -> Micros {
+        let system = || SystemClock::new().now();
+        self.server_now.or(self.manual).unwrap_or_else(system)
+    }
+
+    /// As scripts are told it.
+    fn for_script(self) -> f64 {
+        self.manual.map_or(protocol::SERVER_CLOCK, |now| now as f64)
+    }
+}
+
+/// The server's time, where a script did nothing since that is in none of the windows of a calendar that it was told.
+fn outside(reply: &Result<Value>) -> Option<Micros> {
+    reply.as_ref().ok().and_then(protocol::outside)
 }
 
 /// Whether an operation charges, or holds, what fits.

@@ -6,7 +6,7 @@ use redis::Value;
 use sluicegate_lua::{Kernel, KernelSet};
 use smallvec::{SmallVec, smallvec};
 
-use super::Step;
+use super::{Clocks, Step};
 use crate::algorithm::{Demand, Micros, Policy, State, micros};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::{Charge, Few, Op, Outcome};
@@ -18,13 +18,16 @@ pub(super) const SERVER_CLOCK: f64 = -1.0;
 const UNITS: f64 = 1.0;
 /// The cost of the peek as which a charge answers: its script looks up what a cost of both would have to wait for.
 pub(super) const PEEKED: f64 = 1.0;
+/// In place of a grant: the call named no window of the calendar in which the server's time is.
+const OUTSIDE: f64 = -1.0;
 /// Asks a refund to take the newest, whenever it was charged.
 pub(super) const NEWEST: f64 = -1.0;
 
 /// The call of the script for a step, whose charges are these.
-pub(super) fn call(step: &Step, charges: &[&Charge<'_>], clock: Option<Micros>, prefix: &str) -> Call {
+pub(super) fn call(step: &Step, charges: &[&Charge<'_>], clocks: Clocks, prefix: &str) -> Call {
+    let pack = |first: &[f64], policy: &Policy, cost| pack(first, policy, cost, clocks);
     let mode = f64::from(u8::from(step.op == Op::Check));
-    let clock = clock.map_or(SERVER_CLOCK, |now| now as f64);
+    let clock = clocks.for_script();
     let header = [clock, UNITS, mode];
     let keys = charges.iter().map(|charge| charge.name(prefix)).collect();
     if let ([charge], Op::Charge) = (charges, step.op) {
@@ -56,10 +59,10 @@ pub(super) fn call(step: &Step, charges: &[&Charge<'_>], clock: Option<Micros>, 
 }
 
 /// Some doubles, then the limit's own.
-fn pack(first: &[f64], policy: &Policy, cost: f64) -> Vec<u8> {
-    let mut numbers = Vec::with_capacity(9);
+fn pack(first: &[f64], policy: &Policy, cost: f64, clocks: Clocks) -> Vec<u8> {
+    let mut numbers = Vec::with_capacity(11);
     numbers.extend_from_slice(first);
-    policy.numbers(cost, &mut numbers);
+    policy.numbers(cost, || clocks.caller_now(), &mut numbers);
     bytes(&numbers)
 }
 
@@ -118,10 +121,21 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    /// Follows the script's steps, so that the state is the one it left behind.
-    pub(super) fn conclude(mut self, charge: &Charge<'_>, op: Op, permitted: bool) -> Outcome {
+    /// Follows the script's steps, so that the state is the one it left behind, which it answers with the outcome.
+    pub(super) fn conclude(mut self, charge: &Charge<'_>, op: Op, permitted: bool) -> (Outcome, State) {
         let demand = Demand { op, cost: charge.cost, now: self.now };
-        charge.policy.conclude(&mut self.state, demand, self.fits, permitted)
+        let outcome = charge.policy.conclude(&mut self.state, demand, self.fits, permitted);
+        (outcome, self.state)
+    }
+}
+
+/// The server's time, where a reply says that it is in none of the windows of a calendar that the call named: then
+/// the script did nothing.
+pub(super) fn outside(reply: &Value) -> Option<Micros> {
+    let Value::BulkString(bytes) = reply else { return None };
+    match bytes.as_chunks::<8>() {
+        ([grant, now], []) if f64::from_le_bytes(*grant) == OUTSIDE => micros(f64::from_le_bytes(*now)),
+        _ => None,
     }
 }
 

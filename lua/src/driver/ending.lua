@@ -1,13 +1,12 @@
--- Ends a reservation and charges what was used, or lets its lease begin anew. Answers 1 when it was held wherever it
--- should be, 0 when it was not, -1 when a limit would be overdrawn by more than 2^53: then nothing is done.
-local COMMIT = 6
 if is_due then
   local foreign = find_foreign()
   if foreign then return foreign end
   for j = 1, #holdings do settle(j, true) end
 end
-local mark = 'e' .. holdings[1].call_id
-if call('ZSCORE', holdings[1].key, mark) then return 1 end
+local mark = holdings[1].call_id
+for answer, kind_of_mark in pairs({ [0] = 'f', 'e' }) do
+  if call('ZSCORE', holdings[1].key, kind_of_mark .. mark) then return answer end
+end
 
 local is_held = 1
 for j = 1, #holdings do
@@ -19,21 +18,29 @@ for j = 1, #holdings do
   if not holding.member then is_held = 0 end
 end
 
-local loaded, amounts = {}, {}
+-- Of what holds nothing, a rule in shadow charges to all of its limits what all of them have room for.
+local loaded, amounts, group_room = {}, {}, {}
 for i = 1, limits do
   local holding = holdings[holder_of[i]]
   local found = { load_of[which[i]](keys[i], ARGV[1 + i]) }
   if not found[2] then return found[1] end
-  local amount = extra[i]
+  loaded[i] = found
+  if holding.member and not holding.counts then
+    local room = floor(found[2] / price_of[i])
+    if room > 0 and room * price_of[i] > found[2] then room = room - 1 end
+    room = math.max(room - holding.held, 0)
+    group_room[group[i]] = math.min(room, group_room[group[i]] or room)
+  end
+end
+for i = 1, limits do
+  local holding, amount = holdings[holder_of[i]], extra[i]
   if not holding.member or op ~= COMMIT then
     amount = 0
   elseif not holding.counts then
-    local room = floor(found[2] / price_of[i])
-    if room > 0 and room * price_of[i] > found[2] then room = room - 1 end
-    amount = math.min(units[i], math.max(room - holding.held, 0)) * price_of[i]
+    amount = math.min(units[i], group_room[group[i]]) * price_of[i]
   end
-  if amount > 0 and amount - found[2] > LATEST then return -1 end
-  loaded[i], amounts[i] = found, amount
+  if amount > 0 and amount - loaded[i][2] > LATEST then return -1 end
+  amounts[i] = amount
 end
 
 local function let_go(holding)
@@ -53,8 +60,11 @@ for j = 1, #holdings do
       prolong(holding, now + holding.lease + holding.longest)
     end
     if j == 1 then
-      call('ZREMRANGEBYSCORE', holding.key, MARKS, MARKS + now)
-      call('ZADD', holding.key, MARKS + now + holding.timeout, mark)
+      if now - holding.swept > holding.timeout then
+        call('ZREMRANGEBYSCORE', holding.key, MARKS, MARKS + now)
+        holding.swept = now
+      end
+      call('ZADD', holding.key, MARKS + now + holding.timeout, (is_held == 1 and 'e' or 'f') .. mark)
       holding.marked_until = now + holding.timeout
     end
   end
@@ -70,4 +80,5 @@ end
 for j = 1, #holdings do
   if holdings[j].member then save(holdings[j]) end
 end
+keep_states()
 return is_held

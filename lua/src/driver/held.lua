@@ -1,5 +1,4 @@
 -- Checks, looks at, refunds, charges or reserves, beside what is held: it counts in full.
-local CHECK, PEEK, REFUND, CHARGE, RESERVE = 1, 2, 3, 4, 5
 local is_scratch = is_due and op == PEEK
 
 -- A look writes nothing: what it would have to charge first is charged to copies.
@@ -110,10 +109,17 @@ local function decide()
   end
   for j = 1, #holdings do
     local holding = holdings[j]
-    local frees = holding.count >= MOST_HELD and frees_at(holding.key, 0) or 0
+    local frees = 0
+    if holding.count >= MOST_HELD then
+      frees = tonumber(call('ZRANGEBYSCORE', holding.key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1')[2] or now)
+    end
     replies[limits + j] = pack('<dddd', holding.held, holding.count, frees, token)
+    -- What was stated was the end of a lease that is no more.
+    local is_stale = holding.header and holding.stated_end ~= (holding.first_end or 0)
+    if is_stale and op == CHECK and grants[1] > 0 then save(holding) end
     if is_granted then hold(holding, group_grant[holding.group] > 0, token) end
   end
+  if op ~= PEEK then keep_states() end
   return replies
 end
 

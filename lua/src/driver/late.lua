@@ -1,3 +1,8 @@
+local ARGV = ARGV
+if #ARGV == 1 then
+  local all = ARGV[1]
+  ARGV = { all, sub(all, 25, -HOLDER - 1), '', sub(all, -HOLDER) }
+end
 local limits, which, group, holder_of, price_of, units, extra, kind = count, {}, {}, {}, {}, {}, {}, {}
 for i = 1, limits do
   which[i], group[i], holder_of[i], price_of[i], units[i], extra[i], kind[i] = unpack_numbers('<ddddddd', ARGV[1 + i])
@@ -27,9 +32,19 @@ local function charge_late(i, ended_at, weight, price)
   end
   now = ended_at
   local found = { load_of[which[i]](key, arg) }
+  -- By the calendar, a window before the last one: it no longer counts.
+  if not found[2] then
+    now = real
+    return
+  end
   if found[3] == 0 then
     now = real
     found = { load_of[which[i]](key, arg) }
+  end
+  if not found[2] then
+    -- It ended in a window of the calendar that is over.
+    now = real
+    return
   end
   local amount = math.max(math.min(weight * price, LATEST + found[2]), 0)
   local before = call('PTTL', key)
@@ -65,6 +80,18 @@ local function settle(number, writes)
   if #ended > 0 and writes then
     call('ZREMRANGEBYSCORE', holding.key, '0', now)
     save(holding)
+  end
+end
+
+-- What is held may be charged to a state long after it ended, when somebody comes again: to the state as it was
+-- then, which for that long must not expire where what is charged later depends on it.
+local function keep_states()
+  for i = 1, limits do
+    local holding = holdings[holder_of[i]]
+    if holding and holding.count > 0 and kind[i] > 0 then
+      local left, wanted = call('PTTL', keys[i]), math.ceil((holding.kept_until - now) / 1000) + slack
+      if left >= 0 and left < wanted then call('PEXPIRE', keys[i], wanted) end
+    end
   end
 end
 

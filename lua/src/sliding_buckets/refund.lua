@@ -1,6 +1,5 @@
 -- Takes AMOUNT from the slots, the newest first. Of a charge made at CHARGED_AT: from the slot of that time.
 local others = (first and call('GETRANGE', key, first, '-1') or '') .. (tail or '')
-if #others % 16 ~= 0 then error(BAD_STATE, 0) end
 local charged_in = charged_at and math.floor(charged_at / resolution)
 if not charged_in or charged_in == slot then
   local taken = amount < current and amount or current

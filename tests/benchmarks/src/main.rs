@@ -16,6 +16,7 @@ mod server;
 mod table;
 mod tap;
 mod time;
+mod usage;
 mod way;
 
 use std::error::Error;
@@ -49,6 +50,7 @@ fn run() -> Result<()> {
             Part::Client => client::run(&options)?,
             Part::Embedded => embedded::run(&options)?,
             Part::Matching => matching::run(&options)?,
+            Part::Usage => usage::run(&options)?,
             Part::Tls => way::tls(&options)?,
             Part::Cluster => way::cluster(&options)?,
             Part::Silent => way::silent(&options)?,

@@ -7,6 +7,6 @@ mod stored;
 mod vectors;
 
 pub use backend::Backend;
-pub use limiter::{Driver, Limiter};
+pub use limiter::{Driver, Limiter, Reservations};
 pub use stored::{Entry, Stored};
 pub use vectors::{Tally, run_all};

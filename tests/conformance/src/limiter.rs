@@ -65,11 +65,16 @@ impl Limiter {
                 };
                 return done.map(|()| None);
             }
-            "check_all" => {
+            "check_all" | "wait_all" => {
                 let items = vector["items"].as_array().unwrap();
                 let keys = items.iter().map(key).collect::<Result<Vec<_>>>()?;
                 let items: Vec<_> = items.iter().zip(&keys).map(|(item, key)| check(item, key)).collect();
-                return self.check_all(&items).map(Some);
+                let timeout = vector["timeout"].as_u64().map(Duration::from_micros);
+                return match timeout.filter(|_| op == "wait_all") {
+                    Some(timeout) => forward!(self, limiter => limiter.wait_all(&items, timeout)),
+                    None => self.check_all(&items),
+                }
+                .map(Some);
             }
             _ => {}
         }
@@ -105,19 +110,14 @@ impl Limiter {
                 made.insert(vector["as"].as_str().unwrap().to_owned(), (reservation, id));
                 return Some(Ok(answer));
             }
-            "commit" => self.commit(reservation(), vector),
-            "release" => {
-                self.end(reservation(), |limiter, made| forward!(limiter, limiter => limiter.release(made)))
-            }
-            "renew" => {
-                self.end(reservation(), |limiter, made| forward!(limiter, limiter => limiter.renew(made)))
-            }
+            "commit" | "release" | "renew" => self.end(by_value_or_id(reservation()), vector),
             _ => return None,
         };
         Some(ended.map(|took_effect| json!({ "took_effect": took_effect })))
     }
 
-    fn reserve(&self, vector: &Value) -> Result<Reservation> {
+    /// Reserves what a vector says.
+    pub fn reserve(&self, vector: &Value) -> Result<Reservation> {
         if let Some(items) = vector["items"].as_array() {
             let keys = items.iter().map(key).collect::<Result<Vec<_>>>()?;
             let items: Vec<_> = items.iter().zip(&keys).map(|(item, key)| check(item, key)).collect();
@@ -128,7 +128,16 @@ impl Limiter {
         forward!(self, limiter => limiter.reserve_with(rule, key, options))
     }
 
-    fn commit(&self, made: &Made, vector: &Value) -> Result<bool> {
+    /// Ends or renews a reservation, as a vector says.
+    pub fn end(&self, reservation: ReservationRef<'_>, vector: &Value) -> Result<bool> {
+        match vector["op"].as_str().unwrap() {
+            "release" => forward!(self, limiter => limiter.release(reservation)),
+            "renew" => forward!(self, limiter => limiter.renew(reservation)),
+            _ => self.commit(reservation, vector),
+        }
+    }
+
+    fn commit(&self, reservation: ReservationRef<'_>, vector: &Value) -> Result<bool> {
         let costs: Vec<_> = vector["costs"].as_object().into_iter().flatten().collect();
         let costs: Vec<_> =
             costs.iter().map(|(rule, cost)| (rule.as_str(), cost.as_u64().unwrap())).collect();
@@ -137,19 +146,7 @@ impl Limiter {
             None if costs.is_empty() => Usage::AsReserved,
             None => Usage::Rules(&costs),
         };
-        self.end(made, |limiter, made| forward!(limiter, limiter => limiter.commit(made, usage)))
-    }
-
-    /// By the value, or by its id: what is made of one has to be what is made of the other.
-    fn end(
-        &self,
-        (reservation, id): &Made,
-        end: impl Fn(&Self, ReservationRef<'_>) -> Result<bool>,
-    ) -> Result<bool> {
-        match id {
-            Some(id) if id.len() % 2 == 0 => end(self, id.into()),
-            _ => end(self, reservation.into()),
-        }
+        forward!(self, limiter => limiter.commit(reservation, usage))
     }
 
     /// `close`
@@ -190,6 +187,14 @@ type Made = (Reservation, Option<String>);
 
 /// Reservations by the names that a vector gives them.
 pub type Reservations = HashMap<String, Made>;
+
+/// Either way: what is made of one has to be what is made of the other.
+fn by_value_or_id((reservation, id): &Made) -> ReservationRef<'_> {
+    match id {
+        Some(id) if id.len() % 2 == 0 => id.into(),
+        _ => reservation.into(),
+    }
+}
 
 fn about(reservation: &Reservation, with_parts: bool) -> Value {
     let mut answer = answer(reservation, with_parts);

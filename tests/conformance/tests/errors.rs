@@ -65,7 +65,9 @@ fn passes(driver: Driver, name: &str) -> io::Result<()> {
 /// The vectors, each with the rules of its file unless it has its own.
 fn load() -> Vec<Value> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../vectors/errors");
-    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let folders = [folder.clone(), folder.join("reservations")];
+    let entries = folders.into_iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| {
         path.extension().is_some_and(|extension| extension == "json") && !path.ends_with("schema.json")
     });
@@ -117,11 +119,42 @@ fn attempt(driver: Driver, url: &str, vector: &Value) -> Result<()> {
     };
     let prefix = format!("{driver:?}/{}", vector["id"].as_str().unwrap());
     let builder = RateLimiter::builder(url).rules(rules).prefix(prefix);
-    let limiter = Limiter::new(driver, with_options(builder, vector))?;
+    let limiter = Limiter::new(driver, with_options(builder.clone(), vector))?;
     if vector["closed"] == true {
         limiter.close();
     }
-    if vector.get("op").is_some() { limiter.call(vector).map(drop) } else { Ok(()) }
+    match vector["op"].as_str() {
+        None => Ok(()),
+        Some("reserve" | "reserve_all") => limiter.reserve(vector).map(drop),
+        Some("commit" | "release" | "renew") => {
+            let id = id(&limiter, || Limiter::new(driver, builder.prefix("other")), vector)?;
+            limiter.end((&id).into(), vector).map(drop)
+        }
+        Some(_) => limiter.call(vector).map(drop),
+    }
+}
+
+/// The id that a call gets: that of what is reserved first, with a change, or one as it stands.
+fn id(limiter: &Limiter, other: impl FnOnce() -> Result<Limiter>, vector: &Value) -> Result<String> {
+    if let Some(id) = vector["reservation"].as_str() {
+        return Ok(id.to_owned());
+    }
+    let first = json!({ "items": vector["reserve"] });
+    let reserved = match vector["change"].as_str() {
+        Some("prefix") => other()?.reserve(&first)?,
+        _ => limiter.reserve(&first)?,
+    };
+    let mut id = reserved.id().unwrap();
+    match vector["change"].as_str() {
+        Some("cut") => drop(id.pop()),
+        Some("altered") => {
+            let middle = id.len() / 2;
+            let other = if &id[middle..=middle] == "A" { "B" } else { "A" };
+            id.replace_range(middle..=middle, other);
+        }
+        _ => {}
+    }
+    Ok(id)
 }
 
 fn with_options(mut builder: Builder, vector: &Value) -> Builder {

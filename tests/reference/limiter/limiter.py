@@ -66,11 +66,13 @@ class Limiter(Reservations):
         return self.peek(now, replace(item, cost=1))
 
     def reset(self, now: int, item: Item) -> None:
-        """Forgets this key, and ends what it holds. What all keys together used or hold of a resource stays."""
+        """Forgets this key, and ends what it holds. What all keys together hold of a resource stays, and what they
+        used of it unless the rule counts nothing else."""
         charge = self._charge(item)
         for place, limit in places(charge.rule, item):
-            if limit.scope == "key":
+            if limit.scope == "key" or not charge.rule.counts_keys:
                 self.store.states.pop(place, None)
+            if limit.scope == "key":
                 held = self.store.holdings.get(place[0])
                 if held is not None:
                     self.store.holdings[place[0]] = held._replace(holds=(), changed_at=now)

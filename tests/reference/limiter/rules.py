@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from .algorithm import Algorithm
+from .calendar import CalendarWindow
 from .concurrency import Concurrency
 from .decay import Decay
 from .fixed_window import FixedWindow
@@ -15,9 +16,10 @@ from .sliding_log import SlidingLog
 from .sliding_window import SlidingWindow
 
 GCRA_FAMILY = {"gcra", "token_bucket", "leaky_bucket", "uniform"}
+CALENDAR = ("window", "time_zone", "month_start_day")
 EVERY_RULE = {"rule_id", "description", "algorithm", "limit", "limits", "priority", "shadow", "lease_seconds"}
 OWN_FIELDS = {
-    "fixed_window": {"window_size_seconds", "rate", "window_start", "count_denied"},
+    "fixed_window": {"window_size_seconds", "rate", "window_start", "count_denied", *CALENDAR},
     "sliding_window": {"window_size_seconds", "rate", "count_denied"},
     "sliding_log": {"window_size_seconds", "rate", "structure"},
     "sliding_buckets": {"window_size_seconds", "rate", "resolution_seconds", "count_denied"},
@@ -88,6 +90,8 @@ class Limit:
         if name == "decay":
             return Decay(limit, self.resolution(), self.decay_factor(latitude))
         assert limit.denominator == 1
+        if "window" in self.fields:
+            return self.calendar_window(int(limit))
         if name == "concurrency":
             return Concurrency(int(limit))
         most, window = int(limit), microseconds(self.fields["window_size_seconds"])
@@ -102,6 +106,12 @@ class Limit:
         assert name in GCRA_FAMILY
         burst = 1 if name == "uniform" else self.fields.get("burst", most)
         return Gcra(burst, self.unit(Fraction(window, most), latitude), latitude.gcra_drift)
+
+    def calendar_window(self, most: int) -> CalendarWindow:
+        unit, fields = self.fields["window"], self.fields
+        assert "window_size_seconds" not in fields and "window_start" not in fields
+        first_day = fields.get("month_start_day", 1) if unit == "month" else 1
+        return CalendarWindow(most, unit, fields.get("time_zone", "UTC"), first_day)
 
     def resolution(self) -> int:
         return microseconds(self.fields.get("resolution_seconds", 0))
@@ -129,6 +139,10 @@ class Rule:
     @property
     def is_concurrency(self) -> bool:
         return self.limits[0].fields["algorithm"] == "concurrency"
+
+    @property
+    def counts_keys(self) -> bool:
+        return any(limit.scope == "key" for limit in self.limits)
 
     @property
     def has_resource(self) -> bool:

@@ -89,7 +89,7 @@ fn submit(bridge: &Bridge, woken: &Receiver<()>, asks: &[Ask]) -> Vec<Completion
 fn decision(completion: Completion) -> Decision {
     match completion.result.unwrap() {
         Answer::Decision(decision) => decision,
-        Answer::Done => unreachable!("it decides"),
+        Answer::Done | Answer::Reserved(_) | Answer::Ended(_) => unreachable!("it decides"),
     }
 }
 
@@ -132,6 +132,7 @@ fn at_once(limiter: &RateLimiter, ask: &Ask) -> Decision {
         Kind::Peek => limiter.peek_with(&item.rule, &item.key, options),
         Kind::Refund => limiter.refund_with(&item.rule, &item.key, options),
         Kind::Charge => limiter.charge_with(&item.rule, &item.key, options),
+        Kind::Reserve => unreachable!("it answers a reservation"),
     };
     decision.unwrap()
 }

@@ -9,10 +9,10 @@ use anstyle::{AnsiColor, Style};
 use humantime::format_duration;
 use serde_json::{Value, json};
 
-use super::object::{identifier, object};
 use crate::cli::outcome::{Failure, Verdict};
 use crate::cli::show::json_line;
 use crate::cli::source::{Contents, source};
+use crate::rules::{identifier, object};
 
 const HEADING: Style = Style::new().bold();
 const REFUSED: Style = AnsiColor::Red.on_default();
@@ -86,6 +86,9 @@ fn one_limit(algorithm: Algorithm, limit: &Limit) -> String {
     let time = |us| format_duration(Duration::from_micros(us)).to_string();
     let scope = if limit.scope == Scope::Resource { " per resource" } else { "" };
     let number = limit.limit;
+    if let Some(calendar) = limit.calendar {
+        return format!("{number} per {} of {}{scope}", calendar.unit.name(), calendar.time_zone);
+    }
     match algorithm {
         Algorithm::Decay { factor } => {
             format!("{number}, by {factor} every {}{scope}", time(limit.resolution_us))

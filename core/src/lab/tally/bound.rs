@@ -1,18 +1,23 @@
 //! The most that each algorithm may admit: what its definition promises, not what a run did.
 
+use std::sync::Arc;
+
+use crate::algorithm::{Calendar, Micros};
 use crate::rules::{Algorithm, Limit, Rule, WindowStart};
 
 /// The bound of one limit.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Bound {
     limit: f64,
     kind: Kind,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 enum Kind {
     /// `limit` in each window that is touched, where windows begin at multiples of it since 1970.
     Aligned { window_us: u64 },
+    /// `limit` in each window of the calendar that is touched.
+    Calendar(Arc<Calendar>),
     /// `limit` in each stretch of this length.
     PerStretch { us: u64 },
     /// A bucket of `burst`, filled again at `limit` per window.
@@ -26,6 +31,9 @@ enum Kind {
 impl Bound {
     pub(crate) fn new(rule: &Rule, limit: &Limit) -> Self {
         let window_us = limit.window_us;
+        if let Some(window) = limit.calendar {
+            return Self { limit: limit.limit, kind: Kind::Calendar(Arc::new(Calendar::new(window))) };
+        }
         let kind = match rule.algorithm {
             Algorithm::FixedWindow { window_start: WindowStart::FirstRequest }
             | Algorithm::SlidingLog { .. } => Kind::PerStretch { us: window_us },
@@ -44,6 +52,10 @@ impl Bound {
     pub(crate) fn between(&self, from_us: u64, to_us: u64) -> f64 {
         let span = to_us.saturating_sub(from_us);
         match self.kind {
+            Kind::Calendar(ref calendar) => {
+                let number = |us| calendar.at(us as Micros).number;
+                self.limit * (number(to_us) - number(from_us) + 1) as f64
+            }
             Kind::Aligned { window_us } => self.limit * (to_us / window_us - from_us / window_us + 1) as f64,
             Kind::PerStretch { us } => self.limit * (span / us + 1) as f64,
             Kind::Bucket { burst, window_us } => burst + span as f64 * self.limit / window_us as f64,

@@ -3,9 +3,10 @@
 use super::fault;
 
 /// What a capital letter after a comma stands for in `BAD_RULES`.
-const SHORTHANDS: [(&str, &str); 4] = [
+const SHORTHANDS: [(&str, &str); 5] = [
     (", A", r#", "algorithm": "gcra""#),
     (", B", r#", "algorithm": "sliding_buckets", "window_size_seconds": 60"#),
+    (", F", r#", "algorithm": "fixed_window", "limit": 1"#),
     (", G", r#", "algorithm": "gcra", "limit": 1, "window_size_seconds": 60"#),
     (", W", r#", "algorithm": "sliding_window", "window_size_seconds": 1"#),
 ];
@@ -104,7 +105,7 @@ const BAD_RULES: &str = r##"
 "algorithm": "sliding_windw"
     field "algorithm" is "sliding_windw"; did you mean "sliding_window"?
 "algorithm": null
-    field "algorithm" is null; it has to be "fixed_window", "sliding_window", "sliding_log", "sliding_buckets", "gcra", "token_bucket", "leaky_bucket", "uniform" or "decay"
+    field "algorithm" is null; it has to be "fixed_window", "sliding_window", "sliding_log", "sliding_buckets", "gcra", "token_bucket", "leaky_bucket", "uniform", "decay" or "concurrency"
 "burst": 1, "algorithm": "uniform"
     field "burst" does not belong to "uniform"; leave it out, or use "gcra", "token_bucket" or "leaky_bucket"
 "resolution_seconds": 1, "algorithm": "gcra"
@@ -123,6 +124,52 @@ const BAD_RULES: &str = r##"
     field "limits[0].resolution_seconds" does not belong to "gcra"; leave it out, or use "sliding_buckets" or "decay"
 "window_start": "alined", "algorithm": "fixed_window"
     field "window_start" is "alined"; did you mean "aligned"?
+
+# Windows of the calendar
+"window": "day", "limit": 1
+    field "window" does not belong to "gcra"; leave it out, or use "fixed_window"
+"limits": [{"window": "day", "limit": 1}], "algorithm": "sliding_log"
+    field "limits[0].window" does not belong to "sliding_log"; leave it out, or use "fixed_window"
+"window": "days", F
+    field "window" is "days"; did you mean "day"?
+"window": "quarter", F
+    field "window" is "quarter"; it has to be "day", "week", "month" or "year"
+"window": 86400, F
+    field "window" is 86400; it has to be "day", "week", "month" or "year"
+"window": "day", "window_size_seconds": 60, F
+    field "window_size_seconds" and "window" exclude each other; leave one out
+"window": "day", "rate": "5/m", "algorithm": "fixed_window"
+    field "rate" and "window" exclude each other; leave one out
+"window": "day", "window_start": "aligned", F
+    field "window_start" and "window" exclude each other; the calendar says when windows begin
+"window": "day", "limits": [{"window": "day", "limit": 1}], "algorithm": "fixed_window"
+    field "window" and "limits" exclude each other; move it into "limits"
+"window": "day", "time_zone": "Europe/Berln", F
+    field "time_zone" is "Europe/Berln", which is no time zone; did you mean "Europe/Berlin"?
+"window": "day", "time_zone": "europe/berlin", F
+    field "time_zone" is "europe/berlin", which is no time zone; did you mean "Europe/Berlin"?
+"window": "day", "time_zone": "Berlin", F
+    field "time_zone" is "Berlin", which is no time zone; did you mean "Europe/Berlin"?
+"window": "day", "time_zone": "+02:00", F
+    field "time_zone" is "+02:00", which is no time zone; it has to be the name of a time zone, such as "Europe/Berlin" or "UTC"
+"window": "day", "time_zone": 2, F
+    field "time_zone" is 2; it has to be the name of a time zone, such as "Europe/Berlin" or "UTC"
+"time_zone": "UTC", "window_size_seconds": 60, F
+    field "time_zone" is for a "window" of the calendar, "day", "week", "month" or "year"; add one, or leave it out
+"month_start_day": 2, "limits": [{"window_size_seconds": 60, "limit": 1}], "algorithm": "fixed_window"
+    field "month_start_day" is for a "window" of the calendar, "day", "week", "month" or "year"; add one, or leave it out
+"limits": [{"window_size_seconds": 60, "limit": 1, "time_zone": "UTC"}], "algorithm": "fixed_window"
+    field "limits[0].time_zone" is for a "window" of the calendar, "day", "week", "month" or "year"; add one, or leave it out
+"window": "day", "month_start_day": 2, F
+    field "month_start_day" is for a "window" that is "month", and this one is "day"; leave it out
+"month_start_day": 2, "limits": [{"window": "day", "limit": 1}], "algorithm": "fixed_window"
+    field "month_start_day" is for a "window" that is "month", and this one is of another kind; leave it out
+"window": "month", "month_start_day": 32, F
+    field "month_start_day" is 32; it has to be a whole number from 1 to 31
+"window": "month", "month_start_day": 0, F
+    field "month_start_day" is 0; it has to be a whole number from 1 to 31
+"limits": [{"window": "day", "limit": 1}, {"window": "day", "limit": 2, "time_zone": "UTC"}], "algorithm": "fixed_window"
+    field "limits[1]" has the time and scope of "limits[0]"; keep the lower one
 "structure": "zset", "algorithm": "sliding_log"
     field "structure" is "zset"; it has to be "list" or "sorted_set"
 "decay_factor": 1, "algorithm": "decay"
@@ -186,7 +233,7 @@ W
 "limits": [{}, {}], A, "burst": 2
     field "burst" is for a rule with one limit; this one has 2
 "limits": [{"window_seconds": 1}], A
-    field "limits[0].window_seconds" is not known; it could be "limit", "window_size_seconds", "rate", "resolution_seconds" or "scope"
+    field "limits[0].window_seconds" is not known; it could be "limit", "window_size_seconds", "rate", "window", "time_zone", "month_start_day", "resolution_seconds" or "scope"
 "limits": [{"scope": "keys"}], A
     field "limits[0].scope" is "keys"; did you mean "key"?
 "limits": [{"limit": 1, "window_size_seconds": 1}, {"limit": 2, "window_size_seconds": 1.0}], A

@@ -1,6 +1,6 @@
 //! What a denial in a later slot takes back: its own charge, and nobody else's.
 
-use super::super::Transaction;
+use super::super::{Conversation, Transaction};
 use super::server::{Server, catalog, check};
 use crate::algorithm::Micros;
 use crate::catalog::Catalog;
@@ -101,7 +101,7 @@ fn denied(
     let mut checks: Vec<Check<'_>> = rules.iter().map(|rule| check(rule, "a", COST)).collect();
     let last = check("last", "b", 1);
     checks.push(last);
-    let plan = Plan::new(catalog, &checks).unwrap();
+    let plan = Plan::new(catalog, &checks, Op::Peek).unwrap();
     let wire = server.wire.clone();
     let mut transaction = Transaction::new(&plan, &wire, Op::Check, None);
     for _ in ["looked at", "looked at", "charged"] {
@@ -123,7 +123,7 @@ fn what_has_no_room_is_not_charged_elsewhere() {
     assert!(server.check(&catalog, check("last", "b", 1), CHARGED_AT).allowed);
     let before = server.stored();
     let checks = [check("gcra", "a", COST), check("last", "b", 1), check("list", "c", COST)];
-    let plan = Plan::new(&catalog, &checks).unwrap();
+    let plan = Plan::new(&catalog, &checks, Op::Peek).unwrap();
     let wire = server.wire.clone();
     let mut transaction = Transaction::new(&plan, &wire, Op::Check, None);
     while transaction.next().is_some() {
@@ -141,7 +141,7 @@ fn room_that_comes_between_is_used() {
     let (mut server, catalog) = (Server::start(), rules());
     assert!(server.check(&catalog, check("last", "b", 1), CHARGED_AT).allowed);
     let checks = [check("gcra", "a", COST), check("last", "b", 1)];
-    let plan = Plan::new(&catalog, &checks).unwrap();
+    let plan = Plan::new(&catalog, &checks, Op::Peek).unwrap();
     let wire = server.wire.clone();
     let mut transaction = Transaction::new(&plan, &wire, Op::Check, None);
     for _ in ["looked at", "looked at"] {

@@ -4,13 +4,13 @@ use std::cell::RefCell;
 
 use proptest::prelude::*;
 
-use super::super::{Step, protocol};
+use super::super::{Clocks, Step, protocol};
 use super::server::{Server, catalog, check};
 use crate::algorithm::{Demand, Micros, Policy, State};
 use crate::catalog::Catalog;
 use crate::plan::{Charge, Op, Outcome, Plan};
 
-const KINDS: [&str; 11] = [
+const KINDS: [&str; 13] = [
     r#""algorithm": "fixed_window""#,
     r#""algorithm": "fixed_window", "count_denied": true"#,
     r#""algorithm": "sliding_window""#,
@@ -20,9 +20,13 @@ const KINDS: [&str; 11] = [
     r#""algorithm": "sliding_buckets""#,
     r#""algorithm": "sliding_buckets", "count_denied": true"#,
     r#""algorithm": "gcra""#,
+    CALENDAR,
+    r#""algorithm": "fixed_window", "window": "day", "count_denied": true"#,
     DECAY,
     r#""algorithm": "decay", "decay_factor": 3.7, "count_denied": true"#,
 ];
+const CALENDAR: &str = r#""algorithm": "fixed_window", "window": "day", "time_zone": "Europe/Berlin""#;
+const DAY: Micros = 86_400_000_000;
 const DECAY: &str = r#""algorithm": "decay", "decay_factor": 3.7"#;
 /// Its windows begin with whoever comes first, be it somebody who is denied later.
 const FIRST_REQUEST: &str = r#""algorithm": "fixed_window", "window_start": "first_request""#;
@@ -63,13 +67,19 @@ impl Rule {
         let (fraction, span) =
             if decay { (".25", "resolution_seconds") } else { ("", "window_size_seconds") };
         let window = *window as f64 / 1e6;
-        catalog(&format!(r#"[{{"rule_id": "r", {kind}, "limit": {limit}{fraction}, "{span}": {window}}}]"#))
+        let span = if is_of_calendar(kind) { String::new() } else { format!(r#", "{span}": {window}"#) };
+        catalog(&format!(r#"[{{"rule_id": "r", {kind}, "limit": {limit}{fraction}{span}}}]"#))
     }
 }
 
+fn is_of_calendar(kind: &str) -> bool {
+    kind.contains("\"window\"")
+}
+
 fn rules(kinds: &[&'static str]) -> impl Strategy<Value = Rule> + use<> {
-    (prop::sample::select(kinds.to_vec()), 1..=20_u64, 1_000..=100_000_000_i64)
-        .prop_map(|(kind, limit, window)| Rule { kind, limit, window })
+    (prop::sample::select(kinds.to_vec()), 1..=20_u64, 1_000..=100_000_000_i64).prop_map(
+        |(kind, limit, window)| Rule { kind, limit, window: if is_of_calendar(kind) { DAY } else { window } },
+    )
 }
 
 fn histories(acts: impl Strategy<Value = Act>, least_jump: f64) -> impl Strategy<Value = Vec<Event>> {
@@ -150,9 +160,10 @@ impl<'a> InRust<'a> {
 }
 
 fn in_lua(server: &mut Server, charge: &Charge<'_>, step: &Step, now: Micros) -> Outcome {
-    let request = protocol::call(step, &[charge], Some(now), &server.wire.prefix);
+    let clocks = Clocks { manual: Some(now), server_now: None };
+    let request = protocol::call(step, &[charge], clocks, &server.wire.prefix);
     let reply = protocol::read(&[charge], step.op, server.send(&request)).unwrap().remove(0);
-    reply.conclude(charge, step.op, true)
+    reply.conclude(charge, step.op, true).0
 }
 
 fn said(outcome: &Outcome) -> (bool, u64, Option<Micros>, Micros) {
@@ -164,14 +175,15 @@ fn plays_alike(server: &mut Server, rule: &Rule, events: &[Event]) -> Result<(),
     server.clear();
     let catalog = rule.catalog();
     let (mut now, mut open) = (START, Vec::new());
-    let policy = Plan::new(&catalog, &[check("r", "k", 1)]).unwrap().charges[0].policy.clone().into_owned();
+    let policy =
+        Plan::new(&catalog, &[check("r", "k", 1)], Op::Peek).unwrap().charges[0].policy.clone().into_owned();
     let mut in_rust = InRust::new(&policy);
     for (number, event) in events.iter().enumerate() {
         now += (event.jump * rule.window as f64) as Micros;
         let Some((op, cost, charged_at)) = asked(event, &mut open) else { continue };
         let checks = [check("r", "k", cost)];
-        let plan = Plan::new(&catalog, &checks).unwrap();
-        let step = Step { op, charges: smallvec::smallvec![0], charged_at };
+        let plan = Plan::new(&catalog, &checks, Op::Peek).unwrap();
+        let step = Step { op, charges: smallvec::smallvec![0], charged_at, is_again: false };
         let lua = in_lua(server, &plan.charges[0], &step, now);
         let rust = in_rust.run(op, cost, charged_at, now);
         prop_assert_eq!(said(&lua), said(&rust), "event {} at {}", number, now);
@@ -196,7 +208,8 @@ fn lua_takes_back_what_rust_does() {
 /// good. At no time is there more room than that one has.
 fn admits_nobody_wrongly(rule: &Rule, events: &[Event]) -> Result<(), TestCaseError> {
     let catalog = rule.catalog();
-    let policy = Plan::new(&catalog, &[check("r", "k", 1)]).unwrap().charges[0].policy.clone().into_owned();
+    let policy =
+        Plan::new(&catalog, &[check("r", "k", 1)], Op::Peek).unwrap().charges[0].policy.clone().into_owned();
     let (mut limit, mut alone) = (InRust::new(&policy), InRust::new(&policy));
     let (mut now, mut open) = (START, Vec::new());
     for (number, event) in events.iter().enumerate() {

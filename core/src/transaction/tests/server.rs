@@ -3,7 +3,7 @@
 use redis::{Connection, Value};
 use sluicegate_test_servers::Redis;
 
-use super::super::{Transaction, Wire};
+use super::super::{Conversation, Transaction, Wire};
 use crate::algorithm::Micros;
 use crate::catalog::Catalog;
 use crate::decision::Decision;
@@ -23,7 +23,7 @@ pub(super) struct Server {
 impl Server {
     pub(super) fn start() -> Self {
         let redis = Redis::start().unwrap();
-        let wire = Wire { prefix: "p".to_owned(), cluster: true };
+        let wire = Wire { prefix: "p".to_owned(), cluster: true, patience: 1_500_000 };
         Self { connection: redis.client().unwrap(), wire, _redis: redis }
     }
 
@@ -43,7 +43,7 @@ impl Server {
     /// A check of one rule, from beginning to end.
     pub(super) fn check(&mut self, catalog: &Catalog, check: Check<'_>, now: Micros) -> Decision {
         let checks = [check];
-        let plan = Plan::new(catalog, &checks).unwrap();
+        let plan = Plan::new(catalog, &checks, Op::Peek).unwrap();
         let wire = self.wire.clone();
         let mut transaction = Transaction::new(&plan, &wire, Op::Check, None);
         self.step(&mut transaction, now);

@@ -37,7 +37,7 @@ fn admitted_costs_stay_within_the_bound() {
         }
         let limit = rule.bounded(rule.limits[0].limit) as f64;
         match (rule.algorithm(), rule.option()) {
-            ("fixed_window", Some("aligned")) => aligned_windows(&rule, &admitted, limit),
+            ("fixed_window", Some("aligned" | "UTC")) => aligned_windows(&rule, &admitted, limit),
             ("fixed_window", _) => windows_of_first_requests(&rule, &admitted, limit),
             ("sliding_log", _) => any_window(&admitted, limit, rule.longest_us()),
             ("sliding_window", _) => {

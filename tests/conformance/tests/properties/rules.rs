@@ -4,9 +4,11 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 /// Algorithms, each with the form of its state where it has several.
-const KINDS: [(&str, Option<(&str, &str)>); 11] = [
+const KINDS: [(&str, Option<(&str, &str)>); 12] = [
     ("fixed_window", Some(("window_start", "aligned"))),
     ("fixed_window", Some(("window_start", "first_request"))),
+    // By the calendar, where all days are of one length.
+    ("fixed_window", Some(("time_zone", "UTC"))),
     ("sliding_window", None),
     ("sliding_log", Some(("structure", "list"))),
     ("sliding_log", Some(("structure", "sorted_set"))),
@@ -56,6 +58,10 @@ impl RandomRule {
 
     pub(crate) fn is_gcra(&self) -> bool {
         matches!(self.algorithm(), "gcra" | "token_bucket" | "leaky_bucket" | "uniform")
+    }
+
+    fn is_of_calendar(&self) -> bool {
+        self.kind.1.is_some_and(|option| option.0 == "time_zone")
     }
 
     pub(crate) fn has_resource(&self) -> bool {
@@ -139,6 +145,8 @@ impl RandomRule {
             // Limits may be fractional here alone.
             fields.insert("limit".into(), json!(limit.limit as f64 + 0.25));
             fields.insert("resolution_seconds".into(), seconds(limit.window_us));
+        } else if self.is_of_calendar() {
+            fields.insert("window".into(), json!("day"));
         } else {
             fields.insert("window_size_seconds".into(), seconds(limit.window_us));
         }
@@ -162,10 +170,15 @@ pub(crate) fn any_rule() -> impl Strategy<Value = RandomRule> {
     let flags = (prop::bool::weighted(0.2), prop::bool::weighted(0.1));
     (prop::sample::select(KINDS.to_vec()), limits, prop::option::of(1..1000_u64), factors, flags, -2..3_i64)
         .prop_map(|(kind, mut limits, burst, decay_factor, (count_denied, shadow), priority)| {
+            let rule =
+                |limits| RandomRule { kind, limits, burst, decay_factor, count_denied, shadow, priority };
+            if rule(Vec::new()).is_of_calendar() {
+                limits.iter_mut().for_each(|limit| limit.window_us = DAY_US);
+            }
             // Two limits of one window would be one state.
             limits.sort_by_key(|limit| limit.window_us);
             limits.dedup_by_key(|limit| limit.window_us);
-            RandomRule { kind, limits, burst, decay_factor, count_denied, shadow, priority }
+            rule(limits)
         })
 }
 

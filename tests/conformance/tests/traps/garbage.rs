@@ -7,7 +7,7 @@ use redis::ToRedisArgs;
 use sluicegate::{Check, Error, ErrorKind, RateLimiter};
 
 use crate::server::Server;
-use crate::{KINDS, NOW_US, cost, every_kind};
+use crate::{CALENDAR, KINDS, NOW_US, cost, every_kind};
 
 /// The error says which key, and the key is as it was.
 fn is_refused(
@@ -55,6 +55,7 @@ fn plant(server: &mut Server, name: &str, command: &str, args: impl ToRedisArgs)
 fn names_of_kinds(server: &mut Server, limiter: &RateLimiter) -> Vec<(&'static str, String)> {
     KINDS
         .iter()
+        .chain([&CALENDAR])
         .map(|&(kind, _)| {
             server.stored.clear();
             limiter.check(kind, "k").unwrap();
@@ -163,6 +164,32 @@ fn trap_30_buckets_that_go_on_as_something_else() {
     }
     assert_eq!(server.stored.entry(&name), before);
     assert_eq!(server.stored.names(), [name], "what was asked together was charged in part");
+}
+
+/// What takes back reads all of a state, and finds the damage before it has taken anything from the others.
+#[test]
+fn trap_30_buckets_of_which_one_goes_on_as_something_else() {
+    const RULE: &str = r#"[{ "rule_id": "two", "algorithm": "sliding_buckets", "limits": [
+        { "limit": 10, "window_size_seconds": 10, "resolution_seconds": 1 },
+        { "limit": 20, "window_size_seconds": 60, "resolution_seconds": 1 }] }]"#;
+    let mut server = Server::start();
+    let (limiter, clock) = server.limiter_at(NOW_US, RULE);
+    for _ in 0..6 {
+        clock.advance(Duration::from_secs(1));
+        limiter.check("two", "k").unwrap();
+    }
+    let mut names = server.stored.names();
+    names.sort_by_key(|name| name.ends_with("b1m-1s"));
+    let [sound, damaged] = names.try_into().unwrap();
+    let good: Vec<u8> = server.stored.command("GET", &damaged);
+    plant(&mut server, &damaged, "SET", (&damaged, [good.as_slice(), b"more"].concat()));
+    let values = |server: &mut Server| -> [Vec<u8>; 2] {
+        [&sound, &damaged].map(|name| server.stored.command("GET", name))
+    };
+    let before = values(&mut server);
+    let error = limiter.refund("two", "k").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Server, "{error}");
+    assert_eq!(values(&mut server), before);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sluicegate::{CheckOptions, RateLimiter};
+use sluicegate::{CheckOptions, ManualClock, RateLimiter, Rules};
 
 use crate::server::Server;
 use crate::{KINDS, NOW_US, cost, every_kind, rule};
@@ -115,4 +115,42 @@ fn trap_25_a_reset_forgets_others() {
     let after = server.stored.names();
     let gone: Vec<_> = before.into_iter().filter(|name| !after.contains(name)).collect();
     assert_eq!(gone, ["mine:list:{*}:l1m", "mine:list:{alice}:l1m"]);
+}
+
+/// Of the gcra family what is left of a debt when a reservation expires is not what is left of it later: the state is
+/// needed as it was, whoever comes next.
+const HELD: &str = r#""algorithm": "gcra", "limit": 10, "window_size_seconds": 1000, "reservations": true, "lease_seconds": 300"#;
+
+#[test]
+fn a_state_is_kept_for_what_is_held_beside_it() {
+    let mut server = Server::start();
+    let (limiter, clock) = server.limiter_at(NOW_US, &rule("r", HELD));
+    limiter.check_with("r", "k", cost(5)).unwrap();
+    let made = limiter.reserve_with("r", "k", cost(2)).unwrap();
+    let is_kept = |server: &mut Server, ms| server.stored.entries().values().all(|entry| entry.ttl_ms >= ms);
+    // 200 s of the debt are left at 300 s, and 200 s come to them.
+    assert!(is_kept(&mut server, 700_000));
+    limiter.check("r", "k").unwrap();
+    assert!(is_kept(&mut server, 800_000), "after a check");
+    limiter.refund("r", "k").unwrap();
+    assert!(is_kept(&mut server, 700_000), "after a refund");
+    clock.advance(Duration::from_secs(200));
+    assert!(limiter.renew(&made).unwrap());
+    assert!(is_kept(&mut server, 500_000), "after a renewal");
+}
+
+#[test]
+fn a_state_in_memory_is_kept_for_what_is_held_beside_it() {
+    let clock = ManualClock::new(NOW_US);
+    let rules = Rules::from_json(&rule("r", HELD)).unwrap();
+    let limiter = RateLimiter::builder("memory://").rules(rules).clock(clock.clone()).build().unwrap();
+    limiter.check_with("r", "k", cost(5)).unwrap();
+    let made = limiter.reserve_with("r", "k", cost(2)).unwrap();
+    clock.advance(Duration::from_secs(600));
+    // Other keys, in whose calls what has expired is swept away.
+    for number in 0..20_000 {
+        limiter.check("r", &number.to_string()).unwrap();
+    }
+    assert_eq!(limiter.peek("r", "k").unwrap().remaining, 9);
+    assert!(!limiter.release(&made).unwrap());
 }

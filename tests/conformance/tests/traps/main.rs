@@ -12,7 +12,8 @@ mod time;
 
 use sluicegate::CheckOptions;
 
-/// Every way of keeping state, 10 per minute (`decay`: a level of 10 that fades by half per minute).
+/// Every way of keeping state, 10 per minute (`decay`: a level of 10 that fades by half per minute). By the calendar,
+/// where nothing ends with the minute, stands apart.
 const KINDS: [(&str, &str); 9] = [
     ("aligned", r#""algorithm": "fixed_window", "limit": 10, "window_size_seconds": 60"#),
     (
@@ -31,6 +32,12 @@ const KINDS: [(&str, &str); 9] = [
     ("decay", r#""algorithm": "decay", "limit": 10, "resolution_seconds": 60"#),
 ];
 
+/// By the calendar: 10 a day.
+const CALENDAR: (&str, &str) = (
+    "calendar",
+    r#""algorithm": "fixed_window", "limit": 10, "window": "day", "time_zone": "Asia/Kathmandu""#,
+);
+
 /// A moment that needs all the digits of microseconds since 1970, a little after a full minute.
 const NOW_US: u64 = 1_760_000_040_123_457;
 
@@ -39,9 +46,10 @@ fn rule(id: &str, fields: &str) -> String {
     format!(r#"[{{"rule_id": "{id}", {fields}}}]"#)
 }
 
-/// All kinds, each as a rule of its own.
+/// All kinds, by the calendar too, each as a rule of its own.
 fn every_kind() -> String {
-    let rules = KINDS.map(|(id, fields)| format!(r#"{{"rule_id": "{id}", {fields}}}"#));
+    let rules = KINDS.iter().chain([&CALENDAR]);
+    let rules: Vec<_> = rules.map(|(id, fields)| format!(r#"{{"rule_id": "{id}", {fields}}}"#)).collect();
     format!("[{}]", rules.join(","))
 }
 

@@ -314,6 +314,19 @@ SCENARIOS = [
         ],
     ),
     Scenario(
+        "reserve/reset-resource-alone",
+        "A rule that counts only the resource: a reset forgets what was used of it, not what is held",
+        [rule("fixed_window", limits=[{"limit": 5, "window_size_seconds": 10, "scope": "resource"}], reservations=True)],
+        [
+            check(0, 2, resource="printer"),
+            reserve(0, 2, yes(1, 10 * S), resource="printer"),
+            reset(0, resource="printer"),
+            peek(0, 4, no(3, 10 * S, 10 * S), key="bob", resource="printer"),
+            commit(0, 1),
+            peek(0, 4, yes(4, 10 * S), key="bob", resource="printer"),
+        ],
+    ),
+    Scenario(
         "reserve/clock-steps-back",
         "An hour back: 3 used in the future count as used now, 4 stay held",
         [budget()],

@@ -1,6 +1,6 @@
 //! A rule as a file of rules states it, in one form: what is left to its default is left out.
 
-use crate::rules::{Algorithm, GcraName, Identifier, Limit, Match, Rule, Scope, Structure, WindowStart};
+use super::{Algorithm, GcraName, Identifier, Limit, Match, Rule, Scope, Structure, WindowStart};
 use serde_json::{Map, Value, json};
 
 const DEFAULT_IPV6_PREFIX: u8 = 64;
@@ -8,7 +8,7 @@ const DEFAULT_LEASE_US: u64 = 60_000_000;
 
 type Object = Map<String, Value>;
 
-pub(super) fn object(rule: &Rule) -> Object {
+pub(crate) fn object(rule: &Rule) -> Object {
     let fields = [
         ("rule_id", Some(json!(*rule.id))),
         ("description", present(!rule.description.is_empty(), &rule.description)),
@@ -41,7 +41,7 @@ pub(super) fn object(rule: &Rule) -> Object {
 }
 
 /// Where keys or resources are taken from.
-pub(super) fn identifier(identifier: &Identifier) -> Value {
+pub(crate) fn identifier(identifier: &Identifier) -> Value {
     match identifier {
         Identifier::UserId => "user_id".into(),
         Identifier::IpAddress => "ip_address".into(),
@@ -71,9 +71,16 @@ fn option(algorithm: Algorithm) -> (&'static str, Option<Value>) {
 }
 
 fn limit(limit: &Limit) -> Object {
+    let calendar = limit.calendar;
     only_present([
         ("limit", Some(number(limit.limit))),
-        ("window_size_seconds", present(limit.window_us > 0, seconds(limit.window_us))),
+        ("window_size_seconds", present(limit.window_us > 0 && calendar.is_none(), seconds(limit.window_us))),
+        ("window", calendar.map(|it| json!(it.unit.name()))),
+        ("time_zone", calendar.filter(|it| it.time_zone != "UTC").map(|it| json!(it.time_zone))),
+        (
+            "month_start_day",
+            calendar.map(|it| it.month_start_day).filter(|day| *day != 1).map(|day| json!(day)),
+        ),
         ("resolution_seconds", present(limit.resolution_us > 0, seconds(limit.resolution_us))),
         ("scope", present(limit.scope == Scope::Resource, "resource")),
     ])

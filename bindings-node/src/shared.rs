@@ -1,0 +1,20 @@
+//! What the limiter's methods, its function and its watcher share.
+
+use std::cell::RefCell;
+
+use napi::Error;
+use sluicegate::bridge::Bridge;
+
+use crate::mailbox::Mailbox;
+use crate::names::Names;
+
+/// All on one thread.
+pub(crate) struct Shared {
+    pub(crate) bridge: Bridge,
+    pub(crate) mailbox: RefCell<Mailbox>,
+    pub(crate) names: RefCell<Names>,
+}
+
+pub(crate) fn foreign() -> Error {
+    Error::new(napi::Status::InvalidArg, "the mailbox holds what lib/mailbox.js does not write")
+}

@@ -1,0 +1,369 @@
+//! Whose turn it is to ask: bookkeeping alone, without a clock, threads or tasks.
+//!
+//! There is a lane per state that is waited for. Waiters are ordered by arrival, and one is held up by those before
+//! it: by each that asks now for a state of its own, and by each that sleeps because it was denied such a state. A
+//! denial by another state holds up nobody: who waits an hour for one user's limit does not keep others from a limit
+//! that all users share. The first of all waiters is never held up, so some waiter always goes on, whatever sets of
+//! states overlap.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem::take;
+
+use hashbrown::HashMap;
+
+use super::Wake;
+use crate::plan::{Few, Forecast};
+
+/// A number that grows with every arrival.
+pub(super) type Ticket = u64;
+
+/// Microseconds since the limiter was made, and what a manual clock was advanced by.
+pub(crate) type Moment = u64;
+
+/// A moment that never comes.
+pub(super) const NEVER: Moment = Moment::MAX;
+
+/// In place of a moment that nobody knows yet.
+const UNKNOWN: Moment = 0;
+
+/// An arrival makes the waiter before it ask again whose last answer is older: the limit may have been raised, or
+/// another process may have given something back.
+const STALE: u64 = 1_000_000;
+
+/// What a waiter asks of one state.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Stake {
+    /// The state, hashed.
+    pub(crate) lane: u64,
+    /// `None` where the limit is not that of the rule.
+    pub(crate) cost: Option<f64>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Lanes {
+    lanes: HashMap<u64, Lane>,
+    waiters: HashMap<Ticket, Entry>,
+    last: Ticket,
+    /// Who is to be woken when the lock is released.
+    calls: Vec<Wake>,
+}
+
+#[derive(Debug, Default)]
+struct Lane {
+    /// How many waiters have a stake in it.
+    members: usize,
+    /// Who holds up those behind, and until when it sleeps.
+    blockers: BTreeMap<Ticket, Moment>,
+    held: BTreeSet<Ticket>,
+    /// Those held that have a deadline.
+    impatient: BTreeSet<(Moment, Ticket)>,
+    memory: Option<Memory>,
+}
+
+/// What the last one that was admitted learned of the states it asked for.
+#[derive(Debug)]
+struct Memory {
+    at: Moment,
+    lanes: Few<u64>,
+    forecast: Forecast,
+}
+
+#[derive(Debug)]
+struct Entry {
+    stakes: Few<Stake>,
+    /// The longest wait that each state has told this waiter, in microseconds.
+    longest: Few<u64>,
+    phase: Phase,
+    deadline: Moment,
+    /// Whether it has neither asked nor slept.
+    is_new: bool,
+    /// Whether something has changed for it since it last looked.
+    is_called: bool,
+    wake: Option<Wake>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Others come first.
+    Held,
+    /// It is its turn.
+    Asking,
+    /// It was denied.
+    Asleep { asked: Moment, until: Moment },
+}
+
+/// What a waiter is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    Ask,
+    /// To sleep until then, or until it is called.
+    Sleep {
+        until: Moment,
+        is_held: bool,
+    },
+    /// Its turn does not come in time: not before that moment, if it is known.
+    TooLate {
+        opens: Option<Moment>,
+    },
+}
+
+impl Lanes {
+    /// A new waiter, behind all others.
+    pub(super) fn enter(&mut self, stakes: Few<Stake>, deadline: Moment, now: Moment) -> Ticket {
+        self.last += 1;
+        let ticket = self.last;
+        for stake in &stakes {
+            self.lanes.entry(stake.lane).or_default().members += 1;
+        }
+        let longest = stakes.iter().map(|_| 0).collect();
+        let (phase, is_called, wake) = (Phase::Held, false, None);
+        let entry = Entry { stakes, longest, phase, deadline, is_new: true, is_called, wake };
+        self.waiters.insert(ticket, entry);
+        if !self.take_turn(ticket) {
+            self.hold(ticket);
+            if let Some(before) = now.checked_sub(STALE) {
+                self.prompt(ticket, before);
+            }
+        }
+        ticket
+    }
+
+    /// Takes a waiter out, and lets those go on whom it held up.
+    pub(super) fn leave(&mut self, ticket: Ticket) {
+        self.withdraw(ticket);
+        let Some(entry) = self.waiters.remove(&ticket) else { return };
+        for stake in &entry.stakes {
+            if let Some(lane) = self.lanes.get_mut(&stake.lane) {
+                lane.members -= 1;
+                if lane.members == 0 {
+                    self.lanes.remove(&stake.lane);
+                }
+            }
+        }
+        self.promote(&entry.stakes);
+    }
+
+    /// Notes what an admission has shown of the states, for the next waiter that asks for the same ones.
+    pub(super) fn remember(&mut self, ticket: Ticket, forecast: Forecast, now: Moment) {
+        let Some(stakes) = self.waiters.get(&ticket).map(|entry| &entry.stakes) else { return };
+        let lanes: Few<_> = stakes.iter().map(|stake| stake.lane).collect();
+        if let Some(lane) = lanes.first().and_then(|first| self.lanes.get_mut(first)) {
+            lane.memory = Some(Memory { at: now, lanes, forecast });
+        }
+    }
+
+    /// Lets a waiter that was denied sleep for `wait`: by each state for the time in `waits`, in its order.
+    pub(super) fn denied(&mut self, ticket: Ticket, wait: u64, waits: &[u64], now: Moment) {
+        let Some(entry) = self.waiters.get_mut(&ticket) else { return };
+        let until = now.saturating_add(wait);
+        entry.phase = Phase::Asleep { asked: now, until };
+        entry.is_new = false;
+        if waits.len() == entry.longest.len() {
+            entry.longest.iter_mut().zip(waits).for_each(|(longest, wait)| *longest = (*wait).max(*longest));
+        } else {
+            entry.longest.fill(wait);
+        }
+        // What it was denied it keeps for itself, unless the wait for something else is longer than it waited
+        // for this. So two states that others take turns at cannot starve one that needs both.
+        let kept = entry.stakes.iter().zip(&entry.longest).filter(|(_, longest)| **longest >= wait);
+        let kept: Few<_> = kept.map(|(stake, _)| stake.lane).collect();
+        let stakes = entry.stakes.clone();
+        for stake in &stakes {
+            let Some(lane) = self.lanes.get_mut(&stake.lane) else { continue };
+            if kept.contains(&stake.lane) {
+                lane.blockers.insert(ticket, until);
+            } else {
+                lane.blockers.remove(&ticket);
+            }
+            let too_late: Vec<_> = lane.impatient.range(..(until, 0)).map(|&(_, ticket)| ticket).collect();
+            too_late.into_iter().for_each(|ticket| self.call(ticket));
+        }
+        self.promote(&stakes);
+    }
+
+    /// Lets those ask again, before their time, who hold up a waiter and whose answer came by `before`.
+    pub(super) fn prompt(&mut self, ticket: Ticket, before: Moment) {
+        let Some(entry) = self.waiters.get(&ticket) else { return };
+        let lanes: Few<_> = entry.stakes.iter().map(|stake| stake.lane).collect();
+        for lane in lanes {
+            self.prompt_first(lane, before);
+        }
+    }
+
+    /// The same for the first waiter of a lane, whoever it holds up.
+    pub(super) fn prompt_first(&mut self, lane: u64, before: Moment) {
+        let Some(lane) = self.lanes.get(&lane) else { return };
+        let Some((&first, _)) = lane.blockers.first_key_value() else { return };
+        if let Some(entry) = self.waiters.get(&first)
+            && let Phase::Asleep { asked, .. } = entry.phase
+            && asked <= before
+        {
+            self.awake(first);
+        }
+    }
+
+    /// Ends the sleep of a waiter.
+    pub(super) fn awake(&mut self, ticket: Ticket) {
+        let Some(entry) = self.waiters.get_mut(&ticket) else { return };
+        let Phase::Asleep { asked, .. } = entry.phase else { return };
+        entry.phase = Phase::Asleep { asked, until: UNKNOWN };
+        for stake in &entry.stakes {
+            let lane = self.lanes.get_mut(&stake.lane);
+            if let Some(until) = lane.and_then(|lane| lane.blockers.get_mut(&ticket)) {
+                *until = UNKNOWN;
+            }
+        }
+        self.call(ticket);
+    }
+
+    /// What a waiter is to do now.
+    pub(super) fn next(&mut self, ticket: Ticket, now: Moment) -> Next {
+        let Some(entry) = self.waiters.get_mut(&ticket) else { return Next::Ask };
+        entry.is_called = false;
+        let (deadline, phase) = (entry.deadline, entry.phase);
+        match phase {
+            Phase::Asking => return self.ask(ticket, now),
+            Phase::Asleep { until, .. } if now < until => return Next::Sleep { until, is_held: false },
+            Phase::Asleep { .. } if self.take_turn(ticket) => return Next::Ask,
+            Phase::Asleep { .. } => {
+                self.withdraw(ticket);
+                self.hold(ticket);
+            }
+            Phase::Held => {}
+        }
+        let opens = self.opens(ticket);
+        if now >= deadline || opens.is_some_and(|opens| opens > deadline) {
+            Next::TooLate { opens }
+        } else {
+            Next::Sleep { until: deadline, is_held: true }
+        }
+    }
+
+    /// Whether something has changed for a waiter; if not yet, `wake` is used when it does.
+    pub(super) fn is_called(&mut self, ticket: Ticket, wake: impl FnOnce() -> Wake) -> bool {
+        let Some(entry) = self.waiters.get_mut(&ticket) else { return true };
+        entry.wake = (!entry.is_called).then(wake);
+        entry.is_called
+    }
+
+    /// Moves the deadline of a waiter.
+    pub(super) fn set_deadline(&mut self, ticket: Ticket, deadline: Moment) {
+        if let Some(entry) = self.waiters.get_mut(&ticket) {
+            entry.deadline = deadline;
+        }
+    }
+
+    /// When the last of those sleeps ends that hold up a waiter, if that is known.
+    pub(super) fn opens(&self, ticket: Ticket) -> Option<Moment> {
+        let stakes = &self.waiters.get(&ticket)?.stakes;
+        let firsts =
+            stakes.iter().filter_map(|stake| self.lanes.get(&stake.lane)?.blockers.first_key_value());
+        firsts.filter(|(first, until)| **first < ticket && **until != UNKNOWN).map(|(_, until)| *until).max()
+    }
+
+    /// Who is to be woken now.
+    pub(super) fn take_calls(&mut self) -> Vec<Wake> {
+        take(&mut self.calls)
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> (usize, usize) {
+        (self.waiters.len(), self.lanes.len())
+    }
+
+    /// At its first turn a waiter may know, by what the one before it learned, that it would be denied: then it
+    /// sleeps first.
+    fn ask(&mut self, ticket: Ticket, now: Moment) -> Next {
+        if let Some(wait) = self.forecast(ticket, now) {
+            self.denied(ticket, wait, &[], now);
+            return Next::Sleep { until: now.saturating_add(wait), is_held: false };
+        }
+        Next::Ask
+    }
+
+    fn forecast(&self, ticket: Ticket, now: Moment) -> Option<u64> {
+        let entry = self.waiters.get(&ticket).filter(|entry| entry.is_new)?;
+        let memory = self.lanes.get(&entry.stakes.first()?.lane)?.memory.as_ref()?;
+        if !entry.stakes.iter().map(|stake| stake.lane).eq(memory.lanes.iter().copied()) {
+            return None;
+        }
+        let costs: Few<_> = entry.stakes.iter().map(|stake| stake.cost).collect::<Option<_>>()?;
+        let wait = memory.forecast.wait(&costs, now.saturating_sub(memory.at))?;
+        (wait > 0 && now.saturating_add(wait) <= entry.deadline).then_some(wait)
+    }
+
+    /// Gives a waiter its turn, unless others come first.
+    fn take_turn(&mut self, ticket: Ticket) -> bool {
+        let Some(entry) = self.waiters.get(&ticket) else { return false };
+        let is_first = |stake: &Stake| {
+            let lane = self.lanes.get(&stake.lane);
+            lane.and_then(|lane| lane.blockers.first_key_value()).is_none_or(|(&first, _)| first >= ticket)
+        };
+        if !entry.stakes.iter().all(is_first) {
+            return false;
+        }
+        self.withdraw(ticket);
+        let Some(entry) = self.waiters.get_mut(&ticket) else { return false };
+        entry.phase = Phase::Asking;
+        for stake in &entry.stakes {
+            if let Some(lane) = self.lanes.get_mut(&stake.lane) {
+                lane.blockers.insert(ticket, UNKNOWN);
+            }
+        }
+        self.call(ticket);
+        true
+    }
+
+    fn hold(&mut self, ticket: Ticket) {
+        let Some(entry) = self.waiters.get_mut(&ticket) else { return };
+        entry.phase = Phase::Held;
+        let stakes = entry.stakes.clone();
+        for stake in &stakes {
+            let Some(lane) = self.lanes.get_mut(&stake.lane) else { continue };
+            lane.held.insert(ticket);
+            if entry.deadline != NEVER {
+                lane.impatient.insert((entry.deadline, ticket));
+            }
+        }
+        // Where it blocked, others may go on.
+        self.promote(&stakes);
+    }
+
+    /// Takes a waiter out of the order of every lane.
+    fn withdraw(&mut self, ticket: Ticket) {
+        let Some(entry) = self.waiters.get(&ticket) else { return };
+        for stake in &entry.stakes {
+            if let Some(lane) = self.lanes.get_mut(&stake.lane) {
+                lane.blockers.remove(&ticket);
+                lane.held.remove(&ticket);
+                lane.impatient.remove(&(entry.deadline, ticket));
+            }
+        }
+    }
+
+    /// Gives those their turn who are not held up any more, the first to arrive first.
+    fn promote(&mut self, stakes: &[Stake]) {
+        for stake in stakes {
+            let mut last = 0;
+            while let Some(ticket) = self.lanes.get(&stake.lane).and_then(|lane| lane.waiting_after(last)) {
+                self.take_turn(ticket);
+                last = ticket;
+            }
+        }
+    }
+
+    fn call(&mut self, ticket: Ticket) {
+        if let Some(entry) = self.waiters.get_mut(&ticket) {
+            entry.is_called = true;
+            self.calls.extend(entry.wake.take());
+        }
+    }
+}
+
+impl Lane {
+    /// The first waiter that arrived after `last` and that nobody holds up in this lane.
+    fn waiting_after(&self, last: Ticket) -> Option<Ticket> {
+        let next = self.held.range(last + 1..).next().copied()?;
+        self.blockers.first_key_value().is_none_or(|(&first, _)| next < first).then_some(next)
+    }
+}

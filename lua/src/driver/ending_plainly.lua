@@ -1,0 +1,46 @@
+-- Ends a reservation and charges what was used, or lets its lease begin anew. Answers 1 when it was held wherever it
+-- should be, 0 when it was not, -1 when a limit would be overdrawn by more than 2^53: then nothing is done.
+--
+-- First one limit, whose reservation is held and of which no lease has ended: nearly every call.
+if #ARGV == 1 and op == COMMIT then
+  local holder, key = KEYS[2], KEYS[1]
+  local header, held, first_end, held_count, token, kept_until, swept = call('ZRANGE', holder, '0', '0')[1]
+  if header and #header == HEADER then
+    held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
+  end
+  local of_holder = string.sub(ARGV[1], -HOLDER)
+  local weight, lease, _, _, own_price, timeout = unpack_numbers('<dddddd', of_holder)
+  if swept and first_end > now and own_price == 0 then
+    local amount, grant = extra, 0
+    --LOAD
+    if capacity and amount <= capacity then
+      local named = 'r' .. string.sub(of_holder, RESERVATION_ID, RESERVATION_ID + 15) .. pack('<d', weight)
+      if call('ZREM', holder, header, named) == 2 then
+        local plain_slack = slack
+        -- What is written lives on until what is still held may have been charged to it.
+        if held_count > 1 and kept_until > now then slack = slack + math.ceil((kept_until - now) / 1000) end
+        if amount > 0 or forced then
+          --COMMIT
+        end
+        slack = plain_slack
+        if now - swept > timeout then
+          call('ZREMRANGEBYSCORE', holder, MARKS, MARKS + now)
+          swept = now
+        end
+        local kept = kept_until
+        -- Without a reservation the token is kept for a lease.
+        if held_count == 1 then kept_until, first_end = now + lease, 0 end
+        if now + timeout > kept_until then kept_until = now + timeout end
+        header = 'h' .. pack('<dddddd', held - weight, first_end, held_count - 1, token, kept_until, swept)
+        call('ZADD', holder, '-inf', header, MARKS + now + timeout, 'e' .. string.sub(of_holder, CALL_ID))
+        -- A set that was empty for a moment has no lifetime.
+        if held_count == 1 or kept_until ~= kept then
+          call('PEXPIRE', holder, math.ceil((kept_until - now) / 1000) + slack)
+        end
+        return 1
+      end
+      call('ZADD', holder, '-inf', header)
+      call('PEXPIRE', holder, math.ceil((kept_until - now) / 1000) + slack)
+    end
+  end
+end

@@ -1,0 +1,69 @@
+-- One limit, of whose reservations no lease has ended: nearly every call. (What makes tables and functions stands below,
+-- and costs nothing until it is needed.)
+if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
+  local holder, key = KEYS[2], KEYS[1]
+  local header, held, first_end, has_room = call('ZRANGE', holder, '0', '0')[1], 0, 0, true
+  local held_count, token, kept_until, swept, plain_slack = 0, 0, 0, now, slack
+  if header then
+    if #header ~= HEADER then
+      has_room = false
+    else
+      held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
+    end
+  end
+  local weight, lease, longest, own_price, named
+  if op == RESERVE then
+    local of_holder = string.sub(ARGV[1], -HOLDER)
+    weight, lease, longest, group, own_price = unpack_numbers('<ddddd', of_holder)
+    named = 'r' .. string.sub(of_holder, RESERVATION_ID, RESERVATION_ID + 15) .. pack('<d', weight)
+    has_room = has_room and held_count < MOST_HELD and group == 0 and own_price == 0
+      and not (header and call('ZSCORE', holder, named))
+  end
+  if has_room and (first_end > now or first_end == 0) then
+    local own = cost
+    if held > 0 then cost = (units + held) * price end
+    -- What is written lives on until what is held may have been charged to it.
+    if held_count > 0 and kept_until > now then slack = slack + math.ceil((kept_until - now) / 1000) end
+    --LOAD
+    -- What is somebody else's is told below.
+    if capacity then
+      local grant, amount = 0, forced
+      if capacity >= cost then
+        grant = 1
+        if op == CHECK then amount = own end
+      end
+      if amount and op ~= PEEK then
+        --COMMIT
+      end
+      --REPLY
+      if op ~= RESERVE or grant == 0 then return { answer, pack('<dddd', held, 0, 0, 0) } end
+      slack = plain_slack
+      if now > token then token = now else token = token + 1 end
+      local ends, kept = now + lease, kept_until
+      if first_end == 0 or ends < first_end then first_end = ends end
+      if ends + longest > kept then
+        -- Rounded up, so that calls in quick succession share a lifetime.
+        local slice = lease / 16
+        kept_until = ends + longest
+        kept_until = kept_until - kept_until % slice + slice
+      end
+      local written = 'h' .. pack('<dddddd', held + weight, first_end, held_count + 1, token, kept_until, swept)
+      call('ZADD', holder, '-inf', written, ends, named)
+      -- Not before: a set that was empty for a moment has no lifetime.
+      if header then call('ZREM', holder, header) end
+      if kept_until ~= kept then
+        local done = redis.pcall('PEXPIRE', holder, math.ceil((kept_until - now) / 1000) + slack)
+        if done ~= 1 then
+          -- A user who may give no key a life leaves none without.
+          if not header then call('DEL', holder) end
+          error(done.err, 0)
+        end
+      end
+      if kind > 0 then
+        local left, wanted = call('PTTL', key), math.ceil((kept_until - now) / 1000) + slack
+        if left >= 0 and left < wanted then call('PEXPIRE', key, wanted) end
+      end
+      return { answer, pack('<dddd', held, 0, 0, token) }
+    end
+  end
+end

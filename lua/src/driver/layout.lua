@@ -1,0 +1,25 @@
+-- What is held, in a sorted set beside the states of the limits it counts for. Its members, by their scores:
+--   'h' held first_end count token kept_until swept
+--                                     at -inf: the weight that counts; before when no lease ends (0 when there is none), how
+--                                     many reservations there are, the last fencing token, until when the set is kept,
+--                                     when old calls were taken out of it
+--   'p' id                            at minus the price of a unit, where the call brought a limit of its own
+--   'r' id weight                     at the end of the lease; 's' in place of 'r': of a rule in shadow that had no room,
+--                                     which does not count
+--   'e' id                            beyond all times: a call that ended or renewed a reservation, in case it is
+--                                     sent again; at MARKS and the time until which; 'f' in place of 'e': it had ended
+--                                     for one of the holders
+--
+-- ARGV[1]  now, op, limits (how many); then the numbers of ARGV[2] once more
+-- ARGV[1 + i], for the limit of KEYS[i]: its algorithm's place, its group, its holder's number (0: none), price (what a
+--          unit takes in the algorithm's measure), units (the cost), extra (what is charged; or the time of a charge
+--          that is given back), kind (1: its measure is time; 2: its window begins with a charge; 0: others;
+--          -1: it keeps nothing); then its own numbers
+-- ARGV[1 + limits + i]  the same at the limit that the rule states, if the call brought another; else empty
+-- ARGV[1 + 2 * limits + j], for the holder of KEYS[limits + j]: weight, lease, longest (how long a charge counts), group,
+--          price (0: the rule's own), timeout; then the reservation's id and that of the call
+-- A call about one limit may come as ARGV[1] alone: the first, that of the limit, and in the last 80 bytes that of the
+-- holder.
+local MARKS, MOST_HELD, PARAMS = 1e17, 10000, 57
+local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 49, 65, 49, 80
+local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT = 1, 2, 3, 4, 5, 6

@@ -1,0 +1,148 @@
+//! Calls about reservations whose answer is lost, cut after each of its bytes, are sent again, and are carried out exactly
+//! once.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use sluicegate::{AsyncRateLimiter, RateLimiter, Rules, Usage};
+use sluicegate_test_servers::Redis;
+use tokio::runtime::Runtime;
+
+const CUTS: i64 = 1_000;
+/// Longer than any answer.
+const LONGEST: i64 = 90;
+const RULES: &str = r#"[
+    {"rule_id": "tokens", "algorithm": "fixed_window", "limit": 1000000, "window_size_seconds": 36000,
+     "reservations": true, "lease_seconds": 3600},
+    {"rule_id": "places", "algorithm": "concurrency", "limit": 3, "lease_seconds": 3600}
+]"#;
+const NEVER: i64 = i64::MAX;
+
+/// Stands before a server. Once told to, it lets so many bytes more of an answer through and hangs up.
+struct Cutter {
+    address: SocketAddr,
+    left: Arc<AtomicI64>,
+}
+
+impl Cutter {
+    fn before(server: SocketAddr) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let left = Arc::new(AtomicI64::new(NEVER));
+        let shared = Arc::clone(&left);
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let server = TcpStream::connect(server).unwrap();
+                let (from_client, to_server) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+                thread::spawn(move || carry(from_client, to_server, None));
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || carry(server, client, Some(&shared)));
+            }
+        });
+        Self { address, left }
+    }
+
+    fn cut_after(&self, bytes: i64) {
+        self.left.store(bytes, Ordering::SeqCst);
+    }
+
+    fn was_used(&self) -> bool {
+        self.left.load(Ordering::SeqCst) == NEVER
+    }
+}
+
+fn carry(mut from: TcpStream, mut to: TcpStream, left: Option<&AtomicI64>) {
+    let mut bytes = [0; 4096];
+    while let Ok(read @ 1..) = from.read(&mut bytes) {
+        let allowed = left.map_or(NEVER, |left| left.load(Ordering::SeqCst));
+        let passed = usize::try_from(allowed).map_or(read, |allowed| read.min(allowed));
+        if to.write_all(&bytes[..passed]).is_err() {
+            break;
+        }
+        if let Some(left) = left.filter(|_| allowed != NEVER) {
+            if passed < read || allowed == 0 {
+                // The next connection is whole again.
+                left.store(NEVER, Ordering::SeqCst);
+                break;
+            }
+            left.fetch_sub(passed as i64, Ordering::SeqCst);
+        }
+    }
+    let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
+}
+
+/// The calls of a round, each with its answer cut after some bytes: what is charged, and what of them was cut.
+fn play(cutter: &Cutter, mut call: impl FnMut(usize)) -> usize {
+    let mut cuts = 0;
+    for number in 0..CUTS {
+        for step in 0..5 {
+            cutter.cut_after((number * 5 + step) % LONGEST);
+            call(step as usize);
+            cuts += usize::from(cutter.was_used());
+        }
+    }
+    cutter.cut_after(NEVER);
+    cuts
+}
+
+fn redis() -> (Redis, Cutter, String) {
+    let redis = Redis::start().unwrap();
+    let cutter = Cutter::before(redis.address().parse().unwrap());
+    let url = format!("redis://{}", cutter.address);
+    (redis, cutter, url)
+}
+
+fn rules() -> Rules {
+    Rules::from_json(RULES).unwrap()
+}
+
+#[test]
+fn blocking() {
+    let (redis, cutter, url) = redis();
+    let limiter = RateLimiter::builder(url).rules(rules()).breaker_failures(0).build().unwrap();
+    let mut made = Vec::new();
+    let cuts = play(&cutter, |step| match step {
+        0 => made.push(limiter.reserve("tokens", "k").unwrap()),
+        1 => assert!(limiter.renew(&made[0]).unwrap()),
+        2 => assert!(limiter.commit(&made.remove(0), Usage::Cost(7)).unwrap()),
+        3 => made.push(limiter.reserve("places", "k").unwrap()),
+        _ => assert!(limiter.release(&made.remove(0)).unwrap()),
+    });
+    assert!(cuts as i64 > CUTS, "only {cuts} answers were cut");
+    exactly_once(&redis);
+}
+
+#[test]
+fn asynchronous() {
+    let (redis, cutter, url) = redis();
+    let runtime = Runtime::new().unwrap();
+    let builder = AsyncRateLimiter::builder(url).rules(rules()).breaker_failures(0);
+    let limiter = runtime.block_on(builder.connect()).unwrap();
+    let mut made = Vec::new();
+    let cuts = play(&cutter, |step| {
+        runtime.block_on(async {
+            match step {
+                0 => made.push(limiter.reserve("tokens", "k").await.unwrap()),
+                1 => assert!(limiter.renew(&made[0]).await.unwrap()),
+                2 => assert!(limiter.commit(&made.remove(0), Usage::Cost(7)).await.unwrap()),
+                3 => made.push(limiter.reserve("places", "k").await.unwrap()),
+                _ => assert!(limiter.release(&made.remove(0)).await.unwrap()),
+            }
+        });
+    });
+    assert!(cuts as i64 > CUTS, "only {cuts} answers were cut");
+    exactly_once(&redis);
+}
+
+/// Every commit was charged once, and nothing is held any more.
+fn exactly_once(redis: &Redis) {
+    let limiter = RateLimiter::builder(redis.url()).rules(rules()).build().unwrap();
+    assert_eq!(limiter.peek("tokens", "k").unwrap().remaining, 1_000_000 - 7 * CUTS as u64);
+    assert_eq!(limiter.peek("places", "k").unwrap().remaining, 3);
+    assert_eq!(limiter.peek("places", "k").unwrap().reset_after, Duration::ZERO);
+}
