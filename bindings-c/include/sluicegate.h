@@ -168,6 +168,10 @@ typedef struct {
     uint64_t breaker_probe_us;
 } sluicegate_options;
 
+/// Is told a name and what belongs to it, which both live until it returns; `context` is what came with
+/// it. It has to return: neither by longjmp nor by an exception.
+typedef void (*sluicegate_pair_callback)(void *context, const char *name, const char *value);
+
 /// The rules in force: which, since when, and what was refused. A plain value: free nothing.
 typedef struct {
     /// How many rules are in force.
@@ -194,10 +198,6 @@ typedef struct {
     /// Zeros, in place of fields to come.
     uint8_t reserved[61];
 } sluicegate_rules;
-
-/// Is told a name and what belongs to it, which both live until it returns; `context` is what came with
-/// it. It has to return: neither by longjmp nor by an exception.
-typedef void (*sluicegate_pair_callback)(void *context, const char *name, const char *value);
 
 /// Options of one check. Begin with SLUICEGATE_CHECK_OPTIONS_INIT and set what you need.
 typedef struct {
@@ -423,6 +423,13 @@ sluicegate_status sluicegate_limiter_close(const sluicegate_limiter *limiter,
 /// Closes and frees a limiter that no other thread is using. NULL is fine.
 void sluicegate_limiter_free(sluicegate_limiter *limiter);
 
+/// Tells the rules in force: `rule` is called for each with its name and its JSON, in which what is left to its
+/// default is left out. Both texts live as long as the call of `rule`.
+sluicegate_status sluicegate_limiter_rules(const sluicegate_limiter *limiter,
+                                           sluicegate_pair_callback rule,
+                                           void *context,
+                                           sluicegate_error *error);
+
 /// Tells which rules are in force, since when, and what was refused of their source. `refused` is
 /// called for each refused file, or rule of ZooKeeper, with its name and the reason; it may be NULL.
 sluicegate_status sluicegate_rules_status(const sluicegate_limiter *limiter,
@@ -503,6 +510,27 @@ sluicegate_status sluicegate_reset(const sluicegate_limiter *limiter,
                                    size_t key_len,
                                    const sluicegate_check_options *options,
                                    sluicegate_error *error);
+
+/// Looks at `key` under every rule; changes nothing. Each of the `parts` is what a rule would answer to a check of cost
+/// 1 now, in the order of the rules; `parts`, `parts_room` and `parts_count` are as for sluicegate_check_request. Rules
+/// that limit a resource are left out unless `options` name one; its cost and limit say nothing.
+sluicegate_status sluicegate_inspect(const sluicegate_limiter *limiter,
+                                     const void *key,
+                                     size_t key_len,
+                                     const sluicegate_check_options *options,
+                                     sluicegate_decision *decision,
+                                     sluicegate_decision *parts,
+                                     size_t parts_room,
+                                     size_t *parts_count,
+                                     sluicegate_error *error);
+
+/// Forgets what was counted for `key` under every rule, one after the other. Rules that limit a resource are left out
+/// unless `options` name one.
+sluicegate_status sluicegate_reset_all(const sluicegate_limiter *limiter,
+                                       const void *key,
+                                       size_t key_len,
+                                       const sluicegate_check_options *options,
+                                       sluicegate_error *error);
 
 /// Waits until the cost is admitted, for `timeout_us` at most. Waits of one limiter for the same key take
 /// turns, in the order of their arrival. The last decision is answered: a denial as soon as it is known

@@ -132,6 +132,40 @@ export! {
 }
 
 export! {
+    /// Looks at `key` under every rule; changes nothing. Each of the `parts` is what a rule would answer to a check of cost
+    /// 1 now, in the order of the rules; `parts`, `parts_room` and `parts_count` are as for sluicegate_check_request. Rules
+    /// that limit a resource are left out unless `options` name one; its cost and limit say nothing.
+    fn sluicegate_inspect(
+        limiter: *const Limiter,
+        key: *const c_void,
+        key_len: usize,
+        options: *const CheckOptions,
+        decision: *mut Decision,
+        parts: Option<NonNull<Decision>>,
+        parts_room: usize,
+        parts_count: Option<NonNull<usize>>,
+    ) {
+        let answer = limiter.0.inspect_with(key.text(key_len)?, options)?;
+        decision.write(Decision::from(&answer));
+        parts_count.write(parts.write(&answer.parts, parts_room));
+        Ok(())
+    }
+}
+
+export! {
+    /// Forgets what was counted for `key` under every rule, one after the other. Rules that limit a resource are left out
+    /// unless `options` name one.
+    fn sluicegate_reset_all(
+        limiter: *const Limiter,
+        key: *const c_void,
+        key_len: usize,
+        options: *const CheckOptions,
+    ) {
+        Ok(limiter.0.reset_all_with(key.text(key_len)?, options)?)
+    }
+}
+
+export! {
     /// Waits until the cost is admitted, for `timeout_us` at most. Waits of one limiter for the same key take
     /// turns, in the order of their arrival. The last decision is answered: a denial as soon as it is known
     /// that the wait would go beyond the timeout, or that the cost never fits. With a clock of its own a

@@ -73,6 +73,18 @@ fn since_1970(time: SystemTime) -> u64 {
 }
 
 export! {
+    /// Tells the rules in force: `rule` is called for each with its name and its JSON, in which what is left to its
+    /// default is left out. Both texts live as long as the call of `rule`.
+    fn sluicegate_limiter_rules(limiter: *const Limiter, rule: PairCallback, context: *mut c_void) {
+        let rule = rule.required()?;
+        for each in limiter.0.rules().iter() {
+            rule.tell(context, &each.id, &each.to_json());
+        }
+        Ok(())
+    }
+}
+
+export! {
     /// Tells which rules are in force, since when, and what was refused of their source. `refused` is
     /// called for each refused file, or rule of ZooKeeper, with its name and the reason; it may be NULL.
     fn sluicegate_rules_status(

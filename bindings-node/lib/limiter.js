@@ -3,7 +3,7 @@
 /**
  * @import {
  *   Check, CheckOptions, ConnectOptions, Decision, Explanation, HttpRequest, PingOptions, RequestMatch, ResetOptions,
- *   RulesStatus, WaitAllOptions, WaitOptions,
+ *   Rule, RulesStatus, WaitAllOptions, WaitOptions,
  * } from './index.js'
  */
 
@@ -210,6 +210,40 @@ class RateLimiter {
   }
 
   /**
+   * The rules in force, as rule files state them: what is left to its default is left out.
+   *
+   * @returns {Rule[]}
+   */
+  rules() {
+    return JSON.parse(this.#native.rules());
+  }
+
+  /**
+   * Looks at `key` under every rule; changes nothing. The `parts` of the decision hold, for each rule, what it would
+   * answer to a check of cost 1 now. Rules that limit a resource are left out unless one is given.
+   *
+   * @param {string | readonly string[]} key
+   * @param {ResetOptions} [options]
+   * @returns {Promise<Decision>}
+   */
+  async inspect(key, options) {
+    const call = keyCall(OP.INSPECT, key, options);
+    return this.#isLocal ? this.#calls.sendAtOnce(this.#native, call) : this.#calls.send(this.#native, call);
+  }
+
+  /**
+   * Forgets what was counted for `key` under every rule, one after the other. Rules that limit a resource are left out
+   * unless one is given.
+   *
+   * @param {string | readonly string[]} key
+   * @param {ResetOptions} [options]
+   * @returns {Promise<void>}
+   */
+  async resetAll(key, options) {
+    return this.#make(keyCall(OP.RESET_ALL, key, options));
+  }
+
+  /**
    * Which rules are in force, since when, and what was refused of their source.
    *
    * @returns {RulesStatus}
@@ -371,6 +405,12 @@ class RateLimiter {
 /** The timeout of a wait, which is a mistake of its own if it is no time: it is told before all that rules say. */
 function patience(given, known) {
   return span('timeout', options('options', given, known).timeoutMs);
+}
+
+/** A call about a key under every rule. */
+function keyCall(op, key, given) {
+  const who = keyOf('key', key);
+  return new Call(op, 0, who, checkOptions('', options('options', given, RESET_OPTIONS)));
 }
 
 /** Cost, resource, limit and timeout, checked; messages have `prefix` before their names. */

@@ -19,6 +19,8 @@ mod op {
     pub(super) const ALL: u8 = PING + 1;
     pub(super) const REQUEST: u8 = ALL + 1;
     pub(super) const WAIT_ALL: u8 = REQUEST + 1;
+    pub(super) const INSPECT: u8 = WAIT_ALL + 1;
+    pub(super) const RESET_ALL: u8 = INSPECT + 1;
 }
 
 /// The numbers of the operations, by which `lib/mailbox.js` asks for them.
@@ -32,6 +34,8 @@ pub(crate) fn operations() -> HashMap<String, u32> {
         ("all", op::ALL),
         ("request", op::REQUEST),
         ("wait_all", op::WAIT_ALL),
+        ("inspect", op::INSPECT),
+        ("reset_all", op::RESET_ALL),
     ];
     kinds.chain(others).map(|(name, number)| (name.to_uppercase(), number.into())).collect()
 }
@@ -65,6 +69,8 @@ impl<'a> Reader<'a> {
             (None, op::ALL) => Ask::All(self.items(row.extra as usize)?),
             (None, op::WAIT_ALL) => Ask::WaitAll(self.items(row.extra as usize)?, row.timeout()?),
             (None, op::REQUEST) => Ask::Request(self.request(&row)?),
+            (None, op::INSPECT) => Ask::Inspect(self.of_rule(String::new(), &row)?),
+            (None, op::RESET_ALL) => Ask::ResetAll(self.of_rule(String::new(), &row)?),
             _ => return None,
         };
         Some((row.token, ask))
@@ -110,8 +116,13 @@ impl<'a> Reader<'a> {
     }
 
     fn item(&mut self, row: &CallRow) -> Option<Item> {
+        self.of_rule(self.names.get(row.rule)?.to_string(), row)
+    }
+
+    /// The key and the options of a row.
+    fn of_rule(&mut self, rule: String, row: &CallRow) -> Option<Item> {
         Some(Item {
-            rule: self.names.get(row.rule)?.to_string(),
+            rule,
             key: self.words(row.key_length)?,
             cost: row.cost,
             resource: match row.resource_length {

@@ -128,6 +128,12 @@ impl NativeLimiter {
         })
     }
 
+    /// The rules in force, as JSON.
+    #[napi(catch_unwind)]
+    pub fn rules(&self) -> Result<String> {
+        Ok(self.limiter()?.rules().to_json())
+    }
+
     /// Which rules are in force.
     #[napi(catch_unwind)]
     pub fn rules_status(&self) -> Result<Status> {

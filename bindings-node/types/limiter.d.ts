@@ -121,6 +121,30 @@ export class RateLimiter implements AsyncDisposable {
         explain: boolean;
     }): RequestMatch[] | Explanation[];
     /**
+     * The rules in force, as rule files state them: what is left to its default is left out.
+     *
+     * @returns {Rule[]}
+     */
+    rules(): Rule[];
+    /**
+     * Looks at `key` under every rule; changes nothing. The `parts` of the decision hold, for each rule, what it would
+     * answer to a check of cost 1 now. Rules that limit a resource are left out unless one is given.
+     *
+     * @param {string | readonly string[]} key
+     * @param {ResetOptions} [options]
+     * @returns {Promise<Decision>}
+     */
+    inspect(key: string | readonly string[], options?: ResetOptions): Promise<Decision>;
+    /**
+     * Forgets what was counted for `key` under every rule, one after the other. Rules that limit a resource are left out
+     * unless one is given.
+     *
+     * @param {string | readonly string[]} key
+     * @param {ResetOptions} [options]
+     * @returns {Promise<void>}
+     */
+    resetAll(key: string | readonly string[], options?: ResetOptions): Promise<void>;
+    /**
      * Which rules are in force, since when, and what was refused of their source.
      *
      * @returns {RulesStatus}
@@ -175,6 +199,7 @@ import type { Check } from './index.js';
 import type { HttpRequest } from './index.js';
 import type { RequestMatch } from './index.js';
 import type { Explanation } from './index.js';
+import type { Rule } from './index.js';
 import type { RulesStatus } from './index.js';
 import type { WaitOptions } from './index.js';
 import type { WaitAllOptions } from './index.js';

@@ -168,6 +168,18 @@ pub(crate) fn requested<'a>(
     Ok(check)
 }
 
+/// What is asked about a key under every rule: as a check of a rule without a name.
+pub(crate) fn about_key<'a>(
+    key: &'a Key<'_>,
+    resource: Option<&'a Bound<'_, PyAny>>,
+    timeout: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Check<'a>> {
+    let mut check = Check::new("", text(&key.0, "key")?);
+    check.options.resource = resource.map(|resource| text(resource, "resource")).transpose()?;
+    check.options.timeout = optional_timeout(timeout)?;
+    Ok(check)
+}
+
 /// A `TypeError` that names the argument.
 pub(crate) fn wrong_type(name: &str, expected: &str, value: &Bound<'_, PyAny>) -> PyErr {
     let class = value.get_type();

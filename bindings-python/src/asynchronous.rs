@@ -11,7 +11,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sluicegate::bridge::{self, Answer, Ask, Kind};
 
-use crate::arguments::{Given, Key, flag, optional_timeout, requested, span};
+use crate::arguments::{Given, Key, about_key, flag, optional_timeout, requested, span};
 use crate::calls::Calls;
 use crate::check::{self, owned};
 use crate::decision::Decision;
@@ -20,6 +20,7 @@ use crate::errors::{self, exception};
 use crate::matching::{RequestMatch, listed};
 use crate::options::Options;
 use crate::request::request;
+use crate::rules::data;
 use crate::status::RulesStatus;
 
 /// What `AsyncRateLimiter` calls. A method answers with its result, or with the token of a call that is sent
@@ -126,6 +127,30 @@ impl Bridge {
         } else {
             listed(py, limiter.match_request(&request.request()))
         }
+    }
+
+    fn rules<'py>(&self, py: Python<'py>) -> PyResult<Object<'py>> {
+        data(py, &self.limiter(py)?.rules())
+    }
+
+    fn inspect<'py>(
+        &self,
+        py: Python<'py>,
+        key: Key<'py>,
+        resource: Option<&Bound<'py, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
+        self.call(py, Ask::Inspect(owned(&about_key(&key, resource, timeout)?)))
+    }
+
+    fn reset_all<'py>(
+        &self,
+        py: Python<'py>,
+        key: Key<'py>,
+        resource: Option<&Bound<'py, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
+        self.call(py, Ask::ResetAll(owned(&about_key(&key, resource, timeout)?)))
     }
 
     fn rules_status(&self, py: Python<'_>) -> PyResult<RulesStatus> {

@@ -7,13 +7,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use sluicegate::{Result, bridge};
 
-use crate::arguments::{Given, Key, flag, optional_timeout, requested, span};
+use crate::arguments::{Given, Key, about_key, flag, optional_timeout, requested, span};
 use crate::check;
 use crate::decision::Decision;
 use crate::errors::exception;
 use crate::matching::{RequestMatch, listed};
 use crate::options::Options;
 use crate::request::request;
+use crate::rules::data;
 use crate::status::RulesStatus;
 
 /// Decides whether a cost is admitted; blocks the calling thread for one round trip.
@@ -189,6 +190,39 @@ impl RateLimiter {
         } else {
             listed(method.py(), self.limiter.match_request(&request.request()))
         }
+    }
+
+    /// The rules in force, as rule files state them: what is left to its default is left out.
+    fn rules<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        data(py, &self.limiter.rules())
+    }
+
+    /// Looks at `key` under every rule; changes nothing. The `parts` of the decision hold, for each rule, what it would
+    /// answer to a check of cost 1 now. Rules that limit a resource are left out unless one is given.
+    #[pyo3(signature = (key, *, resource=None, timeout=None))]
+    fn inspect(
+        &self,
+        py: Python<'_>,
+        key: Key<'_>,
+        resource: Option<&Bound<'_, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Decision> {
+        let check = about_key(&key, resource, timeout)?;
+        self.decide(py, |limiter| limiter.inspect_with(check.key, check.options))
+    }
+
+    /// Forgets what was counted for `key` under every rule, one after the other. Rules that limit a resource are left
+    /// out unless one is given.
+    #[pyo3(signature = (key, *, resource=None, timeout=None))]
+    fn reset_all(
+        &self,
+        py: Python<'_>,
+        key: Key<'_>,
+        resource: Option<&Bound<'_, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let check = about_key(&key, resource, timeout)?;
+        self.call(py, |limiter| limiter.reset_all_with(check.key, check.options))
     }
 
     /// Which rules are in force, since when, and what was refused of their source.

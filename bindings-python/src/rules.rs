@@ -45,3 +45,8 @@ fn to_json(rules: &Bound<'_, PyAny>) -> PyResult<String> {
     })?;
     json.extract()
 }
+
+/// Rules as lists, dicts, texts and numbers.
+pub(crate) fn data<'py>(py: Python<'py>, rules: &sluicegate::Rules) -> PyResult<Bound<'py, PyAny>> {
+    py.import("json")?.call_method1("loads", (rules.to_json(),))
+}

@@ -10,6 +10,7 @@ use crate::algorithm::{Micros, Policy};
 use crate::error::{Error, ErrorKind, Result};
 use crate::key::canonical;
 use crate::matching::Matcher;
+use crate::request::{Check, CheckOptions};
 use crate::rules::{
     Algorithm, CalendarWindow, Identifier, Limit, MAX_BURST, MAX_LOG, MAX_MICROS, Rule, RuleId, Rules, Scope,
     Structure, WindowStart,
@@ -120,6 +121,17 @@ impl Catalog {
     /// How a rule stores a resource.
     pub(crate) fn resource_name<'a>(&self, rule: &ReadyRule, resource: &'a str) -> Cow<'a, str> {
         if rule.secret_resource { self.secrets.name(resource).into() } else { canonical(resource) }
+    }
+
+    /// A check of cost 1 under every rule that can be asked by a key alone, and by a resource if there is one.
+    pub(crate) fn checks_of<'a>(&'a self, key: &'a str, options: CheckOptions<'a>) -> Vec<Check<'a>> {
+        let rules = self.ready.iter().filter(|rule| !rule.needs_resource || options.resource.is_some());
+        let check = |rule: &'a ReadyRule| {
+            let resource = options.resource.filter(|_| rule.needs_resource);
+            let options = CheckOptions { cost: 1, limit: None, resource, ..options };
+            Check::new(&rule.rule.id, key).with(options)
+        };
+        rules.map(check).collect()
     }
 
     #[inline]

@@ -63,10 +63,10 @@ pub enum Kernel {
     Gcra,
     /// `decay`
     Decay,
-    /// `concurrency`
-    Concurrency,
     /// `fixed_window`, windows of the calendar.
     FixedWindowCalendar,
+    /// `concurrency`
+    Concurrency,
 }
 
 impl Kernel {
@@ -80,8 +80,8 @@ impl Kernel {
         Self::SlidingBuckets,
         Self::Gcra,
         Self::Decay,
-        Self::Concurrency,
         Self::FixedWindowCalendar,
+        Self::Concurrency,
     ];
 
     /// Its name, for people.
@@ -95,8 +95,8 @@ impl Kernel {
             Self::SlidingBuckets => "sliding_buckets",
             Self::Gcra => "gcra",
             Self::Decay => "decay",
-            Self::Concurrency => "concurrency",
             Self::FixedWindowCalendar => "fixed_window_calendar",
+            Self::Concurrency => "concurrency",
         }
     }
 
@@ -114,8 +114,8 @@ impl Kernel {
             Self::SlidingBuckets => SLIDING_BUCKETS,
             Self::Gcra => GCRA,
             Self::Decay => DECAY,
-            Self::Concurrency => CONCURRENCY,
             Self::FixedWindowCalendar => FIXED_WINDOW_CALENDAR,
+            Self::Concurrency => CONCURRENCY,
         }
     }
 

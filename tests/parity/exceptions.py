@@ -44,6 +44,12 @@ MISSING = {
     **each("python", "RateLimiter.reset()", "cost limit", "they make no difference; Rust has one struct for all"),
     **each("python", "AsyncRateLimiter.reset()", "cost limit", "they make no difference; Rust has one struct for all"),
     **each("node", "RateLimiter.reset()", "cost limit", "they make no difference; Rust has one struct for all"),
+    **each("python", "RateLimiter.inspect()", "cost limit", "they make no difference; Rust has one struct for all"),
+    **each("python", "RateLimiter.reset_all()", "cost limit", "they make no difference; Rust has one struct for all"),
+    **each("python", "AsyncRateLimiter.inspect()", "cost limit", "they make no difference; Rust has one struct for all"),
+    **each("python", "AsyncRateLimiter.reset_all()", "cost limit", "they make no difference; Rust has one struct for all"),
+    **each("node", "RateLimiter.inspect()", "cost limit", "they make no difference; Rust has one struct for all"),
+    **each("node", "RateLimiter.reset_all()", "cost limit", "they make no difference; Rust has one struct for all"),
     **each("node", "RateLimitLayer.new()", "root_path", "only ASGI has root paths"),
     **each("rust", "RateLimitLayer.new()", "root_path", "only ASGI has root paths"),
     # What methods do not insist on.
@@ -64,7 +70,7 @@ ALONE = {
     **each(
         "rust",
         "package",
-        "Algorithm GcraName Identifier Scope Structure WindowStart",
+        "Algorithm CalendarUnit CalendarWindow GcraName Identifier Scope Structure WindowStart",
         "what has been read of a rule; elsewhere rules are data in the form of JSON",
     ),
     **each(
@@ -94,8 +100,6 @@ ALONE = {
     ),
     **each("c", "package", "status_name", "a number has to be named; elsewhere a kind knows its name"),
     # Members.
-    **each("rust", "RateLimiter", "rules", "elsewhere they are the caller's own; rules_status tells of them"),
-    **each("rust", "AsyncRateLimiter", "rules", "elsewhere they are the caller's own; rules_status tells of them"),
     **each("rust", "Check", "with", "elsewhere options are arguments or fields"),
     **each("rust", "CheckOptions", "new", "elsewhere a plain object or struct"),
     **each("rust", "Request", "new", "elsewhere a plain object or struct"),
@@ -122,6 +126,7 @@ ALONE = {
     **each("node", "RateLimitLayer.new()", "log", "elsewhere there is one log for all libraries"),
     **each("c", "RateLimiter.match_request() required", "explain", "there are no default arguments"),
     **each("c", "RateLimiter.rules_status()", "context refused", "a callback receives the list"),
+    **each("c", "RateLimiter.rules()", "context rule", "a callback receives the list"),
     **each("c", "Decision.headers()", "context header", "a callback receives the list"),
     **each("c", "Decision.headers()", "parts", "elsewhere a decision has them"),
     **each("c", "ManualClock.now()", "now", "answers are written to where the caller says"),

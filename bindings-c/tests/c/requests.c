@@ -164,6 +164,36 @@ static void fixed_rules_have_a_status(void) {
     close_limiter();
 }
 
+static void a_key_is_looked_at_and_forgotten_under_every_rule(void) {
+    sluicegate_decision decision, parts[3];
+    size_t count = 9;
+    open_limiter("c/overview");
+    EXPECT_OK(sluicegate_check(limiter, "orders", "alice", 5, NULL, &decision, error));
+    EXPECT_OK(sluicegate_check(limiter, "orders", "alice", 5, NULL, &decision, error));
+    EXPECT_OK(sluicegate_inspect(limiter, "alice", 5, NULL, &decision, parts, 3, &count, error));
+    EXPECT(!decision.allowed && strcmp(decision.rule, "orders") == 0 && count == 3);
+    EXPECT(parts[0].remaining == 0 && parts[1].remaining == 10 && parts[2].remaining == 1);
+    EXPECT(strcmp(parts[1].rule, "tenant") == 0 && parts[1].allowed);
+    EXPECT_OK(sluicegate_inspect(limiter, "alice", 5, NULL, &decision, parts, 1, &count, error));
+    EXPECT(count == 1);
+    EXPECT_OK(sluicegate_reset_all(limiter, "alice", 5, NULL, error));
+    EXPECT_OK(sluicegate_inspect(limiter, "alice", 5, NULL, &decision, NULL, 0, NULL, error));
+    EXPECT(decision.allowed);
+    EXPECT(sluicegate_inspect(limiter, "", 0, NULL, &decision, NULL, 0, NULL, NULL) == SLUICEGATE_INVALID_ARGUMENT);
+    EXPECT(sluicegate_reset_all(limiter, "", 0, NULL, NULL) == SLUICEGATE_INVALID_ARGUMENT);
+    close_limiter();
+}
+
+static void rules_are_data(void) {
+    struct page page = {"", 0};
+    open_limiter("c/data");
+    EXPECT_OK(sluicegate_limiter_rules(limiter, add, &page, error));
+    EXPECT(strstr(page.text, "tenant: {\"algorithm\":\"fixed_window\"") != NULL);
+    EXPECT(strstr(page.text, "\"window_size_seconds\":60") != NULL);
+    EXPECT(sluicegate_limiter_rules(limiter, NULL, NULL, NULL) == SLUICEGATE_INVALID_ARGUMENT);
+    close_limiter();
+}
+
 /* The sizes that programs were compiled with. */
 static void structs_keep_their_size(void) {
     EXPECT(sizeof(sluicegate_decision) == 200 && offsetof(sluicegate_decision, rule) == 38);
@@ -181,6 +211,8 @@ int main(int argc, char **argv) {
     RUN(parts_fill_the_room_there_is);
     RUN(a_list_outlives_its_limiter_and_request);
     RUN(fixed_rules_have_a_status);
+    RUN(a_key_is_looked_at_and_forgotten_under_every_rule);
+    RUN(rules_are_data);
     RUN(structs_keep_their_size);
     return summary();
 }

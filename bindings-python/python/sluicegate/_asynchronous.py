@@ -12,6 +12,7 @@ from ._native import Bridge, Check, Decision, ManualClock, Options, RequestMatch
 
 if TYPE_CHECKING:
     from ._native import _Headers, _Key, _Path, _Rules
+    from .rules import Rule
 
 __all__ = ["AsyncRateLimiter"]
 
@@ -247,6 +248,33 @@ class AsyncRateLimiter:
             # Cancelled, or thrown away.
             self._calls.give_up(token)
             raise
+
+    def rules(self) -> list[Rule]:
+        """The rules in force, as rule files state them: what is left to its default is left out."""
+        return self._bridge.rules()
+
+    async def inspect(
+        self, key: _Key, *, resource: str | None = None, timeout: float | None = None
+    ) -> Decision:
+        """Looks at `key` under every rule; changes nothing.
+
+        The `parts` of the decision hold, for each rule, what it would answer to a check of cost 1 now. Rules that
+        limit a resource are left out unless one is given.
+        """
+        answer = self._bridge.inspect(key, resource, timeout)
+        decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
+        return decision
+
+    async def reset_all(
+        self, key: _Key, *, resource: str | None = None, timeout: float | None = None
+    ) -> None:
+        """Forgets what was counted for `key` under every rule, one after the other.
+
+        Rules that limit a resource are left out unless one is given.
+        """
+        answer = self._bridge.reset_all(key, resource, timeout)
+        if answer is not None:
+            await self._calls.future(answer)
 
     def rules_status(self) -> RulesStatus:
         """Which rules are in force, since when, and what was refused of their source."""

@@ -423,6 +423,22 @@ class RateLimiter:
         They are decided as by `check_all`: all of them are charged, or none is.
         """
 
+    def rules(self) -> list[Rule]:
+        """The rules in force, as rule files state them: what is left to its default is left out."""
+
+    def inspect(self, key: _Key, *, resource: str | None = None, timeout: float | None = None) -> Decision:
+        """Looks at `key` under every rule; changes nothing.
+
+        The `parts` of the decision hold, for each rule, what it would answer to a check of cost 1 now. Rules that
+        limit a resource are left out unless one is given.
+        """
+
+    def reset_all(self, key: _Key, *, resource: str | None = None, timeout: float | None = None) -> None:
+        """Forgets what was counted for `key` under every rule, one after the other.
+
+        Rules that limit a resource are left out unless one is given.
+        """
+
     def rules_status(self) -> RulesStatus:
         """Which rules are in force, since when, and what was refused of their source."""
 
@@ -508,6 +524,9 @@ class Bridge:
         explain: bool,
     ) -> list[RequestMatch]: ...
     def rules_status(self) -> RulesStatus: ...
+    def rules(self) -> list[Rule]: ...
+    def inspect(self, key: _Key, resource: str | None, timeout: float | None) -> Decision | int: ...
+    def reset_all(self, key: _Key, resource: str | None, timeout: float | None) -> int | None: ...
     def decide(
         self,
         method: str,

@@ -64,6 +64,12 @@ impl FixedWindow {
         }
     }
 
+    /// How long a window is at most. By the calendar, days have an hour more, months and years a day.
+    pub(crate) fn longest(&self) -> Micros {
+        const MORE: Micros = 2 * 86_400_000_000;
+        if let Begins::Calendar(_) = &self.begins { self.window + MORE } else { self.window }
+    }
+
     /// What the script for windows of the calendar chooses from by the server's clock: the window of the caller's
     /// clock and its neighbours.
     pub(crate) fn windows(&self, caller_now: impl FnOnce() -> Micros, out: &mut Vec<f64>) {

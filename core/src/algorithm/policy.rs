@@ -267,8 +267,7 @@ impl Policy {
     /// How long a charge counts at most for which there was room.
     pub(crate) fn longest(&self) -> Micros {
         match self {
-            // That of a calendar may be longer than most of its kind.
-            Self::FixedWindow(FixedWindow { window, .. }) => window + window / 16,
+            Self::FixedWindow(fixed) => fixed.longest(),
             Self::SlidingLog(SlidingLog { window, .. }) | Self::Gcra(Gcra { window, .. }) => *window,
             Self::SlidingWindow(SlidingWindow { window, .. }) => 2 * window,
             Self::SlidingBuckets(SlidingBuckets { window, resolution, .. }) => window + resolution,

@@ -100,6 +100,10 @@ pub enum Ask {
     Request(OwnedRequest),
     /// `reset`
     Reset(Item),
+    /// `inspect`, of an item whose rule says nothing
+    Inspect(Item),
+    /// `reset_all`, likewise
+    ResetAll(Item),
     /// `wait`, with its timeout
     Wait(Item, Duration),
     /// `wait_all`, with its timeout
@@ -134,6 +138,11 @@ pub(super) async fn answer(limiter: &AsyncRateLimiter, ask: &Ask) -> Result<Answ
         Ask::All(items) => limiter.check_all(&checks(items)).await,
         Ask::WaitAll(items, timeout) => limiter.wait_all(&checks(items), *timeout).await,
         Ask::Wait(item, timeout) => limiter.wait_with(&item.rule, &item.key, item.options(), *timeout).await,
+        Ask::Inspect(item) => limiter.inspect_with(&item.key, item.options()).await,
+        Ask::ResetAll(item) => {
+            limiter.reset_all_with(&item.key, item.options()).await?;
+            return Ok(Answer::Done);
+        }
         Ask::Reset(item) => {
             limiter.reset_with(&item.rule, &item.key, item.options()).await?;
             return Ok(Answer::Done);

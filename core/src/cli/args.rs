@@ -11,6 +11,7 @@ use clap_complete::Shell;
 use crate::cli::asking::{CheckRequest, Match};
 #[cfg(feature = "lab")]
 use crate::cli::lab::Lab;
+use crate::cli::overview::OneKey;
 use crate::cli::place::Place;
 use crate::cli::rules::RulesCommand;
 use crate::cli::source::RulesArgs;
@@ -58,6 +59,10 @@ pub(crate) enum Command {
     Peek(One),
     /// Forget what was counted for a key; needs a server
     Reset(One),
+    /// Say what every rule would answer to a check of a key, and change nothing; needs a server
+    Inspect(OneKey),
+    /// Forget what was counted for a key under every rule; needs a server
+    ResetAll(OneKey),
     /// Give back a cost that was not used; needs a server
     #[command(after_help = "Exit code: 0 given back, 1 nothing was counted, 2 error.")]
     Refund(One),

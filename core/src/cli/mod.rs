@@ -10,6 +10,7 @@ mod lab;
 #[cfg(feature = "manual")]
 mod manual;
 mod outcome;
+mod overview;
 mod place;
 mod rules;
 mod run;
@@ -73,6 +74,8 @@ fn carry_out(command: &Command, out: &mut impl Write) -> Result<Verdict, Failure
         Command::Refund(one) => run::refund(one, out),
         Command::Charge(one) => charge::charge(one, out),
         Command::Reset(one) => run::reset(one, out),
+        Command::Inspect(key) => overview::inspect(key, out),
+        Command::ResetAll(key) => overview::reset_all(key, out),
         Command::Ping(place) => run::ping(place, out),
         Command::Match(args) => asking::matching(args, out),
         Command::CheckRequest(args) => asking::check(args, out),

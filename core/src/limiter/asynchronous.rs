@@ -115,11 +115,23 @@ impl AsyncRateLimiter {
     }
 
     async fn all(&self, catalog: &Catalog, checks: &[Check<'_>]) -> Result<Decision> {
+        self.together(catalog, checks, Op::Check).await
+    }
+
+    /// Looks at several items, each by itself.
+    pub(super) async fn peek_all(&self, catalog: &Catalog, checks: &[Check<'_>]) -> Result<Decision> {
+        if checks.is_empty() {
+            return self.unruled();
+        }
+        self.together(catalog, checks, Op::Peek).await
+    }
+
+    async fn together(&self, catalog: &Catalog, checks: &[Check<'_>], op: Op) -> Result<Decision> {
         self.ensure_open()?;
-        let plan = Plan::new(catalog, checks, Op::Check)?;
+        let plan = Plan::new(catalog, checks, op)?;
         match &self.backend {
-            Backend::Local(local) => Ok(local.all(&plan)),
-            Backend::Server(redis) => self.converse(redis, &plan, Op::Check, Form::WithParts).await,
+            Backend::Local(local) => Ok(local.all(&plan, op)),
+            Backend::Server(redis) => self.converse(redis, &plan, op, Form::WithParts).await,
         }
     }
 
@@ -231,9 +243,11 @@ impl AsyncRateLimiter {
     /// As [`check`](Self::check).
     pub async fn reset_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<()> {
         self.ensure_open()?;
-        let catalog = self.centre.rules.snapshot();
-        let check = Check::new(rule, key).with(options);
-        let plan = Plan::new(&catalog, &[check], Op::Peek)?;
+        self.forget(&self.centre.rules.snapshot(), Check::new(rule, key).with(options)).await
+    }
+
+    pub(super) async fn forget(&self, catalog: &Catalog, check: Check<'_>) -> Result<()> {
+        let plan = Plan::new(catalog, &[check], Op::Peek)?;
         match &self.backend {
             Backend::Local(local) => local.reset(&plan),
             Backend::Server(redis) => {

@@ -98,11 +98,24 @@ impl RateLimiter {
     }
 
     fn all(&self, catalog: &Catalog, checks: &[Check<'_>]) -> Result<Decision> {
+        self.together(catalog, checks, Op::Check)
+    }
+
+    /// Looks at several items, each by itself.
+    pub(super) fn peek_all(&self, catalog: &Catalog, checks: &[Check<'_>]) -> Result<Decision> {
+        if checks.is_empty() {
+            self.ensure_open()?;
+            return Ok(Decision::unruled(self.source()));
+        }
+        self.together(catalog, checks, Op::Peek)
+    }
+
+    fn together(&self, catalog: &Catalog, checks: &[Check<'_>], op: Op) -> Result<Decision> {
         self.ensure_open()?;
-        let plan = Plan::new(catalog, checks, Op::Check)?;
+        let plan = Plan::new(catalog, checks, op)?;
         match &self.backend {
-            Backend::Local(local) => Ok(local.all(&plan)),
-            Backend::Server(redis) => self.converse(redis, &plan, Op::Check, Form::WithParts),
+            Backend::Local(local) => Ok(local.all(&plan, op)),
+            Backend::Server(redis) => self.converse(redis, &plan, op, Form::WithParts),
         }
     }
 
@@ -214,9 +227,11 @@ impl RateLimiter {
     /// As [`check`](Self::check).
     pub fn reset_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<()> {
         self.ensure_open()?;
-        let catalog = self.centre.rules.snapshot();
-        let check = Check::new(rule, key).with(options);
-        let plan = Plan::new(&catalog, &[check], Op::Peek)?;
+        self.forget(&self.centre.rules.snapshot(), Check::new(rule, key).with(options))
+    }
+
+    pub(super) fn forget(&self, catalog: &Catalog, check: Check<'_>) -> Result<()> {
+        let plan = Plan::new(catalog, &[check], Op::Peek)?;
         match &self.backend {
             Backend::Local(local) => local.reset(&plan),
             Backend::Server(redis) => {

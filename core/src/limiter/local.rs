@@ -90,8 +90,8 @@ impl Local {
         Ok(make(Verdict::of(rule, once((policy, &outcome)), Source::Embedded)))
     }
 
-    pub(super) fn all(&self, plan: &Plan<'_>) -> Decision {
-        let outcomes = self.engine().run(plan, Op::Check, || self.now());
+    pub(super) fn all(&self, plan: &Plan<'_>, op: Op) -> Decision {
+        let outcomes = self.engine().run(plan, op, || self.now());
         answer(plan, &outcomes, Source::Embedded, Form::WithParts)
     }
 

@@ -8,6 +8,7 @@ mod bridged;
 mod builder;
 mod centre;
 mod local;
+mod overview;
 mod queue;
 mod reserving;
 mod sleeper;

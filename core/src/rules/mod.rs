@@ -12,6 +12,7 @@ mod json;
 mod limits;
 mod matching;
 mod model;
+mod object;
 mod rate;
 mod rule;
 mod schema;
@@ -36,6 +37,9 @@ pub use model::{
     Algorithm, CalendarUnit, CalendarWindow, GcraName, Identifier, Limit, Match, Rule, Scope, Structure,
     WindowStart,
 };
+#[cfg(feature = "tool")]
+pub(crate) use object::identifier;
+pub(crate) use object::object;
 pub use schema::schema;
 #[cfg(feature = "lab")]
 pub(crate) use words::nearest;
@@ -160,6 +164,24 @@ impl Rules {
     /// The rules, in the order of their file.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Arc<Rule>> {
         self.inner.in_order.iter()
+    }
+
+    /// The rules as an array of JSON, in one form: what is left to its default is left out, a rate is a limit and its
+    /// window. Read again, they are the same rules.
+    ///
+    /// ```
+    /// use sluicegate::Rules;
+    ///
+    /// let rules = Rules::from_json(r#"[{"rule_id": "login", "rate": "5/minute"}] // five attempts"#)?;
+    /// assert!(rules.to_json().contains(r#""window_size_seconds":60"#));
+    /// assert!(Rules::from_json(&rules.to_json())?.iter().eq(rules.iter()));
+    /// # Ok::<(), sluicegate::Error>(())
+    /// ```
+    pub fn to_json(&self) -> String {
+        self.iter()
+            .map(|rule| serde_json::Value::Object(object(rule)))
+            .collect::<serde_json::Value>()
+            .to_string()
     }
 
     /// How many rules there are.

@@ -40,6 +40,13 @@ pub struct Rule {
     pub cost: u64,
 }
 
+impl Rule {
+    /// The rule as a JSON object, in one form: see [`Rules::to_json`](crate::Rules::to_json).
+    pub fn to_json(&self) -> String {
+        serde_json::Value::Object(super::object(self)).to_string()
+    }
+}
+
 /// An algorithm and its own options.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
@@ -131,8 +138,8 @@ pub enum GcraName {
 pub struct Limit {
     /// From 1 to 2^53 - 1 (`sliding_log`: 100,000); whole for every algorithm but `decay`.
     pub limit: f64,
-    /// Microseconds, from a millisecond to ten years; 0 for `decay` and `concurrency`, which have no window. Of a
-    /// window of the calendar how long one is about: 24 hours, 7, 30 or 365 days.
+    /// Microseconds, from a millisecond to ten years; 0 for `decay` and `concurrency`, which have no window. Of a window
+    /// of the calendar how long one is about: 24 hours, 7, 30 or 365 days.
     pub window_us: u64,
     /// Microseconds per slot, for `sliding_buckets` (at most 4,096 slots to a window; default 60) and
     /// `decay` (such that any level fades within 2^53 microseconds); 0 otherwise.

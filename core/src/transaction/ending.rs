@@ -3,10 +3,9 @@
 use redis::Value;
 
 use super::held::Part;
-use super::protocol::{self, unexpected};
-use super::{Conversation, Wire, stages};
+use super::protocol::unexpected;
+use super::{Clocks, Conversation, Wire, outside, stages};
 use crate::algorithm::{HoldId, Micros};
-use crate::clock::SystemClock;
 use crate::error::{Error, Result};
 use crate::plan::{End, Few, Plan};
 use crate::script::Call;
@@ -20,9 +19,7 @@ pub(crate) struct Ending<'a> {
     id: HoldId,
     /// The name of this call, by which the server knows it when it is sent again.
     call_id: HoldId,
-    clock: Option<Micros>,
-    /// What the server said its time is, when it was in no window of a calendar that the call named.
-    server_now: Option<Micros>,
+    clocks: Clocks,
     stages: Few<Few<usize>>,
     done: usize,
     is_held: bool,
@@ -38,19 +35,8 @@ impl<'a> Ending<'a> {
         clock: Option<Micros>,
     ) -> Self {
         let stages = if wire.cluster { stages::by_slot(plan) } else { stages::together(plan) };
-        Self {
-            plan,
-            wire,
-            end,
-            id,
-            call_id,
-            clock,
-            server_now: None,
-            stages,
-            done: 0,
-            is_held: true,
-            failure: None,
-        }
+        let clocks = Clocks { manual: clock, server_now: None };
+        Self { plan, wire, end, id, call_id, clocks, stages, done: 0, is_held: true, failure: None }
     }
 
     /// Whether the reservation was held wherever it should be.
@@ -61,9 +47,8 @@ impl<'a> Ending<'a> {
 
 impl Conversation for Ending<'_> {
     fn next(&self) -> Option<Call> {
-        let caller_now = || self.clock.or(self.server_now).unwrap_or_else(|| SystemClock::new().now());
-        let part = Part::new(self.plan, self.stages.get(self.done)?, &caller_now);
-        Some(part.ending(self.end, (&self.id, &self.call_id), self.clock, self.wire))
+        let part = Part::new(self.plan, self.stages.get(self.done)?);
+        Some(part.ending(self.end, (&self.id, &self.call_id), self.clocks, self.wire))
     }
 
     fn is_undoing(&self) -> bool {
@@ -73,10 +58,10 @@ impl Conversation for Ending<'_> {
     /// A slot that fails keeps no other from being asked: what
     /// was used is to be charged wherever it can be.
     fn feed(&mut self, reply: Result<Value>) {
-        if let Some(now) = reply.as_ref().ok().and_then(protocol::outside)
-            && self.server_now.is_none()
+        if let Some(now) = outside(&reply)
+            && self.clocks.server_now.is_none()
         {
-            self.server_now = Some(now);
+            self.clocks.server_now = Some(now);
             return;
         }
         self.done += 1;

@@ -6,7 +6,7 @@ use sluicegate_lua::{Kernel, KernelSet};
 use smallvec::{SmallVec, smallvec};
 
 use super::protocol::{self, Reply, SERVER_CLOCK, ScriptsOfSets, bytes, doubles, unexpected};
-use super::{Step, Wire};
+use super::{Clocks, Step, Wire};
 use crate::algorithm::{Demand, HoldId, Micros, Policy, State, micros};
 use crate::error::Result;
 use crate::plan::{Charge, End, Few, Holder, Op, Outcome, Plan};
@@ -37,26 +37,24 @@ pub(super) struct Part<'a, 'b> {
     /// As indices of the plan's.
     pub(super) holders: Few<usize>,
     kernels: KernelSet,
-    /// The time by which windows of a calendar are named.
-    caller_now: &'b dyn Fn() -> Micros,
 }
 
 impl<'a, 'b> Part<'a, 'b> {
-    pub(super) fn new(plan: &'b Plan<'a>, charges: &[usize], caller_now: &'b dyn Fn() -> Micros) -> Self {
+    pub(super) fn new(plan: &'b Plan<'a>, charges: &[usize]) -> Self {
         let charges: Few<_> = charges.iter().map(|&index| &plan.charges[index]).collect();
         let mut holders: Few<usize> = charges.iter().filter_map(|charge| charge.holder).collect();
         holders.sort_unstable();
         holders.dedup();
         let kernels =
             charges.iter().fold(KernelSet::default(), |set, charge| set.with(charge.policy.kernel()));
-        Self { plan, charges, holders, kernels, caller_now }
+        Self { plan, charges, holders, kernels }
     }
 
     /// The call of the script for a step.
-    pub(super) fn call(&self, step: &Step, id: &HoldId, clock: Option<Micros>, prefix: &str) -> Call {
+    pub(super) fn call(&self, step: &Step, id: &HoldId, clocks: Clocks, prefix: &str) -> Call {
         let script = script(&HELD, sluicegate_lua::held, self.kernels);
-        let limit = |charge: &Charge<'_>, policy: &Policy| self.limit(charge, policy, step);
-        let header = self.header(clock, number(step.op));
+        let limit = |charge: &Charge<'_>, policy: &Policy| self.limit(charge, policy, step, clocks);
+        let header = self.header(clocks, number(step.op));
         let mut call = Call { script, keys: self.names(prefix), args: self.args(header, limit, (id, id), 0) };
         if step.op == Op::Peek {
             let copies: Vec<_> =
@@ -67,26 +65,20 @@ impl<'a, 'b> Part<'a, 'b> {
     }
 
     /// The call of the script that ends or renews a reservation; `names` are the reservation's and the call's.
-    pub(super) fn ending(
-        &self,
-        end: End,
-        names: (&HoldId, &HoldId),
-        clock: Option<Micros>,
-        wire: &Wire,
-    ) -> Call {
+    pub(super) fn ending(&self, end: End, names: (&HoldId, &HoldId), clocks: Clocks, wire: &Wire) -> Call {
         let script = script(&ENDING, sluicegate_lua::ending, self.kernels);
         let limit = |charge: &Charge<'_>, policy: &Policy| {
             let cost = if end == End::Commit { charge.cost } else { 0.0 };
             let (units, amount) = policy.overcharged(cost);
-            self.packed(charge, policy, [units, amount])
+            self.packed(charge, policy, [units, amount], clocks)
         };
         let timeout = self.plan.timeout.map_or(wire.patience, |timeout| timeout.as_micros() as Micros);
-        let header = self.header(clock, number_of_end(end));
+        let header = self.header(clocks, number_of_end(end));
         Call { script, keys: self.names(&wire.prefix), args: self.args(header, limit, names, timeout) }
     }
 
-    fn header(&self, clock: Option<Micros>, op: f64) -> [f64; 3] {
-        [clock.map_or(SERVER_CLOCK, |now| now as f64), op, self.charges.len() as f64]
+    fn header(&self, clocks: Clocks, op: f64) -> [f64; 3] {
+        [clocks.for_script(), op, self.charges.len() as f64]
     }
 
     fn names(&self, prefix: &str) -> SmallVec<[String; 1]> {
@@ -123,23 +115,28 @@ impl<'a, 'b> Part<'a, 'b> {
         if charge.amount.is_none() { Vec::new() } else { pack(&charge.limit.policy) }
     }
 
-    fn limit(&self, charge: &Charge<'_>, policy: &Policy, step: &Step) -> Vec<u8> {
+    fn limit(&self, charge: &Charge<'_>, policy: &Policy, step: &Step, clocks: Clocks) -> Vec<u8> {
+        let packed = |policy: &Policy, numbers| self.packed(charge, policy, numbers, clocks);
         match step.op {
-            Op::Check | Op::Peek | Op::Reserve => {
-                self.packed(charge, policy, [charge.cost, protocol::NEWEST])
-            }
+            Op::Check | Op::Peek | Op::Reserve => packed(policy, [charge.cost, protocol::NEWEST]),
             Op::Refund => {
                 let charged_at = step.charged_at.map_or(protocol::NEWEST, |at| at as f64);
-                self.packed(charge, &policy.sparing_denied(), [charge.cost, charged_at])
+                packed(&policy.sparing_denied(), [charge.cost, charged_at])
             }
             Op::Charge => {
                 let (units, amount) = policy.overcharged(charge.cost);
-                self.packed(charge, &policy.sparing_denied(), [units + protocol::PEEKED, amount])
+                packed(&policy.sparing_denied(), [units + protocol::PEEKED, amount])
             }
         }
     }
 
-    fn packed(&self, charge: &Charge<'_>, policy: &Policy, [units, extra]: [f64; 2]) -> Vec<u8> {
+    fn packed(
+        &self,
+        charge: &Charge<'_>,
+        policy: &Policy,
+        [units, extra]: [f64; 2],
+        clocks: Clocks,
+    ) -> Vec<u8> {
         let holder = self.place(charge);
         let kind = match policy.kernel() {
             Kernel::Concurrency => -1.0,
@@ -156,7 +153,7 @@ impl<'a, 'b> Part<'a, 'b> {
             extra,
             kind,
         ];
-        policy.numbers(units, self.caller_now, &mut numbers);
+        policy.numbers(units, || clocks.caller_now(), &mut numbers);
         bytes(&numbers)
     }
 

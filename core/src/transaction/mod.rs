@@ -77,6 +77,12 @@ struct Step {
     is_again: bool,
 }
 
+impl Step {
+    fn new(op: Op, charges: Few<usize>, charged_at: Option<Micros>) -> Self {
+        Self { op, charges, charged_at, is_again: false }
+    }
+}
+
 /// A call on a server that takes one script or more.
 pub(crate) trait Conversation {
     /// The script to send next; `None` when there is an answer.
@@ -105,12 +111,7 @@ impl<'a> Transaction<'a> {
         let stages = if wire.cluster { stages::by_slot(plan) } else { stages::together(plan) };
         let looks = if is_taking(op) && stages.len() > 1 { stages.clone() } else { Few::new() };
         let steps = |op, stages: Few<Few<usize>>| {
-            stages.into_iter().map(move |charges| Step {
-                op: own_op(plan, op, &charges),
-                charges,
-                charged_at: None,
-                is_again: false,
-            })
+            stages.into_iter().map(move |charges| Step::new(own_op(plan, op, &charges), charges, None))
         };
         Self {
             id,
@@ -133,29 +134,27 @@ impl<'a> Transaction<'a> {
         Self { states: Some(smallvec![None; self.plan.charges.len()]), ..self }
     }
 
-    /// Whether something may be held beside the states of a step.
-    fn is_beside(&self, step: &Step) -> bool {
-        step.charges.iter().any(|&index| self.plan.charges[index].holder.is_some())
+    fn clocks(&self) -> Clocks {
+        Clocks { manual: self.clock, server_now: self.server_now }
     }
 
-    fn next_by(&self, clock: Option<Micros>) -> Option<Call> {
+    /// The script to send next, by these clocks.
+    fn next_by(&self, clocks: Clocks) -> Option<Call> {
         let step = self.pending.front()?;
-        let caller_now = || self.caller_now();
         if self.is_beside(step) {
-            let part = Part::new(self.plan, &step.charges, &caller_now);
+            let part = Part::new(self.plan, &step.charges);
             return Some(match (step.op, step.charged_at) {
-                (Op::Reserve, Some(_)) => part.ending(End::Release, (&self.id, &self.id), clock, self.wire),
-                _ => part.call(step, &self.id, clock, &self.wire.prefix),
+                (Op::Reserve, Some(_)) => part.ending(End::Release, (&self.id, &self.id), clocks, self.wire),
+                _ => part.call(step, &self.id, clocks, &self.wire.prefix),
             });
         }
         let charges: Few<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
-        Some(protocol::call(step, &charges, clock, caller_now, &self.wire.prefix))
+        Some(protocol::call(step, &charges, clocks, &self.wire.prefix))
     }
 
-    /// The time by which windows of a calendar are named: a script chooses among neighbours.
-    fn caller_now(&self) -> Micros {
-        let system = || SystemClock::new().now();
-        self.clock.or(self.server_now).unwrap_or_else(system)
+    /// Whether something may be held beside the states of a step.
+    fn is_beside(&self, step: &Step) -> bool {
+        step.charges.iter().any(|&index| self.plan.charges[index].holder.is_some())
     }
 
     /// The fencing token of what was reserved.
@@ -206,7 +205,7 @@ impl<'a> Transaction<'a> {
 
     /// The same where something may be held.
     fn read_beside(&mut self, step: &Step, reply: Value) -> Result<(Micros, Few<Outcome>)> {
-        let part = Part::new(self.plan, &step.charges, &|| 0);
+        let part = Part::new(self.plan, &step.charges);
         let (replies, holders) = part.read(step.op, reply)?;
         let fits: Few<_> = replies.iter().map(|reply| reply.fits).collect();
         let permitted = self.plan.permitted(&step.charges, &fits);
@@ -250,7 +249,7 @@ impl<'a> Transaction<'a> {
         let held: Few<usize> = stage.iter().copied().filter(holds).collect();
         for (op, charges) in [(Op::Refund, charged), (Op::Reserve, held)] {
             if !charges.is_empty() && (op == Op::Refund || self.token.is_some()) {
-                self.compensations.push(Step { op, charges, charged_at: Some(now), is_again: false });
+                self.compensations.push(Step::new(op, charges, Some(now)));
             }
         }
     }
@@ -281,7 +280,7 @@ impl<'a> Transaction<'a> {
 
 impl Conversation for Transaction<'_> {
     fn next(&self) -> Option<Call> {
-        self.next_by(self.clock)
+        self.next_by(self.clocks())
     }
 
     fn is_undoing(&self) -> bool {
@@ -290,7 +289,7 @@ impl Conversation for Transaction<'_> {
 
     fn feed(&mut self, reply: Result<Value>) {
         let Some(step) = self.pending.pop_front() else { return };
-        if let Some(now) = reply.as_ref().ok().and_then(protocol::outside)
+        if let Some(now) = outside(&reply)
             && !step.is_again
         {
             self.server_now = Some(now);
@@ -310,6 +309,33 @@ impl Conversation for Transaction<'_> {
             Err(_) => {}
         }
     }
+}
+
+/// What a call is timed by.
+#[derive(Debug, Clone, Copy)]
+struct Clocks {
+    /// A manual clock's time; `None` for the server's.
+    manual: Option<Micros>,
+    /// The server's time, once it turned out to be far from that of this process.
+    server_now: Option<Micros>,
+}
+
+impl Clocks {
+    /// The time by which windows of a calendar are named: a script chooses among neighbours.
+    fn caller_now(self) -> Micros {
+        let system = || SystemClock::new().now();
+        self.server_now.or(self.manual).unwrap_or_else(system)
+    }
+
+    /// As scripts are told it.
+    fn for_script(self) -> f64 {
+        self.manual.map_or(protocol::SERVER_CLOCK, |now| now as f64)
+    }
+}
+
+/// The server's time, where a script did nothing since that is in none of the windows of a calendar that it was told.
+fn outside(reply: &Result<Value>) -> Option<Micros> {
+    reply.as_ref().ok().and_then(protocol::outside)
 }
 
 /// Whether an operation charges, or holds, what fits.

@@ -6,7 +6,7 @@ use redis::Value;
 use sluicegate_lua::{Kernel, KernelSet};
 use smallvec::{SmallVec, smallvec};
 
-use super::Step;
+use super::{Clocks, Step};
 use crate::algorithm::{Demand, Micros, Policy, State, micros};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::{Charge, Few, Op, Outcome};
@@ -24,16 +24,10 @@ const OUTSIDE: f64 = -1.0;
 pub(super) const NEWEST: f64 = -1.0;
 
 /// The call of the script for a step, whose charges are these.
-pub(super) fn call(
-    step: &Step,
-    charges: &[&Charge<'_>],
-    clock: Option<Micros>,
-    caller_now: impl Fn() -> Micros,
-    prefix: &str,
-) -> Call {
-    let pack = |first: &[f64], policy: &Policy, cost| pack(first, policy, cost, &caller_now);
+pub(super) fn call(step: &Step, charges: &[&Charge<'_>], clocks: Clocks, prefix: &str) -> Call {
+    let pack = |first: &[f64], policy: &Policy, cost| pack(first, policy, cost, clocks);
     let mode = f64::from(u8::from(step.op == Op::Check));
-    let clock = clock.map_or(SERVER_CLOCK, |now| now as f64);
+    let clock = clocks.for_script();
     let header = [clock, UNITS, mode];
     let keys = charges.iter().map(|charge| charge.name(prefix)).collect();
     if let ([charge], Op::Charge) = (charges, step.op) {
@@ -65,10 +59,10 @@ pub(super) fn call(
 }
 
 /// Some doubles, then the limit's own.
-fn pack(first: &[f64], policy: &Policy, cost: f64, caller_now: impl Fn() -> Micros) -> Vec<u8> {
+fn pack(first: &[f64], policy: &Policy, cost: f64, clocks: Clocks) -> Vec<u8> {
     let mut numbers = Vec::with_capacity(11);
     numbers.extend_from_slice(first);
-    policy.numbers(cost, caller_now, &mut numbers);
+    policy.numbers(cost, || clocks.caller_now(), &mut numbers);
     bytes(&numbers)
 }
 

@@ -16,8 +16,8 @@ from .sliding_log import SlidingLog
 from .sliding_window import SlidingWindow
 
 GCRA_FAMILY = {"gcra", "token_bucket", "leaky_bucket", "uniform"}
-EVERY_RULE = {"rule_id", "description", "algorithm", "limit", "limits", "priority", "shadow", "lease_seconds"}
 CALENDAR = ("window", "time_zone", "month_start_day")
+EVERY_RULE = {"rule_id", "description", "algorithm", "limit", "limits", "priority", "shadow", "lease_seconds"}
 OWN_FIELDS = {
     "fixed_window": {"window_size_seconds", "rate", "window_start", "count_denied", *CALENDAR},
     "sliding_window": {"window_size_seconds", "rate", "count_denied"},
@@ -90,10 +90,10 @@ class Limit:
         if name == "decay":
             return Decay(limit, self.resolution(), self.decay_factor(latitude))
         assert limit.denominator == 1
-        if name == "concurrency":
-            return Concurrency(int(limit))
         if "window" in self.fields:
             return self.calendar_window(int(limit))
+        if name == "concurrency":
+            return Concurrency(int(limit))
         most, window = int(limit), microseconds(self.fields["window_size_seconds"])
         if name == "fixed_window":
             return FixedWindow(most, window, self.fields.get("window_start", "aligned") == "aligned")

@@ -10,11 +10,11 @@ use anstyle::{AnsiColor, Style};
 use serde_json::{Value, json};
 
 use super::list::limits;
-use super::object::object;
 use crate::cli::outcome::{Failure, Verdict};
 use crate::cli::show::json_line;
 use crate::cli::source::{Contents, faults, source};
 use crate::cli::stderr::complain;
+use crate::rules::object;
 
 const ADDED: Style = AnsiColor::Green.on_default();
 const REMOVED: Style = AnsiColor::Red.on_default();

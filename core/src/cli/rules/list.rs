@@ -9,10 +9,10 @@ use anstyle::{AnsiColor, Style};
 use humantime::format_duration;
 use serde_json::{Value, json};
 
-use super::object::{identifier, object};
 use crate::cli::outcome::{Failure, Verdict};
 use crate::cli::show::json_line;
 use crate::cli::source::{Contents, source};
+use crate::rules::{identifier, object};
 
 const HEADING: Style = Style::new().bold();
 const REFUSED: Style = AnsiColor::Red.on_default();

@@ -6,7 +6,6 @@ mod diff;
 mod document;
 mod faults;
 mod list;
-mod object;
 mod put;
 mod replace;
 mod tree;

@@ -1,6 +1,6 @@
 //! Windows of the calendar, by clocks that disagree: the server's counts.
 
-use super::super::{Conversation, Transaction, Wire};
+use super::super::{Clocks, Conversation, Transaction};
 use super::server::{Server, catalog, check};
 use crate::algorithm::Micros;
 use crate::decision::Decision;
@@ -18,15 +18,20 @@ const DAY: Micros = 24 * HOUR;
 /// Noon of a day.
 const NOON: Micros = 20_000 * DAY + 12 * HOUR;
 
+/// The time of the server, which the test chooses, and that of the caller.
+fn at(transaction: &Transaction<'_>, now: Micros) -> Clocks {
+    Clocks { manual: Some(now), server_now: transaction.server_now }
+}
+
 /// One call by the time of the server, of a caller whose clock shows another; also how often it asked.
 fn call(server: &mut Server, op: Op, checks: &[Check<'_>], now: Micros, caller: Micros) -> (Decision, usize) {
     let catalog = catalog(RULES);
     let plan = Plan::new(&catalog, checks, Op::Peek).unwrap();
-    let wire = Wire { prefix: "p".to_owned(), cluster: false, patience: 1_500_000 };
+    let wire = server.wire.clone();
     let mut transaction = Transaction::new(&plan, &wire, op, None);
     transaction.server_now = Some(caller);
     let mut calls = 0;
-    while let Some(call) = transaction.next_by(Some(now)) {
+    while let Some(call) = transaction.next_by(at(&transaction, now)) {
         transaction.feed(Ok(server.send(&call)));
         calls += 1;
     }
@@ -76,7 +81,7 @@ fn it_asks_once_more_and_not_again() {
     let mut transaction = Transaction::new(&plan, &wire, Op::Check, None);
     for now in [NOON - 9 * DAY, NOON] {
         transaction.server_now.get_or_insert(0);
-        let call = transaction.next_by(Some(now)).unwrap();
+        let call = transaction.next_by(at(&transaction, now)).unwrap();
         transaction.feed(Ok(server.send(&call)));
     }
     assert!(transaction.next().is_none());

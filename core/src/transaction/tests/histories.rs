@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use proptest::prelude::*;
 
-use super::super::{Step, protocol};
+use super::super::{Clocks, Step, protocol};
 use super::server::{Server, catalog, check};
 use crate::algorithm::{Demand, Micros, Policy, State};
 use crate::catalog::Catalog;
@@ -160,7 +160,8 @@ impl<'a> InRust<'a> {
 }
 
 fn in_lua(server: &mut Server, charge: &Charge<'_>, step: &Step, now: Micros) -> Outcome {
-    let request = protocol::call(step, &[charge], Some(now), || now, &server.wire.prefix);
+    let clocks = Clocks { manual: Some(now), server_now: None };
+    let request = protocol::call(step, &[charge], clocks, &server.wire.prefix);
     let reply = protocol::read(&[charge], step.op, server.send(&request)).unwrap().remove(0);
     reply.conclude(charge, step.op, true).0
 }

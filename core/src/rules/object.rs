@@ -1,6 +1,6 @@
 //! A rule as a file of rules states it, in one form: what is left to its default is left out.
 
-use crate::rules::{Algorithm, GcraName, Identifier, Limit, Match, Rule, Scope, Structure, WindowStart};
+use super::{Algorithm, GcraName, Identifier, Limit, Match, Rule, Scope, Structure, WindowStart};
 use serde_json::{Map, Value, json};
 
 const DEFAULT_IPV6_PREFIX: u8 = 64;
@@ -8,7 +8,7 @@ const DEFAULT_LEASE_US: u64 = 60_000_000;
 
 type Object = Map<String, Value>;
 
-pub(super) fn object(rule: &Rule) -> Object {
+pub(crate) fn object(rule: &Rule) -> Object {
     let fields = [
         ("rule_id", Some(json!(*rule.id))),
         ("description", present(!rule.description.is_empty(), &rule.description)),
@@ -41,7 +41,7 @@ pub(super) fn object(rule: &Rule) -> Object {
 }
 
 /// Where keys or resources are taken from.
-pub(super) fn identifier(identifier: &Identifier) -> Value {
+pub(crate) fn identifier(identifier: &Identifier) -> Value {
     match identifier {
         Identifier::UserId => "user_id".into(),
         Identifier::IpAddress => "ip_address".into(),

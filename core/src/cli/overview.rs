@@ -1,0 +1,82 @@
+//! The commands about one key under every rule.
+
+use std::io::Write;
+
+use clap::Args as ClapArgs;
+use serde_json::json;
+
+use super::outcome::{Failure, Verdict};
+use super::place::Place;
+use super::show;
+use super::source::RulesArgs;
+use crate::CheckOptions;
+use crate::rules::Scope;
+
+/// One key.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct OneKey {
+    #[command(flatten)]
+    rules: RulesArgs,
+    /// Who is counted: a user, an address, an API key
+    key: String,
+    #[command(flatten)]
+    place: Place,
+    /// The resource that is used; without it, rules that limit one are left out
+    #[arg(long)]
+    resource: Option<String>,
+    /// One JSON object per line
+    #[arg(long)]
+    json: bool,
+}
+
+impl OneKey {
+    fn options(&self) -> CheckOptions<'_> {
+        let mut options = CheckOptions::new();
+        options.resource = self.resource.as_deref();
+        options
+    }
+}
+
+/// What each rule would answer now.
+pub(crate) fn inspect(args: &OneKey, out: &mut impl Write) -> Result<Verdict, Failure> {
+    let rules = args.rules.load()?;
+    let limiter = args.place.server("inspect", rules.clone())?;
+    let decision = limiter.inspect_with(&args.key, args.options())?;
+    let width = rules.iter().map(|rule| rule.id.len()).max().unwrap_or(0);
+    let mut parts = decision.parts.iter().peekable();
+    for rule in rules.iter() {
+        let id = &rule.id;
+        match parts.next_if(|part| part.rule == *id) {
+            Some(part) if args.json => {
+                let mut object = show::object(part);
+                object["key"] = json!(args.key);
+                writeln!(out, "{}", show::json_line(&object))?;
+            }
+            Some(part) => writeln!(out, "{id:width$}  {}", show::line(part))?,
+            // The lines of JSON are those of decisions.
+            None if args.json => {}
+            None => writeln!(out, "{id:width$}  left out: it limits a resource; name one by --resource")?,
+        }
+    }
+    Ok(Verdict::of(decision.allowed))
+}
+
+/// Forgets the key under every rule.
+pub(crate) fn reset_all(args: &OneKey, out: &mut impl Write) -> Result<Verdict, Failure> {
+    let rules = args.rules.load()?;
+    let limiter = args.place.server("reset-all", rules.clone())?;
+    limiter.reset_all_with(&args.key, args.options())?;
+    let limits_resource = |scope: Scope| scope == Scope::Resource;
+    for rule in rules.iter() {
+        let is_left = args.resource.is_none() && rule.limits.iter().any(|limit| limits_resource(limit.scope));
+        if args.json {
+            let object = json!({ "rule": rule.id.as_ref(), "key": args.key, "reset": !is_left });
+            writeln!(out, "{}", show::json_line(&object))?;
+        } else if is_left {
+            writeln!(out, "{}: left out: it limits a resource; name one by --resource", rule.id)?;
+        } else {
+            writeln!(out, "{}: forgotten", rule.id)?;
+        }
+    }
+    Ok(Verdict::Yes)
+}
