@@ -171,9 +171,36 @@ RESERVE_ALL = [
     ),
 ]
 
+BEYOND = [
+    Plan(
+        f"commit/random-overdrawn-{name}",
+        "Charges and commits far beyond the limit, refunds, and a limit that changes from call to call",
+        [holding(name, 4)],
+        4 * S,
+        costs=(1, 3, 7),
+        ops=("reserve",) * 8 + ("commit",) * 6 + ("charge",) * 4 + ("refund",) * 3 + ("check", "peek", "renew"),
+        overrides=(5, 20),
+        histories=1,
+    )
+    for name in EVERY
+    if name != "token_bucket"
+]
+SHADOW = [
+    Plan(
+        f"reserve/random-shadow-{name}",
+        "A rule in shadow with two limits: what has room is held, of the rest is charged what fits",
+        [two_limits(name) | {"shadow": True}],
+        2 * S,
+        costs=(1, 2, 3, 5),
+        ops=ALL,
+        steps_back=True,
+    )
+    for name in ("fixed_window", "sliding_window", "sliding_log", "sliding_buckets", "gcra")
+]
+
 PLANS = {
-    "reservations/reserve": RESERVE,
-    "reservations/commit": COMMIT,
+    "reservations/reserve": RESERVE + SHADOW,
+    "reservations/commit": COMMIT + BEYOND,
     "reservations/expired": EXPIRED,
     "reservations/release": RELEASE,
     "reservations/renew": RENEW,
