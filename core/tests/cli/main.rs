@@ -6,6 +6,7 @@
 mod acl;
 mod deciding;
 mod lab;
+mod overview;
 mod requests;
 mod rules;
 mod zookeeper;
