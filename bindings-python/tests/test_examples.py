@@ -1,27 +1,42 @@
-"""The application among the examples does what it says."""
+"""The applications among the examples do what they say."""
 
 from __future__ import annotations
 
+import http.client
 import importlib.util
+import socket
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
-from web import serve_uvicorn
+from web import Site, serve_uvicorn
+
+from sluicegate import Check, ManualClock, RateLimiter
 
 FOLDER = Path(__file__).parents[2] / "examples"
 ALICE = ("Authorization", "Bearer alice")
 
 
-@pytest.fixture
-def app(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+def application(name: str, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     pytest.importorskip("fastapi", reason="needs Python 3.11")
     monkeypatch.setenv("LIMITER_URL", redis_url)
-    specification = importlib.util.spec_from_file_location("fastapi_app", FOLDER / "fastapi_app.py")
+    specification = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
     assert specification and specification.loader
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
-    return module.app
+    return module
+
+
+@pytest.fixture
+def app(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    return application("fastapi_app", redis_url, monkeypatch).app
+
+
+@pytest.fixture
+def gateway(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv("MODEL_PACE", "0.002")
+    return application("language_models", redis_url, monkeypatch)
 
 
 def test_orders_per_user_and_logins_per_address(app: Any) -> None:
@@ -36,3 +51,58 @@ def test_orders_per_user_and_logins_per_address(app: Any) -> None:
     assert [answer.status for answer in logins] == [200] * 5 + [429]
     assert logins[5].header("Retry-After") == "60" and logins[5].json()["rule"] == "login_attempts_per_ip"
     assert of_bob.status == 200
+
+
+def test_a_gateway_charges_what_an_answer_used(gateway: Any, redis_url: str) -> None:
+    with RateLimiter(redis_url, rules=gateway.RULES) as limiter, serve_uvicorn(gateway.app) as site:
+        answer = site.ask("POST", "/chat?max_tokens=4000&words=500", ("Authorization", "Bearer acme"))
+        assert (answer.status, len(answer.body.split())) == (200, 500)
+        left = {rule: limiter.peek(rule, "acme").remaining for rule in ("requests", "tokens", "in_flight")}
+        # A second of the tokens may have come back.
+        assert left["requests"] >= 599 and 59_500 <= left["tokens"] < 60_000 and left["in_flight"] == 20
+        denied = site.ask("POST", "/chat?max_tokens=60001", ("Authorization", "Bearer acme"))
+        assert (denied.status, denied.header("Retry-After")) == (400, None)
+
+
+def test_fifteen_calls_are_under_way_and_those_that_hang_up_give_back(gateway: Any, redis_url: str) -> None:
+    gateway.PACE = 0.1
+    with RateLimiter(redis_url, rules=gateway.RULES) as limiter, serve_uvicorn(gateway.app) as site:
+        connections = [begin(site) for _ in range(15)]
+        denied = site.ask("POST", "/chat?max_tokens=4000", ("Authorization", "Bearer acme"))
+        assert denied.status == 429 and int(denied.header("Retry-After") or 0) >= 1
+        assert limiter.peek("in_flight", "acme").remaining == 5
+        for connection in connections:
+            connection.close()
+        ended = threading.Event()
+        for _ in range(100):
+            if limiter.peek("in_flight", "acme").remaining == 20:
+                break
+            ended.wait(0.1)
+        assert limiter.peek("in_flight", "acme").remaining == 20
+        assert limiter.peek("tokens", "acme").remaining > 55_000
+
+
+def begin(site: Site) -> socket.socket:
+    """Asks for a long answer, and reads no more than that it began."""
+    connection = socket.create_connection(("127.0.0.1", site.port), timeout=30)
+    connection.sendall(
+        b"POST /chat?max_tokens=4000&words=4000 HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer acme\r\n\r\n"
+    )
+    answer = http.client.HTTPResponse(connection)
+    answer.begin()
+    assert answer.status == 200
+    return connection
+
+
+def test_long_calls_at_saturation_lose_no_capacity() -> None:
+    """Calls of 20 s that reserve 4,000 of 60,000 tokens a minute and use 500: 13 to 15 are under way at all times."""
+    clock = ManualClock(1_760_000_000_000_000)
+    with RateLimiter("memory://", rules=str(FOLDER / "language_models.jsonc"), clock=clock) as limiter:
+        under_way: list[tuple[int, Any]] = []
+        for tick in range(3_000):
+            while under_way and under_way[0][0] <= tick:
+                assert under_way.pop(0)[1].commit({"tokens": 500})
+            while made := limiter.reserve_all([Check("tokens", "acme", cost=4_000), Check("in_flight", "acme")]):
+                under_way.append((tick + 200, made))
+            assert 13 <= len(under_way) <= 15, tick
+            clock.advance(0.1)
