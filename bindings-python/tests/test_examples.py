@@ -68,25 +68,25 @@ def test_fifteen_calls_are_under_way_and_those_that_hang_up_give_back(gateway: A
     gateway.PACE = 0.1
     with RateLimiter(redis_url, rules=gateway.RULES) as limiter, serve_uvicorn(gateway.app) as site:
         connections = [begin(site) for _ in range(15)]
-        denied = site.ask("POST", "/chat?max_tokens=4000", ("Authorization", "Bearer acme"))
+        denied = site.ask("POST", "/chat?max_tokens=4000", ("Authorization", "Bearer slow"))
         assert denied.status == 429 and int(denied.header("Retry-After") or 0) >= 1
-        assert limiter.peek("in_flight", "acme").remaining == 5
+        assert limiter.peek("in_flight", "slow").remaining == 5
         for connection in connections:
             connection.close()
         ended = threading.Event()
         for _ in range(100):
-            if limiter.peek("in_flight", "acme").remaining == 20:
+            if limiter.peek("in_flight", "slow").remaining == 20:
                 break
             ended.wait(0.1)
-        assert limiter.peek("in_flight", "acme").remaining == 20
-        assert limiter.peek("tokens", "acme").remaining > 55_000
+        assert limiter.peek("in_flight", "slow").remaining == 20
+        assert limiter.peek("tokens", "slow").remaining > 55_000
 
 
 def begin(site: Site) -> socket.socket:
     """Asks for a long answer, and reads no more than that it began."""
     connection = socket.create_connection(("127.0.0.1", site.port), timeout=30)
     connection.sendall(
-        b"POST /chat?max_tokens=4000&words=4000 HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer acme\r\n\r\n"
+        b"POST /chat?max_tokens=4000&words=4000 HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer slow\r\n\r\n"
     )
     answer = http.client.HTTPResponse(connection)
     answer.begin()
