@@ -44,6 +44,11 @@ export type WaitOptions = CheckOptions & Patience;
  */
 export type Check = Subject & CheckOptions;
 /**
+ * What was really used of a reservation: of its one item; or of several, by rule, where each item of a rule is charged
+ * the cost; or in an array, by the place of the item in the call. What is left out is charged as it was reserved.
+ */
+export type Usage = number | Readonly<Record<string, number>> | readonly (number | undefined)[];
+/**
  * A request, from which the rules that apply to it and their keys are found. An empty text is as good as none.
  */
 export type HttpRequest = {
@@ -177,6 +182,11 @@ export type Limit = {
      */
     limit?: number;
     /**
+     * The day at which a month of the calendar begins; in a month that lacks it,
+     * its last day. Default: 1.
+     */
+    month_start_day?: number;
+    /**
      * Limit and window in one, in place of limit and window_size_seconds: 5/minute, 100/s,
      * 20/30s.
      */
@@ -189,6 +199,15 @@ export type Limit = {
      * Who shares the limit. Default: key.
      */
     scope?: "key" | "resource";
+    /**
+     * The time zone of a window of the calendar, by its IANA name, such as
+     * Europe/Berlin. Default: UTC.
+     */
+    time_zone?: string;
+    /**
+     * A window of the calendar, in place of window_size_seconds.
+     */
+    window?: "day" | "week" | "month" | "year";
     /**
      * Length of the window.
      */
@@ -275,6 +294,11 @@ export type Rule = {
      */
     match?: Match;
     /**
+     * The day at which a month of the calendar begins; in a month that lacks it,
+     * its last day. Default: 1.
+     */
+    month_start_day?: number;
+    /**
      * Lower numbers are decided and reported first. Default: 0.
      */
     priority?: number;
@@ -300,10 +324,19 @@ export type Rule = {
      */
     structure?: "list" | "sorted_set";
     /**
+     * The time zone of a window of the calendar, by its IANA name, such as
+     * Europe/Berlin. Default: UTC.
+     */
+    time_zone?: string;
+    /**
      * Conditions like those of match, or an array of them: the rule does
      * not apply where one of them holds.
      */
     unless?: Match | readonly Match[];
+    /**
+     * A window of the calendar, in place of window_size_seconds.
+     */
+    window?: "day" | "week" | "month" | "year";
     /**
      * Length of the window.
      */
@@ -397,10 +430,11 @@ export type ConnectOptions = {
 export type ErrorCode = "InvalidRule" | "UnknownRule" | "InvalidArgument" | "Connection" | "Timeout" | "Server" | "Closed";
 import { ManualClock } from "./clock.js";
 import { RateLimiter } from "./limiter.js";
+import { Reservation } from "./reservation.js";
 import { SluicegateError } from "./error.js";
 import { headers } from "./headers.js";
 import type { DecisionFields } from './types.js';
 import type { Patience } from './types.js';
 import type { Subject } from './types.js';
 import type { Verdict } from './types.js';
-export { ManualClock, RateLimiter, SluicegateError, headers };
+export { ManualClock, RateLimiter, Reservation, SluicegateError, headers };
