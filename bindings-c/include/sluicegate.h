@@ -71,6 +71,9 @@
 /// The room for the version of rules, its NUL included.
 #define SLUICEGATE_RULES_VERSION_SIZE 33
 
+/// The room for the id of a reservation, its NUL included.
+#define SLUICEGATE_RESERVATION_ID_SIZE 2049
+
 /// How a call went. The numbers never change; later releases may add some.
 typedef enum {
     /// It succeeded, and only now are its outputs written. A denial is a success, too.
@@ -321,6 +324,16 @@ typedef struct {
     uint64_t timeout_us;
 } sluicegate_request;
 
+/// What was really used of an item of a reservation, or of all of a rule's.
+typedef struct {
+    /// The rule, of whose items each is charged the cost; or NULL, and `item` counts.
+    const char *rule;
+    /// The place of the item in the call that reserved it, counted from 0.
+    size_t item;
+    /// How much was used: 0 or more.
+    uint64_t cost;
+} sluicegate_usage;
+
 /// A part of a key.
 typedef struct {
     /// The part, in UTF-8.
@@ -555,6 +568,68 @@ sluicegate_status sluicegate_wait_all(const sluicegate_limiter *limiter,
                                       sluicegate_decision *decision,
                                       sluicegate_decision *parts,
                                       sluicegate_error *error);
+
+/// Reserves the cost for `key` under `rule`, or denies it: room is held, and nothing is charged until it is
+/// committed. What is never ended is charged in full when its lease ends.
+///
+/// `id` has room for `id_size` bytes, at least SLUICEGATE_RESERVATION_ID_SIZE: the text by which any limiter, in
+/// another process or language too, can end the reservation. It is empty when denied. `token` may be NULL: a number
+/// larger than that of every earlier reservation of the key, for a resource that refuses who comes too late; 0
+/// when denied.
+sluicegate_status sluicegate_reserve(const sluicegate_limiter *limiter,
+                                     const char *rule,
+                                     const void *key,
+                                     size_t key_len,
+                                     const sluicegate_check_options *options,
+                                     sluicegate_decision *decision,
+                                     char *id,
+                                     size_t id_size,
+                                     uint64_t *token,
+                                     sluicegate_error *error);
+
+/// Reserves several costs together: all of them, or none. Items whose rule has no reservations are charged at
+/// once. `parts` is as in sluicegate_check_all, all else as in sluicegate_reserve.
+sluicegate_status sluicegate_reserve_all(const sluicegate_limiter *limiter,
+                                         const sluicegate_item *items,
+                                         size_t count,
+                                         sluicegate_decision *decision,
+                                         sluicegate_decision *parts,
+                                         char *id,
+                                         size_t id_size,
+                                         uint64_t *token,
+                                         sluicegate_error *error);
+
+/// Ends a reservation and charges what was really used, also beyond the limit: `cost`, or as much as was reserved
+/// for NULL. 0 is allowed. A reservation of several items is ended by sluicegate_commit_usage.
+///
+/// `took_effect`, which may be NULL, is false where the reservation had ended or expired, and for the empty id of one
+/// that was denied: nothing is charged then. Here and below.
+sluicegate_status sluicegate_commit(const sluicegate_limiter *limiter,
+                                    const char *id,
+                                    const uint64_t *cost,
+                                    bool *took_effect,
+                                    sluicegate_error *error);
+
+/// sluicegate_commit of several items: each rule, or each item, that `usages` leaves out is charged as much as
+/// was reserved.
+sluicegate_status sluicegate_commit_usage(const sluicegate_limiter *limiter,
+                                          const char *id,
+                                          const sluicegate_usage *usages,
+                                          size_t count,
+                                          bool *took_effect,
+                                          sluicegate_error *error);
+
+/// Ends a reservation of which nothing was used.
+sluicegate_status sluicegate_release(const sluicegate_limiter *limiter,
+                                     const char *id,
+                                     bool *took_effect,
+                                     sluicegate_error *error);
+
+/// Lets the lease of a reservation begin anew.
+sluicegate_status sluicegate_renew(const sluicegate_limiter *limiter,
+                                   const char *id,
+                                   bool *took_effect,
+                                   sluicegate_error *error);
 
 /// Joins the parts of a key, such as a user and an address, as a rule does whose identifier_type is an array.
 /// `key` has room for `key_size` bytes, of which `key_len` tells how many were written: the key to pass to other

@@ -46,6 +46,15 @@ impl Argument<'_> for bool {
     }
 }
 
+/// A number that may be left out.
+impl<'a> Argument<'a> for Option<&'a u64> {
+    type Received = Self;
+
+    unsafe fn receive(self, _: &'static str) -> Result<Self, Failure> {
+        Ok(self)
+    }
+}
+
 /// Text that ends at its NUL.
 impl<'a> Argument<'a> for *const c_char {
     type Received = &'a str;

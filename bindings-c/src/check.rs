@@ -151,25 +151,32 @@ impl Parts<'_> {
     }
 }
 
-/// Where a number goes, if wanted.
-pub(crate) struct Count<'a> {
-    place: Option<NonNull<usize>>,
-    lifetime: PhantomData<&'a mut usize>,
+/// Where a number or a flag goes, if wanted.
+pub(crate) struct Place<'a, T> {
+    place: Option<NonNull<T>>,
+    lifetime: PhantomData<&'a mut T>,
 }
 
-impl<'a> Argument<'a> for Option<NonNull<usize>> {
-    type Received = Count<'a>;
+/// What a caller may not want to know.
+pub(crate) trait Unimportant {}
 
-    unsafe fn receive(self, _: &'static str) -> Result<Count<'a>, Failure> {
-        Ok(Count { place: self, lifetime: PhantomData })
+impl Unimportant for bool {}
+impl Unimportant for u64 {}
+impl Unimportant for usize {}
+
+impl<'a, T: Unimportant + 'a> Argument<'a> for Option<NonNull<T>> {
+    type Received = Place<'a, T>;
+
+    unsafe fn receive(self, _: &'static str) -> Result<Place<'a, T>, Failure> {
+        Ok(Place { place: self, lifetime: PhantomData })
     }
 }
 
-impl Count<'_> {
-    pub(crate) fn write(self, count: usize) {
+impl<T> Place<'_, T> {
+    pub(crate) fn write(self, answer: T) {
         if let Some(place) = self.place {
             // SAFETY: promised when the argument was received.
-            unsafe { place.write(count) };
+            unsafe { place.write(answer) };
         }
     }
 }

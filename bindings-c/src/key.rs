@@ -65,7 +65,7 @@ impl<'a> Argument<'a> for *mut c_char {
 }
 
 impl Room<'_> {
-    fn write(self, text: &str, size: usize) -> Result<usize, Failure> {
+    pub(crate) fn write(self, text: &str, size: usize) -> Result<usize, Failure> {
         if text.len() > size {
             let what = format!("has room for {size} bytes; the joined parts need {}", text.len());
             return Err(Failure::argument("key", &what));

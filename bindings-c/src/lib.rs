@@ -42,6 +42,8 @@ pub mod rules;
 pub mod calls;
 #[allow(unsafe_code)]
 pub mod key;
+#[allow(unsafe_code)]
+pub mod reservation;
 
 pub mod matching;
 

@@ -12,9 +12,23 @@ use quote::{ToTokens, format_ident};
 use syn::{File, Item, ItemEnum, ItemFn, ItemMacro, parse_quote, parse_str};
 
 /// The modules with something for the header, in its order.
-const MODULES: [&str; 15] = [
-    "version", "status", "error", "decision", "clock", "options", "check", "request", "callback", "limiter",
-    "rules", "calls", "key", "matching", "headers",
+const MODULES: [&str; 16] = [
+    "version",
+    "status",
+    "error",
+    "decision",
+    "clock",
+    "options",
+    "check",
+    "request",
+    "callback",
+    "limiter",
+    "rules",
+    "calls",
+    "reservation",
+    "key",
+    "matching",
+    "headers",
 ];
 
 #[test]

@@ -54,10 +54,10 @@ function boolean(name, value) {
 const TOO_LARGE = 2 ** 63;
 
 /** A cost or a limit; whether it is in range depends on the rule. */
-function amount(name, value) {
+function amount(name, value, least = 1) {
   if (!(Number.isInteger(number(name, value)) && value >= 0 && value < TOO_LARGE)) {
     const exact = Number.isInteger(value) ? BigInt(value) : value;
-    throw invalidArgument(`${name} ${exact}: must be a whole number, at least 1 and below 2^53`);
+    throw invalidArgument(`${name} ${exact}: must be a whole number, at least ${least} and below 2^53`);
   }
   return value;
 }

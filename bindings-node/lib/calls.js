@@ -40,7 +40,7 @@ class Calls {
     return this.#expect(native, call.token, call);
   }
 
-  /** Makes a call about a request where the engine is inside the process: it crosses to no other thread. */
+  /** Makes a call where the engine is inside the process: it crosses to no other thread. */
   sendAtOnce(native, call) {
     call.token = ++this.#lastToken;
     const answer = this.#expect(native, call.token, call);
@@ -147,15 +147,18 @@ class Calls {
     return next;
   }
 
-  #settle({ rows, failures }) {
+  #settle({ rows, failures, held }) {
     let failed = 0;
+    let reserved = 0;
     for (let row = 0; row < rows; row += this.mailbox.rowsOf(row)) {
       const token = this.mailbox.token(row);
       const call = this.#pending.get(token);
       const failure = this.mailbox.hasFailed(row) ? failures[failed++] : undefined;
+      const rest = this.mailbox.isReserved(row) ? held[reserved++] : undefined;
       // A cancelled call may be answered nevertheless.
       if (!this.#pending.delete(token)) continue;
       if (failure) call.reject(errorOf(failure));
+      else if (rest) call.resolve({ decision: this.mailbox.answer(row), ...rest });
       else call.resolve(this.mailbox.answer(row));
     }
   }

@@ -56,6 +56,13 @@
  */
 
 /**
+ * What was really used of a reservation: of its one item; or of several, by rule, where each item of a rule is charged
+ * the cost; or in an array, by the place of the item in the call. What is left out is charged as it was reserved.
+ *
+ * @typedef {number | Readonly<Record<string, number>> | readonly (number | undefined)[]} Usage
+ */
+
+/**
  * A request, from which the rules that apply to it and their keys are found. An empty text is as good as none.
  *
  * @typedef {object} HttpRequest
@@ -235,5 +242,6 @@ const { ManualClock } = require('./clock.js');
 const { SluicegateError } = require('./error.js');
 const { headers } = require('./headers.js');
 const { RateLimiter } = require('./limiter.js');
+const { Reservation } = require('./reservation.js');
 
-module.exports = { ManualClock, RateLimiter, SluicegateError, headers };
+module.exports = { ManualClock, RateLimiter, Reservation, SluicegateError, headers };

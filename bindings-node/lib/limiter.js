@@ -3,17 +3,20 @@
 /**
  * @import {
  *   Check, CheckOptions, ConnectOptions, Decision, Explanation, HttpRequest, PingOptions, RequestMatch, ResetOptions,
- *   Rule, RulesStatus, WaitAllOptions, WaitOptions,
+ *   Rule, RulesStatus, Usage, WaitAllOptions, WaitOptions,
  * } from './index.js'
+ * @import { Reservation } from './reservation.js'
  */
 
 const { amount, boolean, keyOf, optional, options, span, text, timeout, wrongType } = require('./arguments.js');
 const { Calls } = require('./calls.js');
+const { endingCall } = require('./ending.js');
 const { errorOf, succeeded } = require('./error.js');
 const { Call, OP } = require('./mailbox.js');
 const { NativeLimiter, open } = require('./native.js');
 const { connectOptions } = require('./options.js');
 const { requestCall } = require('./request.js');
+const { makeReservation } = require('./reservation.js');
 
 const CHECK_OPTIONS = new Set(['cost', 'resource', 'limit', 'timeoutMs']);
 const RESET_OPTIONS = new Set(['resource', 'timeoutMs']);
@@ -153,10 +156,64 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   async checkAll(items) {
-    const calls = this.#items(items);
-    const call = new Call(OP.ALL, 0, '', undefined, calls.length, calls);
+    const call = this.#several(OP.ALL, items);
     this.#calls.reserve(this.#native, call.rows);
     return this.#make(call);
+  }
+
+  /**
+   * Reserves a cost for `key` under `rule`, or denies it: room is held, and nothing is charged until it is committed.
+   *
+   * @param {string} rule
+   * @param {string | readonly string[]} key
+   * @param {CheckOptions} [options]
+   * @returns {Promise<Reservation>}
+   */
+  async reserve(rule, key, options) {
+    return this.#reserved(this.#call(OP.RESERVE, rule, key, options, CHECK_OPTIONS));
+  }
+
+  /**
+   * Reserves several costs together: all of them, or none. Items whose rule has no reservations are charged at once.
+   *
+   * @param {readonly Check[]} items
+   * @returns {Promise<Reservation>}
+   */
+  async reserveAll(items) {
+    return this.#reserved(this.#several(OP.RESERVE_ALL, items));
+  }
+
+  /**
+   * Ends a reservation, given by itself or its id, and charges what was really used, also beyond the limit: as much as
+   * was reserved, unless `cost` says otherwise. Answers whether it took effect: not where the reservation had ended,
+   * expired or been denied.
+   *
+   * @param {string | Reservation} reservation
+   * @param {Usage} [cost]
+   * @returns {Promise<boolean>}
+   */
+  async commit(reservation, cost) {
+    return this.#whole(endingCall(OP.COMMIT, reservation, cost));
+  }
+
+  /**
+   * Ends a reservation, given by itself or its id, of which nothing was used. Answers whether it took effect.
+   *
+   * @param {string | Reservation} reservation
+   * @returns {Promise<boolean>}
+   */
+  async release(reservation) {
+    return this.#whole(endingCall(OP.RELEASE, reservation, undefined));
+  }
+
+  /**
+   * Lets the lease of a reservation, given by itself or its id, begin anew. Answers whether it took effect.
+   *
+   * @param {string | Reservation} reservation
+   * @returns {Promise<boolean>}
+   */
+  async renew(reservation) {
+    return this.#whole(endingCall(OP.RENEW, reservation, undefined));
   }
 
   /**
@@ -167,9 +224,7 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   async checkRequest(request) {
-    const call = requestCall(request);
-    this.#calls.reserve(this.#native, call.rows);
-    return this.#isLocal ? this.#calls.sendAtOnce(this.#native, call) : this.#calls.send(this.#native, call);
+    return this.#whole(requestCall(request));
   }
 
   /**
@@ -282,8 +337,7 @@ class RateLimiter {
    */
   async waitAll(items, given) {
     const wanted = { timeoutMs: patience(given, WAIT_ALL_OPTIONS) };
-    const calls = this.#items(items);
-    const call = new Call(OP.WAIT_ALL, 0, '', wanted, calls.length, calls);
+    const call = this.#several(OP.WAIT_ALL, items, wanted);
     this.#calls.reserve(this.#native, call.rows);
     return this.#wait(call, given.signal);
   }
@@ -329,6 +383,21 @@ class RateLimiter {
 
   #make(call) {
     return this.#isLocal ? this.#atOnce(call) : this.#calls.send(this.#native, call);
+  }
+
+  /** Makes a call of which the answer may be longer than a row. */
+  #whole(call) {
+    this.#calls.reserve(this.#native, call.rows);
+    return this.#isLocal ? this.#calls.sendAtOnce(this.#native, call) : this.#calls.send(this.#native, call);
+  }
+
+  async #reserved(call) {
+    return makeReservation(this, await this.#whole(call));
+  }
+
+  #several(op, items, wanted) {
+    const calls = this.#items(items);
+    return new Call(op, 0, '', wanted, calls.length, calls);
   }
 
   /** What needs no I/O crosses to no other thread. */

@@ -22,8 +22,11 @@ const ALLOWED = 1;
 const SHADOW_DENIED = 2;
 const EMBEDDED = 4;
 const SHADOW = 8;
+const RESERVED = 16;
 const DONE = -1;
 const FAILED = -2;
+/** Any other number below zero: it did not take effect. */
+const ENDED = -3;
 
 const { charCodeAt } = String.prototype;
 
@@ -127,12 +130,21 @@ class Mailbox {
     return this.numbers[row * ROW + 1] === FAILED;
   }
 
-  /** The decision in a row and those after it; `undefined` where the answer is that all is done. */
+  /** Whether the decision in a row is that of a reservation. */
+  isReserved(row) {
+    const outcome = this.numbers[row * ROW + 1];
+    return outcome >= 0 && (outcome & RESERVED) !== 0;
+  }
+
+  /**
+   * The decision in a row and those after it; whether an end took effect; `undefined` where the answer is that all is
+   * done.
+   */
   answer(row) {
     const { numbers, rules } = this;
     const at = row * ROW;
     const outcome = numbers[at + 1];
-    if (outcome === DONE) return undefined;
+    if (outcome < 0) return outcome === DONE ? undefined : outcome === ENDED;
     const rule = rules[numbers[at + 2]];
     const parts = numbers[at + 8];
     return {

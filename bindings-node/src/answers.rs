@@ -1,6 +1,7 @@
 //! From answers to rows.
 
-use sluicegate::bridge::{Answer, Verdict};
+use napi_derive::napi;
+use sluicegate::bridge::{Answer, Reserved, Verdict};
 use sluicegate::{Decision, Source};
 
 use crate::failure::Failure;
@@ -13,8 +14,20 @@ mod outcome {
     pub(super) const SHADOW_DENIED: i32 = 2;
     pub(super) const EMBEDDED: i32 = 4;
     pub(super) const SHADOW: i32 = 8;
+    pub(super) const RESERVED: i32 = 16;
     pub(super) const DONE: i32 = -1;
     pub(super) const FAILED: i32 = -2;
+    pub(super) const ENDED: i32 = -3;
+    pub(super) const NOT_ENDED: i32 = -4;
+}
+
+/// What of a reservation does not fit into a row.
+#[napi(object, object_from_js = false)]
+pub struct Held {
+    /// What it is ended by.
+    pub id: Option<String>,
+    /// Microseconds, or a little more; a double counts them in ones.
+    pub token: Option<f64>,
 }
 
 /// Writes answers to a mailbox, from its first row on.
@@ -22,16 +35,23 @@ pub(crate) struct Writer<'a> {
     mailbox: &'a mut Mailbox,
     names: &'a mut Names,
     row: usize,
+    /// What does not fit into the rows of reservations, in order.
+    held: Vec<Held>,
 }
 
 impl<'a> Writer<'a> {
     pub(crate) fn new(mailbox: &'a mut Mailbox, names: &'a mut Names) -> Self {
-        Self { mailbox, names, row: 0 }
+        Self { mailbox, names, row: 0, held: Vec::new() }
     }
 
     /// How many rows were written.
     pub(crate) fn written(&self) -> usize {
         self.row
+    }
+
+    /// What does not fit into the rows that were written.
+    pub(crate) fn held(self) -> Vec<Held> {
+        self.held
     }
 
     /// Whether there is room for an answer.
@@ -42,7 +62,10 @@ impl<'a> Writer<'a> {
     /// An answer, and the failure that does not fit into a row.
     pub(crate) fn answer(&mut self, token: u64, result: &sluicegate::Result<Answer>) -> Option<Failure> {
         match result {
-            Ok(Answer::Decision(decision)) => self.decision(token, decision),
+            Ok(Answer::Decision(decision)) => self.decision(token, decision, 0),
+            Ok(Answer::Reserved(reserved)) => self.reserved(token, reserved),
+            Ok(Answer::Ended(true)) => self.put(&empty(token, outcome::ENDED)),
+            Ok(Answer::Ended(false)) => self.put(&empty(token, outcome::NOT_ENDED)),
             Ok(Answer::Done) => self.put(&empty(token, outcome::DONE)),
             Err(error) => {
                 self.put(&empty(token, outcome::FAILED));
@@ -52,13 +75,20 @@ impl<'a> Writer<'a> {
         None
     }
 
-    /// A decision, with its parts in the rows after it.
-    fn decision(&mut self, token: u64, decision: &Decision) {
+    /// A decision, with its parts in the rows after it, and one flag more.
+    fn decision(&mut self, token: u64, decision: &Decision, flag: i32) {
         let rule = self.names.number(&decision.rule);
-        self.put(&AnswerRow { parts: decision.parts.len(), ..single(token, rule, &decision.into()) });
+        let row = single(token, rule, &decision.into());
+        self.put(&AnswerRow { parts: decision.parts.len(), outcome: row.outcome + flag, ..row });
         for part in &decision.parts {
-            self.decision(token, part);
+            self.decision(token, part, 0);
         }
+    }
+
+    fn reserved(&mut self, token: u64, reserved: &Reserved) {
+        self.decision(token, &reserved.decision, outcome::RESERVED);
+        let whole = |token: u64| token as f64;
+        self.held.push(Held { id: reserved.id.clone(), token: reserved.token.map(whole) });
     }
 
     fn put(&mut self, row: &AnswerRow) {
@@ -71,7 +101,8 @@ impl<'a> Writer<'a> {
 pub(crate) fn rows(result: &sluicegate::Result<Answer>) -> usize {
     match result {
         Ok(Answer::Decision(decision)) => 1 + decision.parts.len(),
-        Ok(Answer::Done) | Err(_) => 1,
+        Ok(Answer::Reserved(reserved)) => 1 + reserved.decision.parts.len(),
+        Ok(Answer::Done | Answer::Ended(_)) | Err(_) => 1,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use napi_derive::napi;
-use sluicegate::bridge::{Ask, Item, Kind, OwnedRequest};
+use sluicegate::bridge::{Ask, End, Item, Kind, OwnedRequest, Used};
 
 use crate::mailbox::{CallRow, Mailbox};
 use crate::names::Names;
@@ -21,6 +21,11 @@ mod op {
     pub(super) const WAIT_ALL: u8 = REQUEST + 1;
     pub(super) const INSPECT: u8 = WAIT_ALL + 1;
     pub(super) const RESET_ALL: u8 = INSPECT + 1;
+    pub(super) const RESERVE: u8 = RESET_ALL + 1;
+    pub(super) const RESERVE_ALL: u8 = RESERVE + 1;
+    pub(super) const COMMIT: u8 = RESERVE_ALL + 1;
+    pub(super) const RELEASE: u8 = COMMIT + 1;
+    pub(super) const RENEW: u8 = RELEASE + 1;
 }
 
 /// The numbers of the operations, by which `lib/mailbox.js` asks for them.
@@ -36,6 +41,11 @@ pub(crate) fn operations() -> HashMap<String, u32> {
         ("wait_all", op::WAIT_ALL),
         ("inspect", op::INSPECT),
         ("reset_all", op::RESET_ALL),
+        ("reserve", op::RESERVE),
+        ("reserve_all", op::RESERVE_ALL),
+        ("commit", op::COMMIT),
+        ("release", op::RELEASE),
+        ("renew", op::RENEW),
     ];
     kinds.chain(others).map(|(name, number)| (name.to_uppercase(), number.into())).collect()
 }
@@ -71,6 +81,11 @@ impl<'a> Reader<'a> {
             (None, op::REQUEST) => Ask::Request(self.request(&row)?),
             (None, op::INSPECT) => Ask::Inspect(self.of_rule(String::new(), &row)?),
             (None, op::RESET_ALL) => Ask::ResetAll(self.of_rule(String::new(), &row)?),
+            (None, op::RESERVE) => Ask::Reserve(self.item(&row)?),
+            (None, op::RESERVE_ALL) => Ask::ReserveAll(self.items(row.extra as usize)?),
+            (None, op::COMMIT) => self.end(&row, End::Commit)?,
+            (None, op::RELEASE) => self.end(&row, End::Release)?,
+            (None, op::RENEW) => self.end(&row, End::Renew)?,
             _ => return None,
         };
         Some((row.token, ask))
@@ -104,6 +119,33 @@ impl<'a> Reader<'a> {
             ignore_case: !ignore_case.is_empty(),
             timeout: row.timeout(),
         })
+    }
+
+    /// The end of a reservation crosses with its id in place of a resource, and one cost in place of a limit; or with as
+    /// many rows of costs as `extra` says. Each of these has the name of a rule for its key; or a resource and, in
+    /// place of a rule's number, the place of an item.
+    fn end(&mut self, row: &CallRow, end: End) -> Option<Ask> {
+        let id = match row.resource_length {
+            Some(length) => Some(self.words(length)?),
+            None => None,
+        };
+        let costs = (0..row.extra as usize).map(|_| self.cost()).collect::<Option<Vec<_>>>()?;
+        let by_rule = costs.iter().all(|(rule, ..)| rule.is_some());
+        let used = match row.limit {
+            Some(cost) => Used::Cost(cost),
+            None if costs.is_empty() => Used::AsReserved,
+            None if by_rule => {
+                Used::Rules(costs.into_iter().filter_map(|(rule, _, cost)| Some((rule?, cost))).collect())
+            }
+            None => Used::Items(costs.into_iter().map(|(_, place, cost)| (place, cost)).collect()),
+        };
+        Some(Ask::End(end, id, used))
+    }
+
+    fn cost(&mut self) -> Option<(Option<String>, usize, u64)> {
+        let row = self.next_row()?;
+        let name = self.words(row.key_length)?;
+        Some((row.resource_length.is_none().then_some(name), row.rule, row.cost))
     }
 
     fn next_pair(&mut self) -> Option<(String, String)> {

@@ -10,7 +10,7 @@ use napi_derive::napi;
 use sluicegate::AsyncRateLimiter;
 use sluicegate::bridge::{Ask, Bridge, Completion};
 
-use crate::answers::{self, Writer};
+use crate::answers::{self, Held, Writer};
 use crate::calls::Reader;
 use crate::embedded;
 use crate::failure::Failure;
@@ -43,6 +43,8 @@ pub struct Burst {
     pub rows: u32,
     /// What the failed among them are about, in order.
     pub failures: Vec<Failure>,
+    /// What of the reservations among them does not fit into rows, in order.
+    pub held: Vec<Held>,
     /// The names of rules that JavaScript has yet to learn.
     pub names: Vec<String>,
     /// How many rows the next answer takes; 0 when there is none.
@@ -212,8 +214,9 @@ impl NativeLimiter {
             failures.extend(writer.answer(completion.token, &completion.result));
         }
         let rows = writer.written() as u32;
+        let held = writer.held();
         let more = self.backlog.front().map_or(0, |next| answers::rows(&next.result)) as u32;
-        Burst { rows, failures, names: names.news(), more }
+        Burst { rows, failures, held, names: names.news(), more }
     }
 
     /// Gives up a wait; it may be answered nevertheless.

@@ -5,6 +5,7 @@
 /** What a vector says beside the arguments of its call. */
 const BESIDE = new Set([
   'id', 'note', 'only', 'why', 'url', 'rules', 'rules_file', 'options', 'closed', 'op', 'at_us', 'expect', 'instead',
+  'as', 'reserve', 'change',
 ]);
 const TIMES = new Set(['connect_timeout', 'response_timeout', 'timeout', 'breaker_probe']);
 
@@ -21,9 +22,12 @@ function translated(options = {}) {
 
 /** Makes the call that a vector names, with the arguments that it states. */
 function make(limiter, vector) {
-  const { rule, key, items, ...options } = Object.fromEntries(Object.entries(vector).filter(([name]) => !BESIDE.has(name)));
+  const { rule, key, items, reservation, cost, costs, ...others } = Object.fromEntries(Object.entries(vector).filter(([name]) => !BESIDE.has(name)));
   const call = limiter[camel(vector.op)];
   if (typeof call !== 'function') throw new Error(`no method is called ${camel(vector.op)}`);
+  if (reservation !== undefined) return call.call(limiter, reservation, ...(vector.op === 'commit' ? [costs ?? cost] : []));
+  const options = 'cost' in vector ? { cost, ...others } : others;
+  if ('costs' in vector) options.costs = costs;
   const given = Object.keys(options).length === 0 ? [] : [translated(options)];
   if ('items' in vector) return call.call(limiter, Array.isArray(items) ? items.map(item) : items, ...given);
   return 'rule' in vector ? call.call(limiter, rule, key, translated(options)) : call.call(limiter, translated(options));
@@ -34,4 +38,4 @@ function item(fields) {
   return Object.prototype.toString.call(fields) === '[object Object]' ? translated(fields) : fields;
 }
 
-module.exports = { make, renamed, translated };
+module.exports = { item, make, renamed, translated };

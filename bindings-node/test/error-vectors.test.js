@@ -9,12 +9,12 @@ const { once } = require('node:events');
 const { join } = require('node:path');
 const { after, before, test } = require('node:test');
 const { RateLimiter, SluicegateError } = require('sluicegate');
-const { make, renamed, translated } = require('./calls.js');
+const { item, make, renamed, translated } = require('./calls.js');
 const { start } = require('./servers.js');
 
 const folder = join(process.env.SLUICEGATE_VECTORS ?? join(__dirname, '../../tests/vectors'), 'errors');
 /** The vectors, each with the rules of its file unless it has its own. */
-const vectors = readdirSync(folder)
+const vectors = [...readdirSync(folder), ...readdirSync(join(folder, 'reservations')).map((name) => join('reservations', name))]
   .filter((name) => name.endsWith('.json') && name !== 'schema.json')
   .sort()
   .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')))
@@ -97,8 +97,19 @@ async function attempt(url, vector) {
   });
   try {
     if (vector.closed) await limiter.close();
-    if (vector.op !== undefined) await make(limiter, vector);
+    const reservation = vector.reserve === undefined ? vector.reservation : await reserved(limiter, url, vector);
+    if (vector.op !== undefined) await make(limiter, { ...vector, reservation });
   } finally {
     await limiter.close();
   }
+}
+
+/** The id of what is reserved first, after its change. */
+async function reserved(limiter, url, { reserve, change, rules }) {
+  const by = change === 'prefix' ? await RateLimiter.connect(url, { rules, prefix: 'other' }) : limiter;
+  const { id } = await by.reserveAll(reserve.map(item));
+  if (by !== limiter) await by.close();
+  if (change === 'cut') return id.slice(0, -1);
+  const middle = id.length >> 1;
+  return change === 'altered' ? id.slice(0, middle) + (id[middle] === 'A' ? 'B' : 'A') + id.slice(middle + 1) : id;
 }

@@ -12,7 +12,7 @@ const { make } = require('./calls.js');
 const { start } = require('./servers.js');
 
 const folder = process.env.SLUICEGATE_VECTORS ?? join(__dirname, '../../tests/vectors');
-const vectors = readdirSync(folder)
+const vectors = [...readdirSync(folder), ...readdirSync(join(folder, 'reservations')).map((name) => join('reservations', name))]
   .filter((name) => name.endsWith('.json') && name !== 'schema.json')
   .sort()
   .flatMap((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')).vectors);
@@ -45,22 +45,35 @@ for (const backend of ['memory', 'redis', 'cluster']) {
 async function run(url, { id, rules, steps }) {
   const clock = new ManualClock();
   const limiter = await RateLimiter.connect(url, { rules, clock, prefix: `node/${id}` });
+  const made = {};
   for (const step of steps) {
     clock.set(step.at_us);
-    const answer = await act(limiter, step);
+    const answer = await act(limiter, step, made);
     assert.deepEqual(answer, expected(step.expect), `${JSON.stringify(step)} answered ${inspect(answer)}`);
   }
   await limiter.close();
 }
 
-async function act(limiter, step) {
+/** Reservations are kept in `made` by the names that the vector gives them. */
+async function act(limiter, step, made) {
   try {
-    const decision = await make(limiter, step);
-    return decision === undefined ? {} : seen(decision, step.op === 'check_all');
+    const call = step.reservation === undefined ? step : { ...step, reservation: given(made[step.reservation]) };
+    const answer = await make(limiter, call);
+    if (typeof answer === 'boolean') return { took_effect: answer };
+    if (step.as === undefined) return answer === undefined ? {} : seen(answer, step.op === 'check_all');
+    made[step.as] = answer;
+    const { id, token, ...decision } = answer;
+    const held = { id: id !== undefined, ...(token === undefined ? {} : { token }) };
+    return { ...seen(decision, step.op === 'reserve_all'), ...held };
   } catch (error) {
     if (error.code === undefined) throw error;
     return { error: error.code };
   }
+}
+
+/** By itself, or by its id: what is made of one has to be what is made of the other. */
+function given(reservation) {
+  return reservation.id === undefined || reservation.id.length % 2 === 1 ? reservation : reservation.id;
 }
 
 /** What the vectors tell of a decision. */

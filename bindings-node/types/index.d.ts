@@ -48,6 +48,11 @@ export type WaitAllOptions = Patience;
  */
 export type Check = Subject & CheckOptions;
 /**
+ * What was really used of a reservation: of its one item; or of several, by rule, where each item of a rule is charged
+ * the cost; or in an array, by the place of the item in the call. What is left out is charged as it was reserved.
+ */
+export type Usage = number | Readonly<Record<string, number>> | readonly (number | undefined)[];
+/**
  * A request, from which the rules that apply to it and their keys are found. An empty text is as good as none.
  */
 export type HttpRequest = {
@@ -429,10 +434,11 @@ export type ConnectOptions = {
 export type ErrorCode = "InvalidRule" | "UnknownRule" | "InvalidArgument" | "Connection" | "Timeout" | "Server" | "Closed";
 import { ManualClock } from "./clock.js";
 import { RateLimiter } from "./limiter.js";
+import { Reservation } from "./reservation.js";
 import { SluicegateError } from "./error.js";
 import { headers } from "./headers.js";
 import type { DecisionFields } from './types.js';
 import type { Patience } from './types.js';
 import type { Subject } from './types.js';
 import type { Verdict } from './types.js';
-export { ManualClock, RateLimiter, SluicegateError, headers };
+export { ManualClock, RateLimiter, Reservation, SluicegateError, headers };

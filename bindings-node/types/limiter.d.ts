@@ -79,6 +79,46 @@ export class RateLimiter implements AsyncDisposable {
      */
     checkAll(items: readonly Check[]): Promise<Decision>;
     /**
+     * Reserves a cost for `key` under `rule`, or denies it: room is held, and nothing is charged until it is committed.
+     *
+     * @param {string} rule
+     * @param {string | readonly string[]} key
+     * @param {CheckOptions} [options]
+     * @returns {Promise<Reservation>}
+     */
+    reserve(rule: string, key: string | readonly string[], options?: CheckOptions): Promise<Reservation>;
+    /**
+     * Reserves several costs together: all of them, or none. Items whose rule has no reservations are charged at once.
+     *
+     * @param {readonly Check[]} items
+     * @returns {Promise<Reservation>}
+     */
+    reserveAll(items: readonly Check[]): Promise<Reservation>;
+    /**
+     * Ends a reservation, given by itself or its id, and charges what was really used, also beyond the limit: as much as
+     * was reserved, unless `cost` says otherwise. Answers whether it took effect: not where the reservation had ended,
+     * expired or been denied.
+     *
+     * @param {string | Reservation} reservation
+     * @param {Usage} [cost]
+     * @returns {Promise<boolean>}
+     */
+    commit(reservation: string | Reservation, cost?: Usage): Promise<boolean>;
+    /**
+     * Ends a reservation, given by itself or its id, of which nothing was used. Answers whether it took effect.
+     *
+     * @param {string | Reservation} reservation
+     * @returns {Promise<boolean>}
+     */
+    release(reservation: string | Reservation): Promise<boolean>;
+    /**
+     * Lets the lease of a reservation, given by itself or its id, begin anew. Answers whether it took effect.
+     *
+     * @param {string | Reservation} reservation
+     * @returns {Promise<boolean>}
+     */
+    renew(reservation: string | Reservation): Promise<boolean>;
+    /**
      * Decides a request by all the rules that match it, together, as `checkAll` does: `parts` holds one decision per
      * rule, in order of priority. A request that no rule matches is admitted, and `ruleApplied` says so.
      *
@@ -196,6 +236,8 @@ import type { CheckOptions } from './index.js';
 import type { Decision } from './index.js';
 import type { ResetOptions } from './index.js';
 import type { Check } from './index.js';
+import type { Reservation } from './reservation.js';
+import type { Usage } from './index.js';
 import type { HttpRequest } from './index.js';
 import type { RequestMatch } from './index.js';
 import type { Explanation } from './index.js';

@@ -88,18 +88,56 @@ static void set_options(json_t *vector, sluicegate_options *options) {
     }
 }
 
+/* The id that a call gets: that of what is reserved first, with a change, or one as it stands. */
+static sluicegate_status id_of(sluicegate_limiter *limiter, const char *url, const char *rules, json_t *vector,
+                               char id[TEXT_SIZE + ADDRESS_SIZE], sluicegate_error *error) {
+    static struct call_answer reserved;
+    json_t *reserve = json_object_get(vector, "reserve");
+    const char *change = json_string_value(json_object_get(vector, "change"));
+    sluicegate_options options = SLUICEGATE_OPTIONS_INIT;
+    sluicegate_limiter *other = NULL;
+    sluicegate_status status = SLUICEGATE_OK;
+    if (!reserve) {
+        snprintf(id, TEXT_SIZE + ADDRESS_SIZE, "%s", text(vector, "reservation"));
+        return SLUICEGATE_OK;
+    }
+    options.prefix = "other";
+    if (change && strcmp(change, "prefix") == 0)
+        status = sluicegate_limiter_new(url, rules, &options, &other, error);
+    if (status == SLUICEGATE_OK)
+        status = reserve_items(other ? other : limiter, reserve, &reserved, error);
+    sluicegate_limiter_free(other);
+    if (status != SLUICEGATE_OK)
+        return status;
+    snprintf(id, TEXT_SIZE + ADDRESS_SIZE, "%s", reserved.id);
+    size_t length = strlen(id);
+    if (change && strcmp(change, "cut") == 0)
+        id[length - 1] = '\0';
+    if (change && strcmp(change, "altered") == 0)
+        id[length / 2] = id[length / 2] == 'A' ? 'B' : 'A';
+    return status;
+}
+
 static sluicegate_status attempt(const char *url, const char *rules, json_t *vector, sluicegate_error *error) {
     const char *file = json_string_value(json_object_get(vector, "rules_file"));
     sluicegate_options options = SLUICEGATE_OPTIONS_INIT;
     sluicegate_limiter *limiter = NULL;
     struct call_answer answer;
-    options.prefix = "C/mistakes";
+    char id[TEXT_SIZE + ADDRESS_SIZE], prefix[128];
+    /* So that none finds what another reserved. */
+    snprintf(prefix, sizeof prefix, "C/mistakes/%s", text(vector, "id"));
+    options.prefix = prefix;
     set_options(vector, &options);
     sluicegate_status status = file ? sluicegate_limiter_new_from_file(url, file, &options, &limiter, error)
                                     : sluicegate_limiter_new(url, rules, &options, &limiter, error);
     if (status == SLUICEGATE_OK && json_is_true(json_object_get(vector, "closed")))
         status = sluicegate_limiter_close(limiter, error);
-    if (status == SLUICEGATE_OK && json_object_get(vector, "op"))
+    bool ends = json_object_get(vector, "op") && is_ending(text(vector, "op"));
+    if (status == SLUICEGATE_OK && ends)
+        status = id_of(limiter, url, rules, vector, id, error);
+    if (status == SLUICEGATE_OK && ends)
+        status = end(limiter, vector, id, &answer, error);
+    else if (status == SLUICEGATE_OK && json_object_get(vector, "op"))
         status = make(limiter, vector, &answer, error);
     sluicegate_limiter_free(limiter);
     return status;

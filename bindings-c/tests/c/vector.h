@@ -7,7 +7,7 @@
 #include "expect.h"
 #include "operations.h"
 
-enum { MOST_ITEMS = 64 };
+enum { MOST_ITEMS = 128 };
 
 /* What a vector cannot be played without, so the program ends. */
 static inline void fail(const char *what, const char *detail) {
@@ -116,13 +116,58 @@ static inline operation *operation_named(const char *op) {
     return NULL;
 }
 
-/* Where the decisions of a call go. */
+/* Where the decisions of a call go, and the rest of a reservation. */
 struct call_answer {
     sluicegate_decision decision, parts[MOST_ITEMS];
+    char id[SLUICEGATE_RESERVATION_ID_SIZE];
+    uint64_t token;
+    /* Of a call that ends a reservation. */
+    bool took_effect;
     /* Whether there is a decision, and of how many parts. */
     bool is_decision;
     size_t parts_count;
 };
+
+/* Whether a call ends or renews the reservation that a vector names. */
+static inline bool is_ending(const char *op) {
+    return strcmp(op, "commit") == 0 || strcmp(op, "release") == 0 || strcmp(op, "renew") == 0;
+}
+
+/* Ends or renews a reservation, as a vector says. */
+static inline sluicegate_status end(sluicegate_limiter *limiter, json_t *vector, const char *id,
+                                    struct call_answer *answer, sluicegate_error *error) {
+    const char *op = text(vector, "op"), *rule;
+    json_t *cost = json_object_get(vector, "cost"), *costs = json_object_get(vector, "costs"), *value;
+    sluicegate_usage usages[MOST_ITEMS];
+    uint64_t used = (uint64_t)json_integer_value(cost);
+    size_t count = 0;
+    if (strcmp(op, "release") == 0)
+        return sluicegate_release(limiter, id, &answer->took_effect, error);
+    if (strcmp(op, "renew") == 0)
+        return sluicegate_renew(limiter, id, &answer->took_effect, error);
+    if (!costs)
+        return sluicegate_commit(limiter, id, cost ? &used : NULL, &answer->took_effect, error);
+    if (json_object_size(costs) > MOST_ITEMS)
+        fail("a vector has too many costs", "enlarge MOST_ITEMS");
+    json_object_foreach(costs, rule, value) {
+        usages[count].rule = rule;
+        usages[count].item = 0;
+        usages[count++].cost = (uint64_t)json_integer_value(value);
+    }
+    return sluicegate_commit_usage(limiter, id, usages, count, &answer->took_effect, error);
+}
+
+/* Reserves some items. */
+static inline sluicegate_status reserve_items(sluicegate_limiter *limiter, json_t *given, struct call_answer *answer,
+                                              sluicegate_error *error) {
+    static struct call_items items;
+    sluicegate_status status = read_items(given, &items, error);
+    answer->parts_count = items.count;
+    if (status != SLUICEGATE_OK)
+        return status;
+    return sluicegate_reserve_all(limiter, items.items, items.count, &answer->decision, answer->parts, answer->id,
+                                  sizeof answer->id, &answer->token, error);
+}
 
 /* Makes the call that a vector names, with the arguments that it states. */
 static inline sluicegate_status make(sluicegate_limiter *limiter, json_t *vector, struct call_answer *answer,
@@ -148,6 +193,8 @@ static inline sluicegate_status make(sluicegate_limiter *limiter, json_t *vector
                                        &answer->decision, answer->parts, error);
         return sluicegate_check_all(limiter, items.items, items.count, &answer->decision, answer->parts, error);
     }
+    if (strcmp(op, "reserve_all") == 0)
+        return reserve_items(limiter, json_object_get(vector, "items"), answer, error);
     const sluicegate_check_options *options = options_of(vector, &room);
     status = read_key(vector, &who, error);
     if (status != SLUICEGATE_OK)
@@ -160,6 +207,9 @@ static inline sluicegate_status make(sluicegate_limiter *limiter, json_t *vector
         uint64_t timeout = (uint64_t)json_integer_value(json_object_get(vector, "timeout"));
         return sluicegate_wait(limiter, rule, key, length, options, timeout, &answer->decision, error);
     }
+    if (strcmp(op, "reserve") == 0)
+        return sluicegate_reserve(limiter, rule, key, length, options, &answer->decision, answer->id,
+                                  sizeof answer->id, &answer->token, error);
     return operation_named(op)(limiter, rule, key, length, options, &answer->decision, error);
 }
 

@@ -12,11 +12,17 @@ static json_t *decision_as_json(const sluicegate_decision *decision) {
                      time_as_json(decision->reset_after_us), "shadow_denied", decision->shadow_denied);
 }
 
-static json_t *play(sluicegate_limiter *limiter, json_t *step) {
+/* `ids` keeps the ids of reservations by the names that the vector gives them. */
+static json_t *play(sluicegate_limiter *limiter, json_t *step, json_t *ids) {
     struct call_answer told;
-    sluicegate_status status = make(limiter, step, &told, NULL);
+    const char *name = json_string_value(json_object_get(step, "as"));
+    bool ending = is_ending(text(step, "op"));
+    sluicegate_status status = ending ? end(limiter, step, text(ids, text(step, "reservation")), &told, NULL)
+                                      : make(limiter, step, &told, NULL);
     if (status != SLUICEGATE_OK)
         return json_pack("{s:s}", "error", sluicegate_status_name(status));
+    if (ending)
+        return json_pack("{s:b}", "took_effect", told.took_effect);
     if (!told.is_decision)
         return json_object();
     json_t *answer = decision_as_json(&told.decision), *parts = json_array();
@@ -25,6 +31,12 @@ static json_t *play(sluicegate_limiter *limiter, json_t *step) {
     if (told.parts_count > 0)
         json_object_set(answer, "parts", parts);
     json_decref(parts);
+    if (name) {
+        json_object_set_new(ids, name, json_string(told.id));
+        json_object_set_new(answer, "id", json_boolean(told.id[0] != '\0'));
+        if (told.token != 0)
+            json_object_set_new(answer, "token", json_integer((json_int_t)told.token));
+    }
     return answer;
 }
 
@@ -45,7 +57,7 @@ static void run(const char *url, json_t *vector) {
     sluicegate_limiter *limiter = NULL;
     sluicegate_error error;
     size_t number;
-    json_t *step;
+    json_t *step, *ids = json_object();
 
     snprintf(prefix, sizeof prefix, "C/%s", id);
     options.prefix = prefix;
@@ -58,7 +70,7 @@ static void run(const char *url, json_t *vector) {
     json_array_foreach(json_object_get(vector, "steps"), number, step) {
         json_t *expected = json_object_get(step, "expect");
         sluicegate_clock_set(clock, (uint64_t)json_integer_value(json_object_get(step, "at_us")), NULL);
-        json_t *answer = play(limiter, step);
+        json_t *answer = play(limiter, step, ids);
         wrong = !json_equal(expected, answer);
         if (wrong)
             tell(id, number, expected, answer);
@@ -69,6 +81,7 @@ static void run(const char *url, json_t *vector) {
     wrong ? failed++ : passed++;
     sluicegate_limiter_free(limiter);
     sluicegate_clock_free(clock);
+    json_decref(ids);
     free(rules);
 }
 
