@@ -572,7 +572,7 @@ sluicegate_status sluicegate_wait_all(const sluicegate_limiter *limiter,
 /// Reserves the cost for `key` under `rule`, or denies it: room is held, and nothing is charged until it is
 /// committed. What is never ended is charged in full when its lease ends.
 ///
-/// `id` has room for `id_size` bytes, at least SLUICEGATE_RESERVATION_ID_SIZE: the text by which any limiter, in
+/// `id` has room for `id_room` bytes, at least SLUICEGATE_RESERVATION_ID_SIZE: the text by which any limiter, in
 /// another process or language too, can end the reservation. It is empty when denied. `token` may be NULL: a number
 /// larger than that of every earlier reservation of the key, for a resource that refuses who comes too late; 0
 /// when denied.
@@ -583,7 +583,7 @@ sluicegate_status sluicegate_reserve(const sluicegate_limiter *limiter,
                                      const sluicegate_check_options *options,
                                      sluicegate_decision *decision,
                                      char *id,
-                                     size_t id_size,
+                                     size_t id_room,
                                      uint64_t *token,
                                      sluicegate_error *error);
 
@@ -595,7 +595,7 @@ sluicegate_status sluicegate_reserve_all(const sluicegate_limiter *limiter,
                                          sluicegate_decision *decision,
                                          sluicegate_decision *parts,
                                          char *id,
-                                         size_t id_size,
+                                         size_t id_room,
                                          uint64_t *token,
                                          sluicegate_error *error);
 

@@ -70,23 +70,23 @@ fn granted(id: &str) -> Option<&str> {
 }
 
 /// Refuses room that may be too small before anything is reserved.
-fn ensure_room(id_size: usize) -> Result<(), Failure> {
-    if id_size < SLUICEGATE_RESERVATION_ID_SIZE {
-        let what = format!("has room for {id_size} bytes; an id needs {SLUICEGATE_RESERVATION_ID_SIZE}");
+fn ensure_room(id_room: usize) -> Result<(), Failure> {
+    if id_room < SLUICEGATE_RESERVATION_ID_SIZE {
+        let what = format!("has room for {id_room} bytes; an id needs {SLUICEGATE_RESERVATION_ID_SIZE}");
         return Err(Failure::argument("id", &what));
     }
     Ok(())
 }
 
-fn write_id(room: Room<'_>, id: Option<&str>, id_size: usize) -> Result<(), Failure> {
-    room.write(&format!("{}\0", id.unwrap_or_default()), id_size).map(drop)
+fn write_id(room: Room<'_>, id: Option<&str>, id_room: usize) -> Result<(), Failure> {
+    room.write(&format!("{}\0", id.unwrap_or_default()), id_room).map(drop)
 }
 
 export! {
     /// Reserves the cost for `key` under `rule`, or denies it: room is held, and nothing is charged until it is
     /// committed. What is never ended is charged in full when its lease ends.
     ///
-    /// `id` has room for `id_size` bytes, at least SLUICEGATE_RESERVATION_ID_SIZE: the text by which any limiter, in
+    /// `id` has room for `id_room` bytes, at least SLUICEGATE_RESERVATION_ID_SIZE: the text by which any limiter, in
     /// another process or language too, can end the reservation. It is empty when denied. `token` may be NULL: a number
     /// larger than that of every earlier reservation of the key, for a resource that refuses who comes too late; 0
     /// when denied.
@@ -98,13 +98,13 @@ export! {
         options: *const CheckOptions,
         decision: *mut Decision,
         id: *mut c_char,
-        id_size: usize,
+        id_room: usize,
         token: Option<NonNull<u64>>,
     ) {
-        ensure_room(id_size)?;
+        ensure_room(id_room)?;
         let reservation = limiter.0.reserve_with(rule, key.text(key_len)?, options)?;
         let reserved = bridge::Reserved::from(reservation);
-        write_id(id, reserved.id.as_deref(), id_size)?;
+        write_id(id, reserved.id.as_deref(), id_room)?;
         decision.write(Decision::from(&reserved.decision));
         token.write(reserved.token.unwrap_or_default());
         Ok(())
@@ -121,12 +121,12 @@ export! {
         decision: *mut Decision,
         parts: Option<NonNull<Decision>>,
         id: *mut c_char,
-        id_size: usize,
+        id_room: usize,
         token: Option<NonNull<u64>>,
     ) {
-        ensure_room(id_size)?;
+        ensure_room(id_room)?;
         let reserved = bridge::Reserved::from(limiter.0.reserve_all(&items.checks(count)?)?);
-        write_id(id, reserved.id.as_deref(), id_size)?;
+        write_id(id, reserved.id.as_deref(), id_room)?;
         decision.write(Decision::from(&reserved.decision));
         parts.write(&reserved.decision.parts, count);
         token.write(reserved.token.unwrap_or_default());

@@ -25,7 +25,7 @@ RENAMED = {
 OPTIONS = {"options", "header"}
 FIELDS = {("error", "status"): "kind", ("rules", "count"): "rules"}
 METHODS = {("RateLimiter", "new"): "open", ("RateLimiter", "ping_with"): "ping"}
-PARAMETERS = {"items": "checks", "by_us": "by"}
+PARAMETERS = {"items": "checks", "by_us": "by", "id": "reservation"}
 # The arguments of the callback for a refused unit.
 REFUSAL = {"name": "unit", "value": "reason"}
 # A number of this type and such a name tells the length of what stands beside it.
@@ -104,7 +104,7 @@ class Header:
         parameters: Parameters = {}
         for declared in given:
             name = re.search(r"\w+$", declared)[0]
-            is_answer = re.match(r"sluicegate_\w+ \*", declared)
+            is_answer = re.match(r"(?:sluicegate_\w+|bool|char|uint64_t) \*", declared)
             is_asked = declared is given[0] and re.match(rf"const sluicegate_{kind} \*", declared)
             if not (is_answer or is_asked or LENGTH.fullmatch(declared)):
                 parameters |= self.expanded(declared) or {PARAMETERS.get(name, word(name)): True}

@@ -26,7 +26,10 @@ MISSING = {
     **each("c", "package", "HeaderStyle", "it is a text, as names of rules are"),
     **each("c", "package", "Limit Match Rule", "rules are JSON"),
     **each("c", "package", "Refusal", "sluicegate_rules_status tells its fields to a callback"),
+    **each("c", "package", "Reservation", "it is a decision, an id and a token, which are written to where the caller says"),
+    **each("python", "package", "Usage", "it is an int or a mapping"),
     # Members.
+    **each("rust", "Reservation", "commit release renew", "a value has no limiter, whose methods take it"),
     **each("c", "Decision", "parts", "sluicegate_check_all writes them to an array of the caller's"),
     **each("rust", "RequestMatch", "matched reason", "they are what an Explanation has more"),
     **each("node", "RequestMatch", "matched reason", "they are what an Explanation has more"),
@@ -55,6 +58,9 @@ MISSING = {
     # What methods do not insist on.
     **each("rust", "RateLimiter.open() required", "rules", "a builder insists on none of its methods"),
     **each("rust", "AsyncRateLimiter.open() required", "rules", "a builder insists on none of its methods"),
+    **each("python", "RateLimiter.commit() required", "cost", "as much as was reserved is the default"),
+    **each("python", "AsyncRateLimiter.commit() required", "cost", "as much as was reserved is the default"),
+    **each("node", "RateLimiter.commit() required", "cost", "as much as was reserved is the default"),
     **each("python", "ManualClock.new() required", "now", "there are default arguments, and 0 is one"),
     **each("node", "ManualClock.new() required", "now", "there are default arguments, and 0 is one"),
     **each("python", "Decision.headers() required", "style", "there are default arguments, and ietf is one"),
@@ -99,7 +105,12 @@ ALONE = {
         "header and library may differ; elsewhere the package manager knows the version",
     ),
     **each("c", "package", "status_name", "a number has to be named; elsewhere a kind knows its name"),
+    **each("rust", "package", "ReservationRef", "an enum; elsewhere a value or a text"),
+    **each("python", "package", "AsyncReservation", "its methods are awaited"),
+    **each("c", "package", "RESERVATION_ID_SIZE", "the caller makes room for texts"),
     # Members.
+    **each("rust", "Reservation", "decision", "elsewhere a reservation has the fields itself, and nothing else is passed on"),
+    **each("c", "RateLimiter", "commit_usage", "elsewhere one argument takes every form"),
     **each("rust", "Check", "with", "elsewhere options are arguments or fields"),
     **each("rust", "CheckOptions", "new", "elsewhere a plain object or struct"),
     **each("rust", "Request", "new", "elsewhere a plain object or struct"),
@@ -129,7 +140,6 @@ ALONE = {
     **each("c", "RateLimiter.rules()", "context rule", "a callback receives the list"),
     **each("c", "Decision.headers()", "context header", "a callback receives the list"),
     **each("c", "Decision.headers()", "parts", "elsewhere a decision has them"),
-    **each("c", "ManualClock.now()", "now", "answers are written to where the caller says"),
 }
 
 # (language, name): what it is called by belongs to the language, wherever it is met.
@@ -154,6 +164,7 @@ IDIOMS = {
 
 # What is one thing in Rust and another elsewhere, in spite of its name.
 READ_OTHERWISE = {
+    "Usage": "in Rust an enum, in Node a type of what there is in JavaScript, in C one of several costs",
     "Rule": "in Rust what has been read of a rule, in Node the JSON itself",
     "Limit": "in Rust what has been read of a rule, in Node the JSON itself",
 }

@@ -34,6 +34,8 @@ def surface(sources: Sources) -> Surface:
     for of in defined:
         if of.name in exported:
             add_class(found, of)
+            for base in bases(of, defined):
+                add_inherited(found, of.name, base)
     found["ErrorKind"] = {kind(name) for name in exported if is_kind(name)}
     # With `explain`, a match has the reason too.
     found["Explanation"] |= found["RequestMatch"]
@@ -87,6 +89,20 @@ def add_class(found: Surface, of: ast.ClassDef) -> None:
             found[owner].add(name)
         else:
             found.add_method(owner, name, parameters(function))
+
+
+def bases(of: ast.ClassDef, defined: list[ast.ClassDef]) -> Iterator[ast.ClassDef]:
+    """The classes of the package that a class is made from, if it is none of errors."""
+    for base in defined:
+        if not is_kind(of.name) and base.name in map(ast.unparse, of.bases):
+            yield base
+            yield from bases(base, defined)
+
+
+def add_inherited(found: Surface, owner: str, base: ast.ClassDef) -> None:
+    """The fields that a class has of another. Methods are compared where they are."""
+    fields = (function.name for function in functions(base) if is_property(function))
+    found[owner] |= {name for name in fields if not is_private(name)}
 
 
 def is_private(name: str) -> bool:

@@ -36,6 +36,8 @@ def surface(sources: Sources) -> Surface:
         found[name] |= crate.values(name) | crate.constants(name) | crate.shape(name).keys()
         for method, parameters in crate.methods(name):
             add(found, crate, name, method, parameters)
+    # A reservation can be used as the decision that it is. Methods are compared where they are.
+    found["Reservation"] |= found["Decision"] - {"headers"}
     for limiter in ("RateLimiter", "AsyncRateLimiter"):
         found.add_method(limiter, "open", dict(crate.methods(limiter))["builder"] | crate.options("Builder"))
     found.add_method("RateLimitLayer", "new", crate.options("RateLimitLayer"))

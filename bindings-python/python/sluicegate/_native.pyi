@@ -4,6 +4,8 @@ from os import PathLike
 from types import TracebackType
 from typing import Any, Literal, NoReturn, TypeAlias, TypeVar, final
 
+from typing_extensions import disjoint_base
+
 from .errors import SluicegateError
 from .rules import Rule
 
@@ -37,6 +39,7 @@ _Used: TypeAlias = int | Mapping[str, int] | Mapping[int, int] | None
 # Names and values; in pairs a name may come several times.
 _Headers: TypeAlias = Mapping[str, str] | Iterable[tuple[str, str]]
 
+@disjoint_base
 class Decision:
     """Whether a cost is admitted. True or false like `allowed`."""
 
@@ -123,6 +126,7 @@ class Decision:
     def __hash__(self) -> int: ...
     def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]: ...
 
+@disjoint_base
 class Reserved(Decision):
     """What both kinds of reservations have."""
 

@@ -99,8 +99,8 @@ impl RateLimiter {
     /// # Errors
     /// As [`check`](Self::check); `InvalidArgument` for an id that is none, and for a charge that would overdraw a limit
     /// by more than 2^53 units or microseconds, when nothing is done.
-    pub fn commit<'a>(&self, reservation: impl Into<ReservationRef<'a>>, usage: Usage<'_>) -> Result<bool> {
-        self.end(reservation.into(), End::Commit, usage)
+    pub fn commit<'a>(&self, reservation: impl Into<ReservationRef<'a>>, cost: Usage<'_>) -> Result<bool> {
+        self.end(reservation.into(), End::Commit, cost)
     }
 
     /// Ends a reservation of which nothing was used. Whether it took effect.
@@ -194,9 +194,9 @@ impl AsyncRateLimiter {
     pub async fn commit<'a>(
         &self,
         reservation: impl Into<ReservationRef<'a>>,
-        usage: Usage<'_>,
+        cost: Usage<'_>,
     ) -> Result<bool> {
-        self.end(reservation.into(), End::Commit, usage).await
+        self.end(reservation.into(), End::Commit, cost).await
     }
 
     /// Ends a reservation of which nothing was used. Whether it took effect.

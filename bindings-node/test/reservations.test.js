@@ -1,0 +1,93 @@
+'use strict';
+
+// Usage that is known late, as programs in JavaScript see it; what is decided, the vectors show.
+
+const assert = require('node:assert/strict');
+const { after, before, test } = require('node:test');
+const { execFileSync } = require('node:child_process');
+const { RateLimiter, Reservation } = require('sluicegate');
+const { start } = require('./servers.js');
+
+const rules = [
+  { rule_id: 'tokens', algorithm: 'fixed_window', limit: 10, window_size_seconds: 3600, reservations: true },
+  { rule_id: 'jobs', algorithm: 'concurrency', limit: 2 },
+];
+
+let servers;
+before(async () => (servers = await start('redis')));
+after(() => servers.stop());
+
+/** The same on every backend, for a key of its own. */
+function everywhere(name, run) {
+  test(name, async () => {
+    for (const url of ['memory://', servers.redis]) {
+      const limiter = await RateLimiter.connect(url, { rules, prefix: name });
+      await run(limiter, async () => (await limiter.peek('tokens', 'alice')).remaining);
+      await limiter.close();
+    }
+  });
+}
+
+everywhere('a reservation is a decision and more', async (limiter) => {
+  const held = await limiter.reserve('tokens', 'alice', { cost: 4 });
+  const denied = await limiter.reserve('tokens', 'alice', { cost: 7 });
+  assert.ok(held instanceof Reservation && held.allowed && held.remaining === 6 && held.token > 0);
+  assert.ok(!denied.allowed && denied.id === undefined && denied.token === undefined);
+  for (const end of ['commit', 'release', 'renew']) assert.equal(await denied[end](), false);
+});
+
+everywhere('ending twice takes effect once', async (limiter, left) => {
+  const held = await limiter.reserve('tokens', 'alice', { cost: 4 });
+  assert.ok((await held.renew()) && (await limiter.commit(held.id, 3)));
+  assert.ok(!(await held.commit()) && !(await held.release()) && !(await limiter.renew(held)));
+  assert.equal(await left(), 7);
+});
+
+everywhere('costs by rule and by place', async (limiter, left) => {
+  const items = [{ rule: 'tokens', key: 'alice', cost: 4 }, { rule: 'jobs', key: 'alice' }];
+  assert.ok(await (await limiter.reserveAll(items)).commit({ tokens: 1 }));
+  assert.equal(await left(), 9);
+  assert.ok(await (await limiter.reserveAll(items)).commit([2]));
+  assert.equal(await left(), 7);
+});
+
+everywhere('disposal commits what was not ended', async (limiter, left) => {
+  await (await limiter.reserve('tokens', 'alice', { cost: 3 }))[Symbol.asyncDispose]();
+  assert.equal(await left(), 7);
+  const released = await limiter.reserve('tokens', 'alice', { cost: 3 });
+  await released.release();
+  await released[Symbol.asyncDispose]();
+  await (await limiter.reserve('tokens', 'alice', { cost: 8 }))[Symbol.asyncDispose]();
+  assert.equal(await left(), 7);
+});
+
+everywhere('costs that make no sense end nothing', async (limiter, left) => {
+  const held = await limiter.reserve('tokens', 'alice', { cost: 4 });
+  await assert.rejects(held.commit('3'), { name: 'TypeError', message: 'cost: must be a number, not string' });
+  await assert.rejects(held.commit({ tokens: '3' }), { name: 'TypeError', message: /^cost\["tokens"\]: must be a number/ });
+  await assert.rejects(held.commit({ '': 3 }), { code: 'InvalidArgument' });
+  await assert.rejects(held.commit(-1), { code: 'InvalidArgument', message: /^cost -1: must be a whole number, at least 0/ });
+  await assert.rejects(limiter.commit(5), { name: 'TypeError', message: /^reservation: must be a Reservation or its id/ });
+  assert.ok(await held.release());
+  assert.equal(await left(), 10);
+});
+
+everywhere('a closed limiter ends nothing', async (limiter) => {
+  const held = await limiter.reserve('tokens', 'alice');
+  await limiter.close();
+  for (const end of ['commit', 'release', 'renew']) await assert.rejects(held[end](), { code: 'Closed' });
+  await assert.rejects(limiter.reserve('tokens', 'alice'), { code: 'Closed' });
+});
+
+test('another process ends it by its id', async () => {
+  const limiter = await RateLimiter.connect(servers.redis, { rules, prefix: 'processes' });
+  const { id } = await limiter.reserve('tokens', 'alice', { cost: 4 });
+  const program = `
+    const { RateLimiter } = require('sluicegate');
+    const [url, rules, id] = process.argv.slice(1);
+    RateLimiter.connect(url, { rules, prefix: 'processes' }).then((limiter) => limiter.commit(id, 1)).then(console.log);`;
+  const words = ['-e', program, servers.redis, JSON.stringify(rules), id];
+  assert.equal(execFileSync(process.execPath, words, { encoding: 'utf8', cwd: __dirname }).trim(), 'true');
+  assert.equal((await limiter.peek('tokens', 'alice')).remaining, 9);
+  await limiter.close();
+});
