@@ -104,7 +104,7 @@ impl<S: Read + Write> Channel<S> {
                     session.receive(&self.buffer[..read], now);
                     total += read;
                     // A short read has emptied the stream.
-                    if read < CHUNK && self.tls.as_ref().is_none_or(Layer::is_emptied) {
+                    if read < CHUNK && self.tls.is_none() {
                         return Ok(Progress::Done);
                     }
                 }

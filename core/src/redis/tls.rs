@@ -39,7 +39,7 @@ impl Tls {
     pub(super) fn connect(&self, host: &str) -> io::Result<Layer> {
         let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
         let connection = ClientConnection::new(Arc::clone(&self.config), name).map_err(io::Error::other)?;
-        Ok(Layer { connection: Box::new(connection), is_emptied: false })
+        Ok(Layer(Box::new(connection)))
     }
 }
 
@@ -85,62 +85,38 @@ fn invalid(reason: String) -> Error {
 }
 
 /// The TLS of one connection.
-pub(super) struct Layer {
-    connection: Box<ClientConnection>,
-    is_emptied: bool,
-}
-
-/// A stream that notes whether it had less than there was room for.
-struct Noting<'a, S> {
-    stream: &'a mut S,
-    is_short: bool,
-}
-
-impl<S: Read> Read for Noting<'_, S> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.stream.read(buffer)?;
-        self.is_short = read < buffer.len();
-        Ok(read)
-    }
-}
+pub(super) struct Layer(Box<ClientConnection>);
 
 impl Layer {
     /// Takes as many bytes to encrypt as there is room for.
     pub(super) fn write(&mut self, plain: &[u8]) -> io::Result<usize> {
-        self.connection.writer().write(plain)
+        self.0.writer().write(plain)
     }
 
     /// Whether there are encrypted bytes to send.
     pub(super) fn wants_write(&self) -> bool {
-        self.connection.wants_write()
+        self.0.wants_write()
     }
 
     /// Sends encrypted bytes until the stream takes no more.
     pub(super) fn send(&mut self, stream: &mut impl Write) -> io::Result<()> {
-        while self.connection.wants_write() {
-            self.connection.write_tls(stream)?;
+        while self.0.wants_write() {
+            self.0.write_tls(stream)?;
         }
         Ok(())
-    }
-
-    /// Whether a short [`receive`](Self::receive) took the last there was: the stream had no more.
-    pub(super) fn is_emptied(&self) -> bool {
-        self.is_emptied
     }
 
     /// Decrypts what has come into `buffer`; reads from the stream when nothing is left to decrypt.
     pub(super) fn receive(&mut self, stream: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            match self.connection.reader().read(buffer) {
+            match self.0.reader().read(buffer) {
                 Err(err) if err.kind() == io::ErrorKind::WouldBlock => {}
                 result => return result,
             }
-            let mut noting = Noting { stream, is_short: false };
-            if self.connection.read_tls(&mut noting)? == 0 {
+            if self.0.read_tls(stream)? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            self.is_emptied = noting.is_short;
-            if let Err(err) = self.connection.process_new_packets() {
+            if let Err(err) = self.0.process_new_packets() {
                 // The alert that says why may still reach the server.
                 return Err(io::Error::new(io::ErrorKind::InvalidData, err));
             }

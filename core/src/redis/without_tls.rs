@@ -37,10 +37,6 @@ impl Layer {
         match self.0 {}
     }
 
-    pub(super) fn is_emptied(&self) -> bool {
-        match self.0 {}
-    }
-
     pub(super) fn receive(&mut self, _: &mut impl Read, _: &mut [u8]) -> io::Result<usize> {
         match self.0 {}
     }
