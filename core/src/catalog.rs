@@ -194,7 +194,7 @@ impl ReadyRule {
     #[cold]
     pub(crate) fn takes_places(&self, method: &str, suffix: &str) -> Error {
         self.refused(&format!(
-            "{method}{suffix} does not work with algorithm \"concurrency\" (use reserve{suffix}, or reserve_request)"
+            "{method}{suffix} does not work with algorithm \"concurrency\" (use reserve{suffix})"
         ))
     }
 
