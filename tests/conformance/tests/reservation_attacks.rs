@@ -17,7 +17,8 @@ fn looks(connection: &mut impl Commands) -> u64 {
 #[test]
 fn what_does_not_count_is_skipped_many_at_once() {
     let server = Redis::start().unwrap();
-    let rules = r#"{"rule_id": "c", "algorithm": "concurrency", "limit": 1, "lease_seconds": 3600, "shadow": true}"#;
+    let rules =
+        r#"{"rule_id": "c", "algorithm": "concurrency", "limit": 1, "lease_seconds": 3600, "shadow": true}"#;
     let rules = Rules::from_json(&format!("[{rules}]")).unwrap();
     let clock = ManualClock::new(1_700_000_000_000_000);
     let limiter = RateLimiter::builder(server.url()).rules(rules).clock(clock.clone()).build().unwrap();
