@@ -51,8 +51,8 @@ local function charge_late(i, ended_at, weight, price)
   conclude_of[which[i]](key, 0, amount, unpack(found, 4, 12))
   local after = call('PTTL', key)
   if after ~= before then
-    local left = after - floor((real - now) / 1000)
-    if left > 0 then call('PEXPIRE', key, left) else call('DEL', key) end
+    -- What is over by now may yet matter to what ended after it: it stays for the rest of this script.
+    call('PEXPIRE', key, math.max(after - floor((real - now) / 1000), 1))
   end
   now = real
 end

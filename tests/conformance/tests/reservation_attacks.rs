@@ -1,0 +1,63 @@
+//! What is held costs a server little, whatever is held, and what it is charged as depends on no lifetime of a key.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::time::Duration;
+
+use redis::Commands;
+use sluicegate::{CheckOptions, ManualClock, RateLimiter, Rules};
+use sluicegate_test_servers::Redis;
+
+/// How often scripts have looked for leases, the latest first.
+fn looks(connection: &mut impl Commands) -> u64 {
+    let info: String = redis::cmd("INFO").arg("commandstats").query(connection).unwrap();
+    let line = info.lines().find_map(|line| line.strip_prefix("cmdstat_zrevrangebyscore:calls=")).unwrap();
+    line.split(',').next().unwrap().parse().unwrap()
+}
+
+/// A rule in shadow without room has many reservations that do not count, among which each call looks for the last
+/// that does. One by one, counted from the last each time, that took a script most of a second.
+#[test]
+fn what_does_not_count_is_skipped_many_at_once() {
+    let server = Redis::start().unwrap();
+    let rules =
+        r#"{"rule_id": "c", "algorithm": "concurrency", "limit": 1, "lease_seconds": 3600, "shadow": true}"#;
+    let rules = Rules::from_json(&format!("[{rules}]")).unwrap();
+    let clock = ManualClock::new(1_700_000_000_000_000);
+    let limiter = RateLimiter::builder(server.url()).rules(rules).clock(clock.clone()).build().unwrap();
+    for _ in 0..1_000 {
+        assert!(limiter.reserve("c", "k").unwrap().allowed);
+        clock.advance(Duration::from_micros(1));
+    }
+    let mut connection = server.client().unwrap();
+    let before = looks(&mut connection);
+    let peeked = limiter.peek("c", "k").unwrap();
+    assert!(peeked.shadow_denied);
+    // The one that counts is the first of all.
+    assert_eq!(peeked.reset_after.as_micros(), 3_600_000_000 - 1_000);
+    let made = looks(&mut connection) - before;
+    assert!(made < 10, "{made} looks for one decision");
+}
+
+/// Two leases have ended unseen. What the first of them charged is over by now, but was not when the second ended.
+#[test]
+fn what_is_over_by_now_counts_for_what_ended_after_it() {
+    let server = Redis::start().unwrap();
+    let rules = r#"[{"rule_id": "g", "rate": "10/100s", "reservations": true, "lease_seconds": 5}]"#;
+    let play = |url: &str| {
+        let clock = ManualClock::new(1_700_000_000_000_000);
+        let rules = Rules::from_json(rules).unwrap();
+        let limiter = RateLimiter::builder(url).rules(rules).clock(clock.clone()).build().unwrap();
+        for cost in [1, 9] {
+            let reserved = limiter.reserve_with("g", "k", CheckOptions::new().cost(cost)).unwrap();
+            assert!(reserved.allowed);
+            clock.advance(Duration::from_secs(4));
+        }
+        clock.advance(Duration::from_secs(73));
+        // One unit at 5 s, of which 6 s are left at 9 s, when nine follow: 96 s are owed then, and 24 s at 81 s.
+        let wait = |decision: sluicegate::Decision| decision.reset_after;
+        (wait(limiter.peek("g", "k").unwrap()), wait(limiter.check("g", "k").unwrap()))
+    };
+    let expected = (Duration::from_secs(24), Duration::from_secs(34));
+    assert_eq!(play("memory://"), expected);
+    assert_eq!(play(server.url()), expected);
+}
