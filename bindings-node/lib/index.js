@@ -130,7 +130,7 @@
  * One of several limits of a rule.
  *
  * @typedef {object} Limit
- * @property {number} [limit] The cost that may be admitted per window.
+ * @property {number} [limit] The cost that may be admitted per window, or be in flight at once.
  * @property {number} [month_start_day] The day at which a month of the calendar begins; in a month that lacks it,
  *   its last day. Default: 1.
  * @property {string} [rate] Limit and window in one, in place of limit and window_size_seconds: 5/minute, 100/s,
@@ -161,7 +161,7 @@
  * @typedef {object} Rule
  * @property {string} rule_id Name of the rule, unique in its file.
  * @property {'fixed_window' | 'sliding_window' | 'sliding_log' | 'sliding_buckets' | 'gcra' | 'token_bucket' |
- *   'leaky_bucket' | 'uniform' | 'decay'} [algorithm] How the limit is kept. Default: gcra.
+ *   'leaky_bucket' | 'uniform' | 'decay' | 'concurrency'} [algorithm] How the limit is kept. Default: gcra.
  * @property {number} [burst] The most that is admitted at once. Default: the limit.
  * @property {number} [cost] What a request costs to which the rule applies. Default: 1.
  * @property {boolean} [count_denied] Charge denied costs too, by the limits that refused them. Default: false.
@@ -170,7 +170,8 @@
  * @property {string | readonly string[]} [identifier_type] What of a request is the key: user_id, ip_address,
  *   api_key, header:<name>, path:<name> or global; or an array of them.
  * @property {number} [ipv6_prefix_length] How many leading bits of an IPv6 address identify a client. Default: 64.
- * @property {number} [limit] The cost that may be admitted per window.
+ * @property {number} [lease_seconds] How long a reservation lives without being renewed. Default: 60.
+ * @property {number} [limit] The cost that may be admitted per window, or be in flight at once.
  * @property {readonly Limit[]} [limits] Several limits, decided together, in place of limit and
  *   window_size_seconds.
  * @property {Match} [match] Which requests the rule applies to. Default: only by name.
@@ -179,6 +180,7 @@
  * @property {number} [priority] Lower numbers are decided and reported first. Default: 0.
  * @property {string} [rate] Limit and window in one, in place of limit and window_size_seconds: 5/minute, 100/s,
  *   20/30s.
+ * @property {boolean} [reservations] Usage may be reserved, and charged when it is known. Default: false.
  * @property {number} [resolution_seconds] Length of a slot. Default of sliding_buckets: a sixtieth of the window.
  * @property {string} [resource_identifier_type] Which part of a request is the resource.
  * @property {boolean} [shadow] Decide and count, but always admit. Default: false.

@@ -182,7 +182,7 @@ export type HeaderStyle = "ietf" | "x-ratelimit";
  */
 export type Limit = {
     /**
-     * The cost that may be admitted per window.
+     * The cost that may be admitted per window, or be in flight at once.
      */
     limit?: number;
     /**
@@ -254,7 +254,7 @@ export type Rule = {
     /**
      * How the limit is kept. Default: gcra.
      */
-    algorithm?: "fixed_window" | "sliding_window" | "sliding_log" | "sliding_buckets" | "gcra" | "token_bucket" | "leaky_bucket" | "uniform" | "decay";
+    algorithm?: "fixed_window" | "sliding_window" | "sliding_log" | "sliding_buckets" | "gcra" | "token_bucket" | "leaky_bucket" | "uniform" | "decay" | "concurrency";
     /**
      * The most that is admitted at once. Default: the limit.
      */
@@ -285,7 +285,11 @@ export type Rule = {
      */
     ipv6_prefix_length?: number;
     /**
-     * The cost that may be admitted per window.
+     * How long a reservation lives without being renewed. Default: 60.
+     */
+    lease_seconds?: number;
+    /**
+     * The cost that may be admitted per window, or be in flight at once.
      */
     limit?: number;
     /**
@@ -311,6 +315,10 @@ export type Rule = {
      * 20/30s.
      */
     rate?: string;
+    /**
+     * Usage may be reserved, and charged when it is known. Default: false.
+     */
+    reservations?: boolean;
     /**
      * Length of a slot. Default of sliding_buckets: a sixtieth of the window.
      */

@@ -10,7 +10,7 @@ class Limit(TypedDict, total=False):
     """One of several limits of a rule."""
 
     limit: float
-    """The cost that may be admitted per window."""
+    """The cost that may be admitted per window, or be in flight at once."""
     month_start_day: int
     """The day at which a month of the calendar begins; in a month that lacks it, its last day. Default: 1."""
     rate: str
@@ -53,7 +53,7 @@ class Rule(_NamedRule, total=False):
     """A rule, with the names of fields that rule files have."""
 
     algorithm: Literal["fixed_window", "sliding_window", "sliding_log", "sliding_buckets", "gcra", "token_bucket",
-        "leaky_bucket", "uniform", "decay"]
+        "leaky_bucket", "uniform", "decay", "concurrency"]
     """How the limit is kept. Default: gcra."""
     burst: int
     """The most that is admitted at once. Default: the limit."""
@@ -69,8 +69,10 @@ class Rule(_NamedRule, total=False):
     """What of a request is the key: user_id, ip_address, api_key, header:<name>, path:<name> or global; or an array of them."""
     ipv6_prefix_length: int
     """How many leading bits of an IPv6 address identify a client. Default: 64."""
+    lease_seconds: float
+    """How long a reservation lives without being renewed. Default: 60."""
     limit: float
-    """The cost that may be admitted per window."""
+    """The cost that may be admitted per window, or be in flight at once."""
     limits: Sequence[Limit]
     """Several limits, decided together, in place of limit and window_size_seconds."""
     match: Match
@@ -81,6 +83,8 @@ class Rule(_NamedRule, total=False):
     """Lower numbers are decided and reported first. Default: 0."""
     rate: str
     """Limit and window in one, in place of limit and window_size_seconds: 5/minute, 100/s, 20/30s."""
+    reservations: bool
+    """Usage may be reserved, and charged when it is known. Default: false."""
     resolution_seconds: float
     """Length of a slot. Default of sliding_buckets: a sixtieth of the window."""
     resource_identifier_type: str
