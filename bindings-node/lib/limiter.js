@@ -477,7 +477,7 @@ function keyCall(op, key, given) {
   return new Call(op, 0, who, checkOptions('', options('options', given, RESET_OPTIONS)));
 }
 
-/** The timeout of a wait, which is a mistake of its own if it is no time: it is told before all that rules say. */
+/** The timeout of a wait, which is a mistake of its own if it is no time: it is reported before every mistake about the rule. */
 function patience(given, known) {
   return span('timeout', options('options', given, known).timeoutMs);
 }

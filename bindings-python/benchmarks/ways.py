@@ -124,7 +124,7 @@ def silent_row(driver: str, micros: list[float], remote: float, in_memory: float
 
 
 def silent(url: str, pid: int, calls: int) -> None:
-    """The server is stopped by a signal; what is told is of the time after the circuit breaker opened."""
+    """The server is stopped by a signal; the figures are of the time after the circuit breaker opened."""
     head("", "error: p50, us", "p99, us", "at most", "CPU, % of a core", "in memory, %", "beyond, %", "at most")
     quick = {"rules": RULES, "response_timeout": 0.05}
 

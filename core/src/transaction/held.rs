@@ -86,7 +86,7 @@ impl<'a, 'b> Part<'a, 'b> {
         states.chain(self.holders.iter().map(|&holder| self.plan.holders[holder].name(prefix))).collect()
     }
 
-    /// What a script is told; nearly always one text.
+    /// The arguments of a script; nearly always one text.
     fn args(
         &self,
         header: [f64; 3],
