@@ -12,10 +12,11 @@ use crate::decision::{Decision, Source};
 use crate::error::Result;
 use crate::matching::{Explanation, Request, RequestMatch};
 use crate::plan::{Few, Forecast, Form, Op, Outcome, Plan};
-use crate::redis::{BlockingRedis, validate_time};
+use crate::redis::BlockingRedis;
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
 use crate::sources::RulesStatus;
+use crate::timeout::validate_time;
 use crate::transaction::{Conversation, Reset, reset};
 
 /// Decides whether a cost is admitted; blocks the calling thread for one round trip.
