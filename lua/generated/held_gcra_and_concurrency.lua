@@ -61,15 +61,18 @@ end
 -- holder.
 local MARKS, MOST_HELD, PARAMS = 1e17, 10000, 57
 local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 49, 65, 49, 80
-local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT = 1, 2, 3, 4, 5, 6
--- The end of the last lease that counts; 0 when there is none. Nearly always it is the last of all; where a rule in
--- shadow has many that do not count, ever more are read at once.
+local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
+-- The end of the last lease that counts and has not passed; 0 when there is none. Nearly always it is the last of all;
+-- where a rule in shadow has many that do not count, ever more are read at once.
 local function last_end(key)
-  local skipped, wanted, after = 0, 1, '(' .. string.format('%.0f', now)
+  local skipped, wanted = 0, 1
   while true do
-    local leases = call('ZREVRANGEBYSCORE', key, LATEST, after, 'WITHSCORES', 'LIMIT', skipped, wanted)
+    local leases = call('ZREVRANGEBYSCORE', key, LATEST, '0', 'WITHSCORES', 'LIMIT', skipped, wanted)
     for at = 1, #leases, 2 do
-      if string.sub(leases[at], 1, 1) == 'r' then return tonumber(leases[at + 1]) end
+      if string.sub(leases[at], 1, 1) == 'r' then
+        local ends = tonumber(leases[at + 1])
+        return ends > now and ends or 0
+      end
     end
     if #leases < 2 * wanted then return 0 end
     skipped, wanted = skipped + wanted, 8 * wanted
@@ -463,7 +466,7 @@ local function decide()
     if holding.count >= MOST_HELD then
       frees = tonumber(call('ZRANGEBYSCORE', holding.key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1')[2] or now)
     end
-    replies[limits + j] = pack('<dddd', holding.held, holding.count, frees, token)
+    replies[limits + j] = pack('<ddd', holding.held, frees, token)
     -- What was stated was the end of a lease that is no more.
     local is_stale = holding.header and holding.stated_end ~= (holding.first_end or 0)
     if is_stale and op == CHECK and grants[1] > 0 then save(holding) end
