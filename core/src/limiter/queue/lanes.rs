@@ -11,7 +11,7 @@ use std::mem::take;
 
 use hashbrown::HashMap;
 
-use super::Wake;
+use super::wake::Wake;
 use crate::plan::{Few, Forecast};
 
 /// A number that grows with every arrival.
