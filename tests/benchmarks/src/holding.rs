@@ -65,11 +65,11 @@ fn on_a_server(held: usize, keys: usize) -> Result<f64> {
     let mut connection = redis.client()?;
     let limiter = RateLimiter::builder(redis.url()).rules(Rules::from_json(RULES)?).build()?;
     // Scripts are loaded before.
-    limiter.reserve("places", "somebody")?;
+    let _ = limiter.reserve("places", "somebody")?;
     let before = used(&mut connection)?;
     for key in (0..keys).map(|number| format!("tenant-{number:05}")) {
         for _ in 0..held {
-            limiter.reserve("places", &key)?;
+            let _ = limiter.reserve("places", &key)?;
         }
     }
     Ok((used(&mut connection)? - before) / keys as f64)
