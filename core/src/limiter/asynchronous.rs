@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-use super::Builder;
 use super::centre::Centre;
 use super::local::Local;
 use super::sleeper::{self, Sleeper};
@@ -16,10 +15,11 @@ use crate::error::Result;
 use crate::fork::PerProcess;
 use crate::matching::{Explanation, Request, RequestMatch};
 use crate::plan::{Few, Forecast, Form, Op, Outcome, Plan};
-use crate::redis::{AsyncRedis, validate_time};
+use crate::redis::AsyncRedis;
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
 use crate::sources::RulesStatus;
+use crate::timeout::validate_time;
 use crate::transaction::{Conversation, Reset, reset};
 
 /// Decides whether a cost is admitted; each call is a future that takes one round trip.
@@ -64,13 +64,6 @@ pub(super) enum Backend {
 }
 
 impl AsyncRateLimiter {
-    /// Begins a limiter on the backend that `url` names, as
-    /// [`RateLimiter::builder`](crate::RateLimiter::builder) does; end it with
-    /// [`connect`](Builder::connect).
-    pub fn builder(url: impl Into<String>) -> Builder {
-        Builder::new(url.into())
-    }
-
     pub(super) fn new(centre: Centre, backend: Backend) -> Self {
         Self { centre, backend, closing: PerProcess::new(Notify::new()), sleeper: None }
     }

@@ -4,7 +4,6 @@ use std::fmt;
 use std::thread;
 use std::time::Duration;
 
-use super::Builder;
 use super::centre::Centre;
 use super::local::Local;
 use crate::catalog::Catalog;
@@ -12,10 +11,11 @@ use crate::decision::{Decision, Source};
 use crate::error::Result;
 use crate::matching::{Explanation, Request, RequestMatch};
 use crate::plan::{Few, Forecast, Form, Op, Outcome, Plan};
-use crate::redis::{BlockingRedis, validate_time};
+use crate::redis::BlockingRedis;
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
 use crate::sources::RulesStatus;
+use crate::timeout::validate_time;
 use crate::transaction::{Conversation, Reset, reset};
 
 /// Decides whether a cost is admitted; blocks the calling thread for one round trip.
@@ -54,13 +54,6 @@ pub(super) enum Backend {
 }
 
 impl RateLimiter {
-    /// Begins a limiter on the backend that `url` names: `memory://`, `redis://`, `rediss://`,
-    /// `unix://`, `redis-cluster://host1:port1,host2:port2` or
-    /// `redis-sentinel://host1:port1,host2:port2/service`.
-    pub fn builder(url: impl Into<String>) -> Builder {
-        Builder::new(url.into())
-    }
-
     pub(super) fn new(centre: Centre, backend: Backend) -> Self {
         Self { centre, backend }
     }

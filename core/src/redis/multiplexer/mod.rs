@@ -16,7 +16,6 @@ use std::time::{Duration, Instant};
 use ::redis::Value;
 use slab::Slab;
 
-use super::address::Address;
 use super::breaker::{Admission, Breaker};
 use super::channel::Channel;
 use super::connector::Connector;
@@ -24,6 +23,7 @@ use super::errors::{self, Failure};
 use super::request::{CallDeadline, Request};
 use super::router::{Due, Journey, Node, PATIENCE, Router};
 use super::session::{Id, Pending, Session};
+use crate::address::Address;
 use crate::error::{Error, Result};
 
 /// Names a connection.
