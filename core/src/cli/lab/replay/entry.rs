@@ -18,6 +18,8 @@ pub(super) struct Entry<'a> {
     pub(super) ip: Option<Cow<'a, str>>,
     pub(super) user: Option<Cow<'a, str>>,
     pub(super) api_key: Option<Cow<'a, str>>,
+    /// How long it was under way, in microseconds.
+    pub(super) duration_us: Option<u64>,
     pub(super) headers: Vec<(Cow<'a, str>, Cow<'a, str>)>,
 }
 
@@ -52,6 +54,15 @@ impl Format {
             LogFormat::Auto | LogFormat::Combined => Self::Combined,
             LogFormat::Json => Self::Json,
             LogFormat::Csv => Self::Csv(Box::new(CsvReader::new(first, columns))),
+        }
+    }
+
+    /// Whether lines may tell how long requests were under way.
+    pub(super) fn has_durations(&self) -> bool {
+        match self {
+            Self::Combined => false,
+            Self::Json => true,
+            Self::Csv(reader) => reader.has_durations(),
         }
     }
 
