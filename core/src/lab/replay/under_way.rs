@@ -8,7 +8,8 @@ use crate::lab::random::Random;
 use crate::lab::traffic::CallDuration;
 use crate::matching::RequestMatch;
 use crate::reservation::Reservation;
-use crate::rules::{Algorithm, RuleId, Rules, quote};
+use crate::rules::{Algorithm, RuleId, Rules};
+use crate::words::quote;
 
 /// What a request holds.
 pub(super) struct Held {

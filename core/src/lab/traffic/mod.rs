@@ -18,7 +18,8 @@ pub(super) use stream::{Answer, Due, Reaction};
 
 use super::random::Random;
 use crate::error::{Error, ErrorKind, Result};
-use crate::rules::{Algorithm, Rules, quote};
+use crate::rules::{Algorithm, Rules};
+use crate::words::quote;
 use given::Playing;
 use stream::Stream;
 
