@@ -4,8 +4,8 @@ mod under_way;
 
 use std::collections::HashMap;
 
+use super::observer::{Observer, Record};
 use super::report::{Ending, Report, Requests};
-use super::simulation::{Observer, Record};
 use super::tally::{Counted, Tally};
 use super::traffic::CallDuration;
 use crate::clock::ManualClock;

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-use super::Builder;
 use super::centre::Centre;
 use super::local::Local;
 use super::sleeper::{self, Sleeper};
@@ -65,13 +64,6 @@ pub(super) enum Backend {
 }
 
 impl AsyncRateLimiter {
-    /// Begins a limiter on the backend that `url` names, as
-    /// [`RateLimiter::builder`](crate::RateLimiter::builder) does; end it with
-    /// [`connect`](Builder::connect).
-    pub fn builder(url: impl Into<String>) -> Builder {
-        Builder::new(url.into())
-    }
-
     pub(super) fn new(centre: Centre, backend: Backend) -> Self {
         Self { centre, backend, closing: PerProcess::new(Notify::new()), sleeper: None }
     }

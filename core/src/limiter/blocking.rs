@@ -4,7 +4,6 @@ use std::fmt;
 use std::thread;
 use std::time::Duration;
 
-use super::Builder;
 use super::centre::Centre;
 use super::local::Local;
 use crate::catalog::Catalog;
@@ -55,13 +54,6 @@ pub(super) enum Backend {
 }
 
 impl RateLimiter {
-    /// Begins a limiter on the backend that `url` names: `memory://`, `redis://`, `rediss://`,
-    /// `unix://`, `redis-cluster://host1:port1,host2:port2` or
-    /// `redis-sentinel://host1:port1,host2:port2/service`.
-    pub fn builder(url: impl Into<String>) -> Builder {
-        Builder::new(url.into())
-    }
-
     pub(super) fn new(centre: Centre, backend: Backend) -> Self {
         Self { centre, backend }
     }

@@ -126,6 +126,24 @@ impl<'a> Target<'a> {
         if scope == Scope::Key { self.member.as_ref() } else { None }
     }
 
+    /// One for each scope that the rule has.
+    fn holders(&self, group: usize) -> Vec<Holder<'a>> {
+        let rule = self.rule;
+        let Some(holds) = &rule.holds else { return Vec::new() };
+        let holder = |(scope, number, suffix)| Holder {
+            rule,
+            lease: holds.lease,
+            number,
+            scope,
+            suffix,
+            tag: self.tag.clone(),
+            member: self.member(scope).cloned(),
+            weight: self.weight,
+            group,
+        };
+        holds.scopes().map(holder).collect()
+    }
+
     /// `holders` are the places of the rule's own among `all`.
     fn charge(
         &self,
@@ -232,7 +250,7 @@ impl<'a> Plan<'a> {
     fn of_one(target: &Target<'a>, timeout: Option<Duration>) -> Result<Self> {
         let limits = &target.rule.limits;
         let group = if target.rule.rule.shadow { ENFORCED + 1 } else { ENFORCED };
-        let holders = Holder::of(target, group);
+        let holders = target.holders(group);
         let places: Few<_> = (0..holders.len()).collect();
         let charge = |limit| target.charge(limit, group, &places, &holders);
         Ok(Self {
@@ -295,7 +313,7 @@ impl<'a> Plan<'a> {
             }
             found.unwrap_or(self.holders.len() - 1)
         };
-        Holder::of(target, group).into_iter().map(&mut place).collect()
+        target.holders(group).into_iter().map(&mut place).collect()
     }
 
     /// Adds a charge; two of one state become one.

@@ -13,7 +13,7 @@ use std::mem::take;
 
 use hashbrown::HashMap;
 
-use super::Wake;
+use super::wake::Wake;
 use crate::plan::Few;
 use memory::Memory;
 

@@ -6,18 +6,20 @@
 mod lanes;
 #[cfg(test)]
 mod tests;
+mod wake;
 
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::task::{Context, Poll, Waker};
-use std::thread::{self, Thread};
+use std::task::{Context, Poll};
+use std::thread;
 use std::time::Duration;
 
 use crate::fork::{PerProcess, generation};
 use crate::plan::{Few, Forecast, Op};
 use lanes::{Denial, Lanes, NEVER, Next, Ticket};
 pub(super) use lanes::{Moment, Stake};
+use wake::Wake;
 
 /// How soon to come back for what nobody knows when it is there.
 const SOON: Duration = Duration::from_millis(1);
@@ -60,13 +62,6 @@ struct Shared {
     /// How many wait.
     present: AtomicUsize,
     hasher: RandomState,
-}
-
-/// How a waiter is woken.
-#[derive(Debug)]
-enum Wake {
-    Thread(Thread),
-    Task(Waker),
 }
 
 /// What a waiter is to do.
@@ -140,15 +135,6 @@ impl Shared {
         drop(lanes);
         calls.into_iter().for_each(Wake::wake);
         result
-    }
-}
-
-impl Wake {
-    fn wake(self) {
-        match self {
-            Self::Thread(thread) => thread.unpark(),
-            Self::Task(waker) => waker.wake(),
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 mod columns;
 mod combined;
 mod entry;
+mod format;
 mod lines;
 mod structured;
 mod time;
@@ -15,13 +16,14 @@ use crate::Rules;
 use crate::lab::{Observer, Replay, Report};
 use crate::rules::{Algorithm, RuleId};
 
-use super::args::{Lab, LogFormat};
+use super::args::Lab;
+use super::log::LogFormat;
 use super::watch::Watch;
 use crate::cli::outcome::Failure;
 use crate::cli::stderr::warn;
 use columns::Columns;
-pub(super) use columns::NAMES;
-use entry::{Entry, Format};
+use entry::Entry;
+use format::Format;
 use lines::Lines;
 
 /// So many of the lines that cannot be read are shown.

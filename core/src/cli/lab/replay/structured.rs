@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use csv_core::{ReadRecordResult, Reader};
 use serde_json::Value;
 
-use super::columns::{API_KEY, Columns, DURATION, IP, METHOD, NAMES, PATH, TIME, USER};
+use super::super::log::NAMES;
+use super::columns::{API_KEY, Columns, DURATION, IP, METHOD, PATH, TIME, USER};
 use super::entry::{Entry, present};
 use super::time;
 
