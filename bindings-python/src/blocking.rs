@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyTuple};
 use sluicegate::bridge::{End, Used};
 use sluicegate::{Result, bridge};
 
-use crate::arguments::{Given, Key, about_key, flag, optional_timeout, requested, span};
+use crate::arguments::{Given, Key, about_key, flag, optional_span, optional_timeout, requested, span};
 use crate::check;
 use crate::decision::Decision;
 use crate::errors::exception;
@@ -132,10 +132,12 @@ impl RateLimiter {
     }
 
     /// Reserves a cost for `key` under `rule`, or denies it: room is held, and nothing is charged until it is committed.
+    /// `wait` is how many seconds to wait for room at most, in the order of arrival.
     #[pyo3(
-        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None),
-        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None)"
+        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None, wait=None),
+        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None, wait=None)"
     )]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn reserve<'py>(
         slf: &Bound<'py, Self>,
         rule: &Bound<'_, PyAny>,
@@ -144,20 +146,55 @@ impl RateLimiter {
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
+        wait: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, Reservation>> {
+        let wait = optional_span(wait, "wait")?;
         let check = requested(rule, &key, &cost, resource, limit, timeout)?;
-        Self::hold(slf, |limiter| limiter.reserve_with(check.rule, check.key, check.options))
+        Self::hold(slf, |limiter, sleep| bridge::reserve_sleeping(limiter, &check, wait, sleep))
     }
 
     /// Reserves several costs together: all of them, or none. Items whose rule has no reservations are charged at
-    /// once.
+    /// once. `wait` is as for `reserve`.
+    #[pyo3(signature = (checks, *, wait=None))]
     fn reserve_all<'py>(
         slf: &Bound<'py, Self>,
         checks: &Bound<'_, PyAny>,
+        wait: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, Reservation>> {
         let items = check::items(checks)?;
+        let wait = optional_span(wait, "wait")?;
         let checks: Vec<_> = items.iter().map(|item| item.get().0.check()).collect();
-        Self::hold(slf, |limiter| limiter.reserve_all(&checks))
+        Self::hold(slf, |limiter, sleep| bridge::reserve_all_sleeping(limiter, &checks, wait, sleep))
+    }
+
+    /// Reserves for a request under all the rules that match it and have reservations, and charges the others at once.
+    /// Where there are none, nothing is held, and `id` is None.
+    #[pyo3(
+        signature = (
+            method, path, *, user_id=None, ip=None, api_key=None, headers=None, api_key_header=None,
+            other_paths=None, ignore_case=Given(None), timeout=None
+        ),
+        text_signature = "($self, method, path, *, user_id=None, ip=None, api_key=None, headers=None, \
+            api_key_header=None, other_paths=None, ignore_case=False, timeout=None)"
+    )]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn reserve_request<'py>(
+        slf: &Bound<'py, Self>,
+        method: &Bound<'_, PyAny>,
+        path: &Bound<'_, PyAny>,
+        user_id: Option<&Bound<'_, PyAny>>,
+        ip: Option<&Bound<'_, PyAny>>,
+        api_key: Option<&Bound<'_, PyAny>>,
+        headers: Option<&Bound<'_, PyAny>>,
+        api_key_header: Option<&Bound<'_, PyAny>>,
+        other_paths: Option<&Bound<'_, PyAny>>,
+        ignore_case: Given<'_>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, Reservation>> {
+        let mut request =
+            request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
+        request.timeout = optional_timeout(timeout)?;
+        Self::hold(slf, |limiter, _| limiter.reserve_request(&request.request()).map(bridge::Reserved::from))
     }
 
     /// Ends a reservation, given by itself or its id, and charges what was really used, also beyond the limit: `cost`, or
@@ -312,6 +349,7 @@ impl RateLimiter {
         let timeout = span(timeout, "timeout")?;
         let check = requested(rule, &key, &cost, resource, limit, None)?;
         self.wait_interruptible(py, |limiter, sleep| bridge::wait_sleeping(limiter, &check, timeout, sleep))
+            .map(Decision::from)
     }
 
     /// Waits until several checks are admitted together, as `check_all` decides them, for `timeout` seconds at most.
@@ -324,6 +362,7 @@ impl RateLimiter {
         self.wait_interruptible(py, |limiter, sleep| {
             bridge::wait_all_sleeping(limiter, &checks, timeout, sleep)
         })
+        .map(Decision::from)
     }
 
     /// Tries the server.
@@ -361,15 +400,11 @@ impl RateLimiter {
     }
 
     /// Makes a call that sleeps, and ends with the exception of a signal that comes meanwhile.
-    fn wait_interruptible(
+    fn wait_interruptible<T: Send>(
         &self,
         py: Python<'_>,
-        wait: impl FnOnce(
-            &sluicegate::RateLimiter,
-            &mut (dyn FnMut(Duration) -> bool + Send),
-        ) -> Result<sluicegate::Decision>
-        + Send,
-    ) -> PyResult<Decision> {
+        wait: impl FnOnce(&sluicegate::RateLimiter, &mut (dyn FnMut(Duration) -> bool + Send)) -> Result<T> + Send,
+    ) -> PyResult<T> {
         let mut interrupted = None;
         let mut sleep = |span| match Python::attach(|py| sleep(py, span)) {
             Ok(()) => true,
@@ -378,15 +413,19 @@ impl RateLimiter {
                 false
             }
         };
-        let decision = self.decide(py, |limiter| wait(limiter, &mut sleep));
-        interrupted.map_or(decision, Err)
+        let answer = self.call(py, |limiter| wait(limiter, &mut sleep));
+        interrupted.map_or(answer, Err)
     }
 
     fn hold<'py>(
         slf: &Bound<'py, Self>,
-        call: impl FnOnce(&sluicegate::RateLimiter) -> Result<sluicegate::Reservation> + Send,
+        reserve: impl FnOnce(
+            &sluicegate::RateLimiter,
+            &mut (dyn FnMut(Duration) -> bool + Send),
+        ) -> Result<bridge::Reserved>
+        + Send,
     ) -> PyResult<Bound<'py, Reservation>> {
-        let reserved = slf.get().call(slf.py(), |limiter| call(limiter).map(bridge::Reserved::from))?;
+        let reserved = slf.get().wait_interruptible(slf.py(), reserve)?;
         Reservation::create(slf, reserved)
     }
 
