@@ -26,7 +26,7 @@ pub(crate) use holding::{HoldId, Holding, Lease};
 pub(crate) use policy::{Policy, State};
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use settling::Op;
-pub(crate) use settling::{Demand, Outcome};
+pub(crate) use settling::{Answered, Demand, Outcome};
 
 /// A time, or a span of time, in microseconds.
 pub(crate) type Micros = i64;

@@ -16,7 +16,7 @@ use std::thread::available_parallelism;
 
 use crate::algorithm::{Demand, HoldId, Micros};
 use crate::catalog::LimitNumber;
-use crate::plan::{Charge, End, Op, Outcome, Plan};
+use crate::plan::{Charge, End, Fingerprint, Op, Outcome, Plan};
 use books::Access;
 use lock::Lock;
 use places::{Place, Places};
@@ -142,6 +142,18 @@ impl Engine {
     ) -> (Vec<Outcome>, Option<u64>) {
         let access = if op == Op::Peek { Access::Look } else { Access::Change };
         self.with_books(plan, access, clock, |books| books.decide(op, id))
+    }
+
+    /// Decides a plan that has a request id: once, and later calls get the same answer for `lifetime`. `None`: the id is
+    /// of another call.
+    pub(crate) fn run_once(
+        &self,
+        plan: &Plan<'_>,
+        op: Op,
+        (fingerprint, lifetime): (Fingerprint, Micros),
+        clock: impl Fn() -> Micros,
+    ) -> Option<Vec<Outcome>> {
+        self.with_books(plan, Access::Change, clock, |books| books.decide_once(op, fingerprint, lifetime))
     }
 
     /// Ends or renews a reservation: whether it was held; `None`: its charge could not be counted.

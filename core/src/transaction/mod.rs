@@ -13,6 +13,7 @@
 mod ending;
 mod held;
 mod protocol;
+mod recorded;
 mod stages;
 #[cfg(test)]
 mod tests;
@@ -26,7 +27,7 @@ use crate::algorithm::{HoldId, Micros, State};
 use crate::clock::SystemClock;
 use crate::decision::{Decision, Source};
 use crate::error::{Error, Result};
-use crate::plan::{ENFORCED, End, Few, Forecast, Form, Op, Outcome, Plan, answer};
+use crate::plan::{ENFORCED, End, Few, Forecast, Form, Op, Outcome, Plan, RequestRecord, answer};
 use crate::script::Call;
 pub(crate) use ending::Ending;
 use held::Part;
@@ -39,6 +40,8 @@ pub(crate) struct Wire {
     pub(crate) cluster: bool,
     /// The time that a call may take unless it says otherwise, in microseconds.
     pub(crate) patience: Micros,
+    /// How long the answer to a request is kept.
+    pub(crate) request_lifetime: Micros,
 }
 
 /// A call under way.
@@ -60,6 +63,8 @@ pub(crate) struct Transaction<'a> {
     /// The name of what is reserved, and the fencing token that it was given.
     id: HoldId,
     token: Option<u64>,
+    /// Whether it reserves.
+    is_reserving: bool,
     /// Set when a slot failed to answer, while those before it are given back their charges.
     failure: Option<Error>,
     /// The state that each charge left behind, and its time; nothing unless it is wanted.
@@ -112,6 +117,8 @@ impl<'a> Transaction<'a> {
         id: HoldId,
     ) -> Self {
         let stages = if wire.cluster { stages::by_slot(plan) } else { stages::together(plan) };
+        let refusal = plan.request.as_ref().filter(|_| stages.len() > 1).map(RequestRecord::of_several_slots);
+        let stages = if refusal.is_some() { Few::new() } else { stages };
         let looks = if is_taking(op) && stages.len() > 1 { stages.clone() } else { Few::new() };
         let steps = |op, stages: Few<Few<usize>>| {
             stages.into_iter().map(move |charges| Step::new(own_op(plan, op, &charges), charges, None))
@@ -119,6 +126,7 @@ impl<'a> Transaction<'a> {
         Self {
             id,
             token: None,
+            is_reserving: op == Op::Reserve,
             plan,
             wire,
             clock,
@@ -127,7 +135,7 @@ impl<'a> Transaction<'a> {
             full: None,
             outcomes: smallvec![None; plan.charges.len()],
             compensations: Vec::new(),
-            failure: None,
+            failure: refusal,
             states: None,
         }
     }
@@ -144,15 +152,17 @@ impl<'a> Transaction<'a> {
     /// The script to send next, by these clocks.
     fn next_by(&self, clocks: Clocks) -> Option<Call> {
         let step = self.pending.front()?;
-        if self.is_beside(step) {
+        let call = if self.is_beside(step) {
             let part = Part::new(self.plan, &step.charges);
-            return Some(match (step.op, step.charged_at) {
+            match (step.op, step.charged_at) {
                 (Op::Reserve, Some(_)) => part.ending(End::Release, (&self.id, &self.id), clocks, self.wire),
                 _ => part.call(step, &self.id, clocks, &self.wire.prefix),
-            });
-        }
-        let charges: Few<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
-        Some(protocol::call(step, &charges, clocks, &self.wire.prefix))
+            }
+        } else {
+            let charges: Few<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
+            protocol::call(step, &charges, clocks, &self.wire.prefix)
+        };
+        Some(self.recorded(step, call))
     }
 
     /// Whether something may be held beside the states of a step.
@@ -185,6 +195,9 @@ impl<'a> Transaction<'a> {
 
     /// The time of a reply, and the outcome of each charge.
     fn read(&mut self, step: &Step, reply: Value) -> Result<(Micros, Few<Outcome>)> {
+        if let Some(request) = self.plan.request.as_ref().filter(|_| recorded::is_of_another(&reply)) {
+            return Err(request.of_another());
+        }
         match (step.op, step.charged_at) {
             (Op::Reserve, Some(now)) => return Ok((now, Few::new())),
             _ if self.is_beside(step) => return self.read_beside(step, reply),
@@ -291,7 +304,7 @@ impl Conversation for Transaction<'_> {
     }
 
     fn may_repeat(&self) -> bool {
-        self.pending.front().is_some_and(|step| step.op == Op::Reserve)
+        self.pending.front().is_some_and(|step| step.op == Op::Reserve || self.is_recorded(step))
     }
 
     fn feed(&mut self, reply: Result<Value>) {
