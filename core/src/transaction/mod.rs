@@ -204,7 +204,7 @@ impl<'a> Transaction<'a> {
             _ => {}
         }
         let charges: Few<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
-        let replies = protocol::read(&charges, step.op, reply)?;
+        let replies = protocol::read(&charges, (step.op, self.is_recorded(step)), reply)?;
         let fits: Few<_> = replies.iter().map(|reply| reply.fits).collect();
         let permitted = self.plan.permitted(&step.charges, &fits);
         let now = replies.first().map_or(0, |reply| reply.now);
@@ -222,7 +222,7 @@ impl<'a> Transaction<'a> {
     /// The same where something may be held.
     fn read_beside(&mut self, step: &Step, reply: Value) -> Result<(Micros, Few<Outcome>)> {
         let part = Part::new(self.plan, &step.charges);
-        let (replies, holders) = part.read(step.op, reply)?;
+        let (replies, holders) = part.read((step.op, self.is_recorded(step)), reply)?;
         let fits: Few<_> = replies.iter().map(|reply| reply.fits).collect();
         let permitted = self.plan.permitted(&step.charges, &fits);
         let now = replies.first().map_or(0, |reply| reply.now);
@@ -304,7 +304,8 @@ impl Conversation for Transaction<'_> {
     }
 
     fn may_repeat(&self) -> bool {
-        self.pending.front().is_some_and(|step| step.op == Op::Reserve || self.is_recorded(step))
+        let is_safe = |step: &Step| self.is_reserving && matches!(step.op, Op::Peek | Op::Reserve);
+        self.pending.front().is_some_and(|step| is_safe(step) || self.is_recorded(step))
     }
 
     fn feed(&mut self, reply: Result<Value>) {

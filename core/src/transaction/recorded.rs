@@ -13,9 +13,9 @@ const SLACK_OF_MANUAL: Micros = 60_000;
 
 impl Transaction<'_> {
     /// Whether the answer to a step is stored: that of a call with a request id and, in a call that reserves, of what is
-    /// charged at once where nothing can be held.
+    /// charged at once where nothing can be held, or given back there.
     pub(super) fn is_recorded(&self, step: &Step) -> bool {
-        self.plan.request.is_some() || self.is_reserving && step.op == Op::Check
+        self.plan.request.is_some() || self.is_reserving && matches!(step.op, Op::Check | Op::Refund)
     }
 
     /// The call of a step, with its record if its answer is stored.
@@ -29,15 +29,15 @@ impl Transaction<'_> {
             }
             None => match step.charges.first() {
                 // No other call has the random name of a reservation.
-                Some(&first) => call.recorded(self.reserving_record(first), self.known_by(&self.id)),
+                Some(&first) => call.recorded(self.reserving_record(step.op, first), self.known_by(&self.id)),
                 None => call,
             },
         }
     }
 
-    fn reserving_record(&self, charge: usize) -> String {
+    fn reserving_record(&self, op: Op, charge: usize) -> String {
         let charge = &self.plan.charges[charge];
-        let suffix = key::hexadecimal("q-", &self.id);
+        let suffix = key::hexadecimal(if op == Op::Refund { "q-u" } else { "q-" }, &self.id);
         key::name(&self.wire.prefix, &charge.rule.rule.id, &charge.tag, charge.member.as_deref(), &suffix)
     }
 

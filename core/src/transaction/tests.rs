@@ -3,6 +3,7 @@
 mod calendar;
 mod compensations;
 mod histories;
+mod recorded;
 mod server;
 
 use redis::Value;

@@ -203,7 +203,10 @@ fn an_answer_that_cannot_be_stored_is_not_charged() {
     // A list is charged without SET.
     assert!(narrow.check("log", "other").unwrap().allowed);
     let error = narrow.check_with("log", "k", named).unwrap_err();
-    assert!(error.kind() == ErrorKind::Server && error.message().contains("can't run this command"), "{error}");
+    assert!(
+        error.kind() == ErrorKind::Server && error.message().contains("can't run this command"),
+        "{error}"
+    );
     assert_eq!(left(), 5);
     assert!(limiter.check_with("log", "k", named).unwrap().allowed);
 
