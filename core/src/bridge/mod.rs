@@ -13,6 +13,7 @@
 //!    are found on its own thread.
 
 mod blocking;
+mod completions;
 mod log;
 mod message;
 mod runner;
@@ -20,8 +21,8 @@ mod tasks;
 mod timers;
 
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -33,6 +34,7 @@ pub use crate::plan::Verdict;
 use crate::redis::forked;
 use crate::request::Check;
 pub use blocking::{end, is_embedded, wait_all_sleeping, wait_sleeping};
+use completions::OPENED;
 pub use log::log_to_stderr;
 use message::answer;
 pub use message::{Answer, Ask, Completion, End, Item, Kind, OwnedRequest, Reserved, Used};
@@ -54,7 +56,7 @@ pub struct Bridge {
 
 impl Bridge {
     /// The token of the first completion, which says that the limiter is connected, or why not.
-    pub const OPENED: u64 = 0;
+    pub const OPENED: u64 = OPENED;
 
     /// Begins to connect. `wake` is called, from any thread, when there are answers to fetch.
     ///
@@ -212,37 +214,6 @@ impl Drop for Bridge {
         if self.is_mine() {
             self.runner.end_file();
         }
-    }
-}
-
-/// Answers that the loop has yet to fetch.
-struct Completions {
-    answers: Mutex<Vec<Completion>>,
-    wake: Box<dyn Fn() + Send + Sync>,
-}
-
-impl Completions {
-    /// Adds answers, and wakes the loop unless it has yet to fetch earlier ones.
-    fn tell(&self, answers: impl IntoIterator<Item = Completion>) {
-        let mut kept = self.lock();
-        let fetched = kept.is_empty();
-        kept.extend(answers);
-        let wake = fetched && !kept.is_empty();
-        drop(kept);
-        if wake {
-            (self.wake)();
-        }
-    }
-
-    /// Adds answers without waking the loop, which is about to fetch them.
-    fn keep(&self, answers: Vec<Completion>) {
-        if !answers.is_empty() {
-            self.lock().extend(answers);
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Completion>> {
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -5,7 +5,8 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::simulation::{Observer, Options, Record};
+use super::observer::{Observer, Record};
+use super::options::Options;
 use super::tally::{Counted, Tally};
 use super::traffic::{Answer, Due, Flow, Traffic};
 use crate::clock::ManualClock;

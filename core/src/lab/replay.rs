@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::observer::{Observer, Record};
 use super::report::{Ending, Report, Requests};
-use super::simulation::{Observer, Record};
 use super::tally::{Counted, Tally};
 use crate::clock::ManualClock;
 use crate::decision::Decision;

@@ -16,10 +16,10 @@ use smallvec::{SmallVec, smallvec};
 use crate::catalog::{Catalog, LimitNumber, ReadyLimit, ReadyRule};
 use crate::decision::Source;
 use crate::error::{Error, ErrorKind, Result};
-use crate::redis::validate_time;
 use crate::request::{Check, CheckOptions};
 use crate::reservation::{Ticket, TicketItem};
 use crate::rules::{Algorithm, MAX_MICROS, Scope};
+use crate::timeout::validate_time;
 
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use crate::algorithm::Op;
@@ -133,6 +133,24 @@ impl<'a> Target<'a> {
         if scope == Scope::Key { self.member.as_ref() } else { None }
     }
 
+    /// One for each scope that the rule has.
+    fn holders(&self, group: usize) -> Vec<Holder<'a>> {
+        let rule = self.rule;
+        let Some(holds) = &rule.holds else { return Vec::new() };
+        let holder = |(scope, number, suffix)| Holder {
+            rule,
+            lease: holds.lease,
+            number,
+            scope,
+            suffix,
+            tag: self.tag.clone(),
+            member: self.member(scope).cloned(),
+            weight: self.weight,
+            group,
+        };
+        holds.scopes().map(holder).collect()
+    }
+
     /// `holders` are the places of the rule's own among `all`.
     fn charge(
         &self,
@@ -239,7 +257,7 @@ impl<'a> Plan<'a> {
     fn of_one(target: &Target<'a>, timeout: Option<Duration>) -> Result<Self> {
         let limits = &target.rule.limits;
         let group = if target.rule.rule.shadow { ENFORCED + 1 } else { ENFORCED };
-        let holders = Holder::of(target, group);
+        let holders = target.holders(group);
         let places: Few<_> = (0..holders.len()).collect();
         let charge = |limit| target.charge(limit, group, &places, &holders);
         Ok(Self {
@@ -304,7 +322,7 @@ impl<'a> Plan<'a> {
             }
             found.unwrap_or(self.holders.len() - 1)
         };
-        Holder::of(target, group).into_iter().map(&mut place).collect()
+        target.holders(group).into_iter().map(&mut place).collect()
     }
 
     /// Adds a charge; two of one state become one.

@@ -5,8 +5,8 @@ use redis::Value;
 use sluicegate_lua::{Kernel, KernelSet};
 use smallvec::{SmallVec, smallvec};
 
-use super::protocol::{self, Reply, SERVER_CLOCK, ScriptsOfSets, bytes, doubles, unexpected};
-use super::{Clocks, Step, Wire};
+use super::protocol::{self, Reply, ScriptsOfSets, bytes, doubles, unexpected};
+use super::step::{Clocks, SERVER_CLOCK, Step, Wire};
 use crate::algorithm::{Demand, HoldId, Micros, Policy, State, micros};
 use crate::error::Result;
 use crate::plan::{Charge, End, Few, Holder, Op, Outcome, Plan};

@@ -7,6 +7,7 @@ use crate::Rules;
 use crate::lab::{compare, duration_us};
 use clap::{Args as ClapArgs, ValueEnum};
 
+use super::log::{LogFormat, NAMES};
 use crate::cli::outcome::Failure;
 use crate::cli::source::{Contents, faults, source};
 use crate::cli::stderr::warn;
@@ -97,18 +98,6 @@ pub(crate) struct Lab {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum LogFormat {
-    /// By the first line
-    Auto,
-    /// The combined (or common) log format of web servers
-    Combined,
-    /// One JSON object per line
-    Json,
-    /// Comma-separated, with a line of names first
-    Csv,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum DecisionFormat {
     /// decisions.csv
     Csv,
@@ -159,10 +148,9 @@ fn start(text: &str) -> Result<u64, String> {
 
 fn column(text: &str) -> Result<(String, String), String> {
     let (name, column) = text.split_once('=').ok_or("write NAME=COLUMN, as in time=ts")?;
-    let known =
-        super::replay::NAMES.contains(&name) || name.strip_prefix("header:").is_some_and(|it| !it.is_empty());
+    let known = NAMES.contains(&name) || name.strip_prefix("header:").is_some_and(|it| !it.is_empty());
     match known {
         true => Ok((name.to_owned(), column.to_owned())),
-        false => Err(format!("{name:?} is none of {} and header:<name>", super::replay::NAMES.join(", "))),
+        false => Err(format!("{name:?} is none of {} and header:<name>", NAMES.join(", "))),
     }
 }

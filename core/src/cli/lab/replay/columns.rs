@@ -1,7 +1,6 @@
 //! What the columns of a log are called.
 
-/// What a request is made of, besides its headers.
-pub(in crate::cli::lab) const NAMES: [&str; 6] = ["time", "method", "path", "ip", "user", "api_key"];
+use super::super::log::NAMES;
 
 /// The names under which logs have each of them, unless told otherwise.
 const USUAL: [&[&str]; 6] = [

@@ -3,6 +3,7 @@
 mod columns;
 mod combined;
 mod entry;
+mod format;
 mod lines;
 mod structured;
 mod time;
@@ -14,13 +15,14 @@ use std::path::Path;
 use crate::Rules;
 use crate::lab::{Observer, Replay, Report};
 
-use super::args::{Lab, LogFormat};
+use super::args::Lab;
+use super::log::LogFormat;
 use super::watch::Watch;
 use crate::cli::outcome::Failure;
 use crate::cli::stderr::warn;
 use columns::Columns;
-pub(super) use columns::NAMES;
-use entry::{Entry, Format};
+use entry::Entry;
+use format::Format;
 use lines::Lines;
 
 /// So many of the lines that cannot be read are shown.
