@@ -63,10 +63,11 @@ def answer(limiter: Limiter, call: dict) -> dict:
     method = getattr(limiter, call["op"])
     if call["op"] in BY_HAND:
         return BY_HAND[call["op"]](method, now, call)
+    repeatable = {"request_id": call["request_id"]} if "request_id" in call else {}
     if "items" in call:
-        overall, parts = method(now, [item_of(item) for item in call["items"]])
+        overall, parts = method(now, [item_of(item) for item in call["items"]], **repeatable)
         return overall.as_json() | {"parts": [part.as_json() for part in parts]}
-    decision = method(now, item_of(call))
+    decision = method(now, item_of(call), **repeatable)
     return {} if decision is None else decision.as_json()
 
 

@@ -16,6 +16,7 @@ from .items import (
     refuse_work_in_flight,
 )
 from .latitude import EXACT, Latitude
+from .request_ids import RequestIds
 from .reservations import Reservations
 from .rules import read_rule
 from .together import charge_beyond, charge_denied, charge_fitting, is_admitted, overall, room_in
@@ -23,7 +24,7 @@ from .stored_limits import StoredLimits
 from .view import Store, View, look
 
 
-class Limiter(Reservations, Blocks, StoredLimits):
+class Limiter(Reservations, Blocks, StoredLimits, RequestIds):
     def __init__(self, rules: list[dict], latitude: Latitude = EXACT):
         self.rules = {rule.id: rule for rule in map(read_rule, rules)}
         assert len(self.rules) == len(rules)
@@ -31,13 +32,16 @@ class Limiter(Reservations, Blocks, StoredLimits):
         self.store = Store()
         self.last_reservation = 0
 
-    def check(self, now: int, item: Item) -> Decision:
-        return self._check(now, [self._charge(now, item)])[0]
+    def check(self, now: int, item: Item, request_id: str | None = None) -> Decision:
+        charges = [self._charge(now, item)]
+        return self._once(now, request_id, "check", charges, lambda: self._check(now, charges)[0])
 
-    def check_all(self, now: int, items: list[Item]) -> tuple[Decision, list[Decision]]:
+    def check_all(
+        self, now: int, items: list[Item], request_id: str | None = None
+    ) -> tuple[Decision, list[Decision]]:
         """The deciding decision, and one decision per item."""
         charges = self._charges(now, items)
-        parts = self._check(now, charges)
+        parts = self._once(now, request_id, "check_all", charges, lambda: self._check(now, charges))
         return overall(charges, parts), parts
 
     def peek(self, now: int, item: Item) -> Decision:
@@ -46,32 +50,38 @@ class Limiter(Reservations, Blocks, StoredLimits):
         costs = cost_per_place([charge])
         return answer(charge, view, costs, room_in(view, [charge], costs))
 
-    def refund(self, now: int, item: Item) -> Decision:
+    def refund(self, now: int, item: Item, request_id: str | None = None) -> Decision:
         """Answers as a peek would afterwards."""
         charge = self._charge(now, item)
+        return self._once(now, request_id, "refund", [charge], lambda: self._refund(now, charge))
+
+    def charge(self, now: int, item: Item, request_id: str | None = None) -> Decision:
+        """Counts what was used already, also beyond the limit, and answers as a peek of 1 would afterwards."""
+        charge = self._charge(now, item)
+        return self._once(now, request_id, "charge", [charge], lambda: self._count(now, charge))
+
+    def _refund(self, now: int, charge: Charge) -> Decision:
         refuse_work_in_flight(charge)
         view = self._look(now, [charge])
         for place, algorithm in charge.algorithms.items():
             state = view.states[place]
             if state is not None:
-                state = algorithm.refunded(state, now, item.cost)
+                state = algorithm.refunded(state, now, charge.item.cost)
                 view.states[place] = None if algorithm.is_untouched(state, now) else state
         self.store.write(view)
-        return self.peek(now, item)
+        return self.peek(now, charge.item)
 
-    def charge(self, now: int, item: Item) -> Decision:
-        """Counts what was used already, also beyond the limit, and answers as a peek of 1 would afterwards."""
-        charge = self._charge(now, item)
+    def _count(self, now: int, charge: Charge) -> Decision:
         refuse_work_in_flight(charge)
         view = self._look(now, [charge])
-        charge_beyond(view, charge, list(charge.algorithms), item.cost)
+        charge_beyond(view, charge, list(charge.algorithms), charge.item.cost)
         begin_blocks(view, offending(view, [charge], dict.fromkeys(charge.algorithms, 1)))
         self.store.write(view)
-        return self.peek(now, replace(item, cost=1))
+        return self.peek(now, replace(charge.item, cost=1))
 
     def reset(self, now: int, item: Item) -> None:
         """Forgets this key and its blocks, and ends what it holds. What all keys together hold of a resource stays, and
-        what they used of it unless the rule counts nothing else. A stored limit stays."""
+        what they used of it unless the rule counts nothing else. Stored limits and kept answers stay."""
         charge = self._charge(now, item)
         for scope in charge.scopes:
             self.store.blocks.pop(scope, None)
@@ -127,4 +137,7 @@ class Limiter(Reservations, Blocks, StoredLimits):
             for scope, stored in list(self.store.limits.items()):
                 if not stored.is_in_force(now):
                     del self.store.limits[scope]
+            for place, kept in list(self.store.answers.items()):
+                if now >= kept.until:
+                    del self.store.answers[place]
         return look(self.store, self.latitude, now, charges)

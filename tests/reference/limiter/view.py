@@ -18,6 +18,8 @@ class Store:
     holdings: dict[Scope, Holdings] = field(default_factory=dict)
     blocks: dict[Scope, Block] = field(default_factory=dict)
     limits: dict[Scope, StoredLimit] = field(default_factory=dict)
+    answers: dict[tuple, tuple] = field(default_factory=dict)
+    """Of calls that had a request id."""
 
     def copy(self) -> "Store":
         return Store(*(dict(each) for each in vars(self).values()))

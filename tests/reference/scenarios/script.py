@@ -45,8 +45,10 @@ def call(op: str, at: int, by_hand: dict | None, fields: dict) -> Step:
     return Step({"at_us": BASE + at, "op": op, **given}, by_hand)
 
 
-def check(at, cost=None, by_hand=None, *, op="check", rule=RULE, key=KEY, resource=None, limit=None) -> Step:
-    fields = {"rule": rule, "key": key, "cost": cost, "resource": resource, "limit": limit}
+def check(
+    at, cost=None, by_hand=None, *, op="check", rule=RULE, key=KEY, resource=None, limit=None, request_id=None
+) -> Step:
+    fields = {"rule": rule, "key": key, "cost": cost, "resource": resource, "limit": limit, "request_id": request_id}
     return call(op, at, by_hand, fields)
 
 
@@ -83,8 +85,8 @@ def clear_limit(at, by_hand=None, *, rule=RULE, key=KEY) -> Step:
     return call("clear_limit", at, by_hand or {"cleared": True}, {"rule": rule, "key": key})
 
 
-def check_all(at, *items: dict, by_hand=None) -> Step:
-    return call("check_all", at, by_hand, {"items": list(items)})
+def check_all(at, *items: dict, by_hand=None, request_id=None) -> Step:
+    return call("check_all", at, by_hand, {"items": list(items), "request_id": request_id})
 
 
 def reserve(at, cost=None, by_hand=None, *, name="a", rule=RULE, key=KEY, resource=None, limit=None) -> Step:
