@@ -102,14 +102,14 @@ TOGETHER = [
         "together/random-mixed",
         "Two to four items of rules with blocks, without, in shadow, counting denials, and with reservations",
         [
-            rule("fixed_window", 6, 2, rule_id="plain", priority=2),
-            rule("gcra", 7, 2, rule_id="blocking", priority=1, block=for_a(1, 2, 4)),
-            rule("sliding_window", 8, 2, rule_id="counting", count_denied=True, block=for_a(0.5)),
+            rule("fixed_window", 5, 2, rule_id="plain", priority=2),
+            rule("gcra", 6, 4, rule_id="blocking", priority=1, block=for_a(1, 2, 4)),
+            rule("sliding_window", 6, 2, rule_id="counting", count_denied=True, block=for_a(0.5)),
             rule("sliding_log", 5, 2, rule_id="shadow", shadow=True, block=for_a(2)),
-            drips(8, 4, 2, rule_id="held", block=for_a(1, 1.5)),
+            drips(6, 6, 2, rule_id="held", block=for_a(1, 1.5)),
         ],
-        1 * S,
-        costs=(1, 2, 3),
+        800 * MS,
+        costs=(1, 2, 3, 4),
         keys=("alice", "alice", NEIGHBOUR),
         ops=("check_all",) * 8 + ("reserve_all",) * 4 + ("commit",) * 3 + ("check", "charge", "peek") + BLOCKING,
         seconds=(1, 2),
@@ -159,6 +159,15 @@ REPEAT = [
     for name, (algorithm, limit, window, options) in EVERY.items()
 ] + [
     Plan(
+        "repeat/random-slow",
+        "Answers that are kept no longer",
+        [rule("gcra", 8, 80)],
+        40 * S,
+        costs=(1, 2, 5),
+        ops=DECIDING + REPEATING * 2,
+        request_ids=True,
+    ),
+    Plan(
         "repeat/random-check_all",
         "Two to four items of three rules, repeated as a whole",
         [
@@ -182,7 +191,7 @@ EVERYTHING = [
         2 * S,
         costs=(1, 1, 2, 4, 11),
         keys=("alice", "alice", "alice", "bob"),
-        ops=DECIDING + HELD * 2 + BLOCKING + STORING + REPEATING,
+        ops=DECIDING + HELD * 2 + BLOCKING * 2 + STORING + REPEATING,
         seconds=(1, 4),
         **STORED,
         request_ids=True,
@@ -196,13 +205,13 @@ EVERYTHING = [
         "Items of rules of all kinds: reservations, blocks, stored limits and repeated calls",
         [
             rule("fixed_window", 6, 2, rule_id="plain", priority=2),
-            rule("gcra", 7, 2, rule_id="blocking", priority=1, block=for_a(1, 2, 4), overrides=True),
-            rule("sliding_buckets", 8, 2, rule_id="counting", resolution_seconds=0.5, count_denied=True, block=for_a(0.5)),
+            rule("gcra", 6, 4, rule_id="blocking", priority=1, block=for_a(1, 2, 4), overrides=True),
+            rule("sliding_buckets", 6, 2, rule_id="counting", resolution_seconds=0.5, count_denied=True, block=for_a(0.5)),
             rule("token_bucket", 5, 2, rule_id="shadow", shadow=True, block=for_a(2), overrides=True),
             rule("sliding_log", 6, 4, rule_id="held", reservations=True, lease_seconds=2, block=for_a(1), overrides=True),
             in_flight(4, 2, rule_id="in_flight", block=BY_HAND, overrides=True),
         ],
-        1 * S,
+        800 * MS,
         costs=(1, 2, 3),
         keys=("alice", "alice", NEIGHBOUR),
         ops=("check_all",) * 6
