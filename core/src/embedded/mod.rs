@@ -59,7 +59,7 @@ impl Engine {
     /// Decides a plan as a whole: one outcome per charge.
     pub(crate) fn run(&self, plan: &Plan<'_>, op: Op, clock: impl Fn() -> Micros) -> Vec<Outcome> {
         match plan.charges.as_slice() {
-            _ if !plan.holders.is_empty() => self.decide_beside(plan, op, HoldId::default(), clock).0,
+            _ if !plan.holders.is_empty() => self.decide_beside(plan, op, clock),
             [charge] if op != Op::Charge => {
                 let task = || task(charge, op, clock());
                 vec![self.one(charge.limit.number, &charge.local_name(), task)]
@@ -131,17 +131,24 @@ impl Engine {
         outcomes
     }
 
-    /// Decides a plan beside which something may be held: one outcome per charge, and the fencing token of what was
-    /// reserved.
-    pub(crate) fn decide_beside(
+    /// Decides a plan beside which something may be held: one outcome per charge.
+    fn decide_beside(&self, plan: &Plan<'_>, op: Op, clock: impl Fn() -> Micros) -> Vec<Outcome> {
+        let access = if op == Op::Peek { Access::Look } else { Access::Change };
+        self.with_books(plan, access, clock, |books| books.decide(op, HoldId::default()).0)
+    }
+
+    /// Reserves what a plan asks for: one outcome per charge, the fencing token of what was reserved, and whether
+    /// something is held.
+    pub(crate) fn reserve(
         &self,
         plan: &Plan<'_>,
-        op: Op,
         id: HoldId,
         clock: impl Fn() -> Micros,
-    ) -> (Vec<Outcome>, Option<u64>) {
-        let access = if op == Op::Peek { Access::Look } else { Access::Change };
-        self.with_books(plan, access, clock, |books| books.decide(op, id))
+    ) -> (Vec<Outcome>, Option<u64>, bool) {
+        self.with_books(plan, Access::Change, clock, |books| {
+            let (outcomes, token) = books.decide(Op::Reserve, id);
+            (outcomes, token, books.holds())
+        })
     }
 
     /// Ends or renews a reservation: whether it was held; `None`: its charge could not be counted.

@@ -104,6 +104,11 @@ impl Books<'_> {
         (outcomes, token)
     }
 
+    /// Whether something is held.
+    pub(crate) fn holds(&self) -> bool {
+        self.holdings.iter().any(|holding| holding.held() > 0.0)
+    }
+
     /// Ends or renews a reservation: whether it was held wherever it should be. `None`: a charge could not be
     /// counted, and nothing was done.
     pub(crate) fn end(&mut self, end: End, id: &HoldId) -> Option<bool> {

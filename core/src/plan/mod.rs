@@ -15,10 +15,10 @@ use smallvec::{SmallVec, smallvec};
 use crate::catalog::{Catalog, LimitNumber, ReadyLimit, ReadyRule};
 use crate::decision::Source;
 use crate::error::{Error, ErrorKind, Result};
-use crate::redis::validate_time;
 use crate::request::{Check, CheckOptions};
 use crate::reservation::{Ticket, TicketItem};
 use crate::rules::{Algorithm, MAX_MICROS, Scope};
+use crate::timeout::validate_time;
 
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use crate::algorithm::Op;

@@ -2,8 +2,10 @@
 //!
 //! A new field is a line here, and the code that reads it.
 
-use super::calendar::LAST_DAY;
 use super::json::MAX_WHOLE;
+
+/// The last day that a month can have.
+pub(super) const LAST_DAY: i64 = 31;
 
 /// A field of an object.
 pub(super) struct Field {

@@ -179,15 +179,21 @@ impl<'a, 'b> Part<'a, 'b> {
         if let (Value::Int(_), Op::Charge, Some(charge)) = (&reply, op, self.charges.first()) {
             return Err(charge.rule.overdrawn(charge.cost));
         }
-        let Value::Array(replies) = reply else { return Err(unexpected("it is no list")) };
-        let Some((states, holders)) = replies.split_at_checked(self.charges.len()) else {
-            return Err(unexpected("it is about another number of limits"));
+        let (states, holders): (_, Few<_>) = match reply {
+            Value::BulkString(one) => {
+                let (holder, state) = HolderReply::before(one)?;
+                (vec![Value::BulkString(state)], smallvec![holder])
+            }
+            Value::Array(mut states) => {
+                let holders = states.split_off(self.charges.len().min(states.len()));
+                (states, holders.iter().map(HolderReply::read).collect::<Result<_>>()?)
+            }
+            _ => return Err(unexpected("it is no list")),
         };
-        if holders.len() != self.holders.len() {
-            return Err(unexpected("it is about another number of holders"));
+        if (states.len(), holders.len()) != (self.charges.len(), self.holders.len()) {
+            return Err(unexpected("it is about another number of limits"));
         }
-        let holders = holders.iter().map(HolderReply::read).collect::<Result<Few<_>>>()?;
-        let states = self.charges.iter().zip(states).map(|(charge, state)| {
+        let states = self.charges.iter().zip(&states).map(|(charge, state)| {
             let held = self.place(charge).map_or(0.0, |place| holders[place].held);
             protocol::read_one(charge, op, state, held)
         });
@@ -216,15 +222,31 @@ pub(super) struct HolderReply {
     pub(super) token: Option<u64>,
 }
 
+/// How the answer about one limit begins beside which something is held: then follow the weight before the call, and
+/// the token.
+const BESIDE: f64 = -2.0;
+
 impl HolderReply {
+    /// The answer about one limit, with what stands before it of what is held.
+    fn before(mut answer: Vec<u8>) -> Result<(Self, Vec<u8>)> {
+        let beside: SmallVec<[f64; 3]> =
+            answer.as_chunks::<8>().0.iter().take(3).map(|&bytes| f64::from_le_bytes(bytes)).collect();
+        let [BESIDE, held, token] = *beside else { return Ok((Self::sound(0.0, 0.0, 0.0)?, answer)) };
+        answer.drain(..24);
+        Ok((Self::sound(held, 0.0, token)?, answer))
+    }
+
     fn read(reply: &Value) -> Result<Self> {
-        let senseless = || unexpected("what it says is held makes no sense");
-        let Some(&[held, _count, full_until, token]) = doubles(reply).as_deref() else {
-            return Err(senseless());
-        };
+        match doubles(reply).as_deref() {
+            Some(&[held, full_until, token]) => Self::sound(held, full_until, token),
+            _ => Err(unexpected("what it says is held makes no sense")),
+        }
+    }
+
+    fn sound(held: f64, full_until: f64, token: f64) -> Result<Self> {
         let is_sound = (0.0..1e18).contains(&held);
         let (Some(full_until), Some(token), true) = (micros(full_until), micros(token), is_sound) else {
-            return Err(senseless());
+            return Err(unexpected("what it says is held makes no sense"));
         };
         Ok(Self { held, full_until, token: (token > 0).then_some(token.unsigned_abs()) })
     }

@@ -60,6 +60,8 @@ pub(crate) struct Transaction<'a> {
     /// The name of what is reserved, and the fencing token that it was given.
     id: HoldId,
     token: Option<u64>,
+    /// Whether something was held already.
+    found_held: bool,
     /// Set when a slot failed to answer, while those before it are given back their charges.
     failure: Option<Error>,
     /// The state that each charge left behind, and its time; nothing unless it is wanted.
@@ -119,6 +121,7 @@ impl<'a> Transaction<'a> {
         Self {
             id,
             token: None,
+            found_held: false,
             plan,
             wire,
             clock,
@@ -163,6 +166,11 @@ impl<'a> Transaction<'a> {
     /// The fencing token of what was reserved.
     pub(crate) fn token(&self) -> Option<u64> {
         self.token
+    }
+
+    /// Whether something was held beside the states, which makes a wait an estimate.
+    pub(crate) fn found_held(&self) -> bool {
+        self.found_held
     }
 
     /// The decision, once there is nothing left to send.
@@ -221,6 +229,7 @@ impl<'a> Transaction<'a> {
             outcomes.push(reply.conclude_beside(charge, step.op, permitted, holder));
         }
         self.token = token;
+        self.found_held |= holders.iter().any(|holder| holder.held > 0.0);
         Ok((now, outcomes))
     }
 

@@ -34,7 +34,7 @@ fn stakes(lanes: &[u64]) -> Few<Stake> {
 }
 
 fn asked(answer: Told, waits: &[u64]) -> Asked<Told> {
-    Asked { answer, waits: waits.iter().copied().collect(), forecast: None }
+    Asked { answer, waits: waits.iter().copied().collect(), is_estimate: false, forecast: None }
 }
 
 fn enter<'a>(queue: &'a WaitQueue, lanes: &[u64], now: Moment) -> Waiter<'a, Told> {

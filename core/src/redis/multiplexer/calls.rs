@@ -92,7 +92,7 @@ impl<S: Read + Write> Multiplexer<S> {
         match std::mem::replace(&mut entry.state, EntryState::Done(result)) {
             EntryState::Waiting(waker) => self.woken.extend(waker),
             EntryState::Done(_) => {}
-            EntryState::Abandoned => drop(self.calls.remove(call)),
+            EntryState::Abandoned | EntryState::Cast => drop(self.calls.remove(call)),
         }
     }
 
@@ -109,10 +109,12 @@ impl<S: Read + Write> Multiplexer<S> {
                 }
                 Poll::Pending
             }
-            EntryState::Done(_) | EntryState::Abandoned => match self.calls.remove(call).state {
-                EntryState::Done(result) => Poll::Ready(result),
-                _ => Poll::Ready(Err(errors::no_answer().error)),
-            },
+            EntryState::Done(_) | EntryState::Abandoned | EntryState::Cast => {
+                match self.calls.remove(call).state {
+                    EntryState::Done(result) => Poll::Ready(result),
+                    _ => Poll::Ready(Err(errors::no_answer().error)),
+                }
+            }
         }
     }
 

@@ -17,10 +17,10 @@ use std::time::{Duration, Instant};
 use ::redis::Parser;
 use smallvec::SmallVec;
 
-use super::address::Address;
 use super::errors::Fault;
 use super::login::{Handshake, HandshakeStep};
 use super::request::{Outcome, Request};
+use crate::address::Address;
 
 /// How often the server is asked whether it is still a primary. The question travels with calls, in front of them.
 const ROLE_INTERVAL: Duration = Duration::from_millis(500);

@@ -5,8 +5,9 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use super::super::channel::{Channel, Progress};
-use super::super::connector::{Connector, Role};
+use super::super::connector::Connector;
 use super::super::errors::{self, Fault};
+use super::super::login::Role;
 use super::super::multiplexer::{LineId, Multiplexer, Order, Peer};
 use super::super::options::ConnectOptions;
 use super::super::request::{CallDeadline, Request};
@@ -226,7 +227,7 @@ impl Client {
     }
 
     /// The server behind an address.
-    pub(super) fn server(&self, address: &super::super::address::Address) -> usize {
+    pub(super) fn server(&self, address: &crate::address::Address) -> usize {
         let text = address.to_string();
         let name = text.split(':').next().unwrap_or_default();
         name.strip_prefix('h').and_then(|id| id.parse().ok()).unwrap_or(self.world.get().deployment.primary)

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use ::redis::{Parser, Value};
 
-use super::super::address::Address;
 use super::super::discovery::{self, Discovery, Topology};
 use super::super::errors;
 use super::super::multiplexer::Peer;
@@ -13,6 +12,7 @@ use super::client::Client;
 use super::plan::{MS, Setup, Time};
 use super::protocol;
 use super::world::{Event, instant};
+use crate::address::Address;
 use crate::error::{Error, Result};
 
 /// How long one seed, node or Sentinel is waited for before the next one is asked as well.

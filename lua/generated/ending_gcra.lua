@@ -27,7 +27,7 @@ local call, pack, unpack_numbers = redis.call, struct.pack, struct.unpack
 local LATEST, ENDLESS = 9007199254740992, 1e300
 local BAD_STATE = 'BADSTATE the value at this key was not written by this limiter'
 
-local now, op, count = unpack_numbers('<ddd', ARGV[1])
+local now, op, count, which, group, holder_of, price, units, extra, kind, cost, full, unit = unpack_numbers('<ddddddddddddd', ARGV[1])
 -- The time: the server's unless the caller brought one.
 --
 -- A lifetime is ceil(microseconds / 1000) + slack: the server counts whole milliseconds from the start
@@ -61,32 +61,95 @@ end
 -- holder.
 local MARKS, MOST_HELD, PARAMS = 1e17, 10000, 57
 local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 49, 65, 49, 80
-local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT = 1, 2, 3, 4, 5, 6
--- The end of the last lease that counts; 0 when there is none. Nearly always it is the last of all; where a rule in
--- shadow has many that do not count, ever more are read at once.
-local function last_end(key)
-  local skipped, wanted, after = 0, 1, '(' .. string.format('%.0f', now)
-  while true do
-    local leases = call('ZREVRANGEBYSCORE', key, LATEST, after, 'WITHSCORES', 'LIMIT', skipped, wanted)
-    for at = 1, #leases, 2 do
-      if string.sub(leases[at], 1, 1) == 'r' then return tonumber(leases[at + 1]) end
-    end
-    if #leases < 2 * wanted then return 0 end
-    skipped, wanted = skipped + wanted, 8 * wanted
+local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
+-- Ends a reservation and charges what was used, or lets its lease begin anew. Answers 1 when it was held wherever it
+-- should be, 0 when it was not, -1 when a limit would be overdrawn by more than 2^53: then nothing is done.
+--
+-- First one limit, whose reservation is held and of which no lease has ended: nearly every call.
+if #ARGV == 1 and op == COMMIT then
+  local holder, key = KEYS[2], KEYS[1]
+  local header, held, first_end, held_count, token, kept_until, swept = call('ZRANGE', holder, '0', '0')[1]
+  if header and #header == HEADER then
+    held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
+  end
+  local of_holder = string.sub(ARGV[1], -HOLDER)
+  local weight, lease, _, _, own_price, timeout = unpack_numbers('<dddddd', of_holder)
+  if swept and first_end > now and own_price == 0 then
+    local amount, grant = extra, 0
+    -- GCRA: a debt of time that leaks one microsecond per microsecond. It is kept relative to its own
+-- time, because an absolute time in a double is too coarse for rates above a million per second. Beside it
+-- stands the interval that a unit took when it was counted: where the limit has changed since, the debt leaks
+-- at that one, and what counts is the units.
+--
+-- Numbers: cost (microseconds of debt it adds), full (debt at which the burst is used up), unit (the interval:
+-- microseconds of debt that one unit adds)
+-- State: debt, at, interval. Reply: debt as of now, and the interval if it is another than the unit
+local debt, interval, forced = 0, unit, nil
+-- The debt as stored, and its time.
+local kept, at = 0, 0
+local state = call('GET', key)
+if state then
+  if #state ~= 24 then return { err = BAD_STATE } end
+  kept, at, interval = unpack_numbers('<ddd', state)
+  if not (kept > 0 and kept < ENDLESS and at >= 0 and at <= LATEST) then return { err = BAD_STATE } end
+  debt = kept
+  if at > now then
+    forced = 0
+  else
+    debt = debt - (now - at)
+    if debt < 0 then debt = 0 end
   end
 end
-
--- The end of the lease by which so much weight is free; 0 when that is never.
-local function frees_at(key, weight)
-  local skipped, wanted, after = 0, 100, '(' .. string.format('%.0f', now)
-  while true do
-    local leases = call('ZRANGEBYSCORE', key, after, LATEST, 'WITHSCORES', 'LIMIT', skipped, wanted)
-    for at = 1, #leases, 2 do
-      if string.sub(leases[at], 1, 1) == 'r' then weight = weight - unpack_numbers('<d', leases[at], 18) end
-      if weight <= 0 then return tonumber(leases[at + 1]) end
+local capacity = full - debt
+if interval ~= unit then
+  if not (interval > 0 and interval <= LATEST) then return { err = BAD_STATE } end
+  capacity = full - debt / interval * unit
+end
+    if capacity and amount <= capacity then
+      local named = 'r' .. string.sub(of_holder, RESERVATION_ID, RESERVATION_ID + 15) .. pack('<d', weight)
+      if call('ZREM', holder, header, named) == 2 then
+        local plain_slack = slack
+        -- What is written lives on until what is still held may have been charged to it.
+        if held_count > 1 and kept_until > now then slack = slack + math.ceil((kept_until - now) / 1000) end
+        if amount > 0 or forced then
+          -- Writes the debt, AMOUNT added, as of now; a charge at another interval rescales it, so that the units stay. The
+-- key lives until it has leaked away, and on to the end of a slice of time: a power of two, some twentieth of the
+-- debt. So charges in quick succession share the life that the first of them gave: to write no more than the
+-- value costs less than half as much.
+local owed, counted = debt + amount, interval
+if interval ~= unit and amount > 0 then owed, counted = debt / interval * unit + amount, unit end
+local ends, ended = now + owed, at + kept
+-- The highest power of two in the debt, by S. M. Rump's algorithm: no library of every Lua finds it. The factors are
+-- 2^52 + 1 and 1 - 2^-53.
+local scaled = owed * 4503599627370497
+local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
+if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
+  call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
+else
+  local left = ends - ends % slice + slice - now
+  call('SET', key, pack('<ddd', owed, now, counted), 'PX', math.ceil(left / 1000) + slack)
+end
+        end
+        slack = plain_slack
+        if now - swept > timeout then
+          call('ZREMRANGEBYSCORE', holder, MARKS, MARKS + now)
+          swept = now
+        end
+        local kept = kept_until
+        -- Without a reservation the token is kept for a lease.
+        if held_count == 1 then kept_until, first_end = now + lease, 0 end
+        if now + timeout > kept_until then kept_until = now + timeout end
+        header = 'h' .. pack('<dddddd', held - weight, first_end, held_count - 1, token, kept_until, swept)
+        call('ZADD', holder, '-inf', header, MARKS + now + timeout, 'e' .. string.sub(of_holder, CALL_ID))
+        -- A set that was empty for a moment has no lifetime.
+        if held_count == 1 or kept_until ~= kept then
+          call('PEXPIRE', holder, math.ceil((kept_until - now) / 1000) + slack)
+        end
+        return 1
+      end
+      call('ZADD', holder, '-inf', header)
+      call('PEXPIRE', holder, math.ceil((kept_until - now) / 1000) + slack)
     end
-    if #leases < 2 * wanted then return 0 end
-    skipped, wanted = skipped + wanted, 8 * wanted
   end
 end
 local sub, floor = string.sub, math.floor
@@ -221,28 +284,6 @@ if charged_at then
 end
 if interval ~= unit then amount = amount / unit * interval end
 if debt > amount then commit(key, -amount, debt, kept, at, interval, unit) else call('DEL', key) end
-end
-load_of[2] = function(key, arg)
-local cost, limit = unpack_numbers('<dd', arg, 57)
--- Concurrency: what is in flight at once. Nothing is charged; KEY holds what is held, as `holdings.lua` states.
---
--- Numbers: cost (with what is held already), limit
--- Reply: the end of the lease by which the cost fits (0 when it does already, or never), the end of the last one
-local capacity, forced = limit, nil
-local enough_at, last_at = 0, last_end(key)
-if cost > limit then enough_at = frees_at(key, cost - limit) end
-return cost, capacity, forced, enough_at, last_at
-end
-conclude_of[2] = function(key, grant, amount, enough_at, last_at)
-if amount then
-end
--- Answers with the grant, now, and the two ends of leases.
-local answer = pack('<dddd', grant, now, enough_at, last_at)
-return answer
-end
-refund_of[2] = function(key, amount, charged_at, enough_at, last_at)
-local function commit(key, amount, enough_at, last_at)
-end
 end
 local ARGV = ARGV
 if #ARGV == 1 then

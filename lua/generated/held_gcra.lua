@@ -1,0 +1,555 @@
+-- Generated from lua/src.
+-- Names shared by every script. After them each unpacks its arguments, and `clock.lua` follows.
+--
+-- KEYS  the state of each limit; all in one hash slot
+-- ARGV[1]  little-endian doubles: clock (microseconds since 1970, or -1 for the server's),
+--          units (how many times the cost is asked for; once in a script for one limit, which is not told),
+--          mode (1 charge, 0 only look)
+-- In a script for one limit the limit's own numbers follow in ARGV[1]. In a script for several,
+-- ARGV[i + 1] holds those of KEYS[i], after its algorithm's place in the set, its group, and the time of
+-- the charge that is given back (-1: of whichever; only a refund reads it).
+-- There they begin at byte 25. Doubles carry whole microseconds until the year 2255.
+--
+-- Reply, per limit: a string of little-endian doubles: grant (how many units this limit has room
+-- for, at most `units`), now, then the state as it was before anything was charged. What the
+-- caller wants to know (remaining, waits) follows from that, so it is not computed here. In place of all of it:
+-- -1 and now, of a script that did nothing since it cannot tell the window of a calendar (see `load_calendar.lua`).
+--
+-- An algorithm is a folder of fragments: `load` reads KEY with the limit's numbers and says capacity and
+-- `forced` (an amount to commit even on a denial: 0 to heal a state stored ahead of now, the cost for a limit
+-- that refused and counts denied costs, else nil), and a few values of its own; `commit` writes the state
+-- with AMOUNT charged, and its lifetime; `reply` says `answer`; `refund` takes AMOUNT back, the newest first
+-- or, if CHARGED_AT is a time, of the charge made then. The fragments stand in a row, and not in functions,
+-- because making and calling those would cost a fifth of a script; refunds, which are seldom, make functions
+-- of them. So a fragment assigns to no value that another one reads.
+local call, pack, unpack_numbers = redis.call, struct.pack, struct.unpack
+-- No time of ours is later, and no count as large: a value beyond is somebody else's.
+local LATEST, ENDLESS = 9007199254740992, 1e300
+local BAD_STATE = 'BADSTATE the value at this key was not written by this limiter'
+
+local now, op, count, which, group, holder_of, price, units, extra, kind, cost, full, unit = unpack_numbers('<ddddddddddddd', ARGV[1])
+-- The time: the server's unless the caller brought one.
+--
+-- A lifetime is ceil(microseconds / 1000) + slack: the server counts whole milliseconds from the start
+-- of the script. Under a manual clock keys live a minute longer, for their real time passes on its own.
+local slack = 60000
+if now < 0 then
+  local time = call('TIME')
+  now, slack = time[1] * 1000000 + time[2], 1
+end
+-- What is held, in a sorted set beside the states of the limits it counts for. Its members, by their scores:
+--   'h' held first_end count token kept_until swept
+--                                     at -inf: the weight that counts; before when no lease ends (0 when there is none), how
+--                                     many reservations there are, the last fencing token, until when the set is kept,
+--                                     when old calls were taken out of it
+--   'p' id                            at minus the price of a unit, where the call brought a limit of its own
+--   'r' id weight                     at the end of the lease; 's' in place of 'r': of a rule in shadow that had no room,
+--                                     which does not count
+--   'e' id                            beyond all times: a call that ended or renewed a reservation, in case it is
+--                                     sent again; at MARKS and the time until which; 'f' in place of 'e': it had ended
+--                                     for one of the holders
+--
+-- ARGV[1]  now, op, limits (how many); then the numbers of ARGV[2] once more
+-- ARGV[1 + i], for the limit of KEYS[i]: its algorithm's place, its group, its holder's number (0: none), price (what a
+--          unit takes in the algorithm's measure), units (the cost), extra (what is charged; or the time of a charge
+--          that is given back), kind (1: its measure is time; 2: its window begins with a charge; 0: others;
+--          -1: it keeps nothing); then its own numbers
+-- ARGV[1 + limits + i]  the same at the limit that the rule states, if the call brought another; else empty
+-- ARGV[1 + 2 * limits + j], for the holder of KEYS[limits + j]: weight, lease, longest (how long a charge counts), group,
+--          price (0: the rule's own), timeout; then the reservation's id and that of the call
+-- A call about one limit may come as ARGV[1] alone: the first, that of the limit, and in the last 80 bytes that of the
+-- holder.
+local MARKS, MOST_HELD, PARAMS = 1e17, 10000, 57
+local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 49, 65, 49, 80
+local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
+-- One limit, of whose reservations no lease has ended: nearly every call. (What makes tables and functions stands below,
+-- and costs nothing until it is needed.) It answers with one string, which costs less than a list: where anything is held,
+-- or was reserved, BESIDE, the weight that was held before and the token; then the limit's answer.
+if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
+  local holder, key = KEYS[2], KEYS[1]
+  local header, held, first_end, has_room = call('ZRANGE', holder, '0', '0')[1], 0, 0, true
+  local held_count, token, kept_until, swept, plain_slack = 0, 0, 0, now, slack
+  if header then
+    if #header ~= HEADER then
+      has_room = false
+    else
+      held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
+    end
+  end
+  local weight, lease, longest, own_price, named
+  if op == RESERVE then
+    local of_holder = string.sub(ARGV[1], -HOLDER)
+    weight, lease, longest, group, own_price = unpack_numbers('<ddddd', of_holder)
+    named = 'r' .. string.sub(of_holder, RESERVATION_ID, RESERVATION_ID + 15) .. pack('<d', weight)
+    has_room = has_room and held_count < MOST_HELD and group == 0 and own_price == 0
+  end
+  if has_room and (first_end > now or first_end == 0) then
+    local own = cost
+    if held > 0 then cost = (units + held) * price end
+    -- GCRA: a debt of time that leaks one microsecond per microsecond. It is kept relative to its own
+-- time, because an absolute time in a double is too coarse for rates above a million per second. Beside it
+-- stands the interval that a unit took when it was counted: where the limit has changed since, the debt leaks
+-- at that one, and what counts is the units.
+--
+-- Numbers: cost (microseconds of debt it adds), full (debt at which the burst is used up), unit (the interval:
+-- microseconds of debt that one unit adds)
+-- State: debt, at, interval. Reply: debt as of now, and the interval if it is another than the unit
+local debt, interval, forced = 0, unit, nil
+-- The debt as stored, and its time.
+local kept, at = 0, 0
+local state = call('GET', key)
+if state then
+  if #state ~= 24 then return { err = BAD_STATE } end
+  kept, at, interval = unpack_numbers('<ddd', state)
+  if not (kept > 0 and kept < ENDLESS and at >= 0 and at <= LATEST) then return { err = BAD_STATE } end
+  debt = kept
+  if at > now then
+    forced = 0
+  else
+    debt = debt - (now - at)
+    if debt < 0 then debt = 0 end
+  end
+end
+local capacity = full - debt
+if interval ~= unit then
+  if not (interval > 0 and interval <= LATEST) then return { err = BAD_STATE } end
+  capacity = full - debt / interval * unit
+end
+    local is_repeated = op == RESERVE and header and capacity and capacity < cost and call('ZSCORE', holder, named)
+    -- What is somebody else's is told below, and of a call that is sent again what it did the first time.
+    if capacity and not is_repeated then
+      local grant, amount = 0, forced
+      if capacity >= cost then
+        grant = 1
+        if op == CHECK then amount = own end
+      end
+      if amount and op ~= PEEK then
+        -- What is written lives on until what is held may have been charged to it.
+        if held_count > 0 and kept_until > now then slack = slack + math.ceil((kept_until - now) / 1000) end
+        -- Writes the debt, AMOUNT added, as of now; a charge at another interval rescales it, so that the units stay. The
+-- key lives until it has leaked away, and on to the end of a slice of time: a power of two, some twentieth of the
+-- debt. So charges in quick succession share the life that the first of them gave: to write no more than the
+-- value costs less than half as much.
+local owed, counted = debt + amount, interval
+if interval ~= unit and amount > 0 then owed, counted = debt / interval * unit + amount, unit end
+local ends, ended = now + owed, at + kept
+-- The highest power of two in the debt, by S. M. Rump's algorithm: no library of every Lua finds it. The factors are
+-- 2^52 + 1 and 1 - 2^-53.
+local scaled = owed * 4503599627370497
+local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
+if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
+  call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
+else
+  local left = ends - ends % slice + slice - now
+  call('SET', key, pack('<ddd', owed, now, counted), 'PX', math.ceil(left / 1000) + slack)
+end
+        slack = plain_slack
+      end
+      -- Answers with the grant, now, the debt as loaded, and its interval where that is not the unit.
+local answer = interval == unit and pack('<ddd', grant, now, debt) or pack('<dddd', grant, now, debt, interval)
+      if op ~= RESERVE or grant == 0 then
+        if held == 0 then return answer end
+        return pack('<ddd', BESIDE, held, 0) .. answer
+      end
+      if now > token then token = now else token = token + 1 end
+      local ends, kept = now + lease, kept_until
+      if first_end == 0 or ends < first_end then first_end = ends end
+      if ends + longest > kept then
+        -- Rounded up, so that calls in quick succession share a lifetime.
+        local slice = lease / 16
+        kept_until = ends + longest
+        kept_until = kept_until - kept_until % slice + slice
+      end
+      local written = 'h' .. pack('<dddddd', held + weight, first_end, held_count + 1, token, kept_until, swept)
+      if call('ZADD', holder, 'NX', '-inf', written, ends, named) == 2 then
+        -- Not before: a set that was empty for a moment has no lifetime.
+        if header then call('ZREM', holder, header) end
+        if kept_until ~= kept then
+          local life = math.ceil((kept_until - now) / 1000) + slack
+          local done = redis.pcall('PEXPIRE', holder, life)
+          if done ~= 1 then
+            -- A user who may give no key a life leaves none without.
+            if not header then call('DEL', holder) end
+            error(done.err, 0)
+          end
+          -- Else the state was given that life when the set was.
+          if kind > 0 then
+            local left = call('PTTL', key)
+            if left >= 0 and left < life then call('PEXPIRE', key, life) end
+          end
+        end
+        return pack('<ddd', BESIDE, held, token) .. answer
+      end
+      call('ZREM', holder, written)
+    end
+  end
+end
+local sub, floor = string.sub, math.floor
+
+-- The set of a holder; nil when it is somebody else's.
+local function open_holding(key)
+  local first = call('ZRANGE', key, '0', '1', 'WITHSCORES')
+  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now }
+  if not header then return holding end
+  if first[2] ~= '-inf' or #header ~= HEADER then return nil end
+  local held, first_end, count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
+  if not (held >= 0 and held <= ENDLESS and count >= 0 and count <= LATEST and token >= 0 and token <= LATEST) then
+    return nil
+  end
+  holding.header, holding.held, holding.count, holding.token = header, held, count, token
+  holding.kept_until, holding.swept, holding.stated_end = kept_until, swept, first_end
+  local ends = tonumber(first[4])
+  -- A price stands before the first lease.
+  if ends and ends < 0 then ends = tonumber(call('ZRANGEBYSCORE', key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1')[2]) end
+  if ends and ends <= LATEST then holding.first_end = ends end
+  return holding
+end
+
+-- Writes what changed. Without a reservation the token is kept for a lease.
+local function save(holding)
+  if holding.count == 0 then holding.kept_until = now + holding.lease end
+  if holding.marked_until and holding.marked_until > holding.kept_until then holding.kept_until = holding.marked_until end
+  local first = call('ZRANGEBYSCORE', holding.key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1')
+  local header = 'h' .. pack('<dddddd', holding.held, tonumber(first[2] or 0), holding.count, holding.token,
+    holding.kept_until, holding.swept)
+  if holding.header ~= header then
+    call('ZADD', holding.key, '-inf', header)
+    if holding.header then call('ZREM', holding.key, holding.header) end
+  end
+  local done = redis.pcall('PEXPIRE', holding.key, math.ceil((holding.kept_until - now) / 1000) + slack)
+  if done ~= 1 then
+    -- A user who may give no key a life leaves none without.
+    if not holding.header then call('DEL', holding.key) end
+    error(done.err, 0)
+  end
+  holding.header = header
+end
+
+local function prolong(holding, kept_until)
+  if kept_until > holding.kept_until then holding.kept_until = kept_until end
+end
+local load_of, conclude_of, refund_of = {}, {}, {}
+load_of[1] = function(key, arg)
+local cost, full, unit = unpack_numbers('<ddd', arg, 57)
+-- GCRA: a debt of time that leaks one microsecond per microsecond. It is kept relative to its own
+-- time, because an absolute time in a double is too coarse for rates above a million per second. Beside it
+-- stands the interval that a unit took when it was counted: where the limit has changed since, the debt leaks
+-- at that one, and what counts is the units.
+--
+-- Numbers: cost (microseconds of debt it adds), full (debt at which the burst is used up), unit (the interval:
+-- microseconds of debt that one unit adds)
+-- State: debt, at, interval. Reply: debt as of now, and the interval if it is another than the unit
+local debt, interval, forced = 0, unit, nil
+-- The debt as stored, and its time.
+local kept, at = 0, 0
+local state = call('GET', key)
+if state then
+  if #state ~= 24 then return { err = BAD_STATE } end
+  kept, at, interval = unpack_numbers('<ddd', state)
+  if not (kept > 0 and kept < ENDLESS and at >= 0 and at <= LATEST) then return { err = BAD_STATE } end
+  debt = kept
+  if at > now then
+    forced = 0
+  else
+    debt = debt - (now - at)
+    if debt < 0 then debt = 0 end
+  end
+end
+local capacity = full - debt
+if interval ~= unit then
+  if not (interval > 0 and interval <= LATEST) then return { err = BAD_STATE } end
+  capacity = full - debt / interval * unit
+end
+return cost, capacity, forced, debt, kept, at, interval, unit
+end
+conclude_of[1] = function(key, grant, amount, debt, kept, at, interval, unit)
+if amount then
+-- Writes the debt, AMOUNT added, as of now; a charge at another interval rescales it, so that the units stay. The
+-- key lives until it has leaked away, and on to the end of a slice of time: a power of two, some twentieth of the
+-- debt. So charges in quick succession share the life that the first of them gave: to write no more than the
+-- value costs less than half as much.
+local owed, counted = debt + amount, interval
+if interval ~= unit and amount > 0 then owed, counted = debt / interval * unit + amount, unit end
+local ends, ended = now + owed, at + kept
+-- The highest power of two in the debt, by S. M. Rump's algorithm: no library of every Lua finds it. The factors are
+-- 2^52 + 1 and 1 - 2^-53.
+local scaled = owed * 4503599627370497
+local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
+if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
+  call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
+else
+  local left = ends - ends % slice + slice - now
+  call('SET', key, pack('<ddd', owed, now, counted), 'PX', math.ceil(left / 1000) + slack)
+end
+end
+-- Answers with the grant, now, the debt as loaded, and its interval where that is not the unit.
+local answer = interval == unit and pack('<ddd', grant, now, debt) or pack('<dddd', grant, now, debt, interval)
+return answer
+end
+refund_of[1] = function(key, amount, charged_at, debt, kept, at, interval, unit)
+local function commit(key, amount, debt, kept, at, interval, unit)
+-- Writes the debt, AMOUNT added, as of now; a charge at another interval rescales it, so that the units stay. The
+-- key lives until it has leaked away, and on to the end of a slice of time: a power of two, some twentieth of the
+-- debt. So charges in quick succession share the life that the first of them gave: to write no more than the
+-- value costs less than half as much.
+local owed, counted = debt + amount, interval
+if interval ~= unit and amount > 0 then owed, counted = debt / interval * unit + amount, unit end
+local ends, ended = now + owed, at + kept
+-- The highest power of two in the debt, by S. M. Rump's algorithm: no library of every Lua finds it. The factors are
+-- 2^52 + 1 and 1 - 2^-53.
+local scaled = owed * 4503599627370497
+local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
+if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
+  call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
+else
+  local left = ends - ends % slice + slice - now
+  call('SET', key, pack('<ddd', owed, now, counted), 'PX', math.ceil(left / 1000) + slack)
+end
+end
+-- Takes AMOUNT off the debt. Of a charge made at CHARGED_AT: less what may have leaked since, by whichever
+-- interval is the shorter.
+if charged_at then
+  local leaked = now - charged_at
+  if interval < unit then leaked = leaked * (unit / interval) end
+  amount = amount - leaked
+  if amount < 0 then amount = 0 end
+end
+if interval ~= unit then amount = amount / unit * interval end
+if debt > amount then commit(key, -amount, debt, kept, at, interval, unit) else call('DEL', key) end
+end
+local ARGV = ARGV
+if #ARGV == 1 then
+  local all = ARGV[1]
+  ARGV = { all, sub(all, 25, -HOLDER - 1), '', sub(all, -HOLDER) }
+end
+local limits, which, group, holder_of, price_of, units, extra, kind = count, {}, {}, {}, {}, {}, {}, {}
+for i = 1, limits do
+  which[i], group[i], holder_of[i], price_of[i], units[i], extra[i], kind[i] = unpack_numbers('<ddddddd', ARGV[1 + i])
+end
+local holdings, keys, is_due = {}, {}, false
+for i = 1, limits do keys[i] = KEYS[i] end
+for j = 1, #ARGV - 1 - 2 * limits do
+  local holding = open_holding(KEYS[limits + j])
+  if not holding then return { err = BAD_STATE } end
+  local arg = ARGV[1 + 2 * limits + j]
+  holding.weight, holding.lease, holding.longest, holding.group, holding.price, holding.timeout =
+    unpack_numbers('<dddddd', arg)
+  holding.id, holding.call_id = sub(arg, RESERVATION_ID, RESERVATION_ID + 15), sub(arg, CALL_ID)
+  holdings[j] = holding
+  if holding.first_end and holding.first_end <= now then is_due = true end
+end
+
+-- Charges to a limit what was held until its lease ended. The life of what is written is reckoned from then.
+local function charge_late(i, ended_at, weight, price)
+  local key, arg, real = keys[i], ARGV[1 + limits + i], now
+  if arg == '' then arg = ARGV[1 + i] end
+  if price then
+    -- The last number of such a limit is what a unit takes.
+    arg = sub(arg, 1, PARAMS + 15) .. pack('<d', price)
+  else
+    price = select(4, unpack_numbers('<dddd', arg))
+  end
+  now = ended_at
+  local found = { load_of[which[i]](key, arg) }
+  -- By the calendar, a window before the last one: it no longer counts.
+  if not found[2] then
+    now = real
+    return
+  end
+  if found[3] == 0 then
+    now = real
+    found = { load_of[which[i]](key, arg) }
+  end
+  if not found[2] then
+    -- It ended in a window of the calendar that is over.
+    now = real
+    return
+  end
+  local amount = math.max(math.min(weight * price, LATEST + found[2]), 0)
+  local before = call('PTTL', key)
+  conclude_of[which[i]](key, 0, amount, unpack(found, 4, 12))
+  local after = call('PTTL', key)
+  if after ~= before then
+    -- What is over by now may yet matter to what ended after it: it stays for the rest of this script.
+    call('PEXPIRE', key, math.max(after - floor((real - now) / 1000), 1))
+  end
+  now = real
+end
+
+-- Charges what was held until its lease ended, in the order of those ends, before anything else is done.
+local function settle(number, writes)
+  local holding = holdings[number]
+  local ended = call('ZRANGEBYSCORE', holding.key, '0', now, 'WITHSCORES')
+  for at = 1, #ended, 2 do
+    local member = ended[at]
+    local price = 'p' .. sub(member, 2, 17)
+    local own = call('ZSCORE', holding.key, price)
+    if sub(member, 1, 1) == 'r' then
+      local weight = unpack_numbers('<d', member, 18)
+      holding.held = holding.held - weight
+      for i = 1, limits do
+        if holder_of[i] == number and kind[i] >= 0 then
+          charge_late(i, tonumber(ended[at + 1]), weight, own and -own)
+        end
+      end
+    end
+    if own and writes then call('ZREM', holding.key, price) end
+    holding.count = holding.count - 1
+  end
+  if #ended > 0 and writes then
+    call('ZREMRANGEBYSCORE', holding.key, '0', now)
+    save(holding)
+  end
+end
+
+-- What is held may be charged to a state long after it ended, when somebody comes again: to the state as it was
+-- then, which for that long must not expire where what is charged later depends on it.
+local function keep_states()
+  for i = 1, limits do
+    local holding = holdings[holder_of[i]]
+    if holding and holding.count > 0 and kind[i] > 0 then
+      local left, wanted = call('PTTL', keys[i]), math.ceil((holding.kept_until - now) / 1000) + slack
+      if left >= 0 and left < wanted then call('PEXPIRE', keys[i], wanted) end
+    end
+  end
+end
+
+-- Whether every state is one of ours, before any is charged.
+local function find_foreign()
+  for i = 1, limits do
+    local found = { load_of[which[i]](keys[i], ARGV[1 + i]) }
+    if not found[2] then return found[1] end
+  end
+end
+-- Checks, looks at, refunds, charges or reserves, beside what is held: it counts in full.
+local is_scratch = is_due and op == PEEK
+
+-- A look writes nothing: what it would have to charge first is charged to copies.
+local function copy_states()
+  for i = 1, limits do
+    if kind[i] >= 0 then
+      local copy, state = KEYS[limits + #holdings + i], call('DUMP', KEYS[i])
+      keys[i] = copy
+      call('DEL', copy)
+      if state then call('RESTORE', copy, 60000, state) end
+    end
+  end
+end
+
+-- Whether this very call was carried out already: it is sent again when its answer is lost.
+local function is_repeated()
+  for j = 1, #holdings do
+    local holding = holdings[j]
+    local named = holding.id .. pack('<d', holding.weight)
+    if call('ZSCORE', holding.key, 'r' .. named) then
+      holding.held, holding.count = holding.held - holding.weight, holding.count - 1
+      holding.is_repeated, holding.counted = true, true
+    elseif holding.group > 0 and call('ZSCORE', holding.key, 's' .. named) then
+      holding.count, holding.is_repeated = holding.count - 1, true
+    end
+  end
+  return holdings[1].is_repeated
+end
+
+local function refund(i)
+  local found = { load_of[which[i]](keys[i], ARGV[1 + i]) }
+  local charged_at = extra[i] >= 0 and extra[i]
+  if not charged_at or charged_at <= now and not found[3] then
+    refund_of[which[i]](keys[i], found[1], charged_at, unpack(found, 4, 12))
+  end
+end
+
+local loaded, grants, group_grant = {}, {}, { [0] = 1 }
+
+local function load(i, repeated)
+  local holding = holdings[holder_of[i]]
+  local held = holding and holding.held or 0
+  local arg, cost = ARGV[1 + i], (units[i] + held) * price_of[i]
+  if held > 0 then arg = sub(arg, 1, PARAMS - 1) .. pack('<d', cost) .. sub(arg, PARAMS + 8) end
+  local found = { load_of[which[i]](keys[i], arg) }
+  if not found[2] then return found[1] end
+  local grant = found[2] >= cost and 1 or 0
+  if op == RESERVE and holding and holding.count >= MOST_HELD then grant = 0 end
+  if repeated then grant = 1 end
+  loaded[i], grants[i] = found, grant
+  local least = group_grant[group[i]]
+  if not least or grant < least then group_grant[group[i]] = grant end
+end
+
+local function conclude(i, repeated)
+  local found, holding = loaded[i], holdings[holder_of[i]]
+  local amount = found[3]
+  if op == CHARGE then
+    amount = extra[i]
+    if holding and kind[i] == 1 and holding.held > 0 and amount > found[2] then
+      prolong(holding, now + holding.lease + holding.longest + amount - found[2])
+      save(holding)
+    end
+  elseif group_grant[0] > 0 and group_grant[group[i]] > 0 and (op == CHECK or op == RESERVE and not holding) then
+    amount = units[i] * price_of[i]
+  end
+  if op == PEEK or repeated then amount = nil end
+  return conclude_of[which[i]](keys[i], grants[i], amount, unpack(found, 4, 12))
+end
+
+local function hold(holding, counts, token)
+  local named, ends = holding.id .. pack('<d', holding.weight), now + holding.lease
+  if holding.is_repeated then counts = holding.counted end
+  if counts then holding.held = holding.held + holding.weight end
+  holding.count, holding.token = holding.count + 1, token
+  prolong(holding, ends + holding.longest)
+  if not holding.is_repeated then
+    call('ZADD', holding.key, ends, (counts and 'r' or 's') .. named)
+    if holding.price > 0 then call('ZADD', holding.key, -holding.price, 'p' .. holding.id) end
+  end
+  save(holding)
+end
+
+local function decide()
+  if is_due then
+    if is_scratch then copy_states() end
+    local foreign = find_foreign()
+    if foreign then return foreign end
+    for j = 1, #holdings do settle(j, not is_scratch) end
+  end
+  local repeated = op == RESERVE and is_repeated()
+  if op == REFUND then
+    local foreign = find_foreign()
+    if foreign then return foreign end
+    for i = 1, limits do refund(i) end
+  end
+  for i = 1, limits do
+    local foreign = load(i, repeated)
+    if foreign then return foreign end
+    if op == CHARGE and extra[i] - loaded[i][2] > LATEST then return 0 end
+  end
+  local replies, token = {}, 0
+  for i = 1, limits do replies[i] = conclude(i, repeated) end
+  local is_granted = op == RESERVE and group_grant[0] > 0
+  if is_granted then
+    token = now
+    for j = 1, #holdings do token = math.max(token, holdings[j].token + 1) end
+  end
+  for j = 1, #holdings do
+    local holding = holdings[j]
+    local frees = 0
+    if holding.count >= MOST_HELD then
+      frees = tonumber(call('ZRANGEBYSCORE', holding.key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1')[2] or now)
+    end
+    replies[limits + j] = pack('<ddd', holding.held, frees, token)
+    -- What was stated was the end of a lease that is no more.
+    local is_stale = holding.header and holding.stated_end ~= (holding.first_end or 0)
+    if is_stale and op == CHECK and grants[1] > 0 then save(holding) end
+    if is_granted then hold(holding, group_grant[holding.group] > 0, token) end
+  end
+  if op ~= PEEK then keep_states() end
+  return replies
+end
+
+local answer = decide()
+if is_scratch then
+  for i = 1, limits do
+    if keys[i] ~= KEYS[i] then call('DEL', keys[i]) end
+  end
+end
+return answer
