@@ -5,6 +5,7 @@ mod books;
 mod charge;
 mod forecast;
 mod repeat;
+mod repeatable;
 mod verdict;
 
 use std::borrow::Cow;

@@ -176,7 +176,7 @@ impl<'a> Transaction<'a> {
 
     /// The time of a reply, and the outcome of each charge.
     fn read(&mut self, step: &Step, reply: Value) -> Result<(Micros, Few<Outcome>)> {
-        if let Some(request) = self.plan.request.as_ref().filter(|_| recorded::is_of_another(&reply)) {
+        if let Some(request) = self.plan.request.as_ref().filter(|_| protocol::is_of_another(&reply)) {
             return Err(request.of_another());
         }
         match (step.op, step.charged_at) {

@@ -1,13 +1,9 @@
 //! Scripts whose answers are stored, so that they may be sent again: `repeatable.lua` of the crate `sluicegate-lua`.
 
-use redis::Value;
-
 use super::{Micros, Op, Step, Transaction, protocol};
 use crate::key;
 use crate::script::Call;
 
-/// What the script answers where the record is of another call.
-const OF_ANOTHER: Value = Value::Int(-2);
 /// Under a manual clock real time passes on its own: the server keeps a record for so much longer, in milliseconds.
 const SLACK_OF_MANUAL: Micros = 60_000;
 
@@ -50,9 +46,4 @@ impl Transaction<'_> {
         let keep = kept.div_ceil(1000) as f64 + slack as f64;
         [fingerprint.as_slice(), &protocol::bytes(&[lifetime as f64, keep])].concat()
     }
-}
-
-/// Whether a script says that the record is of another call.
-pub(super) fn is_of_another(reply: &Value) -> bool {
-    *reply == OF_ANOTHER
 }

@@ -165,5 +165,5 @@ fn a_record_of_another_call_is_an_error_and_changes_nothing() {
     let error = named(&mut server, &catalog, check("plain", "k", 3), NOON).0.unwrap_err();
     assert!(error.message().starts_with("rule \"plain\": request_id: another call had it"), "{error}");
     assert_eq!(server.stored(), before);
-    assert!(!super::super::recorded::is_of_another(&Value::Int(0)));
+    assert!(!super::super::protocol::is_of_another(&Value::Int(0)));
 }
