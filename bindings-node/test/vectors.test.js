@@ -12,7 +12,8 @@ const { make } = require('./calls.js');
 const { start } = require('./servers.js');
 
 const folder = process.env.SLUICEGATE_VECTORS ?? join(__dirname, '../../tests/vectors');
-const vectors = [...readdirSync(folder), ...readdirSync(join(folder, 'reservations')).map((name) => join('reservations', name))]
+const inside = (name) => readdirSync(join(folder, name)).map((file) => join(name, file));
+const vectors = [...readdirSync(folder), ...inside('reservations'), ...inside('request_ids')]
   .filter((name) => name.endsWith('.json') && name !== 'schema.json')
   .sort()
   .flatMap((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')).vectors);

@@ -19,7 +19,7 @@ from sluicegate import Decision, ManualClock, SluicegateError
 FOLDER = Path(__file__).parents[2] / "tests" / "vectors"
 VECTORS = [
     vector
-    for file in sorted([*FOLDER.glob("*.json"), *FOLDER.glob("reservations/*.json")])
+    for file in sorted([*FOLDER.glob("*.json"), *FOLDER.glob("reservations/*.json"), *FOLDER.glob("request_ids/*.json")])
     if file.name != "schema.json"
     for vector in json.loads(file.read_text(encoding="utf-8"))["vectors"]
 ]

@@ -79,8 +79,7 @@ impl Limiter {
             _ => {}
         }
         let key = key(vector)?;
-        let Check { rule, key, mut options, .. } = check(vector, &key);
-        options.request_id = vector["request_id"].as_str();
+        let Check { rule, key, options, .. } = check(vector, &key);
         match op {
             "check" => self.check(rule, key, options),
             "peek" => self.peek(rule, key, options),
@@ -232,6 +231,7 @@ fn check<'a>(item: &'a Value, key: &'a str) -> Check<'a> {
     let mut options = CheckOptions::new().cost(item.get("cost").map_or(1, |cost| cost.as_u64().unwrap()));
     options.resource = item["resource"].as_str();
     options.limit = item["limit"].as_u64();
+    options.request_id = item["request_id"].as_str();
     // That of a wait is an argument.
     let timeout = item["timeout"].as_u64().filter(|_| item["op"] != "wait");
     options.timeout = timeout.map(Duration::from_micros);

@@ -33,7 +33,7 @@ pub fn run_all(driver: Driver, backend: &Backend) -> Tally {
 
 fn load() -> Vec<Value> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../vectors");
-    let folders = [folder.clone(), folder.join("reservations")];
+    let folders = [folder.clone(), folder.join("reservations"), folder.join("request_ids")];
     let files = |folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> = folders.into_iter().flat_map(files).collect();
     files.retain(|path| {
