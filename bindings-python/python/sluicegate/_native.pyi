@@ -726,9 +726,9 @@ def lab_compare(algorithms: list[str], limit: int, window_us: int) -> str:
 def lab_run(
     rules: object,
     specs: list[str] | None,
-    calls: list[tuple[int, str, int]] | None,
+    calls: list[tuple[int, str, int, int | None]] | None,
     seed: int,
     bin_us: int | None,
     start_us: int | None,
 ) -> LabReport:
-    """Runs traffic, given as specs or as calls of (microseconds, key, cost), through every rule."""
+    """Runs traffic, given as specs or as calls of (microseconds, key, cost, microseconds under way), through every rule."""
