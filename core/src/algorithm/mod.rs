@@ -18,6 +18,7 @@ mod settling;
 mod sliding_buckets;
 mod sliding_log;
 mod sliding_window;
+mod standing;
 
 #[cfg(feature = "lab")]
 pub(crate) use calendar::Calendar;
@@ -27,6 +28,9 @@ pub(crate) use policy::{Policy, State};
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use settling::Op;
 pub(crate) use settling::{Demand, Outcome};
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
+pub use standing::StandingChange;
+pub(crate) use standing::{Blocking, Standing};
 
 /// A time, or a span of time, in microseconds.
 pub(crate) type Micros = i64;

@@ -52,6 +52,10 @@ pub(crate) struct Outcome {
     pub(crate) figures: Figures,
     /// Whether the state is another one than before.
     pub(crate) changed: bool,
+    /// Whether the key is blocked.
+    pub(crate) blocked: bool,
+    /// The limit stored for the key that was in force; 0: none was.
+    pub(crate) stored_limit: u64,
 }
 
 /// What a decision says about one limit.
@@ -70,11 +74,20 @@ impl Outcome {
         Self { figures: Figures { remaining: 0, retry_after, ..self.figures }, ..self }
     }
 
+    /// Of a key that is blocked for `wait`.
+    pub(crate) fn blocked_for(self, wait: Micros) -> Self {
+        let outcome = self.until(wait);
+        let reset_after = outcome.figures.reset_after.max(wait);
+        Self { fits: false, blocked: true, figures: Figures { reset_after, ..outcome.figures }, ..outcome }
+    }
+
     /// Of a state that is none of its policy's, and of a charge that is not made.
     pub(crate) const NONE: Self = Self {
         fits: false,
         figures: Figures { remaining: 0, retry_after: None, reset_after: 0 },
         changed: false,
+        blocked: false,
+        stored_limit: 0,
     };
 }
 
@@ -123,7 +136,8 @@ pub(super) fn conclude<A: Algorithm>(
     if charged {
         charge(algorithm, state, demand.now, demand.cost);
     }
-    Outcome { fits, figures: figures(algorithm, state, demand, fits), changed: charged }
+    let figures = figures(algorithm, state, demand, fits);
+    Outcome { fits, figures, changed: charged, blocked: false, stored_limit: 0 }
 }
 
 /// [`conclude`] where weight is held beside the state, which then counts in full: as a whole number, taken off
@@ -169,7 +183,8 @@ fn overcharge<A: Algorithm>(algorithm: &A, state: &mut A::State, demand: Demand)
     charge(algorithm, state, demand.now, overcharged(algorithm, demand.cost));
     let fits = fits(algorithm, state, demand.now, 1.0);
     let peek = Demand { op: Op::Peek, cost: 1.0, now: demand.now };
-    Outcome { fits, figures: figures(algorithm, state, peek, fits), changed: true }
+    let figures = figures(algorithm, state, peek, fits);
+    Outcome { fits, figures, changed: true, blocked: false, stored_limit: 0 }
 }
 
 /// Charges what was held until `at`, up to what can be counted. Where the clock stepped back since and the state is

@@ -16,7 +16,7 @@ use std::thread::available_parallelism;
 
 use crate::algorithm::{Demand, HoldId, Micros};
 use crate::catalog::LimitNumber;
-use crate::plan::{Charge, End, Op, Outcome, Plan};
+use crate::plan::{Charge, End, Op, Outcome, Plan, StandingChange};
 use books::Access;
 use lock::Lock;
 use places::{Place, Places};
@@ -59,7 +59,7 @@ impl Engine {
     /// Decides a plan as a whole: one outcome per charge.
     pub(crate) fn run(&self, plan: &Plan<'_>, op: Op, clock: impl Fn() -> Micros) -> Vec<Outcome> {
         match plan.charges.as_slice() {
-            _ if !plan.holders.is_empty() => self.decide_beside(plan, op, HoldId::default(), clock).0,
+            _ if plan.is_beside() => self.decide_beside(plan, op, HoldId::default(), clock).0,
             [charge] if op != Op::Charge => {
                 let task = || task(charge, op, clock());
                 vec![self.one(charge.limit.number, &charge.local_name(), task)]
@@ -131,6 +131,11 @@ impl Engine {
         outcomes
     }
 
+    /// Changes what stands beside the states of a plan's one key: whether that took effect.
+    pub(crate) fn change(&self, plan: &Plan<'_>, change: StandingChange, clock: impl Fn() -> Micros) -> bool {
+        self.with_books(plan, Access::Change, clock, |books| books.change(change))
+    }
+
     /// Decides a plan beside which something may be held: one outcome per charge, and the fencing token of what was
     /// reserved.
     pub(crate) fn decide_beside(
@@ -157,7 +162,7 @@ impl Engine {
 
     /// Forgets what a reset of the plan is to forget.
     pub(crate) fn reset(&self, plan: &Plan<'_>, clock: impl Fn() -> Micros) {
-        if !plan.holders.is_empty() {
+        if plan.is_beside() {
             return self.with_books(plan, Access::Change, clock, |books| books.forget());
         }
         for charge in plan.to_reset() {

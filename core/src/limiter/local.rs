@@ -11,7 +11,7 @@ use crate::embedded::{Engine, Task};
 use crate::error::{Error, Result};
 use crate::fork::PerProcess;
 use crate::key::is_canonical;
-use crate::plan::{End, Form, Op, Outcome, Plan, Verdict, answer, ruled};
+use crate::plan::{End, Form, Op, Outcome, Plan, StandingChange, Verdict, answer, ruled};
 use crate::request::Check;
 
 /// How many states are kept, unless another number is chosen: some 200 MB.
@@ -108,6 +108,11 @@ impl Local {
     pub(super) fn reserve(&self, plan: &Plan<'_>, id: HoldId, form: Form) -> (Decision, Option<u64>) {
         let (outcomes, token) = self.engine().decide_beside(plan, Op::Reserve, id, || self.now());
         (answer(plan, &outcomes, Source::Embedded, form), token)
+    }
+
+    /// Changes what stands beside the states of a plan's one key: whether that took effect.
+    pub(super) fn change(&self, plan: &Plan<'_>, change: StandingChange) -> bool {
+        self.engine().change(plan, change, || self.now())
     }
 
     /// Ends or renews a reservation: whether it was held.

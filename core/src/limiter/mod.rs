@@ -12,6 +12,7 @@ mod overview;
 mod queue;
 mod reserving;
 mod sleeper;
+mod standing;
 mod waiting;
 
 pub use asynchronous::AsyncRateLimiter;

@@ -14,6 +14,7 @@ mod ending;
 mod held;
 mod protocol;
 mod stages;
+mod standing;
 #[cfg(test)]
 mod tests;
 
@@ -26,10 +27,11 @@ use crate::algorithm::{HoldId, Micros, State};
 use crate::clock::SystemClock;
 use crate::decision::{Decision, Source};
 use crate::error::{Error, Result};
-use crate::plan::{ENFORCED, End, Few, Forecast, Form, Op, Outcome, Plan, answer};
+use crate::plan::{Charge, ENFORCED, End, Few, Forecast, Form, Op, Outcome, Plan, Stander, answer};
 use crate::script::Call;
 pub(crate) use ending::Ending;
 use held::Part;
+pub(crate) use standing::{change, changed};
 
 /// What all calls of a limiter on a server have in common.
 #[derive(Debug, Clone)]
@@ -144,6 +146,10 @@ impl<'a> Transaction<'a> {
     /// The script to send next, by these clocks.
     fn next_by(&self, clocks: Clocks) -> Option<Call> {
         let step = self.pending.front()?;
+        if let Some(charge) = self.stands_alone(step) {
+            let looks = step.op == Op::Peek;
+            return Some(standing::call(charge, self.stander(charge)?, looks, clocks, &self.wire.prefix));
+        }
         if self.is_beside(step) {
             let part = Part::new(self.plan, &step.charges);
             return Some(match (step.op, step.charged_at) {
@@ -155,9 +161,24 @@ impl<'a> Transaction<'a> {
         Some(protocol::call(step, &charges, clocks, &self.wire.prefix))
     }
 
-    /// Whether something may be held beside the states of a step.
+    /// Whether something may be held, or stand, beside the states of a step.
     fn is_beside(&self, step: &Step) -> bool {
-        step.charges.iter().any(|&index| self.plan.charges[index].holder.is_some())
+        step.charges.iter().any(|&index| {
+            let charge = &self.plan.charges[index];
+            charge.holder.is_some() || charge.stander.is_some()
+        })
+    }
+
+    /// The one charge of a step that checks or looks, beside whose state something may stand and nothing is held: nearly
+    /// every call about such a rule.
+    fn stands_alone(&self, step: &Step) -> Option<&'a Charge<'a>> {
+        let (&[index], Op::Check | Op::Peek) = (step.charges.as_slice(), step.op) else { return None };
+        let charge = &self.plan.charges[index];
+        (charge.stander.is_some() && charge.holder.is_none()).then_some(charge)
+    }
+
+    fn stander(&self, charge: &Charge<'_>) -> Option<&'a Stander<'a>> {
+        charge.stander.and_then(|stander| self.plan.standers.get(stander))
     }
 
     /// The fencing token of what was reserved.
@@ -187,6 +208,9 @@ impl<'a> Transaction<'a> {
     fn read(&mut self, step: &Step, reply: Value) -> Result<(Micros, Few<Outcome>)> {
         match (step.op, step.charged_at) {
             (Op::Reserve, Some(now)) => return Ok((now, Few::new())),
+            _ if let Some(charge) = self.stands_alone(step) => {
+                return standing::read(charge, step.op, &reply);
+            }
             _ if self.is_beside(step) => return self.read_beside(step, reply),
             _ => {}
         }
@@ -364,13 +388,13 @@ pub(crate) fn unanswered() -> Error {
 pub(crate) enum Reset {
     /// Deletes the names of these states; all of one check share a slot.
     Delete(Vec<String>),
-    /// Calls a script, for a rule with reservations.
+    /// Calls a script, for a rule with reservations, blocks or limits of single keys.
     Forget(Call),
 }
 
 /// What a reset of a plan sends.
 pub(crate) fn reset(plan: &Plan<'_>, wire: &Wire, clock: Option<Micros>) -> Reset {
-    if plan.holders.is_empty() {
+    if !plan.is_beside() {
         return Reset::Delete(plan.to_reset().map(|charge| charge.name(&wire.prefix)).collect());
     }
     Reset::Forget(held::forget(plan, wire, clock))

@@ -1,0 +1,15 @@
+-- Changes by hand what stands beside the states of one key. Answers 1 where that took effect, else 0.
+--
+-- ARGV[1]  now, op (1 block, 2 unblock, 3 set a limit, 4 clear it), limit, span (until the block or the limit ends;
+--          -1: the limit does not), growth, longest_block
+if op == 1 then
+  blocked_until = now + span
+elseif op == 2 then
+  if blocked_until <= now then return 0 end
+  blocked_until, ended_at = 0, math.min(ended_at, now)
+elseif op == 3 then
+  stored, stored_until = limit, span < 0 and LATEST or now + span
+else
+  if stored_until <= now then return 0 end
+  stored, stored_until = 0, 0
+end
