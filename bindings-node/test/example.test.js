@@ -5,35 +5,23 @@
 const assert = require('node:assert/strict');
 const { spawn } = require('node:child_process');
 const { once } = require('node:events');
-const { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } = require('node:fs');
-const { tmpdir } = require('node:os');
+const { readFileSync, writeFileSync } = require('node:fs');
 const { join } = require('node:path');
 const { createInterface } = require('node:readline');
 const { test } = require('node:test');
 const { ask } = require('./http.js');
-
-const root = join(__dirname, '..');
-const examples = join(root, '../examples');
-
-function project() {
-  const place = mkdtempSync(join(tmpdir(), 'sluicegate-'));
-  for (const file of ['express_app.mjs', 'orders.jsonc']) copyFileSync(join(examples, file), join(place, file));
-  mkdirSync(join(place, 'node_modules'));
-  symlinkSync(root, join(place, 'node_modules/sluicegate'));
-  symlinkSync(join(root, 'node_modules/express'), join(place, 'node_modules/express'));
-  return place;
-}
+const { project } = require('./project.js');
 
 test('an application in Express', async (t) => {
-  const place = project();
+  const { folder, remove } = project('express_app.mjs', 'orders.jsonc');
   const child = spawn(process.execPath, ['express_app.mjs'], {
-    cwd: place,
+    cwd: folder,
     env: { ...process.env, PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   t.after(() => {
     child.kill();
-    rmSync(place, { recursive: true });
+    remove();
   });
   const [line] = await once(createInterface({ input: child.stdout }), 'line');
   const port = Number(line.split(':').at(-1));
@@ -49,8 +37,8 @@ test('an application in Express', async (t) => {
   assert.deepEqual(JSON.parse(body), { order: '7', of: 'alice' });
   assert.match(headers.ratelimit, /^"api_user_get_orders";r=49;t=\d+$/);
 
-  const rules = readFileSync(join(place, 'orders.jsonc'), 'utf8');
-  writeFileSync(join(place, 'orders.jsonc'), rules.replace('"limit": 50', '"limit": 1'));
+  const rules = readFileSync(join(folder, 'orders.jsonc'), 'utf8');
+  writeFileSync(join(folder, 'orders.jsonc'), rules.replace('"limit": 50', '"limit": 1'));
   const end = Date.now() + 30_000;
   while ((await order()).status !== 429) assert.ok(Date.now() < end, 'the change was not seen');
 });

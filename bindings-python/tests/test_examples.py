@@ -6,6 +6,8 @@ import http.client
 import importlib.util
 import socket
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -106,3 +108,44 @@ def test_long_calls_at_saturation_lose_no_capacity() -> None:
                 under_way.append((tick + 200, made))
             assert 13 <= len(under_way) <= 15, tick
             clock.advance(0.1)
+
+
+@pytest.mark.parametrize("backend", ["memory", "redis"])
+def test_a_quota_begins_anew_with_the_month_of_the_bills(
+    backend: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quota = application("monthly_quota", redis_url if backend == "redis" else "memory://", monkeypatch)
+    # An hour before the month ends in Berlin; in UTC it ends two hours later.
+    quota.CLOCK = ManualClock(round(datetime.fromisoformat("2026-04-30T23:00+02:00").timestamp() * 1e6))
+    acme, bob = (("Authorization", f"Bearer {customer}") for customer in ("acme", "bob"))
+    with serve_uvicorn(quota.app) as site:
+
+        def usage() -> Any:
+            return site.ask("GET", "/usage", bob).json()
+
+        assert usage() == {"limit": 500, "used": 0, "renewed": None}
+        assert site.ask("POST", "/convert?pages=480", bob).json() == {"pages": 480, "left": 20}
+        assert site.ask("POST", "/convert?pages=20&broken=true", bob).status == 422
+        denied = site.ask("POST", "/convert?pages=21", bob)
+        assert (denied.status, denied.header("Retry-After")) == (429, "3600")
+        assert denied.json()["detail"] == "20 of 500 pages are left until 2026-05-01"
+        assert usage() == {"limit": 500, "used": 480, "renewed": "2026-05-01"}
+        assert site.ask("POST", "/convert?pages=501", bob).status == 413
+        assert site.ask("POST", "/convert?pages=501", acme).json() == {"pages": 501, "left": 19_499}
+        # A plan that is raised in the middle of the month keeps what was used.
+        quota.PLAN_OF["bob"] = "team"
+        assert usage() == {"limit": 20_000, "used": 480, "renewed": "2026-05-01"}
+        quota.CLOCK.advance(3_599.999999)
+        assert usage()["used"] == 480
+        quota.CLOCK.advance(0.000001)
+        assert usage() == {"limit": 20_000, "used": 0, "renewed": None}
+        assert site.ask("POST", "/convert?pages=1", bob).status == 200
+        assert usage()["renewed"] == "2026-06-01"
+
+
+def test_parallel_calls_get_no_more_than_the_quota(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    quota = application("monthly_quota", redis_url, monkeypatch)
+    bob = ("Authorization", "Bearer bob")
+    with serve_uvicorn(quota.app) as site, ThreadPoolExecutor(20) as callers:
+        answers = list(callers.map(lambda _: site.ask("POST", "/convert?pages=30", bob).status, range(20)))
+    assert sorted(answers) == [200] * 16 + [429] * 4

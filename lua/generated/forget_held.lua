@@ -61,7 +61,7 @@ end
 -- holder.
 local MARKS, MOST_HELD, PARAMS = 1e17, 10000, 57
 local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 49, 65, 49, 80
-local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT = 1, 2, 3, 4, 5, 6
+local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
 local sub, floor = string.sub, math.floor
 
 -- The set of a holder; nil when it is somebody else's.

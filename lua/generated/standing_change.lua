@@ -38,29 +38,32 @@ if now < 0 then
   now, slack = time[1] * 1000000 + time[2], 1
 end
 local standing_key = KEYS[1]
--- What stands beside the state of one key, as STANDING_KEY says: until when the key is blocked, when the last block
--- ended (or will) that began with a denial and how long that one was to last, the limit that is stored for the key and
--- until when it holds (LATEST: for ever). What there is none of is 0.
-local blocked_until, ended_at, last_block, stored, stored_until = 0, 0, 0, 0, 0
+-- What stands beside the state of one key, as STANDING_KEY says: until when the key is, or was, blocked, how long that was
+-- to last, how long the last block was to last that began with a denial, the limit that is stored for the key and until
+-- when it holds (LATEST: for ever). What there is none of is 0. After a step of the clock back, a block begins now.
+local blocked_until, length_of_block, grown, stored, stored_until, is_healed = 0, 0, 0, 0, 0, false
 local standing = call('GET', standing_key)
 if standing then
   if #standing ~= 40 then return { err = BAD_STATE } end
-  blocked_until, ended_at, last_block, stored, stored_until = unpack_numbers('<ddddd', standing)
-  if not (blocked_until >= 0 and blocked_until <= ENDLESS and ended_at >= 0 and ended_at <= ENDLESS
-    and last_block >= 0 and last_block <= LATEST and stored >= 0 and stored < LATEST and stored_until >= 0
+  blocked_until, length_of_block, grown, stored, stored_until = unpack_numbers('<ddddd', standing)
+  if not (blocked_until >= 0 and blocked_until <= ENDLESS and length_of_block >= 0 and length_of_block <= LATEST
+    and grown >= 0 and grown <= LATEST and stored >= 0 and stored < LATEST and stored_until >= 0
     and stored_until <= ENDLESS) then
     return { err = BAD_STATE }
   end
+  if blocked_until > now + length_of_block then blocked_until, is_healed = now + length_of_block, true end
 end
 -- Changes by hand what stands beside the states of one key. Answers 1 where that took effect, else 0.
 --
 -- ARGV[1]  now, op (1 block, 2 unblock, 3 set a limit, 4 clear it), limit, span (until the block or the limit ends;
 --          -1: the limit does not), growth, longest_block
 if op == 1 then
-  blocked_until = now + span
+  -- One of the rule's begins later, if at all, from the end of this one.
+  if growth <= 1 or now >= blocked_until + longest_block then grown = 0 end
+  length_of_block, blocked_until = span, now + span
 elseif op == 2 then
   if blocked_until <= now then return 0 end
-  blocked_until, ended_at = 0, math.min(ended_at, now)
+  blocked_until = now
 elseif op == 3 then
   stored, stored_until = limit, span < 0 and LATEST or now + span
 else
@@ -69,10 +72,9 @@ else
 end
 -- Writes what stands, for as long as a part of it matters. A limit that does not expire has no end.
 if stored_until <= now then stored, stored_until = 0, 0 end
-local kept_until = blocked_until
-if growth > 1 and last_block > 0 then kept_until = math.max(kept_until, ended_at + longest_block) end
-kept_until = math.max(kept_until, stored_until)
-local written = pack('<ddddd', blocked_until, ended_at, last_block, stored, stored_until)
+local kept_until = math.max(blocked_until, stored_until)
+if growth > 1 and grown > 0 then kept_until = math.max(kept_until, blocked_until + longest_block) end
+local written = pack('<ddddd', blocked_until, length_of_block, grown, stored, stored_until)
 if stored_until >= LATEST then
   call('SET', standing_key, written)
 elseif kept_until > now then

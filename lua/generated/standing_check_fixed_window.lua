@@ -38,19 +38,20 @@ if now < 0 then
   now, slack = time[1] * 1000000 + time[2], 1
 end
 local key, standing_key, in_force = KEYS[1], KEYS[2], 0
--- What stands beside the state of one key, as STANDING_KEY says: until when the key is blocked, when the last block
--- ended (or will) that began with a denial and how long that one was to last, the limit that is stored for the key and
--- until when it holds (LATEST: for ever). What there is none of is 0.
-local blocked_until, ended_at, last_block, stored, stored_until = 0, 0, 0, 0, 0
+-- What stands beside the state of one key, as STANDING_KEY says: until when the key is, or was, blocked, how long that was
+-- to last, how long the last block was to last that began with a denial, the limit that is stored for the key and until
+-- when it holds (LATEST: for ever). What there is none of is 0. After a step of the clock back, a block begins now.
+local blocked_until, length_of_block, grown, stored, stored_until, is_healed = 0, 0, 0, 0, 0, false
 local standing = call('GET', standing_key)
 if standing then
   if #standing ~= 40 then return { err = BAD_STATE } end
-  blocked_until, ended_at, last_block, stored, stored_until = unpack_numbers('<ddddd', standing)
-  if not (blocked_until >= 0 and blocked_until <= ENDLESS and ended_at >= 0 and ended_at <= ENDLESS
-    and last_block >= 0 and last_block <= LATEST and stored >= 0 and stored < LATEST and stored_until >= 0
+  blocked_until, length_of_block, grown, stored, stored_until = unpack_numbers('<ddddd', standing)
+  if not (blocked_until >= 0 and blocked_until <= ENDLESS and length_of_block >= 0 and length_of_block <= LATEST
+    and grown >= 0 and grown <= LATEST and stored >= 0 and stored < LATEST and stored_until >= 0
     and stored_until <= ENDLESS) then
     return { err = BAD_STATE }
   end
+  if blocked_until > now + length_of_block then blocked_until, is_healed = now + length_of_block, true end
 end
 if stored_until > now and takes_stored == 1 then
 in_force = stored
@@ -74,27 +75,30 @@ if state then
 end
 local capacity = limit - count
 if count_denied == 1 and capacity < cost then forced = cost end
--- Decides one limit, beside whose state something may stand. A denial by the limit begins a block, if the rule says so.
--- The last line opens what the commit that follows stands in.
+-- Decides one limit, beside whose state something may stand. A denial by the limit begins a block, if the rule says so;
+-- a key that is blocked is told what room its limit has, and charged nothing. The last line opens what the commit that
+-- follows stands in.
 local grant, amount, told = 0, forced, 0
+if capacity >= cost then grant = 1 end
 if blocked_until > now then
   told = blocked_until
-elseif capacity >= cost then
-  grant, amount = 1, cost
+elseif grant == 1 then
+  amount = cost
 elseif first_block > 0 and mode == 1 then
   -- Begins the block of a key that was denied: longer than the last one if that ended not long ago.
-local block = first_block
-if growth > 1 and last_block > 0 and now < ended_at + longest_block then
-  block = math.max(block, math.min(math.ceil(last_block * growth), longest_block))
+length_of_block = first_block
+if growth > 1 and grown > 0 and now < blocked_until + longest_block then
+  length_of_block = math.max(first_block, math.min(math.ceil(grown * growth), longest_block))
 end
-last_block, ended_at = block, now + block
-blocked_until = ended_at
+grown, blocked_until = length_of_block, now + length_of_block
+  is_healed, told = true, -blocked_until
+end
+if is_healed and mode == 1 then
   -- Writes what stands, for as long as a part of it matters. A limit that does not expire has no end.
 if stored_until <= now then stored, stored_until = 0, 0 end
-local kept_until = blocked_until
-if growth > 1 and last_block > 0 then kept_until = math.max(kept_until, ended_at + longest_block) end
-kept_until = math.max(kept_until, stored_until)
-local written = pack('<ddddd', blocked_until, ended_at, last_block, stored, stored_until)
+local kept_until = math.max(blocked_until, stored_until)
+if growth > 1 and grown > 0 then kept_until = math.max(kept_until, blocked_until + longest_block) end
+local written = pack('<ddddd', blocked_until, length_of_block, grown, stored, stored_until)
 if stored_until >= LATEST then
   call('SET', standing_key, written)
 elseif kept_until > now then
@@ -102,7 +106,6 @@ elseif kept_until > now then
 else
   call('DEL', standing_key)
 end
-  told = -blocked_until
 end
 if amount and mode == 1 then
 -- Writes start and count, AMOUNT added. A window that is running keeps the lifetime it was given when it

@@ -61,33 +61,33 @@ end
 -- holder.
 local MARKS, MOST_HELD, PARAMS = 1e17, 10000, 57
 local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 49, 65, 49, 80
-local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT = 1, 2, 3, 4, 5, 6
+local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
 -- Forgets the blocks in the last OP keys, and that there were any. Limits stay.
 for i = #KEYS - op + 1, #KEYS do
   local standing_key = KEYS[i]
-  -- What stands beside the state of one key, as STANDING_KEY says: until when the key is blocked, when the last block
--- ended (or will) that began with a denial and how long that one was to last, the limit that is stored for the key and
--- until when it holds (LATEST: for ever). What there is none of is 0.
-local blocked_until, ended_at, last_block, stored, stored_until = 0, 0, 0, 0, 0
+  -- What stands beside the state of one key, as STANDING_KEY says: until when the key is, or was, blocked, how long that was
+-- to last, how long the last block was to last that began with a denial, the limit that is stored for the key and until
+-- when it holds (LATEST: for ever). What there is none of is 0. After a step of the clock back, a block begins now.
+local blocked_until, length_of_block, grown, stored, stored_until, is_healed = 0, 0, 0, 0, 0, false
 local standing = call('GET', standing_key)
 if standing then
   if #standing ~= 40 then return { err = BAD_STATE } end
-  blocked_until, ended_at, last_block, stored, stored_until = unpack_numbers('<ddddd', standing)
-  if not (blocked_until >= 0 and blocked_until <= ENDLESS and ended_at >= 0 and ended_at <= ENDLESS
-    and last_block >= 0 and last_block <= LATEST and stored >= 0 and stored < LATEST and stored_until >= 0
+  blocked_until, length_of_block, grown, stored, stored_until = unpack_numbers('<ddddd', standing)
+  if not (blocked_until >= 0 and blocked_until <= ENDLESS and length_of_block >= 0 and length_of_block <= LATEST
+    and grown >= 0 and grown <= LATEST and stored >= 0 and stored < LATEST and stored_until >= 0
     and stored_until <= ENDLESS) then
     return { err = BAD_STATE }
   end
+  if blocked_until > now + length_of_block then blocked_until, is_healed = now + length_of_block, true end
 end
   local growth, longest_block = 0, 0
-  blocked_until, ended_at, last_block = 0, 0, 0
+  blocked_until, length_of_block, grown = 0, 0, 0
   if standing then
     -- Writes what stands, for as long as a part of it matters. A limit that does not expire has no end.
 if stored_until <= now then stored, stored_until = 0, 0 end
-local kept_until = blocked_until
-if growth > 1 and last_block > 0 then kept_until = math.max(kept_until, ended_at + longest_block) end
-kept_until = math.max(kept_until, stored_until)
-local written = pack('<ddddd', blocked_until, ended_at, last_block, stored, stored_until)
+local kept_until = math.max(blocked_until, stored_until)
+if growth > 1 and grown > 0 then kept_until = math.max(kept_until, blocked_until + longest_block) end
+local written = pack('<ddddd', blocked_until, length_of_block, grown, stored, stored_until)
 if stored_until >= LATEST then
   call('SET', standing_key, written)
 elseif kept_until > now then

@@ -13,6 +13,7 @@ const CHANGE: &str = include_str!("standing/change.lua");
 const FORGET_BLOCKS: &str = include_str!("standing/forget.lua");
 const STANDINGS: &str = include_str!("driver/standings.lua");
 const STANDINGS_LOAD: &str = include_str!("driver/standings_load.lua");
+const STANDINGS_GRANT: &str = include_str!("driver/standings_grant.lua");
 const STANDINGS_REPLY: &str = include_str!("driver/standings_reply.lua");
 /// The numbers of the interval at a stored limit, for the kernel whose measure is time.
 const STORED_INTERVAL: &str = include_str!("gcra/stored.lua");
@@ -62,8 +63,14 @@ pub fn one(kernel: Kernel) -> String {
 
 /// The script that checks, looks at, refunds, charges or reserves limits beside which something may be held, or stand.
 pub fn held(kernels: KernelSet) -> String {
-    let driver =
-        filled(HELD, &[("  --STANDING LOAD\n", STANDINGS_LOAD), ("  --STANDING REPLY\n", STANDINGS_REPLY)]);
+    let driver = filled(
+        HELD,
+        &[
+            ("  --STANDING LOAD\n", STANDINGS_LOAD),
+            ("  --STANDING GRANT\n", STANDINGS_GRANT),
+            ("  --STANDING REPLY\n", STANDINGS_REPLY),
+        ],
+    );
     beside(kernels, &driver)
 }
 

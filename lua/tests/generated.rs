@@ -17,17 +17,18 @@ fn folder() -> PathBuf {
 
 /// Every fragment is in what checks and what refunds one limit. The other drivers are shown once: for others the same
 /// pieces stand in the same places.
-const ONCE: [&str; 12] = [
+const ONCE: [&str; 13] = [
     "charge_gcra",
     "each_gcra",
     "check_several_sliding_window_and_gcra",
-    "held_gcra_and_concurrency",
-    "ending_gcra_and_concurrency",
+    "held_gcra",
+    "held_concurrency",
+    "ending_gcra",
     "forget_held",
     "standing_check_fixed_window",
     "standing_check_gcra",
-    "standing_gcra_and_concurrency",
-    "standing_ending_gcra_and_concurrency",
+    "standing_gcra",
+    "standing_ending_gcra",
     "standing_forget_held",
     "standing_change",
 ];
@@ -40,7 +41,7 @@ fn is_shown(name: &str) -> bool {
 fn composed() -> BTreeMap<String, String> {
     let set = |kernels: &[Kernel]| kernels.iter().fold(KernelSet::default(), |set, kernel| set.with(*kernel));
     let alone = Kernel::ALL.map(|kernel| set(&[kernel]));
-    let together = [set(&[Kernel::SlidingWindow, Kernel::Gcra]), set(&[Kernel::Gcra, Kernel::Concurrency])];
+    let together = [set(&[Kernel::SlidingWindow, Kernel::Gcra])];
     let all = alone.into_iter().chain(together).flat_map(|kernels| scripts(kernels, true, true));
     let shown = all.filter(|(name, _)| is_shown(name));
     shown.map(|(name, text)| (format!("{name}.lua"), format!("-- Generated from lua/src.\n{text}"))).collect()

@@ -52,8 +52,8 @@ pub(crate) struct Outcome {
     pub(crate) figures: Figures,
     /// Whether the state is another one than before.
     pub(crate) changed: bool,
-    /// Whether the key is blocked.
-    pub(crate) blocked: bool,
+    /// How long the key is still blocked, whatever its limits have room for; 0: it is not.
+    pub(crate) blocked_for: Micros,
     /// The limit stored for the key that was in force; 0: none was.
     pub(crate) stored_limit: u64,
 }
@@ -74,11 +74,14 @@ impl Outcome {
         Self { figures: Figures { remaining: 0, retry_after, ..self.figures }, ..self }
     }
 
-    /// Of a key that is blocked for `wait`.
-    pub(crate) fn blocked_for(self, wait: Micros) -> Self {
-        let outcome = self.until(wait);
-        let reset_after = outcome.figures.reset_after.max(wait);
-        Self { fits: false, blocked: true, figures: Figures { reset_after, ..outcome.figures }, ..outcome }
+    /// Whether the cost is admitted, as far as this limit and a block go.
+    pub(crate) fn is_admitted(&self) -> bool {
+        self.fits && self.blocked_for == 0
+    }
+
+    /// The wait until neither this limit nor a block denies; `None`: never.
+    pub(crate) fn retry_after(&self) -> Option<Micros> {
+        self.figures.retry_after.map(|own| own.max(self.blocked_for))
     }
 
     /// Of a state that is none of its policy's, and of a charge that is not made.
@@ -86,7 +89,7 @@ impl Outcome {
         fits: false,
         figures: Figures { remaining: 0, retry_after: None, reset_after: 0 },
         changed: false,
-        blocked: false,
+        blocked_for: 0,
         stored_limit: 0,
     };
 }
@@ -137,7 +140,7 @@ pub(super) fn conclude<A: Algorithm>(
         charge(algorithm, state, demand.now, demand.cost);
     }
     let figures = figures(algorithm, state, demand, fits);
-    Outcome { fits, figures, changed: charged, blocked: false, stored_limit: 0 }
+    Outcome { fits, figures, changed: charged, blocked_for: 0, stored_limit: 0 }
 }
 
 /// [`conclude`] where weight is held beside the state, which then counts in full: as a whole number, taken off
@@ -184,7 +187,7 @@ fn overcharge<A: Algorithm>(algorithm: &A, state: &mut A::State, demand: Demand)
     let fits = fits(algorithm, state, demand.now, 1.0);
     let peek = Demand { op: Op::Peek, cost: 1.0, now: demand.now };
     let figures = figures(algorithm, state, peek, fits);
-    Outcome { fits, figures, changed: true, blocked: false, stored_limit: 0 }
+    Outcome { fits, figures, changed: true, blocked_for: 0, stored_limit: 0 }
 }
 
 /// Charges what was held until `at`, up to what can be counted. Where the clock stepped back since and the state is

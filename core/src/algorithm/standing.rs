@@ -9,15 +9,15 @@ use crate::rules;
 /// Until when a limit holds that does not expire.
 const EVER: Micros = LATEST;
 
-/// The block of a key and its own limit, each with its end.
+/// The last block of a key, which may be over, and its own limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Standing {
-    /// Until when the key is blocked; 0: it never was.
+    /// Until when the key is blocked, or was; 0: it never was.
     blocked_until: Micros,
-    /// When the last block ended, or will, that began with a denial.
-    ended_at: Micros,
-    /// How long that one was to last; 0: there was none.
-    last_block: Micros,
+    /// How long that was to last.
+    length: Micros,
+    /// How long the last block was to last that began with a denial; 0: there was none.
+    grown: Micros,
     /// 0: there is none.
     limit: u64,
     limit_until: Micros,
@@ -80,25 +80,37 @@ impl Standing {
         (self.limit > 0 && self.limit_until > now).then_some(self.limit)
     }
 
+    /// After a step of the clock back, a block is one that begins now.
+    pub(crate) fn heal(&mut self, now: Micros) {
+        self.blocked_until = self.blocked_until.min(now + self.length);
+    }
+
     /// Begins the block of a key that was denied: longer than the last one if that ended not long ago.
     pub(crate) fn begin_block(&mut self, blocking: &Blocking, now: Micros) {
         let &Blocking { first_block, growth, longest_block } = blocking;
         let mut length = first_block;
-        if growth > 1.0 && self.last_block > 0 && now < self.ended_at + longest_block {
-            length = length.max(ceil(self.last_block as f64 * growth).min(longest_block));
+        if self.is_remembered(blocking, now) {
+            length = length.max(ceil(self.grown as f64 * growth).min(longest_block));
         }
-        self.last_block = length;
-        self.ended_at = now + length;
-        self.blocked_until = self.ended_at;
+        (self.blocked_until, self.length, self.grown) = (now + length, length, length);
+    }
+
+    /// Whether the next block is longer than that one.
+    fn is_remembered(&self, blocking: &Blocking, now: Micros) -> bool {
+        blocking.growth > 1.0 && self.grown > 0 && now < self.blocked_until + blocking.longest_block
     }
 
     /// Whether a change by hand took effect.
-    pub(crate) fn change(&mut self, change: StandingChange, now: Micros) -> bool {
+    pub(crate) fn change(&mut self, change: StandingChange, blocking: &Blocking, now: Micros) -> bool {
         match change {
-            StandingChange::Block(us) => self.blocked_until = now + us as Micros,
+            StandingChange::Block(us) => {
+                self.grown = if self.is_remembered(blocking, now) { self.grown } else { 0 };
+                self.length = us as Micros;
+                self.blocked_until = now + self.length;
+            }
             StandingChange::Unblock => {
                 let was_blocked = self.blocked_until(now).is_some();
-                (self.blocked_until, self.ended_at) = (0, self.ended_at.min(now));
+                self.blocked_until = self.blocked_until.min(now);
                 return was_blocked;
             }
             StandingChange::SetLimit(limit, expires_in) => {
@@ -121,8 +133,8 @@ impl Standing {
 
     /// Until when a part of it matters.
     pub(crate) fn kept_until(&self, blocking: &Blocking) -> Micros {
-        let is_remembered = blocking.growth > 1.0 && self.last_block > 0;
-        let remembered_until = if is_remembered { self.ended_at + blocking.longest_block } else { 0 };
+        let remembers = blocking.growth > 1.0 && self.grown > 0;
+        let remembered_until = if remembers { self.blocked_until + blocking.longest_block } else { 0 };
         let limit_until = if self.limit > 0 { self.limit_until } else { 0 };
         self.blocked_until.max(remembered_until).max(limit_until)
     }
@@ -154,7 +166,10 @@ mod tests {
     fn a_block_that_is_ended_by_hand_is_remembered_from_then() {
         let mut standing = Standing::default();
         standing.begin_block(&BLOCKING, 0);
-        assert!(standing.change(StandingChange::Unblock, 3) && !standing.change(StandingChange::Unblock, 3));
+        assert!(
+            standing.change(StandingChange::Unblock, &BLOCKING, 3)
+                && !standing.change(StandingChange::Unblock, &BLOCKING, 3)
+        );
         assert_eq!(standing.kept_until(&BLOCKING), 43);
         standing.begin_block(&BLOCKING, 42);
         assert_eq!(standing.blocked_until(42), Some(57));
@@ -163,14 +178,31 @@ mod tests {
     }
 
     #[test]
+    fn a_block_by_hand_does_not_grow() {
+        let mut standing = Standing::default();
+        standing.begin_block(&BLOCKING, 0);
+        assert!(standing.change(StandingChange::Block(100), &BLOCKING, 5));
+        standing.begin_block(&BLOCKING, 105);
+        assert_eq!(standing.blocked_until(105), Some(120));
+    }
+
+    #[test]
+    fn a_clock_that_steps_back_makes_no_block_longer() {
+        let mut standing = Standing::default();
+        standing.begin_block(&BLOCKING, 1_000);
+        standing.heal(7);
+        assert_eq!(standing.blocked_until(7), Some(17));
+    }
+
+    #[test]
     fn a_stored_limit_expires() {
         let mut standing = Standing::default();
-        assert!(standing.change(StandingChange::SetLimit(7, Some(5)), 10));
+        assert!(standing.change(StandingChange::SetLimit(7, Some(5)), &BLOCKING, 10));
         assert_eq!((standing.limit(14), standing.limit(15)), (Some(7), None));
-        assert!(standing.change(StandingChange::SetLimit(8, None), 10));
+        assert!(standing.change(StandingChange::SetLimit(8, None), &BLOCKING, 10));
         standing.forget();
         assert_eq!(standing.limit(LATEST - 1), Some(8));
-        assert!(standing.change(StandingChange::ClearLimit, 11));
-        assert!(!standing.change(StandingChange::ClearLimit, 11));
+        assert!(standing.change(StandingChange::ClearLimit, &BLOCKING, 11));
+        assert!(!standing.change(StandingChange::ClearLimit, &BLOCKING, 11));
     }
 }

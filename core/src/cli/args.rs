@@ -13,6 +13,7 @@ use crate::cli::asking::{CheckRequest, Match};
 use crate::cli::lab::Lab;
 use crate::cli::overview::OneKey;
 use crate::cli::place::Place;
+use crate::cli::reserving::{Commit, Reserved};
 use crate::cli::rules::RulesCommand;
 use crate::cli::source::RulesArgs;
 
@@ -69,6 +70,17 @@ pub(crate) enum Command {
     /// Count a cost that was used already, also beyond the limit; needs a server
     #[command(after_help = "Exit code: 0 charged, 2 error.")]
     Charge(One),
+    /// Hold a cost until the usage is known, or deny it; needs a server
+    Reserve(One),
+    /// End a reservation and charge what was used, also beyond the limit; needs a server
+    #[command(after_help = "Exit code: 0 committed, 1 the reservation had ended or expired, 2 error.")]
+    Commit(Commit),
+    /// End a reservation and charge nothing; needs a server
+    #[command(after_help = "Exit code: 0 released, 1 the reservation had ended or expired, 2 error.")]
+    Release(Reserved),
+    /// Let the lease of a reservation begin anew; needs a server
+    #[command(after_help = "Exit code: 0 renewed, 1 the reservation had ended or expired, 2 error.")]
+    Renew(Reserved),
     /// Try the server
     Ping(Place),
     /// Say which rules apply to a request, and count nothing

@@ -12,6 +12,7 @@ mod manual;
 mod outcome;
 mod overview;
 mod place;
+mod reserving;
 mod rules;
 mod run;
 mod show;
@@ -73,6 +74,10 @@ fn carry_out(command: &Command, out: &mut impl Write) -> Result<Verdict, Failure
         Command::Peek(one) => run::peek(one, out),
         Command::Refund(one) => run::refund(one, out),
         Command::Charge(one) => charge::charge(one, out),
+        Command::Reserve(one) => reserving::reserve(one, out),
+        Command::Commit(args) => reserving::commit(args, out),
+        Command::Release(args) => reserving::release(args, out),
+        Command::Renew(args) => reserving::renew(args, out),
         Command::Reset(one) => run::reset(one, out),
         Command::Inspect(key) => overview::inspect(key, out),
         Command::ResetAll(key) => overview::reset_all(key, out),

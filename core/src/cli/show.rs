@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use crate::Decision;
+use crate::{Decision, Reservation};
 use anstyle::{AnsiColor, Style};
 use humantime::format_duration;
 use serde_json::{Value, json};
@@ -74,6 +74,21 @@ impl<'a> Show<'a> {
             return writeln!(out, "{}", json_line(&self.object(decision)));
         }
         writeln!(out, "charged  {}", figures(decision))
+    }
+
+    /// What is held and by which id it is ended.
+    pub(crate) fn reservation(&self, out: &mut impl Write, reservation: &Reservation) -> io::Result<()> {
+        if self.json {
+            let mut object = self.object(reservation);
+            object["id"] = json!(reservation.id());
+            object["token"] = json!(reservation.token());
+            return writeln!(out, "{}", json_line(&object));
+        }
+        writeln!(out, "{}", line(reservation))?;
+        match (reservation.id(), reservation.token()) {
+            (Some(id), Some(token)) => writeln!(out, "token     {token}\nid        {id}"),
+            _ => Ok(()),
+        }
     }
 
     fn object(&self, decision: &Decision) -> Value {

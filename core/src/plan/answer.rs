@@ -46,7 +46,6 @@ fn overall(plan: &Plan<'_>, parts: Few<Decision>) -> Decision {
         remaining: counting().map(|(_, part)| part.remaining).min().unwrap_or(0),
         retry_after: counting().map(|(_, part)| part.retry_after).max().unwrap_or_default(),
         reset_after: counting().map(|(_, part)| part.reset_after).max().unwrap_or_default(),
-        blocked: counting().any(|(_, part)| part.blocked),
         shadow_denied: parts.iter().any(|part| part.shadow_denied),
         ..deciding.clone()
     };

@@ -114,10 +114,11 @@ impl Books<'_> {
         let was_blocked: Vec<_> =
             self.standings.iter().map(|it| it.blocked_until(self.now).is_some()).collect();
         let is_blocked = |index: usize| self.plan.charges[index].stander.is_some_and(|at| was_blocked[at]);
-        let fits: Vec<_> = indices.iter().map(|&index| !is_blocked(index) && self.fits(index, op)).collect();
-        let permitted = self.plan.permitted(&indices, &fits);
+        let fits: Vec<_> = indices.iter().map(|&index| self.fits(index, op)).collect();
+        let has_room: Vec<_> = indices.iter().map(|&index| fits[index] && !is_blocked(index)).collect();
+        let permitted = self.plan.permitted(&indices, &has_room);
         let mut denied = self.denied(op);
-        let token = if op == Op::Reserve { self.reserve(id, &fits) } else { None };
+        let token = if op == Op::Reserve { self.reserve(id, &has_room) } else { None };
         let mut outcomes = Vec::with_capacity(indices.len());
         for index in indices {
             let stander = self.plan.charges[index].stander;

@@ -20,6 +20,7 @@ impl Books<'_> {
 
     /// Puts limits that are stored in the place of the rules'.
     pub(super) fn take_stored(&mut self) {
+        self.standings.iter_mut().for_each(|standing| standing.heal(self.now));
         for (index, charge) in self.plan.charges.iter().enumerate() {
             let stored = charge.stander.and_then(|stander| self.standings[stander].limit(self.now));
             self.stored[index] = stored.and_then(|stored| charge.rule.policy_at(stored));
@@ -45,8 +46,8 @@ impl Books<'_> {
     pub(super) fn beside(&self, index: usize, outcome: Outcome) -> Outcome {
         let Some(standing) = self.standing(index) else { return outcome };
         let stored_limit = standing.limit(self.now).filter(|_| self.plan.charges[index].takes_stored());
-        let outcome = Outcome { stored_limit: stored_limit.unwrap_or(0), ..outcome };
-        standing.blocked_until(self.now).map_or(outcome, |until| outcome.blocked_for(until - self.now))
+        let blocked_for = standing.blocked_until(self.now).map_or(0, |until| until - self.now);
+        Outcome { stored_limit: stored_limit.unwrap_or(0), blocked_for, ..outcome }
     }
 
     /// The keys, as indices of standers, that are denied by limits of their own: not for what is held.
@@ -78,7 +79,10 @@ impl Books<'_> {
 
     /// Changes what stands beside the states of the one key of a plan: whether that took effect.
     pub(crate) fn change(&mut self, change: StandingChange) -> bool {
-        let now = self.now;
-        self.standings.first_mut().is_some_and(|standing| standing.change(change, now))
+        let (now, standing) = (self.now, self.standings.first_mut());
+        standing.zip(self.plan.standers.first()).is_some_and(|(standing, stander)| {
+            standing.heal(now);
+            standing.change(change, &stander.blocking(), now)
+        })
     }
 }

@@ -50,18 +50,23 @@ impl<'a> Verdict<'a> {
     ) -> Self {
         let fits = limits.clone().all(|(_, outcome)| outcome.fits);
         let deciding = limits.clone().min_by_key(|(_, outcome)| rank(fits, outcome));
-        let is_blocked = limits.clone().any(|(_, outcome)| outcome.blocked);
         let figures = limits.clone().map(|(_, outcome)| outcome.figures);
+        // A block is that of a key, and the same for all its limits.
+        let blocked_for = limits.clone().next().map_or(0, |(_, outcome)| outcome.blocked_for.unsigned_abs());
+        let is_blocked = blocked_for > 0;
         let waits = limits.map(|(_, outcome)| wait(outcome));
+        let remaining = figures.clone().map(|figures| figures.remaining).min().unwrap_or(0);
+        let reset_after = figures.map(|figures| figures.reset_after.unsigned_abs()).max().unwrap_or(0);
+        let fits = fits && !is_blocked;
         let shadow = rule.rule.shadow;
         Self {
             allowed: fits || shadow,
             rule: &rule.rule.id,
             limit: deciding.as_ref().map_or(0, |(policy, _)| policy.most()),
             window_us: deciding.as_ref().map_or(0, |(policy, _)| policy.window().unsigned_abs()),
-            remaining: figures.clone().map(|figures| figures.remaining).min().unwrap_or(0),
-            retry_after_us: waits.max().unwrap_or(0),
-            reset_after_us: figures.map(|figures| figures.reset_after.unsigned_abs()).max().unwrap_or(0),
+            remaining: if is_blocked { 0 } else { remaining },
+            retry_after_us: waits.max().unwrap_or(0).max(blocked_for),
+            reset_after_us: reset_after.max(blocked_for),
             blocked: is_blocked && !shadow,
             shadow_denied: shadow && !fits,
             shadow,

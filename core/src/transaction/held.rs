@@ -193,7 +193,7 @@ impl<'a, 'b> Part<'a, 'b> {
         if self.standers.is_empty() {
             policy.numbers(units, || clocks.caller_now(), &mut numbers);
         } else {
-            let place = charge.stander.and_then(|own| self.standers.iter().position(|it| *it == own));
+            let place = self.stander(charge);
             let stander = charge.stander.map(|own| &self.plan.standers[own]);
             let number = place.map_or(0.0, |place| (place + 1) as f64);
             numbers.extend(standing::numbers(charge, (number, stander), (policy, whose), asked));
@@ -225,22 +225,29 @@ impl<'a, 'b> Part<'a, 'b> {
         if let (Value::Int(_), Op::Charge, Some(charge)) = (&reply, op, self.charges.first()) {
             return Err(charge.rule.overdrawn(charge.cost));
         }
-        let Value::Array(replies) = reply else { return Err(unexpected("it is no list")) };
-        let Some((states, holders)) = replies.split_at_checked(self.charges.len()) else {
-            return Err(unexpected("it is about another number of limits"));
+        let mut stood = Few::new();
+        let (states, holders): (_, Few<_>) = match reply {
+            Value::BulkString(one) => {
+                let (holder, state) = HolderReply::before(one)?;
+                (vec![Value::BulkString(state)], smallvec![holder])
+            }
+            Value::Array(mut states) => {
+                let mut holders = states.split_off(self.charges.len().min(states.len()));
+                let standings = holders.split_off(self.holders.len().min(holders.len()));
+                stood = standings.iter().map(Stood::of).collect::<Result<_>>()?;
+                (states, holders.iter().map(HolderReply::read).collect::<Result<_>>()?)
+            }
+            _ => return Err(unexpected("it is no list")),
         };
-        if holders.len() != self.holders.len() + self.standers.len() {
-            return Err(unexpected("it is about another number of holders"));
+        let lengths = (states.len(), holders.len(), stood.len());
+        if lengths != (self.charges.len(), self.holders.len(), self.standers.len()) {
+            return Err(unexpected("it is about another number of limits"));
         }
-        let (holders, stood) = holders.split_at(self.holders.len());
-        let read = |numbers: &Value| Stood::read(&doubles(numbers).ok_or_else(protocol::no_numbers)?);
-        let stood = stood.iter().map(read).collect::<Result<Few<_>>>()?;
-        let holders = holders.iter().map(HolderReply::read).collect::<Result<Few<_>>>()?;
-        let states = self.charges.iter().zip(states).map(|(charge, state)| {
+        let states = self.charges.iter().zip(&states).map(|(charge, state)| {
             let held = self.place(charge).map_or(0.0, |place| holders[place].held);
             let numbers = doubles(state).ok_or_else(protocol::no_numbers)?;
-            let stander = charge.stander.and_then(|own| self.standers.iter().position(|it| *it == own));
-            protocol::read_one(charge, op, &numbers, held, stander.map_or(Stood::default(), |at| stood[at]))
+            let stood = self.stander(charge).map_or(Stood::default(), |place| stood[place]);
+            protocol::read_one(charge, op, &numbers, held, stood)
         });
         Ok((states.collect::<Result<_>>()?, holders))
     }
@@ -248,6 +255,11 @@ impl<'a, 'b> Part<'a, 'b> {
     /// The place of a charge's holder among those of this part.
     pub(super) fn place(&self, charge: &Charge<'_>) -> Option<usize> {
         charge.holder.and_then(|holder| self.holders.iter().position(|own| *own == holder))
+    }
+
+    /// The place of a charge's stander among those of this part.
+    fn stander(&self, charge: &Charge<'_>) -> Option<usize> {
+        charge.stander.and_then(|stander| self.standers.iter().position(|own| *own == stander))
     }
 
     /// The plan's holder at a place of this part.
@@ -267,15 +279,31 @@ pub(super) struct HolderReply {
     pub(super) token: Option<u64>,
 }
 
+/// How the answer about one limit begins beside which something is held: then follow the weight before the call, and
+/// the token.
+const BESIDE: f64 = -2.0;
+
 impl HolderReply {
+    /// The answer about one limit, with what stands before it of what is held.
+    fn before(mut answer: Vec<u8>) -> Result<(Self, Vec<u8>)> {
+        let beside: SmallVec<[f64; 3]> =
+            answer.as_chunks::<8>().0.iter().take(3).map(|&bytes| f64::from_le_bytes(bytes)).collect();
+        let [BESIDE, held, token] = *beside else { return Ok((Self::sound(0.0, 0.0, 0.0)?, answer)) };
+        answer.drain(..24);
+        Ok((Self::sound(held, 0.0, token)?, answer))
+    }
+
     fn read(reply: &Value) -> Result<Self> {
-        let senseless = || unexpected("what it says is held makes no sense");
-        let Some(&[held, _count, full_until, token]) = doubles(reply).as_deref() else {
-            return Err(senseless());
-        };
+        match doubles(reply).as_deref() {
+            Some(&[held, full_until, token]) => Self::sound(held, full_until, token),
+            _ => Err(unexpected("what it says is held makes no sense")),
+        }
+    }
+
+    fn sound(held: f64, full_until: f64, token: f64) -> Result<Self> {
         let is_sound = (0.0..1e18).contains(&held);
         let (Some(full_until), Some(token), true) = (micros(full_until), micros(token), is_sound) else {
-            return Err(senseless());
+            return Err(unexpected("what it says is held makes no sense"));
         };
         Ok(Self { held, full_until, token: (token > 0).then_some(token.unsigned_abs()) })
     }

@@ -234,7 +234,7 @@ impl<'a> Transaction<'a> {
     fn read_beside(&mut self, step: &Step, reply: Value) -> Result<(Micros, Few<Outcome>)> {
         let part = Part::new(self.plan, &step.charges);
         let (replies, holders) = part.read(step.op, reply)?;
-        let fits: Few<_> = replies.iter().map(|reply| reply.fits).collect();
+        let fits: Few<_> = replies.iter().map(protocol::Reply::has_room).collect();
         let permitted = self.plan.permitted(&step.charges, &fits);
         let now = replies.first().map_or(0, |reply| reply.now);
         let token = self.token.or(holders.iter().find_map(|holder| holder.token));
@@ -252,7 +252,7 @@ impl<'a> Transaction<'a> {
         let mut charged = Few::new();
         let mut denied = false;
         for (&index, outcome) in step.charges.iter().zip(outcomes) {
-            denied |= !outcome.fits && self.plan.charges[index].group == ENFORCED;
+            denied |= !outcome.is_admitted() && self.plan.charges[index].group == ENFORCED;
             if outcome.fits && outcome.changed {
                 charged.push(index);
             }

@@ -132,6 +132,11 @@ pub(super) struct Stood {
 }
 
 impl Stood {
+    /// From a reply about nothing else.
+    pub(super) fn of(reply: &Value) -> Result<Self> {
+        Self::read(&doubles(reply).ok_or_else(no_numbers)?)
+    }
+
     /// From its numbers: until when (negative: by this call), and the limit.
     pub(super) fn read(numbers: &[f64]) -> Result<Self> {
         let senseless = || unexpected("what it says of a block or a stored limit makes no sense");
@@ -151,8 +156,8 @@ impl Stood {
 
     /// What it changes about an outcome.
     pub(super) fn outcome(self, outcome: Outcome, now: Micros) -> Outcome {
-        let outcome = Outcome { stored_limit: self.stored_limit, ..outcome };
-        self.blocked.map_or(outcome, |(until, _)| outcome.blocked_for(until - now))
+        let blocked_for = self.blocked.map_or(0, |(until, _)| until - now);
+        Outcome { stored_limit: self.stored_limit, blocked_for, ..outcome }
     }
 }
 
@@ -162,6 +167,11 @@ fn micros_at_most(number: f64) -> Option<Micros> {
 }
 
 impl Reply {
+    /// Whether the cost may be charged, as far as this limit and a block go.
+    pub(super) fn has_room(&self) -> bool {
+        self.fits && !matches!(self.stood.blocked, Some((_, true)))
+    }
+
     /// Follows the script's steps, so that the state is the one it left behind, which it answers with the outcome.
     pub(super) fn conclude(mut self, charge: &Charge<'_>, op: Op, permitted: bool) -> (Outcome, State) {
         let policy = charge.policy_at(self.stood.stored_limit);

@@ -77,6 +77,64 @@ fn calls_share_their_counts_on_a_server() {
     assert!(call("peek").1.starts_with("admitted"));
 }
 
+const TOKENS: &str = r#"[{"rule_id": "tokens", "rate": "1000/hour", "reservations": true}]"#;
+
+/// The id and the token that a `reserve --json` printed.
+fn reserved(cost: &str, url: &str) -> (String, u64) {
+    let (code, out, err) =
+        outcome(&["reserve", TOKENS, "tokens", "acme", "--cost", cost, "--url", url, "--json"]);
+    let told: Value = serde_json::from_str(&out).unwrap();
+    assert!(code == 0 && told["allowed"] == true && told["key"] == "acme", "{out}{err}");
+    (told["id"].as_str().unwrap().to_owned(), told["token"].as_u64().unwrap())
+}
+
+#[test]
+fn reservations_are_ended_by_their_ids() {
+    let redis = Redis::start().unwrap();
+    let call = |arguments: &[&str]| outcome(&[arguments, &["--url", redis.url()]].concat());
+    let remaining = || {
+        let told = call(&["peek", TOKENS, "tokens", "acme", "--json"]).1;
+        serde_json::from_str::<Value>(&told).unwrap()["remaining"].as_u64().unwrap()
+    };
+    let (id, token) = reserved("400", redis.url());
+    assert_eq!(remaining(), 600);
+    let (code, out, _) = call(&["reserve", TOKENS, "tokens", "acme", "--cost", "601"]);
+    assert!(code == 1 && out.starts_with("denied") && !out.contains("id "), "{out}");
+    assert_eq!(call(&["renew", TOKENS, &id]), (0, "renewed\n".to_owned(), String::new()));
+    assert_eq!(call(&["commit", TOKENS, &id, "--cost", "250"]), (0, "committed\n".to_owned(), String::new()));
+    assert_eq!(remaining(), 750);
+    let over = "not committed: the reservation has ended or expired\n";
+    assert_eq!(call(&["commit", TOKENS, &id]), (1, over.to_owned(), String::new()));
+    let (id, later) = reserved("700", redis.url());
+    assert!(later > token);
+    assert_eq!(
+        call(&["release", TOKENS, &id, "--json"]),
+        (0, "{\"released\":true}\n".to_owned(), String::new())
+    );
+    assert_eq!(
+        call(&["renew", TOKENS, &id, "--json"]),
+        (1, "{\"renewed\":false}\n".to_owned(), String::new())
+    );
+    assert_eq!(remaining(), 750);
+}
+
+#[test]
+fn a_reservation_is_shown_with_its_id() {
+    let redis = Redis::start().unwrap();
+    let (code, out, _) = outcome(&["reserve", TOKENS, "tokens", "acme", "--url", redis.url()]);
+    let id = out.lines().find_map(|line| line.strip_prefix("id        ")).unwrap();
+    assert!(code == 0 && out.starts_with("admitted") && out.contains("\ntoken     "), "{out}");
+    assert_eq!(outcome(&["commit", TOKENS, id, "--url", redis.url()]).0, 0);
+    let (code, out, err) = outcome(&["commit", TOKENS, &id[..9], "--url", redis.url()]);
+    assert!(code == 2 && out.is_empty() && err.contains("not one of a reservation"), "{err}");
+    assert_eq!(outcome(&["commit", TOKENS, id, "--cost", "many", "--url", redis.url()]).0, 2);
+    for command in ["commit", "release", "renew"] {
+        assert!(
+            stderr(&run(&[command, TOKENS, id])).starts_with(&format!("error: cannot {command}: counts in"))
+        );
+    }
+}
+
 #[test]
 fn time_passes_between_checks() {
     let began = std::time::Instant::now();
@@ -110,7 +168,7 @@ fn rules_are_followed_between_checks() {
 
 #[test]
 fn what_needs_a_server_is_refused_in_memory() {
-    for command in ["peek", "refund", "charge", "reset"] {
+    for command in ["peek", "refund", "charge", "reset", "reserve"] {
         let expected = format!(
             "error: cannot {command}: counts in memory end with the command that made them (name a server with --url \
              or SLUICEGATE_URL)\n"

@@ -1,11 +1,14 @@
--- The end of the last lease that counts; 0 when there is none. Nearly always it is the last of all; where a rule in
--- shadow has many that do not count, ever more are read at once.
+-- The end of the last lease that counts and has not passed; 0 when there is none. Nearly always it is the last of all;
+-- where a rule in shadow has many that do not count, ever more are read at once.
 local function last_end(key)
-  local skipped, wanted, after = 0, 1, '(' .. string.format('%.0f', now)
+  local skipped, wanted = 0, 1
   while true do
-    local leases = call('ZREVRANGEBYSCORE', key, LATEST, after, 'WITHSCORES', 'LIMIT', skipped, wanted)
+    local leases = call('ZREVRANGEBYSCORE', key, LATEST, '0', 'WITHSCORES', 'LIMIT', skipped, wanted)
     for at = 1, #leases, 2 do
-      if string.sub(leases[at], 1, 1) == 'r' then return tonumber(leases[at + 1]) end
+      if string.sub(leases[at], 1, 1) == 'r' then
+        local ends = tonumber(leases[at + 1])
+        return ends > now and ends or 0
+      end
     end
     if #leases < 2 * wanted then return 0 end
     skipped, wanted = skipped + wanted, 8 * wanted

@@ -67,6 +67,7 @@ local function conclude(i, repeated)
     amount = units[i] * price_of[i]
   end
   if op == PEEK or repeated then amount = nil end
+  --STANDING GRANT
   return conclude_of[which[i]](keys[i], grants[i], amount, unpack(found, 4, 12))
 end
 
@@ -114,7 +115,7 @@ local function decide()
     if holding.count >= MOST_HELD then
       frees = tonumber(call('ZRANGEBYSCORE', holding.key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1')[2] or now)
     end
-    replies[limits + j] = pack('<dddd', holding.held, holding.count, frees, token)
+    replies[limits + j] = pack('<ddd', holding.held, frees, token)
     -- What was stated was the end of a lease that is no more.
     local is_stale = holding.header and holding.stated_end ~= (holding.first_end or 0)
     if is_stale and op == CHECK and grants[1] > 0 then save(holding) end

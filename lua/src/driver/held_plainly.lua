@@ -1,5 +1,6 @@
 -- One limit, of whose reservations no lease has ended: nearly every call. (What makes tables and functions stands below,
--- and costs nothing until it is needed.)
+-- and costs nothing until it is needed.) It answers with one string, which costs less than a list: where anything is held,
+-- or was reserved, BESIDE, the weight that was held before and the token; then the limit's answer.
 if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
   local holder, key = KEYS[2], KEYS[1]
   local header, held, first_end, has_room = call('ZRANGE', holder, '0', '0')[1], 0, 0, true
@@ -17,27 +18,30 @@ if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
     weight, lease, longest, group, own_price = unpack_numbers('<ddddd', of_holder)
     named = 'r' .. string.sub(of_holder, RESERVATION_ID, RESERVATION_ID + 15) .. pack('<d', weight)
     has_room = has_room and held_count < MOST_HELD and group == 0 and own_price == 0
-      and not (header and call('ZSCORE', holder, named))
   end
   if has_room and (first_end > now or first_end == 0) then
     local own = cost
     if held > 0 then cost = (units + held) * price end
-    -- What is written lives on until what is held may have been charged to it.
-    if held_count > 0 and kept_until > now then slack = slack + math.ceil((kept_until - now) / 1000) end
     --LOAD
-    -- What is somebody else's is told below.
-    if capacity then
+    local is_repeated = op == RESERVE and header and capacity and capacity < cost and call('ZSCORE', holder, named)
+    -- What is somebody else's is told below, and of a call that is sent again what it did the first time.
+    if capacity and not is_repeated then
       local grant, amount = 0, forced
       if capacity >= cost then
         grant = 1
         if op == CHECK then amount = own end
       end
       if amount and op ~= PEEK then
+        -- What is written lives on until what is held may have been charged to it.
+        if held_count > 0 and kept_until > now then slack = slack + math.ceil((kept_until - now) / 1000) end
         --COMMIT
+        slack = plain_slack
       end
       --REPLY
-      if op ~= RESERVE or grant == 0 then return { answer, pack('<dddd', held, 0, 0, 0) } end
-      slack = plain_slack
+      if op ~= RESERVE or grant == 0 then
+        if held == 0 then return answer end
+        return pack('<ddd', BESIDE, held, 0) .. answer
+      end
       if now > token then token = now else token = token + 1 end
       local ends, kept = now + lease, kept_until
       if first_end == 0 or ends < first_end then first_end = ends end
@@ -48,22 +52,26 @@ if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
         kept_until = kept_until - kept_until % slice + slice
       end
       local written = 'h' .. pack('<dddddd', held + weight, first_end, held_count + 1, token, kept_until, swept)
-      call('ZADD', holder, '-inf', written, ends, named)
-      -- Not before: a set that was empty for a moment has no lifetime.
-      if header then call('ZREM', holder, header) end
-      if kept_until ~= kept then
-        local done = redis.pcall('PEXPIRE', holder, math.ceil((kept_until - now) / 1000) + slack)
-        if done ~= 1 then
-          -- A user who may give no key a life leaves none without.
-          if not header then call('DEL', holder) end
-          error(done.err, 0)
+      if call('ZADD', holder, 'NX', '-inf', written, ends, named) == 2 then
+        -- Not before: a set that was empty for a moment has no lifetime.
+        if header then call('ZREM', holder, header) end
+        if kept_until ~= kept then
+          local life = math.ceil((kept_until - now) / 1000) + slack
+          local done = redis.pcall('PEXPIRE', holder, life)
+          if done ~= 1 then
+            -- A user who may give no key a life leaves none without.
+            if not header then call('DEL', holder) end
+            error(done.err, 0)
+          end
+          -- Else the state was given that life when the set was.
+          if kind > 0 then
+            local left = call('PTTL', key)
+            if left >= 0 and left < life then call('PEXPIRE', key, life) end
+          end
         end
+        return pack('<ddd', BESIDE, held, token) .. answer
       end
-      if kind > 0 then
-        local left, wanted = call('PTTL', key), math.ceil((kept_until - now) / 1000) + slack
-        if left >= 0 and left < wanted then call('PEXPIRE', key, wanted) end
-      end
-      return { answer, pack('<dddd', held, 0, 0, token) }
+      call('ZREM', holder, written)
     end
   end
 end

@@ -5,21 +5,24 @@
 -- longest_block, asked (the cost), most_charged (of a charge, in limits; 0: no bound), refill (the time in which the limit
 -- is admitted anew) and burst (0: as much as the limit).
 PARAMS = 137
-local standing_of, counts_denied, standings = {}, {}, {}
+local standing_of, counts_denied, standings, own_grants = {}, {}, {}, {}
 
 local function open_standing(standing_key)
   --LOAD
   return {
-    key = standing_key, blocked_until = blocked_until, ended_at = ended_at, last_block = last_block, stored = stored,
-    stored_until = stored_until, in_force = 0,
+    key = standing_key, blocked_until = blocked_until, length_of_block = length_of_block, grown = grown,
+    stored = stored, stored_until = stored_until, is_healed = is_healed, in_force = 0,
   }
 end
 
-local function begin_block(standing)
-  local standing_key, blocked_until, ended_at, last_block = standing.key, 0, standing.ended_at, standing.last_block
-  local stored, stored_until = standing.stored, standing.stored_until
+-- Begins a block, or writes one that a step of the clock back has healed.
+local function write_block(standing, begins)
+  local standing_key, blocked_until, length_of_block = standing.key, standing.blocked_until, standing.length_of_block
+  local grown, stored, stored_until = standing.grown, standing.stored, standing.stored_until
   local first_block, growth, longest_block = standing.first_block, standing.growth, standing.longest_block
-  --BEGIN
+  if begins then
+    --BEGIN
+  end
   --SAVE
   standing.blocked_until = blocked_until
 end

@@ -1,9 +1,11 @@
-  -- A key that is blocked has no room. One that its own limit denies, and not what is held, will be.
+  -- A key that is blocked is charged nothing, whatever room its limits have. One that its own limit denies, and not what
+  -- is held, will be.
   local standing = standings[standing_of[i]]
-  if standing and op ~= CHARGE then
+  own_grants[i] = repeated and 1 or grant
+  if standing then
     if standing.was_blocked then
       grant = 0
-    elseif op ~= PEEK and op ~= REFUND and not repeated and found[2] < units[i] * price_of[i] then
+    elseif (op == CHECK or op == RESERVE) and not repeated and found[2] < units[i] * price_of[i] then
       standing.is_denied = true
       if counts_denied[i] == 1 and op == CHECK then found[3] = units[i] * price_of[i] end
     end

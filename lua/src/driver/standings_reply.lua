@@ -14,8 +14,9 @@
     if standing.was_blocked then
       told = repeated and 0 or standing.blocked_until
     elseif standing.is_denied and standing.first_block > 0 then
-      begin_block(standing)
-      told = -standing.blocked_until
+      write_block(standing, true)
+      told, standing.is_healed = -standing.blocked_until, false
     end
+    if standing.is_healed and op ~= PEEK then write_block(standing, false) end
     replies[limits + #holdings + s] = pack('<dd', told, standing.in_force)
   end

@@ -3,10 +3,12 @@
 -- ARGV[1]  now, op (1 block, 2 unblock, 3 set a limit, 4 clear it), limit, span (until the block or the limit ends;
 --          -1: the limit does not), growth, longest_block
 if op == 1 then
-  blocked_until = now + span
+  -- One of the rule's begins later, if at all, from the end of this one.
+  if growth <= 1 or now >= blocked_until + longest_block then grown = 0 end
+  length_of_block, blocked_until = span, now + span
 elseif op == 2 then
   if blocked_until <= now then return 0 end
-  blocked_until, ended_at = 0, math.min(ended_at, now)
+  blocked_until = now
 elseif op == 3 then
   stored, stored_until = limit, span < 0 and LATEST or now + span
 else

@@ -3,7 +3,7 @@ for i = #KEYS - op + 1, #KEYS do
   local standing_key = KEYS[i]
   --LOAD
   local growth, longest_block = 0, 0
-  blocked_until, ended_at, last_block = 0, 0, 0
+  blocked_until, length_of_block, grown = 0, 0, 0
   if standing then
     --SAVE
   end

@@ -27,7 +27,7 @@ local call, pack, unpack_numbers = redis.call, struct.pack, struct.unpack
 local LATEST, ENDLESS = 9007199254740992, 1e300
 local BAD_STATE = 'BADSTATE the value at this key was not written by this limiter'
 
-local now, op, count = unpack_numbers('<ddd', ARGV[1])
+local now, op, count, which, group, holder_of, price, units, extra, kind, cost, limit = unpack_numbers('<dddddddddddd', ARGV[1])
 -- The time: the server's unless the caller brought one.
 --
 -- A lifetime is ceil(microseconds / 1000) + slack: the server counts whole milliseconds from the start
@@ -61,15 +61,18 @@ end
 -- holder.
 local MARKS, MOST_HELD, PARAMS = 1e17, 10000, 57
 local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 49, 65, 49, 80
-local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT = 1, 2, 3, 4, 5, 6
--- The end of the last lease that counts; 0 when there is none. Nearly always it is the last of all; where a rule in
--- shadow has many that do not count, ever more are read at once.
+local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
+-- The end of the last lease that counts and has not passed; 0 when there is none. Nearly always it is the last of all;
+-- where a rule in shadow has many that do not count, ever more are read at once.
 local function last_end(key)
-  local skipped, wanted, after = 0, 1, '(' .. string.format('%.0f', now)
+  local skipped, wanted = 0, 1
   while true do
-    local leases = call('ZREVRANGEBYSCORE', key, LATEST, after, 'WITHSCORES', 'LIMIT', skipped, wanted)
+    local leases = call('ZREVRANGEBYSCORE', key, LATEST, '0', 'WITHSCORES', 'LIMIT', skipped, wanted)
     for at = 1, #leases, 2 do
-      if string.sub(leases[at], 1, 1) == 'r' then return tonumber(leases[at + 1]) end
+      if string.sub(leases[at], 1, 1) == 'r' then
+        local ends = tonumber(leases[at + 1])
+        return ends > now and ends or 0
+      end
     end
     if #leases < 2 * wanted then return 0 end
     skipped, wanted = skipped + wanted, 8 * wanted
@@ -87,6 +90,89 @@ local function frees_at(key, weight)
     end
     if #leases < 2 * wanted then return 0 end
     skipped, wanted = skipped + wanted, 8 * wanted
+  end
+end
+-- One limit, of whose reservations no lease has ended: nearly every call. (What makes tables and functions stands below,
+-- and costs nothing until it is needed.) It answers with one string, which costs less than a list: where anything is held,
+-- or was reserved, BESIDE, the weight that was held before and the token; then the limit's answer.
+if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
+  local holder, key = KEYS[2], KEYS[1]
+  local header, held, first_end, has_room = call('ZRANGE', holder, '0', '0')[1], 0, 0, true
+  local held_count, token, kept_until, swept, plain_slack = 0, 0, 0, now, slack
+  if header then
+    if #header ~= HEADER then
+      has_room = false
+    else
+      held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
+    end
+  end
+  local weight, lease, longest, own_price, named
+  if op == RESERVE then
+    local of_holder = string.sub(ARGV[1], -HOLDER)
+    weight, lease, longest, group, own_price = unpack_numbers('<ddddd', of_holder)
+    named = 'r' .. string.sub(of_holder, RESERVATION_ID, RESERVATION_ID + 15) .. pack('<d', weight)
+    has_room = has_room and held_count < MOST_HELD and group == 0 and own_price == 0
+  end
+  if has_room and (first_end > now or first_end == 0) then
+    local own = cost
+    if held > 0 then cost = (units + held) * price end
+    -- Concurrency: what is in flight at once. Nothing is charged; KEY holds what is held, as `holdings.lua` states.
+--
+-- Numbers: cost (with what is held already), limit
+-- Reply: the end of the lease by which the cost fits (0 when it does already, or never), the end of the last one
+local capacity, forced = limit, nil
+local enough_at, last_at = 0, last_end(key)
+if cost > limit then enough_at = frees_at(key, cost - limit) end
+    local is_repeated = op == RESERVE and header and capacity and capacity < cost and call('ZSCORE', holder, named)
+    -- What is somebody else's is told below, and of a call that is sent again what it did the first time.
+    if capacity and not is_repeated then
+      local grant, amount = 0, forced
+      if capacity >= cost then
+        grant = 1
+        if op == CHECK then amount = own end
+      end
+      if amount and op ~= PEEK then
+        -- What is written lives on until what is held may have been charged to it.
+        if held_count > 0 and kept_until > now then slack = slack + math.ceil((kept_until - now) / 1000) end
+                slack = plain_slack
+      end
+      -- Answers with the grant, now, and the two ends of leases.
+local answer = pack('<dddd', grant, now, enough_at, last_at)
+      if op ~= RESERVE or grant == 0 then
+        if held == 0 then return answer end
+        return pack('<ddd', BESIDE, held, 0) .. answer
+      end
+      if now > token then token = now else token = token + 1 end
+      local ends, kept = now + lease, kept_until
+      if first_end == 0 or ends < first_end then first_end = ends end
+      if ends + longest > kept then
+        -- Rounded up, so that calls in quick succession share a lifetime.
+        local slice = lease / 16
+        kept_until = ends + longest
+        kept_until = kept_until - kept_until % slice + slice
+      end
+      local written = 'h' .. pack('<dddddd', held + weight, first_end, held_count + 1, token, kept_until, swept)
+      if call('ZADD', holder, 'NX', '-inf', written, ends, named) == 2 then
+        -- Not before: a set that was empty for a moment has no lifetime.
+        if header then call('ZREM', holder, header) end
+        if kept_until ~= kept then
+          local life = math.ceil((kept_until - now) / 1000) + slack
+          local done = redis.pcall('PEXPIRE', holder, life)
+          if done ~= 1 then
+            -- A user who may give no key a life leaves none without.
+            if not header then call('DEL', holder) end
+            error(done.err, 0)
+          end
+          -- Else the state was given that life when the set was.
+          if kind > 0 then
+            local left = call('PTTL', key)
+            if left >= 0 and left < life then call('PEXPIRE', key, life) end
+          end
+        end
+        return pack('<ddd', BESIDE, held, token) .. answer
+      end
+      call('ZREM', holder, written)
+    end
   end
 end
 local sub, floor = string.sub, math.floor
@@ -135,94 +221,6 @@ local function prolong(holding, kept_until)
 end
 local load_of, conclude_of, refund_of = {}, {}, {}
 load_of[1] = function(key, arg)
-local cost, full, unit = unpack_numbers('<ddd', arg, 57)
--- GCRA: a debt of time that leaks one microsecond per microsecond. It is kept relative to its own
--- time, because an absolute time in a double is too coarse for rates above a million per second. Beside it
--- stands the interval that a unit took when it was counted: where the limit has changed since, the debt leaks
--- at that one, and what counts is the units.
---
--- Numbers: cost (microseconds of debt it adds), full (debt at which the burst is used up), unit (the interval:
--- microseconds of debt that one unit adds)
--- State: debt, at, interval. Reply: debt as of now, and the interval if it is another than the unit
-local debt, interval, forced = 0, unit, nil
--- The debt as stored, and its time.
-local kept, at = 0, 0
-local state = call('GET', key)
-if state then
-  if #state ~= 24 then return { err = BAD_STATE } end
-  kept, at, interval = unpack_numbers('<ddd', state)
-  if not (kept > 0 and kept < ENDLESS and at >= 0 and at <= LATEST) then return { err = BAD_STATE } end
-  debt = kept
-  if at > now then
-    forced = 0
-  else
-    debt = debt - (now - at)
-    if debt < 0 then debt = 0 end
-  end
-end
-local capacity = full - debt
-if interval ~= unit then
-  if not (interval > 0 and interval <= LATEST) then return { err = BAD_STATE } end
-  capacity = full - debt / interval * unit
-end
-return cost, capacity, forced, debt, kept, at, interval, unit
-end
-conclude_of[1] = function(key, grant, amount, debt, kept, at, interval, unit)
-if amount then
--- Writes the debt, AMOUNT added, as of now; a charge at another interval rescales it, so that the units stay. The
--- key lives until it has leaked away, and on to the end of a slice of time: a power of two, some twentieth of the
--- debt. So charges in quick succession share the life that the first of them gave: to write no more than the
--- value costs less than half as much.
-local owed, counted = debt + amount, interval
-if interval ~= unit and amount > 0 then owed, counted = debt / interval * unit + amount, unit end
-local ends, ended = now + owed, at + kept
--- The highest power of two in the debt, by S. M. Rump's algorithm: no library of every Lua finds it. The factors are
--- 2^52 + 1 and 1 - 2^-53.
-local scaled = owed * 4503599627370497
-local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
-if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
-  call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
-else
-  local left = ends - ends % slice + slice - now
-  call('SET', key, pack('<ddd', owed, now, counted), 'PX', math.ceil(left / 1000) + slack)
-end
-end
--- Answers with the grant, now, the debt as loaded, and its interval where that is not the unit.
-local answer = interval == unit and pack('<ddd', grant, now, debt) or pack('<dddd', grant, now, debt, interval)
-return answer
-end
-refund_of[1] = function(key, amount, charged_at, debt, kept, at, interval, unit)
-local function commit(key, amount, debt, kept, at, interval, unit)
--- Writes the debt, AMOUNT added, as of now; a charge at another interval rescales it, so that the units stay. The
--- key lives until it has leaked away, and on to the end of a slice of time: a power of two, some twentieth of the
--- debt. So charges in quick succession share the life that the first of them gave: to write no more than the
--- value costs less than half as much.
-local owed, counted = debt + amount, interval
-if interval ~= unit and amount > 0 then owed, counted = debt / interval * unit + amount, unit end
-local ends, ended = now + owed, at + kept
--- The highest power of two in the debt, by S. M. Rump's algorithm: no library of every Lua finds it. The factors are
--- 2^52 + 1 and 1 - 2^-53.
-local scaled = owed * 4503599627370497
-local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
-if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
-  call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
-else
-  local left = ends - ends % slice + slice - now
-  call('SET', key, pack('<ddd', owed, now, counted), 'PX', math.ceil(left / 1000) + slack)
-end
-end
--- Takes AMOUNT off the debt. Of a charge made at CHARGED_AT: less what may have leaked since, by whichever
--- interval is the shorter.
-if charged_at then
-  local leaked = now - charged_at
-  if interval < unit then leaked = leaked * (unit / interval) end
-  amount = amount - leaked
-  if amount < 0 then amount = 0 end
-end
-if interval ~= unit then amount = amount / unit * interval end
-if debt > amount then commit(key, -amount, debt, kept, at, interval, unit) else call('DEL', key) end
-end
-load_of[2] = function(key, arg)
 local cost, limit = unpack_numbers('<dd', arg, 57)
 -- Concurrency: what is in flight at once. Nothing is charged; KEY holds what is held, as `holdings.lua` states.
 --
@@ -233,14 +231,14 @@ local enough_at, last_at = 0, last_end(key)
 if cost > limit then enough_at = frees_at(key, cost - limit) end
 return cost, capacity, forced, enough_at, last_at
 end
-conclude_of[2] = function(key, grant, amount, enough_at, last_at)
+conclude_of[1] = function(key, grant, amount, enough_at, last_at)
 if amount then
 end
 -- Answers with the grant, now, and the two ends of leases.
 local answer = pack('<dddd', grant, now, enough_at, last_at)
 return answer
 end
-refund_of[2] = function(key, amount, charged_at, enough_at, last_at)
+refund_of[1] = function(key, amount, charged_at, enough_at, last_at)
 local function commit(key, amount, enough_at, last_at)
 end
 end
@@ -463,7 +461,7 @@ local function decide()
     if holding.count >= MOST_HELD then
       frees = tonumber(call('ZRANGEBYSCORE', holding.key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1')[2] or now)
     end
-    replies[limits + j] = pack('<dddd', holding.held, holding.count, frees, token)
+    replies[limits + j] = pack('<ddd', holding.held, frees, token)
     -- What was stated was the end of a lease that is no more.
     local is_stale = holding.header and holding.stated_end ~= (holding.first_end or 0)
     if is_stale and op == CHECK and grants[1] > 0 then save(holding) end

@@ -27,7 +27,7 @@ local call, pack, unpack_numbers = redis.call, struct.pack, struct.unpack
 local LATEST, ENDLESS = 9007199254740992, 1e300
 local BAD_STATE = 'BADSTATE the value at this key was not written by this limiter'
 
-local now, op, count = unpack_numbers('<ddd', ARGV[1])
+local now, op, count, which, group, holder_of, price, units, extra, kind, cost, full, unit = unpack_numbers('<ddddddddddddd', ARGV[1])
 -- The time: the server's unless the caller brought one.
 --
 -- A lifetime is ceil(microseconds / 1000) + slack: the server counts whole milliseconds from the start
@@ -61,32 +61,127 @@ end
 -- holder.
 local MARKS, MOST_HELD, PARAMS = 1e17, 10000, 57
 local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 49, 65, 49, 80
-local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT = 1, 2, 3, 4, 5, 6
--- The end of the last lease that counts; 0 when there is none. Nearly always it is the last of all; where a rule in
--- shadow has many that do not count, ever more are read at once.
-local function last_end(key)
-  local skipped, wanted, after = 0, 1, '(' .. string.format('%.0f', now)
-  while true do
-    local leases = call('ZREVRANGEBYSCORE', key, LATEST, after, 'WITHSCORES', 'LIMIT', skipped, wanted)
-    for at = 1, #leases, 2 do
-      if string.sub(leases[at], 1, 1) == 'r' then return tonumber(leases[at + 1]) end
+local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
+-- One limit, of whose reservations no lease has ended: nearly every call. (What makes tables and functions stands below,
+-- and costs nothing until it is needed.) It answers with one string, which costs less than a list: where anything is held,
+-- or was reserved, BESIDE, the weight that was held before and the token; then the limit's answer.
+if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
+  local holder, key = KEYS[2], KEYS[1]
+  local header, held, first_end, has_room = call('ZRANGE', holder, '0', '0')[1], 0, 0, true
+  local held_count, token, kept_until, swept, plain_slack = 0, 0, 0, now, slack
+  if header then
+    if #header ~= HEADER then
+      has_room = false
+    else
+      held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
     end
-    if #leases < 2 * wanted then return 0 end
-    skipped, wanted = skipped + wanted, 8 * wanted
+  end
+  local weight, lease, longest, own_price, named
+  if op == RESERVE then
+    local of_holder = string.sub(ARGV[1], -HOLDER)
+    weight, lease, longest, group, own_price = unpack_numbers('<ddddd', of_holder)
+    named = 'r' .. string.sub(of_holder, RESERVATION_ID, RESERVATION_ID + 15) .. pack('<d', weight)
+    has_room = has_room and held_count < MOST_HELD and group == 0 and own_price == 0
+  end
+  if has_room and (first_end > now or first_end == 0) then
+    local own = cost
+    if held > 0 then cost = (units + held) * price end
+    -- GCRA: a debt of time that leaks one microsecond per microsecond. It is kept relative to its own
+-- time, because an absolute time in a double is too coarse for rates above a million per second. Beside it
+-- stands the interval that a unit took when it was counted: where the limit has changed since, the debt leaks
+-- at that one, and what counts is the units.
+--
+-- Numbers: cost (microseconds of debt it adds), full (debt at which the burst is used up), unit (the interval:
+-- microseconds of debt that one unit adds)
+-- State: debt, at, interval. Reply: debt as of now, and the interval if it is another than the unit
+local debt, interval, forced = 0, unit, nil
+-- The debt as stored, and its time.
+local kept, at = 0, 0
+local state = call('GET', key)
+if state then
+  if #state ~= 24 then return { err = BAD_STATE } end
+  kept, at, interval = unpack_numbers('<ddd', state)
+  if not (kept > 0 and kept < ENDLESS and at >= 0 and at <= LATEST) then return { err = BAD_STATE } end
+  debt = kept
+  if at > now then
+    forced = 0
+  else
+    debt = debt - (now - at)
+    if debt < 0 then debt = 0 end
   end
 end
-
--- The end of the lease by which so much weight is free; 0 when that is never.
-local function frees_at(key, weight)
-  local skipped, wanted, after = 0, 100, '(' .. string.format('%.0f', now)
-  while true do
-    local leases = call('ZRANGEBYSCORE', key, after, LATEST, 'WITHSCORES', 'LIMIT', skipped, wanted)
-    for at = 1, #leases, 2 do
-      if string.sub(leases[at], 1, 1) == 'r' then weight = weight - unpack_numbers('<d', leases[at], 18) end
-      if weight <= 0 then return tonumber(leases[at + 1]) end
+local capacity = full - debt
+if interval ~= unit then
+  if not (interval > 0 and interval <= LATEST) then return { err = BAD_STATE } end
+  capacity = full - debt / interval * unit
+end
+    local is_repeated = op == RESERVE and header and capacity and capacity < cost and call('ZSCORE', holder, named)
+    -- What is somebody else's is told below, and of a call that is sent again what it did the first time.
+    if capacity and not is_repeated then
+      local grant, amount = 0, forced
+      if capacity >= cost then
+        grant = 1
+        if op == CHECK then amount = own end
+      end
+      if amount and op ~= PEEK then
+        -- What is written lives on until what is held may have been charged to it.
+        if held_count > 0 and kept_until > now then slack = slack + math.ceil((kept_until - now) / 1000) end
+        -- Writes the debt, AMOUNT added, as of now; a charge at another interval rescales it, so that the units stay. The
+-- key lives until it has leaked away, and on to the end of a slice of time: a power of two, some twentieth of the
+-- debt. So charges in quick succession share the life that the first of them gave: to write no more than the
+-- value costs less than half as much.
+local owed, counted = debt + amount, interval
+if interval ~= unit and amount > 0 then owed, counted = debt / interval * unit + amount, unit end
+local ends, ended = now + owed, at + kept
+-- The highest power of two in the debt, by S. M. Rump's algorithm: no library of every Lua finds it. The factors are
+-- 2^52 + 1 and 1 - 2^-53.
+local scaled = owed * 4503599627370497
+local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
+if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
+  call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
+else
+  local left = ends - ends % slice + slice - now
+  call('SET', key, pack('<ddd', owed, now, counted), 'PX', math.ceil(left / 1000) + slack)
+end
+        slack = plain_slack
+      end
+      -- Answers with the grant, now, the debt as loaded, and its interval where that is not the unit.
+local answer = interval == unit and pack('<ddd', grant, now, debt) or pack('<dddd', grant, now, debt, interval)
+      if op ~= RESERVE or grant == 0 then
+        if held == 0 then return answer end
+        return pack('<ddd', BESIDE, held, 0) .. answer
+      end
+      if now > token then token = now else token = token + 1 end
+      local ends, kept = now + lease, kept_until
+      if first_end == 0 or ends < first_end then first_end = ends end
+      if ends + longest > kept then
+        -- Rounded up, so that calls in quick succession share a lifetime.
+        local slice = lease / 16
+        kept_until = ends + longest
+        kept_until = kept_until - kept_until % slice + slice
+      end
+      local written = 'h' .. pack('<dddddd', held + weight, first_end, held_count + 1, token, kept_until, swept)
+      if call('ZADD', holder, 'NX', '-inf', written, ends, named) == 2 then
+        -- Not before: a set that was empty for a moment has no lifetime.
+        if header then call('ZREM', holder, header) end
+        if kept_until ~= kept then
+          local life = math.ceil((kept_until - now) / 1000) + slack
+          local done = redis.pcall('PEXPIRE', holder, life)
+          if done ~= 1 then
+            -- A user who may give no key a life leaves none without.
+            if not header then call('DEL', holder) end
+            error(done.err, 0)
+          end
+          -- Else the state was given that life when the set was.
+          if kind > 0 then
+            local left = call('PTTL', key)
+            if left >= 0 and left < life then call('PEXPIRE', key, life) end
+          end
+        end
+        return pack('<ddd', BESIDE, held, token) .. answer
+      end
+      call('ZREM', holder, written)
     end
-    if #leases < 2 * wanted then return 0 end
-    skipped, wanted = skipped + wanted, 8 * wanted
   end
 end
 local sub, floor = string.sub, math.floor
@@ -135,7 +230,7 @@ local function prolong(holding, kept_until)
 end
 local load_of, conclude_of, refund_of = {}, {}, {}
 load_of[1] = function(key, arg)
-local cost, full, unit = unpack_numbers('<ddd', arg, 137)
+local cost, full, unit = unpack_numbers('<ddd', arg, 57)
 -- GCRA: a debt of time that leaks one microsecond per microsecond. It is kept relative to its own
 -- time, because an absolute time in a double is too coarse for rates above a million per second. Beside it
 -- stands the interval that a unit took when it was counted: where the limit has changed since, the debt leaks
@@ -222,28 +317,6 @@ end
 if interval ~= unit then amount = amount / unit * interval end
 if debt > amount then commit(key, -amount, debt, kept, at, interval, unit) else call('DEL', key) end
 end
-load_of[2] = function(key, arg)
-local cost, limit = unpack_numbers('<dd', arg, 137)
--- Concurrency: what is in flight at once. Nothing is charged; KEY holds what is held, as `holdings.lua` states.
---
--- Numbers: cost (with what is held already), limit
--- Reply: the end of the lease by which the cost fits (0 when it does already, or never), the end of the last one
-local capacity, forced = limit, nil
-local enough_at, last_at = 0, last_end(key)
-if cost > limit then enough_at = frees_at(key, cost - limit) end
-return cost, capacity, forced, enough_at, last_at
-end
-conclude_of[2] = function(key, grant, amount, enough_at, last_at)
-if amount then
-end
--- Answers with the grant, now, and the two ends of leases.
-local answer = pack('<dddd', grant, now, enough_at, last_at)
-return answer
-end
-refund_of[2] = function(key, amount, charged_at, enough_at, last_at)
-local function commit(key, amount, enough_at, last_at)
-end
-end
 local ARGV = ARGV
 if #ARGV == 1 then
   local all = ARGV[1]
@@ -266,128 +339,6 @@ for j = 1, #ARGV - 1 - 2 * limits do
   if holding.first_end and holding.first_end <= now then is_due = true end
 end
 
--- What stands beside the states of keys: their blocks and limits of their own. Its keys are the last ones.
---
--- The numbers of each limit go on at byte 57, before its own: its standing's number (0: none), takes_stored (1: a limit
--- that is stored takes the place of this one), counts_denied (1: a denied cost is charged), first_block, growth and
--- longest_block, asked (the cost), most_charged (of a charge, in limits; 0: no bound), refill (the time in which the limit
--- is admitted anew) and burst (0: as much as the limit).
-PARAMS = 137
-local standing_of, counts_denied, standings = {}, {}, {}
-
-local function open_standing(standing_key)
-  -- What stands beside the state of one key, as STANDING_KEY says: until when the key is blocked, when the last block
--- ended (or will) that began with a denial and how long that one was to last, the limit that is stored for the key and
--- until when it holds (LATEST: for ever). What there is none of is 0.
-local blocked_until, ended_at, last_block, stored, stored_until = 0, 0, 0, 0, 0
-local standing = call('GET', standing_key)
-if standing then
-  if #standing ~= 40 then return { err = BAD_STATE } end
-  blocked_until, ended_at, last_block, stored, stored_until = unpack_numbers('<ddddd', standing)
-  if not (blocked_until >= 0 and blocked_until <= ENDLESS and ended_at >= 0 and ended_at <= ENDLESS
-    and last_block >= 0 and last_block <= LATEST and stored >= 0 and stored < LATEST and stored_until >= 0
-    and stored_until <= ENDLESS) then
-    return { err = BAD_STATE }
-  end
-end
-  return {
-    key = standing_key, blocked_until = blocked_until, ended_at = ended_at, last_block = last_block, stored = stored,
-    stored_until = stored_until, in_force = 0,
-  }
-end
-
-local function begin_block(standing)
-  local standing_key, blocked_until, ended_at, last_block = standing.key, 0, standing.ended_at, standing.last_block
-  local stored, stored_until = standing.stored, standing.stored_until
-  local first_block, growth, longest_block = standing.first_block, standing.growth, standing.longest_block
-  -- Begins the block of a key that was denied: longer than the last one if that ended not long ago.
-local block = first_block
-if growth > 1 and last_block > 0 and now < ended_at + longest_block then
-  block = math.max(block, math.min(math.ceil(last_block * growth), longest_block))
-end
-last_block, ended_at = block, now + block
-blocked_until = ended_at
-  -- Writes what stands, for as long as a part of it matters. A limit that does not expire has no end.
-if stored_until <= now then stored, stored_until = 0, 0 end
-local kept_until = blocked_until
-if growth > 1 and last_block > 0 then kept_until = math.max(kept_until, ended_at + longest_block) end
-kept_until = math.max(kept_until, stored_until)
-local written = pack('<ddddd', blocked_until, ended_at, last_block, stored, stored_until)
-if stored_until >= LATEST then
-  call('SET', standing_key, written)
-elseif kept_until > now then
-  call('SET', standing_key, written, 'PX', math.ceil((kept_until - now) / 1000) + slack)
-else
-  call('DEL', standing_key)
-end
-  standing.blocked_until = blocked_until
-end
-
--- The interval of a debt, and the debt that uses up a burst, at a limit.
-local function interval_at(stored, refill, burst)
-  local units, unit, cost, full = 0, 0, 0, 0
-  -- The numbers of the limit STORED, which takes the place of the rule's: UNITS of cost, REFILL the time in which the
--- limit is admitted anew, BURST (0: as much as the limit). The interval is rounded as `on_grid` of the crate `sluicegate`
--- rounds it: down to a multiple of a power of two. (The highest power in a number is found as in `commit.lua`.)
-local most = burst > 0 and burst or stored
-local interval = refill / stored
-local scaled = most * interval * 4503599627370497
-local power = scaled - 0.99999999999999988897769753748 * scaled
-if power < most * interval then power = power * 2 end
-local scale = 4503599627370496 / power
-unit = math.floor(interval * scale) / scale
-cost, full = units * unit, most * unit
-  return unit, full
-end
-
--- A limit's numbers at the limit that is stored for its key.
-local function at_stored(i, arg)
-  local standing = standings[standing_of[i]]
-  local takes_stored, _, _, _, _, cost, most_charged, refill, burst = unpack_numbers('<ddddddddd', arg, 65)
-  if takes_stored == 0 or standing.stored_until <= now then return arg end
-  local price, at_limit, stored = 1, '', standing.stored
-  standing.in_force = stored
-  if op == COMMIT or op == CHARGE then
-    if most_charged > 0 then cost = math.min(cost, most_charged * stored) end
-  end
-  local amount, peeked = cost, op == CHARGE and 1 or 0
-  if kind[i] == 1 then
-    local full
-    price, full = interval_at(stored, refill, burst)
-    amount = cost * price
-    at_limit = pack('<ddd', (cost + peeked) * price, full, price)
-    local holding = holdings[holder_of[i]]
-    if holding then holding.longest = math.max(holding.longest, math.ceil(full)) end
-  else
-    at_limit = pack('<dd', cost + peeked, stored)
-  end
-  local extra_at = (op == COMMIT or op == CHARGE) and pack('<d', amount) or sub(arg, 41, 48)
-  return sub(arg, 1, 24) .. pack('<dd', price, cost + peeked) .. extra_at .. sub(arg, 49, PARAMS - 1) .. at_limit
-    .. sub(arg, PARAMS + #at_limit)
-end
-
-local standing_count = 0
-for i = 1, limits do
-  local number, _, counts = unpack_numbers('<ddd', ARGV[1 + i], 57)
-  standing_of[i], counts_denied[i] = number, counts
-  standing_count = math.max(standing_count, standing_of[i])
-end
-for s = 1, standing_count do
-  local standing = open_standing(KEYS[#KEYS - standing_count + s])
-  if standing.err then return standing end
-  standing.was_blocked = standing.blocked_until > now
-  standings[s] = standing
-end
-for i = 1, limits do
-  local standing, arg, stated = standings[standing_of[i]], ARGV[1 + i], ARGV[1 + limits + i]
-  if standing then
-    standing.first_block, standing.growth, standing.longest_block = unpack_numbers('<ddd', arg, 81)
-    if stated ~= '' then ARGV[1 + limits + i] = at_stored(i, stated) end
-    standing.in_force = 0
-    ARGV[1 + i] = at_stored(i, arg)
-    price_of[i], units[i], extra[i] = unpack_numbers('<ddd', ARGV[1 + i], 25)
-  end
-end
 -- Charges to a limit what was held until its lease ended. The life of what is written is reckoned from then.
 local function charge_late(i, ended_at, weight, price)
   local key, arg, real = keys[i], ARGV[1 + limits + i], now
@@ -470,87 +421,135 @@ local function find_foreign()
     if not found[2] then return found[1] end
   end
 end
-if is_due then
-  local foreign = find_foreign()
-  if foreign then return foreign end
-  for j = 1, #holdings do settle(j, true) end
-end
-local mark = holdings[1].call_id
-for answer, kind_of_mark in pairs({ [0] = 'f', 'e' }) do
-  if call('ZSCORE', holdings[1].key, kind_of_mark .. mark) then return answer end
-end
+-- Checks, looks at, refunds, charges or reserves, beside what is held: it counts in full.
+local is_scratch = is_due and op == PEEK
 
-local is_held = 1
-for j = 1, #holdings do
-  local holding = holdings[j]
-  local named = holding.id .. pack('<d', holding.weight)
-  for _, kept in ipairs({ 'r', 's' }) do
-    if call('ZSCORE', holding.key, kept .. named) then holding.member, holding.counts = kept .. named, kept == 'r' end
+-- A look writes nothing: what it would have to charge first is charged to copies.
+local function copy_states()
+  for i = 1, limits do
+    if kind[i] >= 0 then
+      local copy, state = KEYS[limits + #holdings + i], call('DUMP', KEYS[i])
+      keys[i] = copy
+      call('DEL', copy)
+      if state then call('RESTORE', copy, 60000, state) end
+    end
   end
-  if not holding.member then is_held = 0 end
 end
 
--- Of what holds nothing, a rule in shadow charges to all of its limits what all of them have room for.
-local loaded, amounts, group_room = {}, {}, {}
-for i = 1, limits do
-  local holding = holdings[holder_of[i]]
+-- Whether this very call was carried out already: it is sent again when its answer is lost.
+local function is_repeated()
+  for j = 1, #holdings do
+    local holding = holdings[j]
+    local named = holding.id .. pack('<d', holding.weight)
+    if call('ZSCORE', holding.key, 'r' .. named) then
+      holding.held, holding.count = holding.held - holding.weight, holding.count - 1
+      holding.is_repeated, holding.counted = true, true
+    elseif holding.group > 0 and call('ZSCORE', holding.key, 's' .. named) then
+      holding.count, holding.is_repeated = holding.count - 1, true
+    end
+  end
+  return holdings[1].is_repeated
+end
+
+local function refund(i)
   local found = { load_of[which[i]](keys[i], ARGV[1 + i]) }
+  local charged_at = extra[i] >= 0 and extra[i]
+  if not charged_at or charged_at <= now and not found[3] then
+    refund_of[which[i]](keys[i], found[1], charged_at, unpack(found, 4, 12))
+  end
+end
+
+local loaded, grants, group_grant = {}, {}, { [0] = 1 }
+
+local function load(i, repeated)
+  local holding = holdings[holder_of[i]]
+  local held = holding and holding.held or 0
+  local arg, cost = ARGV[1 + i], (units[i] + held) * price_of[i]
+  if held > 0 then arg = sub(arg, 1, PARAMS - 1) .. pack('<d', cost) .. sub(arg, PARAMS + 8) end
+  local found = { load_of[which[i]](keys[i], arg) }
   if not found[2] then return found[1] end
-  loaded[i] = found
-  if holding.member and not holding.counts then
-    local room = floor(found[2] / price_of[i])
-    if room > 0 and room * price_of[i] > found[2] then room = room - 1 end
-    room = math.max(room - holding.held, 0)
-    group_room[group[i]] = math.min(room, group_room[group[i]] or room)
-  end
-end
-for i = 1, limits do
-  local holding, amount = holdings[holder_of[i]], extra[i]
-  if not holding.member or op ~= COMMIT then
-    amount = 0
-  elseif not holding.counts then
-    amount = math.min(units[i], group_room[group[i]]) * price_of[i]
-  end
-  if amount > 0 and amount - loaded[i][2] > LATEST then return -1 end
-  amounts[i] = amount
+  local grant = found[2] >= cost and 1 or 0
+  if op == RESERVE and holding and holding.count >= MOST_HELD then grant = 0 end
+  if repeated then grant = 1 end
+  loaded[i], grants[i] = found, grant
+  local least = group_grant[group[i]]
+  if not least or grant < least then group_grant[group[i]] = grant end
 end
 
-local function let_go(holding)
-  call('ZREM', holding.key, holding.member)
-  if holding.price > 0 then call('ZREM', holding.key, 'p' .. holding.id) end
-  if holding.counts then holding.held = holding.held - holding.weight end
-  holding.count = holding.count - 1
+local function conclude(i, repeated)
+  local found, holding = loaded[i], holdings[holder_of[i]]
+  local amount = found[3]
+  if op == CHARGE then
+    amount = extra[i]
+    if holding and kind[i] == 1 and holding.held > 0 and amount > found[2] then
+      prolong(holding, now + holding.lease + holding.longest + amount - found[2])
+      save(holding)
+    end
+  elseif group_grant[0] > 0 and group_grant[group[i]] > 0 and (op == CHECK or op == RESERVE and not holding) then
+    amount = units[i] * price_of[i]
+  end
+  if op == PEEK or repeated then amount = nil end
+  return conclude_of[which[i]](keys[i], grants[i], amount, unpack(found, 4, 12))
 end
 
-for j = 1, #holdings do
-  local holding = holdings[j]
-  if holding.member then
-    if op == COMMIT then
-      let_go(holding)
-    else
-      call('ZADD', holding.key, now + holding.lease, holding.member)
-      prolong(holding, now + holding.lease + holding.longest)
+local function hold(holding, counts, token)
+  local named, ends = holding.id .. pack('<d', holding.weight), now + holding.lease
+  if holding.is_repeated then counts = holding.counted end
+  if counts then holding.held = holding.held + holding.weight end
+  holding.count, holding.token = holding.count + 1, token
+  prolong(holding, ends + holding.longest)
+  if not holding.is_repeated then
+    call('ZADD', holding.key, ends, (counts and 'r' or 's') .. named)
+    if holding.price > 0 then call('ZADD', holding.key, -holding.price, 'p' .. holding.id) end
+  end
+  save(holding)
+end
+
+local function decide()
+  if is_due then
+    if is_scratch then copy_states() end
+    local foreign = find_foreign()
+    if foreign then return foreign end
+    for j = 1, #holdings do settle(j, not is_scratch) end
+  end
+  local repeated = op == RESERVE and is_repeated()
+  if op == REFUND then
+    local foreign = find_foreign()
+    if foreign then return foreign end
+    for i = 1, limits do refund(i) end
+  end
+  for i = 1, limits do
+    local foreign = load(i, repeated)
+    if foreign then return foreign end
+    if op == CHARGE and extra[i] - loaded[i][2] > LATEST then return 0 end
+  end
+  local replies, token = {}, 0
+  for i = 1, limits do replies[i] = conclude(i, repeated) end
+  local is_granted = op == RESERVE and group_grant[0] > 0
+  if is_granted then
+    token = now
+    for j = 1, #holdings do token = math.max(token, holdings[j].token + 1) end
+  end
+  for j = 1, #holdings do
+    local holding = holdings[j]
+    local frees = 0
+    if holding.count >= MOST_HELD then
+      frees = tonumber(call('ZRANGEBYSCORE', holding.key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1')[2] or now)
     end
-    if j == 1 then
-      if now - holding.swept > holding.timeout then
-        call('ZREMRANGEBYSCORE', holding.key, MARKS, MARKS + now)
-        holding.swept = now
-      end
-      call('ZADD', holding.key, MARKS + now + holding.timeout, (is_held == 1 and 'e' or 'f') .. mark)
-      holding.marked_until = now + holding.timeout
-    end
+    replies[limits + j] = pack('<ddd', holding.held, frees, token)
+    -- What was stated was the end of a lease that is no more.
+    local is_stale = holding.header and holding.stated_end ~= (holding.first_end or 0)
+    if is_stale and op == CHECK and grants[1] > 0 then save(holding) end
+    if is_granted then hold(holding, group_grant[holding.group] > 0, token) end
+  end
+  if op ~= PEEK then keep_states() end
+  return replies
+end
+
+local answer = decide()
+if is_scratch then
+  for i = 1, limits do
+    if keys[i] ~= KEYS[i] then call('DEL', keys[i]) end
   end
 end
-for i = 1, limits do
-  -- A state of a time that has not come yet is healed.
-  if (amounts[i] > 0 or loaded[i][3]) and kind[i] >= 0 then
-    local holding, over = holdings[holder_of[i]], amounts[i] - loaded[i][2]
-    if kind[i] == 1 and over > 0 then prolong(holding, now + holding.lease + holding.longest + over) end
-    conclude_of[which[i]](keys[i], 0, amounts[i], unpack(loaded[i], 4, 12))
-  end
-end
-for j = 1, #holdings do
-  if holdings[j].member then save(holdings[j]) end
-end
-keep_states()
-return is_held
+return answer

@@ -1,0 +1,75 @@
+//! `reserve`, and `commit`, `release` and `renew` of what it answered.
+
+use std::io::Write;
+
+use clap::Args as ClapArgs;
+use serde_json::json;
+
+use super::args::One;
+use super::outcome::{Failure, Verdict};
+use super::place::Place;
+use super::run::{options, show};
+use super::show::json_line;
+use super::source::RulesArgs;
+use crate::Usage;
+use crate::plan::End;
+
+/// One reservation.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Reserved {
+    #[command(flatten)]
+    rules: RulesArgs,
+    /// Id that reserve printed
+    id: String,
+    #[command(flatten)]
+    place: Place,
+    /// One JSON object per line
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Commit {
+    #[command(flatten)]
+    reserved: Reserved,
+    /// How much was really used; 0: nothing [default: as much as was reserved]
+    #[arg(long)]
+    cost: Option<u64>,
+}
+
+pub(crate) fn reserve(args: &One, out: &mut impl Write) -> Result<Verdict, Failure> {
+    let limiter = args.place.server("reserve", args.rules.load()?)?;
+    let reservation = limiter.reserve_with(&args.rule, &args.key, options(args))?;
+    show(args).reservation(out, &reservation)?;
+    Ok(Verdict::of(reservation.allowed))
+}
+
+pub(crate) fn commit(args: &Commit, out: &mut impl Write) -> Result<Verdict, Failure> {
+    end(&args.reserved, End::Commit, args.cost.map_or(Usage::AsReserved, Usage::Cost), out)
+}
+
+pub(crate) fn release(args: &Reserved, out: &mut impl Write) -> Result<Verdict, Failure> {
+    end(args, End::Release, Usage::AsReserved, out)
+}
+
+pub(crate) fn renew(args: &Reserved, out: &mut impl Write) -> Result<Verdict, Failure> {
+    end(args, End::Renew, Usage::AsReserved, out)
+}
+
+fn end(args: &Reserved, end: End, usage: Usage<'_>, out: &mut impl Write) -> Result<Verdict, Failure> {
+    let (command, done) = match end {
+        End::Commit => ("commit", "committed"),
+        End::Release => ("release", "released"),
+        End::Renew => ("renew", "renewed"),
+    };
+    let limiter = args.place.server(command, args.rules.load()?)?;
+    let took_effect = limiter.end(args.id.as_str().into(), end, usage)?;
+    if args.json {
+        writeln!(out, "{}", json_line(&json!({ done: took_effect })))?;
+    } else if took_effect {
+        writeln!(out, "{done}")?;
+    } else {
+        writeln!(out, "not {done}: the reservation has ended or expired")?;
+    }
+    Ok(Verdict::of(took_effect))
+}
