@@ -47,6 +47,7 @@ pub enum StandingChange {
     ClearLimit,
 }
 
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 impl StandingChange {
     /// The name of the method.
     pub fn name(self) -> &'static str {
@@ -56,6 +57,14 @@ impl StandingChange {
             Self::SetLimit(..) => "set_limit",
             Self::ClearLimit => "clear_limit",
         }
+    }
+}
+
+#[cfg(feature = "bridge")]
+impl StandingChange {
+    /// Whether the method answers whether it took effect; it always does where not.
+    pub fn is_answered(self) -> bool {
+        matches!(self, Self::Unblock | Self::ClearLimit)
     }
 }
 

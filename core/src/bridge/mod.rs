@@ -32,10 +32,10 @@ use crate::limiter::{AsyncRateLimiter, Builder};
 pub use crate::plan::Verdict;
 use crate::redis::forked;
 use crate::request::Check;
-pub use blocking::{end, is_embedded, wait_all_sleeping, wait_sleeping};
+pub use blocking::{end, is_embedded, stand, wait_all_sleeping, wait_sleeping};
 pub use log::log_to_stderr;
 use message::answer;
-pub use message::{Answer, Ask, Completion, End, Item, Kind, OwnedRequest, Reserved, Used};
+pub use message::{Answer, Ask, Completion, End, Item, Kind, OwnedRequest, Reserved, StandingChange, Used};
 use runner::Runner;
 
 /// The most calls in one batch. Several overlap: while the server works on one, the loop takes up the answers of

@@ -12,7 +12,13 @@ use crate::transaction::{change, changed, unanswered};
 
 /// A plan for one key, where its rule allows the change.
 fn planned<'a>(catalog: &'a Catalog, check: &Check<'a>, change: StandingChange) -> Result<Plan<'a>> {
-    let plan = Plan::new(catalog, &[*check], Op::Peek)?;
+    // What else a check says matters to none of these calls.
+    let options = CheckOptions {
+        resource: check.options.resource,
+        timeout: check.options.timeout,
+        ..CheckOptions::new()
+    };
+    let plan = Plan::new(catalog, &[Check { options, ..*check }], Op::Peek)?;
     plan.items[0].rule.validate_change(change)?;
     Ok(plan)
 }
