@@ -321,7 +321,7 @@ typedef struct {
     size_t other_path_count;
     /// Not 0: the application routes without regard to capitals.
     uint8_t ignore_case;
-    /// The whole time that sluicegate_check_request may take in microseconds, as sluicegate_check_options has it.
+    /// The whole time that sluicegate_check_request or sluicegate_reserve_request may take in microseconds, as sluicegate_check_options has it.
     /// 0: by default.
     uint64_t timeout_us;
 } sluicegate_request;
@@ -600,6 +600,48 @@ sluicegate_status sluicegate_reserve_all(const sluicegate_limiter *limiter,
                                          size_t id_room,
                                          uint64_t *token,
                                          sluicegate_error *error);
+
+/// sluicegate_reserve that waits for room, for `wait_us` at most. Waits of one limiter for the same key take turns, in
+/// the order of their arrival; what is committed or released through this limiter lets the first of them try again at
+/// once. When the time passes without room the denial is answered. With a clock of its own a limiter does not sleep; the
+/// clock is moved on instead.
+sluicegate_status sluicegate_reserve_within(const sluicegate_limiter *limiter,
+                                            const char *rule,
+                                            const void *key,
+                                            size_t key_len,
+                                            const sluicegate_check_options *options,
+                                            uint64_t wait_us,
+                                            sluicegate_decision *decision,
+                                            char *id,
+                                            size_t id_room,
+                                            uint64_t *token,
+                                            sluicegate_error *error);
+
+/// sluicegate_reserve_all that waits for room, as sluicegate_reserve_within does.
+sluicegate_status sluicegate_reserve_all_within(const sluicegate_limiter *limiter,
+                                                const sluicegate_item *items,
+                                                size_t count,
+                                                uint64_t wait_us,
+                                                sluicegate_decision *decision,
+                                                sluicegate_decision *parts,
+                                                char *id,
+                                                size_t id_room,
+                                                uint64_t *token,
+                                                sluicegate_error *error);
+
+/// Decides a request as sluicegate_check_request does, but reserves under the rules that have reservations; the others
+/// are charged at once. Where there are none, nothing is held, and the id is empty. `parts`, `parts_room` and
+/// `parts_count` are as for sluicegate_check_request, all else as in sluicegate_reserve.
+sluicegate_status sluicegate_reserve_request(const sluicegate_limiter *limiter,
+                                             const sluicegate_request *request,
+                                             sluicegate_decision *decision,
+                                             sluicegate_decision *parts,
+                                             size_t parts_room,
+                                             size_t *parts_count,
+                                             char *id,
+                                             size_t id_room,
+                                             uint64_t *token,
+                                             sluicegate_error *error);
 
 /// Ends a reservation and charges what was really used, also beyond the limit: `cost`, or as much as was reserved
 /// for NULL. 0 is allowed. A reservation of several items is ended by sluicegate_commit_usage.

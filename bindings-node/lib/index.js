@@ -3,7 +3,7 @@
 // One rate limiter for a fleet: it decides atomically inside Redis, or inside the process, by one set of rules.
 // The types of what it takes and answers are here; scripts/types.js makes types/ of them.
 
-/** @import { DecisionFields, Patience, Subject, Verdict } from './types.js' */
+/** @import { DecisionFields, Patience, Room, Subject, Verdict } from './types.js' */
 
 /**
  * Whether a cost is admitted. A denial is a decision too, never an error.
@@ -64,7 +64,19 @@
  */
 
 /**
- * One item of a `checkAll`, or of a `waitAll`.
+ * Options of a reservation.
+ *
+ * @typedef {CheckOptions & Room} ReserveOptions
+ */
+
+/**
+ * Options of a reservation of several items.
+ *
+ * @typedef {Room} ReserveAllOptions
+ */
+
+/**
+ * One item of a `checkAll`, of a `waitAll` or of a `reserveAll`.
  *
  * @typedef {Subject & CheckOptions} Check
  */

@@ -3,7 +3,7 @@
 /**
  * @import {
  *   ChangeOptions, Check, CheckOptions, ConnectOptions, Decision, Explanation, HttpRequest, PingOptions, RequestMatch,
- *   ResetOptions, Rule, RulesStatus, SetLimitOptions, Usage, WaitAllOptions, WaitOptions,
+ *   ReserveAllOptions, ReserveOptions, ResetOptions, Rule, RulesStatus, SetLimitOptions, Usage, WaitAllOptions, WaitOptions,
  * } from './index.js'
  * @import { Reservation } from './reservation.js'
  */
@@ -24,6 +24,8 @@ const WAIT_OPTIONS = new Set(['signal', ...CHECK_OPTIONS]);
 const WAIT_ALL_OPTIONS = new Set(['timeoutMs', 'signal']);
 const CHANGE_OPTIONS = new Set(['timeoutMs']);
 const SET_LIMIT_OPTIONS = new Set(['expiresInMs', 'timeoutMs']);
+const RESERVE_OPTIONS = new Set(['waitMs', 'signal', ...CHECK_OPTIONS]);
+const RESERVE_ALL_OPTIONS = new Set(['waitMs', 'signal']);
 const PING_OPTIONS = new Set(['timeoutMs']);
 const MATCH_OPTIONS = new Set(['explain']);
 const ITEM_FIELDS = new Set(['rule', 'key', ...CHECK_OPTIONS]);
@@ -222,24 +224,41 @@ class RateLimiter {
 
   /**
    * Reserves a cost for `key` under `rule`, or denies it: room is held, and nothing is charged until it is committed.
+   * With `waitMs` it waits for room, in the order of arrival. What is reserved for a call that was given up is released.
    *
    * @param {string} rule
    * @param {string | readonly string[]} key
-   * @param {CheckOptions} [options]
+   * @param {ReserveOptions} [options]
    * @returns {Promise<Reservation>}
    */
   async reserve(rule, key, options) {
-    return this.#reserved(this.#call(OP.RESERVE, rule, key, options, CHECK_OPTIONS));
+    const extra = optionalSpan(options, RESERVE_OPTIONS);
+    const call = this.#call(OP.RESERVE, rule, key, options, RESERVE_OPTIONS);
+    call.extra = extra;
+    return this.#reserved(call, extra, options?.signal);
   }
 
   /**
    * Reserves several costs together: all of them, or none. Items whose rule has no reservations are charged at once.
    *
    * @param {readonly Check[]} items
+   * @param {ReserveAllOptions} [options]
    * @returns {Promise<Reservation>}
    */
-  async reserveAll(items) {
-    return this.#reserved(this.#several(OP.RESERVE_ALL, items));
+  async reserveAll(items, options) {
+    const timeoutMs = optionalSpan(options, RESERVE_ALL_OPTIONS);
+    return this.#reserved(this.#several(OP.RESERVE_ALL, items, { timeoutMs }), timeoutMs, options?.signal);
+  }
+
+  /**
+   * Decides a request as `checkRequest` does, but reserves under the rules that have reservations; the others are charged
+   * at once. Where there are none, nothing is held, and `id` is `undefined`.
+   *
+   * @param {HttpRequest} request
+   * @returns {Promise<Reservation>}
+   */
+  async reserveRequest(request) {
+    return this.#reserved(requestCall(request, OP.RESERVE_REQUEST), 0, undefined);
   }
 
   /**
@@ -450,8 +469,10 @@ class RateLimiter {
     return this.#isLocal ? this.#calls.sendAtOnce(this.#native, call) : this.#calls.send(this.#native, call);
   }
 
-  async #reserved(call) {
-    return makeReservation(this, await this.#whole(call));
+  async #reserved(call, waitMs, signal) {
+    if (waitMs === 0 && this.#isLocal && signal === undefined) return makeReservation(this, await this.#whole(call));
+    this.#calls.reserve(this.#native, call.rows);
+    return makeReservation(this, await this.#wait(call, signal));
   }
 
   #several(op, items, wanted) {
@@ -539,6 +560,12 @@ function keyCall(op, key, given) {
 /** The timeout of a wait, which is a mistake of its own if it is no time: it is reported before every mistake about the rule. */
 function patience(given, known) {
   return span('timeout', options('options', given, known).timeoutMs);
+}
+
+/** How long to wait for room, in milliseconds; not at all unless it is given. */
+function optionalSpan(given, known) {
+  const { waitMs = 0 } = options('options', given, known);
+  return span('wait', waitMs);
 }
 
 /** Cost, resource, limit and timeout, checked; messages have `prefix` before their names. */

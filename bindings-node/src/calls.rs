@@ -26,7 +26,8 @@ mod op {
     pub(super) const COMMIT: u8 = RESERVE_ALL + 1;
     pub(super) const RELEASE: u8 = COMMIT + 1;
     pub(super) const RENEW: u8 = RELEASE + 1;
-    pub(super) const BLOCK: u8 = RENEW + 1;
+    pub(super) const RESERVE_REQUEST: u8 = RENEW + 1;
+    pub(super) const BLOCK: u8 = RESERVE_REQUEST + 1;
     pub(super) const UNBLOCK: u8 = BLOCK + 1;
     pub(super) const SET_LIMIT: u8 = UNBLOCK + 1;
     pub(super) const CLEAR_LIMIT: u8 = SET_LIMIT + 1;
@@ -54,6 +55,7 @@ pub(crate) fn operations() -> HashMap<String, u32> {
         ("unblock", op::UNBLOCK),
         ("set_limit", op::SET_LIMIT),
         ("clear_limit", op::CLEAR_LIMIT),
+        ("reserve_request", op::RESERVE_REQUEST),
     ];
     kinds.chain(others).map(|(name, number)| (name.to_uppercase(), number.into())).collect()
 }
@@ -94,8 +96,9 @@ impl<'a> Reader<'a> {
             (None, op::REQUEST) => Ask::Request(self.request(&row)?),
             (None, op::INSPECT) => Ask::Inspect(self.of_rule(String::new(), &row)?),
             (None, op::RESET_ALL) => Ask::ResetAll(self.of_rule(String::new(), &row)?),
-            (None, op::RESERVE) => Ask::Reserve(self.item(&row)?),
-            (None, op::RESERVE_ALL) => Ask::ReserveAll(self.items(row.extra as usize)?),
+            (None, op::RESERVE) => Ask::Reserve(self.item(&row)?, milliseconds(row.extra)),
+            (None, op::RESERVE_ALL) => Ask::ReserveAll(self.items(row.extra as usize)?, row.timeout()?),
+            (None, op::RESERVE_REQUEST) => Ask::ReserveRequest(self.request(&row)?),
             (None, op::COMMIT) => self.end(&row, End::Commit)?,
             (None, op::RELEASE) => self.end(&row, End::Release)?,
             (None, op::RENEW) => self.end(&row, End::Renew)?,

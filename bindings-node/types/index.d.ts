@@ -61,7 +61,15 @@ export type WaitOptions = CheckOptions & Patience;
  */
 export type WaitAllOptions = Patience;
 /**
- * One item of a `checkAll`, or of a `waitAll`.
+ * Options of a reservation.
+ */
+export type ReserveOptions = CheckOptions & Room;
+/**
+ * Options of a reservation of several items.
+ */
+export type ReserveAllOptions = Room;
+/**
+ * One item of a `checkAll`, of a `waitAll` or of a `reserveAll`.
  */
 export type Check = Subject & CheckOptions;
 /**
@@ -491,6 +499,7 @@ import { SluicegateError } from "./error.js";
 import { headers } from "./headers.js";
 import type { DecisionFields } from './types.js';
 import type { Patience } from './types.js';
+import type { Room } from './types.js';
 import type { Subject } from './types.js';
 import type { Verdict } from './types.js';
 export { ManualClock, RateLimiter, Reservation, SluicegateError, headers };

@@ -109,6 +109,11 @@ pub(crate) fn span(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Duration> {
     Err(invalid_argument(value.py(), &format!("{name} must be 0 or more")))
 }
 
+/// A span that is zero unless it is given.
+pub(crate) fn optional_span(value: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<Duration> {
+    value.map_or(Ok(Duration::ZERO), |value| span(value, name))
+}
+
 fn seconds(value: &Bound<'_, PyAny>, name: &str) -> PyResult<f64> {
     number(value, name, "a float", f64::NEG_INFINITY..=f64::INFINITY)
 }

@@ -12,7 +12,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use sluicegate::bridge::{self, Answer, Ask, End, Kind, StandingChange};
 
-use crate::arguments::{Given, Key, about_key, block, flag, optional_timeout, requested, span, stored_limit};
+use crate::arguments::{
+    Given, Key, about_key, block, flag, optional_span, optional_timeout, requested, span, stored_limit,
+};
 use crate::calls::Calls;
 use crate::check::{self, owned};
 use crate::decision::Decision;
@@ -86,6 +88,7 @@ impl Bridge {
         self.call(checks.py(), Ask::All(items.iter().map(|item| item.get().0.clone()).collect()))
     }
 
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn reserve<'py>(
         &self,
         rule: &Bound<'py, PyAny>,
@@ -94,14 +97,40 @@ impl Bridge {
         resource: Option<&Bound<'py, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
+        wait: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
+        let wait = optional_span(wait, "wait")?;
         let check = requested(rule, &key, &cost, resource, limit, timeout)?;
-        self.call(rule.py(), Ask::Reserve(owned(&check)))
+        self.call(rule.py(), Ask::Reserve(owned(&check), wait))
     }
 
-    fn reserve_all<'py>(&self, checks: &Object<'py>) -> PyResult<Object<'py>> {
-        let items = check::items(checks)?;
-        self.call(checks.py(), Ask::ReserveAll(items.iter().map(|item| item.get().0.clone()).collect()))
+    fn reserve_all<'py>(
+        &self,
+        checks: &Object<'py>,
+        wait: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
+        let items = check::items(checks)?.iter().map(|item| item.get().0.clone()).collect();
+        self.call(checks.py(), Ask::ReserveAll(items, optional_span(wait, "wait")?))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn reserve_request<'py>(
+        &self,
+        method: &Bound<'py, PyAny>,
+        path: &Bound<'_, PyAny>,
+        user_id: Option<&Bound<'_, PyAny>>,
+        ip: Option<&Bound<'_, PyAny>>,
+        api_key: Option<&Bound<'_, PyAny>>,
+        headers: Option<&Bound<'_, PyAny>>,
+        api_key_header: Option<&Bound<'_, PyAny>>,
+        other_paths: Option<&Bound<'_, PyAny>>,
+        ignore_case: Given<'_>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
+        let mut request =
+            request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
+        request.timeout = optional_timeout(timeout)?;
+        self.call(method.py(), Ask::ReserveRequest(request))
     }
 
     /// Ends or renews a reservation, by the name of the method.

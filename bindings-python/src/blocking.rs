@@ -6,7 +6,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use sluicegate::bridge::{self, End, StandingChange, Used};
 
-use crate::arguments::{Given, Key, about_key, block, flag, optional_timeout, requested, span, stored_limit};
+use crate::arguments::{
+    Given, Key, about_key, block, flag, optional_span, optional_timeout, requested, span, stored_limit,
+};
 use crate::check;
 use crate::decision::Decision;
 use crate::errors::exception;
@@ -130,10 +132,12 @@ impl RateLimiter {
     }
 
     /// Reserves a cost for `key` under `rule`, or denies it: room is held, and nothing is charged until it is committed.
+    /// `wait` is how many seconds to wait for room at most, in the order of arrival.
     #[pyo3(
-        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None),
-        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None)"
+        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None, wait=None),
+        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None, wait=None)"
     )]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn reserve<'py>(
         slf: &Bound<'py, Self>,
         rule: &Bound<'_, PyAny>,
@@ -142,20 +146,55 @@ impl RateLimiter {
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
+        wait: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, Reservation>> {
+        let wait = optional_span(wait, "wait")?;
         let check = requested(rule, &key, &cost, resource, limit, timeout)?;
-        Self::hold(slf, |limiter| limiter.reserve_with(check.rule, check.key, check.options))
+        Self::hold(slf, |limiter, sleep| bridge::reserve_sleeping(limiter, &check, wait, sleep))
     }
 
     /// Reserves several costs together: all of them, or none. Items whose rule has no reservations are charged at
-    /// once.
+    /// once. `wait` is as for `reserve`.
+    #[pyo3(signature = (checks, *, wait=None))]
     fn reserve_all<'py>(
         slf: &Bound<'py, Self>,
         checks: &Bound<'_, PyAny>,
+        wait: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, Reservation>> {
         let items = check::items(checks)?;
+        let wait = optional_span(wait, "wait")?;
         let checks: Vec<_> = items.iter().map(|item| item.get().0.check()).collect();
-        Self::hold(slf, |limiter| limiter.reserve_all(&checks))
+        Self::hold(slf, |limiter, sleep| bridge::reserve_all_sleeping(limiter, &checks, wait, sleep))
+    }
+
+    /// Reserves for a request under all the rules that match it and have reservations, and charges the others at once.
+    /// Where there are none, nothing is held, and `id` is None.
+    #[pyo3(
+        signature = (
+            method, path, *, user_id=None, ip=None, api_key=None, headers=None, api_key_header=None,
+            other_paths=None, ignore_case=Given(None), timeout=None
+        ),
+        text_signature = "($self, method, path, *, user_id=None, ip=None, api_key=None, headers=None, \
+            api_key_header=None, other_paths=None, ignore_case=False, timeout=None)"
+    )]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn reserve_request<'py>(
+        slf: &Bound<'py, Self>,
+        method: &Bound<'_, PyAny>,
+        path: &Bound<'_, PyAny>,
+        user_id: Option<&Bound<'_, PyAny>>,
+        ip: Option<&Bound<'_, PyAny>>,
+        api_key: Option<&Bound<'_, PyAny>>,
+        headers: Option<&Bound<'_, PyAny>>,
+        api_key_header: Option<&Bound<'_, PyAny>>,
+        other_paths: Option<&Bound<'_, PyAny>>,
+        ignore_case: Given<'_>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, Reservation>> {
+        let mut request =
+            request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
+        request.timeout = optional_timeout(timeout)?;
+        Self::hold(slf, |limiter, _| limiter.reserve_request(&request.request()).map(bridge::Reserved::from))
     }
 
     /// Ends a reservation, given by itself or its id, and charges what was really used, also beyond the limit: `cost`, or
@@ -358,6 +397,7 @@ impl RateLimiter {
         let timeout = span(timeout, "timeout")?;
         let check = requested(rule, &key, &cost, resource, limit, None)?;
         self.wait_interruptible(py, |limiter, sleep| bridge::wait_sleeping(limiter, &check, timeout, sleep))
+            .map(Decision::from)
     }
 
     /// Waits until several checks are admitted together, as `check_all` decides them, for `timeout` seconds at most.
@@ -370,6 +410,7 @@ impl RateLimiter {
         self.wait_interruptible(py, |limiter, sleep| {
             bridge::wait_all_sleeping(limiter, &checks, timeout, sleep)
         })
+        .map(Decision::from)
     }
 
     /// Tries the server.

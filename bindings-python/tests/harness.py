@@ -69,7 +69,7 @@ BESIDE = {"id", "note", "only", "why", "url", "rules", "rules_file", "options", 
 BESIDE |= {"as", "reserve", "change"}
 BY_HAND = {"unblock": "unblocked", "clear_limit": "cleared"}
 """What these calls answer, by the names that vectors give it."""
-TIMES = {"connect_timeout", "response_timeout", "timeout", "breaker_probe"}
+TIMES = {"connect_timeout", "response_timeout", "timeout", "breaker_probe", "wait"}
 
 
 def make(limiter: Driver, vector: dict[str, Any]) -> Any:

@@ -167,6 +167,20 @@ impl Catalog {
         };
         found.ok_or_else(|| self.rules.unknown(id))
     }
+
+    /// Whether a rule of these checks has reservations.
+    pub(crate) fn holds_any(&self, checks: &[Check<'_>]) -> bool {
+        checks.iter().any(|check| self.find(check.rule).is_ok_and(|rule| rule.holds.is_some()))
+    }
+
+    /// Refuses a request that takes places, which can only be reserved.
+    pub(crate) fn ensure_no_places(&self, checks: &[Check<'_>]) -> Result<()> {
+        let takes_places = |rule: &&ReadyRule| rule.rule.algorithm == Algorithm::Concurrency;
+        match checks.iter().flat_map(|check| self.find(check.rule)).find(takes_places) {
+            Some(rule) => Err(rule.takes_places("check", "_request")),
+            None => Ok(()),
+        }
+    }
 }
 
 impl ReadyRule {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::algorithm::Micros;
+/// A time, or a span of time, in microseconds.
+pub(crate) type Micros = i64;
 
 /// The latest time there is: whole microseconds in a double are exact up to here (year 2255).
 pub(crate) const LATEST: Micros = 1 << 53;

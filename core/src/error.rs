@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 
 use crate::printable::printable;
-use crate::rules::first_of;
+use crate::words::first_of;
 
 /// An error about more rules, or more keys, than this names the first of them.
 const NAMED: usize = 4;

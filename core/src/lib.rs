@@ -45,6 +45,7 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+mod address;
 mod algorithm;
 #[doc(hidden)]
 #[cfg(feature = "bridge")]
@@ -79,9 +80,11 @@ mod secret;
 pub mod sources;
 mod spelling;
 mod subnet;
+mod timeout;
 #[cfg(feature = "tower")]
 pub mod tower;
 mod transaction;
+mod words;
 
 pub use clock::ManualClock;
 pub use composite::CompositeKey;

@@ -124,20 +124,47 @@ class AsyncRateLimiter:
         resource: str | None = None,
         limit: int | None = None,
         timeout: float | None = None,
+        wait: float | None = None,
     ) -> Reserving:
         """Reserves a cost for `key` under `rule`, or denies it; to be awaited, or entered by `async with`.
 
         Room is held, and nothing is charged until it is committed. What is reserved for a call that was cancelled is
-        released.
+        released. `wait` is how many seconds to wait for room at most, in the order of arrival.
         """
-        return Reserving(self, lambda: self._bridge.reserve(rule, key, cost, resource, limit, timeout))
+        return Reserving(self, lambda: self._bridge.reserve(rule, key, cost, resource, limit, timeout, wait))
 
-    def reserve_all(self, checks: Iterable[Check]) -> Reserving:
+    def reserve_all(self, checks: Iterable[Check], *, wait: float | None = None) -> Reserving:
         """Reserves several costs together, all of them or none; to be awaited, or entered by `async with`.
 
-        Items whose rule has no reservations are charged at once.
+        Items whose rule has no reservations are charged at once. `wait` is as for `reserve`.
         """
-        return Reserving(self, lambda: self._bridge.reserve_all(checks))
+        return Reserving(self, lambda: self._bridge.reserve_all(checks, wait))
+
+    def reserve_request(
+        self,
+        method: str,
+        path: str,
+        *,
+        user_id: str | None = None,
+        ip: str | None = None,
+        api_key: str | None = None,
+        headers: _Headers | None = None,
+        api_key_header: str | None = None,
+        other_paths: Iterable[str] | None = None,
+        ignore_case: bool = False,
+        timeout: float | None = None,
+    ) -> Reserving:
+        """Decides a request as `check_request` does; to be awaited, or entered by `async with`.
+
+        It reserves under the rules that have reservations, and charges the others at once. Where there are none, nothing
+        is held, and `id` is None.
+        """
+        return Reserving(
+            self,
+            lambda: self._bridge.reserve_request(
+                method, path, user_id, ip, api_key, headers, api_key_header, other_paths, ignore_case, timeout
+            ),
+        )
 
     async def commit(
         self, reservation: str | Reserved, cost: int | Mapping[str, int] | Mapping[int, int] | None = None

@@ -145,6 +145,8 @@ class Reserved(Decision):
         """A fencing token: larger than that of every earlier reservation of the same key; `None` when denied."""
 
     @property
+    def _lease(self) -> float | None: ...
+    @property
     def _is_over(self) -> bool: ...
     def __reduce__(self) -> NoReturn: ...
 
@@ -380,16 +382,38 @@ class RateLimiter:
         resource: str | None = None,
         limit: int | None = None,
         timeout: float | None = None,
+        wait: float | None = None,
     ) -> Reservation:
         """Reserves a cost for `key` under `rule`, or denies it.
 
-        Room is held, and nothing is charged until it is committed.
+        Room is held, and nothing is charged until it is committed. `wait` is how many seconds to wait for room at most,
+        in the order of arrival.
         """
 
-    def reserve_all(self, checks: Iterable[Check]) -> Reservation:
+    def reserve_all(self, checks: Iterable[Check], *, wait: float | None = None) -> Reservation:
         """Reserves several costs together: all of them, or none.
 
-        Items whose rule has no reservations are charged at once.
+        Items whose rule has no reservations are charged at once. `wait` is as for `reserve`.
+        """
+
+    def reserve_request(
+        self,
+        method: str,
+        path: str,
+        *,
+        user_id: str | None = None,
+        ip: str | None = None,
+        api_key: str | None = None,
+        headers: _Headers | None = None,
+        api_key_header: str | None = None,
+        other_paths: Iterable[str] | None = None,
+        ignore_case: bool = False,
+        timeout: float | None = None,
+    ) -> Reservation:
+        """Decides a request as `check_request` does.
+
+        It reserves under the rules that have reservations, and charges the others at once. Where there are none, nothing
+        is held, and `id` is None.
         """
 
     def commit(self, reservation: str | Reserved, cost: _Used = None) -> bool:
@@ -660,8 +684,22 @@ class Bridge:
         resource: str | None,
         limit: int | None,
         timeout: float | None,
+        wait: float | None,
     ) -> Reserved | int: ...
-    def reserve_all(self, checks: Iterable[Check]) -> Reserved | int: ...
+    def reserve_all(self, checks: Iterable[Check], wait: float | None) -> Reserved | int: ...
+    def reserve_request(
+        self,
+        method: str,
+        path: str,
+        user_id: str | None,
+        ip: str | None,
+        api_key: str | None,
+        headers: _Headers | None,
+        api_key_header: str | None,
+        other_paths: Iterable[str] | None,
+        ignore_case: bool,
+        timeout: float | None,
+    ) -> Reserved | int: ...
     def end(self, method: str, reservation: str | Reserved, cost: _Used) -> int: ...
     def reset(self, rule: str, key: _Key, resource: str | None, timeout: float | None) -> int | None: ...
     def block(self, rule: str, key: _Key, seconds: float, timeout: float | None) -> int | None: ...
@@ -725,9 +763,9 @@ def lab_compare(algorithms: list[str], limit: int, window_us: int) -> str:
 def lab_run(
     rules: object,
     specs: list[str] | None,
-    calls: list[tuple[int, str, int]] | None,
+    calls: list[tuple[int, str, int, int | None]] | None,
     seed: int,
     bin_us: int | None,
     start_us: int | None,
 ) -> LabReport:
-    """Runs traffic, given as specs or as calls of (microseconds, key, cost), through every rule."""
+    """Runs traffic, given as specs or as calls of (microseconds, key, cost, microseconds under way), through every rule."""

@@ -35,15 +35,11 @@ impl RateLimiter {
     }
 
     /// Makes a call that sleeps, and ends with the exception of a signal that comes meanwhile.
-    pub(super) fn wait_interruptible(
+    pub(super) fn wait_interruptible<T: Send>(
         &self,
         py: Python<'_>,
-        wait: impl FnOnce(
-            &sluicegate::RateLimiter,
-            &mut (dyn FnMut(Duration) -> bool + Send),
-        ) -> Result<sluicegate::Decision>
-        + Send,
-    ) -> PyResult<Decision> {
+        wait: impl FnOnce(&sluicegate::RateLimiter, &mut (dyn FnMut(Duration) -> bool + Send)) -> Result<T> + Send,
+    ) -> PyResult<T> {
         let mut interrupted = None;
         let mut sleep = |span| match Python::attach(|py| sleep(py, span)) {
             Ok(()) => true,
@@ -52,15 +48,19 @@ impl RateLimiter {
                 false
             }
         };
-        let decision = self.decide(py, |limiter| wait(limiter, &mut sleep));
-        interrupted.map_or(decision, Err)
+        let answer = self.call(py, |limiter| wait(limiter, &mut sleep));
+        interrupted.map_or(answer, Err)
     }
 
     pub(super) fn hold<'py>(
         slf: &Bound<'py, Self>,
-        call: impl FnOnce(&sluicegate::RateLimiter) -> Result<sluicegate::Reservation> + Send,
+        reserve: impl FnOnce(
+            &sluicegate::RateLimiter,
+            &mut (dyn FnMut(Duration) -> bool + Send),
+        ) -> Result<bridge::Reserved>
+        + Send,
     ) -> PyResult<Bound<'py, Reservation>> {
-        let reserved = slf.get().call(slf.py(), |limiter| call(limiter).map(bridge::Reserved::from))?;
+        let reserved = slf.get().wait_interruptible(slf.py(), reserve)?;
         Reservation::create(slf, reserved)
     }
 

@@ -6,7 +6,7 @@ use jiff_core::civil::{Date, DateTime, Time, UnixEpochDay};
 use jiff_core::tz::AmbiguousOffset;
 use jiff_core::tz::tzif::TimeZone;
 
-use super::Micros;
+use crate::clock::Micros;
 use crate::rules::{CalendarUnit, CalendarWindow, tzif};
 
 const SECOND: Micros = 1_000_000;

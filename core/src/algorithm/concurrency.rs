@@ -1,6 +1,8 @@
 //! Concurrency: what is in flight at once. Nothing is charged, so all there is to count is what is held.
 
-use super::{Algorithm, Micros, micros};
+use super::interface::Algorithm;
+use super::numbers::micros;
+use crate::clock::Micros;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Concurrency {

@@ -2,7 +2,9 @@
 //! smoothing, of the admitted cost. (R. G. Brown, "Exponential smoothing for predicting demand",
 //! 1956.)
 
-use super::{Algorithm, Micros, ceil, count, first_after, flag, floor, micros};
+use super::interface::Algorithm;
+use super::numbers::{ceil, count, first_after, flag, floor, micros};
+use crate::clock::Micros;
 
 /// A level this small is none.
 const NOTHING: f64 = 1e-9;

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::calendar::{Around, Calendar, Period};
-use super::{Algorithm, Micros, count, flag, micros};
+use super::interface::Algorithm;
+use super::numbers::{count, flag, micros};
+use crate::clock::Micros;
 use crate::rules::WindowStart;
 
 #[derive(Debug, Clone)]

@@ -3,8 +3,10 @@
 //! Source: ATM Forum, Traffic Management Specification 4.1, section 4.4.2 (the virtual scheduling
 //! and the leaky bucket form of the generic cell rate algorithm), in the leaky bucket form.
 
-use super::{Algorithm, Micros, ceil, first_after, micros};
+use super::interface::Algorithm;
+use super::numbers::{ceil, first_after, micros};
 use crate::clock::LATEST;
+use crate::clock::Micros;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Gcra {

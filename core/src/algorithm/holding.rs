@@ -4,8 +4,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::Micros;
 use super::concurrency::Leases;
+use crate::clock::Micros;
 
 /// The random name of a reservation, by which it is found where it is held.
 pub(crate) type HoldId = [u8; 16];

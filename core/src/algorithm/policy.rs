@@ -11,12 +11,13 @@ use super::decay::{Decay, Level};
 use super::fixed_window::{Begins, FixedWindow, Window};
 use super::gcra::{Debt, Gcra};
 use super::holding::{Holding, Lease};
+use super::interface::Algorithm;
 use super::settling::{self, Demand, Outcome};
 use super::sliding_buckets::{Buckets, SlidingBuckets};
 use super::sliding_log::{Log, SlidingLog};
 use super::sliding_window::{SlidingWindow, Windows};
 use super::standing::Standing;
-use super::{Algorithm, Micros};
+use crate::clock::Micros;
 use crate::rules::{self, Limit, Rule, Structure};
 
 /// An algorithm with its numbers.

@@ -1,7 +1,8 @@
 //! What one call does to one state, whatever the algorithm.
 
-use super::{Algorithm, Micros};
+use super::interface::Algorithm;
 use crate::clock::LATEST;
+use crate::clock::Micros;
 
 /// What is done with a state: the calls about a single item.
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]

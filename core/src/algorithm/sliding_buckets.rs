@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use super::{Algorithm, Micros, count, flag, micros};
+use super::interface::Algorithm;
+use super::numbers::{count, flag, micros};
+use crate::clock::Micros;
 
 #[derive(Debug, Clone)]
 pub(crate) struct SlidingBuckets {

@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use super::{Algorithm, Micros, count, micros};
+use super::interface::Algorithm;
+use super::numbers::{count, micros};
+use crate::clock::Micros;
 use crate::rules::Structure;
 
 #[derive(Debug, Clone)]

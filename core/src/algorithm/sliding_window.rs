@@ -3,7 +3,9 @@
 //! Source: J. Desgats, "How we built rate limiting capable of scaling to millions of domains",
 //! Cloudflare, 2017 (the approximation and its error on real traffic).
 
-use super::{Algorithm, Micros, ceil, count, first_after, flag, floor, micros};
+use super::interface::Algorithm;
+use super::numbers::{ceil, count, first_after, flag, floor, micros};
+use crate::clock::Micros;
 
 #[derive(Debug, Clone)]
 pub(crate) struct SlidingWindow {

@@ -2,8 +2,8 @@
 //!
 //! The twin of the files in `standing` of the crate `sluicegate-lua`.
 
-use super::{Micros, ceil};
-use crate::clock::LATEST;
+use super::numbers::ceil;
+use crate::clock::{LATEST, Micros};
 use crate::rules;
 
 /// Until when a limit holds that does not expire.

@@ -13,6 +13,7 @@
 //!    are found on its own thread.
 
 mod blocking;
+mod completions;
 mod log;
 mod message;
 mod runner;
@@ -20,8 +21,8 @@ mod tasks;
 mod timers;
 
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -32,7 +33,10 @@ use crate::limiter::{AsyncRateLimiter, Builder};
 pub use crate::plan::Verdict;
 use crate::redis::forked;
 use crate::request::Check;
-pub use blocking::{end, is_embedded, stand, wait_all_sleeping, wait_sleeping};
+pub use blocking::{
+    end, is_embedded, reserve_all_sleeping, reserve_sleeping, stand, wait_all_sleeping, wait_sleeping,
+};
+use completions::OPENED;
 pub use log::log_to_stderr;
 use message::answer;
 pub use message::{Answer, Ask, Completion, End, Item, Kind, OwnedRequest, Reserved, StandingChange, Used};
@@ -54,7 +58,7 @@ pub struct Bridge {
 
 impl Bridge {
     /// The token of the first completion, which says that the limiter is connected, or why not.
-    pub const OPENED: u64 = 0;
+    pub const OPENED: u64 = OPENED;
 
     /// Begins to connect. `wake` is called, from any thread, when there are answers to fetch.
     ///
@@ -93,7 +97,7 @@ impl Bridge {
     /// The answer to a call, if it needs neither I/O nor sleep.
     pub fn at_once(&self, ask: &Ask) -> Option<Result<Answer>> {
         let local = self.limiter().filter(|limiter| limiter.is_embedded())?;
-        if matches!(ask, Ask::Wait(..) | Ask::WaitAll(..)) { None } else { at_once(answer(local, ask)) }
+        if ask.sleeps() { None } else { at_once(answer(local, ask)) }
     }
 
     /// Sends calls on their way, each with a token of the caller's choice. Each is answered, within the
@@ -114,8 +118,8 @@ impl Bridge {
         Ok(())
     }
 
-    /// Ends a wait whose caller no longer wants it; its answer may have been fetched already. Other calls
-    /// end by themselves.
+    /// Ends a call whose caller no longer wants it: one that waits leaves the queue, and what is reserved for it is
+    /// released. Its answer may have been fetched already; a reservation in that is the caller's to release.
     pub fn cancel(&self, token: u64) {
         if self.is_mine() {
             self.runner.cancel(token);
@@ -212,37 +216,6 @@ impl Drop for Bridge {
         if self.is_mine() {
             self.runner.end_file();
         }
-    }
-}
-
-/// Answers that the loop has yet to fetch.
-struct Completions {
-    answers: Mutex<Vec<Completion>>,
-    wake: Box<dyn Fn() + Send + Sync>,
-}
-
-impl Completions {
-    /// Adds answers, and wakes the loop unless it has yet to fetch earlier ones.
-    fn tell(&self, answers: impl IntoIterator<Item = Completion>) {
-        let mut kept = self.lock();
-        let fetched = kept.is_empty();
-        kept.extend(answers);
-        let wake = fetched && !kept.is_empty();
-        drop(kept);
-        if wake {
-            (self.wake)();
-        }
-    }
-
-    /// Adds answers without waking the loop, which is about to fetch them.
-    fn keep(&self, answers: Vec<Completion>) {
-        if !answers.is_empty() {
-            self.lock().extend(answers);
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Completion>> {
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

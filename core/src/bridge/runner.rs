@@ -6,9 +6,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::completions::{Completions, OPENED};
+use super::message::{Answer, Ask, Completion, answer};
 use super::tasks::Tasks;
 use super::timers::{Clock, Timers};
-use super::{Answer, Ask, Bridge, Completion, Completions, answer};
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::limiter::{AsyncRateLimiter, Builder, Sleeper};
 use crate::redis::{Host, Hub, LONGEST_SPIN, LoopHost, Spin};
@@ -46,7 +48,7 @@ impl Runner {
             host,
             tasks: Tasks::new(move || notified.notify()),
             timers: Arc::default(),
-            completions: Completions { answers: Mutex::default(), wake: Box::new(wake) },
+            completions: Completions::new(wake),
             spin: Spin::default(),
             submitted: Mutex::default(),
             is_handed_over: AtomicBool::new(false),
@@ -95,7 +97,7 @@ impl Runner {
             }
         });
         self.tasks.look();
-        let mut done = Vec::from_iter(self.tasks.begin(Bridge::OPENED, connecting));
+        let mut done = Vec::from_iter(self.tasks.begin(OPENED, connecting));
         self.flush();
         done.extend(self.tasks.run());
         self.completions.tell(done);
@@ -103,13 +105,13 @@ impl Runner {
 
     fn not_opened(&self, error: Error) {
         let _ = self.failure.set(error.clone());
-        self.completions.tell([Completion { token: Bridge::OPENED, result: Err(error) }]);
+        self.completions.tell([Completion { token: OPENED, result: Err(error) }]);
     }
 
     /// Takes a limiter that needed no connection.
     pub(super) fn opened(&self, limiter: AsyncRateLimiter) {
         self.limiter.get_or_init(|| Arc::new(limiter));
-        self.completions.tell([Completion { token: Bridge::OPENED, result: Ok(Answer::Done) }]);
+        self.completions.tell([Completion { token: OPENED, result: Ok(Answer::Done) }]);
     }
 
     pub(super) fn limiter(&self) -> Option<&AsyncRateLimiter> {
@@ -154,7 +156,12 @@ impl Runner {
     }
 
     pub(super) fn cancel(&self, token: u64) {
+        self.tasks.look();
         self.tasks.cancel(token);
+        // What is released then is to be sent, and who waited for it to go on.
+        self.flush();
+        let done = self.tasks.run();
+        self.completions.tell(done);
     }
 
     pub(super) fn drain(&self) -> Vec<Completion> {
@@ -218,7 +225,7 @@ impl Runner {
         self.completions.keep(done);
         if self.hurry() || self.is_over() {
             // The loop is to ask when to come back, or whether to go on watching.
-            (self.completions.wake)();
+            self.completions.wake();
         }
     }
 

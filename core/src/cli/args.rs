@@ -1,7 +1,6 @@
 //! The command line, as clap reads it.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use crate::sources::TlsFiles;
 use clap::{Args as ClapArgs, Parser, Subcommand};
@@ -11,11 +10,11 @@ use clap_complete::Shell;
 use crate::cli::asking::{CheckRequest, Match};
 #[cfg(feature = "lab")]
 use crate::cli::lab::Lab;
+use crate::cli::one::{Check, One, Wait};
 use crate::cli::overview::OneKey;
 use crate::cli::place::Place;
 use crate::cli::reserving::{Commit, Reserved};
 use crate::cli::rules::RulesCommand;
-use crate::cli::source::RulesArgs;
 
 /// Distributed rate limiter: admit or deny keys by rules.
 #[derive(Debug, Parser)]
@@ -105,50 +104,4 @@ pub(crate) enum Command {
         /// The folder, which has to exist
         folder: Option<PathBuf>,
     },
-}
-
-/// One rule and key.
-#[derive(Debug, ClapArgs)]
-pub(crate) struct One {
-    #[command(flatten)]
-    pub(crate) rules: RulesArgs,
-    /// Name of the rule
-    pub(crate) rule: String,
-    /// Who is counted: a user, an address, an API key
-    pub(crate) key: String,
-    #[command(flatten)]
-    pub(crate) place: Place,
-    /// How much to admit
-    #[arg(long, default_value_t = 1)]
-    pub(crate) cost: u64,
-    /// The resource that is used, for rules that limit one
-    #[arg(long)]
-    pub(crate) resource: Option<String>,
-    /// Limit to use instead of the rule's
-    #[arg(long)]
-    pub(crate) limit: Option<u64>,
-    /// One JSON object per line
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Check {
-    #[command(flatten)]
-    pub(crate) one: One,
-    /// How many checks to make; rules that change meanwhile are followed
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) times: u64,
-    /// Time between two checks, such as 100ms or 1s
-    #[arg(long, default_value = "0s", value_name = "TIME", value_parser = humantime::parse_duration)]
-    pub(crate) every: Duration,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Wait {
-    #[command(flatten)]
-    pub(crate) one: One,
-    /// The longest time to wait, such as 500ms or 1m
-    #[arg(long, default_value = "10s", value_name = "TIME", value_parser = humantime::parse_duration)]
-    pub(crate) timeout: Duration,
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::args::One;
+use super::one::One;
 use super::outcome::{Failure, Verdict};
 use super::run::{options, show};
 

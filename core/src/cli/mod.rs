@@ -9,6 +9,7 @@ mod charge;
 mod lab;
 #[cfg(feature = "manual")]
 mod manual;
+mod one;
 mod outcome;
 mod overview;
 mod place;

@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::Args as ClapArgs;
 use serde_json::json;
 
-use super::args::One;
+use super::one::One;
 use super::outcome::{Failure, Verdict};
 use super::place::Place;
 use super::run::{options, show};

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::{CheckOptions, Rules};
 
-use crate::cli::args::{Check, One, Wait};
+use crate::cli::one::{Check, One, Wait};
 use crate::cli::outcome::{Failure, Verdict};
 use crate::cli::place::Place;
 use crate::cli::show::{Show, about};

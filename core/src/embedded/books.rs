@@ -1,7 +1,9 @@
 //! Calls about rules with reservations, blocks or limits of single keys: their states and what is beside them, taken
 //! out of their shards, worked on as a whole, and put back.
 
-use super::{Engine, Place, Shard};
+use super::engine::Engine;
+use super::places::Place;
+use super::shard::Shard;
 use crate::algorithm::Micros;
 use crate::plan::{Books, Charge, Plan};
 

@@ -5,61 +5,28 @@
 //! in the background.
 
 mod books;
+mod engine;
 mod lock;
 mod nearest;
 mod places;
 mod room;
 mod shard;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::available_parallelism;
-
 use crate::algorithm::{Demand, HoldId, Micros};
 use crate::catalog::LimitNumber;
 use crate::plan::{Charge, End, Op, Outcome, Plan, StandingChange};
 use books::Access;
-use lock::Lock;
-use places::{Place, Places};
-use room::Room;
+use engine::CALLS_PER_SWEEP;
+pub(crate) use engine::Engine;
+use places::Place;
 use shard::Shard;
 pub(crate) use shard::Task;
 
-/// Shards per core: few threads meet at one lock.
-const SHARDS_PER_CORE: usize = 8;
-/// Where fewer states may be kept there are fewer shards, so that a shard without room has states to forget.
-const STATES_PER_SHARD: usize = 1024;
-/// Calls to a shard between two sweeps, and the places a sweep looks at: a table is gone through
-/// once for every quarter of its size in calls.
-const CALLS_PER_SWEEP: u32 = 64;
-const PLACES_PER_SWEEP: usize = 256;
-
-/// Keeps the states and decides.
-#[derive(Debug)]
-pub(crate) struct Engine {
-    shards: Box<[Lock<Shard>]>,
-    places: Places,
-    room: Room,
-    /// Which shard is swept next.
-    hand: AtomicUsize,
-}
-
 impl Engine {
-    /// An engine that keeps `max_keys` states at most.
-    pub(crate) fn new(max_keys: usize) -> Self {
-        let shards = available_parallelism().map_or(1, usize::from) * SHARDS_PER_CORE;
-        let shards = shards.next_power_of_two().min(1 << (max_keys / STATES_PER_SHARD).max(1).ilog2());
-        Self {
-            shards: (0..shards).map(|_| Lock::default()).collect(),
-            places: Places::new(),
-            room: Room::new(max_keys),
-            hand: AtomicUsize::new(0),
-        }
-    }
-
     /// Decides a plan as a whole: one outcome per charge.
     pub(crate) fn run(&self, plan: &Plan<'_>, op: Op, clock: impl Fn() -> Micros) -> Vec<Outcome> {
         match plan.charges.as_slice() {
-            _ if plan.is_beside() => self.decide_beside(plan, op, HoldId::default(), clock).0,
+            _ if plan.is_beside() => self.decide_beside(plan, op, clock),
             [charge] if op != Op::Charge => {
                 let task = || task(charge, op, clock());
                 vec![self.one(charge.limit.number, &charge.local_name(), task)]
@@ -136,17 +103,24 @@ impl Engine {
         self.with_books(plan, Access::Change, clock, |books| books.change(change))
     }
 
-    /// Decides a plan beside which something may be held: one outcome per charge, and the fencing token of what was
-    /// reserved.
-    pub(crate) fn decide_beside(
+    /// Decides a plan beside which something may be held: one outcome per charge.
+    fn decide_beside(&self, plan: &Plan<'_>, op: Op, clock: impl Fn() -> Micros) -> Vec<Outcome> {
+        let access = if op == Op::Peek { Access::Look } else { Access::Change };
+        self.with_books(plan, access, clock, |books| books.decide(op, HoldId::default()).0)
+    }
+
+    /// Reserves what a plan asks for: one outcome per charge, the fencing token of what was reserved, and whether
+    /// something is held.
+    pub(crate) fn reserve(
         &self,
         plan: &Plan<'_>,
-        op: Op,
         id: HoldId,
         clock: impl Fn() -> Micros,
-    ) -> (Vec<Outcome>, Option<u64>) {
-        let access = if op == Op::Peek { Access::Look } else { Access::Change };
-        self.with_books(plan, access, clock, |books| books.decide(op, id))
+    ) -> (Vec<Outcome>, Option<u64>, bool) {
+        self.with_books(plan, Access::Change, clock, |books| {
+            let (outcomes, token) = books.decide(Op::Reserve, id);
+            (outcomes, token, books.holds())
+        })
     }
 
     /// Ends or renews a reservation: whether it was held; `None`: its charge could not be counted.
@@ -170,32 +144,6 @@ impl Engine {
             let place = self.places.of(charge.limit.number, &name);
             self.shards[self.shard_of(&place)].lock().remove(&place);
         }
-    }
-
-    /// How many states are kept, expired ones included.
-    #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
-        self.shards.iter().map(|shard| shard.lock().len()).sum()
-    }
-
-    /// How many places the tables have.
-    #[cfg(test)]
-    pub(crate) fn places(&self) -> usize {
-        self.shards.iter().map(|shard| shard.lock().places()).sum()
-    }
-
-    /// The table inside a shard uses the low and the topmost bits of a hash; these are others.
-    fn shard_of(&self, place: &Place<'_>) -> usize {
-        (place.hash >> 40) as usize & (self.shards.len() - 1)
-    }
-
-    /// Sweeps a part of some shard, unless somebody is at work in it.
-    fn sweep(&self, now: Micros) {
-        let number = self.hand.fetch_add(1, Ordering::Relaxed) & (self.shards.len() - 1);
-        if let Some(mut shard) = self.shards[number].try_lock() {
-            shard.sweep(now, PLACES_PER_SWEEP, &self.room);
-        }
-        self.room.tell();
     }
 }
 

@@ -19,6 +19,8 @@
 mod compare;
 mod json;
 mod lane;
+mod observer;
+mod options;
 pub mod plot;
 mod random;
 mod replay;
@@ -29,10 +31,12 @@ mod traffic;
 mod units;
 
 pub use compare::{ALGORITHMS, compare};
+pub use observer::{Observer, Record};
+pub use options::{Options, START_US};
 pub use replay::Replay;
 pub use report::{
     Bin, DeniedKey, Fairness, LimitReport, Report, Requests, StrategyReport, WaitReport, Worst,
 };
-pub use simulation::{Observer, Options, Record, START_US, simulate};
-pub use traffic::{Call, Traffic, WORDS};
+pub use simulation::simulate;
+pub use traffic::{Call, CallDuration, Traffic, WORDS};
 pub use units::{duration_us, rate};

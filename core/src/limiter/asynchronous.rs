@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-use super::Builder;
 use super::centre::Centre;
 use super::local::Local;
 use super::sleeper::{self, Sleeper};
@@ -16,10 +15,11 @@ use crate::error::Result;
 use crate::fork::PerProcess;
 use crate::matching::{Explanation, Request, RequestMatch};
 use crate::plan::{Few, Forecast, Form, Op, Outcome, Plan};
-use crate::redis::{AsyncRedis, validate_time};
+use crate::redis::AsyncRedis;
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
 use crate::sources::RulesStatus;
+use crate::timeout::validate_time;
 use crate::transaction::{Conversation, Reset, reset};
 
 /// Decides whether a cost is admitted; each call is a future that takes one round trip.
@@ -64,13 +64,6 @@ pub(super) enum Backend {
 }
 
 impl AsyncRateLimiter {
-    /// Begins a limiter on the backend that `url` names, as
-    /// [`RateLimiter::builder`](crate::RateLimiter::builder) does; end it with
-    /// [`connect`](Builder::connect).
-    pub fn builder(url: impl Into<String>) -> Builder {
-        Builder::new(url.into())
-    }
-
     pub(super) fn new(centre: Centre, backend: Backend) -> Self {
         Self { centre, backend, closing: PerProcess::new(Notify::new()), sleeper: None }
     }
@@ -114,7 +107,7 @@ impl AsyncRateLimiter {
         self.all(&self.centre.rules.snapshot(), checks).await
     }
 
-    async fn all(&self, catalog: &Catalog, checks: &[Check<'_>]) -> Result<Decision> {
+    pub(super) async fn all(&self, catalog: &Catalog, checks: &[Check<'_>]) -> Result<Decision> {
         self.together(catalog, checks, Op::Check).await
     }
 
@@ -133,25 +126,6 @@ impl AsyncRateLimiter {
             Backend::Local(local) => Ok(local.all(&plan, op)),
             Backend::Server(redis) => self.converse(redis, &plan, op, Form::WithParts).await,
         }
-    }
-
-    /// Decides a request by all the rules that match it, together, as [`check_all`](Self::check_all) does:
-    /// `parts` holds one decision per rule, in order of priority. A request that no rule matches is
-    /// admitted, and [`rule_applied`](Decision::rule_applied) says so.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check); a request without a path, a method or a header's name that is no token
-    /// of HTTP and an `ip` that is no address are an `InvalidArgument`.
-    pub async fn check_request(&self, request: &Request<'_>) -> Result<Decision> {
-        self.ensure_open()?;
-        request.validate_timeout()?;
-        let catalog = self.centre.rules.snapshot();
-        let matches = catalog.matcher().matches(request)?;
-        if matches.is_empty() {
-            return self.unruled();
-        }
-        let checks: Vec<_> = matches.iter().map(|found| found.check(request.timeout)).collect();
-        self.all(&catalog, &checks).await
     }
 
     /// The rules that [`check_request`](Self::check_request) would apply, in order of priority, then of
@@ -308,7 +282,7 @@ impl AsyncRateLimiter {
         self.centre.rules.status()
     }
 
-    fn unruled(&self) -> Result<Decision> {
+    pub(super) fn unruled(&self) -> Result<Decision> {
         match &self.backend {
             Backend::Local(_) => Ok(Decision::unruled(Source::Embedded)),
             Backend::Server(redis) => redis.usable().map(|()| Decision::unruled(Source::Server)),

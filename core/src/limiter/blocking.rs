@@ -4,7 +4,6 @@ use std::fmt;
 use std::thread;
 use std::time::Duration;
 
-use super::Builder;
 use super::centre::Centre;
 use super::local::Local;
 use crate::catalog::Catalog;
@@ -12,10 +11,11 @@ use crate::decision::{Decision, Source};
 use crate::error::Result;
 use crate::matching::{Explanation, Request, RequestMatch};
 use crate::plan::{Few, Forecast, Form, Op, Outcome, Plan};
-use crate::redis::{BlockingRedis, validate_time};
+use crate::redis::BlockingRedis;
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
 use crate::sources::RulesStatus;
+use crate::timeout::validate_time;
 use crate::transaction::{Conversation, Reset, reset};
 
 /// Decides whether a cost is admitted; blocks the calling thread for one round trip.
@@ -54,13 +54,6 @@ pub(super) enum Backend {
 }
 
 impl RateLimiter {
-    /// Begins a limiter on the backend that `url` names: `memory://`, `redis://`, `rediss://`,
-    /// `unix://`, `redis-cluster://host1:port1,host2:port2` or
-    /// `redis-sentinel://host1:port1,host2:port2/service`.
-    pub fn builder(url: impl Into<String>) -> Builder {
-        Builder::new(url.into())
-    }
-
     pub(super) fn new(centre: Centre, backend: Backend) -> Self {
         Self { centre, backend }
     }
@@ -98,7 +91,7 @@ impl RateLimiter {
         self.all(&self.centre.rules.snapshot(), checks)
     }
 
-    fn all(&self, catalog: &Catalog, checks: &[Check<'_>]) -> Result<Decision> {
+    pub(super) fn all(&self, catalog: &Catalog, checks: &[Check<'_>]) -> Result<Decision> {
         self.together(catalog, checks, Op::Check)
     }
 
@@ -118,25 +111,6 @@ impl RateLimiter {
             Backend::Local(local) => Ok(local.all(&plan, op)),
             Backend::Server(redis) => self.converse(redis, &plan, op, Form::WithParts),
         }
-    }
-
-    /// Decides a request by all the rules that match it, together, as [`check_all`](Self::check_all) does:
-    /// `parts` holds one decision per rule, in order of priority. A request that no rule matches is
-    /// admitted, and [`rule_applied`](Decision::rule_applied) says so.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check); a request without a path, a method or a header's name that is no token
-    /// of HTTP and an `ip` that is no address are an `InvalidArgument`.
-    pub fn check_request(&self, request: &Request<'_>) -> Result<Decision> {
-        self.ensure_open()?;
-        request.validate_timeout()?;
-        let catalog = self.centre.rules.snapshot();
-        let matches = catalog.matcher().matches(request)?;
-        if matches.is_empty() {
-            return Ok(Decision::unruled(self.source()));
-        }
-        let checks: Vec<_> = matches.iter().map(|found| found.check(request.timeout)).collect();
-        self.all(&catalog, &checks)
     }
 
     /// The rules that [`check_request`](Self::check_request) would apply, in order of priority, then of
@@ -305,7 +279,7 @@ impl RateLimiter {
         }
     }
 
-    fn source(&self) -> Source {
+    pub(super) fn source(&self) -> Source {
         match &self.backend {
             Backend::Local(_) => Source::Embedded,
             Backend::Server(_) => Source::Server,

@@ -47,6 +47,24 @@ impl std::fmt::Debug for Hidden {
     }
 }
 
+impl RateLimiter {
+    /// Begins a limiter on the backend that `url` names: `memory://`, `redis://`, `rediss://`,
+    /// `unix://`, `redis-cluster://host1:port1,host2:port2` or
+    /// `redis-sentinel://host1:port1,host2:port2/service`.
+    pub fn builder(url: impl Into<String>) -> Builder {
+        Builder::new(url.into())
+    }
+}
+
+impl AsyncRateLimiter {
+    /// Begins a limiter on the backend that `url` names, as
+    /// [`RateLimiter::builder`](crate::RateLimiter::builder) does; end it with
+    /// [`connect`](Builder::connect).
+    pub fn builder(url: impl Into<String>) -> Builder {
+        Builder::new(url.into())
+    }
+}
+
 impl Builder {
     pub(super) fn new(url: String) -> Self {
         Self {

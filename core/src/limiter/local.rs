@@ -104,10 +104,10 @@ impl Local {
         self.engine().reset(plan, || self.now());
     }
 
-    /// Reserves what a plan asks for; the fencing token, where it is granted.
-    pub(super) fn reserve(&self, plan: &Plan<'_>, id: HoldId, form: Form) -> (Decision, Option<u64>) {
-        let (outcomes, token) = self.engine().decide_beside(plan, Op::Reserve, id, || self.now());
-        (answer(plan, &outcomes, Source::Embedded, form), token)
+    /// Reserves what a plan asks for: one outcome per charge, the fencing token where it is granted, and whether
+    /// something is held.
+    pub(super) fn reserve(&self, plan: &Plan<'_>, id: HoldId) -> (Vec<Outcome>, Option<u64>, bool) {
+        self.engine().reserve(plan, id, || self.now())
     }
 
     /// Changes what stands beside the states of a plan's one key: whether that took effect.

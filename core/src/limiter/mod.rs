@@ -1,15 +1,18 @@
 //! The limiters: what a caller holds. Both are thin drivers over one centre that does no I/O; they
 //! differ by an `await`.
 
+mod asked;
 mod asynchronous;
 mod blocking;
 #[cfg(feature = "bridge")]
 mod bridged;
 mod builder;
 mod centre;
+mod holding;
 mod local;
 mod overview;
 mod queue;
+mod requests;
 mod reserving;
 mod sleeper;
 mod standing;

@@ -1,15 +1,24 @@
 //! Reservations: made, committed, released, renewed; for threads and for tasks.
 
+use std::time::Duration;
+
+use redis::Value;
+
+use super::asked::asked;
 use super::asynchronous::{self, AsyncRateLimiter};
 use super::blocking::{self, RateLimiter, talk};
+use super::centre::Centre;
+use super::local::Local;
+use super::queue::{Asked, POLL};
 use crate::algorithm::HoldId;
 use crate::catalog::Catalog;
-use crate::decision::Decision;
+use crate::decision::Source;
 use crate::error::{Error, ErrorKind, Result};
-use crate::plan::{End, Form, Op, Plan};
+use crate::plan::{ENFORCED, End, Few, Forecast, Form, Op, Outcome, Plan};
+use crate::redis::AsyncRedis;
 use crate::request::{Check, CheckOptions};
-use crate::reservation::{Reservation, ReservationRef, Ticket, Usage, fresh};
-use crate::transaction::Transaction;
+use crate::reservation::{Granted, Reservation, ReservationRef, Ticket, Usage, fresh};
+use crate::transaction::{Conversation, Transaction};
 
 /// A reservation that is asked for: its plan, and what its id will state.
 struct Wanted<'a> {
@@ -30,9 +39,33 @@ impl<'a> Wanted<'a> {
         Ok(Self { plan, ticket })
     }
 
-    fn made(self, decision: Decision, token: Option<u64>) -> Reservation {
-        Reservation::new(decision, token.map(|token| (self.ticket, token)))
+    /// What came of it.
+    fn made(self, found: Found, source: Source, form: Form) -> Asked<Reservation> {
+        let Found { outcomes, token, is_beside } = found;
+        let lease = self.plan.holders.iter().map(|holder| holder.lease).min().unwrap_or(0);
+        let Asked { answer, waits, .. } = asked(&self.plan, &outcomes, None, source, form);
+        let enforced = self.plan.charges.iter().zip(&outcomes).filter(|(charge, _)| charge.group == ENFORCED);
+        let left = enforced.map(|(_, outcome)| outcome.figures.remaining).collect();
+        let granted = token.filter(|_| answer.allowed).map(|token| Granted {
+            ticket: self.ticket,
+            token,
+            lease: Duration::from_micros(lease.unsigned_abs()),
+        });
+        Asked {
+            answer: Reservation::new(answer, granted),
+            waits,
+            is_estimate: is_beside,
+            forecast: Some(Forecast::Room { left, for_us: POLL }),
+        }
     }
+}
+
+/// What a backend has found.
+struct Found {
+    outcomes: Few<Outcome>,
+    token: Option<u64>,
+    /// Whether something is held that may be given back.
+    is_beside: bool,
 }
 
 /// A reservation to end: its plan, and the names of the reservation and of this call.
@@ -44,12 +77,41 @@ fn ending<'a>(
     Ok((Plan::of_ticket(catalog, ticket, costs)?, (ticket.id, fresh()?)))
 }
 
-/// What a conversation that reserved says: the decision and, where it is granted, the fencing token.
-fn reserved(transaction: Transaction<'_>, form: Form) -> Result<(Decision, Option<u64>)> {
-    let token = transaction.token();
-    let decision = transaction.finish(form)?;
-    let token = token.filter(|_| decision.allowed);
-    Ok((decision, token))
+/// What a conversation that reserved says.
+fn reserved(transaction: Transaction<'_>) -> Result<Found> {
+    let (token, is_beside) = (transaction.token(), transaction.found_held());
+    Ok(Found { outcomes: transaction.outcomes()?.0, token, is_beside })
+}
+
+fn reserved_locally(local: &Local, wanted: &Wanted<'_>) -> Found {
+    let (outcomes, token, is_beside) = local.reserve(&wanted.plan, wanted.ticket.id);
+    Found { outcomes: outcomes.into(), token, is_beside }
+}
+
+/// Releases what a call may have reserved of which nobody learns: its future was dropped, or the server's answer was
+/// lost. On one connection that comes after whatever was sent of the call.
+struct Unheard<'a> {
+    redis: &'a AsyncRedis,
+    centre: &'a Centre,
+    catalog: &'a Catalog,
+    ticket: &'a Ticket,
+    is_heard: bool,
+}
+
+impl Drop for Unheard<'_> {
+    fn drop(&mut self) {
+        let costs = vec![0; self.ticket.items.len()];
+        if !self.is_heard
+            && let Ok((plan, names)) = ending(self.catalog, self.ticket, &costs)
+        {
+            let mut release = self.centre.ending(&plan, End::Release, names);
+            while let Some(call) = release.next() {
+                self.redis.cast(call);
+                release.feed(Ok(Value::Int(0)));
+            }
+            self.centre.freed_by(&plan, End::Release);
+        }
+    }
 }
 
 impl RateLimiter {
@@ -67,7 +129,7 @@ impl RateLimiter {
     /// # Errors
     /// As [`reserve`](Self::reserve).
     pub fn reserve_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Reservation> {
-        self.hold(&self.centre.rules.snapshot(), &[Check::new(rule, key).with(options)], Form::Single)
+        self.reserve_within(rule, key, options, Duration::ZERO)
     }
 
     /// Reserves several costs together: all of them, or none. Items whose rule has no reservations are charged at
@@ -76,21 +138,30 @@ impl RateLimiter {
     /// # Errors
     /// As [`reserve`](Self::reserve), if no item's rule has reservations; an empty list is an `InvalidArgument`.
     pub fn reserve_all(&self, checks: &[Check<'_>]) -> Result<Reservation> {
-        self.hold(&self.centre.rules.snapshot(), checks, Form::WithParts)
+        self.reserve_all_within(checks, Duration::ZERO)
     }
 
-    fn hold(&self, catalog: &Catalog, checks: &[Check<'_>], form: Form) -> Result<Reservation> {
+    /// Tries to reserve once.
+    pub(super) fn hold(
+        &self,
+        catalog: &Catalog,
+        checks: &[Check<'_>],
+        form: Form,
+    ) -> Result<Asked<Reservation>> {
         self.ensure_open()?;
         let wanted = Wanted::new(catalog, checks, &self.centre.wire.prefix)?;
-        let (decision, token) = match &self.backend {
-            blocking::Backend::Local(local) => local.reserve(&wanted.plan, wanted.ticket.id, form),
+        match &self.backend {
+            blocking::Backend::Local(local) => {
+                let found = reserved_locally(local, &wanted);
+                Ok(wanted.made(found, Source::Embedded, form))
+            }
             blocking::Backend::Server(redis) => {
                 let mut transaction = self.centre.reserving(&wanted.plan, wanted.ticket.id);
                 talk(redis, &mut transaction, wanted.plan.timeout);
-                reserved(transaction, form)?
+                let found = reserved(transaction)?;
+                Ok(wanted.made(found, Source::Server, form))
             }
-        };
-        Ok(wanted.made(decision, token))
+        }
     }
 
     /// Ends a reservation and charges what was really used, also beyond the limit. Whether it took effect: not where the
@@ -135,6 +206,9 @@ impl RateLimiter {
         if end != End::Renew {
             reservation.note_end();
         }
+        if ended {
+            self.centre.freed_by(&plan, end);
+        }
         Ok(ended)
     }
 }
@@ -159,7 +233,7 @@ impl AsyncRateLimiter {
         key: &str,
         options: CheckOptions<'_>,
     ) -> Result<Reservation> {
-        self.hold(&self.centre.rules.snapshot(), &[Check::new(rule, key).with(options)], Form::Single).await
+        self.reserve_within(rule, key, options, Duration::ZERO).await
     }
 
     /// Reserves several costs together: all of them, or none. Items whose rule has no reservations are charged at
@@ -168,21 +242,39 @@ impl AsyncRateLimiter {
     /// # Errors
     /// As [`reserve`](Self::reserve), if no item's rule has reservations; an empty list is an `InvalidArgument`.
     pub async fn reserve_all(&self, checks: &[Check<'_>]) -> Result<Reservation> {
-        self.hold(&self.centre.rules.snapshot(), checks, Form::WithParts).await
+        self.reserve_all_within(checks, Duration::ZERO).await
     }
 
-    async fn hold(&self, catalog: &Catalog, checks: &[Check<'_>], form: Form) -> Result<Reservation> {
+    /// Tries to reserve once.
+    pub(super) async fn hold(
+        &self,
+        catalog: &Catalog,
+        checks: &[Check<'_>],
+        form: Form,
+    ) -> Result<Asked<Reservation>> {
         self.ensure_open()?;
         let wanted = Wanted::new(catalog, checks, &self.centre.wire.prefix)?;
-        let (decision, token) = match &self.backend {
-            asynchronous::Backend::Local(local) => local.reserve(&wanted.plan, wanted.ticket.id, form),
-            asynchronous::Backend::Server(redis) => {
-                let mut transaction = self.centre.reserving(&wanted.plan, wanted.ticket.id);
-                asynchronous::talk(self, redis, &mut transaction, wanted.plan.timeout).await;
-                reserved(transaction, form)?
+        match &self.backend {
+            asynchronous::Backend::Local(local) => {
+                let found = reserved_locally(local, &wanted);
+                Ok(wanted.made(found, Source::Embedded, form))
             }
-        };
-        Ok(wanted.made(decision, token))
+            asynchronous::Backend::Server(redis) => {
+                let found = self.hold_there(redis, catalog, &wanted).await?;
+                Ok(wanted.made(found, Source::Server, form))
+            }
+        }
+    }
+
+    async fn hold_there(&self, redis: &AsyncRedis, catalog: &Catalog, wanted: &Wanted<'_>) -> Result<Found> {
+        let mut unheard =
+            Unheard { redis, centre: &self.centre, catalog, ticket: &wanted.ticket, is_heard: false };
+        let mut transaction = self.centre.reserving(&wanted.plan, wanted.ticket.id);
+        asynchronous::talk(self, redis, &mut transaction, wanted.plan.timeout).await;
+        let found = reserved(transaction);
+        let is_lost = |error: &Error| matches!(error.kind(), ErrorKind::Timeout | ErrorKind::Connection);
+        unheard.is_heard = !found.as_ref().is_err_and(is_lost);
+        found
     }
 
     /// Ends a reservation and charges what was really used, also beyond the limit. Whether it took effect: not where the
@@ -235,6 +327,9 @@ impl AsyncRateLimiter {
         };
         if end != End::Renew {
             reservation.note_end();
+        }
+        if ended {
+            self.centre.freed_by(&plan, end);
         }
         Ok(ended)
     }

@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 
 use tokio::select;
 
+use super::asked::{alone, asked, asked_locally};
 use super::asynchronous::{self, AsyncRateLimiter};
 use super::blocking::{self, RateLimiter};
 use super::centre::Centre;
-use super::local::Local;
-use super::queue::{Answer, Asked, Moment, Stake, Step, WaitQueue, Waiter};
+use super::queue::{Answer, Asked, Moment, Stake, Step, Waiter};
 use super::sleeper;
 use crate::decision::{Decision, Source};
 use crate::error::{Error, ErrorKind, Result};
-use crate::plan::{ENFORCED, Few, Forecast, Form, Op, Outcome, Plan, answer};
+use crate::plan::{Few, Form, Op, Plan};
 use crate::request::{Check, CheckOptions};
 
 /// How long a wait sleeps before it looks whether the limiter was closed. A sleep that `close` would end at once
@@ -85,13 +85,13 @@ impl RateLimiter {
             }
             first = Some(asked);
         }
-        let stakes = self.centre.stakes(checks)?;
+        let stakes = self.centre.stakes(checks, Op::Check)?;
         self.in_turn(stakes, timeout, first, sleep, |op| self.ask(checks, op, form))
     }
 
     /// Asks when it is the caller's turn, until the answer is final or would come too late. `Op::Check` asks to be
     /// admitted, `Op::Peek` only looks. `first` is the answer to a check that was just made.
-    fn in_turn<T: Answer>(
+    pub(super) fn in_turn<T: Answer>(
         &self,
         stakes: Few<Stake>,
         timeout: Duration,
@@ -142,7 +142,7 @@ impl RateLimiter {
         Ok(())
     }
 
-    fn ask(&self, checks: &[Check<'_>], op: Op, form: Form) -> Result<Asked<Decision>> {
+    pub(super) fn ask(&self, checks: &[Check<'_>], op: Op, form: Form) -> Result<Asked<Decision>> {
         self.ensure_open()?;
         let catalog = self.centre.rules.snapshot();
         match (&self.backend, checks) {
@@ -220,13 +220,13 @@ impl AsyncRateLimiter {
             }
             first = Some(asked);
         }
-        let stakes = self.centre.stakes(checks)?;
+        let stakes = self.centre.stakes(checks, Op::Check)?;
         self.in_turn(stakes, timeout, first, Question { limiter: self, checks, form }).await
     }
 
     /// Asks when it is the caller's turn, until the answer is final or would come too late. `Op::Check` asks to be
     /// admitted, `Op::Peek` only looks. `first` is the answer to a check that was just made.
-    async fn in_turn<T: Answer>(
+    pub(super) async fn in_turn<T: Answer>(
         &self,
         stakes: Few<Stake>,
         timeout: Duration,
@@ -275,7 +275,7 @@ impl AsyncRateLimiter {
         }
     }
 
-    async fn ask(&self, checks: &[Check<'_>], op: Op, form: Form) -> Result<Asked<Decision>> {
+    pub(super) async fn ask(&self, checks: &[Check<'_>], op: Op, form: Form) -> Result<Asked<Decision>> {
         self.ensure_open()?;
         let catalog = self.centre.rules.snapshot();
         match (&self.backend, checks) {
@@ -300,7 +300,7 @@ impl AsyncRateLimiter {
 }
 
 /// What a task asks again and again. (A closure would do, if its future could be said to be `Send`.)
-trait AskAsync<T> {
+pub(super) trait AskAsync<T> {
     fn ask(&mut self, op: Op) -> impl Future<Output = Result<Asked<T>>> + Send;
 }
 
@@ -319,9 +319,9 @@ impl AskAsync<Decision> for Question<'_> {
 
 impl Centre {
     /// What some checks ask of the states they are about.
-    fn stakes(&self, checks: &[Check<'_>]) -> Result<Few<Stake>> {
+    pub(super) fn stakes(&self, checks: &[Check<'_>], op: Op) -> Result<Few<Stake>> {
         let catalog = self.rules.snapshot();
-        Ok(self.queue.stakes(&Plan::new(&catalog, checks, Op::Check)?))
+        Ok(self.queue.stakes(&Plan::new(&catalog, checks, op)?))
     }
 
     /// Moves a manual clock on by the wait of the last denial.
@@ -332,65 +332,14 @@ impl Centre {
 
     fn freed(&self, check: &Check<'_>) {
         if !self.queue.is_idle()
-            && let Ok(stakes) = self.stakes(&[*check])
+            && let Ok(stakes) = self.stakes(&[*check], Op::Peek)
         {
             self.queue.freed(stakes.iter().map(|stake| stake.lane));
         }
     }
 }
 
-impl WaitQueue {
-    /// One stake in each state that can deny.
-    fn stakes(&self, plan: &Plan<'_>) -> Few<Stake> {
-        let enforced = plan.charges.iter().filter(|charge| charge.group == ENFORCED);
-        let stakes = enforced.map(|charge| Stake {
-            lane: self.lane((charge.limit.number, &charge.tag, &charge.member)),
-            cost: charge.amount.is_none().then_some(charge.cost),
-        });
-        stakes.collect()
-    }
-}
-
-impl Answer for Decision {
-    fn is_admitted(&self) -> bool {
-        self.allowed
-    }
-
-    fn retry_after(&self) -> Duration {
-        self.retry_after
-    }
-
-    fn refused(self, retry_after: Duration) -> Self {
-        Self { allowed: false, retry_after, ..self }
-    }
-}
-
-fn asked_locally(local: &Local, plan: &Plan<'_>, op: Op, form: Form) -> Asked<Decision> {
-    asked(plan, &local.outcomes(plan, op), None, Source::Embedded, form)
-}
-
-/// The answer to a plan.
-fn asked(
-    plan: &Plan<'_>,
-    outcomes: &[Outcome],
-    forecast: Option<Forecast>,
-    source: Source,
-    form: Form,
-) -> Asked<Decision> {
-    let enforced = plan.charges.iter().zip(outcomes).filter(|(charge, _)| charge.group == ENFORCED);
-    let waits = enforced.map(|(_, outcome)| match outcome.retry_after() {
-        Some(wait) => wait.unsigned_abs(),
-        None => u64::MAX,
-    });
-    Asked { waits: waits.collect(), forecast, answer: answer(plan, outcomes, source, form) }
-}
-
-/// The answer to a single check, of which no more is known.
-fn alone(answer: Decision) -> Asked<Decision> {
-    Asked { answer, waits: Few::new(), forecast: None }
-}
-
-fn park(span: Duration) -> bool {
+pub(super) fn park(span: Duration) -> bool {
     thread::park_timeout(span);
     true
 }

@@ -7,16 +7,11 @@ use super::failure::Failure;
 use super::header::HeaderNames;
 use super::pattern::Pattern;
 use super::reading::Reading;
-use super::source::{KeySource, Source};
+use super::required::{RequiredHeader, required_headers, subnets};
+use super::source::{KeySource, MAX_KEYS, Source};
 use super::view::RequestView;
 use crate::rules::{Match, Rule, Scope};
 use crate::subnet::Subnet;
-
-/// The value of a required header that any value satisfies.
-const ANY_VALUE: &str = "*";
-
-/// A request that is read as more keys of one rule than this is refused: none has a reason to be.
-pub(super) const MAX_KEYS: usize = 8;
 
 /// The conditions of a rule's `match`, and where its key and its resource are found.
 #[derive(Debug)]
@@ -36,14 +31,6 @@ pub(super) struct Conditions {
 pub(super) struct Patterns {
     exact: Pattern,
     pub(super) folded: Pattern,
-}
-
-#[derive(Debug)]
-pub(super) struct RequiredHeader {
-    name: String,
-    pub(super) place: usize,
-    /// `None`: any.
-    pub(super) value: Option<String>,
 }
 
 /// Who is counted, and on what.
@@ -210,36 +197,4 @@ impl<'a> Found<'a> {
             false => Ok(self.counted),
         }
     }
-}
-
-impl RequiredHeader {
-    fn is_in(&self, view: &RequestView<'_>) -> bool {
-        let header = &view.headers[self.place];
-        match &self.value {
-            Some(required) => header.values().any(|value| value == required),
-            None => header.is_present(),
-        }
-    }
-
-    /// Whether an application sees it whichever of the lines it looks at; an empty one may pass for none, and one with
-    /// another name may be none.
-    pub(super) fn is_all_of(&self, view: &RequestView<'_>) -> bool {
-        let header = &view.headers[self.place];
-        let is_seen = |value: &str| !value.is_empty() && self.value.as_deref().is_none_or(|it| it == value);
-        header.is_present() && header.is_named(&self.name) && header.values().all(is_seen)
-    }
-}
-
-pub(super) fn required_headers(stated: &Match, names: &mut HeaderNames) -> Vec<RequiredHeader> {
-    let mut required = |(name, value): (&String, &String)| RequiredHeader {
-        name: name.clone(),
-        place: names.place(name),
-        // Values of headers have no white space around them.
-        value: (value != ANY_VALUE).then(|| value.trim_matches([' ', '\t']).to_owned()),
-    };
-    stated.required_headers.iter().map(&mut required).collect()
-}
-
-pub(super) fn subnets(stated: &Match) -> Vec<Subnet> {
-    stated.ip_subnet.iter().filter_map(|subnet| Subnet::parse(subnet)).collect()
 }

@@ -3,13 +3,15 @@
 //! An exemption is a way around a limit, and clients choose how they spell a request. So a condition holds here
 //! only if it holds for every reading of what the client sent, where in `match` one reading is enough.
 
-use super::conditions::{RequiredHeader, required_headers, subnets};
+use super::failure::NAMED;
 use super::header::HeaderNames;
 use super::pattern::Pattern;
 use super::reading;
+use super::required::{RequiredHeader, required_headers, subnets};
 use super::view::RequestView;
-use crate::rules::{Match, first_of};
+use crate::rules::Match;
 use crate::subnet::Subnet;
+use crate::words::first_of;
 
 /// How an escaped percent sign is spelled in a reading.
 const ESCAPED_PERCENT: &str = "%25";
@@ -61,9 +63,7 @@ impl Exemption {
         let stated = &self.stated;
         let listed = |name: &str, words: &[String]| match words {
             [] => None,
-            words => {
-                Some(format!("{name} {}", first_of(words.iter().map(String::as_str), super::failure::NAMED)))
-            }
+            words => Some(format!("{name} {}", first_of(words.iter().map(String::as_str), NAMED))),
         };
         let headers: Vec<_> = stated.required_headers.keys().cloned().collect();
         let conditions = [

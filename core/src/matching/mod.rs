@@ -9,7 +9,9 @@ mod header;
 mod index;
 mod pattern;
 mod reading;
+mod reason;
 mod request;
+mod required;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -130,7 +132,7 @@ fn explain(conditions: &Conditions, view: &RequestView<'_>) -> Result<Vec<Explan
     };
     Ok(match applied(conditions, view)? {
         Ok(counted) => {
-            let matched = |counted| explanation(true, Some(counted), failure::NONE.to_owned());
+            let matched = |counted| explanation(true, Some(counted), reason::APPLIES.to_owned());
             counted.into_iter().map(matched).collect()
         }
         Err(failure) => vec![explanation(false, None, failure.reason(conditions, view))],

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use super::conditions::MAX_KEYS;
 use super::failure::Failure;
 use super::header::HeaderNames;
 use super::pattern::Pattern;
@@ -11,6 +10,9 @@ use super::view::RequestView;
 use crate::composite;
 use crate::rules::Identifier;
 use crate::subnet::owner;
+
+/// A request that is read as more keys of one rule than this is refused: none has a reason to be.
+pub(super) const MAX_KEYS: usize = 8;
 
 /// The key of `global` rules, which count everybody together.
 const EVERYBODY: &str = "global";

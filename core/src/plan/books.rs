@@ -135,6 +135,11 @@ impl Books<'_> {
         (outcomes.into_iter().enumerate().map(|(index, it)| self.beside(index, it)).collect(), token)
     }
 
+    /// Whether something is held.
+    pub(crate) fn holds(&self) -> bool {
+        self.holdings.iter().any(|holding| holding.held() > 0.0)
+    }
+
     /// Ends or renews a reservation: whether it was held wherever it should be. `None`: a charge could not be
     /// counted, and nothing was done.
     pub(crate) fn end(&mut self, end: End, id: &HoldId) -> Option<bool> {

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use super::Target;
 use crate::algorithm::{Blocking, Micros, Policy};
 use crate::catalog::{LimitNumber, ReadyLimit, ReadyRule, Stands};
 use crate::key;
@@ -36,32 +35,14 @@ pub(crate) struct Holder<'a> {
     /// Its number, as those of limits.
     pub(crate) number: LimitNumber,
     pub(crate) scope: Scope,
-    suffix: &'static str,
+    pub(super) suffix: &'static str,
     pub(crate) tag: Cow<'a, str>,
     pub(crate) member: Option<Cow<'a, str>>,
     pub(crate) weight: f64,
     pub(crate) group: usize,
 }
 
-impl<'a> Holder<'a> {
-    /// One for each scope that the rule of an item has.
-    pub(super) fn of(target: &Target<'a>, group: usize) -> Vec<Self> {
-        let rule = target.rule;
-        let Some(holds) = &rule.holds else { return Vec::new() };
-        let holder = |(scope, number, suffix)| Self {
-            rule,
-            lease: holds.lease,
-            number,
-            scope,
-            suffix,
-            tag: target.tag.clone(),
-            member: target.member(scope).cloned(),
-            weight: target.weight,
-            group,
-        };
-        holds.scopes().map(holder).collect()
-    }
-
+impl Holder<'_> {
     /// The name of the set in Redis.
     pub(crate) fn name(&self, prefix: &str) -> String {
         key::name(prefix, &self.rule.rule.id, &self.tag, self.member.as_deref(), self.suffix)
@@ -81,13 +62,7 @@ pub(crate) struct Stander<'a> {
     pub(crate) tag: Cow<'a, str>,
 }
 
-impl<'a> Stander<'a> {
-    /// The one of an item; none where its rule has neither.
-    pub(super) fn of(target: &Target<'a>) -> Option<Self> {
-        let rule = target.rule;
-        rule.stands.as_ref().map(|stands| Self { rule, stands, tag: target.tag.clone() })
-    }
-
+impl Stander<'_> {
     /// How the key is blocked.
     pub(crate) fn blocking(&self) -> Blocking {
         self.stands.blocking.unwrap_or_default()

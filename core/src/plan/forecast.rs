@@ -6,7 +6,14 @@ use crate::plan::ENFORCED;
 
 /// The enforced states of a call as it left them, in the order of its plan. It holds until somebody else comes.
 #[derive(Debug)]
-pub(crate) struct Forecast(Few<(Policy, State, Micros)>);
+pub(crate) enum Forecast {
+    States(Few<(Policy, State, Micros)>),
+    /// What is left, beside what is held: until something is given back, but it is believed no longer than this.
+    Room {
+        left: Few<u64>,
+        for_us: u64,
+    },
+}
 
 impl Forecast {
     /// From the state and the time of each charge; `None` where a script replies no more of a state than one cost
@@ -19,18 +26,30 @@ impl Forecast {
                 && matches!(state, State::Window(_) | State::Windows(_) | State::Debt(_) | State::Level(_));
             is_whole.then(|| (charge.policy.as_ref().clone(), state, now))
         });
-        known.collect::<Option<_>>().map(Self)
+        known.collect::<Option<_>>().map(Self::States)
     }
 
     /// How long such costs, one of each state, have to wait `elapsed` microseconds after the call; `None`: for ever,
     /// or nobody knows.
     pub(crate) fn wait(&self, costs: &[f64], elapsed: u64) -> Option<u64> {
-        let elapsed = Micros::try_from(elapsed).ok().filter(|_| costs.len() == self.0.len())?;
-        let waits = self.0.iter().zip(costs).map(|((policy, state, now), &cost)| {
+        let states = match self {
+            Self::States(states) => states,
+            Self::Room { left, for_us } => {
+                let has_room = left.iter().zip(costs).all(|(&left, &cost)| cost <= left as f64);
+                return (!has_room).then_some(for_us.saturating_sub(elapsed));
+            }
+        };
+        let elapsed = Micros::try_from(elapsed).ok().filter(|_| costs.len() == states.len())?;
+        let waits = states.iter().zip(costs).map(|((policy, state, now), &cost)| {
             let demand = Demand { op: Op::Peek, cost, now: now.checked_add(elapsed)? };
             let outcome = policy.settle_up(&mut state.clone(), demand, true);
             outcome.figures.retry_after.map(Micros::unsigned_abs)
         });
         waits.collect::<Option<Few<_>>>()?.into_iter().max()
+    }
+
+    /// Whether there may be room sooner than it says.
+    pub(crate) fn is_estimate(&self) -> bool {
+        matches!(self, Self::Room { .. })
     }
 }

@@ -16,10 +16,10 @@ use smallvec::{SmallVec, smallvec};
 use crate::catalog::{Catalog, LimitNumber, ReadyLimit, ReadyRule};
 use crate::decision::Source;
 use crate::error::{Error, ErrorKind, Result};
-use crate::redis::validate_time;
 use crate::request::{Check, CheckOptions};
 use crate::reservation::{Ticket, TicketItem};
 use crate::rules::{Algorithm, MAX_MICROS, Scope};
+use crate::timeout::validate_time;
 
 pub(crate) use crate::algorithm::Outcome;
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
@@ -129,6 +129,30 @@ impl<'a> Target<'a> {
         if scope == Scope::Key { self.member.as_ref() } else { None }
     }
 
+    /// One for each scope that the rule has.
+    fn holders(&self, group: usize) -> Vec<Holder<'a>> {
+        let rule = self.rule;
+        let Some(holds) = &rule.holds else { return Vec::new() };
+        let holder = |(scope, number, suffix)| Holder {
+            rule,
+            lease: holds.lease,
+            number,
+            scope,
+            suffix,
+            tag: self.tag.clone(),
+            member: self.member(scope).cloned(),
+            weight: self.weight,
+            group,
+        };
+        holds.scopes().map(holder).collect()
+    }
+
+    /// What may stand beside the states of the key.
+    fn stander(&self) -> Option<Stander<'a>> {
+        let rule = self.rule;
+        rule.stands.as_ref().map(|stands| Stander { rule, stands, tag: self.tag.clone() })
+    }
+
     /// `holders` are the places of the rule's own among `all`; `stander` is that of the key.
     fn charge(
         &self,
@@ -236,9 +260,9 @@ impl<'a> Plan<'a> {
     fn of_one(target: &Target<'a>, timeout: Option<Duration>) -> Result<Self> {
         let limits = &target.rule.limits;
         let group = if target.rule.rule.shadow { ENFORCED + 1 } else { ENFORCED };
-        let holders = Holder::of(target, group);
+        let holders = target.holders(group);
         let places: Few<_> = (0..holders.len()).collect();
-        let stander = Stander::of(target);
+        let stander = target.stander();
         let place = stander.as_ref().map(|_| 0);
         let charge = |limit| target.charge(limit, group, (&places, &holders), place);
         Ok(Self {
@@ -263,7 +287,7 @@ impl<'a> Plan<'a> {
             let target = target?;
             let group = plan.group(&target, &mut shadows);
             let holders = plan.hold(&target, group);
-            let stander = Stander::of(&target).map(|stander| plan.stand(stander));
+            let stander = target.stander().map(|stander| plan.stand(stander));
             let mut charges = Few::with_capacity(target.rule.limits.len());
             for limit in &target.rule.limits {
                 let charge = target.charge(limit, group, (&holders, &plan.holders), stander)?;
@@ -304,7 +328,7 @@ impl<'a> Plan<'a> {
             }
             found.unwrap_or(self.holders.len() - 1)
         };
-        Holder::of(target, group).into_iter().map(&mut place).collect()
+        target.holders(group).into_iter().map(&mut place).collect()
     }
 
     /// Adds a key beside whose states something may stand, once.

@@ -57,6 +57,14 @@ impl AsyncRedis {
         self.carry_out(Request::Script(call), deadline).await
     }
 
+    /// Sends a script whose reply nobody waits for.
+    pub(crate) fn cast(&self, call: Call) {
+        if self.usable().is_ok() {
+            let deadline = self.deadline(None);
+            self.hub.act(|multiplexer| multiplexer.cast(Request::Script(call), deadline, Instant::now()));
+        }
+    }
+
     /// Removes keys of one slot.
     pub(crate) async fn delete(&self, keys: &[String], deadline: CallDeadline) -> Result<()> {
         self.carry_out(Request::delete(keys), deadline).await.map(drop)

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::address::Address;
 use super::errors::{self, Failure};
+use crate::address::Address;
 
 /// Opens after so many calls in a row without an answer; while it is open, one probe at a time tries the server.
 pub(super) struct Breaker {

@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use super::combining::Permit;
 use super::errors;
-use super::options::SHORTEST_TIMEOUT;
 use super::pool::{Pool, Times};
 use super::request::{Outcome, Request};
 use super::session::Pending;
 use crate::script::Call;
+use crate::timeout::SHORTEST_TIMEOUT;
 
 impl Pool {
     /// Carries out the call, and whatever was published by the time there is a connection for it.

@@ -6,14 +6,16 @@ use std::time::{Duration, Instant};
 
 use ::redis::{Cmd, Value};
 
-use super::address::Address;
 use super::channel::Channel;
-use super::connector::{Connector, Role};
+use super::connector::Connector;
+use super::deadline::Deadline;
 use super::errors::{self, Failure, Fault};
+use super::login::Role;
 use super::request::{Outcome, Request};
 use super::session::{FEWEST_BATCHES, Id, Pending, Session};
 use super::spin::Spin;
-use super::stream::{Deadline, Ready, Stream};
+use super::stream::{Ready, Stream};
+use crate::address::Address;
 
 /// A connection to a server that has answered on it.
 pub(super) struct Connection {

@@ -5,24 +5,15 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::address::Address;
 use super::background::Background;
 use super::breaker::Breaker;
-use super::login::Handshake;
+use super::login::{Handshake, Role};
 use super::options::ConnectOptions;
 use super::tls::{Layer, Tls};
 use super::url::{RedisUrl, Servers};
+use crate::address::Address;
 use crate::error::Result;
 use crate::subnet::Subnet;
-
-/// What a server is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
-    /// It holds the state of the limits.
-    Data,
-    /// It knows which server does.
-    Sentinel,
-}
 
 /// Everything that the connections of one limiter have in common.
 #[derive(Clone)]

@@ -2,8 +2,8 @@
 
 use ::redis::{Cmd, Value};
 
-use super::address::Address;
-use super::connector::Role;
+use super::login::Role;
+use crate::address::Address;
 use crate::error::Error;
 
 /// The last slot of a Cluster.

@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use ::redis::{ErrorKind as Cause, RedisError, ServerErrorKind};
 
-use super::address::Address;
-use super::connector::Role;
-use super::login::HandshakeStep;
+use super::login::{HandshakeStep, Role};
+use crate::address::Address;
 use crate::error::{Error, ErrorKind};
 
 /// Refusals that end with a restart, a failover, a slow script or a migration of slots.

@@ -5,11 +5,13 @@ use std::time::Instant;
 
 use super::channel::Progress;
 use super::connection::Connection;
-use super::connector::{Connector, Role};
+use super::connector::Connector;
+use super::deadline::Deadline;
+use super::login::Role;
 use super::multiplexer::{LineId, Multiplexer, Order, Peer};
 use super::router::Router;
 use super::scout::Scout;
-use super::stream::{Deadline, Stream};
+use super::stream::Stream;
 use crate::error::Error;
 
 /// The event loop that watches the connections: that of Tokio, or a foreign one.

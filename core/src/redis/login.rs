@@ -4,6 +4,15 @@ use ::redis::Cmd;
 
 use super::url::{Login, RedisUrl};
 
+/// What a server is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// It holds the state of the limits.
+    Data,
+    /// It knows which server does.
+    Sentinel,
+}
+
 /// What the connections to servers of one role say first.
 #[derive(Clone, Default)]
 pub(super) struct Handshake {

@@ -8,7 +8,6 @@
 //! Cluster and Sentinel clients of the `redis` crate are not used: with retries they repeat a call after a
 //! broken connection or a timeout, and without retries they do not follow MOVED.
 
-mod address;
 mod asynchronous;
 mod background;
 mod blocking;
@@ -19,6 +18,7 @@ mod combined;
 mod combining;
 mod connection;
 mod connector;
+mod deadline;
 mod discovery;
 mod errors;
 mod hub;
@@ -46,8 +46,6 @@ mod tls;
 mod tokio_host;
 mod url;
 
-#[cfg(feature = "zookeeper")]
-pub(crate) use address::Address;
 pub(crate) use asynchronous::AsyncRedis;
 pub(crate) use blocking::BlockingRedis;
 #[cfg(feature = "bridge")]
@@ -56,7 +54,7 @@ pub(crate) use errors::forked;
 pub(crate) use hub::{Host, Hub};
 #[cfg(feature = "bridge")]
 pub(crate) use loop_host::LoopHost;
-pub(crate) use options::{ConnectOptions, validate_time};
+pub(crate) use options::ConnectOptions;
 pub(crate) use slots::slot_of;
 #[cfg(feature = "bridge")]
 pub(crate) use spin::{LONGEST as LONGEST_SPIN, Spin};

@@ -4,10 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::timeout::validate_time;
 
-/// The least time of anything that is tried at all.
-pub(crate) const SHORTEST_TIMEOUT: Duration = Duration::from_millis(1);
-const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
 const LARGEST_POOL: usize = 10_000;
 
 /// Timeouts, pool size and TLS files of a connection.
@@ -69,17 +67,6 @@ impl ConnectOptions {
         }
         Ok(())
     }
-}
-
-/// Refuses a time that is too short or too long; the error names the option.
-pub(crate) fn validate_time(name: &str, value: Duration) -> Result<()> {
-    if !(SHORTEST_TIMEOUT..=LONGEST_TIMEOUT).contains(&value) {
-        return Err(invalid(format!(
-            "{name} must be from 1 millisecond to {} seconds",
-            LONGEST_TIMEOUT.as_secs()
-        )));
-    }
-    Ok(())
 }
 
 fn invalid(reason: impl Into<String>) -> Error {

@@ -3,19 +3,20 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::address::Address;
 use super::breaker::{Admission, Breaker};
 use super::combining::{Combiner, Part};
 use super::connection::Connection;
-use super::connector::{Connector, Role};
+use super::connector::Connector;
+use super::deadline::Deadline;
 use super::errors::{self, Failure, Fault};
-use super::options::SHORTEST_TIMEOUT;
+use super::login::Role;
 use super::request::{CallDeadline, Hint, Outcome, Request};
 use super::router::Node;
 use super::session::{Id, Pending};
 use super::spin::Spin;
-use super::stream::Deadline;
+use crate::address::Address;
 use crate::error::ErrorKind;
+use crate::timeout::SHORTEST_TIMEOUT;
 
 /// A connection idle for longer is tried before use: the server may have been restarted meanwhile, or a
 /// firewall may have forgotten it.

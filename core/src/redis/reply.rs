@@ -2,7 +2,7 @@
 
 use ::redis::{ErrorKind as Cause, RedisError, ServerErrorKind, Value};
 
-use super::address::Address;
+use crate::address::Address;
 
 /// What a reply to a script or a command means.
 #[derive(Debug)]

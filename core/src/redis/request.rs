@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use ::redis::{Cmd, Value};
 
-use super::address::Address;
 use super::errors::Failure;
-use super::options::SHORTEST_TIMEOUT;
 use super::slots::slot_of;
+use crate::address::Address;
 use crate::error::{ErrorKind, Result};
 use crate::script::Call;
+use crate::timeout::SHORTEST_TIMEOUT;
 
 /// Between two attempts of a call that may be sent again.
 const RESEND_PAUSE: Duration = Duration::from_millis(10);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 
-use super::stream::Deadline;
+use super::deadline::Deadline;
 
 /// The most look-ups under way in this process: one that hangs keeps its thread.
 const MOST: usize = 16;

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
-use super::address::Address;
 use super::breaker::{Admission, Breaker};
 use super::connector::Connector;
 use super::discovery::{Discovery, Range, Topology};
 use super::errors;
 use super::request::Hint;
 use super::url::Servers;
+use crate::address::Address;
 use crate::error::Error;
 
 /// How long to live with a map that is known to be out of date, so that an outage of one node does not make

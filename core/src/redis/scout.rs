@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 
 use ::redis::{Cmd, Value};
 
-use super::address::Address;
 use super::connection::Connection;
-use super::connector::{Connector, Role};
+use super::connector::Connector;
+use super::deadline::Deadline;
 use super::discovery::{self, Discovery, Topology};
 use super::errors::{self, Failure};
+use super::login::Role;
 use super::router::{Learnt, Node};
-use super::stream::Deadline;
+use crate::address::Address;
 use crate::error::{Error, Result};
 
 /// How long one seed is waited for before the next one is asked as well.

@@ -11,42 +11,15 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
-use super::address::Address;
+use super::deadline::{CANCEL_INTERVAL, Deadline};
 use super::resolve::resolve;
-
-/// How often a wait that may be cancelled looks whether it was.
-const CANCEL_INTERVAL: Duration = Duration::from_millis(5);
+use crate::address::Address;
 
 /// A stream of which nothing blocks except [`wait`](Self::wait).
 pub(super) enum Stream {
     Tcp(TcpStream),
     #[cfg(unix)]
     Unix(UnixStream),
-}
-
-/// Until when to wait, and what ends a wait before.
-#[derive(Clone, Copy)]
-pub(super) struct Deadline<'a> {
-    pub(super) by: Instant,
-    pub(super) cancelled: Option<&'a dyn Fn() -> bool>,
-}
-
-impl Deadline<'static> {
-    pub(super) fn until(by: Instant) -> Self {
-        Self { by, cancelled: None }
-    }
-}
-
-impl Deadline<'_> {
-    /// How long the next wait may be.
-    pub(super) fn next(&self) -> io::Result<Duration> {
-        let left = left(self.by)?;
-        match self.cancelled {
-            Some(cancelled) if cancelled() => Err(io::Error::new(io::ErrorKind::Interrupted, "cancelled")),
-            Some(_) => Ok(left.min(CANCEL_INTERVAL)),
-            None => Ok(left),
-        }
-    }
 }
 
 /// What to wait for.
@@ -151,7 +124,7 @@ fn round_trip(stream: &TcpStream) -> Option<Duration> {
 fn connect_any(addresses: &[SocketAddr], deadline: Deadline<'_>) -> io::Result<TcpStream> {
     let mut failure = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     for (address, to_try) in addresses.iter().zip((1..=addresses.len() as u32).rev()) {
-        let by = Instant::now() + left(deadline.by)? / to_try;
+        let by = Instant::now() + deadline.left()? / to_try;
         match connect_one(address, Deadline { by, ..deadline }) {
             Ok(stream) => return Ok(stream),
             Err(err) => failure = err,
@@ -199,11 +172,6 @@ fn connect_unix(path: &std::path::Path, deadline: Deadline<'_>) -> io::Result<Un
             result => return result.map(|()| socket.into()),
         }
     }
-}
-
-fn left(by: Instant) -> io::Result<Duration> {
-    let left = by.saturating_duration_since(Instant::now());
-    if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
 /// Repeats what a signal cut short.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::address::Address;
+use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
 use crate::percent::decode;
 use crate::subnet::Subnet;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use super::ticket::Ticket;
 use crate::decision::Decision;
@@ -17,29 +18,46 @@ use crate::rules::MAX_MICROS;
 #[must_use = "what is reserved is to be committed or released"]
 pub struct Reservation {
     decision: Decision,
-    ticket: Option<Ticket>,
-    token: Option<u64>,
+    granted: Option<Granted>,
     ended: AtomicBool,
 }
 
+/// What an admitted reservation has more than a decision.
+pub(crate) struct Granted {
+    pub(crate) ticket: Ticket,
+    pub(crate) token: u64,
+    /// How soon it ends unless it is renewed.
+    pub(crate) lease: Duration,
+}
+
 impl Reservation {
-    pub(crate) fn new(decision: Decision, granted: Option<(Ticket, u64)>) -> Self {
-        let (ticket, token) = granted.unzip();
-        let ended = AtomicBool::new(ticket.is_none());
-        Self { decision, ticket, token, ended }
+    pub(crate) fn new(decision: Decision, granted: Option<Granted>) -> Self {
+        let ended = AtomicBool::new(granted.is_none());
+        Self { decision, granted, ended }
+    }
+
+    /// One that holds nothing.
+    pub(crate) fn unheld(decision: Decision) -> Self {
+        Self::new(decision, None)
     }
 
     /// What a limiter of any process and language needs to end the reservation; `None` when it was denied. To be
     /// passed on as it is, by whoever may end it: it is no secret, and nothing protects it from being forged.
     pub fn id(&self) -> Option<String> {
-        self.ticket.as_ref().map(Ticket::text)
+        self.granted.as_ref().map(|granted| granted.ticket.text())
     }
 
     /// A fencing token: larger than that of every earlier reservation of the same key, whatever became of them; `None`
     /// when the reservation was denied. A resource that refuses a smaller token than it has seen is safe from holders
     /// whose lease has ended without their knowing. (Source: M. Kleppmann, "How to do distributed locking", 2016.)
     pub fn token(&self) -> Option<u64> {
-        self.token
+        self.granted.as_ref().map(|granted| granted.token)
+    }
+
+    /// How soon the reservation ends unless it is renewed, for who renews it.
+    #[cfg(any(feature = "bridge", feature = "tower"))]
+    pub(crate) fn lease(&self) -> Option<Duration> {
+        self.granted.as_ref().map(|granted| granted.lease)
     }
 
     /// The decision, for who keeps the id elsewhere.
@@ -65,7 +83,7 @@ impl Deref for Reservation {
 
 impl fmt::Debug for Reservation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reservation").field("decision", &self.decision).field("token", &self.token).finish()
+        f.debug_struct("Reservation").field("decision", &self.decision).field("token", &self.token()).finish()
     }
 }
 
@@ -111,7 +129,7 @@ impl ReservationRef<'_> {
     /// What it states, for a limiter with this prefix; `None` for one that was denied.
     pub(crate) fn ticket(&self, prefix: &str) -> Result<Option<Ticket>> {
         match self {
-            Self::Made(made) => Ok(made.ticket.clone()),
+            Self::Made(made) => Ok(made.granted.as_ref().map(|granted| granted.ticket.clone())),
             Self::Id(id) => Ticket::read(id, prefix).map(Some),
         }
     }

@@ -7,6 +7,7 @@ mod made;
 mod name;
 mod ticket;
 
+pub(crate) use made::Granted;
 pub use made::{Reservation, ReservationRef, Usage};
 pub(crate) use name::fresh;
 pub(crate) use ticket::{Ticket, TicketItem};

@@ -3,7 +3,8 @@
 use super::fields::{Checked, Fields};
 use super::json::Json;
 use super::model::{CalendarUnit, CalendarWindow, Limit};
-use super::words::{nearest, one_of, quote};
+use super::table::LAST_DAY;
+use crate::words::{nearest, one_of, quote};
 
 /// The words for `window`.
 pub(super) const UNITS: [(&str, CalendarUnit); 4] = [
@@ -12,8 +13,6 @@ pub(super) const UNITS: [(&str, CalendarUnit); 4] = [
     ("month", CalendarUnit::Month),
     ("year", CalendarUnit::Year),
 ];
-/// The last day that a month can have.
-pub(super) const LAST_DAY: i64 = 31;
 const UTC: &str = "UTC";
 /// What belongs to a `window` of the calendar.
 pub(super) const OPTIONS: [&str; 2] = ["time_zone", "month_start_day"];

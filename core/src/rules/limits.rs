@@ -4,8 +4,8 @@ use super::algorithm::only_its_options;
 use super::fields::{Checked, Fields};
 use super::json::{Json, MAX_WHOLE};
 use super::model::{Algorithm, Limit, Scope};
-use super::words::quote;
 use super::{calendar, rate, table};
+use crate::words::quote;
 
 /// Up to this a double counts in ones, and so do the server's scripts.
 pub(crate) const MAX_MICROS: u64 = 1 << 53;

@@ -20,7 +20,6 @@ mod standing;
 mod table;
 #[cfg(test)]
 mod tests;
-mod words;
 
 use std::collections::HashMap;
 use std::fs;
@@ -42,13 +41,11 @@ pub use model::{
 pub(crate) use object::identifier;
 pub(crate) use object::object;
 pub use schema::schema;
-#[cfg(feature = "lab")]
-pub(crate) use words::nearest;
-pub(crate) use words::{first_of, one_line, quote};
 
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::words::{self, one_line};
 
 /// A set of rules, each valid and with a name of its own. A clone shares them.
 ///

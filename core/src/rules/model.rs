@@ -44,13 +44,6 @@ pub struct Rule {
     pub cost: u64,
 }
 
-impl Rule {
-    /// The rule as a JSON object, in one form: see [`Rules::to_json`](crate::Rules::to_json).
-    pub fn to_json(&self) -> String {
-        serde_json::Value::Object(super::object(self)).to_string()
-    }
-}
-
 /// An algorithm and its own options.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]

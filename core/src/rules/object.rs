@@ -1,13 +1,22 @@
 //! A rule as a file of rules states it, in one form: what is left to its default is left out.
 
+use super::model::{
+    Algorithm, Block, GcraName, Identifier, Limit, Match, Rule, Scope, Structure, WindowStart,
+};
 use super::standing::longest_by_default;
-use super::{Algorithm, Block, GcraName, Identifier, Limit, Match, Rule, Scope, Structure, WindowStart};
 use serde_json::{Map, Value, json};
 
 const DEFAULT_IPV6_PREFIX: u8 = 64;
 const DEFAULT_LEASE_US: u64 = 60_000_000;
 
 type Object = Map<String, Value>;
+
+impl Rule {
+    /// The rule as a JSON object, in one form: see [`Rules::to_json`](crate::Rules::to_json).
+    pub fn to_json(&self) -> String {
+        Value::Object(object(self)).to_string()
+    }
+}
 
 pub(crate) fn object(rule: &Rule) -> Object {
     let fields = [

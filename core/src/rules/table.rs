@@ -2,9 +2,11 @@
 //!
 //! A new field is a line here, and the code that reads it.
 
-use super::calendar::LAST_DAY;
 use super::json::MAX_WHOLE;
 use super::standing::MAX_FACTOR;
+
+/// The last day that a month can have.
+pub(super) const LAST_DAY: i64 = 31;
 
 /// A field of an object.
 pub(super) struct Field {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use super::Refusal;
 use crate::printable::printable;
-use crate::rules::{Checked, Rule, Rules, quote, read_one};
+use crate::rules::{Checked, Rule, Rules, read_one};
+use crate::words::quote;
 
 /// More than a rule can need; whoever keeps more in its place has mistaken the place.
 const MAX_RULE_BYTES: usize = 64 * 1024;

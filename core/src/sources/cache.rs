@@ -8,9 +8,10 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use super::file;
+use super::reading::read_trusted;
 use crate::error::{Error, ErrorKind, Result};
-use crate::rules::{Checked, Rules, one_line};
+use crate::rules::{Checked, Rules};
+use crate::words::one_line;
 
 /// Puts a text in place of the copy, whole or not at all: other processes may read it, or write it too.
 pub(super) fn write(path: &Path, text: &str) -> io::Result<()> {
@@ -44,7 +45,7 @@ fn any_number() -> u64 {
 /// The rules of the copy, if nobody else can have written it.
 pub(super) fn read(path: &Path) -> Result<Rules> {
     let rules = not_a_link(path)
-        .and_then(|()| file::read_trusted(path, &unlinked(), is_trusted))
+        .and_then(|()| read_trusted(path, &unlinked(), is_trusted))
         .and_then(|text| Rules::read(&text));
     rules.map_err(|fault| Error::new(ErrorKind::InvalidRule, format!("{}: {fault}", one_line(path))))
 }

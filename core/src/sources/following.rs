@@ -1,25 +1,25 @@
-//! The thread on which a source is followed, and what it shares with the calls.
+//! The thread on which a source is followed.
 
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use arc_swap::{ArcSwap, Guard};
+use arc_swap::Guard;
 use tokio::runtime;
 use tokio::sync::watch;
 
-use super::book::{Book, Report};
-use super::cache;
-use super::{Origin, Refusal, RulesStatus};
+use super::origin::Origin;
+use super::source::RuleSource;
+use super::status::RulesStatus;
+use super::updates::Updates;
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fork::generation;
-use crate::printable::printable;
-use crate::rules::{Rules, one_line};
+use crate::rules::Rules;
 
 /// The longest time to the first report of a source.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -43,39 +43,13 @@ pub(crate) struct Followed {
     generation: u32,
 }
 
-/// What a source reports to.
-#[derive(Debug)]
-pub struct Updates {
-    name: String,
-    origin: Origin,
-    current: ArcSwap<Catalog>,
-    /// Changed with the state; known apart from it, whose lock may be held for ever in a forked child.
-    cached: AtomicBool,
-    /// Held for a whole report: to judge texts takes long, and so may the log.
-    book: Mutex<Book>,
-    /// Whoever asks for the status waits for it: it is held for a moment, or until the copy is written, since
-    /// rules that the status tells of are in the copy. Taken after the book, if both are.
-    state: Mutex<State>,
-}
-
-#[derive(Debug)]
-struct State {
-    loaded_at: SystemTime,
-    updates: u64,
-    refusals: u64,
-    refused: Vec<Refusal>,
-    reachable: bool,
-    last_error: Option<String>,
-    /// Who waits for the first report.
-    started: Option<mpsc::Sender<Result<()>>>,
-}
-
 impl Followed {
     /// Begins to follow, and waits for the first report.
     pub(super) fn start(origin: Origin) -> Result<Self> {
         let (started, first) = mpsc::channel();
         let nothing = Arc::new(Catalog::new(Rules::default(), origin.secrets.clone()));
-        let followed = Self::begin(Updates::new(origin, nothing, Some(started)));
+        let updates = Updates::new(&origin.source.name(), origin.cache.clone(), nothing, Some(started));
+        let followed = Self::begin(origin, updates);
         let outcome = first.recv_timeout(START_TIMEOUT).unwrap_or_else(|error| {
             let seconds = START_TIMEOUT.as_secs();
             Err(match error {
@@ -91,26 +65,28 @@ impl Followed {
 
     /// What a forked child uses: the parent's rules until its own follower reports, if it is to have one.
     pub(super) fn in_child(parent: &Self) -> Self {
-        let updates = Updates::new(parent.origin.clone(), parent.updates.current.load_full(), None);
-        updates.cached.store(parent.updates.is_cached(), Ordering::Relaxed);
-        let child = Self::begin(updates);
+        let origin = parent.origin.clone();
+        let updates =
+            Updates::new(&origin.source.name(), origin.cache.clone(), parent.updates.in_force(), None);
+        updates.inherit(&parent.updates);
+        let child = Self::begin(origin, updates);
         if parent.stopped.load(Ordering::Relaxed) {
             child.stop();
         }
         child
     }
 
-    fn begin(updates: Updates) -> Self {
+    fn begin(origin: Origin, updates: Updates) -> Self {
         let updates = Arc::new(updates);
         let (over, watched) = watch::channel(false);
-        let follower = Arc::clone(&updates);
+        let follower = (Arc::clone(&origin.source), Arc::clone(&updates));
         let thread = thread::Builder::new().name("sluicegate-rules".to_owned());
-        let thread = thread.spawn(move || follow(&follower, &watched)).ok();
+        let thread = thread.spawn(move || follow(&*follower.0, &follower.1, &watched)).ok();
         if thread.is_none() {
             updates.unreachable(no_thread().message());
         }
         Self {
-            origin: updates.origin.clone(),
+            origin,
             updates,
             over: Some(over),
             thread,
@@ -120,7 +96,7 @@ impl Followed {
     }
 
     pub(super) fn current(&self) -> Guard<Arc<Catalog>> {
-        self.updates.current.load()
+        self.updates.current()
     }
 
     pub(super) fn status(&self) -> RulesStatus {
@@ -166,9 +142,9 @@ fn no_thread() -> Error {
     Error::new(ErrorKind::Connection, "rules: the thread that follows them cannot be started")
 }
 
-fn follow(updates: &Updates, over: &watch::Receiver<bool>) {
+fn follow(source: &dyn RuleSource, updates: &Updates, over: &watch::Receiver<bool>) {
     while !*over.borrow() {
-        let followed = catch_unwind(AssertUnwindSafe(|| follow_once(updates, over.clone())));
+        let followed = catch_unwind(AssertUnwindSafe(|| follow_once(source, updates, over.clone())));
         match followed {
             Ok(Ok(())) => return,
             Ok(Err(error)) => updates.unreachable(format!("no runtime: {error}")),
@@ -179,12 +155,16 @@ fn follow(updates: &Updates, over: &watch::Receiver<bool>) {
 }
 
 /// Follows until it is over.
-fn follow_once(updates: &Updates, mut over: watch::Receiver<bool>) -> std::io::Result<()> {
+fn follow_once(
+    source: &dyn RuleSource,
+    updates: &Updates,
+    mut over: watch::Receiver<bool>,
+) -> std::io::Result<()> {
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let following = async {
             loop {
-                updates.origin.source.follow(updates).await;
+                source.follow(updates).await;
                 tokio::time::sleep(RESTART_AFTER).await;
             }
         };
@@ -197,181 +177,4 @@ fn follow_once(updates: &Updates, mut over: watch::Receiver<bool>) -> std::io::R
     // A look-up of a host's name may still be under way; nobody waits for it.
     runtime.shutdown_background();
     Ok(())
-}
-
-impl Updates {
-    pub(super) fn new(
-        origin: Origin,
-        catalog: Arc<Catalog>,
-        started: Option<mpsc::Sender<Result<()>>>,
-    ) -> Self {
-        let state = State {
-            loaded_at: SystemTime::now(),
-            updates: 0,
-            refusals: 0,
-            refused: Vec::new(),
-            reachable: true,
-            last_error: None,
-            started,
-        };
-        let mut book = Book::default();
-        book.begin_with(catalog.rules().clone());
-        let name = printable(&origin.source.name()).into_owned();
-        let (current, cached) = (ArcSwap::new(catalog), AtomicBool::new(false));
-        Self { name, origin, current, cached, book: Mutex::new(book), state: Mutex::new(state) }
-    }
-
-    /// All rules in one text, which is taken or refused as a whole. `Err` says why it cannot be had; the last
-    /// good one stays in force.
-    pub fn file(&self, text: Result<String, String>) {
-        self.report(Report::File(text));
-    }
-
-    /// All the rules there are: the name of each and its text, or why that cannot be had. Each is taken or
-    /// refused by itself; rules that are not listed are gone.
-    pub fn rules(&self, texts: Vec<(String, Result<String, String>)>) {
-        self.report(Report::Rules(texts));
-    }
-
-    /// Rules that are new, or changed, or gone, which `None` says. They take effect together.
-    pub fn changed(&self, texts: Vec<(String, Option<Result<String, String>>)>) {
-        self.report(Report::Changed(texts));
-    }
-
-    /// The source cannot be read for now. Before the first report this ends the start of the limiter.
-    pub fn unreachable(&self, reason: impl AsRef<str>) {
-        let what = format!("rules: {}: {}", self.name, printable(reason.as_ref()));
-        let mut state = self.state();
-        // Before the first report, the constructor of the limiter returns the error.
-        let is_news = state.reachable && state.updates > 0;
-        state.reachable = false;
-        state.last_error = Some(what.clone());
-        state.first(Err(Error::new(ErrorKind::Connection, &*what)));
-        drop(state);
-        if is_news {
-            log::warn!("{what}; what was read before stays in force");
-        }
-    }
-
-    fn report(&self, report: Report) {
-        let reachable = !matches!(report, Report::File(Err(_)));
-        let mut book = self.book();
-        let effect = book.apply(&self.name, report);
-        let refused: Vec<_> = effect.refused.iter().map(|refusal| self.message(refusal)).collect();
-        let uncopied = self.note(&book, effect.changed, &refused, reachable);
-        for what in refused {
-            log::warn!("rules refused: {what}");
-        }
-        if let Some(what) = uncopied {
-            log::warn!("{what}");
-        }
-        let unusable = self.unusable(&book);
-        self.state().first(unusable.map_or(Ok(()), Err));
-    }
-
-    /// Puts the rules of the book in force, unless nothing was ever good or they are so already, and says in
-    /// the status what became of a report. Returns why the copy cannot be written.
-    fn note(&self, book: &Book, changed: bool, refused: &[String], reachable: bool) -> Option<String> {
-        let is_due = changed || self.is_cached() || self.state().updates == 0;
-        let catalog = (is_due && !book.is_blank()).then(|| self.current.load().after(book.in_force()));
-        let all_refused = book.refused(&self.name);
-        let mut state = self.state();
-        state.reachable = reachable;
-        let uncopied = catalog.and_then(|catalog| self.publish(&mut state, catalog, book));
-        state.refusals += refused.len() as u64;
-        state.refused = all_refused;
-        if let Some(what) = refused.last().or(uncopied.as_ref()) {
-            state.last_error = Some(what.clone());
-        }
-        uncopied
-    }
-
-    /// Puts rules in force, and returns why the copy of them cannot be written.
-    fn publish(&self, state: &mut State, catalog: Catalog, book: &Book) -> Option<String> {
-        self.current.store(Arc::new(catalog));
-        state.updates += 1;
-        state.loaded_at = SystemTime::now();
-        self.cached.store(false, Ordering::Relaxed);
-        let (path, text) = (self.origin.cache.as_ref()?, book.text()?);
-        let error = cache::write(path, &text).err()?;
-        Some(format!("rules_cache: {}: cannot be written: {error}", one_line(path)))
-    }
-
-    /// Why there is nothing to start with: the source is one text, and it is not good.
-    fn unusable(&self, book: &Book) -> Option<Error> {
-        let refused = book.refused(&self.name);
-        let refusal = refused.first().filter(|_| book.is_blank())?;
-        Some(Error::new(ErrorKind::InvalidRule, self.message(refusal)))
-    }
-
-    fn message(&self, Refusal { unit, reason }: &Refusal) -> String {
-        let name = &self.name;
-        if unit == name { format!("{name}: {reason}") } else { format!("{name}/{unit}: {reason}") }
-    }
-
-    fn silent(&self, seconds: u64) -> Error {
-        let what = format!("rules: {}: no response within {seconds} s", self.name);
-        Error::new(ErrorKind::Timeout, what)
-    }
-
-    /// Begins with the copy of the last good rules, if there is one to be used.
-    fn start_from_cache(&self, error: Error) -> Result<()> {
-        let Some(path) = &self.origin.cache else { return Err(error) };
-        let rules = cache::read(path).map_err(|unread| {
-            let what = format!("{}; and rules_cache: {}", error.message(), unread.message());
-            Error::new(error.kind(), what)
-        })?;
-        let mut book = self.book();
-        let mut state = self.state();
-        // It may have been heard of at last.
-        if state.updates > 0 {
-            return Ok(());
-        }
-        book.begin_with(rules.clone());
-        self.current.store(Arc::new(self.current.load().after(rules)));
-        state.updates = 1;
-        self.cached.store(true, Ordering::Relaxed);
-        drop((state, book));
-        log::warn!("{}; beginning with {}", error.message(), one_line(path));
-        Ok(())
-    }
-
-    fn status(&self) -> RulesStatus {
-        let state = self.state();
-        let current = self.current.load();
-        RulesStatus {
-            source: self.name.clone(),
-            version: current.rules().version().to_owned(),
-            rules: current.rules().len(),
-            loaded_at: state.loaded_at,
-            updates: state.updates,
-            refusals: state.refusals,
-            refused: state.refused.clone(),
-            reachable: state.reachable,
-            cached: self.is_cached(),
-            last_error: state.last_error.clone(),
-        }
-    }
-
-    fn is_cached(&self) -> bool {
-        self.cached.load(Ordering::Relaxed)
-    }
-
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    /// Wakes the constructor that waits for the first report; later reports have no receiver.
-    fn first(&mut self, outcome: Result<()>) {
-        if let Some(started) = self.started.take() {
-            // Whoever waited may have lost patience.
-            let _ = started.send(outcome);
-        }
-    }
 }

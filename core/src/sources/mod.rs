@@ -34,21 +34,27 @@ mod book;
 mod cache;
 mod file;
 mod following;
+mod named;
+mod origin;
+mod reading;
 mod rulebook;
 mod source;
 mod status;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod updates;
 #[cfg(feature = "zookeeper")]
 mod zookeeper;
 
 pub use file::FileSource;
-pub use following::Updates;
-pub(crate) use rulebook::{Origin, RuleBook};
-pub use source::{Following, RuleSource, named};
+pub use named::named;
+pub(crate) use origin::Origin;
+pub(crate) use rulebook::RuleBook;
+pub use source::{Following, RuleSource};
 pub use status::{Refusal, RulesStatus};
 pub use tls::TlsFiles;
+pub use updates::Updates;
 #[cfg(feature = "zookeeper")]
 pub use zookeeper::ZooKeeperSource;
 

@@ -1,41 +1,20 @@
 //! The rules of a limiter, as its calls see them: one snapshot each, without a lock.
 
 use std::ops::Deref;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use arc_swap::Guard;
 
 use super::following::Followed;
-use super::{RuleSource, RulesStatus};
+use super::origin::Origin;
+use super::source::RuleSource;
+use super::status::RulesStatus;
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fork::PerProcess;
-use crate::rules::Rules;
-use crate::secret::SecretNames;
-
-/// Where a limiter's rules come from.
-#[derive(Debug, Clone)]
-pub(crate) struct Origin {
-    pub(crate) source: Arc<dyn RuleSource>,
-    /// Where the last good rules are kept for a start without the source.
-    pub(crate) cache: Option<PathBuf>,
-    /// How keys of these rules are hidden that are secrets.
-    pub(crate) secrets: SecretNames,
-}
-
-impl Default for Origin {
-    fn default() -> Self {
-        Self { source: Arc::new(Rules::default()), cache: None, secrets: SecretNames::default() }
-    }
-}
 
 impl Origin {
-    pub(crate) fn is_fixed(&self) -> bool {
-        self.source.fixed().is_some()
-    }
-
     /// Loads the rules. May take some seconds when they are not [fixed](Self::is_fixed).
     pub(crate) fn open(self) -> Result<RuleBook> {
         let Some(rules) = self.source.fixed() else {

@@ -6,10 +6,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use http::request::Parts;
-use tower_layer::Layer;
 
 use super::client;
-use super::service::RateLimit;
 use crate::{AsyncRateLimiter, Decision, HeaderStyle, Request, Result};
 
 /// Finds something in the head of a request.
@@ -128,14 +126,6 @@ fn target(parts: &Parts) -> &str {
 fn texts(parts: &Parts) -> Vec<(&str, Cow<'_, str>)> {
     let headers = parts.headers.iter();
     headers.map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value.as_bytes()))).collect()
-}
-
-impl<S> Layer<S> for RateLimitLayer {
-    type Service = RateLimit<S>;
-
-    fn layer(&self, inner: S) -> RateLimit<S> {
-        RateLimit::new(inner, Arc::new(self.clone()))
-    }
 }
 
 impl fmt::Debug for RateLimitLayer {

@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 
 use http::request::Parts;
 use http::{HeaderMap, Request, Response};
+use tower_layer::Layer;
 use tower_service::Service;
 
 use super::answer;
@@ -20,9 +21,11 @@ pub struct RateLimit<S> {
     layer: Arc<RateLimitLayer>,
 }
 
-impl<S> RateLimit<S> {
-    pub(super) fn new(inner: S, layer: Arc<RateLimitLayer>) -> Self {
-        Self { inner, layer }
+impl<S> Layer<S> for RateLimitLayer {
+    type Service = RateLimit<S>;
+
+    fn layer(&self, inner: S) -> RateLimit<S> {
+        RateLimit { inner, layer: Arc::new(self.clone()) }
     }
 }
 

@@ -4,7 +4,8 @@ use redis::Value;
 
 use super::held::Part;
 use super::protocol::unexpected;
-use super::{Clocks, Conversation, Wire, outside, stages};
+use super::step::{Clocks, Wire};
+use super::{Conversation, outside, stages};
 use crate::algorithm::{HoldId, Micros};
 use crate::error::{Error, Result};
 use crate::plan::{End, Few, Plan};

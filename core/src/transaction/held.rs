@@ -5,9 +5,9 @@ use redis::Value;
 use sluicegate_lua::{Kernel, KernelSet};
 use smallvec::{SmallVec, smallvec};
 
-use super::protocol::{self, Reply, SERVER_CLOCK, ScriptsOfSets, Stood, bytes, doubles, unexpected};
+use super::protocol::{self, Reply, ScriptsOfSets, Stood, bytes, doubles, unexpected};
 use super::standing::{self, Whose};
-use super::{Clocks, Step, Wire};
+use super::step::{Clocks, SERVER_CLOCK, Step, Wire};
 use crate::algorithm::{Demand, HoldId, Micros, Policy, State, micros};
 use crate::error::Result;
 use crate::plan::{Charge, End, Few, Holder, Op, Outcome, Plan};

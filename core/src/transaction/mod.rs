@@ -15,6 +15,7 @@ mod held;
 mod protocol;
 mod stages;
 mod standing;
+mod step;
 #[cfg(test)]
 mod tests;
 
@@ -24,7 +25,6 @@ use redis::Value;
 use smallvec::smallvec;
 
 use crate::algorithm::{HoldId, Micros, State};
-use crate::clock::SystemClock;
 use crate::decision::{Decision, Source};
 use crate::error::{Error, Result};
 use crate::plan::{Charge, ENFORCED, End, Few, Forecast, Form, Op, Outcome, Plan, Stander, answer};
@@ -32,16 +32,8 @@ use crate::script::Call;
 pub(crate) use ending::Ending;
 use held::Part;
 pub(crate) use standing::{change, changed};
-
-/// What all calls of a limiter on a server have in common.
-#[derive(Debug, Clone)]
-pub(crate) struct Wire {
-    pub(crate) prefix: String,
-    /// Whether keys of different hash slots need calls of their own.
-    pub(crate) cluster: bool,
-    /// The time that a call may take unless it says otherwise, in microseconds.
-    pub(crate) patience: Micros,
-}
+pub(crate) use step::Wire;
+use step::{Clocks, Step};
 
 /// A call under way.
 #[derive(Debug)]
@@ -62,27 +54,12 @@ pub(crate) struct Transaction<'a> {
     /// The name of what is reserved, and the fencing token that it was given.
     id: HoldId,
     token: Option<u64>,
+    /// Whether something was held already.
+    found_held: bool,
     /// Set when a slot failed to answer, while those before it are given back their charges.
     failure: Option<Error>,
     /// The state that each charge left behind, and its time; nothing unless it is wanted.
     states: Option<Few<Option<(State, Micros)>>>,
-}
-
-/// One script to send: an operation on some of the plan's charges, all in one slot.
-#[derive(Debug)]
-struct Step {
-    op: Op,
-    charges: Few<usize>,
-    /// Of a compensation: when the charges were made. That of a `Reserve` is a release.
-    charged_at: Option<Micros>,
-    /// Whether it was sent before, with windows of a calendar in which the server's time was not.
-    is_again: bool,
-}
-
-impl Step {
-    fn new(op: Op, charges: Few<usize>, charged_at: Option<Micros>) -> Self {
-        Self { op, charges, charged_at, is_again: false }
-    }
 }
 
 /// A call on a server that takes one script or more.
@@ -121,6 +98,7 @@ impl<'a> Transaction<'a> {
         Self {
             id,
             token: None,
+            found_held: false,
             plan,
             wire,
             clock,
@@ -186,6 +164,11 @@ impl<'a> Transaction<'a> {
         self.token
     }
 
+    /// Whether something was held beside the states, which makes a wait an estimate.
+    pub(crate) fn found_held(&self) -> bool {
+        self.found_held
+    }
+
     /// The decision, once there is nothing left to send.
     pub(crate) fn finish(self, form: Form) -> Result<Decision> {
         let plan = self.plan;
@@ -245,6 +228,7 @@ impl<'a> Transaction<'a> {
             outcomes.push(reply.conclude_beside(charge, step.op, permitted, holder));
         }
         self.token = token;
+        self.found_held |= holders.iter().any(|holder| holder.held > 0.0);
         Ok((now, outcomes))
     }
 
@@ -339,28 +323,6 @@ impl Conversation for Transaction<'_> {
             // The first failure is the one to tell; this one left a charge that could not be undone.
             Err(_) => {}
         }
-    }
-}
-
-/// What a call is timed by.
-#[derive(Debug, Clone, Copy)]
-struct Clocks {
-    /// A manual clock's time; `None` for the server's.
-    manual: Option<Micros>,
-    /// The server's time, once it turned out to be far from that of this process.
-    server_now: Option<Micros>,
-}
-
-impl Clocks {
-    /// The time by which windows of a calendar are named: a script chooses among neighbours.
-    fn caller_now(self) -> Micros {
-        let system = || SystemClock::new().now();
-        self.server_now.or(self.manual).unwrap_or_else(system)
-    }
-
-    /// As scripts are told it.
-    fn for_script(self) -> f64 {
-        self.manual.map_or(protocol::SERVER_CLOCK, |now| now as f64)
     }
 }
 

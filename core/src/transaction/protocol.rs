@@ -6,14 +6,12 @@ use redis::Value;
 use sluicegate_lua::{Kernel, KernelSet};
 use smallvec::{SmallVec, smallvec};
 
-use super::{Clocks, Step};
+use super::step::{Clocks, Step};
 use crate::algorithm::{Demand, Micros, Policy, State, micros};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::{Charge, Few, Op, Outcome};
 use crate::script::{Call, Script};
 
-/// Asks for the server's clock.
-pub(super) const SERVER_CLOCK: f64 = -1.0;
 /// How many times the cost is asked for.
 const UNITS: f64 = 1.0;
 /// The cost of the peek as which a charge answers: its script looks up what a cost of both would have to wait for.

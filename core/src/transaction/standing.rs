@@ -6,8 +6,8 @@ use redis::Value;
 use sluicegate_lua::{Kernel, standing};
 use smallvec::smallvec;
 
-use super::protocol::{self, SERVER_CLOCK, Scripts, Stood, bytes, doubles, unexpected};
-use super::{Clocks, Wire};
+use super::protocol::{self, Scripts, Stood, bytes, doubles, unexpected};
+use super::step::{Clocks, SERVER_CLOCK, Wire};
 use crate::algorithm::{Micros, Policy};
 use crate::error::Result;
 use crate::plan::{Charge, Few, Op, Outcome, Plan, Stander, StandingChange};

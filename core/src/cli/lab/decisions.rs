@@ -9,6 +9,7 @@ use crate::lab::Record;
 use serde_json::json;
 
 use super::args::DecisionFormat;
+use super::csv::quoted;
 use super::folder::{Folder, cannot_write};
 use crate::cli::outcome::Failure;
 
@@ -59,13 +60,5 @@ impl Decisions {
 
     pub(super) fn finish(&mut self) -> Result<(), Failure> {
         self.file.flush().map_err(|error| cannot_write(&self.path, &error))
-    }
-}
-
-/// A field of CSV.
-pub(super) fn quoted(text: &str) -> String {
-    match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
     }
 }

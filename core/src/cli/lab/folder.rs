@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::lab::Report;
 use crate::lab::plot::{Picture, page};
 
-use super::decisions::quoted;
+use super::csv::quoted;
 #[cfg(feature = "png")]
 use super::png;
 use crate::cli::outcome::Failure;

@@ -1,6 +1,7 @@
 //! Pictures of a run, as SVG: each can stand alone, and all of them make a page.
 
 mod admitted;
+mod bins;
 mod canvas;
 mod cumulative;
 mod fairness;
@@ -16,7 +17,7 @@ use canvas::Canvas;
 use canvas::escaped;
 pub use page::page;
 
-use super::{Bin, Report};
+use super::Report;
 
 /// A picture of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,18 +97,4 @@ impl Picture {
             Self::Waits => waits::draw(report),
         }
     }
-}
-
-/// Neighbouring bins together, so that there are at most so many.
-fn merged(bins: &[Bin], most: usize) -> Vec<Bin> {
-    let group = bins.len().div_ceil(most).max(1);
-    let sum = |bins: &[Bin]| {
-        bins.iter().fold(Bin::default(), |sum, bin| Bin {
-            admitted: sum.admitted + bin.admitted,
-            denied: sum.denied + bin.denied,
-            cost: sum.cost + bin.cost,
-            fullest: sum.fullest.max(bin.fullest),
-        })
-    };
-    bins.chunks(group).map(sum).collect()
 }

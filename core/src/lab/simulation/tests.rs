@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 
 use super::*;
+use crate::lab::{Record, START_US};
 use crate::lab::{StrategyReport, compare};
 
 const SECOND: u64 = 1_000_000;

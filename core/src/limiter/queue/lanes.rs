@@ -6,13 +6,16 @@
 //! that all users share. The first of all waiters is never held up, so some waiter always goes on, whatever sets of
 //! states overlap.
 
+mod memory;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::take;
 
 use hashbrown::HashMap;
 
-use super::Wake;
-use crate::plan::{Few, Forecast};
+use super::wake::Wake;
+use crate::plan::Few;
+use memory::Memory;
 
 /// A number that grows with every arrival.
 pub(super) type Ticket = u64;
@@ -57,15 +60,22 @@ struct Lane {
     held: BTreeSet<Ticket>,
     /// Those held that have a deadline.
     impatient: BTreeSet<(Moment, Ticket)>,
+    /// How often something was given back.
+    frees: u64,
     memory: Option<Memory>,
 }
 
-/// What the last one that was admitted learned of the states it asked for.
+/// What a waiter was told.
 #[derive(Debug)]
-struct Memory {
-    at: Moment,
-    lanes: Few<u64>,
-    forecast: Forecast,
+pub(super) struct Denial {
+    /// In microseconds.
+    pub(super) wait: u64,
+    /// That of each state, in the order of the stakes; may be left empty.
+    pub(super) waits: Few<u64>,
+    /// When to ask again.
+    pub(super) pause: u64,
+    /// Whether there may be room sooner.
+    pub(super) is_estimate: bool,
 }
 
 #[derive(Debug)]
@@ -73,6 +83,8 @@ struct Entry {
     stakes: Few<Stake>,
     /// The longest wait that each state has told this waiter, in microseconds.
     longest: Few<u64>,
+    /// What [`Lanes::frees`] said when it last asked.
+    frees: u64,
     phase: Phase,
     deadline: Moment,
     /// Whether it has neither asked nor slept.
@@ -117,7 +129,7 @@ impl Lanes {
         }
         let longest = stakes.iter().map(|_| 0).collect();
         let (phase, is_called, wake) = (Phase::Held, false, None);
-        let entry = Entry { stakes, longest, phase, deadline, is_new: true, is_called, wake };
+        let entry = Entry { stakes, longest, frees: 0, phase, deadline, is_new: true, is_called, wake };
         self.waiters.insert(ticket, entry);
         if !self.take_turn(ticket) {
             self.hold(ticket);
@@ -143,19 +155,14 @@ impl Lanes {
         self.promote(&entry.stakes);
     }
 
-    /// Notes what an admission has shown of the states, for the next waiter that asks for the same ones.
-    pub(super) fn remember(&mut self, ticket: Ticket, forecast: Forecast, now: Moment) {
-        let Some(stakes) = self.waiters.get(&ticket).map(|entry| &entry.stakes) else { return };
-        let lanes: Few<_> = stakes.iter().map(|stake| stake.lane).collect();
-        if let Some(lane) = lanes.first().and_then(|first| self.lanes.get_mut(first)) {
-            lane.memory = Some(Memory { at: now, lanes, forecast });
-        }
-    }
-
-    /// Lets a waiter that was denied sleep for `wait`: by each state for the time in `waits`, in its order.
-    pub(super) fn denied(&mut self, ticket: Ticket, wait: u64, waits: &[u64], now: Moment) {
+    /// Lets a waiter that was denied sleep, unless something was given back since it asked.
+    pub(super) fn denied(&mut self, ticket: Ticket, denial: &Denial, now: Moment) {
+        let &Denial { wait, ref waits, pause, is_estimate } = denial;
+        let frees = self.frees(ticket);
         let Some(entry) = self.waiters.get_mut(&ticket) else { return };
-        let until = now.saturating_add(wait);
+        let until = if entry.frees == frees { now.saturating_add(pause) } else { now };
+        // What may come sooner says nothing to those behind.
+        let shown = if is_estimate { UNKNOWN } else { until };
         entry.phase = Phase::Asleep { asked: now, until };
         entry.is_new = false;
         if waits.len() == entry.longest.len() {
@@ -171,11 +178,11 @@ impl Lanes {
         for stake in &stakes {
             let Some(lane) = self.lanes.get_mut(&stake.lane) else { continue };
             if kept.contains(&stake.lane) {
-                lane.blockers.insert(ticket, until);
+                lane.blockers.insert(ticket, shown);
             } else {
                 lane.blockers.remove(&ticket);
             }
-            let too_late: Vec<_> = lane.impatient.range(..(until, 0)).map(|&(_, ticket)| ticket).collect();
+            let too_late: Vec<_> = lane.impatient.range(..(shown, 0)).map(|&(_, ticket)| ticket).collect();
             too_late.into_iter().for_each(|ticket| self.call(ticket));
         }
         self.promote(&stakes);
@@ -202,6 +209,25 @@ impl Lanes {
         }
     }
 
+    /// Lets the first waiter of a lane ask again, now or as soon as it is told what it asks now: something was given
+    /// back.
+    pub(super) fn freed(&mut self, lane: u64) {
+        if let Some(lane) = self.lanes.get_mut(&lane) {
+            lane.frees += 1;
+        }
+        self.prompt_first(lane, NEVER);
+    }
+
+    /// How often something was given back of the states of a waiter.
+    fn frees(&self, ticket: Ticket) -> u64 {
+        let stakes = self.waiters.get(&ticket).into_iter().flat_map(|entry| &entry.stakes);
+        self.frees_of(stakes.map(|stake| stake.lane))
+    }
+
+    fn frees_of(&self, lanes: impl Iterator<Item = u64>) -> u64 {
+        lanes.filter_map(|lane| self.lanes.get(&lane)).map(|lane| lane.frees).sum()
+    }
+
     /// Ends the sleep of a waiter.
     pub(super) fn awake(&mut self, ticket: Ticket) {
         let Some(entry) = self.waiters.get_mut(&ticket) else { return };
@@ -224,7 +250,7 @@ impl Lanes {
         match phase {
             Phase::Asking => return self.ask(ticket, now),
             Phase::Asleep { until, .. } if now < until => return Next::Sleep { until, is_held: false },
-            Phase::Asleep { .. } if self.take_turn(ticket) => return Next::Ask,
+            Phase::Asleep { .. } if self.take_turn(ticket) => return self.ask(ticket, now),
             Phase::Asleep { .. } => {
                 self.withdraw(ticket);
                 self.hold(ticket);
@@ -269,27 +295,6 @@ impl Lanes {
     #[cfg(test)]
     pub(super) fn len(&self) -> (usize, usize) {
         (self.waiters.len(), self.lanes.len())
-    }
-
-    /// At its first turn a waiter may know, by what the one before it learned, that it would be denied: then it
-    /// sleeps first.
-    fn ask(&mut self, ticket: Ticket, now: Moment) -> Next {
-        if let Some(wait) = self.forecast(ticket, now) {
-            self.denied(ticket, wait, &[], now);
-            return Next::Sleep { until: now.saturating_add(wait), is_held: false };
-        }
-        Next::Ask
-    }
-
-    fn forecast(&self, ticket: Ticket, now: Moment) -> Option<u64> {
-        let entry = self.waiters.get(&ticket).filter(|entry| entry.is_new)?;
-        let memory = self.lanes.get(&entry.stakes.first()?.lane)?.memory.as_ref()?;
-        if !entry.stakes.iter().map(|stake| stake.lane).eq(memory.lanes.iter().copied()) {
-            return None;
-        }
-        let costs: Few<_> = entry.stakes.iter().map(|stake| stake.cost).collect::<Option<_>>()?;
-        let wait = memory.forecast.wait(&costs, now.saturating_sub(memory.at))?;
-        (wait > 0 && now.saturating_add(wait) <= entry.deadline).then_some(wait)
     }
 
     /// Gives a waiter its turn, unless others come first.

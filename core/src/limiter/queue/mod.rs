@@ -6,21 +6,27 @@
 mod lanes;
 #[cfg(test)]
 mod tests;
+mod wake;
 
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::task::{Context, Poll, Waker};
-use std::thread::{self, Thread};
+use std::task::{Context, Poll};
+use std::thread;
 use std::time::Duration;
 
 use crate::fork::{PerProcess, generation};
 use crate::plan::{Few, Forecast, Op};
-use lanes::{Lanes, NEVER, Next, Ticket};
+use lanes::{Denial, Lanes, NEVER, Next, Ticket};
 pub(super) use lanes::{Moment, Stake};
+use wake::Wake;
 
 /// How soon to come back for what nobody knows when it is there.
 const SOON: Duration = Duration::from_millis(1);
+
+/// How often to ask, in microseconds, while something is held that another process may give back; a fifth less or more,
+/// so that processes do not ask together.
+pub(super) const POLL: u64 = 100_000;
 
 /// What is waited for: an answer that is either final or says when to ask again.
 pub(super) trait Answer {
@@ -40,6 +46,8 @@ pub(super) struct Asked<T> {
     pub(super) answer: T,
     /// How long each state denies, in microseconds and in the order of the stakes; may be left empty.
     pub(super) waits: Few<u64>,
+    /// Whether there may be room sooner than a denial says: something is held that may be given back.
+    pub(super) is_estimate: bool,
     /// What the states will admit next, after an admission.
     pub(super) forecast: Option<Forecast>,
 }
@@ -54,13 +62,6 @@ struct Shared {
     /// How many wait.
     present: AtomicUsize,
     hasher: RandomState,
-}
-
-/// How a waiter is woken.
-#[derive(Debug)]
-enum Wake {
-    Thread(Thread),
-    Task(Waker),
 }
 
 /// What a waiter is to do.
@@ -112,7 +113,7 @@ impl WaitQueue {
 
     /// Tells that some states may have more room than they said: their first waiters ask again at once.
     pub(super) fn freed(&self, lanes: impl IntoIterator<Item = u64>) {
-        self.shared().with(|all| lanes.into_iter().for_each(|lane| all.prompt_first(lane, NEVER)));
+        self.shared().with(|all| lanes.into_iter().for_each(|lane| all.freed(lane)));
     }
 
     fn shared(&self) -> &Shared {
@@ -137,15 +138,6 @@ impl Shared {
     }
 }
 
-impl Wake {
-    fn wake(self) {
-        match self {
-            Self::Thread(thread) => thread.unpark(),
-            Self::Task(waker) => waker.wake(),
-        }
-    }
-}
-
 impl<T: Answer> Waiter<'_, T> {
     /// What to do now.
     pub(super) fn next(&mut self, now: Moment) -> Step<T> {
@@ -161,7 +153,7 @@ impl<T: Answer> Waiter<'_, T> {
 
     /// Takes the answer; gives it back if it is the last.
     pub(super) fn told(&mut self, op: Op, asked: Asked<T>, now: Moment) -> Option<T> {
-        let Asked { answer, waits, forecast } = asked;
+        let Asked { answer, waits, is_estimate, forecast } = asked;
         let is_final = answer.is_admitted() || answer.retry_after() == Duration::MAX;
         if op == Op::Peek {
             if !answer.is_admitted() {
@@ -180,12 +172,19 @@ impl<T: Answer> Waiter<'_, T> {
             return Some(answer);
         }
         let wait = micros(answer.retry_after());
-        if now.saturating_add(wait) > self.deadline {
+        let pause = if is_estimate { self.until_poll(wait, now) } else { wait };
+        if pause == 0 || now.saturating_add(pause) > self.deadline {
             return Some(answer);
         }
         self.wait = answer.retry_after();
-        self.shared.with(|lanes| lanes.denied(self.ticket, wait, &waits, now));
+        self.shared.with(|lanes| lanes.denied(self.ticket, &Denial { wait, waits, pause, is_estimate }, now));
         None
+    }
+
+    /// How long to sleep where the wait is an estimate; nothing when the time is over.
+    fn until_poll(&self, wait: u64, now: Moment) -> u64 {
+        let spread = self.shared.hasher.hash_one((self.ticket, now)) % (POLL / 5 * 2);
+        wait.min(POLL - POLL / 5 + spread).min(self.deadline.saturating_sub(now))
     }
 
     /// Ends its sleep: the time has passed by another clock, which has moved `short` less than it was to.

@@ -21,10 +21,7 @@ use fold::Folded;
 use set::Set;
 
 pub(super) use fold::fold;
-
-/// A path can be read in more ways than are worth trying: no honest client sends one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TooMany;
+pub(super) use set::TooMany;
 
 /// A text that a path may be read as. It begins with a slash and is spelled as `spelling` says.
 #[derive(Debug)]

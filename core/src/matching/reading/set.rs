@@ -1,10 +1,12 @@
 //! A set of texts that grows by one step of reading after the other.
 
-use super::TooMany;
-
 /// More than this of one path is not tried; together they bound the work for a path.
 const MAX_TEXTS: usize = 128;
 const MAX_BYTES: usize = 32_768;
+
+/// A path can be read in more ways than are worth trying: no honest client sends one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::matching) struct TooMany;
 
 /// Different texts, the likeliest first.
 #[derive(Debug)]

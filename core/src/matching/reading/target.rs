@@ -18,8 +18,11 @@ fn from_first_slash(path: &str) -> Option<&str> {
 }
 
 fn without_origin<'a>(target: &'a str, ends_of_host: &[char]) -> &'a str {
-    match target.split_once("://") {
-        Some((scheme, rest)) if is_scheme(scheme) => &rest[rest.find(ends_of_host).unwrap_or(rest.len())..],
+    let scheme = target.bytes().position(|byte| !is_of_scheme(byte)).unwrap_or(0);
+    match target[scheme..].strip_prefix("://") {
+        Some(rest) if target.starts_with(|first: char| first.is_ascii_alphabetic()) => {
+            &rest[rest.find(ends_of_host).unwrap_or(rest.len())..]
+        }
         _ => target,
     }
 }
@@ -28,7 +31,6 @@ pub(super) fn without_query(path: &str) -> &str {
     path.split('?').next().unwrap_or_default()
 }
 
-fn is_scheme(text: &str) -> bool {
-    text.starts_with(|first: char| first.is_ascii_alphabetic())
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+fn is_of_scheme(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"+-.".contains(&byte)
 }

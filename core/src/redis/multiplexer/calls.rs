@@ -92,7 +92,7 @@ impl<S: Read + Write> Multiplexer<S> {
         match std::mem::replace(&mut entry.state, EntryState::Done(result)) {
             EntryState::Waiting(waker) => self.woken.extend(waker),
             EntryState::Done(_) => {}
-            EntryState::Abandoned => drop(self.calls.remove(call)),
+            EntryState::Abandoned | EntryState::Cast => drop(self.calls.remove(call)),
         }
     }
 
@@ -109,10 +109,12 @@ impl<S: Read + Write> Multiplexer<S> {
                 }
                 Poll::Pending
             }
-            EntryState::Done(_) | EntryState::Abandoned => match self.calls.remove(call).state {
-                EntryState::Done(result) => Poll::Ready(result),
-                _ => Poll::Ready(Err(errors::no_answer().error)),
-            },
+            EntryState::Done(_) | EntryState::Abandoned | EntryState::Cast => {
+                match self.calls.remove(call).state {
+                    EntryState::Done(result) => Poll::Ready(result),
+                    _ => Poll::Ready(Err(errors::no_answer().error)),
+                }
+            }
         }
     }
 
@@ -135,6 +137,9 @@ impl<S: Read + Write> Multiplexer<S> {
             withdrawn |= before != link.waiting.len();
         }
         let found = self.lines.iter_mut().find_map(|(id, line)| line.session.withdraw(call).then_some(id));
+        if found.is_none() {
+            self.lines.iter_mut().for_each(|(_, line)| line.session.disown(call));
+        }
         if let Some(line) = found {
             self.orders.push(Order::Flush(line));
             withdrawn = true;

@@ -16,7 +16,6 @@ use std::time::{Duration, Instant};
 use ::redis::Value;
 use slab::Slab;
 
-use super::address::Address;
 use super::breaker::{Admission, Breaker};
 use super::channel::Channel;
 use super::connector::Connector;
@@ -24,6 +23,7 @@ use super::errors::{self, Failure};
 use super::request::{CallDeadline, Request};
 use super::router::{Due, Journey, Node, PATIENCE, Router};
 use super::session::{Id, Pending, Session};
+use crate::address::Address;
 use crate::error::{Error, Result};
 
 /// Names a connection.
@@ -97,6 +97,8 @@ enum EntryState {
     Done(Result<Value>),
     /// Nobody waits for it any more.
     Abandoned,
+    /// Nobody waits for it, and it is carried out all the same.
+    Cast,
 }
 
 /// What the driver has to do.
@@ -194,6 +196,16 @@ impl<S: Read + Write> Multiplexer<S> {
             }
         }
         id
+    }
+
+    /// Begins a call of which nobody wants to know what came.
+    pub(super) fn cast(&mut self, request: Request, deadline: CallDeadline, now: Instant) {
+        let id = self.submit(request, deadline, now);
+        match self.calls.get_mut(id) {
+            Some(Entry { state: EntryState::Done(_), .. }) => drop(self.calls.remove(id)),
+            Some(entry) => entry.state = EntryState::Cast,
+            None => {}
+        }
     }
 
     /// Whether this is the only call there is.

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use super::{About, Bundle, Session, Stage};
 use crate::redis::errors::{self, Failure, Fault};
-use crate::redis::options::SHORTEST_TIMEOUT;
 use crate::redis::request::Outcome;
+use crate::timeout::SHORTEST_TIMEOUT;
 
 impl Session {
     /// Takes no more requests. Those that were not sent yet may go elsewhere.

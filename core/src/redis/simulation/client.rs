@@ -5,8 +5,9 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use super::super::channel::{Channel, Progress};
-use super::super::connector::{Connector, Role};
+use super::super::connector::Connector;
 use super::super::errors::{self, Fault};
+use super::super::login::Role;
 use super::super::multiplexer::{LineId, Multiplexer, Order, Peer};
 use super::super::options::ConnectOptions;
 use super::super::request::{CallDeadline, Request};
@@ -14,10 +15,10 @@ use super::super::router::Node;
 use super::super::session::{Id, Session};
 use super::super::url::Backend;
 use super::ledger::Check;
-use super::network::Wire;
 use super::plan::{Kind, MS, Plan, Setup, Time};
 use super::protocol::{Key, PAIR, SHARED, SINGLE};
-use super::scout::Search;
+use super::search::Search;
+use super::wire::Wire;
 use super::world::{Event, Shared, instant, time_of};
 use crate::error::Error;
 use crate::script::{Call, Script};
@@ -226,7 +227,7 @@ impl Client {
     }
 
     /// The server behind an address.
-    pub(super) fn server(&self, address: &super::super::address::Address) -> usize {
+    pub(super) fn server(&self, address: &crate::address::Address) -> usize {
         let text = address.to_string();
         let name = text.split(':').next().unwrap_or_default();
         name.strip_prefix('h').and_then(|id| id.parse().ok()).unwrap_or(self.world.get().deployment.primary)

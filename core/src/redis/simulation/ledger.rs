@@ -4,10 +4,8 @@ use ::redis::Value;
 
 use super::super::super::error::{Error, ErrorKind};
 use super::breaker::BreakerModel;
-use super::network::Frame;
 use super::plan::{Kind, Plan, PlannedCall, Setup, TAGS, Time};
 use super::protocol::{Command, Key};
-use super::world::World;
 
 /// What a history is checked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,34 +55,34 @@ pub(super) enum Fate {
 
 /// A call on its way. Until its refusal is read it may have been executed.
 #[derive(Clone, Copy)]
-struct Attempt {
-    connection: usize,
+pub(super) struct Attempt {
+    pub(super) connection: usize,
     /// Where the reply ends that refuses it.
-    refused_at: Option<usize>,
+    pub(super) refused_at: Option<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+pub(super) enum State {
     Planned,
     Waiting,
     /// Since this step.
     Ended(u64),
 }
 
-struct Call {
-    planned: PlannedCall,
-    state: State,
-    is_abandoned: bool,
-    submitted: Time,
-    attempt: Option<Attempt>,
-    attempts: usize,
+pub(super) struct Call {
+    pub(super) planned: PlannedCall,
+    pub(super) state: State,
+    pub(super) is_abandoned: bool,
+    pub(super) submitted: Time,
+    pub(super) attempt: Option<Attempt>,
+    pub(super) attempts: usize,
     /// When it was executed, in steps; 0: not yet.
-    executed: u64,
-    sent_at: Option<Time>,
+    pub(super) executed: u64,
+    pub(super) sent_at: Option<Time>,
 }
 
 pub(super) struct Ledger {
-    calls: Vec<Call>,
+    pub(super) calls: Vec<Call>,
     /// The call of each family and kind.
     named: Vec<[Option<usize>; Kind::ALL.len()]>,
     pub(super) violation: Option<(Check, String)>,
@@ -146,7 +144,7 @@ impl Ledger {
         self.violate(Check::Malformed, format!("sent on {connection}: {text:?}"));
     }
 
-    fn named(&self, key: Key, kind: Kind) -> Option<usize> {
+    pub(super) fn named(&self, key: Key, kind: Kind) -> Option<usize> {
         self.named.get(key.family)?[kind as usize]
     }
 
@@ -292,52 +290,6 @@ impl Ledger {
             };
             if let Some(&[first, second]) = ids.windows(2).find(overtakes) {
                 return self.violate(Check::Order, format!("call {second} is executed before call {first}"));
-            }
-        }
-    }
-}
-
-impl World {
-    /// All bytes of a request were sent.
-    pub(super) fn check_sent(&mut self, id: usize, frame: &Frame) {
-        let server = self.connections[id].server;
-        let confession_read = self.connections[id].confession_read;
-        for (key, kind) in frame.command.calls() {
-            let Some(call) = self.ledger.named(key, kind) else {
-                let text = format!("nobody called {kind:?} for {}", key.name());
-                return self.ledger.violate(Check::Malformed, text);
-            };
-            if self.ledger.calls[call].planned.tag != key.tag {
-                self.ledger.violate(Check::Malformed, format!("call {call} was about another key"));
-            }
-            let last = self.ledger.calls[call].attempt.replace(Attempt { connection: id, refused_at: None });
-            let may_be_executed = last.is_some_and(|last| {
-                let read = self.connections[last.connection].to_client.taken;
-                last.refused_at.is_none_or(|end| read < end)
-            });
-            let ledger = &mut self.ledger;
-            ledger.calls[call].attempts += 1;
-            ledger.calls[call].sent_at = Some(self.now);
-            if may_be_executed {
-                ledger.violate(Check::SentAgain, format!("call {call} on {id}"));
-            }
-            let is_first = last.is_none();
-            if let State::Ended(step) = ledger.calls[call].state
-                && step < frame.begun
-                && is_first
-            {
-                let why = if ledger.calls[call].is_abandoned { "abandoned" } else { "answered" };
-                ledger
-                    .violate(Check::SentTooLate, format!("call {call} on {id} although it was {why} before"));
-            }
-            if ledger.breaker.was_open(frame.begun) && is_first {
-                ledger.violate(Check::Breaker, format!("call {call} is sent while the breaker is open"));
-            }
-            if confession_read.is_some_and(|step| step < frame.begun) {
-                ledger.violate(Check::Replica, format!("call {call} is sent on {id}"));
-            }
-            if ledger.known_primary.is_some_and(|(known, since)| known != server && since < frame.begun) {
-                ledger.violate(Check::OldPrimary, format!("call {call} is sent to {server}"));
             }
         }
     }

@@ -11,7 +11,11 @@ mod protocol;
 mod random;
 mod run;
 mod scout;
+mod search;
+mod sent;
 mod servers;
+mod serving;
+mod wire;
 mod world;
 
 use std::thread;

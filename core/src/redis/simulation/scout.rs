@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use ::redis::{Parser, Value};
 
-use super::super::address::Address;
 use super::super::discovery::{self, Discovery, Topology};
 use super::super::errors;
 use super::super::multiplexer::Peer;
@@ -12,23 +11,13 @@ use super::super::router::{Learnt, Node, Router};
 use super::client::Client;
 use super::plan::{MS, Setup, Time};
 use super::protocol;
+use super::search::Search;
 use super::world::{Event, instant};
+use crate::address::Address;
 use crate::error::{Error, Result};
 
 /// How long one seed, node or Sentinel is waited for before the next one is asked as well.
 const HEDGE: Time = 50 * MS;
-
-/// One search for the topology.
-pub(super) struct Search {
-    seeds: Vec<Address>,
-    asked: usize,
-    awaited: usize,
-    /// What each of them said, until it is confirmed.
-    told: Vec<Option<Topology>>,
-    failure: Option<Error>,
-    is_over: bool,
-    result: Option<Result<()>>,
-}
 
 impl Client {
     fn learnt(&self) -> Option<Arc<Learnt<Peer>>> {

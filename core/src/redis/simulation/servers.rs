@@ -1,15 +1,13 @@
-//! The model of servers: what each of them knows and stores, and how it carries out commands.
+//! The model of servers: what each of them knows and stores.
 
 use std::sync::LazyLock;
 
 use super::super::slots::slot_of;
-use super::ledger::Fate;
-use super::plan::{Kind, Plan, Refusal, Setup, TAGS, Time};
-use super::protocol::{Command, Key, answer, bulk};
-use super::world::World;
+use super::plan::{Plan, Refusal, Setup, TAGS, Time};
+use super::protocol::{Key, bulk};
 
 /// The hash slot of each tag.
-static SLOTS: LazyLock<[u16; TAGS]> =
+pub(super) static SLOTS: LazyLock<[u16; TAGS]> =
     LazyLock::new(|| std::array::from_fn(|tag| slot_of(format!("t{tag}").as_bytes())));
 
 #[derive(Default)]
@@ -36,7 +34,7 @@ pub(super) struct Migration {
 }
 
 impl Migration {
-    fn has_moved(self, key: Key) -> bool {
+    pub(super) fn has_moved(self, key: Key) -> bool {
         key.family % 3 < self.progress
     }
 }
@@ -51,7 +49,7 @@ pub(super) struct Deployment {
     pub(super) owners: [usize; TAGS],
     pub(super) migrations: [Option<Migration>; TAGS],
     /// What the whole Cluster has counted: state moves with its slot.
-    counters: [u64; TAGS],
+    pub(super) counters: [u64; TAGS],
 }
 
 impl Deployment {
@@ -71,7 +69,7 @@ impl Deployment {
     }
 
     /// `CLUSTER SLOTS` of a node. Every slot belongs to the next tag.
-    fn cluster_slots(&self, node: usize) -> String {
+    pub(super) fn cluster_slots(&self, node: usize) -> String {
         let mut tags: Vec<usize> = (0..TAGS).collect();
         tags.sort_by_key(|tag| SLOTS[*tag]);
         let mut text = format!("*{TAGS}\r\n");
@@ -85,7 +83,7 @@ impl Deployment {
         text
     }
 
-    fn role(&self, server: usize) -> String {
+    pub(super) fn role(&self, server: usize) -> String {
         match self.servers[server].is_primary {
             true => format!("*3\r\n{}:0\r\n*0\r\n", bulk("master")),
             false => {
@@ -108,184 +106,5 @@ impl Deployment {
             &epoch.to_string(),
         ];
         format!("*{}\r\n{}", fields.len(), fields.map(bulk).concat())
-    }
-}
-
-/// A reply, and what it means for the calls that the command carried out.
-type Reply = (String, Fate);
-
-fn refused(text: impl Into<String>) -> Reply {
-    (text.into() + "\r\n", Fate::Refused)
-}
-
-fn failed(text: impl Into<String>) -> Reply {
-    (text.into() + "\r\n", Fate::Ended)
-}
-
-impl World {
-    /// The server carries out what has arrived.
-    pub(super) fn serve(&mut self, id: usize) {
-        let arrived = self.at_server(id);
-        let server = self.connections[id].server;
-        while !self.connections[id].is_dead && self.deployment.servers[server].hung_until <= self.now {
-            let Some(frame) = self.connections[id].frames.pop_front_if(|frame| frame.end <= arrived) else {
-                return;
-            };
-            let (text, fate) = self.carry_out(id, server, &frame.command);
-            self.note(|_| format!("{server} on {id}: {:?} -> {:?}", frame.command, text));
-            let end = self.respond(id, &text);
-            if text.starts_with("-READONLY") || text.starts_with("-MASTERDOWN") {
-                self.connections[id].confessed_at.get_or_insert(end);
-            }
-            self.ledger.replied(id, end, &frame.command, fate);
-        }
-    }
-
-    /// What the server replies to a command.
-    pub(super) fn carry_out(&mut self, id: usize, server: usize, command: &Command) -> Reply {
-        let asking = std::mem::take(&mut self.connections[id].asking);
-        let refusal = self.refusal(server);
-        if refusal == Some(Refusal::Loading) {
-            return failed("-LOADING Redis is loading the dataset in memory");
-        }
-        match command {
-            Command::Ping => ("+PONG\r\n".to_owned(), Fate::Ended),
-            Command::Hello => ("%1\r\n+proto\r\n:3\r\n".to_owned(), Fate::Ended),
-            Command::Login => ("+OK\r\n".to_owned(), Fate::Ended),
-            Command::Asking => {
-                self.connections[id].asking = true;
-                ("+OK\r\n".to_owned(), Fate::Ended)
-            }
-            Command::Role | Command::ClusterSlots | Command::SentinelMaster => {
-                (self.describe(server, command), Fate::Ended)
-            }
-            Command::Script { .. } | Command::Delete(_) => {
-                let refused = self.refuse(server, command, refusal, asking);
-                refused.unwrap_or_else(|| self.execute(server, command))
-            }
-        }
-    }
-
-    /// What a server says about itself and others.
-    pub(super) fn describe(&self, server: usize, command: &Command) -> String {
-        match (command, self.refusal(server)) {
-            (_, Some(Refusal::Loading)) => "-LOADING Redis is loading the dataset in memory\r\n".to_owned(),
-            (Command::ClusterSlots, _) => self.deployment.cluster_slots(server),
-            _ => self.deployment.role(server),
-        }
-    }
-
-    fn refusal(&self, server: usize) -> Option<Refusal> {
-        self.deployment.servers[server]
-            .refusal
-            .filter(|(_, until)| self.now < *until)
-            .map(|(refusal, _)| refusal)
-    }
-
-    /// Why the server does not execute a command, if so.
-    fn refuse(
-        &self,
-        server: usize,
-        command: &Command,
-        refusal: Option<Refusal>,
-        asking: bool,
-    ) -> Option<Reply> {
-        let keys: Vec<Key> = command.calls().map(|(key, _)| key).collect();
-        match refusal {
-            Some(Refusal::Busy) => return Some(failed("-BUSY Redis is busy running a script.")),
-            Some(Refusal::ClusterDown) => return Some(failed("-CLUSTERDOWN The cluster is down")),
-            Some(Refusal::OutOfMemory) => {
-                return Some(failed("-OOM command not allowed when used memory > 'maxmemory'."));
-            }
-            Some(Refusal::Loading) | None => {}
-        }
-        if self.plan.has_bad_keys && keys.iter().any(|key| key.family % 5 == 4) {
-            let words = "-NOPERM No permissions to access a key";
-            return Some(if keys.len() > 1 { refused(words) } else { failed(words) });
-        }
-        let minds_slots = self.plan.setup == Setup::Cluster || self.plan.minds_slots;
-        if minds_slots && keys.iter().any(|key| key.tag != keys[0].tag) {
-            return Some(refused("-CROSSSLOT Keys in request don't hash to the same slot"));
-        }
-        if self.plan.setup == Setup::Cluster
-            && let Some(elsewhere) = self.redirect(server, &keys, asking)
-        {
-            return Some(elsewhere);
-        }
-        self.refuse_script(server, command)
-    }
-
-    fn refuse_script(&self, server: usize, command: &Command) -> Option<Reply> {
-        let this = &self.deployment.servers[server];
-        if let Command::Script { script, whole: false, .. } = command
-            && !this.scripts[*script]
-        {
-            return Some(refused("-NOSCRIPT No matching script. Please use EVAL."));
-        }
-        if this.is_primary || self.plan.setup == Setup::Cluster {
-            return None;
-        }
-        let primary = &self.deployment.servers[self.deployment.primary];
-        if self.now < primary.down_until {
-            return Some(refused("-MASTERDOWN Link with MASTER is down"));
-        }
-        // A script on a replica fails with its first write.
-        let writes = |(key, kind): (Key, Kind)| {
-            kind == Kind::Delete || kind.charges() && this.counters[key.tag] < self.plan.limit
-        };
-        command.calls().any(writes).then(|| refused("-READONLY You can't write against a read only replica."))
-    }
-
-    /// Where keys are, if not here.
-    fn redirect(&self, server: usize, keys: &[Key], asking: bool) -> Option<Reply> {
-        let (tag, deployment) = (keys[0].tag, &self.deployment);
-        let slot = SLOTS[tag];
-        let owner = deployment.owners[tag];
-        let migration = deployment.migrations[tag].filter(|migration| migration.to != owner);
-        if server == owner {
-            let migration = migration?;
-            return match keys.iter().filter(|key| migration.has_moved(**key)).count() {
-                0 => None,
-                all if all == keys.len() => Some(refused(format!("-ASK {slot} h{}:1", migration.to))),
-                _ => Some(refused("-TRYAGAIN Multiple keys request during rehashing of slot")),
-            };
-        }
-        if asking && migration.is_some_and(|migration| migration.to == server) {
-            return None;
-        }
-        let known = deployment.servers[server].owners[tag];
-        Some(refused(format!("-MOVED {slot} h{}:1", if known == server { owner } else { known })))
-    }
-
-    fn execute(&mut self, server: usize, command: &Command) -> Reply {
-        if let Command::Script { script, whole: true, .. } = command {
-            self.deployment.servers[server].scripts[*script] = true;
-        }
-        let is_replica = !self.deployment.servers[server].is_primary;
-        let is_stray = self.plan.setup != Setup::Cluster && server != self.deployment.primary;
-        let mut items: Vec<String> = Vec::new();
-        for (key, kind) in command.calls() {
-            if kind == Kind::Delete {
-                self.ledger.executed(key, kind, false, is_stray);
-                return (":1\r\n".to_owned(), Fate::Ended);
-            }
-            if self.plan.has_bad_keys && key.family % 7 == 3 {
-                items.push(format!("-ERR damaged state at {};\r\n", key.name()));
-                continue;
-            }
-            let counters = match self.plan.setup {
-                Setup::Cluster => &mut self.deployment.counters,
-                Setup::One | Setup::Sentinel => &mut self.deployment.servers[server].counters,
-            };
-            let admitted = counters[key.tag] < self.plan.limit;
-            let charged = admitted && kind.charges();
-            counters[key.tag] += u64::from(charged);
-            self.ledger.executed(key, kind, charged, is_stray);
-            items.push(answer(key, kind, admitted));
-        }
-        let text =
-            if items.len() > 1 { format!("*{}\r\n{}", items.len(), items.concat()) } else { items.concat() };
-        // A replica has changed nothing.
-        (text, if is_replica { Fate::Refused } else { Fate::Ended })
     }
 }

@@ -13,7 +13,7 @@ use tokio_rustls::TlsConnector;
 use super::super::TlsFiles;
 use super::wire::Failure;
 use crate::error::{Error, ErrorKind, Result};
-use crate::rules::one_line;
+use crate::words::one_line;
 
 /// What is read from and written to.
 pub(super) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}

@@ -4,11 +4,6 @@ use std::borrow::Cow;
 
 use crate::Request;
 
-use super::super::args::LogFormat;
-use super::columns::Columns;
-use super::combined;
-use super::structured::{self, CsvReader};
-
 /// A request that was logged.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub(super) struct Entry<'a> {
@@ -18,6 +13,8 @@ pub(super) struct Entry<'a> {
     pub(super) ip: Option<Cow<'a, str>>,
     pub(super) user: Option<Cow<'a, str>>,
     pub(super) api_key: Option<Cow<'a, str>>,
+    /// How long it was under way, in microseconds.
+    pub(super) duration_us: Option<u64>,
     pub(super) headers: Vec<(Cow<'a, str>, Cow<'a, str>)>,
 }
 
@@ -29,39 +26,6 @@ impl Entry<'_> {
         request.api_key = self.api_key.as_deref();
         request.headers = self.headers.iter().map(|(name, value)| (&**name, &**value)).collect();
         request
-    }
-}
-
-/// How lines are read.
-pub(super) enum Format {
-    Combined,
-    Json,
-    Csv(Box<CsvReader>),
-}
-
-impl Format {
-    /// The format of a log that begins with this line.
-    pub(super) fn new(wanted: LogFormat, first: &str, columns: &Columns) -> Self {
-        match wanted {
-            LogFormat::Auto if first.trim_start().starts_with('{') => Self::Json,
-            LogFormat::Auto
-                if combined::read(first).is_err() && CsvReader::new(first, columns).is_usable() =>
-            {
-                Self::Csv(Box::new(CsvReader::new(first, columns)))
-            }
-            LogFormat::Auto | LogFormat::Combined => Self::Combined,
-            LogFormat::Json => Self::Json,
-            LogFormat::Csv => Self::Csv(Box::new(CsvReader::new(first, columns))),
-        }
-    }
-
-    /// The request of a line, or why there is none.
-    pub(super) fn read<'a>(&'a mut self, line: &'a str, columns: &'a Columns) -> Result<Entry<'a>, String> {
-        match self {
-            Self::Combined => combined::read(line).map_err(str::to_owned),
-            Self::Json => structured::json(line, columns),
-            Self::Csv(reader) => reader.read(line),
-        }
     }
 }
 

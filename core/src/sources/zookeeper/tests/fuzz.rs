@@ -9,7 +9,7 @@ use super::*;
 use crate::Rules;
 use crate::catalog::Catalog;
 use crate::secret::SecretNames;
-use crate::sources::{Origin, Updates};
+use crate::sources::Updates;
 
 /// What a server sends that holds one rule, changes it, and goes away.
 fn conversation() -> Vec<u8> {
@@ -34,7 +34,7 @@ fn fuzz_zookeeper_frames() {
     let runtime = runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     sluicegate_fuzz::bytes("zookeeper", vec![conversation()], |input| {
         let nothing = Arc::new(Catalog::new(Rules::default(), SecretNames::default()));
-        let updates = Updates::new(Origin::default(), nothing, None);
+        let updates = Updates::new("fixed", None, nothing, None);
         let failure = runtime.block_on(async {
             let (ours, mut theirs) = duplex(1 << 20);
             theirs.write_all(input).await.unwrap();

@@ -17,7 +17,7 @@ pub(crate) enum Address {
 
 impl Address {
     /// Parses `host`, `host:port` or `[ipv6]:port`; the error says what is wrong with it.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         Self::parse_with_port(text, DEFAULT_PORT)
     }
 
@@ -42,13 +42,13 @@ impl Address {
 
     /// The address in a redirection (`10.0.0.1:6379`, `fe80::1:6379`, `:6379`), where the last colon always
     /// precedes the port and an empty host means the host that answered.
-    pub(super) fn parse_redirect(text: &str, answered: &Self) -> Option<Self> {
+    pub(crate) fn parse_redirect(text: &str, answered: &Self) -> Option<Self> {
         let (host, port) = text.rsplit_once(':')?;
         Some(Self::announced(host, port.parse().ok()?, answered))
     }
 
     /// The address that a server announced for a node of its Cluster.
-    pub(super) fn announced(host: &str, port: u16, answered: &Self) -> Self {
+    pub(crate) fn announced(host: &str, port: u16, answered: &Self) -> Self {
         match (host.trim_start_matches('[').trim_end_matches(']'), answered) {
             ("", Self::Tcp(own, _)) => Self::Tcp(own.clone(), port),
             (host, _) => Self::Tcp(host.to_owned(), port),

@@ -16,7 +16,7 @@ pub(crate) fn quote(text: &str) -> String {
 }
 
 /// At most 64 characters.
-pub(super) fn shorten(text: &str) -> String {
+pub(crate) fn shorten(text: &str) -> String {
     match text.char_indices().nth(SHOWN_CHARS) {
         None => text.to_owned(),
         Some(_) => text.chars().take(SHOWN_CHARS - 1).chain(['…']).collect(),
@@ -24,7 +24,7 @@ pub(super) fn shorten(text: &str) -> String {
 }
 
 /// `"a", "b" or "c"`.
-pub(super) fn one_of(words: &[&str]) -> String {
+pub(crate) fn one_of(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| quote(word)).collect();
     match quoted.split_last() {
         Some((last, [])) => last.clone(),

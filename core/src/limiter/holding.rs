@@ -1,0 +1,167 @@
+//! Reservations that wait for room.
+
+use std::time::Duration;
+
+use super::asynchronous::{self, AsyncRateLimiter};
+use super::blocking::{self, RateLimiter};
+use super::centre::Centre;
+use super::queue::Asked;
+use super::waiting::{AskAsync, park};
+use crate::error::Result;
+use crate::plan::{End, Form, Op, Plan};
+use crate::request::{Check, CheckOptions};
+use crate::reservation::Reservation;
+use crate::rules::Algorithm;
+
+impl RateLimiter {
+    /// [`reserve_with`](Self::reserve_with) that waits for room, for `wait` at most. That is the time to be admitted:
+    /// each try may take as long as any call.
+    ///
+    /// Waits for the same key take turns, in the order of their arrival, together with those of [`wait`](Self::wait). What
+    /// is committed or released through this limiter lets the first of them try again at once; for the sake of other
+    /// processes it tries again after `retry_after`, or 100 milliseconds or so where that is longer and something is held.
+    ///
+    /// When the time passes without room the answer is the denied reservation: at once where nothing is held and
+    /// `retry_after` is longer than `wait`, or the cost never fits. With a [`ManualClock`](crate::ManualClock) nothing
+    /// sleeps: the clock is moved on by `retry_after`, if that is no longer than `wait`.
+    ///
+    /// # Errors
+    /// As [`reserve`](Self::reserve).
+    pub fn reserve_within(
+        &self,
+        rule: &str,
+        key: &str,
+        options: CheckOptions<'_>,
+        wait: Duration,
+    ) -> Result<Reservation> {
+        self.reserve_sleeping(&[Check::new(rule, key).with(options)], Form::Single, wait, park)
+    }
+
+    /// [`reserve_all`](Self::reserve_all) that waits for room, as [`reserve_within`](Self::reserve_within) does. It takes
+    /// its turn among all waits for any of the keys, and holds up those behind it only where it was denied.
+    ///
+    /// # Errors
+    /// As [`reserve_all`](Self::reserve_all).
+    pub fn reserve_all_within(&self, checks: &[Check<'_>], wait: Duration) -> Result<Reservation> {
+        self.reserve_sleeping(checks, Form::WithParts, wait, park)
+    }
+
+    /// Waits as `wait_sleeping` does.
+    pub(crate) fn reserve_sleeping(
+        &self,
+        checks: &[Check<'_>],
+        form: Form,
+        wait: Duration,
+        sleep: impl FnMut(Duration) -> bool,
+    ) -> Result<Reservation> {
+        let is_local = matches!(self.backend, blocking::Backend::Local(_));
+        if wait.is_zero() || is_local && self.centre.queue.is_idle() {
+            let reservation = self.hold(&self.centre.rules.snapshot(), checks, form)?.answer;
+            if wait.is_zero() || reservation.allowed {
+                return Ok(reservation);
+            }
+        }
+        self.ensure_open()?;
+        let stakes = self.centre.stakes(checks, Op::Reserve)?;
+        self.in_turn(stakes, wait, None, sleep, |op| match op {
+            Op::Peek => self.ask(checks, op, form).map(denied),
+            _ => {
+                let asked = self.hold(&self.centre.rules.snapshot(), checks, form)?;
+                Ok(self.centre.believed(asked))
+            }
+        })
+    }
+}
+
+impl AsyncRateLimiter {
+    /// [`reserve_with`](Self::reserve_with) that waits for room, for `wait` at most. That is the time to be admitted:
+    /// each try may take as long as any call.
+    ///
+    /// Waits for the same key take turns, in the order of their arrival, together with those of [`wait`](Self::wait). What
+    /// is committed or released through this limiter lets the first of them try again at once; for the sake of other
+    /// processes it tries again after `retry_after`, or 100 milliseconds or so where that is longer and something is held.
+    /// A future that is dropped leaves the queue, and what it may have reserved is released.
+    ///
+    /// When the time passes without room the answer is the denied reservation: at once where nothing is held and
+    /// `retry_after` is longer than `wait`, or the cost never fits. With a [`ManualClock`](crate::ManualClock) nothing
+    /// sleeps: the clock is moved on by `retry_after`, if that is no longer than `wait`.
+    ///
+    /// # Errors
+    /// As [`reserve`](Self::reserve).
+    pub async fn reserve_within(
+        &self,
+        rule: &str,
+        key: &str,
+        options: CheckOptions<'_>,
+        wait: Duration,
+    ) -> Result<Reservation> {
+        self.reserve_in_turn(&[Check::new(rule, key).with(options)], Form::Single, wait).await
+    }
+
+    /// [`reserve_all`](Self::reserve_all) that waits for room, as [`reserve_within`](Self::reserve_within) does. It takes
+    /// its turn among all waits for any of the keys, and holds up those behind it only where it was denied.
+    ///
+    /// # Errors
+    /// As [`reserve_all`](Self::reserve_all).
+    pub async fn reserve_all_within(&self, checks: &[Check<'_>], wait: Duration) -> Result<Reservation> {
+        self.reserve_in_turn(checks, Form::WithParts, wait).await
+    }
+
+    async fn reserve_in_turn(&self, checks: &[Check<'_>], form: Form, wait: Duration) -> Result<Reservation> {
+        let is_local = matches!(self.backend, asynchronous::Backend::Local(_));
+        if wait.is_zero() || is_local && self.centre.queue.is_idle() {
+            let reservation = self.hold(&self.centre.rules.snapshot(), checks, form).await?.answer;
+            if wait.is_zero() || reservation.allowed {
+                return Ok(reservation);
+            }
+        }
+        self.ensure_open()?;
+        let stakes = self.centre.stakes(checks, Op::Reserve)?;
+        self.in_turn(stakes, wait, None, Holding { limiter: self, checks, form }).await
+    }
+}
+
+/// Whether there is room for a reservation.
+struct Holding<'a> {
+    limiter: &'a AsyncRateLimiter,
+    checks: &'a [Check<'a>],
+    form: Form,
+}
+
+impl AskAsync<Reservation> for Holding<'_> {
+    async fn ask(&mut self, op: Op) -> Result<Asked<Reservation>> {
+        let &mut Self { limiter, checks, form } = self;
+        if op == Op::Peek {
+            return limiter.ask(checks, op, form).await.map(denied);
+        }
+        let asked = limiter.hold(&limiter.centre.rules.snapshot(), checks, form).await?;
+        Ok(limiter.centre.believed(asked))
+    }
+}
+
+/// What a look has shown: nothing is reserved by it.
+fn denied(asked: Asked<crate::Decision>) -> Asked<Reservation> {
+    let Asked { answer, waits, is_estimate, forecast } = asked;
+    Asked { answer: Reservation::unheld(answer), waits, is_estimate, forecast }
+}
+
+impl Centre {
+    /// By a manual clock nothing comes sooner than it was said to.
+    fn believed<T>(&self, asked: Asked<T>) -> Asked<T> {
+        if self.is_manual() { Asked { is_estimate: false, forecast: None, ..asked } } else { asked }
+    }
+
+    /// Lets the first waiters ask again for that of which a reservation left more than it was charged.
+    pub(super) fn freed_by(&self, plan: &Plan<'_>, end: End) {
+        if end == End::Renew || self.queue.is_idle() {
+            return;
+        }
+        let is_freed = |charge: &&crate::plan::Charge<'_>| {
+            let held = charge.holder.map_or(0.0, |holder| plan.holders[holder].weight);
+            let is_place = charge.rule.rule.algorithm == Algorithm::Concurrency;
+            is_place || end == End::Release || charge.cost < held
+        };
+        let freed = plan.charges.iter().filter(is_freed).map(|charge| self.queue.lane_of(charge));
+        self.queue.freed(freed);
+    }
+}

@@ -1,0 +1,55 @@
+//! What an admission shows of the states, so that the next waiter need not ask in vain.
+
+use super::{Denial, Entry, Lanes, Moment, Next, Ticket};
+use crate::plan::{Few, Forecast};
+
+/// What the last one that was admitted learned of the states it asked for.
+#[derive(Debug)]
+pub(super) struct Memory {
+    at: Moment,
+    lanes: Few<u64>,
+    /// As [`Lanes::frees`] said when it asked.
+    frees: u64,
+    forecast: Forecast,
+}
+
+impl Lanes {
+    /// Notes what an admission has shown of the states, for the next waiter that asks for the same ones.
+    pub(in crate::limiter::queue) fn remember(&mut self, ticket: Ticket, forecast: Forecast, now: Moment) {
+        let Some(Entry { stakes, frees, .. }) = self.waiters.get(&ticket) else { return };
+        let lanes: Few<_> = stakes.iter().map(|stake| stake.lane).collect();
+        if let Some(lane) = lanes.first().and_then(|first| self.lanes.get_mut(first)) {
+            lane.memory = Some(Memory { at: now, lanes, frees: *frees, forecast });
+        }
+    }
+
+    /// At its first turn a waiter may know, by what the one before it learned, that it would be denied: then it
+    /// sleeps first.
+    pub(super) fn ask(&mut self, ticket: Ticket, now: Moment) -> Next {
+        let frees = self.frees(ticket);
+        if let Some(entry) = self.waiters.get_mut(&ticket) {
+            entry.frees = frees;
+        }
+        if let Some((wait, is_estimate)) = self.forecast(ticket, now) {
+            self.denied(ticket, &Denial { wait, waits: Few::new(), pause: wait, is_estimate }, now);
+            return Next::Sleep { until: now.saturating_add(wait), is_held: false };
+        }
+        Next::Ask
+    }
+
+    /// The wait that it would be told, and whether that is an estimate.
+    fn forecast(&self, ticket: Ticket, now: Moment) -> Option<(u64, bool)> {
+        let entry = self.waiters.get(&ticket).filter(|entry| entry.is_new)?;
+        let memory = self.lanes.get(&entry.stakes.first()?.lane)?.memory.as_ref()?;
+        if !entry.stakes.iter().map(|stake| stake.lane).eq(memory.lanes.iter().copied()) {
+            return None;
+        }
+        let costs: Few<_> = entry.stakes.iter().map(|stake| stake.cost).collect::<Option<_>>()?;
+        if self.frees_of(memory.lanes.iter().copied()) != memory.frees {
+            return None;
+        }
+        let wait = memory.forecast.wait(&costs, now.saturating_sub(memory.at))?;
+        let is_useful = wait > 0 && now.saturating_add(wait) <= entry.deadline;
+        is_useful.then_some((wait, memory.forecast.is_estimate()))
+    }
+}

@@ -1,0 +1,37 @@
+//! Until when a caller waits for a socket.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+/// How often a wait that may be cancelled looks whether it was.
+pub(super) const CANCEL_INTERVAL: Duration = Duration::from_millis(5);
+
+/// Until when to wait, and what ends a wait before.
+#[derive(Clone, Copy)]
+pub(super) struct Deadline<'a> {
+    pub(super) by: Instant,
+    pub(super) cancelled: Option<&'a dyn Fn() -> bool>,
+}
+
+impl Deadline<'static> {
+    pub(super) fn until(by: Instant) -> Self {
+        Self { by, cancelled: None }
+    }
+}
+
+impl Deadline<'_> {
+    /// How long the next wait may be.
+    pub(super) fn next(&self) -> io::Result<Duration> {
+        let left = self.left()?;
+        match self.cancelled {
+            Some(cancelled) if cancelled() => Err(io::Error::new(io::ErrorKind::Interrupted, "cancelled")),
+            Some(_) => Ok(left.min(CANCEL_INTERVAL)),
+            None => Ok(left),
+        }
+    }
+    /// The time that is left; an error when there is none.
+    pub(super) fn left(&self) -> io::Result<Duration> {
+        let left = self.by.saturating_duration_since(Instant::now());
+        if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
+    }
+}

@@ -1,0 +1,30 @@
+//! Where a limiter's rules come from.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::source::RuleSource;
+use crate::rules::Rules;
+use crate::secret::SecretNames;
+
+/// Where a limiter's rules come from.
+#[derive(Debug, Clone)]
+pub(crate) struct Origin {
+    pub(crate) source: Arc<dyn RuleSource>,
+    /// Where the last good rules are kept for a start without the source.
+    pub(crate) cache: Option<PathBuf>,
+    /// How keys of these rules are hidden that are secrets.
+    pub(crate) secrets: SecretNames,
+}
+
+impl Default for Origin {
+    fn default() -> Self {
+        Self { source: Arc::new(Rules::default()), cache: None, secrets: SecretNames::default() }
+    }
+}
+
+impl Origin {
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.source.fixed().is_some()
+    }
+}

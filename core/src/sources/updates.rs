@@ -1,0 +1,236 @@
+//! What a source reports: judged, put in force, and told to whoever asks for the status.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use arc_swap::{ArcSwap, Guard};
+
+use super::book::{Book, Report};
+use super::cache;
+use super::status::{Refusal, RulesStatus};
+use crate::catalog::Catalog;
+use crate::error::{Error, ErrorKind, Result};
+use crate::printable::printable;
+use crate::words::one_line;
+
+/// What a source reports to.
+#[derive(Debug)]
+pub struct Updates {
+    name: String,
+    /// Where the last good rules are kept.
+    cache: Option<PathBuf>,
+    current: ArcSwap<Catalog>,
+    /// Changed with the state; known apart from it, whose lock may be held for ever in a forked child.
+    cached: AtomicBool,
+    /// Held for a whole report: to judge texts takes long, and so may the log.
+    book: Mutex<Book>,
+    /// Whoever asks for the status waits for it: it is held for a moment, or until the copy is written, since
+    /// rules that the status tells of are in the copy. Taken after the book, if both are.
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    loaded_at: SystemTime,
+    updates: u64,
+    refusals: u64,
+    refused: Vec<Refusal>,
+    reachable: bool,
+    last_error: Option<String>,
+    /// Who waits for the first report.
+    started: Option<mpsc::Sender<Result<()>>>,
+}
+
+impl Updates {
+    pub(super) fn new(
+        name: &str,
+        cache: Option<PathBuf>,
+        catalog: Arc<Catalog>,
+        started: Option<mpsc::Sender<Result<()>>>,
+    ) -> Self {
+        let state = State {
+            loaded_at: SystemTime::now(),
+            updates: 0,
+            refusals: 0,
+            refused: Vec::new(),
+            reachable: true,
+            last_error: None,
+            started,
+        };
+        let mut book = Book::default();
+        book.begin_with(catalog.rules().clone());
+        let name = printable(name).into_owned();
+        let (current, cached) = (ArcSwap::new(catalog), AtomicBool::new(false));
+        Self { name, cache, current, cached, book: Mutex::new(book), state: Mutex::new(state) }
+    }
+
+    /// All rules in one text, which is taken or refused as a whole. `Err` says why it cannot be had; the last
+    /// good one stays in force.
+    pub fn file(&self, text: Result<String, String>) {
+        self.report(Report::File(text));
+    }
+
+    /// All the rules there are: the name of each and its text, or why that cannot be had. Each is taken or
+    /// refused by itself; rules that are not listed are gone.
+    pub fn rules(&self, texts: Vec<(String, Result<String, String>)>) {
+        self.report(Report::Rules(texts));
+    }
+
+    /// Rules that are new, or changed, or gone, which `None` says. They take effect together.
+    pub fn changed(&self, texts: Vec<(String, Option<Result<String, String>>)>) {
+        self.report(Report::Changed(texts));
+    }
+
+    /// The source cannot be read for now. Before the first report this ends the start of the limiter.
+    pub fn unreachable(&self, reason: impl AsRef<str>) {
+        let what = format!("rules: {}: {}", self.name, printable(reason.as_ref()));
+        let mut state = self.state();
+        // Before the first report, the constructor of the limiter returns the error.
+        let is_news = state.reachable && state.updates > 0;
+        state.reachable = false;
+        state.last_error = Some(what.clone());
+        state.first(Err(Error::new(ErrorKind::Connection, &*what)));
+        drop(state);
+        if is_news {
+            log::warn!("{what}; what was read before stays in force");
+        }
+    }
+
+    fn report(&self, report: Report) {
+        let reachable = !matches!(report, Report::File(Err(_)));
+        let mut book = self.book();
+        let effect = book.apply(&self.name, report);
+        let refused: Vec<_> = effect.refused.iter().map(|refusal| self.message(refusal)).collect();
+        let uncopied = self.note(&book, effect.changed, &refused, reachable);
+        for what in refused {
+            log::warn!("rules refused: {what}");
+        }
+        if let Some(what) = uncopied {
+            log::warn!("{what}");
+        }
+        let unusable = self.unusable(&book);
+        self.state().first(unusable.map_or(Ok(()), Err));
+    }
+
+    /// Puts the rules of the book in force, unless nothing was ever good or they are so already, and says in
+    /// the status what became of a report. Returns why the copy cannot be written.
+    fn note(&self, book: &Book, changed: bool, refused: &[String], reachable: bool) -> Option<String> {
+        let is_due = changed || self.is_cached() || self.state().updates == 0;
+        let catalog = (is_due && !book.is_blank()).then(|| self.current.load().after(book.in_force()));
+        let all_refused = book.refused(&self.name);
+        let mut state = self.state();
+        state.reachable = reachable;
+        let uncopied = catalog.and_then(|catalog| self.publish(&mut state, catalog, book));
+        state.refusals += refused.len() as u64;
+        state.refused = all_refused;
+        if let Some(what) = refused.last().or(uncopied.as_ref()) {
+            state.last_error = Some(what.clone());
+        }
+        uncopied
+    }
+
+    /// Puts rules in force, and returns why the copy of them cannot be written.
+    fn publish(&self, state: &mut State, catalog: Catalog, book: &Book) -> Option<String> {
+        self.current.store(Arc::new(catalog));
+        state.updates += 1;
+        state.loaded_at = SystemTime::now();
+        self.cached.store(false, Ordering::Relaxed);
+        let (path, text) = (self.cache.as_ref()?, book.text()?);
+        let error = cache::write(path, &text).err()?;
+        Some(format!("rules_cache: {}: cannot be written: {error}", one_line(path)))
+    }
+
+    /// Why there is nothing to start with: the source is one text, and it is not good.
+    fn unusable(&self, book: &Book) -> Option<Error> {
+        let refused = book.refused(&self.name);
+        let refusal = refused.first().filter(|_| book.is_blank())?;
+        Some(Error::new(ErrorKind::InvalidRule, self.message(refusal)))
+    }
+
+    fn message(&self, Refusal { unit, reason }: &Refusal) -> String {
+        let name = &self.name;
+        if unit == name { format!("{name}: {reason}") } else { format!("{name}/{unit}: {reason}") }
+    }
+
+    pub(super) fn silent(&self, seconds: u64) -> Error {
+        let what = format!("rules: {}: no response within {seconds} s", self.name);
+        Error::new(ErrorKind::Timeout, what)
+    }
+
+    /// Begins with the copy of the last good rules, if there is one to be used.
+    pub(super) fn start_from_cache(&self, error: Error) -> Result<()> {
+        let Some(path) = &self.cache else { return Err(error) };
+        let rules = cache::read(path).map_err(|unread| {
+            let what = format!("{}; and rules_cache: {}", error.message(), unread.message());
+            Error::new(error.kind(), what)
+        })?;
+        let mut book = self.book();
+        let mut state = self.state();
+        // It may have been heard of at last.
+        if state.updates > 0 {
+            return Ok(());
+        }
+        book.begin_with(rules.clone());
+        self.current.store(Arc::new(self.current.load().after(rules)));
+        state.updates = 1;
+        self.cached.store(true, Ordering::Relaxed);
+        drop((state, book));
+        log::warn!("{}; beginning with {}", error.message(), one_line(path));
+        Ok(())
+    }
+
+    pub(super) fn status(&self) -> RulesStatus {
+        let state = self.state();
+        let current = self.current.load();
+        RulesStatus {
+            source: self.name.clone(),
+            version: current.rules().version().to_owned(),
+            rules: current.rules().len(),
+            loaded_at: state.loaded_at,
+            updates: state.updates,
+            refusals: state.refusals,
+            refused: state.refused.clone(),
+            reachable: state.reachable,
+            cached: self.is_cached(),
+            last_error: state.last_error.clone(),
+        }
+    }
+
+    pub(super) fn in_force(&self) -> Arc<Catalog> {
+        self.current.load_full()
+    }
+
+    pub(super) fn current(&self) -> Guard<Arc<Catalog>> {
+        self.current.load()
+    }
+
+    /// Takes over whether the rules in force are those of the copy.
+    pub(super) fn inherit(&self, parent: &Self) {
+        self.cached.store(parent.is_cached(), Ordering::Relaxed);
+    }
+
+    pub(super) fn is_cached(&self) -> bool {
+        self.cached.load(Ordering::Relaxed)
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Wakes the constructor that waits for the first report; later reports have no receiver.
+    fn first(&mut self, outcome: Result<()>) {
+        if let Some(started) = self.started.take() {
+            // Whoever waited may have lost patience.
+            let _ = started.send(outcome);
+        }
+    }
+}
