@@ -41,25 +41,25 @@ local key, standing_key, in_force = KEYS[1], KEYS[2], 0
 -- What stands beside the state of one key, as STANDING_KEY says: until when the key is, or was, blocked, how long that was
 -- to last, how long the last block was to last that began with a denial, the limit that is stored for the key and until
 -- when it holds (LATEST: for ever). What there is none of is 0. After a step of the clock back, a block begins now.
-local blocked_until, length_of_block, grown, stored, stored_until, is_healed = 0, 0, 0, 0, 0, false
+local blocked_until, length_of_block, grown, own_limit, own_until, is_healed = 0, 0, 0, 0, 0, false
 local standing = call('GET', standing_key)
 if standing then
   if #standing ~= 40 then return { err = BAD_STATE } end
-  blocked_until, length_of_block, grown, stored, stored_until = unpack_numbers('<ddddd', standing)
+  blocked_until, length_of_block, grown, own_limit, own_until = unpack_numbers('<ddddd', standing)
   if not (blocked_until >= 0 and blocked_until <= ENDLESS and length_of_block >= 0 and length_of_block <= LATEST
-    and grown >= 0 and grown <= LATEST and stored >= 0 and stored < LATEST and stored_until >= 0
-    and stored_until <= ENDLESS) then
+    and grown >= 0 and grown <= LATEST and own_limit >= 0 and own_limit < LATEST and own_until >= 0
+    and own_until <= ENDLESS) then
     return { err = BAD_STATE }
   end
   if blocked_until > now + length_of_block then blocked_until, is_healed = now + length_of_block, true end
 end
-if stored_until > now and takes_stored == 1 then
-in_force = stored
--- The numbers of the limit STORED, which takes the place of the rule's: UNITS of cost, REFILL the time in which the
+if own_until > now and takes_stored == 1 then
+in_force = own_limit
+-- The numbers of the limit OWN_LIMIT, which takes the place of the rule's: UNITS of cost, REFILL the time in which the
 -- limit is admitted anew, BURST (0: as much as the limit). The interval is rounded as `on_grid` of the crate `sluicegate`
 -- rounds it: down to a multiple of a power of two. (The highest power in a number is found as in `commit.lua`.)
-local most = burst > 0 and burst or stored
-local interval = refill / stored
+local most = burst > 0 and burst or own_limit
+local interval = refill / own_limit
 local scaled = most * interval * 4503599627370497
 local power = scaled - 0.99999999999999988897769753748 * scaled
 if power < most * interval then power = power * 2 end
@@ -116,11 +116,11 @@ grown, blocked_until = length_of_block, now + length_of_block
 end
 if is_healed and mode == 1 then
   -- Writes what stands, for as long as a part of it matters. A limit that does not expire has no end.
-if stored_until <= now then stored, stored_until = 0, 0 end
-local kept_until = math.max(blocked_until, stored_until)
+if own_until <= now then own_limit, own_until = 0, 0 end
+local kept_until = math.max(blocked_until, own_until)
 if growth > 1 and grown > 0 then kept_until = math.max(kept_until, blocked_until + longest_block) end
-local written = pack('<ddddd', blocked_until, length_of_block, grown, stored, stored_until)
-if stored_until >= LATEST then
+local written = pack('<ddddd', blocked_until, length_of_block, grown, own_limit, own_until)
+if own_until >= LATEST then
   call('SET', standing_key, written)
 elseif kept_until > now then
   call('SET', standing_key, written, 'PX', math.ceil((kept_until - now) / 1000) + slack)

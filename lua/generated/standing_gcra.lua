@@ -230,28 +230,28 @@ local function open_standing(standing_key)
   -- What stands beside the state of one key, as STANDING_KEY says: until when the key is, or was, blocked, how long that was
 -- to last, how long the last block was to last that began with a denial, the limit that is stored for the key and until
 -- when it holds (LATEST: for ever). What there is none of is 0. After a step of the clock back, a block begins now.
-local blocked_until, length_of_block, grown, stored, stored_until, is_healed = 0, 0, 0, 0, 0, false
+local blocked_until, length_of_block, grown, own_limit, own_until, is_healed = 0, 0, 0, 0, 0, false
 local standing = call('GET', standing_key)
 if standing then
   if #standing ~= 40 then return { err = BAD_STATE } end
-  blocked_until, length_of_block, grown, stored, stored_until = unpack_numbers('<ddddd', standing)
+  blocked_until, length_of_block, grown, own_limit, own_until = unpack_numbers('<ddddd', standing)
   if not (blocked_until >= 0 and blocked_until <= ENDLESS and length_of_block >= 0 and length_of_block <= LATEST
-    and grown >= 0 and grown <= LATEST and stored >= 0 and stored < LATEST and stored_until >= 0
-    and stored_until <= ENDLESS) then
+    and grown >= 0 and grown <= LATEST and own_limit >= 0 and own_limit < LATEST and own_until >= 0
+    and own_until <= ENDLESS) then
     return { err = BAD_STATE }
   end
   if blocked_until > now + length_of_block then blocked_until, is_healed = now + length_of_block, true end
 end
   return {
     key = standing_key, blocked_until = blocked_until, length_of_block = length_of_block, grown = grown,
-    stored = stored, stored_until = stored_until, is_healed = is_healed, in_force = 0,
+    own_limit = own_limit, own_until = own_until, is_healed = is_healed, in_force = 0,
   }
 end
 
 -- Begins a block, or writes one that a step of the clock back has healed.
 local function write_block(standing, begins)
   local standing_key, blocked_until, length_of_block = standing.key, standing.blocked_until, standing.length_of_block
-  local grown, stored, stored_until = standing.grown, standing.stored, standing.stored_until
+  local grown, own_limit, own_until = standing.grown, standing.own_limit, standing.own_until
   local first_block, growth, longest_block = standing.first_block, standing.growth, standing.longest_block
   if begins then
     -- Begins the block of a key that was denied: longer than the last one if that ended not long ago.
@@ -262,11 +262,11 @@ end
 grown, blocked_until = length_of_block, now + length_of_block
   end
   -- Writes what stands, for as long as a part of it matters. A limit that does not expire has no end.
-if stored_until <= now then stored, stored_until = 0, 0 end
-local kept_until = math.max(blocked_until, stored_until)
+if own_until <= now then own_limit, own_until = 0, 0 end
+local kept_until = math.max(blocked_until, own_until)
 if growth > 1 and grown > 0 then kept_until = math.max(kept_until, blocked_until + longest_block) end
-local written = pack('<ddddd', blocked_until, length_of_block, grown, stored, stored_until)
-if stored_until >= LATEST then
+local written = pack('<ddddd', blocked_until, length_of_block, grown, own_limit, own_until)
+if own_until >= LATEST then
   call('SET', standing_key, written)
 elseif kept_until > now then
   call('SET', standing_key, written, 'PX', math.ceil((kept_until - now) / 1000) + slack)
@@ -277,13 +277,13 @@ end
 end
 
 -- The interval of a debt, and the debt that uses up a burst, at a limit.
-local function interval_at(stored, refill, burst)
+local function interval_at(own_limit, refill, burst)
   local units, unit, cost, full = 0, 0, 0, 0
-  -- The numbers of the limit STORED, which takes the place of the rule's: UNITS of cost, REFILL the time in which the
+  -- The numbers of the limit OWN_LIMIT, which takes the place of the rule's: UNITS of cost, REFILL the time in which the
 -- limit is admitted anew, BURST (0: as much as the limit). The interval is rounded as `on_grid` of the crate `sluicegate`
 -- rounds it: down to a multiple of a power of two. (The highest power in a number is found as in `commit.lua`.)
-local most = burst > 0 and burst or stored
-local interval = refill / stored
+local most = burst > 0 and burst or own_limit
+local interval = refill / own_limit
 local scaled = most * interval * 4503599627370497
 local power = scaled - 0.99999999999999988897769753748 * scaled
 if power < most * interval then power = power * 2 end
@@ -297,22 +297,22 @@ end
 local function at_stored(i, arg)
   local standing = standings[standing_of[i]]
   local takes_stored, _, _, _, _, cost, most_charged, refill, burst = unpack_numbers('<ddddddddd', arg, 65)
-  if takes_stored == 0 or standing.stored_until <= now then return arg end
-  local price, at_limit, stored = 1, '', standing.stored
-  standing.in_force = stored
+  if takes_stored == 0 or standing.own_until <= now then return arg end
+  local price, at_limit, own_limit = 1, '', standing.own_limit
+  standing.in_force = own_limit
   if op == COMMIT or op == CHARGE then
-    if most_charged > 0 then cost = math.min(cost, most_charged * stored) end
+    if most_charged > 0 then cost = math.min(cost, most_charged * own_limit) end
   end
   local amount, peeked = cost, op == CHARGE and 1 or 0
   if kind[i] == 1 then
     local full
-    price, full = interval_at(stored, refill, burst)
+    price, full = interval_at(own_limit, refill, burst)
     amount = cost * price
     at_limit = pack('<ddd', (cost + peeked) * price, full, price)
     local holding = holdings[holder_of[i]]
     if holding then holding.longest = math.max(holding.longest, math.ceil(full)) end
   else
-    at_limit = pack('<dd', cost + peeked, stored)
+    at_limit = pack('<dd', cost + peeked, own_limit)
   end
   local extra_at = (op == COMMIT or op == CHARGE) and pack('<d', amount) or sub(arg, 41, 48)
   return sub(arg, 1, 24) .. pack('<dd', price, cost + peeked) .. extra_at .. sub(arg, 49, PARAMS - 1) .. at_limit
@@ -481,7 +481,7 @@ local function load(i, repeated)
       grant = 0
     elseif (op == CHECK or op == RESERVE) and not repeated and found[2] < units[i] * price_of[i] then
       standing.is_denied = true
-      if counts_denied[i] == 1 and op == CHECK then found[3] = units[i] * price_of[i] end
+      if counts_denied[i] == 1 and (op == CHECK or not holding) then found[3] = units[i] * price_of[i] end
     end
   end
   if repeated then grant = 1 end

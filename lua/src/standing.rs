@@ -39,7 +39,7 @@ pub fn one(kernel: Kernel) -> String {
         ""
     };
     let keys = "local key, standing_key, in_force = KEYS[1], KEYS[2], 0\n";
-    let takes = "if stored_until > now and takes_stored == 1 then\nin_force = stored\n";
+    let takes = "if own_until > now and takes_stored == 1 then\nin_force = own_limit\n";
     let decide = with_blocks(DECIDE);
     let answer = "return pack('<dd', told, in_force) .. answer\n";
     [

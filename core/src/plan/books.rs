@@ -121,10 +121,10 @@ impl Books<'_> {
         let token = if op == Op::Reserve { self.reserve(id, &has_room) } else { None };
         let mut outcomes = Vec::with_capacity(indices.len());
         for index in indices {
-            let stander = self.plan.charges[index].stander;
-            // A key that is blocked counts nothing, also where denied costs count.
-            let is_spared = op == Op::Check && stander.is_some_and(|at| was_blocked[at]);
-            let op = if is_spared { Op::Peek } else { op };
+            // A key that is blocked counts nothing, also where denied costs count. (What has nothing to hold is reserved
+            // by a check.)
+            let takes = op == Op::Check || op == Op::Reserve && self.plan.charges[index].holder.is_none();
+            let op = if takes && is_blocked(index) { Op::Peek } else { op };
             outcomes.push(self.conclude(index, op, fits[index], permitted[index]));
         }
         if op == Op::Charge {

@@ -198,7 +198,8 @@ impl<'a, 'b> Part<'a, 'b> {
             let number = place.map_or(0.0, |place| (place + 1) as f64);
             numbers.extend(standing::numbers(charge, (number, stander), (policy, whose), asked));
             // Such a script knows by itself which denied costs count: none of a key that is blocked.
-            policy.sparing_denied().numbers(units, || clocks.caller_now(), &mut numbers);
+            let spared = if stander.is_some() { &policy.sparing_denied() } else { policy };
+            spared.numbers(units, || clocks.caller_now(), &mut numbers);
         }
         bytes(&numbers)
     }

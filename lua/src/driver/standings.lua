@@ -11,14 +11,14 @@ local function open_standing(standing_key)
   --LOAD
   return {
     key = standing_key, blocked_until = blocked_until, length_of_block = length_of_block, grown = grown,
-    stored = stored, stored_until = stored_until, is_healed = is_healed, in_force = 0,
+    own_limit = own_limit, own_until = own_until, is_healed = is_healed, in_force = 0,
   }
 end
 
 -- Begins a block, or writes one that a step of the clock back has healed.
 local function write_block(standing, begins)
   local standing_key, blocked_until, length_of_block = standing.key, standing.blocked_until, standing.length_of_block
-  local grown, stored, stored_until = standing.grown, standing.stored, standing.stored_until
+  local grown, own_limit, own_until = standing.grown, standing.own_limit, standing.own_until
   local first_block, growth, longest_block = standing.first_block, standing.growth, standing.longest_block
   if begins then
     --BEGIN
@@ -28,7 +28,7 @@ local function write_block(standing, begins)
 end
 
 -- The interval of a debt, and the debt that uses up a burst, at a limit.
-local function interval_at(stored, refill, burst)
+local function interval_at(own_limit, refill, burst)
   local units, unit, cost, full = 0, 0, 0, 0
   --STORED
   return unit, full
@@ -38,22 +38,22 @@ end
 local function at_stored(i, arg)
   local standing = standings[standing_of[i]]
   local takes_stored, _, _, _, _, cost, most_charged, refill, burst = unpack_numbers('<ddddddddd', arg, 65)
-  if takes_stored == 0 or standing.stored_until <= now then return arg end
-  local price, at_limit, stored = 1, '', standing.stored
-  standing.in_force = stored
+  if takes_stored == 0 or standing.own_until <= now then return arg end
+  local price, at_limit, own_limit = 1, '', standing.own_limit
+  standing.in_force = own_limit
   if op == COMMIT or op == CHARGE then
-    if most_charged > 0 then cost = math.min(cost, most_charged * stored) end
+    if most_charged > 0 then cost = math.min(cost, most_charged * own_limit) end
   end
   local amount, peeked = cost, op == CHARGE and 1 or 0
   if kind[i] == 1 then
     local full
-    price, full = interval_at(stored, refill, burst)
+    price, full = interval_at(own_limit, refill, burst)
     amount = cost * price
     at_limit = pack('<ddd', (cost + peeked) * price, full, price)
     local holding = holdings[holder_of[i]]
     if holding then holding.longest = math.max(holding.longest, math.ceil(full)) end
   else
-    at_limit = pack('<dd', cost + peeked, stored)
+    at_limit = pack('<dd', cost + peeked, own_limit)
   end
   local extra_at = (op == COMMIT or op == CHARGE) and pack('<d', amount) or sub(arg, 41, 48)
   return sub(arg, 1, 24) .. pack('<dd', price, cost + peeked) .. extra_at .. sub(arg, 49, PARAMS - 1) .. at_limit

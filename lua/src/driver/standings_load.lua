@@ -7,6 +7,6 @@
       grant = 0
     elseif (op == CHECK or op == RESERVE) and not repeated and found[2] < units[i] * price_of[i] then
       standing.is_denied = true
-      if counts_denied[i] == 1 and op == CHECK then found[3] = units[i] * price_of[i] end
+      if counts_denied[i] == 1 and (op == CHECK or not holding) then found[3] = units[i] * price_of[i] end
     end
   end

@@ -10,8 +10,8 @@ elseif op == 2 then
   if blocked_until <= now then return 0 end
   blocked_until = now
 elseif op == 3 then
-  stored, stored_until = limit, span < 0 and LATEST or now + span
+  own_limit, own_until = limit, span < 0 and LATEST or now + span
 else
-  if stored_until <= now then return 0 end
-  stored, stored_until = 0, 0
+  if own_until <= now then return 0 end
+  own_limit, own_until = 0, 0
 end

@@ -1,2 +1,2 @@
 -- The limit that is stored for the key takes the place of the rule's.
-limit = stored
+limit = own_limit
