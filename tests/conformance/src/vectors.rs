@@ -66,8 +66,7 @@ fn run(driver: Driver, backend: &Backend, vector: &Value) -> Result<(), String> 
     Ok(())
 }
 
-/// Makes the call of a step; its answer in the form of the vectors.
-pub fn act(limiter: &Limiter, step: &Value, made: &mut Reservations) -> Value {
+fn act(limiter: &Limiter, step: &Value, made: &mut Reservations) -> Value {
     let answered = limiter.call_about_reservations(step, made).unwrap_or_else(|| {
         let decision = limiter.call(step)?;
         Ok(decision.map_or_else(|| json!({}), |decision| answer(&decision, step["op"] == "check_all")))

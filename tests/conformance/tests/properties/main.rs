@@ -5,7 +5,6 @@
 #![allow(clippy::panic, reason = "a property that does not hold panics")]
 
 mod bounds;
-mod calls;
 mod exactness;
 mod history;
 mod lifetimes;
