@@ -88,7 +88,11 @@ fn figures_are_current() {
         let start = format!("| `{}` |", edge.name);
         let row = table.lines().find(|line| line.starts_with(&start)).unwrap();
         let figures = [edge.worst().count, overload.admitted, overload.worst().count];
-        let stated: Vec<_> = row.split('|').skip(2).take(3).map(|cell| cell.split_whitespace().next()).collect();
-        assert_eq!(stated, figures.map(|figure| figure.to_string()).each_ref().map(|text| Some(text.as_str())));
+        let stated: Vec<_> =
+            row.split('|').skip(2).take(3).map(|cell| cell.split_whitespace().next()).collect();
+        assert_eq!(
+            stated,
+            figures.map(|figure| figure.to_string()).each_ref().map(|text| Some(text.as_str()))
+        );
     }
 }
