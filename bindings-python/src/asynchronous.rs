@@ -12,7 +12,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use sluicegate::bridge::{self, Answer, Ask, End, Kind};
 
-use crate::arguments::{Given, Key, about_key, flag, optional_span, optional_timeout, requested, span};
+use crate::arguments::{
+    Given, Key, about_key, flag, identified, optional_id, optional_span, optional_timeout, requested, span,
+};
 use crate::calls::Calls;
 use crate::check::{self, owned};
 use crate::decision::Decision;
@@ -52,6 +54,7 @@ impl Bridge {
         Ok(Self { bridge, doorbell, calls: Mutex::new(Calls::new()) })
     }
 
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn check<'py>(
         &self,
         rule: &Bound<'py, PyAny>,
@@ -60,8 +63,10 @@ impl Bridge {
         resource: Option<&Bound<'py, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
+        request_id: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
-        self.single(rule.py(), Kind::Check, &requested(rule, &key, &cost, resource, limit, timeout)?)
+        let check = requested(rule, &key, &cost, resource, limit, timeout)?;
+        self.single(rule.py(), Kind::Check, &identified(check, request_id)?)
     }
 
     /// Any call about a single item, by the name of its method.
@@ -75,15 +80,22 @@ impl Bridge {
         resource: Option<&Bound<'py, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
+        request_id: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
         let kind = Kind::ALL.into_iter().find(|kind| kind.name() == method);
         let kind = kind.ok_or_else(|| PyValueError::new_err(format!("no method is called {method}")))?;
-        self.single(rule.py(), kind, &requested(rule, &key, &cost, resource, limit, timeout)?)
+        let check = requested(rule, &key, &cost, resource, limit, timeout)?;
+        self.single(rule.py(), kind, &identified(check, request_id)?)
     }
 
-    fn check_all<'py>(&self, checks: &Object<'py>) -> PyResult<Object<'py>> {
+    fn check_all<'py>(
+        &self,
+        checks: &Object<'py>,
+        request_id: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
         let items = check::items(checks)?;
-        self.call(checks.py(), Ask::All(items.iter().map(|item| item.get().0.clone()).collect()))
+        let items = items.iter().map(|item| item.get().0.clone()).collect();
+        self.call(checks.py(), Ask::All(items, optional_id(request_id)?.map(str::to_owned)))
     }
 
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]

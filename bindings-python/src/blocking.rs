@@ -6,9 +6,11 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use sluicegate::bridge::{End, Used};
-use sluicegate::{Result, bridge};
+use sluicegate::{CheckAllOptions, Result, bridge};
 
-use crate::arguments::{Given, Key, about_key, flag, optional_span, optional_timeout, requested, span};
+use crate::arguments::{
+    Given, Key, about_key, flag, identified, optional_id, optional_span, optional_timeout, requested, span,
+};
 use crate::check;
 use crate::decision::Decision;
 use crate::errors::exception;
@@ -37,7 +39,8 @@ impl RateLimiter {
         signature = (*arguments, **named),
         text_signature = "(url, *, rules, prefix='sluicegate', clock=None, connect_timeout=1.0, \
             response_timeout=0.5, pool_size=16, tls_ca=None, tls_cert=None, tls_key=None, rules_cache=None, \
-            identifier_secret=None, max_keys=None, breaker_failures=5, breaker_probe=0.1)"
+            identifier_secret=None, max_keys=None, breaker_failures=5, breaker_probe=0.1, \
+            request_id_seconds=60)"
     )]
     fn new(arguments: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let py = arguments.py();
@@ -51,11 +54,13 @@ impl RateLimiter {
     /// Admits a cost for `key` under `rule`, or denies it.
     ///
     /// `timeout` is the whole time that the call may take, in seconds; by default `connect_timeout` and
-    /// `response_timeout` together.
+    /// `response_timeout` together. `request_id`, of 1 to 64 bytes, makes the call safe to repeat: later calls with the
+    /// same id get the first answer, and charge nothing.
     #[pyo3(
-        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None),
-        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None)"
+        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None, request_id=None),
+        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None, request_id=None)"
     )]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn check(
         &self,
         rule: &Bound<'_, PyAny>,
@@ -64,8 +69,10 @@ impl RateLimiter {
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
+        request_id: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
         let check = requested(rule, &key, &cost, resource, limit, timeout)?;
+        let check = identified(check, request_id)?;
         self.decide(rule.py(), |limiter| limiter.check_with(check.rule, check.key, check.options))
     }
 
@@ -89,9 +96,10 @@ impl RateLimiter {
 
     /// Gives back a cost that turned out not to be used, the newest first, and answers as `peek` would then.
     #[pyo3(
-        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None),
-        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None)"
+        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None, request_id=None),
+        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None, request_id=None)"
     )]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn refund(
         &self,
         rule: &Bound<'_, PyAny>,
@@ -100,16 +108,19 @@ impl RateLimiter {
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
+        request_id: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
         let check = requested(rule, &key, &cost, resource, limit, timeout)?;
+        let check = identified(check, request_id)?;
         self.decide(rule.py(), |limiter| limiter.refund_with(check.rule, check.key, check.options))
     }
 
     /// Counts a cost that was used already, also beyond the limit, and answers as `peek` of 1 would then.
     #[pyo3(
-        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None),
-        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None)"
+        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None, request_id=None),
+        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None, request_id=None)"
     )]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn charge(
         &self,
         rule: &Bound<'_, PyAny>,
@@ -118,17 +129,26 @@ impl RateLimiter {
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
+        request_id: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
         let check = requested(rule, &key, &cost, resource, limit, timeout)?;
+        let check = identified(check, request_id)?;
         self.decide(rule.py(), |limiter| limiter.charge_with(check.rule, check.key, check.options))
     }
 
     /// Decides several checks together: all of them are charged, or none is. The decision is that of the
-    /// deciding check; its `parts` hold one per item.
-    fn check_all(&self, py: Python<'_>, checks: &Bound<'_, PyAny>) -> PyResult<Decision> {
+    /// deciding check; its `parts` hold one per item. `request_id` is as for `check`, of the call as a whole.
+    #[pyo3(signature = (checks, *, request_id=None))]
+    fn check_all(
+        &self,
+        checks: &Bound<'_, PyAny>,
+        request_id: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Decision> {
         let items = check::items(checks)?;
-        let checks: Vec<_> = items.iter().map(|item| item.get().0.check()).collect();
-        self.decide(py, |limiter| limiter.check_all(&checks))
+        let all: Vec<_> = items.iter().map(|item| item.get().0.check()).collect();
+        let mut options = CheckAllOptions::new();
+        options.request_id = optional_id(request_id)?;
+        self.decide(checks.py(), |limiter| limiter.check_all_with(&all, options))
     }
 
     /// Reserves a cost for `key` under `rule`, or denies it: room is held, and nothing is charged until it is committed.
