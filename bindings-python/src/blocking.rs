@@ -1,5 +1,6 @@
 //! The limiter for threads.
 
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -15,8 +16,10 @@ use crate::errors::exception;
 use crate::matching::{RequestMatch, listed};
 use crate::options::Options;
 use crate::request::request;
-use crate::reservation::{Reference, Reservation, used};
+use crate::reservation::Reservation;
+use crate::reserved::{Reference, used};
 use crate::rules::data;
+use crate::shared::Shared;
 use crate::status::RulesStatus;
 
 /// Decides whether a cost is admitted; blocks the calling thread for one round trip.
@@ -25,9 +28,7 @@ use crate::status::RulesStatus;
 /// the first call, and a forked child opens its own.
 #[pyclass(module = "sluicegate", frozen)]
 pub(crate) struct RateLimiter {
-    limiter: sluicegate::RateLimiter,
-    /// Then nothing is gained by letting other threads run meanwhile.
-    embedded: bool,
+    shared: Arc<Shared>,
 }
 
 #[pymethods]
@@ -45,7 +46,7 @@ impl RateLimiter {
         let builder = options.cast::<Options>()?.get().0.clone();
         // A source of rules may take its time.
         let limiter = py.detach(|| builder.build()).map_err(|error| exception(py, &error))?;
-        Ok(Self { embedded: bridge::is_embedded(&limiter), limiter })
+        Ok(Self { shared: Arc::new(Shared::new(limiter)) })
     }
 
     /// Admits a cost for `key` under `rule`, or denies it.
@@ -165,17 +166,17 @@ impl RateLimiter {
     /// not where it had ended, expired or been denied.
     #[pyo3(signature = (reservation, cost=None))]
     fn commit(&self, reservation: &Bound<'_, PyAny>, cost: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
-        self.end(reservation.py(), End::Commit, &Reference::of(reservation)?, &used(cost)?)
+        self.shared.end(reservation.py(), End::Commit, &Reference::of(reservation)?, &used(cost)?)
     }
 
     /// Ends a reservation, given by itself or its id, of which nothing was used. Whether it took effect.
     fn release(&self, reservation: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.end(reservation.py(), End::Release, &Reference::of(reservation)?, &Used::AsReserved)
+        self.shared.end(reservation.py(), End::Release, &Reference::of(reservation)?, &Used::AsReserved)
     }
 
     /// Lets the lease of a reservation, given by itself or its id, begin anew. Whether it took effect.
     fn renew(&self, reservation: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.end(reservation.py(), End::Renew, &Reference::of(reservation)?, &Used::AsReserved)
+        self.shared.end(reservation.py(), End::Renew, &Reference::of(reservation)?, &Used::AsReserved)
     }
 
     /// Decides a request by all the rules that match it, together. The `parts` of the decision hold one per
@@ -235,15 +236,15 @@ impl RateLimiter {
         let request =
             request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
         if explain.or(false, "explain", flag)? {
-            listed(method.py(), self.limiter.explain_request(&request.request()))
+            listed(method.py(), self.shared.limiter.explain_request(&request.request()))
         } else {
-            listed(method.py(), self.limiter.match_request(&request.request()))
+            listed(method.py(), self.shared.limiter.match_request(&request.request()))
         }
     }
 
     /// The rules in force, as rule files state them: what is left to its default is left out.
     fn rules<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        data(py, &self.limiter.rules())
+        data(py, &self.shared.limiter.rules())
     }
 
     /// Looks at `key` under every rule; changes nothing. The `parts` of the decision hold, for each rule, what it would
@@ -271,12 +272,12 @@ impl RateLimiter {
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let check = about_key(&key, resource, timeout)?;
-        self.call(py, |limiter| limiter.reset_all_with(check.key, check.options))
+        self.shared.call(py, |limiter| limiter.reset_all_with(check.key, check.options))
     }
 
     /// Which rules are in force, since when, and what was refused of their source.
     fn rules_status(&self) -> RulesStatus {
-        RulesStatus(self.limiter.rules_status())
+        RulesStatus(self.shared.limiter.rules_status())
     }
 
     /// Forgets what was counted for `key` under `rule`, and nothing else.
@@ -289,7 +290,7 @@ impl RateLimiter {
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let check = requested(rule, &key, &Given(None), resource, None, timeout)?;
-        self.call(rule.py(), |limiter| limiter.reset_with(check.rule, check.key, check.options))
+        self.shared.call(rule.py(), |limiter| limiter.reset_with(check.rule, check.key, check.options))
     }
 
     /// Waits until the cost is admitted, for `timeout` seconds at most. Waits for the same key take turns, in the
@@ -330,15 +331,15 @@ impl RateLimiter {
     #[pyo3(signature = (*, timeout=None))]
     fn ping(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         match optional_timeout(timeout)? {
-            Some(timeout) => self.call(py, |limiter| limiter.ping_with(timeout)),
-            None => self.call(py, sluicegate::RateLimiter::ping),
+            Some(timeout) => self.shared.call(py, |limiter| limiter.ping_with(timeout)),
+            None => self.shared.call(py, sluicegate::RateLimiter::ping),
         }
     }
 
     /// Closes the connections. Final: later calls, and waits of other threads, raise `ClosedError`.
     /// `match_request` and `rules_status`, which only look at the rules, still answer.
     fn close(&self) {
-        self.limiter.close();
+        self.shared.limiter.close();
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
@@ -357,7 +358,7 @@ impl RateLimiter {
         py: Python<'_>,
         call: impl FnOnce(&sluicegate::RateLimiter) -> Result<sluicegate::Decision> + Send,
     ) -> PyResult<Decision> {
-        self.call(py, call).map(Decision::from)
+        self.shared.call(py, call).map(Decision::from)
     }
 
     /// Makes a call that sleeps, and ends with the exception of a signal that comes meanwhile.
@@ -386,30 +387,9 @@ impl RateLimiter {
         slf: &Bound<'py, Self>,
         call: impl FnOnce(&sluicegate::RateLimiter) -> Result<sluicegate::Reservation> + Send,
     ) -> PyResult<Bound<'py, Reservation>> {
-        let reserved = slf.get().call(slf.py(), |limiter| call(limiter).map(bridge::Reserved::from))?;
-        Reservation::create(slf, reserved)
-    }
-
-    pub(crate) fn end(
-        &self,
-        py: Python<'_>,
-        end: End,
-        reservation: &Reference<'_, '_>,
-        used: &Used,
-    ) -> PyResult<bool> {
-        let id = reservation.id_to(end);
-        self.call(py, |limiter| bridge::end(limiter, end, id, used))
-    }
-
-    /// Lets other threads run while the server answers.
-    fn call<T: Send>(
-        &self,
-        py: Python<'_>,
-        call: impl FnOnce(&sluicegate::RateLimiter) -> Result<T> + Send,
-    ) -> PyResult<T> {
-        let limiter = &self.limiter;
-        let result = if self.embedded { call(limiter) } else { py.detach(|| call(limiter)) };
-        result.map_err(|error| exception(py, &error))
+        let reserved =
+            slf.get().shared.call(slf.py(), |limiter| call(limiter).map(bridge::Reserved::from))?;
+        Reservation::create(slf.py(), Arc::clone(&slf.get().shared), reserved)
     }
 }
 

@@ -130,14 +130,18 @@ class AsyncRateLimiter:
         Room is held, and nothing is charged until it is committed. What is reserved for a call that was cancelled is
         released.
         """
-        return Reserving(self, lambda: self._bridge.reserve(rule, key, cost, resource, limit, timeout))
+        return Reserving(
+            self,
+            lambda: self._bridge.reserve(rule, key, cost, resource, limit, timeout),
+            self._calls.reserved,
+        )
 
     def reserve_all(self, checks: Iterable[Check]) -> Reserving:
         """Reserves several costs together, all of them or none; to be awaited, or entered by `async with`.
 
         Items whose rule has no reservations are charged at once.
         """
-        return Reserving(self, lambda: self._bridge.reserve_all(checks))
+        return Reserving(self, lambda: self._bridge.reserve_all(checks), self._calls.reserved)
 
     async def commit(
         self, reservation: str | Reserved, cost: int | Mapping[str, int] | Mapping[int, int] | None = None
