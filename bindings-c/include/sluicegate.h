@@ -42,8 +42,8 @@
 
 /* The defaults: how the structs begin that state their size. */
 #define SLUICEGATE_OPTIONS_INIT \
-    {sizeof(sluicegate_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0}
-#define SLUICEGATE_CHECK_OPTIONS_INIT {sizeof(sluicegate_check_options), 1, NULL, 0, NULL, 0}
+    {sizeof(sluicegate_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0}
+#define SLUICEGATE_CHECK_OPTIONS_INIT {sizeof(sluicegate_check_options), 1, NULL, 0, NULL, 0, NULL, 0}
 #define SLUICEGATE_REQUEST_INIT \
     {sizeof(sluicegate_request), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, 0, 0}
 
@@ -169,6 +169,9 @@ typedef struct {
     uint32_t breaker_failures;
     /// How often a server is tried while its circuit breaker is open and calls come. Default: 100 milliseconds.
     uint64_t breaker_probe_us;
+    /// For how many seconds the answer to a call with a request id is kept, from 1 to 86400: so long the call may be
+    /// repeated. Default: 60.
+    uint64_t request_id_seconds;
 } sluicegate_options;
 
 /// Is told a name and what belongs to it, which both live until it returns; `context` is what came with
@@ -220,6 +223,13 @@ typedef struct {
     /// connection, to connect, to find the server and to be answered. Of several items the shortest counts. In
     /// sluicegate_wait it bounds each try. 0: connect_timeout_us and response_timeout_us together.
     uint64_t timeout_us;
+    /// Makes the call safe to repeat: 1 to 64 bytes, in UTF-8, that name it among those of the same rule and key.
+    /// Later calls with the same id get the answer of the first and charge nothing, for as long as request_id_seconds
+    /// says; and after a timeout or a broken connection the limiter repeats the call by itself, within its time. For
+    /// sluicegate_check, sluicegate_charge and sluicegate_refund. NULL: none.
+    const void *request_id;
+    /// The length of the id in bytes.
+    size_t request_id_len;
 } sluicegate_check_options;
 
 /// Whether a cost is admitted, and what the caller may want to tell the one who asked. A plain value:
@@ -319,7 +329,7 @@ typedef struct {
     size_t other_path_count;
     /// Not 0: the application routes without regard to capitals.
     uint8_t ignore_case;
-    /// The whole time that sluicegate_check_request may take in microseconds, as sluicegate_check_options has it.
+    /// The whole time that sluicegate_check_request or sluicegate_reserve_request may take in microseconds, as sluicegate_check_options has it.
     /// 0: by default.
     uint64_t timeout_us;
 } sluicegate_request;
@@ -473,6 +483,18 @@ sluicegate_status sluicegate_check_all(const sluicegate_limiter *limiter,
                                        sluicegate_decision *parts,
                                        sluicegate_error *error);
 
+/// As sluicegate_check_all, with an id that makes the call as a whole safe to repeat, as request_id of
+/// sluicegate_check_options does; it belongs to rule and key of the first item. On a Redis Cluster all items must lie
+/// in one hash slot then.
+sluicegate_status sluicegate_check_all_with(const sluicegate_limiter *limiter,
+                                            const sluicegate_item *items,
+                                            size_t count,
+                                            const void *request_id,
+                                            size_t request_id_len,
+                                            sluicegate_decision *decision,
+                                            sluicegate_decision *parts,
+                                            sluicegate_error *error);
+
 /// Decides a request by all the rules that match it, together, as sluicegate_check_all does. A request
 /// that no rule matches is admitted, and `rule_applied` of the decision says so.
 ///
@@ -598,6 +620,48 @@ sluicegate_status sluicegate_reserve_all(const sluicegate_limiter *limiter,
                                          size_t id_room,
                                          uint64_t *token,
                                          sluicegate_error *error);
+
+/// sluicegate_reserve that waits for room, for `wait_us` at most. Waits of one limiter for the same key take turns, in
+/// the order of their arrival; what is committed or released through this limiter lets the first of them try again at
+/// once. When the time passes without room the denial is answered. With a clock of its own a limiter does not sleep; the
+/// clock is moved on instead.
+sluicegate_status sluicegate_reserve_within(const sluicegate_limiter *limiter,
+                                            const char *rule,
+                                            const void *key,
+                                            size_t key_len,
+                                            const sluicegate_check_options *options,
+                                            uint64_t wait_us,
+                                            sluicegate_decision *decision,
+                                            char *id,
+                                            size_t id_room,
+                                            uint64_t *token,
+                                            sluicegate_error *error);
+
+/// sluicegate_reserve_all that waits for room, as sluicegate_reserve_within does.
+sluicegate_status sluicegate_reserve_all_within(const sluicegate_limiter *limiter,
+                                                const sluicegate_item *items,
+                                                size_t count,
+                                                uint64_t wait_us,
+                                                sluicegate_decision *decision,
+                                                sluicegate_decision *parts,
+                                                char *id,
+                                                size_t id_room,
+                                                uint64_t *token,
+                                                sluicegate_error *error);
+
+/// Decides a request as sluicegate_check_request does, but reserves under the rules that have reservations; the others
+/// are charged at once. Where there are none, nothing is held, and the id is empty. `parts`, `parts_room` and
+/// `parts_count` are as for sluicegate_check_request, all else as in sluicegate_reserve.
+sluicegate_status sluicegate_reserve_request(const sluicegate_limiter *limiter,
+                                             const sluicegate_request *request,
+                                             sluicegate_decision *decision,
+                                             sluicegate_decision *parts,
+                                             size_t parts_room,
+                                             size_t *parts_count,
+                                             char *id,
+                                             size_t id_room,
+                                             uint64_t *token,
+                                             sluicegate_error *error);
 
 /// Ends a reservation and charges what was really used, also beyond the limit: `cost`, or as much as was reserved
 /// for NULL. 0 is allowed. A reservation of several items is ended by sluicegate_commit_usage.

@@ -3,7 +3,7 @@
 // One rate limiter for a fleet: it decides atomically inside Redis, or inside the process, by one set of rules.
 // The types of what it takes and answers are here; scripts/types.js makes types/ of them.
 
-/** @import { DecisionFields, Patience, Subject, Verdict } from './types.js' */
+/** @import { DecisionFields, Patience, Room, Subject, Verdict } from './types.js' */
 
 /**
  * Whether a cost is admitted. A denial is a decision too, never an error.
@@ -23,6 +23,22 @@
  * @property {number | undefined} [timeoutMs] The whole time that the call may take, from 1 to 3,600,000: to connect, to
  *   find the server and to be answered. Of several items the shortest counts. Default: `connectTimeoutMs` and
  *   `responseTimeoutMs` together.
+ * @property {string | undefined} [requestId] Makes the call safe to repeat: 1 to 64 bytes that name it among those of the
+ *   same rule and key. Later calls with the same id get the answer of the first and charge nothing, for as long as
+ *   `requestIdSeconds` says; and after a timeout or a broken connection the limiter repeats the call by itself, within
+ *   its time.
+ */
+
+/**
+ * Options of a `checkAll` as a whole.
+ *
+ * @typedef {Pick<CheckOptions, 'requestId'>} CheckAllOptions
+ */
+
+/**
+ * Options of a peek, or of a reservation.
+ *
+ * @typedef {Omit<CheckOptions, 'requestId'>} PeekOptions
  */
 
 /**
@@ -40,7 +56,7 @@
 /**
  * Options of a wait.
  *
- * @typedef {CheckOptions & Patience} WaitOptions
+ * @typedef {PeekOptions & Patience} WaitOptions
  */
 
 /**
@@ -50,9 +66,21 @@
  */
 
 /**
- * One item of a `checkAll`, or of a `waitAll`.
+ * Options of a reservation.
  *
- * @typedef {Subject & CheckOptions} Check
+ * @typedef {PeekOptions & Room} ReserveOptions
+ */
+
+/**
+ * Options of a reservation of several items.
+ *
+ * @typedef {Room} ReserveAllOptions
+ */
+
+/**
+ * One item of a `checkAll`, of a `waitAll` or of a `reserveAll`.
+ *
+ * @typedef {Subject & PeekOptions} Check
  */
 
 /**
@@ -224,6 +252,8 @@
  * @property {number | undefined} [breakerFailures] How many calls in a row a server leaves unanswered before the circuit
  *   breaker opens: from then on calls to it fail at once, until it answers again. 0: it never opens. Default: 5.
  * @property {number | undefined} [breakerProbeMs] How often a server is tried while its circuit breaker is open. Default: 100.
+ * @property {number | undefined} [requestIdSeconds] For how many seconds the answer to a call with a `requestId` is kept:
+ *   a whole number from 1 to 86400. Default: 60.
  */
 
 /**

@@ -2,8 +2,8 @@
 
 /**
  * @import {
- *   Check, CheckOptions, ConnectOptions, Decision, Explanation, HttpRequest, PingOptions, RequestMatch, ResetOptions,
- *   Rule, RulesStatus, Usage, WaitAllOptions, WaitOptions,
+ *   Check, CheckAllOptions, CheckOptions, ConnectOptions, Decision, Explanation, HttpRequest, PeekOptions, PingOptions,
+ *   RequestMatch, ReserveAllOptions, ReserveOptions, ResetOptions, Rule, RulesStatus, Usage, WaitAllOptions, WaitOptions,
  * } from './index.js'
  * @import { Reservation } from './reservation.js'
  */
@@ -18,13 +18,17 @@ const { connectOptions } = require('./options.js');
 const { requestCall } = require('./request.js');
 const { makeReservation } = require('./reservation.js');
 
-const CHECK_OPTIONS = new Set(['cost', 'resource', 'limit', 'timeoutMs']);
+const PEEK_OPTIONS = new Set(['cost', 'resource', 'limit', 'timeoutMs']);
+const CHECK_OPTIONS = new Set([...PEEK_OPTIONS, 'requestId']);
+const CHECK_ALL_OPTIONS = new Set(['requestId']);
 const RESET_OPTIONS = new Set(['resource', 'timeoutMs']);
-const WAIT_OPTIONS = new Set(['signal', ...CHECK_OPTIONS]);
+const WAIT_OPTIONS = new Set(['signal', ...PEEK_OPTIONS]);
 const WAIT_ALL_OPTIONS = new Set(['timeoutMs', 'signal']);
+const RESERVE_OPTIONS = new Set(['waitMs', 'signal', ...PEEK_OPTIONS]);
+const RESERVE_ALL_OPTIONS = new Set(['waitMs', 'signal']);
 const PING_OPTIONS = new Set(['timeoutMs']);
 const MATCH_OPTIONS = new Set(['explain']);
-const ITEM_FIELDS = new Set(['rule', 'key', ...CHECK_OPTIONS]);
+const ITEM_FIELDS = new Set(['rule', 'key', ...PEEK_OPTIONS]);
 
 /** Only `connect` makes limiters. */
 const INTERNAL = Symbol('internal');
@@ -99,11 +103,11 @@ class RateLimiter {
    *
    * @param {string} rule
    * @param {string | readonly string[]} key
-   * @param {CheckOptions} [options]
+   * @param {PeekOptions} [options]
    * @returns {Promise<Decision>}
    */
   peek(rule, key, options) {
-    return this.#single(OP.PEEK, rule, key, options, CHECK_OPTIONS);
+    return this.#single(OP.PEEK, rule, key, options, PEEK_OPTIONS);
   }
 
   /**
@@ -153,34 +157,53 @@ class RateLimiter {
    * admitted wrongly.
    *
    * @param {readonly Check[]} items
+   * @param {CheckAllOptions} [given]
    * @returns {Promise<Decision>}
    */
-  async checkAll(items) {
-    const call = this.#several(OP.ALL, items);
+  async checkAll(items, given) {
+    const wanted = given === undefined ? undefined : checkOptions('', options('options', given, CHECK_ALL_OPTIONS));
+    const call = this.#several(OP.ALL, items, wanted);
     this.#calls.reserve(this.#native, call.rows);
     return this.#make(call);
   }
 
   /**
    * Reserves a cost for `key` under `rule`, or denies it: room is held, and nothing is charged until it is committed.
+   * With `waitMs` it waits for room, in the order of arrival. What is reserved for a call that was given up is released.
    *
    * @param {string} rule
    * @param {string | readonly string[]} key
-   * @param {CheckOptions} [options]
+   * @param {ReserveOptions} [options]
    * @returns {Promise<Reservation>}
    */
   async reserve(rule, key, options) {
-    return this.#reserved(this.#call(OP.RESERVE, rule, key, options, CHECK_OPTIONS));
+    const extra = optionalSpan(options, RESERVE_OPTIONS);
+    const call = this.#call(OP.RESERVE, rule, key, options, RESERVE_OPTIONS);
+    call.extra = extra;
+    return this.#reserved(call, extra, options?.signal);
   }
 
   /**
    * Reserves several costs together: all of them, or none. Items whose rule has no reservations are charged at once.
    *
    * @param {readonly Check[]} items
+   * @param {ReserveAllOptions} [options]
    * @returns {Promise<Reservation>}
    */
-  async reserveAll(items) {
-    return this.#reserved(this.#several(OP.RESERVE_ALL, items));
+  async reserveAll(items, options) {
+    const timeoutMs = optionalSpan(options, RESERVE_ALL_OPTIONS);
+    return this.#reserved(this.#several(OP.RESERVE_ALL, items, { timeoutMs }), timeoutMs, options?.signal);
+  }
+
+  /**
+   * Decides a request as `checkRequest` does, but reserves under the rules that have reservations; the others are charged
+   * at once. Where there are none, nothing is held, and `id` is `undefined`.
+   *
+   * @param {HttpRequest} request
+   * @returns {Promise<Reservation>}
+   */
+  async reserveRequest(request) {
+    return this.#reserved(requestCall(request, OP.RESERVE_REQUEST), 0, undefined);
   }
 
   /**
@@ -391,8 +414,10 @@ class RateLimiter {
     return this.#isLocal ? this.#calls.sendAtOnce(this.#native, call) : this.#calls.send(this.#native, call);
   }
 
-  async #reserved(call) {
-    return makeReservation(this, await this.#whole(call));
+  async #reserved(call, waitMs, signal) {
+    if (waitMs === 0 && this.#isLocal && signal === undefined) return makeReservation(this, await this.#whole(call));
+    this.#calls.reserve(this.#native, call.rows);
+    return makeReservation(this, await this.#wait(call, signal));
   }
 
   #several(op, items, wanted) {
@@ -403,7 +428,8 @@ class RateLimiter {
   /** What needs no I/O crosses to no other thread. */
   #atOnce(call) {
     const words = this.#mailbox.putCall(0, call);
-    const isPlain = call.op < OP.RESET && call.resource === undefined && this.#mailbox.putKey(words);
+    const isPlain = call.op < OP.RESET && call.resource === undefined && call.requestId === undefined &&
+      this.#mailbox.putKey(words);
     return isPlain ? this.#answerAtOnce() : this.#answer(this.#native.atOnce(words));
   }
 
@@ -482,13 +508,20 @@ function patience(given, known) {
   return span('timeout', options('options', given, known).timeoutMs);
 }
 
-/** Cost, resource, limit and timeout, checked; messages have `prefix` before their names. */
-function checkOptions(prefix, { cost, resource, limit, timeoutMs }) {
+/** How long to wait for room, in milliseconds; not at all unless it is given. */
+function optionalSpan(given, known) {
+  const { waitMs = 0 } = options('options', given, known);
+  return span('wait', waitMs);
+}
+
+/** Cost, resource, limit, timeout and request id, checked; messages have `prefix` before their names. */
+function checkOptions(prefix, { cost, resource, limit, timeoutMs, requestId }) {
   return {
     cost: optional(amount, `${prefix}cost`, cost),
     resource: optional(text, `${prefix}resource`, resource),
     limit: optional(amount, `${prefix}limit`, limit),
     timeoutMs: optional(timeout, `${prefix}timeoutMs`, timeoutMs),
+    requestId: optional(text, `${prefix}requestId`, requestId),
   };
 }
 

@@ -28,6 +28,8 @@ pub struct Held {
     pub id: Option<String>,
     /// Microseconds, or a little more; a double counts them in ones.
     pub token: Option<f64>,
+    /// How soon it ends unless it is renewed.
+    pub lease_ms: Option<f64>,
 }
 
 /// Writes answers to a mailbox, from its first row on.
@@ -88,7 +90,11 @@ impl<'a> Writer<'a> {
     fn reserved(&mut self, token: u64, reserved: &Reserved) {
         self.decision(token, &reserved.decision, outcome::RESERVED);
         let whole = |token: u64| token as f64;
-        self.held.push(Held { id: reserved.id.clone(), token: reserved.token.map(whole) });
+        self.held.push(Held {
+            id: reserved.id.clone(),
+            token: reserved.token.map(whole),
+            lease_ms: reserved.lease.map(|lease| lease.as_secs_f64() * 1e3),
+        });
     }
 
     fn put(&mut self, row: &AnswerRow) {

@@ -26,6 +26,7 @@ mod op {
     pub(super) const COMMIT: u8 = RESERVE_ALL + 1;
     pub(super) const RELEASE: u8 = COMMIT + 1;
     pub(super) const RENEW: u8 = RELEASE + 1;
+    pub(super) const RESERVE_REQUEST: u8 = RENEW + 1;
 }
 
 /// The numbers of the operations, by which `lib/mailbox.js` asks for them.
@@ -46,6 +47,7 @@ pub(crate) fn operations() -> HashMap<String, u32> {
         ("commit", op::COMMIT),
         ("release", op::RELEASE),
         ("renew", op::RENEW),
+        ("reserve_request", op::RESERVE_REQUEST),
     ];
     kinds.chain(others).map(|(name, number)| (name.to_uppercase(), number.into())).collect()
 }
@@ -76,13 +78,18 @@ impl<'a> Reader<'a> {
             (None, op::RESET) => Ask::Reset(self.item(&row)?),
             (None, op::WAIT) => Ask::Wait(self.item(&row)?, milliseconds(row.extra)),
             (None, op::PING) => Ask::Ping(row.timeout()),
-            (None, op::ALL) => Ask::All(self.items(row.extra as usize)?),
+            (None, op::ALL) => {
+                // Its own text is before those of its items.
+                let id = self.optional(row.request_id_length)?;
+                Ask::All(self.items(row.extra as usize)?, id)
+            }
             (None, op::WAIT_ALL) => Ask::WaitAll(self.items(row.extra as usize)?, row.timeout()?),
             (None, op::REQUEST) => Ask::Request(self.request(&row)?),
             (None, op::INSPECT) => Ask::Inspect(self.of_rule(String::new(), &row)?),
             (None, op::RESET_ALL) => Ask::ResetAll(self.of_rule(String::new(), &row)?),
-            (None, op::RESERVE) => Ask::Reserve(self.item(&row)?),
-            (None, op::RESERVE_ALL) => Ask::ReserveAll(self.items(row.extra as usize)?),
+            (None, op::RESERVE) => Ask::Reserve(self.item(&row)?, milliseconds(row.extra)),
+            (None, op::RESERVE_ALL) => Ask::ReserveAll(self.items(row.extra as usize)?, row.timeout()?),
+            (None, op::RESERVE_REQUEST) => Ask::ReserveRequest(self.request(&row)?),
             (None, op::COMMIT) => self.end(&row, End::Commit)?,
             (None, op::RELEASE) => self.end(&row, End::Release)?,
             (None, op::RENEW) => self.end(&row, End::Renew)?,
@@ -125,10 +132,7 @@ impl<'a> Reader<'a> {
     /// many rows of costs as `extra` says. Each of these has the name of a rule for its key; or a resource and, in
     /// place of a rule's number, the place of an item.
     fn end(&mut self, row: &CallRow, end: End) -> Option<Ask> {
-        let id = match row.resource_length {
-            Some(length) => Some(self.words(length)?),
-            None => None,
-        };
+        let id = self.optional(row.resource_length)?;
         let costs = (0..row.extra as usize).map(|_| self.cost()).collect::<Option<Vec<_>>>()?;
         let by_rule = costs.iter().all(|(rule, ..)| rule.is_some());
         let used = match row.limit {
@@ -167,13 +171,19 @@ impl<'a> Reader<'a> {
             rule,
             key: self.words(row.key_length)?,
             cost: row.cost,
-            resource: match row.resource_length {
-                Some(length) => Some(self.words(length)?),
-                None => None,
-            },
+            resource: self.optional(row.resource_length)?,
             limit: row.limit,
             timeout: row.timeout(),
+            request_id: self.optional(row.request_id_length)?,
         })
+    }
+
+    /// A text that is not always given.
+    fn optional(&mut self, length: Option<usize>) -> Option<Option<String>> {
+        match length {
+            Some(length) => self.words(length).map(Some),
+            None => Some(None),
+        }
     }
 
     fn next_row(&mut self) -> Option<CallRow> {

@@ -33,10 +33,10 @@ export class RateLimiter implements AsyncDisposable {
      *
      * @param {string} rule
      * @param {string | readonly string[]} key
-     * @param {CheckOptions} [options]
+     * @param {PeekOptions} [options]
      * @returns {Promise<Decision>}
      */
-    peek(rule: string, key: string | readonly string[], options?: CheckOptions): Promise<Decision>;
+    peek(rule: string, key: string | readonly string[], options?: PeekOptions): Promise<Decision>;
     /**
      * Gives back a cost that turned out not to be used, the newest first, and answers as `peek` would then.
      *
@@ -75,25 +75,36 @@ export class RateLimiter implements AsyncDisposable {
      * admitted wrongly.
      *
      * @param {readonly Check[]} items
+     * @param {CheckAllOptions} [given]
      * @returns {Promise<Decision>}
      */
-    checkAll(items: readonly Check[]): Promise<Decision>;
+    checkAll(items: readonly Check[], given?: CheckAllOptions): Promise<Decision>;
     /**
      * Reserves a cost for `key` under `rule`, or denies it: room is held, and nothing is charged until it is committed.
+     * With `waitMs` it waits for room, in the order of arrival. What is reserved for a call that was given up is released.
      *
      * @param {string} rule
      * @param {string | readonly string[]} key
-     * @param {CheckOptions} [options]
+     * @param {ReserveOptions} [options]
      * @returns {Promise<Reservation>}
      */
-    reserve(rule: string, key: string | readonly string[], options?: CheckOptions): Promise<Reservation>;
+    reserve(rule: string, key: string | readonly string[], options?: ReserveOptions): Promise<Reservation>;
     /**
      * Reserves several costs together: all of them, or none. Items whose rule has no reservations are charged at once.
      *
      * @param {readonly Check[]} items
+     * @param {ReserveAllOptions} [options]
      * @returns {Promise<Reservation>}
      */
-    reserveAll(items: readonly Check[]): Promise<Reservation>;
+    reserveAll(items: readonly Check[], options?: ReserveAllOptions): Promise<Reservation>;
+    /**
+     * Decides a request as `checkRequest` does, but reserves under the rules that have reservations; the others are charged
+     * at once. Where there are none, nothing is held, and `id` is `undefined`.
+     *
+     * @param {HttpRequest} request
+     * @returns {Promise<Reservation>}
+     */
+    reserveRequest(request: HttpRequest): Promise<Reservation>;
     /**
      * Ends a reservation, given by itself or its id, and charges what was really used, also beyond the limit: as much as
      * was reserved, unless `cost` says otherwise. Answers whether it took effect: not where the reservation had ended,
@@ -234,11 +245,15 @@ export class RateLimiter implements AsyncDisposable {
 }
 import type { CheckOptions } from './index.js';
 import type { Decision } from './index.js';
+import type { PeekOptions } from './index.js';
 import type { ResetOptions } from './index.js';
 import type { Check } from './index.js';
+import type { CheckAllOptions } from './index.js';
+import type { ReserveOptions } from './index.js';
 import type { Reservation } from './reservation.js';
-import type { Usage } from './index.js';
+import type { ReserveAllOptions } from './index.js';
 import type { HttpRequest } from './index.js';
+import type { Usage } from './index.js';
 import type { RequestMatch } from './index.js';
 import type { Explanation } from './index.js';
 import type { Rule } from './index.js';

@@ -36,7 +36,7 @@ export class Reservation implements AsyncDisposable {
     /** @type {readonly Decision[]} @readonly One decision per item of a `reserveAll`; empty otherwise. */
     readonly parts: readonly Decision[];
     /**
-     * What a limiter of any process and language needs to end the reservation; `undefined` when it was denied.
+     * What a limiter of any process and language needs to end the reservation; `undefined` when it was denied or nothing is held.
      *
      * @type {string | undefined}
      * @readonly
@@ -83,6 +83,13 @@ export class Reservation implements AsyncDisposable {
  * @type {(reservation: Reservation) => void}
  */
 export let endReservation: (reservation: Reservation) => void;
+/**
+ * After how many milliseconds a reservation ends unless it is renewed; `undefined` where there is nothing to end, or the
+ * program has tried to end it.
+ *
+ * @type {(reservation: Reservation) => number | undefined}
+ */
+export let leaseOf: (reservation: Reservation) => number | undefined;
 /**
  * Makes a reservation; its constructor is not for users.
  *

@@ -74,6 +74,17 @@ export type Patience = {
      */
     signal?: AbortSignal | undefined;
 };
+export type Room = {
+    /**
+     * The longest time to wait for room; `Infinity`: for ever. Default: 0.
+     */
+    waitMs?: number | undefined;
+    /**
+     * Gives up the call, whose promise is then rejected with the signal's
+     * reason. What is reserved for it is released.
+     */
+    signal?: AbortSignal | undefined;
+};
 export type Verdict = {
     /**
      * Whether the rule applies.

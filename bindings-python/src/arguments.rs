@@ -88,6 +88,11 @@ pub(crate) fn span(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Duration> {
     Err(invalid_argument(value.py(), &format!("{name} must be 0 or more")))
 }
 
+/// A span that is zero unless it is given.
+pub(crate) fn optional_span(value: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<Duration> {
+    value.map_or(Ok(Duration::ZERO), |value| span(value, name))
+}
+
 fn seconds(value: &Bound<'_, PyAny>, name: &str) -> PyResult<f64> {
     number(value, name, "a float", f64::NEG_INFINITY..=f64::INFINITY)
 }
@@ -166,6 +171,20 @@ pub(crate) fn requested<'a>(
     check.options.limit = limit.map(|limit| units(limit, "limit")).transpose()?;
     check.options.timeout = optional_timeout(timeout)?;
     Ok(check)
+}
+
+/// The same check, which may be repeated by its id.
+pub(crate) fn identified<'a>(
+    mut check: Check<'a>,
+    request_id: Option<&'a Bound<'_, PyAny>>,
+) -> PyResult<Check<'a>> {
+    check.options.request_id = optional_id(request_id)?;
+    Ok(check)
+}
+
+/// The id of a call that may be repeated, if it is given.
+pub(crate) fn optional_id<'a>(request_id: Option<&'a Bound<'_, PyAny>>) -> PyResult<Option<&'a str>> {
+    request_id.map(|id| text(id, "request_id")).transpose()
 }
 
 /// What is asked about a key under every rule: as a check of a rule without a name.

@@ -12,7 +12,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use sluicegate::bridge::{self, Answer, Ask, End, Kind};
 
-use crate::arguments::{Given, Key, about_key, flag, optional_timeout, requested, span};
+use crate::arguments::{
+    Given, Key, about_key, flag, identified, optional_id, optional_span, optional_timeout, requested, span,
+};
 use crate::calls::Calls;
 use crate::check::{self, owned};
 use crate::decision::Decision;
@@ -52,6 +54,7 @@ impl Bridge {
         Ok(Self { bridge, doorbell, calls: Mutex::new(Calls::new()) })
     }
 
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn check<'py>(
         &self,
         rule: &Bound<'py, PyAny>,
@@ -60,8 +63,10 @@ impl Bridge {
         resource: Option<&Bound<'py, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
+        request_id: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
-        self.single(rule.py(), Kind::Check, &requested(rule, &key, &cost, resource, limit, timeout)?)
+        let check = requested(rule, &key, &cost, resource, limit, timeout)?;
+        self.single(rule.py(), Kind::Check, &identified(check, request_id)?)
     }
 
     /// Any call about a single item, by the name of its method.
@@ -75,17 +80,25 @@ impl Bridge {
         resource: Option<&Bound<'py, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
+        request_id: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
         let kind = Kind::ALL.into_iter().find(|kind| kind.name() == method);
         let kind = kind.ok_or_else(|| PyValueError::new_err(format!("no method is called {method}")))?;
-        self.single(rule.py(), kind, &requested(rule, &key, &cost, resource, limit, timeout)?)
+        let check = requested(rule, &key, &cost, resource, limit, timeout)?;
+        self.single(rule.py(), kind, &identified(check, request_id)?)
     }
 
-    fn check_all<'py>(&self, checks: &Object<'py>) -> PyResult<Object<'py>> {
+    fn check_all<'py>(
+        &self,
+        checks: &Object<'py>,
+        request_id: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
         let items = check::items(checks)?;
-        self.call(checks.py(), Ask::All(items.iter().map(|item| item.get().0.clone()).collect()))
+        let items = items.iter().map(|item| item.get().0.clone()).collect();
+        self.call(checks.py(), Ask::All(items, optional_id(request_id)?.map(str::to_owned)))
     }
 
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn reserve<'py>(
         &self,
         rule: &Bound<'py, PyAny>,
@@ -94,14 +107,40 @@ impl Bridge {
         resource: Option<&Bound<'py, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
+        wait: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
+        let wait = optional_span(wait, "wait")?;
         let check = requested(rule, &key, &cost, resource, limit, timeout)?;
-        self.call(rule.py(), Ask::Reserve(owned(&check)))
+        self.call(rule.py(), Ask::Reserve(owned(&check), wait))
     }
 
-    fn reserve_all<'py>(&self, checks: &Object<'py>) -> PyResult<Object<'py>> {
-        let items = check::items(checks)?;
-        self.call(checks.py(), Ask::ReserveAll(items.iter().map(|item| item.get().0.clone()).collect()))
+    fn reserve_all<'py>(
+        &self,
+        checks: &Object<'py>,
+        wait: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
+        let items = check::items(checks)?.iter().map(|item| item.get().0.clone()).collect();
+        self.call(checks.py(), Ask::ReserveAll(items, optional_span(wait, "wait")?))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn reserve_request<'py>(
+        &self,
+        method: &Bound<'py, PyAny>,
+        path: &Bound<'_, PyAny>,
+        user_id: Option<&Bound<'_, PyAny>>,
+        ip: Option<&Bound<'_, PyAny>>,
+        api_key: Option<&Bound<'_, PyAny>>,
+        headers: Option<&Bound<'_, PyAny>>,
+        api_key_header: Option<&Bound<'_, PyAny>>,
+        other_paths: Option<&Bound<'_, PyAny>>,
+        ignore_case: Given<'_>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
+        let mut request =
+            request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
+        request.timeout = optional_timeout(timeout)?;
+        self.call(method.py(), Ask::ReserveRequest(request))
     }
 
     /// Ends or renews a reservation, by the name of the method.

@@ -7,9 +7,11 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use sluicegate::bridge::{End, Used};
-use sluicegate::{Result, bridge};
+use sluicegate::{CheckAllOptions, Result, bridge};
 
-use crate::arguments::{Given, Key, about_key, flag, optional_timeout, requested, span};
+use crate::arguments::{
+    Given, Key, about_key, flag, identified, optional_id, optional_span, optional_timeout, requested, span,
+};
 use crate::check;
 use crate::decision::Decision;
 use crate::errors::exception;
@@ -38,7 +40,8 @@ impl RateLimiter {
         signature = (*arguments, **named),
         text_signature = "(url, *, rules, prefix='sluicegate', clock=None, connect_timeout=1.0, \
             response_timeout=0.5, pool_size=16, tls_ca=None, tls_cert=None, tls_key=None, rules_cache=None, \
-            identifier_secret=None, max_keys=None, breaker_failures=5, breaker_probe=0.1)"
+            identifier_secret=None, max_keys=None, breaker_failures=5, breaker_probe=0.1, \
+            request_id_seconds=60)"
     )]
     fn new(arguments: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let py = arguments.py();
@@ -52,11 +55,13 @@ impl RateLimiter {
     /// Admits a cost for `key` under `rule`, or denies it.
     ///
     /// `timeout` is the whole time that the call may take, in seconds; by default `connect_timeout` and
-    /// `response_timeout` together.
+    /// `response_timeout` together. `request_id`, of 1 to 64 bytes, makes the call safe to repeat: later calls with the
+    /// same id get the first answer, and charge nothing.
     #[pyo3(
-        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None),
-        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None)"
+        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None, request_id=None),
+        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None, request_id=None)"
     )]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn check(
         &self,
         rule: &Bound<'_, PyAny>,
@@ -65,8 +70,10 @@ impl RateLimiter {
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
+        request_id: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
         let check = requested(rule, &key, &cost, resource, limit, timeout)?;
+        let check = identified(check, request_id)?;
         self.decide(rule.py(), |limiter| limiter.check_with(check.rule, check.key, check.options))
     }
 
@@ -90,9 +97,10 @@ impl RateLimiter {
 
     /// Gives back a cost that turned out not to be used, the newest first, and answers as `peek` would then.
     #[pyo3(
-        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None),
-        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None)"
+        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None, request_id=None),
+        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None, request_id=None)"
     )]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn refund(
         &self,
         rule: &Bound<'_, PyAny>,
@@ -101,16 +109,19 @@ impl RateLimiter {
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
+        request_id: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
         let check = requested(rule, &key, &cost, resource, limit, timeout)?;
+        let check = identified(check, request_id)?;
         self.decide(rule.py(), |limiter| limiter.refund_with(check.rule, check.key, check.options))
     }
 
     /// Counts a cost that was used already, also beyond the limit, and answers as `peek` of 1 would then.
     #[pyo3(
-        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None),
-        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None)"
+        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None, request_id=None),
+        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None, request_id=None)"
     )]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn charge(
         &self,
         rule: &Bound<'_, PyAny>,
@@ -119,24 +130,35 @@ impl RateLimiter {
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
+        request_id: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
         let check = requested(rule, &key, &cost, resource, limit, timeout)?;
+        let check = identified(check, request_id)?;
         self.decide(rule.py(), |limiter| limiter.charge_with(check.rule, check.key, check.options))
     }
 
     /// Decides several checks together: all of them are charged, or none is. The decision is that of the
-    /// deciding check; its `parts` hold one per item.
-    fn check_all(&self, py: Python<'_>, checks: &Bound<'_, PyAny>) -> PyResult<Decision> {
+    /// deciding check; its `parts` hold one per item. `request_id` is as for `check`, of the call as a whole.
+    #[pyo3(signature = (checks, *, request_id=None))]
+    fn check_all(
+        &self,
+        checks: &Bound<'_, PyAny>,
+        request_id: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Decision> {
         let items = check::items(checks)?;
-        let checks: Vec<_> = items.iter().map(|item| item.get().0.check()).collect();
-        self.decide(py, |limiter| limiter.check_all(&checks))
+        let all: Vec<_> = items.iter().map(|item| item.get().0.check()).collect();
+        let mut options = CheckAllOptions::new();
+        options.request_id = optional_id(request_id)?;
+        self.decide(checks.py(), |limiter| limiter.check_all_with(&all, options))
     }
 
     /// Reserves a cost for `key` under `rule`, or denies it: room is held, and nothing is charged until it is committed.
+    /// `wait` is how many seconds to wait for room at most, in the order of arrival.
     #[pyo3(
-        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None),
-        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None)"
+        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None, wait=None),
+        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None, wait=None)"
     )]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn reserve<'py>(
         slf: &Bound<'py, Self>,
         rule: &Bound<'_, PyAny>,
@@ -145,20 +167,55 @@ impl RateLimiter {
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
+        wait: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, Reservation>> {
+        let wait = optional_span(wait, "wait")?;
         let check = requested(rule, &key, &cost, resource, limit, timeout)?;
-        Self::hold(slf, |limiter| limiter.reserve_with(check.rule, check.key, check.options))
+        Self::hold(slf, |limiter, sleep| bridge::reserve_sleeping(limiter, &check, wait, sleep))
     }
 
     /// Reserves several costs together: all of them, or none. Items whose rule has no reservations are charged at
-    /// once.
+    /// once. `wait` is as for `reserve`.
+    #[pyo3(signature = (checks, *, wait=None))]
     fn reserve_all<'py>(
         slf: &Bound<'py, Self>,
         checks: &Bound<'_, PyAny>,
+        wait: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, Reservation>> {
         let items = check::items(checks)?;
+        let wait = optional_span(wait, "wait")?;
         let checks: Vec<_> = items.iter().map(|item| item.get().0.check()).collect();
-        Self::hold(slf, |limiter| limiter.reserve_all(&checks))
+        Self::hold(slf, |limiter, sleep| bridge::reserve_all_sleeping(limiter, &checks, wait, sleep))
+    }
+
+    /// Reserves for a request under all the rules that match it and have reservations, and charges the others at once.
+    /// Where there are none, nothing is held, and `id` is None.
+    #[pyo3(
+        signature = (
+            method, path, *, user_id=None, ip=None, api_key=None, headers=None, api_key_header=None,
+            other_paths=None, ignore_case=Given(None), timeout=None
+        ),
+        text_signature = "($self, method, path, *, user_id=None, ip=None, api_key=None, headers=None, \
+            api_key_header=None, other_paths=None, ignore_case=False, timeout=None)"
+    )]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn reserve_request<'py>(
+        slf: &Bound<'py, Self>,
+        method: &Bound<'_, PyAny>,
+        path: &Bound<'_, PyAny>,
+        user_id: Option<&Bound<'_, PyAny>>,
+        ip: Option<&Bound<'_, PyAny>>,
+        api_key: Option<&Bound<'_, PyAny>>,
+        headers: Option<&Bound<'_, PyAny>>,
+        api_key_header: Option<&Bound<'_, PyAny>>,
+        other_paths: Option<&Bound<'_, PyAny>>,
+        ignore_case: Given<'_>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, Reservation>> {
+        let mut request =
+            request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
+        request.timeout = optional_timeout(timeout)?;
+        Self::hold(slf, |limiter, _| limiter.reserve_request(&request.request()).map(bridge::Reserved::from))
     }
 
     /// Ends a reservation, given by itself or its id, and charges what was really used, also beyond the limit: `cost`, or
@@ -313,6 +370,7 @@ impl RateLimiter {
         let timeout = span(timeout, "timeout")?;
         let check = requested(rule, &key, &cost, resource, limit, None)?;
         self.wait_interruptible(py, |limiter, sleep| bridge::wait_sleeping(limiter, &check, timeout, sleep))
+            .map(Decision::from)
     }
 
     /// Waits until several checks are admitted together, as `check_all` decides them, for `timeout` seconds at most.
@@ -325,6 +383,7 @@ impl RateLimiter {
         self.wait_interruptible(py, |limiter, sleep| {
             bridge::wait_all_sleeping(limiter, &checks, timeout, sleep)
         })
+        .map(Decision::from)
     }
 
     /// Tries the server.
@@ -362,15 +421,11 @@ impl RateLimiter {
     }
 
     /// Makes a call that sleeps, and ends with the exception of a signal that comes meanwhile.
-    fn wait_interruptible(
+    fn wait_interruptible<T: Send>(
         &self,
         py: Python<'_>,
-        wait: impl FnOnce(
-            &sluicegate::RateLimiter,
-            &mut (dyn FnMut(Duration) -> bool + Send),
-        ) -> Result<sluicegate::Decision>
-        + Send,
-    ) -> PyResult<Decision> {
+        wait: impl FnOnce(&sluicegate::RateLimiter, &mut (dyn FnMut(Duration) -> bool + Send)) -> Result<T> + Send,
+    ) -> PyResult<T> {
         let mut interrupted = None;
         let mut sleep = |span| match Python::attach(|py| sleep(py, span)) {
             Ok(()) => true,
@@ -379,16 +434,19 @@ impl RateLimiter {
                 false
             }
         };
-        let decision = self.decide(py, |limiter| wait(limiter, &mut sleep));
-        interrupted.map_or(decision, Err)
+        let answer = self.shared.call(py, |limiter| wait(limiter, &mut sleep));
+        interrupted.map_or(answer, Err)
     }
 
     fn hold<'py>(
         slf: &Bound<'py, Self>,
-        call: impl FnOnce(&sluicegate::RateLimiter) -> Result<sluicegate::Reservation> + Send,
+        reserve: impl FnOnce(
+            &sluicegate::RateLimiter,
+            &mut (dyn FnMut(Duration) -> bool + Send),
+        ) -> Result<bridge::Reserved>
+        + Send,
     ) -> PyResult<Bound<'py, Reservation>> {
-        let reserved =
-            slf.get().shared.call(slf.py(), |limiter| call(limiter).map(bridge::Reserved::from))?;
+        let reserved = slf.get().wait_interruptible(slf.py(), reserve)?;
         Reservation::create(slf.py(), Arc::clone(&slf.get().shared), reserved)
     }
 }

@@ -1,6 +1,7 @@
 //! Usage that is known late: what is reserved, and how it is ended.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -16,6 +17,7 @@ use crate::representation::representation;
 pub(crate) struct Reserved {
     id: Option<String>,
     token: Option<u64>,
+    lease: Option<Duration>,
     /// Whether the program has tried to end it by this object.
     ended: AtomicBool,
 }
@@ -25,11 +27,12 @@ impl Reserved {
     /// A copy, for a class of Python.
     #[new]
     fn new(reserved: &Bound<'_, Self>) -> PyClassInitializer<Self> {
-        let Self { id, token, .. } = reserved.get();
+        let Self { id, token, lease, .. } = reserved.get();
         let decision = reserved.as_super().get().clone();
         PyClassInitializer::from(decision).add_subclass(Self {
             id: id.clone(),
             token: *token,
+            lease: *lease,
             ended: AtomicBool::new(false),
         })
     }
@@ -44,6 +47,12 @@ impl Reserved {
     #[getter]
     fn token(&self) -> Option<u64> {
         self.token
+    }
+
+    /// After how many seconds it ends unless it is renewed.
+    #[getter]
+    fn _lease(&self) -> Option<f64> {
+        self.lease.map(|lease| lease.as_secs_f64())
     }
 
     #[getter(_is_over)]
@@ -75,10 +84,11 @@ impl Reserved {
 
 impl Reserved {
     pub(crate) fn initializer(reserved: bridge::Reserved) -> PyClassInitializer<Self> {
-        let bridge::Reserved { decision, id, token } = reserved;
+        let bridge::Reserved { decision, id, token, lease } = reserved;
         PyClassInitializer::from(Decision::from(decision)).add_subclass(Self {
             id,
             token,
+            lease,
             ended: AtomicBool::new(false),
         })
     }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Kernel, KernelSet, charge_one, charge_several, each, ending, forget, one, refund, several};
+use crate::{
+    Kernel, KernelSet, charge_one, charge_several, each, ending, forget, one, refund, repeatable, several,
+};
 
 /// Every script that limits of these kernels need, each with a name that is unlike all others. `held`: also those for
 /// limits beside which reservations are held; `concurrency` has no others.
@@ -17,6 +19,8 @@ pub fn scripts(kernels: KernelSet, held: bool) -> Vec<(String, String)> {
         add("check", kernel.name(), one(kernel));
         add("each", kernel.name(), each(kernel));
         add("charge", kernel.name(), charge_one(kernel));
+        // Every other script becomes repeatable in the same way.
+        add("repeatable_check", kernel.name(), repeatable(&one(kernel)));
     }
     let named = |kernels: KernelSet| {
         let names: Vec<_> = kernels.iter().map(|kernel| kernel.name()).collect();

@@ -24,7 +24,12 @@ RENAMED = {
 # Their fields are compared as what the functions take.
 OPTIONS = {"options", "header"}
 FIELDS = {("error", "status"): "kind", ("rules", "count"): "rules"}
-METHODS = {("RateLimiter", "new"): "open", ("RateLimiter", "ping_with"): "ping"}
+METHODS = {
+    ("RateLimiter", "new"): "open",
+    ("RateLimiter", "ping_with"): "ping",
+    ("RateLimiter", "reserve_within"): "reserve",
+    ("RateLimiter", "reserve_all_within"): "reserve_all",
+}
 PARAMETERS = {"items": "checks", "by_us": "by", "id": "reservation"}
 # The arguments of the callback for a refused unit.
 REFUSAL = {"name": "unit", "value": "reason"}

@@ -67,6 +67,7 @@ MISSING = {
     **each("node", "Decision.headers() required", "style", "there are default arguments, and ietf is one"),
     **each("c", "RateLimiter.check_request() required", "method path", "any field of a struct can be left out"),
     **each("c", "RateLimiter.match_request() required", "method path", "any field of a struct can be left out"),
+    **each("c", "RateLimiter.reserve_request() required", "method path", "any field of a struct can be left out"),
 }
 
 # No other language has it.
@@ -93,6 +94,7 @@ ALONE = {
     **each("rust", "package", "Result", "the short form that crates have"),
     **each("node", "package", "FastifyRateLimitOptions RateLimitOptions", "types of what are arguments elsewhere"),
     **each("node", "package", "PingOptions ResetOptions WaitAllOptions WaitOptions", "types of what are arguments elsewhere"),
+    **each("node", "package", "ReserveAllOptions ReserveOptions", "types of what are arguments elsewhere"),
     **each("c", "package", "KeyPart", "a struct is how an array of texts with lengths is passed"),
     **each("c", "package", "Header PairCallback", "there is no type for pairs and lists of them"),
     **each("c", "package", "CHECK_OPTIONS_INIT OPTIONS_INIT REQUEST_INIT", "how a struct gets its defaults"),
@@ -132,6 +134,8 @@ ALONE = {
         "how promises are cancelled; tasks of Python are by themselves, futures of Rust are dropped, and threads wait",
     ),
     **each("node", "RateLimiter.wait_all()", "signal", "as of a wait"),
+    **each("node", "RateLimiter.reserve()", "signal", "as of a wait"),
+    **each("node", "RateLimiter.reserve_all()", "signal", "as of a wait"),
     **each("python", "RateLimitLayer.new()", "app", "middleware is made around the application"),
     **each("rust", "RateLimitLayer.new()", "peer", "tower does not say where the server keeps the address"),
     **each("node", "RateLimitLayer.new()", "log", "elsewhere there is one log for all libraries"),

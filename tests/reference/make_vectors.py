@@ -74,6 +74,7 @@ def differences(files: dict[str, dict]) -> list[str]:
 
 def write(files: dict[str, dict]) -> None:
     for name, content in files.items():
+        (VECTORS / name).parent.mkdir(exist_ok=True)
         (VECTORS / name).write_text(text(content))
 
 

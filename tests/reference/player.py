@@ -5,10 +5,19 @@ from fractions import Fraction
 from limiter import Item, Limiter, LimiterError, Reservation
 from limiter.decay import State as DecayState
 from limiter.latitude import CHOICES, EXACT
-from limiter.rules import Rule, is_power_of_two
+from limiter.rules import Rule, exact, is_power_of_two
 from scenarios.script import Scenario
 
 ITEM_FIELDS = ("rule", "key", "cost", "resource", "limit")
+
+
+BY_HAND = {
+    "block": lambda block, now, call: block(now, item_of(call), exact(call["seconds"])) or {},
+    "unblock": lambda unblock, now, call: {"unblocked": unblock(now, item_of(call))},
+    "set_limit": lambda set_limit, now, call: set_limit(now, item_of(call), expires_in(call)) or {},
+    "clear_limit": lambda clear_limit, now, call: {"cleared": clear_limit(now, item_of(call))},
+}
+"""What is done about one key without deciding anything."""
 
 
 class UnfairVector(Exception):
@@ -33,6 +42,10 @@ def item_of(fields: dict) -> Item:
     return Item(**{name: fields[name] for name in ITEM_FIELDS if name in fields})
 
 
+def expires_in(call: dict) -> Fraction | None:
+    return exact(call["expires_in"]) if "expires_in" in call else None
+
+
 def play(session: Session, call: dict) -> dict:
     """The `expect` of one step."""
     try:
@@ -48,10 +61,13 @@ def play(session: Session, call: dict) -> dict:
 def answer(limiter: Limiter, call: dict) -> dict:
     now = call["at_us"]
     method = getattr(limiter, call["op"])
+    if call["op"] in BY_HAND:
+        return BY_HAND[call["op"]](method, now, call)
+    repeatable = {"request_id": call["request_id"]} if "request_id" in call else {}
     if "items" in call:
-        overall, parts = method(now, [item_of(item) for item in call["items"]])
+        overall, parts = method(now, [item_of(item) for item in call["items"]], **repeatable)
         return overall.as_json() | {"parts": [part.as_json() for part in parts]}
-    decision = method(now, item_of(call))
+    decision = method(now, item_of(call), **repeatable)
     return {} if decision is None else decision.as_json()
 
 
@@ -126,7 +142,7 @@ def vector(scenario: Scenario) -> dict:
 
 
 def compare_with_author(where: str, by_hand: dict | None, computed: dict) -> None:
-    by_hand = by_hand or {}
+    by_hand, computed = by_hand or {}, {"blocked": False} | computed
     if "error" in computed and "error" not in by_hand:
         raise UnfairVector(f"{where}: {computed} was not meant")
     for name, value in by_hand.items():

@@ -140,6 +140,8 @@ class Reserved(Decision):
         """A fencing token: larger than that of every earlier reservation of the same key; `None` when denied."""
 
     @property
+    def _lease(self) -> float | None: ...
+    @property
     def _is_over(self) -> bool: ...
     def __reduce__(self) -> NoReturn: ...
 
@@ -343,6 +345,7 @@ class RateLimiter:
         max_keys: int | None = None,
         breaker_failures: int = 5,
         breaker_probe: float = 0.1,
+        request_id_seconds: int = 60,
     ) -> RateLimiter: ...
     def check(
         self,
@@ -353,17 +356,20 @@ class RateLimiter:
         resource: str | None = None,
         limit: int | None = None,
         timeout: float | None = None,
+        request_id: str | None = None,
     ) -> Decision:
         """Admits a cost for `key` under `rule`, or denies it.
 
         `timeout` is the whole time that the call may take, in seconds; by default `connect_timeout` and
-        `response_timeout` together.
+        `response_timeout` together. `request_id`, of 1 to 64 bytes, makes the call safe to repeat: later calls with the
+        same id get the first answer, and charge nothing.
         """
 
-    def check_all(self, checks: Iterable[Check]) -> Decision:
+    def check_all(self, checks: Iterable[Check], *, request_id: str | None = None) -> Decision:
         """Decides several checks together: all of them are charged, or none is.
 
-        The decision is that of the deciding check; its `parts` hold one per item.
+        The decision is that of the deciding check; its `parts` hold one per item. `request_id` is as for `check`, of the
+        call as a whole.
         """
 
     def reserve(
@@ -375,16 +381,38 @@ class RateLimiter:
         resource: str | None = None,
         limit: int | None = None,
         timeout: float | None = None,
+        wait: float | None = None,
     ) -> Reservation:
         """Reserves a cost for `key` under `rule`, or denies it.
 
-        Room is held, and nothing is charged until it is committed.
+        Room is held, and nothing is charged until it is committed. `wait` is how many seconds to wait for room at most,
+        in the order of arrival.
         """
 
-    def reserve_all(self, checks: Iterable[Check]) -> Reservation:
+    def reserve_all(self, checks: Iterable[Check], *, wait: float | None = None) -> Reservation:
         """Reserves several costs together: all of them, or none.
 
-        Items whose rule has no reservations are charged at once.
+        Items whose rule has no reservations are charged at once. `wait` is as for `reserve`.
+        """
+
+    def reserve_request(
+        self,
+        method: str,
+        path: str,
+        *,
+        user_id: str | None = None,
+        ip: str | None = None,
+        api_key: str | None = None,
+        headers: _Headers | None = None,
+        api_key_header: str | None = None,
+        other_paths: Iterable[str] | None = None,
+        ignore_case: bool = False,
+        timeout: float | None = None,
+    ) -> Reservation:
+        """Decides a request as `check_request` does.
+
+        It reserves under the rules that have reservations, and charges the others at once. Where there are none, nothing
+        is held, and `id` is None.
         """
 
     def commit(self, reservation: str | Reserved, cost: _Used = None) -> bool:
@@ -462,6 +490,7 @@ class RateLimiter:
         resource: str | None = None,
         limit: int | None = None,
         timeout: float | None = None,
+        request_id: str | None = None,
     ) -> Decision:
         """Gives back a cost that turned out not to be used, the newest first; answers as `peek` would then."""
 
@@ -474,6 +503,7 @@ class RateLimiter:
         resource: str | None = None,
         limit: int | None = None,
         timeout: float | None = None,
+        request_id: str | None = None,
     ) -> Decision:
         """Counts a cost that was used already, also beyond the limit, and answers as `peek` of 1 would then.
 
@@ -562,6 +592,7 @@ class Options:
         max_keys: int | None = None,
         breaker_failures: int = 5,
         breaker_probe: float = 0.1,
+        request_id_seconds: int = 60,
     ) -> Options: ...
 
 @final
@@ -578,9 +609,16 @@ class Bridge:
     @staticmethod
     def open(options: Options) -> Bridge: ...
     def check(
-        self, rule: str, key: _Key, cost: int, resource: str | None, limit: int | None, timeout: float | None
+        self,
+        rule: str,
+        key: _Key,
+        cost: int,
+        resource: str | None,
+        limit: int | None,
+        timeout: float | None,
+        request_id: str | None,
     ) -> Decision | int: ...
-    def check_all(self, checks: Iterable[Check]) -> Decision | int: ...
+    def check_all(self, checks: Iterable[Check], request_id: str | None) -> Decision | int: ...
     def check_request(
         self,
         method: str,
@@ -620,6 +658,7 @@ class Bridge:
         resource: str | None,
         limit: int | None,
         timeout: float | None,
+        request_id: str | None,
     ) -> Decision | int: ...
     def reserve(
         self,
@@ -629,8 +668,22 @@ class Bridge:
         resource: str | None,
         limit: int | None,
         timeout: float | None,
+        wait: float | None,
     ) -> Reserved | int: ...
-    def reserve_all(self, checks: Iterable[Check]) -> Reserved | int: ...
+    def reserve_all(self, checks: Iterable[Check], wait: float | None) -> Reserved | int: ...
+    def reserve_request(
+        self,
+        method: str,
+        path: str,
+        user_id: str | None,
+        ip: str | None,
+        api_key: str | None,
+        headers: _Headers | None,
+        api_key_header: str | None,
+        other_paths: Iterable[str] | None,
+        ignore_case: bool,
+        timeout: float | None,
+    ) -> Reserved | int: ...
     def end(self, method: str, reservation: str | Reserved, cost: _Used) -> int: ...
     def reset(self, rule: str, key: _Key, resource: str | None, timeout: float | None) -> int | None: ...
     def wait(
@@ -688,9 +741,9 @@ def lab_compare(algorithms: list[str], limit: int, window_us: int) -> str:
 def lab_run(
     rules: object,
     specs: list[str] | None,
-    calls: list[tuple[int, str, int]] | None,
+    calls: list[tuple[int, str, int, int | None]] | None,
     seed: int,
     bin_us: int | None,
     start_us: int | None,
 ) -> LabReport:
-    """Runs traffic, given as specs or as calls of (microseconds, key, cost), through every rule."""
+    """Runs traffic, given as specs or as calls of (microseconds, key, cost, microseconds under way), through every rule."""

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::message::{End, Used};
+use super::message::{End, Reserved, Used};
 use crate::decision::Decision;
 use crate::error::Result;
 use crate::limiter::RateLimiter;
@@ -50,4 +50,30 @@ pub fn wait_all_sleeping(
     sleep: impl FnMut(Duration) -> bool,
 ) -> Result<Decision> {
     limiter.wait_sleeping(checks, Form::WithParts, timeout, sleep)
+}
+
+/// [`RateLimiter::reserve_within`] by such a sleep.
+///
+/// # Errors
+/// As [`RateLimiter::reserve`].
+pub fn reserve_sleeping(
+    limiter: &RateLimiter,
+    check: &Check<'_>,
+    wait: Duration,
+    sleep: impl FnMut(Duration) -> bool,
+) -> Result<Reserved> {
+    limiter.reserve_sleeping(&[*check], Form::Single, wait, sleep).map(Reserved::from)
+}
+
+/// [`RateLimiter::reserve_all_within`] likewise.
+///
+/// # Errors
+/// As [`RateLimiter::reserve_all`].
+pub fn reserve_all_sleeping(
+    limiter: &RateLimiter,
+    checks: &[Check<'_>],
+    wait: Duration,
+    sleep: impl FnMut(Duration) -> bool,
+) -> Result<Reserved> {
+    limiter.reserve_sleeping(checks, Form::WithParts, wait, sleep).map(Reserved::from)
 }

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::limiter::AsyncRateLimiter;
 use crate::matching::Request;
 pub use crate::plan::{End, Op as Kind};
-use crate::request::{Check, CheckOptions};
+use crate::request::{Check, CheckAllOptions, CheckOptions};
 use crate::reservation::{Reservation, Usage};
 
 /// A check whose texts are its own.
@@ -26,6 +26,8 @@ pub struct Item {
     pub limit: Option<u64>,
     /// The whole time that the call may take.
     pub timeout: Option<Duration>,
+    /// What makes the call safe to repeat.
+    pub request_id: Option<String>,
 }
 
 impl Item {
@@ -39,6 +41,7 @@ impl Item {
         options.resource = self.resource.as_deref();
         options.limit = self.limit;
         options.timeout = self.timeout;
+        options.request_id = self.request_id.as_deref();
         options
     }
 }
@@ -131,12 +134,14 @@ pub struct Reserved {
     pub id: Option<String>,
     /// The fencing token, unless it was denied.
     pub token: Option<u64>,
+    /// How soon it ends unless it is renewed.
+    pub lease: Option<Duration>,
 }
 
 impl From<Reservation> for Reserved {
     fn from(reservation: Reservation) -> Self {
-        let (id, token) = (reservation.id(), reservation.token());
-        Self { id, token, decision: reservation.into_decision() }
+        let (id, token, lease) = (reservation.id(), reservation.token(), reservation.lease());
+        Self { id, token, lease, decision: reservation.into_decision() }
     }
 }
 
@@ -145,8 +150,8 @@ impl From<Reservation> for Reserved {
 pub enum Ask {
     /// A call about a single item.
     Single(Kind, Item),
-    /// `check_all`
-    All(Vec<Item>),
+    /// `check_all`, with its request id
+    All(Vec<Item>, Option<String>),
     /// `check_request`
     Request(OwnedRequest),
     /// `reset`
@@ -161,10 +166,12 @@ pub enum Ask {
     WaitAll(Vec<Item>, Duration),
     /// `ping`, with its timeout
     Ping(Option<Duration>),
-    /// `reserve`
-    Reserve(Item),
-    /// `reserve_all`
-    ReserveAll(Vec<Item>),
+    /// `reserve`, with the time to wait
+    Reserve(Item, Duration),
+    /// `reserve_all`, with the time to wait
+    ReserveAll(Vec<Item>, Duration),
+    /// `reserve_request`
+    ReserveRequest(OwnedRequest),
     /// `commit`, `release` or `renew`, with the id, which a denied reservation lacks
     End(End, Option<String>, Used),
 }
@@ -196,7 +203,11 @@ pub(super) async fn answer(limiter: &AsyncRateLimiter, ask: &Ask) -> Result<Answ
     let decision = match ask {
         Ask::Single(kind, item) => limiter.single(&item.check(), *kind).await,
         Ask::Request(request) => limiter.check_request(&request.request()).await,
-        Ask::All(items) => limiter.check_all(&checks(items)).await,
+        Ask::All(items, id) => {
+            let mut options = CheckAllOptions::new();
+            options.request_id = id.as_deref();
+            limiter.check_all_with(&checks(items), options).await
+        }
         Ask::WaitAll(items, timeout) => limiter.wait_all(&checks(items), *timeout).await,
         Ask::Wait(item, timeout) => limiter.wait_with(&item.rule, &item.key, item.options(), *timeout).await,
         Ask::Inspect(item) => limiter.inspect_with(&item.key, item.options()).await,
@@ -212,17 +223,30 @@ pub(super) async fn answer(limiter: &AsyncRateLimiter, ask: &Ask) -> Result<Answ
             limiter.try_server(*timeout).await?;
             return Ok(Answer::Done);
         }
-        Ask::Reserve(item) => {
-            return reserved(limiter.reserve_with(&item.rule, &item.key, item.options()).await);
+        Ask::Reserve(item, wait) => {
+            let check = item.check();
+            return reserved(limiter.reserve_within(check.rule, check.key, check.options, *wait).await);
         }
-        Ask::ReserveAll(items) => {
-            return reserved(limiter.reserve_all(&items.iter().map(Item::check).collect::<Vec<_>>()).await);
+        Ask::ReserveAll(items, wait) => {
+            return reserved(limiter.reserve_all_within(&checks(items), *wait).await);
         }
+        Ask::ReserveRequest(request) => return reserved(limiter.reserve_request(&request.request()).await),
         Ask::End(end, id, used) => {
             return ended(limiter, *end, id.as_deref(), used).await.map(Answer::Ended);
         }
     };
     decision.map(Answer::Decision)
+}
+
+impl Ask {
+    /// Whether it may sleep.
+    pub(super) fn sleeps(&self) -> bool {
+        match self {
+            Self::Wait(..) | Self::WaitAll(..) => true,
+            Self::Reserve(_, wait) | Self::ReserveAll(_, wait) => !wait.is_zero(),
+            _ => false,
+        }
+    }
 }
 
 fn checks(items: &[Item]) -> Vec<Check<'_>> {

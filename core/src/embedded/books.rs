@@ -5,7 +5,7 @@ use super::engine::Engine;
 use super::places::Place;
 use super::shard::Shard;
 use crate::algorithm::Micros;
-use crate::plan::{Books, Charge, Plan};
+use crate::plan::{Books, Charge, Plan, RequestRecord};
 
 /// What becomes of what was taken out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,9 @@ impl Engine {
             plan.charges.iter().zip(&names).map(|(charge, name)| self.places.of(charge.limit.number, name));
         let holdings =
             plan.holders.iter().zip(&holders).map(|(holder, name)| self.places.of(holder.number, name));
-        let places: Vec<_> = states.chain(holdings).collect();
+        let record = plan.request.as_ref().map(RequestRecord::local_name);
+        let record = record.iter().map(|(number, name)| self.places.of(*number, name));
+        let places: Vec<_> = states.chain(holdings).chain(record).collect();
         let mut shards: Vec<_> = places.iter().map(|place| self.shard_of(place)).collect();
         let shard_of = shards.clone();
         shards.sort_unstable();

@@ -2,8 +2,8 @@
 
 use std::mem;
 
-use super::{Charge, ENFORCED, Op, Outcome, Plan};
-use crate::algorithm::{Demand, HoldId, Holding, Lease, Micros, State};
+use super::{Charge, ENFORCED, Fingerprint, Op, Outcome, Plan};
+use crate::algorithm::{Answered, Demand, HoldId, Holding, Lease, Micros, State};
 use crate::rules::Scope;
 
 /// The states and holdings that a call touches, in the order of the plan's charges and holders.
@@ -15,6 +15,8 @@ pub(crate) struct Books<'a> {
     /// Which of them were never seen: they have no time yet.
     is_new: Vec<bool>,
     pub(crate) holdings: Vec<Holding>,
+    /// What was answered to the request, if the plan has one.
+    answered: Option<Box<Answered>>,
 }
 
 /// How a reservation is ended, or kept alive.
@@ -35,11 +37,11 @@ impl<'a> Books<'a> {
         let states = plan.charges.iter().map(|charge| charge.policy.fresh(now)).collect();
         let (is_new, holdings) =
             (vec![true; plan.charges.len()], vec![Holding::default(); plan.holders.len()]);
-        Self { plan, now, states, is_new, holdings }
+        Self { plan, now, states, is_new, holdings, answered: None }
     }
 
-    /// Enters what is kept: for a charge or, after them, for a holder. (`concurrency` keeps nothing else than what
-    /// is held.)
+    /// Enters what is kept: for a charge or, after them, for a holder or, after these, for the request. (`concurrency`
+    /// keeps nothing else than what is held.)
     pub(crate) fn open(&mut self, index: usize, kept: Option<State>) {
         match kept {
             Some(State::Holding(holding)) => {
@@ -49,6 +51,7 @@ impl<'a> Books<'a> {
                     *own = *holding;
                 }
             }
+            Some(State::Answered(answered)) => self.answered = Some(answered),
             Some(state) => {
                 if let (Some(own), Some(is_new)) = (self.states.get_mut(index), self.is_new.get_mut(index)) {
                     (*own, *is_new) = (state, false);
@@ -61,7 +64,7 @@ impl<'a> Books<'a> {
     /// What is to be kept, in the same order, each with the time until which; `None`: nothing. What is held may be
     /// charged to a state long after it ended, to the state as it was then: it is kept for that long.
     pub(crate) fn close(self) -> Vec<Option<(State, Micros)>> {
-        let Self { plan, now, states, holdings, .. } = self;
+        let Self { plan, now, states, holdings, answered, .. } = self;
         let held = |number: usize| Some(&holdings[number]).filter(|holding| !holding.is_empty());
         let kept_until =
             |charge: &Charge<'_>| charge.holder.and_then(held).map_or(0, |holding| holding.kept_until);
@@ -78,7 +81,11 @@ impl<'a> Books<'a> {
             let ends = holding.kept_until;
             (ends > now).then(|| (State::Holding(Box::new(holding)), ends))
         });
-        states.into_iter().chain(holdings).collect()
+        let answered = plan.request.iter().zip([answered]).map(|(_, answered)| {
+            let ends = answered.as_ref().map_or(0, |answered| answered.ends);
+            answered.map(|answered| (State::Answered(answered), ends))
+        });
+        states.into_iter().chain(holdings).chain(answered).collect()
     }
 }
 
@@ -102,6 +109,26 @@ impl Books<'_> {
             (0..self.holdings.len()).for_each(|number| self.keep_on(number));
         }
         (outcomes, token)
+    }
+
+    /// Decides what has a request id once, and keeps the answer for `lifetime`. `None`: the id is of another call.
+    pub(crate) fn decide_once(
+        &mut self,
+        op: Op,
+        fingerprint: Fingerprint,
+        lifetime: Micros,
+    ) -> Option<Vec<Outcome>> {
+        if let Some(answered) = self.answered.as_ref().filter(|answered| answered.ends > self.now) {
+            return (answered.fingerprint == fingerprint).then(|| answered.outcomes.clone());
+        }
+        let outcomes = self.decide(op, HoldId::default()).0;
+        // What is refused is no answer.
+        let is_answer = op != Op::Charge || outcomes.iter().all(|outcome| outcome.changed);
+        self.answered = is_answer.then(|| {
+            let ends = self.now + lifetime;
+            Box::new(Answered { fingerprint, ends, outcomes: outcomes.clone() })
+        });
+        Some(outcomes)
     }
 
     /// Whether something is held.

@@ -175,7 +175,11 @@ impl<'a, 'b> Part<'a, 'b> {
     }
 
     /// One reply per charge, and one per holder.
-    pub(super) fn read(&self, op: Op, reply: Value) -> Result<(Few<Reply>, Few<HolderReply>)> {
+    pub(super) fn read(
+        &self,
+        (op, is_recorded): (Op, bool),
+        reply: Value,
+    ) -> Result<(Few<Reply>, Few<HolderReply>)> {
         if let (Value::Int(_), Op::Charge, Some(charge)) = (&reply, op, self.charges.first()) {
             return Err(charge.rule.overdrawn(charge.cost));
         }
@@ -195,7 +199,7 @@ impl<'a, 'b> Part<'a, 'b> {
         }
         let states = self.charges.iter().zip(&states).map(|(charge, state)| {
             let held = self.place(charge).map_or(0.0, |place| holders[place].held);
-            protocol::read_one(charge, op, state, held)
+            protocol::read_one(charge, (op, is_recorded), state, held)
         });
         Ok((states.collect::<Result<_>>()?, holders))
     }

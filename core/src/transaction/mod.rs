@@ -13,6 +13,7 @@
 mod ending;
 mod held;
 mod protocol;
+mod recorded;
 mod stages;
 mod step;
 #[cfg(test)]
@@ -26,7 +27,7 @@ use smallvec::smallvec;
 use crate::algorithm::{HoldId, Micros, State};
 use crate::decision::{Decision, Source};
 use crate::error::{Error, Result};
-use crate::plan::{ENFORCED, End, Few, Forecast, Form, Op, Outcome, Plan, answer};
+use crate::plan::{ENFORCED, End, Few, Forecast, Form, Op, Outcome, Plan, RequestRecord, answer};
 use crate::script::Call;
 pub(crate) use ending::Ending;
 use held::Part;
@@ -52,6 +53,8 @@ pub(crate) struct Transaction<'a> {
     /// The name of what is reserved, and the fencing token that it was given.
     id: HoldId,
     token: Option<u64>,
+    /// Whether it reserves.
+    is_reserving: bool,
     /// Whether something was held already.
     found_held: bool,
     /// Set when a slot failed to answer, while those before it are given back their charges.
@@ -89,6 +92,8 @@ impl<'a> Transaction<'a> {
         id: HoldId,
     ) -> Self {
         let stages = if wire.cluster { stages::by_slot(plan) } else { stages::together(plan) };
+        let refusal = plan.request.as_ref().filter(|_| stages.len() > 1).map(RequestRecord::of_several_slots);
+        let stages = if refusal.is_some() { Few::new() } else { stages };
         let looks = if is_taking(op) && stages.len() > 1 { stages.clone() } else { Few::new() };
         let steps = |op, stages: Few<Few<usize>>| {
             stages.into_iter().map(move |charges| Step::new(own_op(plan, op, &charges), charges, None))
@@ -96,6 +101,7 @@ impl<'a> Transaction<'a> {
         Self {
             id,
             token: None,
+            is_reserving: op == Op::Reserve,
             found_held: false,
             plan,
             wire,
@@ -105,7 +111,7 @@ impl<'a> Transaction<'a> {
             full: None,
             outcomes: smallvec![None; plan.charges.len()],
             compensations: Vec::new(),
-            failure: None,
+            failure: refusal,
             states: None,
         }
     }
@@ -122,15 +128,17 @@ impl<'a> Transaction<'a> {
     /// The script to send next, by these clocks.
     fn next_by(&self, clocks: Clocks) -> Option<Call> {
         let step = self.pending.front()?;
-        if self.is_beside(step) {
+        let call = if self.is_beside(step) {
             let part = Part::new(self.plan, &step.charges);
-            return Some(match (step.op, step.charged_at) {
+            match (step.op, step.charged_at) {
                 (Op::Reserve, Some(_)) => part.ending(End::Release, (&self.id, &self.id), clocks, self.wire),
                 _ => part.call(step, &self.id, clocks, &self.wire.prefix),
-            });
-        }
-        let charges: Few<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
-        Some(protocol::call(step, &charges, clocks, &self.wire.prefix))
+            }
+        } else {
+            let charges: Few<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
+            protocol::call(step, &charges, clocks, &self.wire.prefix)
+        };
+        Some(self.recorded(step, call))
     }
 
     /// Whether something may be held beside the states of a step.
@@ -168,13 +176,16 @@ impl<'a> Transaction<'a> {
 
     /// The time of a reply, and the outcome of each charge.
     fn read(&mut self, step: &Step, reply: Value) -> Result<(Micros, Few<Outcome>)> {
+        if let Some(request) = self.plan.request.as_ref().filter(|_| protocol::is_of_another(&reply)) {
+            return Err(request.of_another());
+        }
         match (step.op, step.charged_at) {
             (Op::Reserve, Some(now)) => return Ok((now, Few::new())),
             _ if self.is_beside(step) => return self.read_beside(step, reply),
             _ => {}
         }
         let charges: Few<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
-        let replies = protocol::read(&charges, step.op, reply)?;
+        let replies = protocol::read(&charges, (step.op, self.is_recorded(step)), reply)?;
         let fits: Few<_> = replies.iter().map(|reply| reply.fits).collect();
         let permitted = self.plan.permitted(&step.charges, &fits);
         let now = replies.first().map_or(0, |reply| reply.now);
@@ -192,7 +203,7 @@ impl<'a> Transaction<'a> {
     /// The same where something may be held.
     fn read_beside(&mut self, step: &Step, reply: Value) -> Result<(Micros, Few<Outcome>)> {
         let part = Part::new(self.plan, &step.charges);
-        let (replies, holders) = part.read(step.op, reply)?;
+        let (replies, holders) = part.read((step.op, self.is_recorded(step)), reply)?;
         let fits: Few<_> = replies.iter().map(|reply| reply.fits).collect();
         let permitted = self.plan.permitted(&step.charges, &fits);
         let now = replies.first().map_or(0, |reply| reply.now);
@@ -275,7 +286,8 @@ impl Conversation for Transaction<'_> {
     }
 
     fn may_repeat(&self) -> bool {
-        self.pending.front().is_some_and(|step| step.op == Op::Reserve)
+        let is_safe = |step: &Step| self.is_reserving && matches!(step.op, Op::Peek | Op::Reserve);
+        self.pending.front().is_some_and(|step| is_safe(step) || self.is_recorded(step))
     }
 
     fn feed(&mut self, reply: Result<Value>) {

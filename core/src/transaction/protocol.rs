@@ -18,6 +18,8 @@ const UNITS: f64 = 1.0;
 pub(super) const PEEKED: f64 = 1.0;
 /// In place of a grant: the call named no window of the calendar in which the server's time is.
 const OUTSIDE: f64 = -1.0;
+/// What a script answers where the record of a request is of another call.
+const OF_ANOTHER: Value = Value::Int(-2);
 /// Asks a refund to take the newest, whenever it was charged.
 pub(super) const NEWEST: f64 = -1.0;
 
@@ -137,8 +139,17 @@ pub(super) fn outside(reply: &Value) -> Option<Micros> {
     }
 }
 
-/// One reply per charge.
-pub(super) fn read(charges: &[&Charge<'_>], op: Op, reply: Value) -> Result<Few<Reply>> {
+/// Whether a script says that the record of a request is of another call.
+pub(super) fn is_of_another(reply: &Value) -> bool {
+    *reply == OF_ANOTHER
+}
+
+/// One reply per charge; also whether it may be that of an earlier call.
+pub(super) fn read(
+    charges: &[&Charge<'_>],
+    (op, is_recorded): (Op, bool),
+    reply: Value,
+) -> Result<Few<Reply>> {
     if let (Value::Int(_), Op::Charge, Some(charge)) = (&reply, op, charges.first()) {
         return Err(charge.rule.overdrawn(charge.cost));
     }
@@ -149,7 +160,8 @@ pub(super) fn read(charges: &[&Charge<'_>], op: Op, reply: Value) -> Result<Few<
     if replies.len() != charges.len() {
         return Err(unexpected("it is about another number of limits"));
     }
-    charges.iter().zip(replies).map(|(charge, reply)| read_one(charge, op, &reply, 0.0)).collect()
+    let one = |(charge, reply): (&&Charge<'_>, Value)| read_one(charge, (op, is_recorded), &reply, 0.0);
+    charges.iter().zip(replies).map(one).collect()
 }
 
 /// The numbers of a reply; `None` where it is no string of them.
@@ -160,7 +172,12 @@ pub(super) fn doubles(reply: &Value) -> Option<SmallVec<[f64; 8]>> {
 }
 
 /// The reply about one limit, beside which weight is `held`.
-pub(super) fn read_one(charge: &Charge<'_>, op: Op, reply: &Value, held: f64) -> Result<Reply> {
+pub(super) fn read_one(
+    charge: &Charge<'_>,
+    (op, is_recorded): (Op, bool),
+    reply: &Value,
+    held: f64,
+) -> Result<Reply> {
     let numbers = doubles(reply).ok_or_else(|| unexpected("it is not a string of numbers"))?;
     match numbers.as_slice() {
         [grant, numbers @ ..] if !numbers.is_empty() => {
@@ -174,7 +191,8 @@ pub(super) fn read_one(charge: &Charge<'_>, op: Op, reply: &Value, held: f64) ->
             let state = state.filter(|state| !charge.policy.is_ahead(state, now));
             let state = state.ok_or_else(|| unexpected("its state makes no sense"))?;
             let fits = *grant >= UNITS;
-            if fits && charge.cost > charge.policy.most() as f64 {
+            // The limit may have been lowered since an earlier call was granted it.
+            if fits && charge.cost > charge.policy.most() as f64 && !is_recorded {
                 return Err(unexpected("it grants what can never fit"));
             }
             if (fits || op == Op::Charge) && !charge.policy.may_have_charged(&state, charge.cost) {

@@ -5,6 +5,7 @@
 
 mod client;
 mod embedded;
+mod holding;
 mod lab;
 mod machine;
 mod matching;
@@ -50,7 +51,10 @@ fn run() -> Result<()> {
             Part::Client => client::run(&options)?,
             Part::Embedded => embedded::run(&options)?,
             Part::Matching => matching::run(&options)?,
-            Part::Usage => usage::run(&options)?,
+            Part::Usage => {
+                usage::run(&options)?;
+                holding::run(&options)?;
+            }
             Part::Tls => way::tls(&options)?,
             Part::Cluster => way::cluster(&options)?,
             Part::Silent => way::silent(&options)?,

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sluicegate::{
-    AsyncRateLimiter, Builder, Check, CheckOptions, CompositeKey, Decision, RateLimiter, Reservation,
-    ReservationRef, Result, Usage,
+    AsyncRateLimiter, Builder, Check, CheckAllOptions, CheckOptions, CompositeKey, Decision, RateLimiter,
+    Reservation, ReservationRef, Result, Usage,
 };
 
 use crate::vectors::answer;
@@ -72,19 +72,20 @@ impl Limiter {
                 let timeout = vector["timeout"].as_u64().map(Duration::from_micros);
                 return match timeout.filter(|_| op == "wait_all") {
                     Some(timeout) => forward!(self, limiter => limiter.wait_all(&items, timeout)),
-                    None => self.check_all(&items),
+                    None => self.check_all_with(&items, vector["request_id"].as_str()),
                 }
                 .map(Some);
             }
             _ => {}
         }
         let key = key(vector)?;
-        let Check { rule, key, options, .. } = check(vector, &key);
+        let Check { rule, key, mut options, .. } = check(vector, &key);
+        options.request_id = vector["request_id"].as_str();
         match op {
             "check" => self.check(rule, key, options),
             "peek" => self.peek(rule, key, options),
             "refund" => self.refund(rule, key, options),
-            "charge" => forward!(self, limiter => limiter.charge_with(rule, key, options)),
+            "charge" => self.charge(rule, key, options),
             "wait" => {
                 let timeout = Duration::from_micros(vector["timeout"].as_u64().unwrap());
                 forward!(self, limiter => limiter.wait_with(rule, key, options, timeout))
@@ -180,6 +181,18 @@ impl Limiter {
     /// `check_all`
     pub fn check_all(&self, checks: &[Check<'_>]) -> Result<Decision> {
         forward!(self, limiter => limiter.check_all(checks))
+    }
+
+    /// `check_all_with`
+    pub fn check_all_with(&self, checks: &[Check<'_>], request_id: Option<&str>) -> Result<Decision> {
+        let mut options = CheckAllOptions::new();
+        options.request_id = request_id;
+        forward!(self, limiter => limiter.check_all_with(checks, options))
+    }
+
+    /// `charge_with`
+    pub fn charge(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Decision> {
+        forward!(self, limiter => limiter.charge_with(rule, key, options))
     }
 }
 

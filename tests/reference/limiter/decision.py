@@ -25,6 +25,7 @@ class Decision:
     retry_after: int | str
     reset_after: int
     shadow_denied: bool
+    blocked: bool = False
 
     @property
     def fits(self) -> bool:
@@ -40,12 +41,16 @@ class Decision:
             "retry_after_us": self.retry_after,
             "reset_after_us": self.reset_after,
             "shadow_denied": self.shadow_denied,
-        }
+        } | ({"blocked": True} if self.blocked else {})
 
 
 def length(wait: int | str) -> float | int:
     """A wait as something that can be compared: never is longer than all others."""
     return float("inf") if wait == NEVER else wait
+
+
+def longest(waits: list[int | str]) -> int | str:
+    return max(waits, key=length)
 
 
 def deciding(candidates: list) -> Figures | Decision:
@@ -60,7 +65,7 @@ def narrowest(candidates: list) -> dict:
     """The figures that hold for all candidates at once."""
     return {
         "remaining": min(candidate.remaining for candidate in candidates),
-        "retry_after": max((candidate.retry_after for candidate in candidates), key=length),
+        "retry_after": longest([candidate.retry_after for candidate in candidates]),
         "reset_after": max(candidate.reset_after for candidate in candidates),
     }
 

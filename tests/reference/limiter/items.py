@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from .algorithm import SUM_MAX, Algorithm
 from .errors import InvalidArgument
 from .rules import Limit, Rule
+from .stored_limit import StoredLimit
 
 Scope = tuple
 """Who is counted under a rule, and holds reservations together: (rule, key or resource)."""
@@ -32,6 +33,12 @@ class Charge:
     rule: Rule
     item: Item
     algorithms: dict[Place, Algorithm]
+    stored: StoredLimit | None = None
+    """What was stored for the key, whether it is still in force or not."""
+
+    def stored_at(self, at: int) -> int | None:
+        """The stored limit that is in force at an instant."""
+        return self.stored.limit if self.stored and self.stored.is_in_force(at) else None
 
     @property
     def scopes(self) -> list[Scope]:

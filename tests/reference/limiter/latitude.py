@@ -3,8 +3,9 @@
 An implementation may throw expired usage away early or late, may keep the spacing of the gcra family on
 a grid finer than a microsecond, and may compute in doubles decay and
 what was counted at another limit, and may forget the last token of a key once nothing was held for
-`lease_seconds`. A history is a fair vector only if
-none of these choices shows. The maker plays each vector once per choice and compares.
+`lease_seconds`. The contract does not say which of two limits a reservation is charged under that expired before the
+other was stored. A history is a fair vector only if none of these choices shows. The maker plays each vector once per
+choice and compares.
 """
 
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ class Latitude:
     decay_drift: Fraction = Fraction(0)
     """Relative error of a decay factor that is no power of two (doubles hold the others exactly)."""
 
+    limit_at_expiry: bool = False
+    """Charge an expired reservation under the limit that was stored when it expired (else: when it is charged)."""
 
     ids_descend: bool = False
     """Ids of reservations are random: two that expire together are charged in any order."""
@@ -36,6 +39,7 @@ CHOICES = (
     EXACT,
     Latitude(sweep_always=True),
     Latitude(ids_descend=True),
+    Latitude(limit_at_expiry=True),
     Latitude(gcra_grid=2**20),
     Latitude(gcra_drift=Fraction(1, 10**12)),
     Latitude(gcra_drift=Fraction(-1, 10**12)),

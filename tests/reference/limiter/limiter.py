@@ -1,7 +1,9 @@
-"""The calls: check, check_all, peek, refund, charge, reset. A check is a check_all of one item."""
+"""The calls that decide or count: check, check_all, peek, refund, charge, reset. A check is a check_all of one item."""
 
 from dataclasses import replace
 
+from .answers import answer
+from .blocks import Blocks, begin_blocks, offending
 from .decision import Decision
 from .errors import InvalidArgument, UnknownRule
 from .items import (
@@ -14,13 +16,15 @@ from .items import (
     refuse_work_in_flight,
 )
 from .latitude import EXACT, Latitude
+from .request_ids import RequestIds
 from .reservations import Reservations
 from .rules import read_rule
 from .together import charge_beyond, charge_denied, charge_fitting, is_admitted, overall, room_in
-from .view import Store, View, answer, look
+from .stored_limits import StoredLimits
+from .view import Store, View, look
 
 
-class Limiter(Reservations):
+class Limiter(Reservations, Blocks, StoredLimits, RequestIds):
     def __init__(self, rules: list[dict], latitude: Latitude = EXACT):
         self.rules = {rule.id: rule for rule in map(read_rule, rules)}
         assert len(self.rules) == len(rules)
@@ -28,47 +32,59 @@ class Limiter(Reservations):
         self.store = Store()
         self.last_reservation = 0
 
-    def check(self, now: int, item: Item) -> Decision:
-        return self._check(now, [self._charge(item)])[0]
+    def check(self, now: int, item: Item, request_id: str | None = None) -> Decision:
+        charges = [self._charge(now, item)]
+        return self._once(now, request_id, "check", charges, lambda: self._check(now, charges)[0])
 
-    def check_all(self, now: int, items: list[Item]) -> tuple[Decision, list[Decision]]:
+    def check_all(
+        self, now: int, items: list[Item], request_id: str | None = None
+    ) -> tuple[Decision, list[Decision]]:
         """The deciding decision, and one decision per item."""
-        charges = self._charges(items)
-        parts = self._check(now, charges)
+        charges = self._charges(now, items)
+        parts = self._once(now, request_id, "check_all", charges, lambda: self._check(now, charges))
         return overall(charges, parts), parts
 
     def peek(self, now: int, item: Item) -> Decision:
-        charge = self._charge(item)
+        charge = self._charge(now, item)
         view = self._look(now, [charge])
         costs = cost_per_place([charge])
         return answer(charge, view, costs, room_in(view, [charge], costs))
 
-    def refund(self, now: int, item: Item) -> Decision:
+    def refund(self, now: int, item: Item, request_id: str | None = None) -> Decision:
         """Answers as a peek would afterwards."""
-        charge = self._charge(item)
+        charge = self._charge(now, item)
+        return self._once(now, request_id, "refund", [charge], lambda: self._refund(now, charge))
+
+    def charge(self, now: int, item: Item, request_id: str | None = None) -> Decision:
+        """Counts what was used already, also beyond the limit, and answers as a peek of 1 would afterwards."""
+        charge = self._charge(now, item)
+        return self._once(now, request_id, "charge", [charge], lambda: self._count(now, charge))
+
+    def _refund(self, now: int, charge: Charge) -> Decision:
         refuse_work_in_flight(charge)
         view = self._look(now, [charge])
         for place, algorithm in charge.algorithms.items():
             state = view.states[place]
             if state is not None:
-                state = algorithm.refunded(state, now, item.cost)
+                state = algorithm.refunded(state, now, charge.item.cost)
                 view.states[place] = None if algorithm.is_untouched(state, now) else state
         self.store.write(view)
-        return self.peek(now, item)
+        return self.peek(now, charge.item)
 
-    def charge(self, now: int, item: Item) -> Decision:
-        """Counts what was used already, also beyond the limit, and answers as a peek of 1 would afterwards."""
-        charge = self._charge(item)
+    def _count(self, now: int, charge: Charge) -> Decision:
         refuse_work_in_flight(charge)
         view = self._look(now, [charge])
-        charge_beyond(view, charge, list(charge.algorithms), item.cost)
+        charge_beyond(view, charge, list(charge.algorithms), charge.item.cost)
+        begin_blocks(view, offending(view, [charge], dict.fromkeys(charge.algorithms, 1)))
         self.store.write(view)
-        return self.peek(now, replace(item, cost=1))
+        return self.peek(now, replace(charge.item, cost=1))
 
     def reset(self, now: int, item: Item) -> None:
-        """Forgets this key, and ends what it holds. What all keys together hold of a resource stays, and what they
-        used of it unless the rule counts nothing else."""
-        charge = self._charge(item)
+        """Forgets this key and its blocks, and ends what it holds. What all keys together hold of a resource stays, and
+        what they used of it unless the rule counts nothing else. Stored limits and kept answers stay."""
+        charge = self._charge(now, item)
+        for scope in charge.scopes:
+            self.store.blocks.pop(scope, None)
         for place, limit in places(charge.rule, item):
             if limit.scope == "key" or not charge.rule.counts_keys:
                 self.store.states.pop(place, None)
@@ -83,27 +99,45 @@ class Limiter(Reservations):
         view = self._look(now, charges)
         costs = cost_per_place(charges)
         room = room_in(view, charges, costs)
-        if is_admitted(charges, room):
+        offenders = offending(view, charges, costs)
+        if is_admitted(view, charges, room):
             charge_fitting(view, charges, room)
         charge_denied(view, charges, costs, room)
+        begin_blocks(view, offenders)
         self.store.write(view)
         return [answer(charge, view, costs, room) for charge in charges]
 
-    def _charge(self, item: Item) -> Charge:
+    def _charge(self, now: int, item: Item) -> Charge:
         """The limits an item touches, or the error it deserves."""
         rule = self.rules.get(item.rule)
         if rule is None:
             raise UnknownRule(item.rule)
         refuse_bad_arguments(rule, item)
-        algorithms = {place: limit.algorithm(item.limit, self.latitude) for place, limit in places(rule, item)}
-        return Charge(rule, item, algorithms)
+        return self._under_its_limit(now, Charge(rule, item, {}))
 
-    def _charges(self, items: list[Item]) -> list[Charge]:
+    def _under_its_limit(self, now: int, charge: Charge) -> Charge:
+        """The limit of the call goes before the stored one, and that before the rule's."""
+        touched = dict(places(charge.rule, charge.item))
+        if charge.rule.overrides:
+            ((scope, _),) = touched
+            charge = replace(charge, stored=self.store.limits.get(scope))
+        limit = charge.stored_at(now) if charge.item.limit is None else charge.item.limit
+        algorithms = {place: each.algorithm(limit, self.latitude) for place, each in touched.items()}
+        return replace(charge, algorithms=algorithms)
+
+    def _charges(self, now: int, items: list[Item]) -> list[Charge]:
         if not items:
             raise InvalidArgument("nothing to check")
-        charges = [self._charge(item) for item in items]
+        charges = [self._charge(now, item) for item in items]
         refuse_two_limits_for_one_state(charges)
         return charges
 
     def _look(self, now: int, charges: list[Charge]) -> View:
+        if self.latitude.sweep_always:
+            for scope, stored in list(self.store.limits.items()):
+                if not stored.is_in_force(now):
+                    del self.store.limits[scope]
+            for place, kept in list(self.store.answers.items()):
+                if now >= kept.until:
+                    del self.store.answers[place]
         return look(self.store, self.latitude, now, charges)

@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 
+from .answers import answer, answer_of_full
+from .blocks import begin_blocks, offending
 from .decision import Decision
 from .errors import InvalidArgument
 from .holdings import Hold
 from .items import Charge, Item, Place, Scope, cost_per_place, refuse_bad_cost_of_commit, summed
 from .together import charge_beyond, charge_denied, charge_fitting, is_admitted, overall, room_in
-from .view import View, answer, answer_of_full
+from .view import View
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Reservations:
 
     def reserve(self, now: int, item: Item) -> tuple[Decision, Reservation | None]:
         """Decides as a check does, and holds the cost in place of charging it."""
-        charge = self._charge(item)
+        charge = self._charge(now, item)
         if not charge.rule.reservations:
             raise InvalidArgument("a rule without reservations")
         parts, reservation = self._reserve(now, [charge])
@@ -31,7 +33,7 @@ class Reservations:
 
     def reserve_all(self, now: int, items: list[Item]) -> tuple[Decision, list[Decision], Reservation | None]:
         """Holds the items whose rules have reservations and charges the others: all of them, or none."""
-        charges = self._charges(items)
+        charges = self._charges(now, items)
         if not any(charge.rule.reservations for charge in charges):
             raise InvalidArgument("no rule with reservations")
         parts, reservation = self._reserve(now, charges)
@@ -48,7 +50,7 @@ class Reservations:
         if reservation is None:
             return False
         used = used_by_part(reservation, cost, costs)
-        charges = [self._charge(part) for part in reservation.parts]
+        charges = [self._charge(now, part) for part in reservation.parts]
         view = self._look(now, charges)
         found = holds_of(reservation, charges, view)
         for (number, scope) in found:
@@ -66,7 +68,7 @@ class Reservations:
         """Lets what is still held live for `lease_seconds` from now; false if some of it had ended."""
         if reservation is None:
             return False
-        charges = [self._charge(part) for part in reservation.parts]
+        charges = [self._charge(now, part) for part in reservation.parts]
         view = self._look(now, charges)
         found = holds_of(reservation, charges, view)
         for (number, scope), hold in found.items():
@@ -82,11 +84,13 @@ class Reservations:
         full = {place for charge in holding for place in charge.algorithms if view.is_full(place[0])}
         costs = cost_per_place(charges)
         room = {place: fits and place not in full for place, fits in room_in(view, charges, costs).items()}
+        offenders = offending(view, charges, costs)
         reservation = None
-        if is_admitted(charges, room):
+        if is_admitted(view, charges, room):
             charge_fitting(view, [charge for charge in charges if not charge.rule.reservations], room)
             reservation = self._hold(view, holding, room)
         charge_denied(view, charges, costs, room)
+        begin_blocks(view, offenders)
         self.store.write(view)
         parts = [answer(charge, view, costs, room) for charge in charges]
         if reservation is None:
@@ -99,7 +103,7 @@ class Reservations:
         id = -self.last_reservation if self.latitude.ids_descend else self.last_reservation
         token = view.next_token([scope for charge in holding for scope in charge.scopes])
         for number, charge in enumerate(holding):
-            weight = charge.item.cost if charge.fits(room) else 0
+            weight = charge.item.cost if view.fits(charge, room) else 0
             hold = Hold(view.now + charge.rule.lease, (id, number), weight, charge.item.limit)
             for scope in charge.scopes:
                 view.hold(scope, hold, token)

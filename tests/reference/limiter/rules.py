@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from .algorithm import Algorithm
+from .block import Blocking
 from .calendar import CalendarWindow
 from .concurrency import Concurrency
 from .decay import Decay
@@ -17,7 +18,9 @@ from .sliding_window import SlidingWindow
 
 GCRA_FAMILY = {"gcra", "token_bucket", "leaky_bucket", "uniform"}
 CALENDAR = ("window", "time_zone", "month_start_day")
-EVERY_RULE = {"rule_id", "description", "algorithm", "limit", "limits", "priority", "shadow", "lease_seconds"}
+EVERY_RULE = {
+    "rule_id", "description", "algorithm", "limit", "limits", "priority", "shadow", "lease_seconds", "block", "overrides",
+}  # fmt: skip
 OWN_FIELDS = {
     "fixed_window": {"window_size_seconds", "rate", "window_start", "count_denied", *CALENDAR},
     "sliding_window": {"window_size_seconds", "rate", "count_denied"},
@@ -136,6 +139,10 @@ class Rule:
     lease: int
     """Microseconds that a reservation lives without being renewed."""
 
+    block: Blocking | None
+    overrides: bool
+    """Whether limits of single keys may be stored."""
+
     @property
     def is_concurrency(self) -> bool:
         return self.limits[0].fields["algorithm"] == "concurrency"
@@ -162,7 +169,7 @@ def read_rule(fields: dict) -> Rule:
     shared = {name: value for name, value in fields.items() if name != "limits"}
     entries = [without_rate({**shared, **entry}) for entry in fields.get("limits", [{}])]
     assert "burst" not in fields or len(entries) == 1
-    return Rule(
+    made = Rule(
         id=fields["rule_id"],
         limits=[Limit(entry, entry.get("scope", "key")) for entry in entries],
         priority=fields.get("priority", 0),
@@ -170,4 +177,19 @@ def read_rule(fields: dict) -> Rule:
         count_denied=fields.get("count_denied", False),
         reservations=reservations,
         lease=microseconds(fields.get("lease_seconds", LEASE_SECONDS)),
+        block=read_block(fields["block"]) if "block" in fields else None,
+        overrides=fields.get("overrides", False),
     )
+    assert not (made.has_resource and (made.block or made.overrides))
+    assert not (made.overrides and len(made.limits) > 1)
+    return made
+
+
+def read_block(fields: dict) -> Blocking:
+    assert fields.keys() <= {"seconds", "factor", "max_seconds"}
+    if not fields:
+        return Blocking()
+    seconds = microseconds(fields["seconds"])
+    longest = microseconds(fields["max_seconds"]) if "max_seconds" in fields else 10 * seconds
+    assert 0 < seconds <= longest
+    return Blocking(seconds, exact(fields.get("factor", 1)), longest)

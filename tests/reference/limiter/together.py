@@ -24,16 +24,16 @@ def room_in(view: View, charges: list[Charge], costs: dict[Place, int]) -> dict[
     }
 
 
-def is_admitted(charges: list[Charge], room: dict[Place, bool]) -> bool:
+def is_admitted(view: View, charges: list[Charge], room: dict[Place, bool]) -> bool:
     """All or none, but for rules in shadow, which admit always."""
-    return all(charge.fits(room) for charge in charges if not charge.rule.shadow)
+    return all(view.fits(charge, room) for charge in charges if not charge.rule.shadow)
 
 
 def charge_fitting(view: View, charges: list[Charge], room: dict[Place, bool]) -> None:
     """Charges an admitted call: rules in shadow count only what fits."""
     for charge in charges:
         for place, algorithm in charge.algorithms.items():
-            if charge.fits(room):
+            if view.fits(charge, room):
                 view.charge(place, algorithm, charge.item.cost)
 
 
@@ -48,12 +48,12 @@ def charge_beyond(view: View, charge: Charge, places: list[Place], cost: int) ->
 
 
 def charge_denied(view: View, charges: list[Charge], costs: dict[Place, int], room: dict[Place, bool]) -> None:
-    """A denied cost is counted by the limits that refused it, if their rule wants that."""
+    """A denied cost is counted by the limits that refused it, if their rule wants that and is not blocked."""
     counting = {
         place: algorithm
         for charge in charges
         for place, algorithm in charge.algorithms.items()
-        if charge.rule.count_denied and not room[place]
+        if charge.rule.count_denied and not room[place] and not view.is_blocked(charge)
     }
     for place, algorithm in counting.items():
         view.charge(place, algorithm, costs[place])

@@ -1,12 +1,13 @@
 """What is stored about the scopes of a call, as its instant has to take it."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from .algorithm import Algorithm
-from .decision import Decision, Figures, of_rule
+from .block import Block
 from .holdings import MOST_HOLDS, NONE_HELD, Hold, Holdings
 from .items import Charge, Place, Scope
 from .latitude import Latitude
+from .stored_limit import StoredLimit
 
 
 @dataclass
@@ -15,9 +16,13 @@ class Store:
 
     states: dict[Place, object] = field(default_factory=dict)
     holdings: dict[Scope, Holdings] = field(default_factory=dict)
+    blocks: dict[Scope, Block] = field(default_factory=dict)
+    limits: dict[Scope, StoredLimit] = field(default_factory=dict)
+    answers: dict[tuple, tuple] = field(default_factory=dict)
+    """Of calls that had a request id."""
 
     def copy(self) -> "Store":
-        return Store(dict(self.states), dict(self.holdings))
+        return Store(*(dict(each) for each in vars(self).values()))
 
     def write(self, view: "View") -> None:
         for place, state in view.states.items():
@@ -26,6 +31,7 @@ class Store:
             else:
                 self.states[place] = state
         self.holdings.update({scope: holdings for scope, holdings in view.holdings.items() if holdings != NONE_HELD})
+        self.blocks.update({scope: block for scope, block in view.blocks.items() if block is not None})
 
 
 @dataclass
@@ -35,6 +41,7 @@ class View:
     now: int
     states: dict[Place, object]
     holdings: dict[Scope, Holdings]
+    blocks: dict[Scope, Block | None] = field(default_factory=dict)
 
     def taken(self, place: Place, algorithm: Algorithm) -> object:
         """A state together with what is held."""
@@ -45,6 +52,13 @@ class View:
 
     def charge(self, place: Place, algorithm: Algorithm, cost: int) -> None:
         self.states[place] = algorithm.charged(self.states[place], self.now, cost)
+
+    def is_blocked(self, charge: Charge) -> bool:
+        blocks = [self.blocks[scope] for scope in charge.scopes]
+        return any(block is not None and block.lasts(self.now) for block in blocks)
+
+    def fits(self, charge: Charge, room: dict[Place, bool]) -> bool:
+        return charge.fits(room) and not self.is_blocked(charge)
 
     def is_full(self, scope: Scope) -> bool:
         return len(self.holdings[scope].holds) >= MOST_HOLDS
@@ -80,11 +94,22 @@ def look_at_scope(view: View, store: Store, latitude: Latitude, charge: Charge, 
                 sweep(store, place, algorithm, view.now)
             state = store.states.get(place)
             state = None if state is None else algorithm.healed(state, view.now)
-            view.states[place] = with_expired(charge, place, state, expired, latitude)
+            view.states[place] = with_expired(charge, place, state, expired, latitude, view.now)
     if latitude.sweep_always and not holdings.holds and view.now >= holdings.changed_at + charge.rule.lease:
         store.holdings.pop(scope, None)
         holdings = NONE_HELD
     view.holdings[scope] = holdings.without_expired(view.now)
+    view.blocks[scope] = block_of(store, latitude, charge, scope, view.now)
+
+
+def block_of(store: Store, latitude: Latitude, charge: Charge, scope: Scope, now: int) -> Block | None:
+    block = store.blocks.get(scope)
+    if block is None:
+        return None
+    if latitude.sweep_always and not block.lasts(now) and not charge.rule.block.remembered(block, now):
+        del store.blocks[scope]
+        return None
+    return block.healed(now)
 
 
 def sweep(store: Store, place: Place, algorithm: Algorithm, now: int) -> None:
@@ -94,39 +119,15 @@ def sweep(store: Store, place: Place, algorithm: Algorithm, now: int) -> None:
         store.write(View(now, {place: state}, {}))
 
 
-def with_expired(charge: Charge, place: Place, state: object, expired: list[Hold], latitude: Latitude) -> object:
+def with_expired(
+    charge: Charge, place: Place, state: object, expired: list[Hold], latitude: Latitude, now: int
+) -> object:
     """A state after what has expired was charged to it in full, each at its expiry."""
     limit = charge.rule.limits[place[1]]
     for hold in expired:
-        algorithm = limit.algorithm(hold.limit, latitude)
+        stored = charge.stored_at(hold.expiry if latitude.limit_at_expiry else now)
+        algorithm = limit.algorithm(stored if hold.limit is None else hold.limit, latitude)
         at = hold.expiry if state is None else max(hold.expiry, algorithm.since(state))
         if hold.weight:
             state = algorithm.charged(state, at, min(hold.weight, algorithm.most_charged))
     return state
-
-
-def answer(charge: Charge, view: View, costs: dict[Place, int], room: dict[Place, bool]) -> Decision:
-    limits = [
-        figures(algorithm, view.taken(place, algorithm), view.now, costs[place], room[place])
-        for place, algorithm in charge.algorithms.items()
-    ]
-    return of_rule(charge.rule.id, charge.rule.shadow, limits)
-
-
-def figures(algorithm: Algorithm, state: object, now: int, cost: int, fits: bool) -> Figures:
-    return Figures(
-        fits=fits,
-        limit=int(algorithm.most),
-        remaining=max(algorithm.capacity(state, now), 0),
-        retry_after=0 if fits else algorithm.retry_after(state, now, cost),
-        reset_after=algorithm.reset_after(state, now),
-    )
-
-
-def answer_of_full(charge: Charge, view: View, decided: Decision) -> Decision:
-    """A decision about a reserve that finds too many reservations: it has to wait for the first expiry at least."""
-    full = [scope for scope in charge.scopes if view.is_full(scope)]
-    if not full or decided.retry_after == "never":
-        return decided
-    wait = max(view.holdings[scope].first_expiry() - view.now for scope in full)
-    return replace(decided, remaining=0, retry_after=max(decided.retry_after, wait))

@@ -45,8 +45,10 @@ def call(op: str, at: int, by_hand: dict | None, fields: dict) -> Step:
     return Step({"at_us": BASE + at, "op": op, **given}, by_hand)
 
 
-def check(at, cost=None, by_hand=None, *, op="check", rule=RULE, key=KEY, resource=None, limit=None) -> Step:
-    fields = {"rule": rule, "key": key, "cost": cost, "resource": resource, "limit": limit}
+def check(
+    at, cost=None, by_hand=None, *, op="check", rule=RULE, key=KEY, resource=None, limit=None, request_id=None
+) -> Step:
+    fields = {"rule": rule, "key": key, "cost": cost, "resource": resource, "limit": limit, "request_id": request_id}
     return call(op, at, by_hand, fields)
 
 
@@ -66,8 +68,25 @@ def reset(at, *, rule=RULE, key=KEY, resource=None, by_hand=None) -> Step:
     return call("reset", at, by_hand, {"rule": rule, "key": key, "resource": resource})
 
 
-def check_all(at, *items: dict, by_hand=None) -> Step:
-    return call("check_all", at, by_hand, {"items": list(items)})
+def block(at, seconds, by_hand=None, *, rule=RULE, key=KEY) -> Step:
+    return call("block", at, by_hand, {"rule": rule, "key": key, "seconds": seconds})
+
+
+def unblock(at, by_hand=None, *, rule=RULE, key=KEY) -> Step:
+    return call("unblock", at, by_hand or {"unblocked": True}, {"rule": rule, "key": key})
+
+
+def set_limit(at, limit, by_hand=None, *, expires_in=None, rule=RULE, key=KEY) -> Step:
+    fields = {"rule": rule, "key": key, "limit": limit, "expires_in": expires_in}
+    return call("set_limit", at, by_hand, fields)
+
+
+def clear_limit(at, by_hand=None, *, rule=RULE, key=KEY) -> Step:
+    return call("clear_limit", at, by_hand or {"cleared": True}, {"rule": rule, "key": key})
+
+
+def check_all(at, *items: dict, by_hand=None, request_id=None) -> Step:
+    return call("check_all", at, by_hand, {"items": list(items), "request_id": request_id})
 
 
 def reserve(at, cost=None, by_hand=None, *, name="a", rule=RULE, key=KEY, resource=None, limit=None) -> Step:
@@ -104,6 +123,11 @@ def yes(left: int, reset: int, **others) -> dict:
 def no(left: int, retry: int | str, reset: int, **others) -> dict:
     """Denied by hand."""
     return {"allowed": False, "remaining": left, "retry_after_us": retry, "reset_after_us": reset, **others}
+
+
+def out(retry: int | str, reset: int | None = None, **others) -> dict:
+    """Blocked by hand. The block ends when the wait does, and nothing else counts, unless said otherwise."""
+    return no(0, retry, retry if reset is None else reset, blocked=True, **others)
 
 
 def error(kind: str) -> dict:

@@ -1,0 +1,1 @@
+"""Keys that stay denied for a while."""

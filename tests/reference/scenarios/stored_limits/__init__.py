@@ -1,0 +1,1 @@
+"""Limits of single keys that are stored."""
