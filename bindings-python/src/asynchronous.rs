@@ -24,7 +24,7 @@ use crate::errors::{self, exception};
 use crate::matching::{RequestMatch, listed};
 use crate::options::Options;
 use crate::request::request;
-use crate::reservation::{Reference, Reserved, used};
+use crate::reserved::{Reference, Reserved, used};
 use crate::rules::data;
 use crate::status::RulesStatus;
 

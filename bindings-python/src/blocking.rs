@@ -2,6 +2,8 @@
 
 mod calls;
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use sluicegate::CheckAllOptions;
@@ -17,8 +19,10 @@ use crate::errors::exception;
 use crate::matching::{RequestMatch, listed};
 use crate::options::Options;
 use crate::request::request;
-use crate::reservation::{Reference, Reservation, used};
+use crate::reservation::Reservation;
+use crate::reserved::{Reference, used};
 use crate::rules::data;
+use crate::shared::Shared;
 use crate::status::RulesStatus;
 
 /// Decides whether a cost is admitted; blocks the calling thread for one round trip.
@@ -27,9 +31,7 @@ use crate::status::RulesStatus;
 /// the first call, and a forked child opens its own.
 #[pyclass(module = "sluicegate", frozen)]
 pub(crate) struct RateLimiter {
-    limiter: sluicegate::RateLimiter,
-    /// Then nothing is gained by letting other threads run meanwhile.
-    embedded: bool,
+    shared: Arc<Shared>,
 }
 
 #[pymethods]
@@ -48,7 +50,7 @@ impl RateLimiter {
         let builder = options.cast::<Options>()?.get().0.clone();
         // A source of rules may take its time.
         let limiter = py.detach(|| builder.build()).map_err(|error| exception(py, &error))?;
-        Ok(Self { embedded: bridge::is_embedded(&limiter), limiter })
+        Ok(Self { shared: Arc::new(Shared::new(limiter)) })
     }
 
     /// Admits a cost for `key` under `rule`, or denies it.
@@ -222,17 +224,17 @@ impl RateLimiter {
     /// not where it had ended, expired or been denied.
     #[pyo3(signature = (reservation, cost=None))]
     fn commit(&self, reservation: &Bound<'_, PyAny>, cost: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
-        self.end(reservation.py(), End::Commit, &Reference::of(reservation)?, &used(cost)?)
+        self.shared.end(reservation.py(), End::Commit, &Reference::of(reservation)?, &used(cost)?)
     }
 
     /// Ends a reservation, given by itself or its id, of which nothing was used. Whether it took effect.
     fn release(&self, reservation: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.end(reservation.py(), End::Release, &Reference::of(reservation)?, &Used::AsReserved)
+        self.shared.end(reservation.py(), End::Release, &Reference::of(reservation)?, &Used::AsReserved)
     }
 
     /// Lets the lease of a reservation, given by itself or its id, begin anew. Whether it took effect.
     fn renew(&self, reservation: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.end(reservation.py(), End::Renew, &Reference::of(reservation)?, &Used::AsReserved)
+        self.shared.end(reservation.py(), End::Renew, &Reference::of(reservation)?, &Used::AsReserved)
     }
 
     /// Decides a request by all the rules that match it, together. The `parts` of the decision hold one per
@@ -292,15 +294,15 @@ impl RateLimiter {
         let request =
             request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
         if explain.or(false, "explain", flag)? {
-            listed(method.py(), self.limiter.explain_request(&request.request()))
+            listed(method.py(), self.shared.limiter.explain_request(&request.request()))
         } else {
-            listed(method.py(), self.limiter.match_request(&request.request()))
+            listed(method.py(), self.shared.limiter.match_request(&request.request()))
         }
     }
 
     /// The rules in force, as rule files state them: what is left to its default is left out.
     fn rules<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        data(py, &self.limiter.rules())
+        data(py, &self.shared.limiter.rules())
     }
 
     /// Looks at `key` under every rule; changes nothing. The `parts` of the decision hold, for each rule, what it would
@@ -328,12 +330,12 @@ impl RateLimiter {
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let check = about_key(&key, resource, timeout)?;
-        self.call(py, |limiter| limiter.reset_all_with(check.key, check.options))
+        self.shared.call(py, |limiter| limiter.reset_all_with(check.key, check.options))
     }
 
     /// Which rules are in force, since when, and what was refused of their source.
     fn rules_status(&self) -> RulesStatus {
-        RulesStatus(self.limiter.rules_status())
+        RulesStatus(self.shared.limiter.rules_status())
     }
 
     /// Forgets what was counted for `key` under `rule`, and nothing else.
@@ -346,7 +348,7 @@ impl RateLimiter {
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let check = requested(rule, &key, &Given(None), resource, None, timeout)?;
-        self.call(rule.py(), |limiter| limiter.reset_with(check.rule, check.key, check.options))
+        self.shared.call(rule.py(), |limiter| limiter.reset_with(check.rule, check.key, check.options))
     }
 
     /// Blocks `key` under `rule` for so many seconds from now: every check of it is denied and counts nothing.
@@ -437,15 +439,15 @@ impl RateLimiter {
     #[pyo3(signature = (*, timeout=None))]
     fn ping(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         match optional_timeout(timeout)? {
-            Some(timeout) => self.call(py, |limiter| limiter.ping_with(timeout)),
-            None => self.call(py, sluicegate::RateLimiter::ping),
+            Some(timeout) => self.shared.call(py, |limiter| limiter.ping_with(timeout)),
+            None => self.shared.call(py, sluicegate::RateLimiter::ping),
         }
     }
 
     /// Closes the connections. Final: later calls, and waits of other threads, raise `ClosedError`.
     /// `match_request` and `rules_status`, which only look at the rules, still answer.
     fn close(&self) {
-        self.limiter.close();
+        self.shared.limiter.close();
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {

@@ -136,14 +136,18 @@ class AsyncRateLimiter:
         Room is held, and nothing is charged until it is committed. What is reserved for a call that was cancelled is
         released. `wait` is how many seconds to wait for room at most, in the order of arrival.
         """
-        return Reserving(self, lambda: self._bridge.reserve(rule, key, cost, resource, limit, timeout, wait))
+        return Reserving(
+            self,
+            lambda: self._bridge.reserve(rule, key, cost, resource, limit, timeout, wait),
+            self._calls.reserved,
+        )
 
     def reserve_all(self, checks: Iterable[Check], *, wait: float | None = None) -> Reserving:
         """Reserves several costs together, all of them or none; to be awaited, or entered by `async with`.
 
         Items whose rule has no reservations are charged at once. `wait` is as for `reserve`.
         """
-        return Reserving(self, lambda: self._bridge.reserve_all(checks, wait))
+        return Reserving(self, lambda: self._bridge.reserve_all(checks, wait), self._calls.reserved)
 
     def reserve_request(
         self,
@@ -169,6 +173,7 @@ class AsyncRateLimiter:
             lambda: self._bridge.reserve_request(
                 method, path, user_id, ip, api_key, headers, api_key_header, other_paths, ignore_case, timeout
             ),
+            self._calls.reserved,
         )
 
     async def commit(
