@@ -1,11 +1,13 @@
 //! Calls about rules with reservations, blocks or limits of single keys: their states and what is beside them, taken
 //! out of their shards, worked on as a whole, and put back.
 
+use smallvec::SmallVec;
+
 use super::engine::Engine;
 use super::places::Place;
 use super::shard::Shard;
 use crate::algorithm::Micros;
-use crate::plan::{Books, Charge, Plan, RequestRecord};
+use crate::plan::{Books, Charge, Few, Plan, RequestRecord};
 
 /// What becomes of what was taken out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,9 +27,9 @@ impl Engine {
         clock: impl Fn() -> Micros,
         work: impl FnOnce(&mut Books<'_>) -> T,
     ) -> T {
-        let names: Vec<_> = plan.charges.iter().map(|charge| charge.local_name()).collect();
-        let holders: Vec<_> = plan.holders.iter().map(|holder| holder.local_name()).collect();
-        let standers: Vec<_> = plan.standers.iter().map(|stander| stander.local_name()).collect();
+        let names: Few<_> = plan.charges.iter().map(|charge| charge.local_name()).collect();
+        let holders: Few<_> = plan.holders.iter().map(|holder| holder.local_name()).collect();
+        let standers: Few<_> = plan.standers.iter().map(|stander| stander.local_name()).collect();
         let states =
             plan.charges.iter().zip(&names).map(|(charge, name)| self.places.of(charge.limit.number, name));
         let holdings =
@@ -39,12 +41,12 @@ impl Engine {
             .map(|(stander, name)| self.places.of(stander.stands.number, name));
         let record = plan.request.as_ref().map(RequestRecord::local_name);
         let record = record.iter().map(|(number, name)| self.places.of(*number, name));
-        let places: Vec<_> = states.chain(holdings).chain(standings).chain(record).collect();
-        let mut shards: Vec<_> = places.iter().map(|place| self.shard_of(place)).collect();
+        let places: SmallVec<[_; 2]> = states.chain(holdings).chain(standings).chain(record).collect();
+        let mut shards: SmallVec<[_; 2]> = places.iter().map(|place| self.shard_of(place)).collect();
         let shard_of = shards.clone();
         shards.sort_unstable();
         shards.dedup();
-        let mut locked: Vec<_> = shards.iter().map(|&shard| self.shards[shard].lock()).collect();
+        let mut locked: SmallVec<[_; 2]> = shards.iter().map(|&shard| self.shards[shard].lock()).collect();
         let keeps =
             |index| plan.charges.get(index).is_none_or(|charge: &Charge<'_>| charge.policy.keeps_state());
         let mut with = |index: usize, job: &mut dyn FnMut(&mut Shard, &Place<'_>)| {
