@@ -4,14 +4,17 @@ from dataclasses import dataclass
 
 from player import FairPlay, UnfairVector
 from scenarios import random_plans
+from scenarios.mixed import random_plans as mixed
 from scenarios.random_plans import Plan
 from scenarios.reservations import random_plans as reservations
 from scenarios.script import BASE
 
 MASK = 2**64 - 1
 TRIES = 40
-PLANS = random_plans.PLANS | reservations.PLANS
+PLANS = random_plans.PLANS | reservations.PLANS | mixed.PLANS
 ENDING = ("commit", "release", "renew")
+FIELD_OF_RULE = {"block": "block", "unblock": "block", "set_limit": "overrides", "clear_limit": "overrides"}
+REPEATABLE = ("check", "check_all", "charge", "refund")
 
 
 class Dice:
@@ -53,6 +56,7 @@ class Writer:
         self.wait = 0
         self.steps: list[dict] = []
         self.held: list[str] = []
+        self.repeatable: list[dict] = []
 
     def add_step(self) -> None:
         """Draws until a call is fair: its answer follows from the definitions alone."""
@@ -65,12 +69,15 @@ class Writer:
             self.steps.append(call | {"expect": expect})
             self.remember(call, expect)
             self.now = call["at_us"]
-            self.wait = expect.get("retry_after_us", self.wait)
+            announced = call.get("seconds", call.get("expires_in"))
+            self.wait = expect.get("retry_after_us", self.wait) if announced is None else int(announced * 1_000_000)
             return
         self.now += 5 * self.plan.span
 
     def remember(self, call: dict, expect: dict) -> None:
-        """What may be ended later: most of what ended is not tried again."""
+        """What may be ended later, most of what ended is not tried again; and what may be repeated."""
+        if "request_id" in call and "error" not in expect:
+            self.repeatable.append(call)
         if expect.get("id"):
             self.held.append(call["as"])
         if "took_effect" in expect and call["op"] != "renew" and self.dice.below(4):
@@ -83,14 +90,44 @@ class Writer:
             return {"at_us": at, "op": op, **self.ending(op)}
         if op in ENDING:
             op = "reserve"
+        if op == "repeat":
+            return {**self.repeated(), "at_us": at}
+        if op in FIELD_OF_RULE:
+            return {"at_us": at, "op": op, **self.about_a_key(op)}
         name = {"as": f"r{len(self.steps)}"} if op.startswith("reserve") else {}
         if op in ("check_all", "reserve_all"):
             items = [self.item() for _ in range(2 + self.dice.below(3))]
-            return {"at_us": at, "op": op, **name, "items": items}
-        fields = name | self.item()
+            return {"at_us": at, "op": op, **name, "items": items, **self.request_id(op)}
+        fields = name | self.item() | self.request_id(op)
         if op == "reset":
             fields = {name: value for name, value in fields.items() if name not in ("cost", "limit")}
         return {"at_us": at, "op": op, **fields}
+
+    def request_id(self, op: str) -> dict:
+        if not self.plan.request_ids or op not in REPEATABLE or self.dice.below(2):
+            return {}
+        return {"request_id": f"q{len(self.steps)}"}
+
+    def repeated(self) -> dict:
+        """One of the last calls that had an id, now and then with another cost."""
+        if not self.repeatable:
+            return {"op": "check", **self.item(), **self.request_id("check")}
+        call = self.dice.one_of(self.repeatable[-6:])
+        if "items" not in call and self.dice.below(8) == 0:
+            return call | {"cost": call.get("cost", 1) + 1}
+        return call
+
+    def about_a_key(self, op: str) -> dict:
+        """A block or a stored limit of a rule that has such."""
+        rules = [rule for rule in self.plan.rules if FIELD_OF_RULE[op] in rule]
+        fields = {"rule": self.dice.one_of(rules)["rule_id"], "key": self.dice.one_of(self.plan.keys)}
+        if op == "block":
+            fields["seconds"] = self.dice.one_of(self.plan.seconds)
+        if op == "set_limit":
+            fields["limit"] = self.dice.one_of(self.plan.stored)
+            if self.dice.below(2):
+                fields["expires_in"] = self.dice.one_of(self.plan.expiries)
+        return fields
 
     def ending(self, op: str) -> dict:
         """Mostly one of the last reservations, which may have ended; most costs are near what was reserved."""

@@ -24,6 +24,14 @@ class Plan:
     """A cost of a commit that is above the limit."""
 
     steps_back: bool = False
+    seconds: tuple[float, ...] = ()
+    """Of blocks by hand."""
+
+    stored: tuple[int, ...] = ()
+    expiries: tuple[float, ...] = ()
+    """Of stored limits, in seconds."""
+
+    request_ids: bool = False
     steps: int = 28
     histories: int = 2
 

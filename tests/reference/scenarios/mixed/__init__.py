@@ -1,0 +1,1 @@
+"""Reservations, blocks, stored limits and request ids in one history."""
