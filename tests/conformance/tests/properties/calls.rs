@@ -24,6 +24,9 @@ struct Held {
     reservations: bool,
     /// Of leases, in windows.
     lease: f64,
+    /// Of a first block, in windows, its factor and the longest in multiples of the first; none but by hand.
+    block: Option<Option<(f64, f64, f64)>>,
+    overrides: bool,
 }
 
 impl Held {
@@ -35,16 +38,40 @@ impl Held {
         let lease = json!(self.lease_us() as f64 / 1e6);
         if self.is_concurrency {
             let limit = self.rule.limits[0].limit;
-            return json!({"rule_id": id, "algorithm": "concurrency", "limit": limit, "lease_seconds": lease,
+            let mut json = json!({"rule_id": id, "algorithm": "concurrency", "limit": limit, "lease_seconds": lease,
                 "priority": self.rule.priority, "shadow": self.rule.shadow});
+            self.add_standing(json.as_object_mut().unwrap());
+            return json;
         }
         let mut json = self.rule.json(id);
+        let fields = json.as_object_mut().unwrap();
+        self.add_standing(fields);
         if self.reserves() {
-            let fields = json.as_object_mut().unwrap();
             fields.insert("reservations".into(), json!(true));
             fields.insert("lease_seconds".into(), lease);
         }
         json
+    }
+
+    fn add_standing(&self, fields: &mut Map<String, Value>) {
+        match self.block.filter(|_| !self.has_resource()) {
+            Some(None) => _ = fields.insert("block".into(), json!({})),
+            Some(Some((first, factor, longest))) => {
+                let us = ((self.rule.longest_us() as f64 * first) as u64).clamp(1_000, 40 * 86_400_000_000);
+                let most = (us as f64 * longest) as u64;
+                let block =
+                    json!({"seconds": us as f64 / 1e6, "factor": factor, "max_seconds": most as f64 / 1e6});
+                fields.insert("block".into(), block);
+            }
+            None => {}
+        }
+        if self.stores_limits() {
+            fields.insert("overrides".into(), json!(true));
+        }
+    }
+
+    fn stores_limits(&self) -> bool {
+        self.overrides && !self.has_resource() && (self.is_concurrency || self.rule.limits.len() == 1)
     }
 
     fn reserves(&self) -> bool {
@@ -58,8 +85,18 @@ impl Held {
 
 fn any_held() -> impl Strategy<Value = Held> {
     let lease = prop_oneof![0.01..0.5, 0.5..3.0];
-    (any_rule(), prop::bool::weighted(0.15), prop::bool::weighted(0.8), lease).prop_map(
-        |(rule, is_concurrency, reservations, lease)| Held { rule, is_concurrency, reservations, lease },
+    let factor = prop::sample::select(vec![1.0, 1.5, 2.0, 3.25, 100.0]);
+    let block = prop::option::of(prop::option::of((0.01..2.0, factor, 1.0..20.0)));
+    let flags = (prop::bool::weighted(0.15), prop::bool::weighted(0.8), prop::bool::weighted(0.6));
+    (any_rule(), flags, lease, block).prop_map(
+        |(rule, (is_concurrency, reservations, overrides), lease, block)| Held {
+            rule,
+            is_concurrency,
+            reservations,
+            lease,
+            block,
+            overrides,
+        },
     )
 }
 
@@ -83,6 +120,8 @@ enum Call {
     Commit(usize, Option<Cost>),
     /// `release` or `renew`.
     End(&'static str, usize),
+    /// `block`, `unblock`, `set_limit` or `clear_limit`, for a time in windows.
+    ByHand(&'static str, Item, f64),
 }
 
 fn any_item() -> impl Strategy<Value = Item> {
@@ -101,6 +140,7 @@ fn any_call() -> impl Strategy<Value = Call> {
         1 => Just("reset"),
         6 => Just("reserve"),
     ];
+    let by_hand = prop::sample::select(vec!["block", "unblock", "set_limit", "set_limit", "clear_limit"]);
     let together = prop::sample::select(vec!["check_all", "reserve_all", "reserve_all"]);
     let used = prop_oneof![2 => Just(None), 1 => Just(Some(Cost::Units(0))), 4 => any_cost().prop_map(Some)];
     prop_oneof![
@@ -109,6 +149,7 @@ fn any_call() -> impl Strategy<Value = Call> {
         6 => (0..4_usize, used).prop_map(|(which, used)| Call::Commit(which, used)),
         2 => (0..4_usize).prop_map(|which| Call::End("release", which)),
         2 => (0..4_usize).prop_map(|which| Call::End("renew", which)),
+        6 => (by_hand, any_item(), 0.0..3.0).prop_map(|(op, item, time)| Call::ByHand(op, item, time)),
     ]
 }
 
@@ -214,6 +255,25 @@ impl Caller<'_> {
                 }
                 fields
             }
+            Call::ByHand(op, item, time) => {
+                let mut fields = self.item(item);
+                fields.remove("resource");
+                fields.insert("op".into(), json!(op));
+                let us = (self.rules[0].rule.longest_us() as f64 * time) as u64;
+                let seconds = json!(us as f64 / 1e6);
+                let cost = fields.remove("cost").unwrap();
+                match *op {
+                    "block" => _ = fields.insert("seconds".into(), seconds),
+                    "set_limit" => {
+                        fields.insert("limit".into(), cost);
+                        if us % 2 == 0 {
+                            fields.insert("expires_in".into(), seconds);
+                        }
+                    }
+                    _ => {}
+                }
+                Value::Object(fields)
+            }
             Call::End(op, which) => json!({"op": op, "reservation": self.reserved(*which)?["as"]}),
         })
     }
@@ -246,7 +306,11 @@ fn answers_alike(driver: Driver, cases: u32) {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let server = Backend::redis();
     let rules = prop::collection::vec(any_held(), 1..=NAMES.len());
-    let calls = prop::collection::vec((any_jump(), any_call()), 1..40);
+    let forward = any_jump().prop_map(|jump| match jump {
+        Jump::Back(part) => Jump::Windows(part),
+        jump => jump,
+    });
+    let calls = prop::collection::vec((forward, any_call()), 1..40);
     holds(cases, (rules, any_start(), calls), |(rules, start, calls)| {
         let json: Value = rules.iter().zip(NAMES).map(|(held, name)| held.json(name)).collect();
         let prefix = format!("calls{}", NUMBER.fetch_add(1, Ordering::Relaxed));
@@ -269,7 +333,9 @@ fn answers_alike(driver: Driver, cases: u32) {
         }
         Ok(())
     });
-    assert_eq!(server.immortal_keys(), Vec::<String>::new());
+    let mut immortal = server.immortal_keys();
+    immortal.retain(|name| !name.ends_with(":st"));
+    assert_eq!(immortal, Vec::<String>::new());
 }
 
 #[test]
