@@ -42,8 +42,8 @@
 
 /* The defaults: how the structs begin that state their size. */
 #define SLUICEGATE_OPTIONS_INIT \
-    {sizeof(sluicegate_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0}
-#define SLUICEGATE_CHECK_OPTIONS_INIT {sizeof(sluicegate_check_options), 1, NULL, 0, NULL, 0}
+    {sizeof(sluicegate_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0}
+#define SLUICEGATE_CHECK_OPTIONS_INIT {sizeof(sluicegate_check_options), 1, NULL, 0, NULL, 0, NULL, 0}
 #define SLUICEGATE_REQUEST_INIT \
     {sizeof(sluicegate_request), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, 0, 0}
 
@@ -169,6 +169,9 @@ typedef struct {
     uint32_t breaker_failures;
     /// How often a server is tried while its circuit breaker is open and calls come. Default: 100 milliseconds.
     uint64_t breaker_probe_us;
+    /// For how many seconds the answer to a call with a request id is kept, from 1 to 86400: so long the call may be
+    /// repeated. Default: 60.
+    uint64_t request_id_seconds;
 } sluicegate_options;
 
 /// Is told a name and what belongs to it, which both live until it returns; `context` is what came with
@@ -220,6 +223,13 @@ typedef struct {
     /// connection, to connect, to find the server and to be answered. Of several items the shortest counts. In
     /// sluicegate_wait it bounds each try. 0: connect_timeout_us and response_timeout_us together.
     uint64_t timeout_us;
+    /// Makes the call safe to repeat: 1 to 64 bytes, in UTF-8, that name it among those of the same rule and key.
+    /// Later calls with the same id get the answer of the first and charge nothing, for as long as request_id_seconds
+    /// says; and after a timeout or a broken connection the limiter repeats the call by itself, within its time. For
+    /// sluicegate_check, sluicegate_charge and sluicegate_refund. NULL: none.
+    const void *request_id;
+    /// The length of the id in bytes.
+    size_t request_id_len;
 } sluicegate_check_options;
 
 /// Whether a cost is admitted, and what the caller may want to tell the one who asked. A plain value:
@@ -474,6 +484,18 @@ sluicegate_status sluicegate_check_all(const sluicegate_limiter *limiter,
                                        sluicegate_decision *decision,
                                        sluicegate_decision *parts,
                                        sluicegate_error *error);
+
+/// As sluicegate_check_all, with an id that makes the call as a whole safe to repeat, as request_id of
+/// sluicegate_check_options does; it belongs to rule and key of the first item. On a Redis Cluster all items must lie
+/// in one hash slot then.
+sluicegate_status sluicegate_check_all_with(const sluicegate_limiter *limiter,
+                                            const sluicegate_item *items,
+                                            size_t count,
+                                            const void *request_id,
+                                            size_t request_id_len,
+                                            sluicegate_decision *decision,
+                                            sluicegate_decision *parts,
+                                            sluicegate_error *error);
 
 /// Decides a request by all the rules that match it, together, as sluicegate_check_all does. A request
 /// that no rule matches is admitted, and `rule_applied` of the decision says so.

@@ -4,6 +4,8 @@ use std::ffi::{c_char, c_void};
 use std::ptr::NonNull;
 use std::time::Duration;
 
+use sluicegate::CheckAllOptions;
+
 use crate::check::{CheckOptions, Item};
 use crate::decision::Decision;
 use crate::limiter::Limiter;
@@ -40,6 +42,27 @@ export! {
         parts: Option<NonNull<Decision>>,
     ) {
         let answer = limiter.0.check_all(&items.checks(count)?)?;
+        decision.write(Decision::from(&answer));
+        parts.write(&answer.parts, count);
+        Ok(())
+    }
+}
+
+export! {
+    /// As sluicegate_check_all, with an id that makes the call as a whole safe to repeat, as request_id of
+    /// sluicegate_check_options does; it belongs to rule and key of the first item. On a Redis Cluster all items must lie
+    /// in one hash slot then.
+    fn sluicegate_check_all_with(
+        limiter: *const Limiter,
+        items: *const Item,
+        count: usize,
+        request_id: *const c_void,
+        request_id_len: usize,
+        decision: *mut Decision,
+        parts: Option<NonNull<Decision>>,
+    ) {
+        let options = CheckAllOptions::new().request_id(request_id.text(request_id_len)?);
+        let answer = limiter.0.check_all_with(&items.checks(count)?, options)?;
         decision.write(Decision::from(&answer));
         parts.write(&answer.parts, count);
         Ok(())

@@ -31,6 +31,13 @@ pub struct CheckOptions {
     /// connection, to connect, to find the server and to be answered. Of several items the shortest counts. In
     /// sluicegate_wait it bounds each try. 0: connect_timeout_us and response_timeout_us together.
     pub timeout_us: u64,
+    /// Makes the call safe to repeat: 1 to 64 bytes, in UTF-8, that name it among those of the same rule and key.
+    /// Later calls with the same id get the answer of the first and charge nothing, for as long as request_id_seconds
+    /// says; and after a timeout or a broken connection the limiter repeats the call by itself, within its time. For
+    /// sluicegate_check, sluicegate_charge and sluicegate_refund. NULL: none.
+    pub request_id: *const c_void,
+    /// The length of the id in bytes.
+    pub request_id_len: usize,
 }
 
 impl Default for CheckOptions {
@@ -42,13 +49,16 @@ impl Default for CheckOptions {
             resource_len: 0,
             limit: null(),
             timeout_us: 0,
+            request_id: null(),
+            request_id_len: 0,
         }
     }
 }
 
 // SAFETY: it begins with its size; the rest are numbers and pointers.
 unsafe impl Growing for CheckOptions {
-    const SIZES: &'static [usize] = &[offset_of!(Self, timeout_us), size_of::<Self>()];
+    const SIZES: &'static [usize] =
+        &[offset_of!(Self, timeout_us), offset_of!(Self, request_id), size_of::<Self>()];
 }
 
 /// The time of a call; 0: by default.
@@ -80,6 +90,8 @@ impl<'a> Argument<'a> for *const CheckOptions {
             options.resource = optional_bytes(given.resource, given.resource_len, "options.resource")?;
             options.limit = given.limit.as_ref().copied();
             options.timeout = timeout(given.timeout_us);
+            options.request_id =
+                optional_bytes(given.request_id, given.request_id_len, "options.request_id")?;
             Ok(options)
         }
     }

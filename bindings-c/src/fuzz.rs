@@ -109,7 +109,17 @@ fn fuzz_c_calls() {
         |(call, rule, key, (size, cost, resource, limit), bare, count, wait)| {
             let limit = limit.as_ref().map_or(null(), std::ptr::from_ref);
             let (resource, resource_len) = (resource.start(), resource.len());
-            let options = CheckOptions { size, cost, resource, resource_len, limit, timeout_us: wait };
+            let (request_id, request_id_len) = (resource, resource_len);
+            let options = CheckOptions {
+                size,
+                cost,
+                resource,
+                resource_len,
+                limit,
+                timeout_us: wait,
+                request_id,
+                request_id_len,
+            };
             let options = if bare { null() } else { &raw const options };
             let items: Vec<_> = (0..count)
                 .map(|_| Item { rule: rule.c(), key: key.start(), key_len: key.len(), options })

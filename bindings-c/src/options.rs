@@ -49,6 +49,9 @@ pub struct Options {
     pub breaker_failures: u32,
     /// How often a server is tried while its circuit breaker is open and calls come. Default: 100 milliseconds.
     pub breaker_probe_us: u64,
+    /// For how many seconds the answer to a call with a request id is kept, from 1 to 86400: so long the call may be
+    /// repeated. Default: 60.
+    pub request_id_seconds: u64,
 }
 
 impl Default for Options {
@@ -68,14 +71,19 @@ impl Default for Options {
             max_keys: 0,
             breaker_failures: 0,
             breaker_probe_us: 0,
+            request_id_seconds: 0,
         }
     }
 }
 
 // SAFETY: it begins with its size; the rest are numbers and pointers.
 unsafe impl Growing for Options {
-    const SIZES: &'static [usize] =
-        &[offset_of!(Self, rules_cache), offset_of!(Self, identifier_secret), size_of::<Self>()];
+    const SIZES: &'static [usize] = &[
+        offset_of!(Self, rules_cache),
+        offset_of!(Self, identifier_secret),
+        offset_of!(Self, request_id_seconds),
+        size_of::<Self>(),
+    ];
 }
 
 /// Options as Rust has them.
@@ -94,6 +102,7 @@ pub(crate) struct Settings<'a> {
     max_keys: Option<usize>,
     breaker_failures: Option<u32>,
     breaker_probe: Option<Duration>,
+    request_id_seconds: Option<u64>,
 }
 
 impl<'a> Argument<'a> for *const Options {
@@ -117,6 +126,7 @@ impl<'a> Argument<'a> for *const Options {
                 max_keys: given(options.max_keys),
                 breaker_failures: given(options.breaker_failures),
                 breaker_probe: given(options.breaker_probe_us).map(Duration::from_micros),
+                request_id_seconds: given(options.request_id_seconds),
             })
         }
     }
@@ -167,6 +177,9 @@ impl Settings<'_> {
         }
         if let Some(interval) = self.breaker_probe {
             builder = builder.breaker_probe(interval);
+        }
+        if let Some(seconds) = self.request_id_seconds {
+            builder = builder.request_id_seconds(seconds);
         }
         builder
     }

@@ -23,6 +23,22 @@
  * @property {number | undefined} [timeoutMs] The whole time that the call may take, from 1 to 3,600,000: to connect, to
  *   find the server and to be answered. Of several items the shortest counts. Default: `connectTimeoutMs` and
  *   `responseTimeoutMs` together.
+ * @property {string | undefined} [requestId] Makes the call safe to repeat: 1 to 64 bytes that name it among those of the
+ *   same rule and key. Later calls with the same id get the answer of the first and charge nothing, for as long as
+ *   `requestIdSeconds` says; and after a timeout or a broken connection the limiter repeats the call by itself, within
+ *   its time.
+ */
+
+/**
+ * Options of a `checkAll` as a whole.
+ *
+ * @typedef {Pick<CheckOptions, 'requestId'>} CheckAllOptions
+ */
+
+/**
+ * Options of a peek, or of a reservation.
+ *
+ * @typedef {Omit<CheckOptions, 'requestId'>} PeekOptions
  */
 
 /**
@@ -54,7 +70,7 @@
 /**
  * Options of a wait.
  *
- * @typedef {CheckOptions & Patience} WaitOptions
+ * @typedef {PeekOptions & Patience} WaitOptions
  */
 
 /**
@@ -66,7 +82,7 @@
 /**
  * Options of a reservation.
  *
- * @typedef {CheckOptions & Room} ReserveOptions
+ * @typedef {PeekOptions & Room} ReserveOptions
  */
 
 /**
@@ -78,7 +94,7 @@
 /**
  * One item of a `checkAll`, of a `waitAll` or of a `reserveAll`.
  *
- * @typedef {Subject & CheckOptions} Check
+ * @typedef {Subject & PeekOptions} Check
  */
 
 /**
@@ -263,6 +279,8 @@
  * @property {number | undefined} [breakerFailures] How many calls in a row a server leaves unanswered before the circuit
  *   breaker opens: from then on calls to it fail at once, until it answers again. 0: it never opens. Default: 5.
  * @property {number | undefined} [breakerProbeMs] How often a server is tried while its circuit breaker is open. Default: 100.
+ * @property {number | undefined} [requestIdSeconds] For how many seconds the answer to a call with a `requestId` is kept:
+ *   a whole number from 1 to 86400. Default: 60.
  */
 
 /**

@@ -2,8 +2,9 @@
 
 /**
  * @import {
- *   ChangeOptions, Check, CheckOptions, ConnectOptions, Decision, Explanation, HttpRequest, PingOptions, RequestMatch,
- *   ReserveAllOptions, ReserveOptions, ResetOptions, Rule, RulesStatus, SetLimitOptions, Usage, WaitAllOptions, WaitOptions,
+ *   ChangeOptions, Check, CheckAllOptions, CheckOptions, ConnectOptions, Decision, Explanation, HttpRequest, PeekOptions,
+ *   PingOptions, RequestMatch, ReserveAllOptions, ReserveOptions, ResetOptions, Rule, RulesStatus, SetLimitOptions, Usage,
+ *   WaitAllOptions, WaitOptions,
  * } from './index.js'
  * @import { Reservation } from './reservation.js'
  */
@@ -18,17 +19,19 @@ const { connectOptions } = require('./options.js');
 const { requestCall } = require('./request.js');
 const { makeReservation } = require('./reservation.js');
 
-const CHECK_OPTIONS = new Set(['cost', 'resource', 'limit', 'timeoutMs']);
+const PEEK_OPTIONS = new Set(['cost', 'resource', 'limit', 'timeoutMs']);
+const CHECK_OPTIONS = new Set([...PEEK_OPTIONS, 'requestId']);
+const CHECK_ALL_OPTIONS = new Set(['requestId']);
 const RESET_OPTIONS = new Set(['resource', 'timeoutMs']);
-const WAIT_OPTIONS = new Set(['signal', ...CHECK_OPTIONS]);
+const WAIT_OPTIONS = new Set(['signal', ...PEEK_OPTIONS]);
 const WAIT_ALL_OPTIONS = new Set(['timeoutMs', 'signal']);
 const CHANGE_OPTIONS = new Set(['timeoutMs']);
 const SET_LIMIT_OPTIONS = new Set(['expiresInMs', 'timeoutMs']);
-const RESERVE_OPTIONS = new Set(['waitMs', 'signal', ...CHECK_OPTIONS]);
+const RESERVE_OPTIONS = new Set(['waitMs', 'signal', ...PEEK_OPTIONS]);
 const RESERVE_ALL_OPTIONS = new Set(['waitMs', 'signal']);
 const PING_OPTIONS = new Set(['timeoutMs']);
 const MATCH_OPTIONS = new Set(['explain']);
-const ITEM_FIELDS = new Set(['rule', 'key', ...CHECK_OPTIONS]);
+const ITEM_FIELDS = new Set(['rule', 'key', ...PEEK_OPTIONS]);
 
 /** Only `connect` makes limiters. */
 const INTERNAL = Symbol('internal');
@@ -103,11 +106,11 @@ class RateLimiter {
    *
    * @param {string} rule
    * @param {string | readonly string[]} key
-   * @param {CheckOptions} [options]
+   * @param {PeekOptions} [options]
    * @returns {Promise<Decision>}
    */
   peek(rule, key, options) {
-    return this.#single(OP.PEEK, rule, key, options, CHECK_OPTIONS);
+    return this.#single(OP.PEEK, rule, key, options, PEEK_OPTIONS);
   }
 
   /**
@@ -214,10 +217,12 @@ class RateLimiter {
    * admitted wrongly.
    *
    * @param {readonly Check[]} items
+   * @param {CheckAllOptions} [given]
    * @returns {Promise<Decision>}
    */
-  async checkAll(items) {
-    const call = this.#several(OP.ALL, items);
+  async checkAll(items, given) {
+    const wanted = given === undefined ? undefined : checkOptions('', options('options', given, CHECK_ALL_OPTIONS));
+    const call = this.#several(OP.ALL, items, wanted);
     this.#calls.reserve(this.#native, call.rows);
     return this.#make(call);
   }
@@ -483,7 +488,8 @@ class RateLimiter {
   /** What needs no I/O crosses to no other thread. */
   #atOnce(call) {
     const words = this.#mailbox.putCall(0, call);
-    const isPlain = call.op < OP.RESET && call.resource === undefined && this.#mailbox.putKey(words);
+    const isPlain = call.op < OP.RESET && call.resource === undefined && call.requestId === undefined &&
+      this.#mailbox.putKey(words);
     return isPlain ? this.#answerAtOnce() : this.#answer(this.#native.atOnce(words));
   }
 
@@ -568,13 +574,14 @@ function optionalSpan(given, known) {
   return span('wait', waitMs);
 }
 
-/** Cost, resource, limit and timeout, checked; messages have `prefix` before their names. */
-function checkOptions(prefix, { cost, resource, limit, timeoutMs }) {
+/** Cost, resource, limit, timeout and request id, checked; messages have `prefix` before their names. */
+function checkOptions(prefix, { cost, resource, limit, timeoutMs, requestId }) {
   return {
     cost: optional(amount, `${prefix}cost`, cost),
     resource: optional(text, `${prefix}resource`, resource),
     limit: optional(amount, `${prefix}limit`, limit),
     timeoutMs: optional(timeout, `${prefix}timeoutMs`, timeoutMs),
+    requestId: optional(text, `${prefix}requestId`, requestId),
   };
 }
 

@@ -8,7 +8,7 @@
 const { operations } = require('./native.js');
 
 /** Numbers in a row. */
-const ROW = 9;
+const ROW = 10;
 
 /**
  * The numbers of what is asked. Those about a single item come first, `RESET` after them.
@@ -77,7 +77,7 @@ class Mailbox {
     return text;
   }
 
-  putItem(row, { token, op, rule, key, resource, cost, limit, extra, timeoutMs }) {
+  putItem(row, { token, op, rule, key, resource, cost, limit, extra, timeoutMs, requestId }) {
     const { numbers } = this;
     const at = row * ROW;
     numbers[at] = token;
@@ -89,7 +89,9 @@ class Mailbox {
     numbers[at + 6] = limit === undefined ? NOT_GIVEN : limit;
     numbers[at + 7] = extra;
     numbers[at + 8] = timeoutMs === undefined ? NOT_GIVEN : timeoutMs;
-    return resource === undefined ? key : key + resource;
+    numbers[at + 9] = requestId === undefined ? NOT_GIVEN : requestId.length;
+    const texts = resource === undefined ? key : key + resource;
+    return requestId === undefined ? texts : texts + requestId;
   }
 
   /**
@@ -106,6 +108,7 @@ class Mailbox {
     numbers[5] = 1;
     numbers[6] = NOT_GIVEN;
     numbers[8] = NOT_GIVEN;
+    numbers[9] = NOT_GIVEN;
     return true;
   }
 
@@ -189,7 +192,8 @@ class Call {
    * @param {number} [extra]
    * @param {Call[]} [items]
    */
-  constructor(op, rule, key, { cost = 1, resource, limit, timeoutMs } = NO_OPTIONS, extra = 0, items = undefined) {
+  constructor(op, rule, key, options = NO_OPTIONS, extra = 0, items = undefined) {
+    const { cost = 1, resource, limit, timeoutMs, requestId } = options;
     this.op = op;
     this.rule = rule;
     this.key = key;
@@ -199,6 +203,7 @@ class Call {
     /** Milliseconds for a wait; otherwise the number of items. */
     this.extra = extra;
     this.timeoutMs = timeoutMs;
+    this.requestId = requestId;
     this.items = items;
   }
 

@@ -8,7 +8,7 @@ const { invalidArgument } = require('./error.js');
 
 const NAMES = new Set([
   'rules', 'rulesCache', 'prefix', 'clock', 'connectTimeoutMs', 'responseTimeoutMs', 'tlsCa', 'tlsCert', 'tlsKey',
-  'identifierSecret', 'maxKeys', 'breakerFailures', 'breakerProbeMs',
+  'identifierSecret', 'maxKeys', 'breakerFailures', 'breakerProbeMs', 'requestIdSeconds',
 ]);
 
 function connectOptions(value) {
@@ -27,6 +27,7 @@ function connectOptions(value) {
     maxKeys: optional(keys, 'maxKeys', given.maxKeys),
     breakerFailures: optional(calls, 'breakerFailures', given.breakerFailures),
     breakerProbeMs: optional(number, 'breakerProbeMs', given.breakerProbeMs),
+    requestIdSeconds: optional(seconds, 'requestIdSeconds', given.requestIdSeconds),
   };
 }
 
@@ -56,6 +57,12 @@ function calls(name, value) {
   if (!Number.isInteger(number(name, value)) || value < 0) {
     throw invalidArgument(`breaker_failures ${value}: must be a whole number, 0 or more`);
   }
+  return value;
+}
+
+/** Whole seconds; the native part refuses what is below 1. */
+function seconds(name, value) {
+  if (!Number.isInteger(number(name, value))) throw invalidArgument(`request_id_seconds ${value}: must be a whole number`);
   return value;
 }
 

@@ -91,7 +91,11 @@ impl<'a> Reader<'a> {
             (None, op::RESET) => Ask::Reset(self.item(&row)?),
             (None, op::WAIT) => Ask::Wait(self.item(&row)?, milliseconds(row.extra)),
             (None, op::PING) => Ask::Ping(row.timeout()),
-            (None, op::ALL) => Ask::All(self.items(row.extra as usize)?),
+            (None, op::ALL) => {
+                // Its own text is before those of its items.
+                let id = self.optional(row.request_id_length)?;
+                Ask::All(self.items(row.extra as usize)?, id)
+            }
             (None, op::WAIT_ALL) => Ask::WaitAll(self.items(row.extra as usize)?, row.timeout()?),
             (None, op::REQUEST) => Ask::Request(self.request(&row)?),
             (None, op::INSPECT) => Ask::Inspect(self.of_rule(String::new(), &row)?),
@@ -148,10 +152,7 @@ impl<'a> Reader<'a> {
     /// many rows of costs as `extra` says. Each of these has the name of a rule for its key; or a resource and, in
     /// place of a rule's number, the place of an item.
     fn end(&mut self, row: &CallRow, end: End) -> Option<Ask> {
-        let id = match row.resource_length {
-            Some(length) => Some(self.words(length)?),
-            None => None,
-        };
+        let id = self.optional(row.resource_length)?;
         let costs = (0..row.extra as usize).map(|_| self.cost()).collect::<Option<Vec<_>>>()?;
         let by_rule = costs.iter().all(|(rule, ..)| rule.is_some());
         let used = match row.limit {
@@ -196,13 +197,19 @@ impl<'a> Reader<'a> {
             rule,
             key: self.words(row.key_length)?,
             cost: row.cost,
-            resource: match row.resource_length {
-                Some(length) => Some(self.words(length)?),
-                None => None,
-            },
+            resource: self.optional(row.resource_length)?,
             limit: row.limit,
             timeout: row.timeout(),
+            request_id: self.optional(row.request_id_length)?,
         })
+    }
+
+    /// A text that is not always given.
+    fn optional(&mut self, length: Option<usize>) -> Option<Option<String>> {
+        match length {
+            Some(length) => self.words(length).map(Some),
+            None => Some(None),
+        }
     }
 
     fn next_row(&mut self) -> Option<CallRow> {

@@ -10,7 +10,7 @@ use napi::bindgen_prelude::Float64Array;
 use crate::options::milliseconds;
 
 /// Numbers in a row.
-const ROW: usize = 9;
+const ROW: usize = 10;
 
 /// A call: what is asked, with the lengths of its texts in UTF-16 units.
 pub(crate) struct CallRow {
@@ -25,6 +25,7 @@ pub(crate) struct CallRow {
     pub(crate) extra: f64,
     /// Milliseconds for the whole call; negative where none are given.
     timeout: f64,
+    pub(crate) request_id_length: Option<usize>,
 }
 
 impl CallRow {
@@ -65,7 +66,9 @@ impl Mailbox {
     #[inline]
     pub(crate) fn call(&self, row: usize) -> Option<CallRow> {
         let numbers = self.0.get(row * ROW..(row + 1) * ROW)?;
-        let &[token, op, rule, key_length, resource_length, cost, limit, extra, timeout] = numbers else {
+        let &[token, op, rule, key_length, resource_length, cost, limit, extra, timeout, request_id_length] =
+            numbers
+        else {
             return None;
         };
         Some(CallRow {
@@ -78,6 +81,7 @@ impl Mailbox {
             limit: given(limit),
             extra,
             timeout,
+            request_id_length: given(request_id_length).map(|length| length as usize),
         })
     }
 
@@ -99,6 +103,7 @@ impl Mailbox {
                 answer.retry_after_ms,
                 answer.reset_after_ms,
                 answer.parts as f64,
+                0.0,
             ]);
         }
     }

@@ -41,6 +41,8 @@ pub(crate) struct Options {
     pub breaker_failures: Option<f64>,
     /// How often a server is tried meanwhile.
     pub breaker_probe_ms: Option<f64>,
+    /// For how long calls with a request id may be repeated; a whole number.
+    pub request_id_seconds: Option<f64>,
 }
 
 impl Options {
@@ -89,6 +91,9 @@ impl Options {
         }
         if let Some(interval) = self.breaker_probe_ms {
             builder = builder.breaker_probe(milliseconds(interval));
+        }
+        if let Some(seconds) = self.request_id_seconds {
+            builder = builder.request_id_seconds(seconds as u64);
         }
         Ok(builder)
     }

@@ -26,7 +26,22 @@ export type CheckOptions = {
      * `responseTimeoutMs` together.
      */
     timeoutMs?: number | undefined;
+    /**
+     * Makes the call safe to repeat: 1 to 64 bytes that name it among those of the
+     * same rule and key. Later calls with the same id get the answer of the first and charge nothing, for as long as
+     * `requestIdSeconds` says; and after a timeout or a broken connection the limiter repeats the call by itself, within
+     * its time.
+     */
+    requestId?: string | undefined;
 };
+/**
+ * Options of a `checkAll` as a whole.
+ */
+export type CheckAllOptions = Pick<CheckOptions, "requestId">;
+/**
+ * Options of a peek, or of a reservation.
+ */
+export type PeekOptions = Omit<CheckOptions, "requestId">;
 /**
  * Options of a reset.
  */
@@ -55,7 +70,7 @@ export type SetLimitOptions = {
 /**
  * Options of a wait.
  */
-export type WaitOptions = CheckOptions & Patience;
+export type WaitOptions = PeekOptions & Patience;
 /**
  * Options of a wait for several checks.
  */
@@ -63,7 +78,7 @@ export type WaitAllOptions = Patience;
 /**
  * Options of a reservation.
  */
-export type ReserveOptions = CheckOptions & Room;
+export type ReserveOptions = PeekOptions & Room;
 /**
  * Options of a reservation of several items.
  */
@@ -71,7 +86,7 @@ export type ReserveAllOptions = Room;
 /**
  * One item of a `checkAll`, of a `waitAll` or of a `reserveAll`.
  */
-export type Check = Subject & CheckOptions;
+export type Check = Subject & PeekOptions;
 /**
  * What was really used of a reservation: of its one item; or of several, by rule, where each item of a rule is charged
  * the cost; or in an array, by the place of the item in the call. What is left out is charged as it was reserved.
@@ -479,6 +494,11 @@ export type ConnectOptions = {
      * How often a server is tried while its circuit breaker is open. Default: 100.
      */
     breakerProbeMs?: number | undefined;
+    /**
+     * For how many seconds the answer to a call with a `requestId` is kept:
+     * a whole number from 1 to 86400. Default: 60.
+     */
+    requestIdSeconds?: number | undefined;
 };
 /**
  * What went wrong.

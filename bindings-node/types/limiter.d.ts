@@ -33,10 +33,10 @@ export class RateLimiter implements AsyncDisposable {
      *
      * @param {string} rule
      * @param {string | readonly string[]} key
-     * @param {CheckOptions} [options]
+     * @param {PeekOptions} [options]
      * @returns {Promise<Decision>}
      */
-    peek(rule: string, key: string | readonly string[], options?: CheckOptions): Promise<Decision>;
+    peek(rule: string, key: string | readonly string[], options?: PeekOptions): Promise<Decision>;
     /**
      * Gives back a cost that turned out not to be used, the newest first, and answers as `peek` would then.
      *
@@ -115,9 +115,10 @@ export class RateLimiter implements AsyncDisposable {
      * admitted wrongly.
      *
      * @param {readonly Check[]} items
+     * @param {CheckAllOptions} [given]
      * @returns {Promise<Decision>}
      */
-    checkAll(items: readonly Check[]): Promise<Decision>;
+    checkAll(items: readonly Check[], given?: CheckAllOptions): Promise<Decision>;
     /**
      * Reserves a cost for `key` under `rule`, or denies it: room is held, and nothing is charged until it is committed.
      * With `waitMs` it waits for room, in the order of arrival. What is reserved for a call that was given up is released.
@@ -284,10 +285,12 @@ export class RateLimiter implements AsyncDisposable {
 }
 import type { CheckOptions } from './index.js';
 import type { Decision } from './index.js';
+import type { PeekOptions } from './index.js';
 import type { ResetOptions } from './index.js';
 import type { ChangeOptions } from './index.js';
 import type { SetLimitOptions } from './index.js';
 import type { Check } from './index.js';
+import type { CheckAllOptions } from './index.js';
 import type { ReserveOptions } from './index.js';
 import type { Reservation } from './reservation.js';
 import type { ReserveAllOptions } from './index.js';

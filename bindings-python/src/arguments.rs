@@ -194,6 +194,20 @@ pub(crate) fn requested<'a>(
     Ok(check)
 }
 
+/// The same check, which may be repeated by its id.
+pub(crate) fn identified<'a>(
+    mut check: Check<'a>,
+    request_id: Option<&'a Bound<'_, PyAny>>,
+) -> PyResult<Check<'a>> {
+    check.options.request_id = optional_id(request_id)?;
+    Ok(check)
+}
+
+/// The id of a call that may be repeated, if it is given.
+pub(crate) fn optional_id<'a>(request_id: Option<&'a Bound<'_, PyAny>>) -> PyResult<Option<&'a str>> {
+    request_id.map(|id| text(id, "request_id")).transpose()
+}
+
 /// What is asked about a key under every rule: as a check of a rule without a name.
 pub(crate) fn about_key<'a>(
     key: &'a Key<'_>,

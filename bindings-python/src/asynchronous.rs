@@ -13,7 +13,8 @@ use pyo3::types::PyBool;
 use sluicegate::bridge::{self, Answer, Ask, End, Kind, StandingChange};
 
 use crate::arguments::{
-    Given, Key, about_key, block, flag, optional_span, optional_timeout, requested, span, stored_limit,
+    Given, Key, about_key, block, flag, identified, optional_id, optional_span, optional_timeout, requested,
+    span, stored_limit,
 };
 use crate::calls::Calls;
 use crate::check::{self, owned};
@@ -23,7 +24,7 @@ use crate::errors::{self, exception};
 use crate::matching::{RequestMatch, listed};
 use crate::options::Options;
 use crate::request::request;
-use crate::reservation::{Reference, Reserved, used};
+use crate::reserved::{Reference, Reserved, used};
 use crate::rules::data;
 use crate::status::RulesStatus;
 
@@ -54,6 +55,7 @@ impl Bridge {
         Ok(Self { bridge, doorbell, calls: Mutex::new(Calls::new()) })
     }
 
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn check<'py>(
         &self,
         rule: &Bound<'py, PyAny>,
@@ -62,8 +64,10 @@ impl Bridge {
         resource: Option<&Bound<'py, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
+        request_id: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
-        self.single(rule.py(), Kind::Check, &requested(rule, &key, &cost, resource, limit, timeout)?)
+        let check = requested(rule, &key, &cost, resource, limit, timeout)?;
+        self.single(rule.py(), Kind::Check, &identified(check, request_id)?)
     }
 
     /// Any call about a single item, by the name of its method.
@@ -77,15 +81,22 @@ impl Bridge {
         resource: Option<&Bound<'py, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
+        request_id: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
         let kind = Kind::ALL.into_iter().find(|kind| kind.name() == method);
         let kind = kind.ok_or_else(|| PyValueError::new_err(format!("no method is called {method}")))?;
-        self.single(rule.py(), kind, &requested(rule, &key, &cost, resource, limit, timeout)?)
+        let check = requested(rule, &key, &cost, resource, limit, timeout)?;
+        self.single(rule.py(), kind, &identified(check, request_id)?)
     }
 
-    fn check_all<'py>(&self, checks: &Object<'py>) -> PyResult<Object<'py>> {
+    fn check_all<'py>(
+        &self,
+        checks: &Object<'py>,
+        request_id: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
         let items = check::items(checks)?;
-        self.call(checks.py(), Ask::All(items.iter().map(|item| item.get().0.clone()).collect()))
+        let items = items.iter().map(|item| item.get().0.clone()).collect();
+        self.call(checks.py(), Ask::All(items, optional_id(request_id)?.map(str::to_owned)))
     }
 
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]

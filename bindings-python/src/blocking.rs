@@ -2,12 +2,16 @@
 
 mod calls;
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use sluicegate::CheckAllOptions;
 use sluicegate::bridge::{self, End, StandingChange, Used};
 
 use crate::arguments::{
-    Given, Key, about_key, block, flag, optional_span, optional_timeout, requested, span, stored_limit,
+    Given, Key, about_key, block, flag, identified, optional_id, optional_span, optional_timeout, requested,
+    span, stored_limit,
 };
 use crate::check;
 use crate::decision::Decision;
@@ -15,8 +19,10 @@ use crate::errors::exception;
 use crate::matching::{RequestMatch, listed};
 use crate::options::Options;
 use crate::request::request;
-use crate::reservation::{Reference, Reservation, used};
+use crate::reservation::Reservation;
+use crate::reserved::{Reference, used};
 use crate::rules::data;
+use crate::shared::Shared;
 use crate::status::RulesStatus;
 
 /// Decides whether a cost is admitted; blocks the calling thread for one round trip.
@@ -25,9 +31,7 @@ use crate::status::RulesStatus;
 /// the first call, and a forked child opens its own.
 #[pyclass(module = "sluicegate", frozen)]
 pub(crate) struct RateLimiter {
-    limiter: sluicegate::RateLimiter,
-    /// Then nothing is gained by letting other threads run meanwhile.
-    embedded: bool,
+    shared: Arc<Shared>,
 }
 
 #[pymethods]
@@ -37,7 +41,8 @@ impl RateLimiter {
         signature = (*arguments, **named),
         text_signature = "(url, *, rules, prefix='sluicegate', clock=None, connect_timeout=1.0, \
             response_timeout=0.5, pool_size=16, tls_ca=None, tls_cert=None, tls_key=None, rules_cache=None, \
-            identifier_secret=None, max_keys=None, breaker_failures=5, breaker_probe=0.1)"
+            identifier_secret=None, max_keys=None, breaker_failures=5, breaker_probe=0.1, \
+            request_id_seconds=60)"
     )]
     fn new(arguments: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let py = arguments.py();
@@ -45,17 +50,19 @@ impl RateLimiter {
         let builder = options.cast::<Options>()?.get().0.clone();
         // A source of rules may take its time.
         let limiter = py.detach(|| builder.build()).map_err(|error| exception(py, &error))?;
-        Ok(Self { embedded: bridge::is_embedded(&limiter), limiter })
+        Ok(Self { shared: Arc::new(Shared::new(limiter)) })
     }
 
     /// Admits a cost for `key` under `rule`, or denies it.
     ///
     /// `timeout` is the whole time that the call may take, in seconds; by default `connect_timeout` and
-    /// `response_timeout` together.
+    /// `response_timeout` together. `request_id`, of 1 to 64 bytes, makes the call safe to repeat: later calls with the
+    /// same id get the first answer, and charge nothing.
     #[pyo3(
-        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None),
-        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None)"
+        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None, request_id=None),
+        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None, request_id=None)"
     )]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn check(
         &self,
         rule: &Bound<'_, PyAny>,
@@ -64,8 +71,10 @@ impl RateLimiter {
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
+        request_id: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
         let check = requested(rule, &key, &cost, resource, limit, timeout)?;
+        let check = identified(check, request_id)?;
         self.decide(rule.py(), |limiter| limiter.check_with(check.rule, check.key, check.options))
     }
 
@@ -89,9 +98,10 @@ impl RateLimiter {
 
     /// Gives back a cost that turned out not to be used, the newest first, and answers as `peek` would then.
     #[pyo3(
-        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None),
-        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None)"
+        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None, request_id=None),
+        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None, request_id=None)"
     )]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn refund(
         &self,
         rule: &Bound<'_, PyAny>,
@@ -100,16 +110,19 @@ impl RateLimiter {
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
+        request_id: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
         let check = requested(rule, &key, &cost, resource, limit, timeout)?;
+        let check = identified(check, request_id)?;
         self.decide(rule.py(), |limiter| limiter.refund_with(check.rule, check.key, check.options))
     }
 
     /// Counts a cost that was used already, also beyond the limit, and answers as `peek` of 1 would then.
     #[pyo3(
-        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None),
-        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None)"
+        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None, request_id=None),
+        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None, request_id=None)"
     )]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn charge(
         &self,
         rule: &Bound<'_, PyAny>,
@@ -118,17 +131,26 @@ impl RateLimiter {
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
+        request_id: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
         let check = requested(rule, &key, &cost, resource, limit, timeout)?;
+        let check = identified(check, request_id)?;
         self.decide(rule.py(), |limiter| limiter.charge_with(check.rule, check.key, check.options))
     }
 
     /// Decides several checks together: all of them are charged, or none is. The decision is that of the
-    /// deciding check; its `parts` hold one per item.
-    fn check_all(&self, py: Python<'_>, checks: &Bound<'_, PyAny>) -> PyResult<Decision> {
+    /// deciding check; its `parts` hold one per item. `request_id` is as for `check`, of the call as a whole.
+    #[pyo3(signature = (checks, *, request_id=None))]
+    fn check_all(
+        &self,
+        checks: &Bound<'_, PyAny>,
+        request_id: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Decision> {
         let items = check::items(checks)?;
-        let checks: Vec<_> = items.iter().map(|item| item.get().0.check()).collect();
-        self.decide(py, |limiter| limiter.check_all(&checks))
+        let all: Vec<_> = items.iter().map(|item| item.get().0.check()).collect();
+        let mut options = CheckAllOptions::new();
+        options.request_id = optional_id(request_id)?;
+        self.decide(checks.py(), |limiter| limiter.check_all_with(&all, options))
     }
 
     /// Reserves a cost for `key` under `rule`, or denies it: room is held, and nothing is charged until it is committed.
@@ -202,17 +224,17 @@ impl RateLimiter {
     /// not where it had ended, expired or been denied.
     #[pyo3(signature = (reservation, cost=None))]
     fn commit(&self, reservation: &Bound<'_, PyAny>, cost: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
-        self.end(reservation.py(), End::Commit, &Reference::of(reservation)?, &used(cost)?)
+        self.shared.end(reservation.py(), End::Commit, &Reference::of(reservation)?, &used(cost)?)
     }
 
     /// Ends a reservation, given by itself or its id, of which nothing was used. Whether it took effect.
     fn release(&self, reservation: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.end(reservation.py(), End::Release, &Reference::of(reservation)?, &Used::AsReserved)
+        self.shared.end(reservation.py(), End::Release, &Reference::of(reservation)?, &Used::AsReserved)
     }
 
     /// Lets the lease of a reservation, given by itself or its id, begin anew. Whether it took effect.
     fn renew(&self, reservation: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.end(reservation.py(), End::Renew, &Reference::of(reservation)?, &Used::AsReserved)
+        self.shared.end(reservation.py(), End::Renew, &Reference::of(reservation)?, &Used::AsReserved)
     }
 
     /// Decides a request by all the rules that match it, together. The `parts` of the decision hold one per
@@ -272,15 +294,15 @@ impl RateLimiter {
         let request =
             request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
         if explain.or(false, "explain", flag)? {
-            listed(method.py(), self.limiter.explain_request(&request.request()))
+            listed(method.py(), self.shared.limiter.explain_request(&request.request()))
         } else {
-            listed(method.py(), self.limiter.match_request(&request.request()))
+            listed(method.py(), self.shared.limiter.match_request(&request.request()))
         }
     }
 
     /// The rules in force, as rule files state them: what is left to its default is left out.
     fn rules<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        data(py, &self.limiter.rules())
+        data(py, &self.shared.limiter.rules())
     }
 
     /// Looks at `key` under every rule; changes nothing. The `parts` of the decision hold, for each rule, what it would
@@ -308,12 +330,12 @@ impl RateLimiter {
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let check = about_key(&key, resource, timeout)?;
-        self.call(py, |limiter| limiter.reset_all_with(check.key, check.options))
+        self.shared.call(py, |limiter| limiter.reset_all_with(check.key, check.options))
     }
 
     /// Which rules are in force, since when, and what was refused of their source.
     fn rules_status(&self) -> RulesStatus {
-        RulesStatus(self.limiter.rules_status())
+        RulesStatus(self.shared.limiter.rules_status())
     }
 
     /// Forgets what was counted for `key` under `rule`, and nothing else.
@@ -326,7 +348,7 @@ impl RateLimiter {
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let check = requested(rule, &key, &Given(None), resource, None, timeout)?;
-        self.call(rule.py(), |limiter| limiter.reset_with(check.rule, check.key, check.options))
+        self.shared.call(rule.py(), |limiter| limiter.reset_with(check.rule, check.key, check.options))
     }
 
     /// Blocks `key` under `rule` for so many seconds from now: every check of it is denied and counts nothing.
@@ -417,15 +439,15 @@ impl RateLimiter {
     #[pyo3(signature = (*, timeout=None))]
     fn ping(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         match optional_timeout(timeout)? {
-            Some(timeout) => self.call(py, |limiter| limiter.ping_with(timeout)),
-            None => self.call(py, sluicegate::RateLimiter::ping),
+            Some(timeout) => self.shared.call(py, |limiter| limiter.ping_with(timeout)),
+            None => self.shared.call(py, sluicegate::RateLimiter::ping),
         }
     }
 
     /// Closes the connections. Final: later calls, and waits of other threads, raise `ClosedError`.
     /// `match_request` and `rules_status`, which only look at the rules, still answer.
     fn close(&self) {
-        self.limiter.close();
+        self.shared.limiter.close();
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {

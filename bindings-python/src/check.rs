@@ -92,7 +92,7 @@ impl Check {
 
 impl Hash for Check {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let Item { rule, key, cost, resource, limit, timeout } = &self.0;
+        let Item { rule, key, cost, resource, limit, timeout, .. } = &self.0;
         (rule, key, cost, resource, limit, timeout).hash(state);
     }
 }
@@ -106,6 +106,7 @@ pub(crate) fn owned(check: &sluicegate::Check<'_>) -> Item {
         resource: check.options.resource.map(str::to_owned),
         limit: check.options.limit,
         timeout: check.options.timeout,
+        request_id: check.options.request_id.map(str::to_owned),
     }
 }
 

@@ -21,11 +21,12 @@ impl Options {
             url, *, rules, prefix=Given(None), clock=None, connect_timeout=Given(None),
             response_timeout=Given(None), pool_size=Given(None), tls_ca=None, tls_cert=None, tls_key=None,
             rules_cache=None, identifier_secret=None, max_keys=None, breaker_failures=Given(None),
-            breaker_probe=Given(None)
+            breaker_probe=Given(None), request_id_seconds=Given(None)
         ),
         text_signature = "(url, *, rules, prefix='sluicegate', clock=None, connect_timeout=1.0, \
             response_timeout=0.5, pool_size=16, tls_ca=None, tls_cert=None, tls_key=None, rules_cache=None, \
-            identifier_secret=None, max_keys=None, breaker_failures=5, breaker_probe=0.1)"
+            identifier_secret=None, max_keys=None, breaker_failures=5, breaker_probe=0.1, \
+            request_id_seconds=60)"
     )]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
@@ -44,6 +45,7 @@ impl Options {
         max_keys: Option<&Bound<'_, PyAny>>,
         breaker_failures: Given<'_>,
         breaker_probe: Given<'_>,
+        request_id_seconds: Given<'_>,
     ) -> PyResult<Self> {
         let mut builder = sluicegate::RateLimiter::builder(text(url, "url")?).rules(rules::source(rules)?);
         if let Some(prefix) = &prefix.0 {
@@ -87,6 +89,9 @@ impl Options {
         }
         if let Some(interval) = &breaker_probe.0 {
             builder = builder.breaker_probe(timeout(interval, "breaker_probe")?);
+        }
+        if let Some(seconds) = &request_id_seconds.0 {
+            builder = builder.request_id_seconds(amount(seconds, "request_id_seconds")?);
         }
         Ok(Self(builder))
     }

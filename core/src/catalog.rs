@@ -47,6 +47,8 @@ pub(crate) struct ReadyRule {
     pub(crate) holds: Option<Holds>,
     /// Set where keys may be blocked, or have limits of their own.
     pub(crate) stands: Option<Stands>,
+    /// The number of the records of requests, as those of limits.
+    pub(crate) requests: LimitNumber,
     /// Whether a limit counts a resource, so that a check has to name one.
     pub(crate) needs_resource: bool,
     /// Whether the key, and whether the resource, is a secret, which is hashed before it is stored.
@@ -195,6 +197,7 @@ impl ReadyRule {
             limits: limits.collect(),
             holds: Holds::new(rule, number),
             stands: Stands::new(rule, number),
+            requests: number("q"),
             needs_resource: rule.limits.iter().any(|limit| limit.scope == Scope::Resource),
             secret_key: is_secret(rule.identifier_type.as_ref()),
             secret_resource: is_secret(rule.resource_identifier_type.as_ref()),

@@ -126,7 +126,8 @@ fn fuzz_replies() {
         Catalog::new(Rules::from_json(&rule).unwrap(), SecretNames::default())
     };
     let catalogs: Vec<_> = ALGORITHMS.iter().map(rule).collect();
-    let wire = Wire { prefix: "p".to_owned(), cluster: false, patience: 1_500_000 };
+    let wire =
+        Wire { prefix: "p".to_owned(), cluster: false, patience: 1_500_000, request_lifetime: 60_000_000 };
     let ops = prop::sample::select(Op::ALL.to_vec());
     let reply = prop::collection::vec(number(), 0..9);
     let cost = prop::sample::select(vec![1, 2, 5, 6, 1 << 52]);

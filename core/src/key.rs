@@ -123,6 +123,13 @@ pub(crate) fn name(prefix: &str, rule: &str, tag: &str, member: Option<&str>, su
     name
 }
 
+/// The last part of the name of a request's record. No state's begins like it, and it has no colon: no key and no id make
+/// the name of one the name of another. A plain id can be looked up; of others there is a hash.
+pub(crate) fn request_suffix(id: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if id.bytes().all(is_plain) { format!("q-{id}") } else { hexadecimal("q%", &Sha256::digest(id)) }
+}
+
 /// Whether a prefix can begin every name: it must not open a hash tag of its own.
 pub(crate) fn is_valid_prefix(prefix: &str) -> bool {
     (1..=LONGEST).contains(&prefix.len()) && !prefix.contains(TAG) && !prefix.contains(is_control)

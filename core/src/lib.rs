@@ -93,6 +93,6 @@ pub use error::{Error, ErrorKind, Result};
 pub use headers::HeaderStyle;
 pub use limiter::{AsyncRateLimiter, Builder, RateLimiter};
 pub use matching::{Explanation, Request, RequestMatch};
-pub use request::{Check, CheckOptions};
+pub use request::{Check, CheckAllOptions, CheckOptions};
 pub use reservation::{Reservation, ReservationRef, Usage};
 pub use rules::{RuleId, Rules};

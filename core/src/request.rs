@@ -26,11 +26,17 @@ pub struct CheckOptions<'a> {
     /// default `connect_timeout` and `response_timeout` together. Of several items the shortest counts. In a
     /// [`wait`](crate::RateLimiter::wait) it bounds each try. In memory a call takes no time.
     pub timeout: Option<Duration>,
+    /// Makes the call safe to repeat: 1 to 64 bytes that name it among those of the same rule and key. Later calls with
+    /// the same id get the answer of the first and charge nothing, for as long as
+    /// [`request_id_seconds`](crate::Builder::request_id_seconds) says; and after a timeout or a broken connection the
+    /// limiter repeats the call by itself, within its time. For check, charge and refund; items of a
+    /// [`check_all`](crate::RateLimiter::check_all_with) have none of their own.
+    pub request_id: Option<&'a str>,
 }
 
 impl Default for CheckOptions<'_> {
     fn default() -> Self {
-        Self { cost: 1, resource: None, limit: None, timeout: None }
+        Self { cost: 1, resource: None, limit: None, timeout: None, request_id: None }
     }
 }
 
@@ -68,6 +74,44 @@ impl<'a> CheckOptions<'a> {
         self.timeout = Some(timeout);
         self
     }
+
+    /// Sets the id by which the call may be repeated.
+    #[must_use]
+    pub fn request_id(mut self, id: &'a str) -> Self {
+        self.request_id = Some(id);
+        self
+    }
+}
+
+/// Options of a `check_all` as a whole.
+///
+/// ```
+/// use sluicegate::CheckAllOptions;
+///
+/// let options = CheckAllOptions::new().request_id("order-1234");
+/// assert_eq!(options.request_id, Some("order-1234"));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub struct CheckAllOptions<'a> {
+    /// As [`CheckOptions::request_id`]; it belongs to rule and key of the first item. On a Redis Cluster all items must
+    /// lie in one hash slot then.
+    pub request_id: Option<&'a str>,
+}
+
+impl<'a> CheckAllOptions<'a> {
+    /// The defaults: no id.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the id by which the call may be repeated.
+    #[must_use]
+    pub fn request_id(mut self, id: &'a str) -> Self {
+        self.request_id = Some(id);
+        self
+    }
 }
 
 /// One item of a `check_all`.
@@ -102,5 +146,11 @@ impl<'a> Check<'a> {
     pub fn with(mut self, options: CheckOptions<'a>) -> Self {
         self.options = options;
         self
+    }
+
+    /// The check and the id by which it may be repeated.
+    pub(crate) fn split_request_id(mut self) -> (Self, Option<&'a str>) {
+        let id = self.options.request_id.take();
+        (self, id)
     }
 }

@@ -1,5 +1,6 @@
 //! A script with its digest, and one call of it: what the drivers send.
 
+use once_cell::race::OnceBox;
 use redis::Cmd;
 use smallvec::SmallVec;
 
@@ -10,16 +11,23 @@ pub(crate) struct Script {
     sha: String,
     /// Does for each of several keys what this one does for one, with the same arguments.
     pub(crate) each: Option<Box<Script>>,
+    /// The same for calls with a request id, made when it is first needed.
+    repeatable: OnceBox<Script>,
 }
 
 impl Script {
     pub(crate) fn new(text: String) -> Self {
         let sha = redis::Script::new(&text).get_hash().to_owned();
-        Self { text, sha, each: None }
+        Self { text, sha, each: None, repeatable: OnceBox::new() }
     }
 
     pub(crate) fn with_each(self, text: String) -> Self {
         Self { each: Some(Box::new(Self::new(text))), ..self }
+    }
+
+    /// The same for calls with a request id: what such a call has beside, it has as last key and argument.
+    fn repeatable(&self) -> &Self {
+        self.repeatable.get_or_init(|| Box::new(Self::new(sluicegate_lua::repeatable(&self.text))))
     }
 
     /// The command to send first: the server knows the script after its first use.
@@ -45,4 +53,13 @@ pub(crate) struct Call {
     pub(crate) script: &'static Script,
     pub(crate) keys: SmallVec<[String; 1]>,
     pub(crate) args: SmallVec<[Vec<u8>; 1]>,
+}
+
+impl Call {
+    /// The same call, whose answer is stored in a record; `known_by` tells it from others, and says how long.
+    pub(crate) fn recorded(mut self, record: String, known_by: Vec<u8>) -> Self {
+        self.keys.push(record);
+        self.args.push(known_by);
+        Self { script: self.script.repeatable(), ..self }
+    }
 }

@@ -34,6 +34,7 @@ const LATE: &str = include_str!("driver/late.lua");
 const HELD: &str = include_str!("driver/held.lua");
 const ENDING: &str = include_str!("driver/ending.lua");
 const FORGET: &str = include_str!("driver/forget.lua");
+const REPEATABLE: &str = include_str!("driver/repeatable.lua");
 
 /// The numbers that a script for several limits is called with.
 const HEADER: &str = "now, units, mode";
@@ -139,6 +140,11 @@ fn inlined(driver: &str, kernel: Kernel) -> (String, String) {
 /// The script that resets a key for which something may be held.
 pub fn forget() -> String {
     [&opening(HELD_HEADER), LAYOUT, HOLDINGS, FORGET].concat()
+}
+
+/// A script that stores the answer of another one, and gives it to every later call with the same request id.
+pub fn repeatable(script: &str) -> String {
+    REPEATABLE.replace("  --SCRIPT\n", script)
 }
 
 /// Limits as functions, in tables by the places of the kernels: what loads a state, what writes and answers, what takes

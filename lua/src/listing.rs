@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    Kernel, KernelSet, charge_one, charge_several, each, ending, forget, one, refund, several, standing,
+    Kernel, KernelSet, charge_one, charge_several, each, ending, forget, one, refund, repeatable, several,
+    standing,
 };
 
 /// Every script that limits of these kernels need, each with a name that is unlike all others. `held`: also those for
@@ -20,6 +21,8 @@ pub fn scripts(kernels: KernelSet, held: bool, stands: bool) -> Vec<(String, Str
         add("check", kernel.name(), one(kernel));
         add("each", kernel.name(), each(kernel));
         add("charge", kernel.name(), charge_one(kernel));
+        // Every other script becomes repeatable in the same way.
+        add("repeatable_check", kernel.name(), repeatable(&one(kernel)));
     }
     let named = |kernels: KernelSet| {
         let names: Vec<_> = kernels.iter().map(|kernel| kernel.name()).collect();

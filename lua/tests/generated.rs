@@ -17,8 +17,9 @@ fn folder() -> PathBuf {
 
 /// Every fragment is in what checks and what refunds one limit. The other drivers are shown once: for others the same
 /// pieces stand in the same places.
-const ONCE: [&str; 13] = [
+const ONCE: [&str; 14] = [
     "charge_gcra",
+    "repeatable_check_gcra",
     "each_gcra",
     "check_several_sliding_window_and_gcra",
     "held_gcra",

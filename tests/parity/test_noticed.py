@@ -161,7 +161,7 @@ class Parameters(Noticed):
         opening = ("RateLimiter.open()", "AsyncRateLimiter.open()")
         self.assert_noticed("core/src/limiter/builder.rs", "impl Builder {\n", f"    {ADDED_OPTION}", *opening)
         self.assert_noticed("core/src/limiter/builder.rs", "pub fn build(", "added: u8, ", *opening)
-        self.assert_noticed(LIMITER, "pub fn builder(", "added: u8, ", "RateLimiter.open()")
+        self.assert_noticed("core/src/limiter/builder.rs", "pub fn builder(", "added: u8, ", "RateLimiter.open()")
         layer, new = "impl RateLimitLayer {\n", "RateLimitLayer.new()"
         self.assert_noticed("core/src/tower/layer.rs", layer, f"    {ADDED_OPTION}", new)
         self.assert_noticed("core/src/tower/layer.rs", "    pub fn new(", "added: u8, ", new)

@@ -77,6 +77,10 @@ static inline const sluicegate_check_options *options_of(json_t *call, struct ca
         room->limit = (uint64_t)json_integer_value(limit);
         room->options.limit = &room->limit;
     }
+    if (json_object_get(call, "request_id")) {
+        room->options.request_id = text(call, "request_id");
+        room->options.request_id_len = text_length(call, "request_id");
+    }
     if (timeout)
         room->options.timeout_us = (uint64_t)json_integer_value(timeout);
     return &room->options;
@@ -222,6 +226,9 @@ static inline sluicegate_status make(sluicegate_limiter *limiter, json_t *vector
             return sluicegate_wait_all(limiter, items.items, items.count,
                                        (uint64_t)json_integer_value(json_object_get(vector, "timeout")),
                                        &answer->decision, answer->parts, error);
+        if (json_object_get(vector, "request_id"))
+            return sluicegate_check_all_with(limiter, items.items, items.count, text(vector, "request_id"),
+                                             text_length(vector, "request_id"), &answer->decision, answer->parts, error);
         return sluicegate_check_all(limiter, items.items, items.count, &answer->decision, answer->parts, error);
     }
     if (strcmp(op, "reserve_all") == 0)

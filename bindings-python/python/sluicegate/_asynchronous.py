@@ -53,6 +53,7 @@ class AsyncRateLimiter:
         max_keys: int | None = None,
         breaker_failures: int = 5,
         breaker_probe: float = 0.1,
+        request_id_seconds: int = 60,
     ) -> Connecting:
         """Opens a limiter; to be awaited, or entered by `async with`."""
         return Connecting(
@@ -72,6 +73,7 @@ class AsyncRateLimiter:
                 max_keys=max_keys,
                 breaker_failures=breaker_failures,
                 breaker_probe=breaker_probe,
+                request_id_seconds=request_id_seconds,
             )
         )
 
@@ -96,22 +98,25 @@ class AsyncRateLimiter:
         resource: str | None = None,
         limit: int | None = None,
         timeout: float | None = None,
+        request_id: str | None = None,
     ) -> Decision:
         """Admits a cost for `key` under `rule`, or denies it.
 
         `timeout` is the whole time that the call may take, in seconds; by default `connect_timeout` and
-        `response_timeout` together.
+        `response_timeout` together. `request_id`, of 1 to 64 bytes, makes the call safe to repeat: later calls with the
+        same id get the first answer, and charge nothing.
         """
-        answer = self._bridge.check(rule, key, cost, resource, limit, timeout)
+        answer = self._bridge.check(rule, key, cost, resource, limit, timeout, request_id)
         decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
         return decision
 
-    async def check_all(self, checks: Iterable[Check]) -> Decision:
+    async def check_all(self, checks: Iterable[Check], *, request_id: str | None = None) -> Decision:
         """Decides several checks together: all of them are charged, or none is.
 
-        The decision is that of the deciding check; its `parts` hold one per item.
+        The decision is that of the deciding check; its `parts` hold one per item. `request_id` is as for `check`, of the
+        call as a whole.
         """
-        answer = self._bridge.check_all(checks)
+        answer = self._bridge.check_all(checks, request_id)
         decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
         return decision
 
@@ -131,14 +136,18 @@ class AsyncRateLimiter:
         Room is held, and nothing is charged until it is committed. What is reserved for a call that was cancelled is
         released. `wait` is how many seconds to wait for room at most, in the order of arrival.
         """
-        return Reserving(self, lambda: self._bridge.reserve(rule, key, cost, resource, limit, timeout, wait))
+        return Reserving(
+            self,
+            lambda: self._bridge.reserve(rule, key, cost, resource, limit, timeout, wait),
+            self._calls.reserved,
+        )
 
     def reserve_all(self, checks: Iterable[Check], *, wait: float | None = None) -> Reserving:
         """Reserves several costs together, all of them or none; to be awaited, or entered by `async with`.
 
         Items whose rule has no reservations are charged at once. `wait` is as for `reserve`.
         """
-        return Reserving(self, lambda: self._bridge.reserve_all(checks, wait))
+        return Reserving(self, lambda: self._bridge.reserve_all(checks, wait), self._calls.reserved)
 
     def reserve_request(
         self,
@@ -164,6 +173,7 @@ class AsyncRateLimiter:
             lambda: self._bridge.reserve_request(
                 method, path, user_id, ip, api_key, headers, api_key_header, other_paths, ignore_case, timeout
             ),
+            self._calls.reserved,
         )
 
     async def commit(
@@ -255,7 +265,7 @@ class AsyncRateLimiter:
         timeout: float | None = None,
     ) -> Decision:
         """What `check` would answer now; changes nothing."""
-        answer = self._bridge.decide("peek", rule, key, cost, resource, limit, timeout)
+        answer = self._bridge.decide("peek", rule, key, cost, resource, limit, timeout, None)
         decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
         return decision
 
@@ -268,9 +278,10 @@ class AsyncRateLimiter:
         resource: str | None = None,
         limit: int | None = None,
         timeout: float | None = None,
+        request_id: str | None = None,
     ) -> Decision:
         """Gives back a cost that turned out not to be used, the newest first; answers as `peek` would then."""
-        answer = self._bridge.decide("refund", rule, key, cost, resource, limit, timeout)
+        answer = self._bridge.decide("refund", rule, key, cost, resource, limit, timeout, request_id)
         decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
         return decision
 
@@ -283,9 +294,10 @@ class AsyncRateLimiter:
         resource: str | None = None,
         limit: int | None = None,
         timeout: float | None = None,
+        request_id: str | None = None,
     ) -> Decision:
         """Counts a cost that was used already, also beyond the limit, and answers as `peek` of 1 would then."""
-        answer = self._bridge.decide("charge", rule, key, cost, resource, limit, timeout)
+        answer = self._bridge.decide("charge", rule, key, cost, resource, limit, timeout, request_id)
         decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
         return decision
 

@@ -350,6 +350,7 @@ class RateLimiter:
         max_keys: int | None = None,
         breaker_failures: int = 5,
         breaker_probe: float = 0.1,
+        request_id_seconds: int = 60,
     ) -> RateLimiter: ...
     def check(
         self,
@@ -360,17 +361,20 @@ class RateLimiter:
         resource: str | None = None,
         limit: int | None = None,
         timeout: float | None = None,
+        request_id: str | None = None,
     ) -> Decision:
         """Admits a cost for `key` under `rule`, or denies it.
 
         `timeout` is the whole time that the call may take, in seconds; by default `connect_timeout` and
-        `response_timeout` together.
+        `response_timeout` together. `request_id`, of 1 to 64 bytes, makes the call safe to repeat: later calls with the
+        same id get the first answer, and charge nothing.
         """
 
-    def check_all(self, checks: Iterable[Check]) -> Decision:
+    def check_all(self, checks: Iterable[Check], *, request_id: str | None = None) -> Decision:
         """Decides several checks together: all of them are charged, or none is.
 
-        The decision is that of the deciding check; its `parts` hold one per item.
+        The decision is that of the deciding check; its `parts` hold one per item. `request_id` is as for `check`, of the
+        call as a whole.
         """
 
     def reserve(
@@ -491,6 +495,7 @@ class RateLimiter:
         resource: str | None = None,
         limit: int | None = None,
         timeout: float | None = None,
+        request_id: str | None = None,
     ) -> Decision:
         """Gives back a cost that turned out not to be used, the newest first; answers as `peek` would then."""
 
@@ -503,6 +508,7 @@ class RateLimiter:
         resource: str | None = None,
         limit: int | None = None,
         timeout: float | None = None,
+        request_id: str | None = None,
     ) -> Decision:
         """Counts a cost that was used already, also beyond the limit, and answers as `peek` of 1 would then.
 
@@ -617,6 +623,7 @@ class Options:
         max_keys: int | None = None,
         breaker_failures: int = 5,
         breaker_probe: float = 0.1,
+        request_id_seconds: int = 60,
     ) -> Options: ...
 
 @final
@@ -633,9 +640,16 @@ class Bridge:
     @staticmethod
     def open(options: Options) -> Bridge: ...
     def check(
-        self, rule: str, key: _Key, cost: int, resource: str | None, limit: int | None, timeout: float | None
+        self,
+        rule: str,
+        key: _Key,
+        cost: int,
+        resource: str | None,
+        limit: int | None,
+        timeout: float | None,
+        request_id: str | None,
     ) -> Decision | int: ...
-    def check_all(self, checks: Iterable[Check]) -> Decision | int: ...
+    def check_all(self, checks: Iterable[Check], request_id: str | None) -> Decision | int: ...
     def check_request(
         self,
         method: str,
@@ -675,6 +689,7 @@ class Bridge:
         resource: str | None,
         limit: int | None,
         timeout: float | None,
+        request_id: str | None,
     ) -> Decision | int: ...
     def reserve(
         self,

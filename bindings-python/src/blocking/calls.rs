@@ -1,17 +1,17 @@
 //! How the limiter for threads makes its calls.
 
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use sluicegate::bridge::{End, StandingChange, Used};
+use sluicegate::bridge::StandingChange;
 use sluicegate::{Result, bridge};
 
 use super::RateLimiter;
 use crate::arguments::{Given, Key, requested};
 use crate::decision::Decision;
-use crate::errors::exception;
-use crate::reservation::{Reference, Reservation};
+use crate::reservation::Reservation;
 
 impl RateLimiter {
     /// Changes a block or a stored limit of one key.
@@ -23,7 +23,7 @@ impl RateLimiter {
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
         let check = requested(rule, key, &Given(None), None, None, timeout)?;
-        self.call(rule.py(), |limiter| bridge::stand(limiter, &check, change))
+        self.shared.call(rule.py(), |limiter| bridge::stand(limiter, &check, change))
     }
 
     pub(super) fn decide(
@@ -31,7 +31,7 @@ impl RateLimiter {
         py: Python<'_>,
         call: impl FnOnce(&sluicegate::RateLimiter) -> Result<sluicegate::Decision> + Send,
     ) -> PyResult<Decision> {
-        self.call(py, call).map(Decision::from)
+        self.shared.call(py, call).map(Decision::from)
     }
 
     /// Makes a call that sleeps, and ends with the exception of a signal that comes meanwhile.
@@ -48,7 +48,7 @@ impl RateLimiter {
                 false
             }
         };
-        let answer = self.call(py, |limiter| wait(limiter, &mut sleep));
+        let answer = self.shared.call(py, |limiter| wait(limiter, &mut sleep));
         interrupted.map_or(answer, Err)
     }
 
@@ -61,29 +61,7 @@ impl RateLimiter {
         + Send,
     ) -> PyResult<Bound<'py, Reservation>> {
         let reserved = slf.get().wait_interruptible(slf.py(), reserve)?;
-        Reservation::create(slf, reserved)
-    }
-
-    pub(crate) fn end(
-        &self,
-        py: Python<'_>,
-        end: End,
-        reservation: &Reference<'_, '_>,
-        used: &Used,
-    ) -> PyResult<bool> {
-        let id = reservation.id_to(end);
-        self.call(py, |limiter| bridge::end(limiter, end, id, used))
-    }
-
-    /// Lets other threads run while the server answers.
-    pub(super) fn call<T: Send>(
-        &self,
-        py: Python<'_>,
-        call: impl FnOnce(&sluicegate::RateLimiter) -> Result<T> + Send,
-    ) -> PyResult<T> {
-        let limiter = &self.limiter;
-        let result = if self.embedded { call(limiter) } else { py.detach(|| call(limiter)) };
-        result.map_err(|error| exception(py, &error))
+        Reservation::create(slf.py(), Arc::clone(&slf.get().shared), reserved)
     }
 }
 

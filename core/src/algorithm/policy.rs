@@ -12,7 +12,7 @@ use super::fixed_window::{Begins, FixedWindow, Window};
 use super::gcra::{Debt, Gcra};
 use super::holding::{Holding, Lease};
 use super::interface::Algorithm;
-use super::settling::{self, Demand, Outcome};
+use super::settling::{self, Answered, Demand, Outcome};
 use super::sliding_buckets::{Buckets, SlidingBuckets};
 use super::sliding_log::{Log, SlidingLog};
 use super::sliding_window::{SlidingWindow, Windows};
@@ -46,6 +46,8 @@ pub(crate) enum State {
     Holding(Box<Holding>),
     /// What stands beside the states of one key.
     Standing(Box<Standing>),
+    /// What was answered to a request, beside the states of its first item.
+    Answered(Box<Answered>),
 }
 
 /// Runs `$body` with the algorithm and its state. A state belongs to one policy for its whole life,

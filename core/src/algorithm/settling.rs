@@ -59,6 +59,16 @@ pub(crate) struct Outcome {
     pub(crate) stored_limit: u64,
 }
 
+/// What came of a call that may be repeated, limit by limit.
+#[derive(Debug, Clone)]
+pub(crate) struct Answered {
+    /// Tells the call from others with the same id.
+    pub(crate) fingerprint: [u8; 16],
+    /// Until when later calls get this answer.
+    pub(crate) ends: Micros,
+    pub(crate) outcomes: Vec<Outcome>,
+}
+
 /// What a decision says about one limit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Figures {

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::limiter::AsyncRateLimiter;
 use crate::matching::Request;
 pub use crate::plan::{End, Op as Kind, StandingChange};
-use crate::request::{Check, CheckOptions};
+use crate::request::{Check, CheckAllOptions, CheckOptions};
 use crate::reservation::{Reservation, Usage};
 
 /// A check whose texts are its own.
@@ -26,6 +26,8 @@ pub struct Item {
     pub limit: Option<u64>,
     /// The whole time that the call may take.
     pub timeout: Option<Duration>,
+    /// What makes the call safe to repeat.
+    pub request_id: Option<String>,
 }
 
 impl Item {
@@ -39,6 +41,7 @@ impl Item {
         options.resource = self.resource.as_deref();
         options.limit = self.limit;
         options.timeout = self.timeout;
+        options.request_id = self.request_id.as_deref();
         options
     }
 }
@@ -147,8 +150,8 @@ impl From<Reservation> for Reserved {
 pub enum Ask {
     /// A call about a single item.
     Single(Kind, Item),
-    /// `check_all`
-    All(Vec<Item>),
+    /// `check_all`, with its request id
+    All(Vec<Item>, Option<String>),
     /// `check_request`
     Request(OwnedRequest),
     /// `reset`
@@ -202,7 +205,11 @@ pub(super) async fn answer(limiter: &AsyncRateLimiter, ask: &Ask) -> Result<Answ
     let decision = match ask {
         Ask::Single(kind, item) => limiter.single(&item.check(), *kind).await,
         Ask::Request(request) => limiter.check_request(&request.request()).await,
-        Ask::All(items) => limiter.check_all(&checks(items)).await,
+        Ask::All(items, id) => {
+            let mut options = CheckAllOptions::new();
+            options.request_id = id.as_deref();
+            limiter.check_all_with(&checks(items), options).await
+        }
         Ask::WaitAll(items, timeout) => limiter.wait_all(&checks(items), *timeout).await,
         Ask::Wait(item, timeout) => limiter.wait_with(&item.rule, &item.key, item.options(), *timeout).await,
         Ask::Inspect(item) => limiter.inspect_with(&item.key, item.options()).await,

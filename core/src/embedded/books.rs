@@ -5,7 +5,7 @@ use super::engine::Engine;
 use super::places::Place;
 use super::shard::Shard;
 use crate::algorithm::Micros;
-use crate::plan::{Books, Charge, Plan};
+use crate::plan::{Books, Charge, Plan, RequestRecord};
 
 /// What becomes of what was taken out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,9 @@ impl Engine {
             .iter()
             .zip(&standers)
             .map(|(stander, name)| self.places.of(stander.stands.number, name));
-        let places: Vec<_> = states.chain(holdings).chain(standings).collect();
+        let record = plan.request.as_ref().map(RequestRecord::local_name);
+        let record = record.iter().map(|(number, name)| self.places.of(*number, name));
+        let places: Vec<_> = states.chain(holdings).chain(standings).chain(record).collect();
         let mut shards: Vec<_> = places.iter().map(|place| self.shard_of(place)).collect();
         let shard_of = shards.clone();
         shards.sort_unstable();

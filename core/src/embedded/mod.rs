@@ -14,7 +14,7 @@ mod shard;
 
 use crate::algorithm::{Demand, HoldId, Micros};
 use crate::catalog::LimitNumber;
-use crate::plan::{Charge, End, Op, Outcome, Plan, StandingChange};
+use crate::plan::{Charge, End, Fingerprint, Op, Outcome, Plan, StandingChange};
 use books::Access;
 use engine::CALLS_PER_SWEEP;
 pub(crate) use engine::Engine;
@@ -121,6 +121,18 @@ impl Engine {
             let (outcomes, token) = books.decide(Op::Reserve, id);
             (outcomes, token, books.holds())
         })
+    }
+
+    /// Decides a plan that has a request id: once, and later calls get the same answer for `lifetime`. `None`: the id is
+    /// of another call.
+    pub(crate) fn run_once(
+        &self,
+        plan: &Plan<'_>,
+        op: Op,
+        (fingerprint, lifetime): (Fingerprint, Micros),
+        clock: impl Fn() -> Micros,
+    ) -> Option<Vec<Outcome>> {
+        self.with_books(plan, Access::Change, clock, |books| books.decide_once(op, fingerprint, lifetime))
     }
 
     /// Ends or renews a reservation: whether it was held; `None`: its charge could not be counted.

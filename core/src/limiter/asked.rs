@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::local::Local;
 use super::queue::{Answer, Asked, Stake, WaitQueue};
 use crate::decision::{Decision, Source};
+use crate::error::Result;
 use crate::plan::{Charge, ENFORCED, Few, Forecast, Form, Op, Outcome, Plan, answer};
 use crate::reservation::Reservation;
 
@@ -39,8 +40,8 @@ impl Answer for Decision {
     }
 }
 
-pub(super) fn asked_locally(local: &Local, plan: &Plan<'_>, op: Op, form: Form) -> Asked<Decision> {
-    asked(plan, &local.outcomes(plan, op), None, Source::Embedded, form)
+pub(super) fn asked_locally(local: &Local, plan: &Plan<'_>, op: Op, form: Form) -> Result<Asked<Decision>> {
+    Ok(asked(plan, &local.outcomes(plan, op)?, None, Source::Embedded, form))
 }
 
 impl Answer for Reservation {

@@ -16,7 +16,7 @@ use crate::fork::PerProcess;
 use crate::matching::{Explanation, Request, RequestMatch};
 use crate::plan::{Few, Forecast, Form, Op, Outcome, Plan};
 use crate::redis::AsyncRedis;
-use crate::request::{Check, CheckOptions};
+use crate::request::{Check, CheckAllOptions, CheckOptions};
 use crate::rules::Rules;
 use crate::sources::RulesStatus;
 use crate::timeout::validate_time;
@@ -107,8 +107,21 @@ impl AsyncRateLimiter {
         self.all(&self.centre.rules.snapshot(), checks).await
     }
 
+    /// [`check_all`](Self::check_all) that may be repeated, by an id of the call as a whole.
+    ///
+    /// # Errors
+    /// As [`check_all`](Self::check_all); an id that another call had is an `InvalidArgument`, and on a Redis Cluster
+    /// one for items in several hash slots.
+    pub async fn check_all_with(
+        &self,
+        checks: &[Check<'_>],
+        options: CheckAllOptions<'_>,
+    ) -> Result<Decision> {
+        self.together(&self.centre.rules.snapshot(), checks, Op::Check, options.request_id).await
+    }
+
     pub(super) async fn all(&self, catalog: &Catalog, checks: &[Check<'_>]) -> Result<Decision> {
-        self.together(catalog, checks, Op::Check).await
+        self.together(catalog, checks, Op::Check, None).await
     }
 
     /// Looks at several items, each by itself.
@@ -116,14 +129,20 @@ impl AsyncRateLimiter {
         if checks.is_empty() {
             return self.unruled();
         }
-        self.together(catalog, checks, Op::Peek).await
+        self.together(catalog, checks, Op::Peek, None).await
     }
 
-    async fn together(&self, catalog: &Catalog, checks: &[Check<'_>], op: Op) -> Result<Decision> {
+    async fn together(
+        &self,
+        catalog: &Catalog,
+        checks: &[Check<'_>],
+        op: Op,
+        request_id: Option<&str>,
+    ) -> Result<Decision> {
         self.ensure_open()?;
-        let plan = Plan::new(catalog, checks, op)?;
+        let plan = Plan::repeatable(catalog, checks, (op, Form::WithParts), request_id)?;
         match &self.backend {
-            Backend::Local(local) => Ok(local.all(&plan, op)),
+            Backend::Local(local) => local.all(&plan, op),
             Backend::Server(redis) => self.converse(redis, &plan, op, Form::WithParts).await,
         }
     }
@@ -303,7 +322,8 @@ impl AsyncRateLimiter {
             Backend::Server(redis) => {
                 redis.ensure_open()?;
                 let catalog = self.centre.rules.snapshot();
-                let plan = Plan::new(&catalog, &[*check], op)?;
+                let (check, id) = check.split_request_id();
+                let plan = Plan::repeatable(&catalog, &[check], (op, Form::Single), id)?;
                 self.converse(redis, &plan, op, Form::Single).await
             }
         }

@@ -23,6 +23,10 @@ use crate::transaction::Wire;
 /// What every name in Redis begins with, unless another prefix is chosen.
 pub(crate) const PREFIX: &str = "sluicegate";
 
+/// How long the answer to a request is kept, unless another time is chosen.
+const REQUEST_ID_SECONDS: u64 = 60;
+const LONGEST_REQUEST_ID_SECONDS: u64 = 86_400;
+
 /// Options of a limiter. Nothing is validated before [`build`](Self::build) or
 /// [`connect`](Self::connect).
 #[derive(Debug, Clone)]
@@ -34,6 +38,7 @@ pub struct Builder {
     clock: Option<ManualClock>,
     identifier_secret: Option<Hidden>,
     max_keys: Option<usize>,
+    request_id_seconds: u64,
     connection: ConnectOptions,
 }
 
@@ -74,6 +79,7 @@ impl Builder {
             clock: None,
             identifier_secret: None,
             max_keys: None,
+            request_id_seconds: REQUEST_ID_SECONDS,
             connection: ConnectOptions::default(),
         }
     }
@@ -117,6 +123,13 @@ impl Builder {
     /// nearest to their reset are forgotten first. Default: 1,000,000.
     pub fn max_keys(mut self, keys: usize) -> Self {
         self.max_keys = Some(keys);
+        self
+    }
+
+    /// For how many seconds the answer to a call with a [request id](crate::CheckOptions::request_id) is kept, by the
+    /// limiter's clock, from 1 to 86,400: so long the call may be repeated. Each id takes some 200 bytes in Redis. Default: 60.
+    pub fn request_id_seconds(mut self, seconds: u64) -> Self {
+        self.request_id_seconds = seconds;
         self
     }
 
@@ -182,7 +195,7 @@ impl Builder {
     pub fn build(mut self) -> Result<RateLimiter> {
         let wire = self.prepare()?;
         let backend = match Backend::parse(&self.url.0)? {
-            Backend::Memory => blocking::Backend::Local(Local::new(self.clock.clone(), self.max_keys)),
+            Backend::Memory => blocking::Backend::Local(self.local()),
             Backend::Redis(url) => {
                 blocking::Backend::Server(BlockingRedis::new(&url, &self.connection)?.into())
             }
@@ -197,6 +210,7 @@ impl Builder {
     /// [`ErrorKind::Server`] when no connection can be made.
     pub async fn connect(mut self) -> Result<AsyncRateLimiter> {
         let wire = self.prepare()?;
+        let request_lifetime = wire.request_lifetime;
         let rules = if self.rules.is_fixed() {
             self.rules.open()?
         } else {
@@ -205,7 +219,9 @@ impl Builder {
         };
         let centre = Centre::new(rules, wire, self.clock.clone());
         let backend = match Backend::parse(&self.url.0)? {
-            Backend::Memory => asynchronous::Backend::Local(Local::new(self.clock, self.max_keys)),
+            Backend::Memory => {
+                asynchronous::Backend::Local(Local::new(self.clock, self.max_keys, request_lifetime))
+            }
             Backend::Redis(url) => {
                 asynchronous::Backend::Server(AsyncRedis::connect(&url, &self.connection).await?.into())
             }
@@ -225,7 +241,7 @@ impl Builder {
             (Backend::Redis(url), Some(host)) => {
                 asynchronous::Backend::Server(AsyncRedis::on(&url, &self.connection, host)?.into())
             }
-            _ => asynchronous::Backend::Local(Local::new(self.clock.clone(), self.max_keys)),
+            _ => asynchronous::Backend::Local(self.local()),
         };
         let centre = Centre::new(self.rules.open()?, wire, self.clock);
         Ok(AsyncRateLimiter::new(centre, backend).sleeping_by(sleeper))
@@ -249,6 +265,12 @@ impl Builder {
     /// Validates everything, and hands the rules what of the options concerns them. Returns how states are named.
     fn prepare(&mut self) -> Result<Wire> {
         self.connection.validate()?;
+        if !(1..=LONGEST_REQUEST_ID_SECONDS).contains(&self.request_id_seconds) {
+            let seconds = self.request_id_seconds;
+            return Err(invalid(&format!(
+                "request_id_seconds {seconds}: must be from 1 to {LONGEST_REQUEST_ID_SECONDS}"
+            )));
+        }
         if !is_valid_prefix(&self.prefix) {
             return Err(invalid("prefix: must be 1 to 128 bytes without braces and control characters"));
         }
@@ -280,7 +302,20 @@ impl Builder {
         }
         let cluster = matches!(&backend, Backend::Redis(url) if url.is_cluster());
         let patience = self.connection.connect_timeout + self.connection.response_timeout;
-        Ok(Wire { prefix: self.prefix.clone(), cluster, patience: patience.as_micros() as Micros })
+        Ok(Wire {
+            prefix: self.prefix.clone(),
+            cluster,
+            patience: patience.as_micros() as Micros,
+            request_lifetime: self.request_lifetime(),
+        })
+    }
+
+    fn request_lifetime(&self) -> Micros {
+        self.request_id_seconds as Micros * 1_000_000
+    }
+
+    fn local(&self) -> Local {
+        Local::new(self.clock.clone(), self.max_keys, self.request_lifetime())
     }
 }
 

@@ -22,6 +22,8 @@ pub(super) struct Local {
     engine: PerProcess<Engine>,
     clock: Clock,
     max_keys: usize,
+    /// How long the answer to a request is kept.
+    request_lifetime: Micros,
     closed: AtomicBool,
 }
 
@@ -32,11 +34,11 @@ enum Clock {
 }
 
 impl Local {
-    pub(super) fn new(clock: Option<ManualClock>, max_keys: Option<usize>) -> Self {
+    pub(super) fn new(clock: Option<ManualClock>, max_keys: Option<usize>, request_lifetime: Micros) -> Self {
         let clock = clock.map_or_else(|| Clock::System(SystemClock::new()), Clock::Manual);
         let max_keys = max_keys.unwrap_or(MAX_KEYS);
         let engine = PerProcess::new(Engine::new(max_keys));
-        Self { engine, clock, max_keys, closed: AtomicBool::new(false) }
+        Self { engine, clock, max_keys, request_lifetime, closed: AtomicBool::new(false) }
     }
 
     /// One check.
@@ -55,6 +57,10 @@ impl Local {
         make: impl FnOnce(Verdict<'_>) -> T,
     ) -> Result<T> {
         self.ensure_open()?;
+        if let (check, Some(id)) = check.split_request_id() {
+            let plan = Plan::repeatable(catalog, &[check], (op, Form::Single), Some(id))?;
+            return Ok(make(plan.verdict(&plan.items[0], &self.outcomes(&plan, op)?, Source::Embedded)));
+        }
         let rule = ruled(catalog, check)?;
         match rule.limits.as_slice() {
             [limit] if op != Op::Charge && rule.is_plain() && is_canonical(check.key) => {
@@ -65,11 +71,7 @@ impl Local {
             }
             _ => {
                 let plan = Plan::new(catalog, &[*check], op)?;
-                let outcomes = self.engine().run(&plan, op, || self.now());
-                if op == Op::Charge && outcomes.iter().any(|outcome| !outcome.changed) {
-                    return Err(rule.overdrawn(check.options.cost as f64));
-                }
-                Ok(make(plan.verdict(&plan.items[0], &outcomes, Source::Embedded)))
+                Ok(make(plan.verdict(&plan.items[0], &self.outcomes(&plan, op)?, Source::Embedded)))
             }
         }
     }
@@ -90,14 +92,24 @@ impl Local {
         Ok(make(Verdict::of(rule, once((policy, &outcome)), Source::Embedded)))
     }
 
-    pub(super) fn all(&self, plan: &Plan<'_>, op: Op) -> Decision {
-        let outcomes = self.engine().run(plan, op, || self.now());
-        answer(plan, &outcomes, Source::Embedded, Form::WithParts)
+    pub(super) fn all(&self, plan: &Plan<'_>, op: Op) -> Result<Decision> {
+        Ok(answer(plan, &self.outcomes(plan, op)?, Source::Embedded, Form::WithParts))
     }
 
     /// What an operation on the states of a plan has come to, one outcome per charge.
-    pub(super) fn outcomes(&self, plan: &Plan<'_>, op: Op) -> Vec<Outcome> {
-        self.engine().run(plan, op, || self.now())
+    pub(super) fn outcomes(&self, plan: &Plan<'_>, op: Op) -> Result<Vec<Outcome>> {
+        let outcomes = match &plan.request {
+            None => self.engine().run(plan, op, || self.now()),
+            Some(request) => {
+                let known_by = (request.fingerprint, self.request_lifetime);
+                let outcomes = self.engine().run_once(plan, op, known_by, || self.now());
+                outcomes.ok_or_else(|| request.of_another())?
+            }
+        };
+        if op == Op::Charge && outcomes.iter().any(|outcome| !outcome.changed) {
+            return Err(plan.items[0].rule.overdrawn(plan.charges[0].cost));
+        }
+        Ok(outcomes)
     }
 
     pub(super) fn reset(&self, plan: &Plan<'_>) {

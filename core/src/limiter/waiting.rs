@@ -146,11 +146,13 @@ impl RateLimiter {
         self.ensure_open()?;
         let catalog = self.centre.rules.snapshot();
         match (&self.backend, checks) {
-            (blocking::Backend::Local(local), [check]) if form == Form::Single => {
+            (blocking::Backend::Local(local), [check])
+                if form == Form::Single && check.options.request_id.is_none() =>
+            {
                 local.single(&catalog, check, op).map(alone)
             }
             (blocking::Backend::Local(local), _) => {
-                Ok(asked_locally(local, &Plan::new(&catalog, checks, op)?, op, form))
+                asked_locally(local, &Plan::new(&catalog, checks, op)?, op, form)
             }
             (blocking::Backend::Server(redis), _) => {
                 let plan = Plan::new(&catalog, checks, op)?;
@@ -279,11 +281,13 @@ impl AsyncRateLimiter {
         self.ensure_open()?;
         let catalog = self.centre.rules.snapshot();
         match (&self.backend, checks) {
-            (asynchronous::Backend::Local(local), [check]) if form == Form::Single => {
+            (asynchronous::Backend::Local(local), [check])
+                if form == Form::Single && check.options.request_id.is_none() =>
+            {
                 local.single(&catalog, check, op).map(alone)
             }
             (asynchronous::Backend::Local(local), _) => {
-                Ok(asked_locally(local, &Plan::new(&catalog, checks, op)?, op, form))
+                asked_locally(local, &Plan::new(&catalog, checks, op)?, op, form)
             }
             (asynchronous::Backend::Server(redis), _) => {
                 let plan = Plan::new(&catalog, checks, op)?;
@@ -332,7 +336,7 @@ impl Centre {
 
     fn freed(&self, check: &Check<'_>) {
         if !self.queue.is_idle()
-            && let Ok(stakes) = self.stakes(&[*check], Op::Peek)
+            && let Ok(stakes) = self.stakes(&[check.split_request_id().0], Op::Peek)
         {
             self.queue.freed(stakes.iter().map(|stake| stake.lane));
         }

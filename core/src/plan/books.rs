@@ -3,8 +3,8 @@
 
 use std::mem;
 
-use super::{Charge, ENFORCED, Op, Outcome, Plan};
-use crate::algorithm::{Demand, HoldId, Holding, Lease, Micros, Policy, Standing, State};
+use super::{Charge, ENFORCED, Fingerprint, Op, Outcome, Plan};
+use crate::algorithm::{Answered, Demand, HoldId, Holding, Lease, Micros, Policy, Standing, State};
 use crate::rules::Scope;
 
 /// The states, holdings and standings that a call touches, in the order of the plan's charges, holders and standers.
@@ -19,6 +19,8 @@ pub(crate) struct Books<'a> {
     pub(super) standings: Vec<Standing>,
     /// For each charge, the rule's policy at the limit that is stored for the key, where one is.
     pub(super) stored: Vec<Option<Policy>>,
+    /// What was answered to the request, if the plan has one.
+    answered: Option<Box<Answered>>,
 }
 
 /// How a reservation is ended, or kept alive.
@@ -40,11 +42,11 @@ impl<'a> Books<'a> {
         let (is_new, stored) = (vec![true; states.len()], states.iter().map(|_| None).collect());
         let holdings = vec![Holding::default(); plan.holders.len()];
         let standings = vec![Standing::default(); plan.standers.len()];
-        Self { plan, now, states, is_new, holdings, standings, stored }
+        Self { plan, now, states, is_new, holdings, standings, stored, answered: None }
     }
 
-    /// Enters what is kept: for a charge or, after them, for a holder or a stander. (`concurrency` keeps nothing else
-    /// than what is held.)
+    /// Enters what is kept: for a charge or, after them, for a holder, a stander or, after these, for the request.
+    /// (`concurrency` keeps nothing else than what is held.)
     pub(crate) fn open(&mut self, index: usize, kept: Option<State>) {
         match kept {
             Some(State::Standing(standing)) => {
@@ -60,6 +62,7 @@ impl<'a> Books<'a> {
                     *own = *holding;
                 }
             }
+            Some(State::Answered(answered)) => self.answered = Some(answered),
             Some(state) => {
                 if let (Some(own), Some(is_new)) = (self.states.get_mut(index), self.is_new.get_mut(index)) {
                     (*own, *is_new) = (state, false);
@@ -72,7 +75,7 @@ impl<'a> Books<'a> {
     /// What is to be kept, in the same order, each with the time until which; `None`: nothing. What is held may be
     /// charged to a state long after it ended, to the state as it was then: it is kept for that long.
     pub(crate) fn close(self) -> Vec<Option<(State, Micros)>> {
-        let Self { plan, now, states, holdings, standings, stored, .. } = self;
+        let Self { plan, now, states, holdings, standings, stored, answered, .. } = self;
         let held = |number: usize| Some(&holdings[number]).filter(|holding| !holding.is_empty());
         let kept_until =
             |charge: &Charge<'_>| charge.holder.and_then(held).map_or(0, |holding| holding.kept_until);
@@ -96,7 +99,11 @@ impl<'a> Books<'a> {
             let ends = standing.kept_until(&stander.blocking());
             (ends > now).then(|| (State::Standing(Box::new(standing)), ends))
         });
-        states.into_iter().chain(holdings).chain(standings).collect()
+        let answered = plan.request.iter().zip([answered]).map(|(_, answered)| {
+            let ends = answered.as_ref().map_or(0, |answered| answered.ends);
+            answered.map(|answered| (State::Answered(answered), ends))
+        });
+        states.into_iter().chain(holdings).chain(standings).chain(answered).collect()
     }
 }
 
@@ -133,6 +140,26 @@ impl Books<'_> {
         }
         self.block(&denied);
         (outcomes.into_iter().enumerate().map(|(index, it)| self.beside(index, it)).collect(), token)
+    }
+
+    /// Decides what has a request id once, and keeps the answer for `lifetime`. `None`: the id is of another call.
+    pub(crate) fn decide_once(
+        &mut self,
+        op: Op,
+        fingerprint: Fingerprint,
+        lifetime: Micros,
+    ) -> Option<Vec<Outcome>> {
+        if let Some(answered) = self.answered.as_ref().filter(|answered| answered.ends > self.now) {
+            return (answered.fingerprint == fingerprint).then(|| answered.outcomes.clone());
+        }
+        let outcomes = self.decide(op, HoldId::default()).0;
+        // What is refused is no answer.
+        let is_answer = op != Op::Charge || outcomes.iter().all(|outcome| outcome.changed);
+        self.answered = is_answer.then(|| {
+            let ends = self.now + lifetime;
+            Box::new(Answered { fingerprint, ends, outcomes: outcomes.clone() })
+        });
+        Some(outcomes)
     }
 
     /// Whether something is held.

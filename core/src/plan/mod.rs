@@ -4,6 +4,8 @@ mod answer;
 mod books;
 mod charge;
 mod forecast;
+mod repeat;
+mod repeatable;
 mod standings;
 mod verdict;
 
@@ -30,6 +32,7 @@ pub(crate) use books::Books;
 pub use books::End;
 pub(crate) use charge::{Charge, Holder, Stander};
 pub(crate) use forecast::Forecast;
+pub(crate) use repeat::{Fingerprint, RequestRecord};
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use verdict::Verdict;
 
@@ -51,6 +54,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) standers: Vec<Stander<'a>>,
     /// The whole time that the call may take: the shortest that an item states.
     pub(crate) timeout: Option<Duration>,
+    /// Where the answer is kept, of a call that may be repeated.
+    pub(crate) request: Option<RequestRecord<'a>>,
     groups: usize,
 }
 
@@ -76,7 +81,7 @@ struct Target<'a> {
 }
 
 /// The rule of a check; an error if there is none, or if the other arguments make no sense. Of several mistakes the
-/// first of these is reported, in every language: rule, key, cost, timeout, resource, limit.
+/// first of these is reported, in every language: rule, key, cost, timeout, resource, limit, request id.
 #[inline]
 pub(crate) fn ruled<'a>(catalog: &'a Catalog, check: &Check<'_>) -> Result<&'a ReadyRule> {
     let rule = catalog.find(check.rule)?;
@@ -89,6 +94,9 @@ pub(crate) fn ruled<'a>(catalog: &'a Catalog, check: &Check<'_>) -> Result<&'a R
     }
     if let Some(timeout) = options.timeout {
         validate_time("timeout", timeout).map_err(|error| rule.refused(error.message()))?;
+    }
+    if options.request_id.is_some() {
+        return Err(repeat::not_repeatable(rule));
     }
     match (options.resource, rule.needs_resource) {
         (None, false) => Ok(rule),
@@ -186,7 +194,7 @@ impl<'a> Plan<'a> {
         let timeout = checks.iter().filter_map(|check| check.options.timeout).min();
         let targets = checks.iter().map(|check| Target::new(catalog, check));
         let plan = match checks {
-            [] => Err(Error::new(ErrorKind::InvalidArgument, "there is nothing to check: the list is empty")),
+            [] => Err(nothing_to_check()),
             [check] => Self::of_one(&Target::new(catalog, check)?, timeout),
             // A binding may look for the rules of all items before it asks: so they come first everywhere.
             _ => Self::of_several(targets, timeout).map_err(|error| {
@@ -271,6 +279,7 @@ impl<'a> Plan<'a> {
             standers: stander.into_iter().collect(),
             items: vec![Item { rule: target.rule, charges: (0..limits.len()).collect() }],
             timeout,
+            request: None,
             groups: group + 1,
         })
     }
@@ -281,7 +290,7 @@ impl<'a> Plan<'a> {
     ) -> Result<Self> {
         let charges = Vec::with_capacity(targets.len());
         let (items, holders, standers) = (Vec::new(), Vec::new(), Vec::new());
-        let mut plan = Self { charges, items, holders, standers, timeout, groups: 1 };
+        let mut plan = Self { charges, items, holders, standers, timeout, request: None, groups: 1 };
         let (mut places, mut shadows) = (HashMap::new(), HashMap::new());
         for target in targets {
             let target = target?;
@@ -410,6 +419,11 @@ impl<'a> Plan<'a> {
         }
         charges.iter().map(|index| group_fits[ENFORCED] && group_fits[group(index)]).collect()
     }
+}
+
+#[cold]
+fn nothing_to_check() -> Error {
+    Error::new(ErrorKind::InvalidArgument, "there is nothing to check: the list is empty")
 }
 
 /// What tells one state from another.

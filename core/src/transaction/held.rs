@@ -222,7 +222,11 @@ impl<'a, 'b> Part<'a, 'b> {
     }
 
     /// One reply per charge, and one per holder.
-    pub(super) fn read(&self, op: Op, reply: Value) -> Result<(Few<Reply>, Few<HolderReply>)> {
+    pub(super) fn read(
+        &self,
+        (op, is_recorded): (Op, bool),
+        reply: Value,
+    ) -> Result<(Few<Reply>, Few<HolderReply>)> {
         if let (Value::Int(_), Op::Charge, Some(charge)) = (&reply, op, self.charges.first()) {
             return Err(charge.rule.overdrawn(charge.cost));
         }
@@ -248,7 +252,7 @@ impl<'a, 'b> Part<'a, 'b> {
             let held = self.place(charge).map_or(0.0, |place| holders[place].held);
             let numbers = doubles(state).ok_or_else(protocol::no_numbers)?;
             let stood = self.stander(charge).map_or(Stood::default(), |place| stood[place]);
-            protocol::read_one(charge, op, &numbers, held, stood)
+            protocol::read_one(charge, (op, is_recorded), &numbers, held, stood)
         });
         Ok((states.collect::<Result<_>>()?, holders))
     }

@@ -13,6 +13,7 @@
 mod ending;
 mod held;
 mod protocol;
+mod recorded;
 mod stages;
 mod standing;
 mod step;
@@ -27,7 +28,9 @@ use smallvec::smallvec;
 use crate::algorithm::{HoldId, Micros, State};
 use crate::decision::{Decision, Source};
 use crate::error::{Error, Result};
-use crate::plan::{Charge, ENFORCED, End, Few, Forecast, Form, Op, Outcome, Plan, Stander, answer};
+use crate::plan::{
+    Charge, ENFORCED, End, Few, Forecast, Form, Op, Outcome, Plan, RequestRecord, Stander, answer,
+};
 use crate::script::Call;
 pub(crate) use ending::Ending;
 use held::Part;
@@ -54,6 +57,8 @@ pub(crate) struct Transaction<'a> {
     /// The name of what is reserved, and the fencing token that it was given.
     id: HoldId,
     token: Option<u64>,
+    /// Whether it reserves.
+    is_reserving: bool,
     /// Whether something was held already.
     found_held: bool,
     /// Set when a slot failed to answer, while those before it are given back their charges.
@@ -91,6 +96,8 @@ impl<'a> Transaction<'a> {
         id: HoldId,
     ) -> Self {
         let stages = if wire.cluster { stages::by_slot(plan) } else { stages::together(plan) };
+        let refusal = plan.request.as_ref().filter(|_| stages.len() > 1).map(RequestRecord::of_several_slots);
+        let stages = if refusal.is_some() { Few::new() } else { stages };
         let looks = if is_taking(op) && stages.len() > 1 { stages.clone() } else { Few::new() };
         let steps = |op, stages: Few<Few<usize>>| {
             stages.into_iter().map(move |charges| Step::new(own_op(plan, op, &charges), charges, None))
@@ -98,6 +105,7 @@ impl<'a> Transaction<'a> {
         Self {
             id,
             token: None,
+            is_reserving: op == Op::Reserve,
             found_held: false,
             plan,
             wire,
@@ -107,7 +115,7 @@ impl<'a> Transaction<'a> {
             full: None,
             outcomes: smallvec![None; plan.charges.len()],
             compensations: Vec::new(),
-            failure: None,
+            failure: refusal,
             states: None,
         }
     }
@@ -124,19 +132,20 @@ impl<'a> Transaction<'a> {
     /// The script to send next, by these clocks.
     fn next_by(&self, clocks: Clocks) -> Option<Call> {
         let step = self.pending.front()?;
-        if let Some(charge) = self.stands_alone(step) {
+        let call = if let Some(charge) = self.stands_alone(step) {
             let looks = step.op == Op::Peek;
-            return Some(standing::call(charge, self.stander(charge)?, looks, clocks, &self.wire.prefix));
-        }
-        if self.is_beside(step) {
+            standing::call(charge, self.stander(charge)?, looks, clocks, &self.wire.prefix)
+        } else if self.is_beside(step) {
             let part = Part::new(self.plan, &step.charges);
-            return Some(match (step.op, step.charged_at) {
+            match (step.op, step.charged_at) {
                 (Op::Reserve, Some(_)) => part.ending(End::Release, (&self.id, &self.id), clocks, self.wire),
                 _ => part.call(step, &self.id, clocks, &self.wire.prefix),
-            });
-        }
-        let charges: Few<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
-        Some(protocol::call(step, &charges, clocks, &self.wire.prefix))
+            }
+        } else {
+            let charges: Few<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
+            protocol::call(step, &charges, clocks, &self.wire.prefix)
+        };
+        Some(self.recorded(step, call))
     }
 
     /// Whether something may be held, or stand, beside the states of a step.
@@ -189,16 +198,19 @@ impl<'a> Transaction<'a> {
 
     /// The time of a reply, and the outcome of each charge.
     fn read(&mut self, step: &Step, reply: Value) -> Result<(Micros, Few<Outcome>)> {
+        if let Some(request) = self.plan.request.as_ref().filter(|_| protocol::is_of_another(&reply)) {
+            return Err(request.of_another());
+        }
         match (step.op, step.charged_at) {
             (Op::Reserve, Some(now)) => return Ok((now, Few::new())),
             _ if let Some(charge) = self.stands_alone(step) => {
-                return standing::read(charge, step.op, &reply);
+                return standing::read(charge, (step.op, self.is_recorded(step)), &reply);
             }
             _ if self.is_beside(step) => return self.read_beside(step, reply),
             _ => {}
         }
         let charges: Few<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
-        let replies = protocol::read(&charges, step.op, reply)?;
+        let replies = protocol::read(&charges, (step.op, self.is_recorded(step)), reply)?;
         let fits: Few<_> = replies.iter().map(|reply| reply.fits).collect();
         let permitted = self.plan.permitted(&step.charges, &fits);
         let now = replies.first().map_or(0, |reply| reply.now);
@@ -216,7 +228,7 @@ impl<'a> Transaction<'a> {
     /// The same where something may be held.
     fn read_beside(&mut self, step: &Step, reply: Value) -> Result<(Micros, Few<Outcome>)> {
         let part = Part::new(self.plan, &step.charges);
-        let (replies, holders) = part.read(step.op, reply)?;
+        let (replies, holders) = part.read((step.op, self.is_recorded(step)), reply)?;
         let fits: Few<_> = replies.iter().map(protocol::Reply::has_room).collect();
         let permitted = self.plan.permitted(&step.charges, &fits);
         let now = replies.first().map_or(0, |reply| reply.now);
@@ -299,7 +311,8 @@ impl Conversation for Transaction<'_> {
     }
 
     fn may_repeat(&self) -> bool {
-        self.pending.front().is_some_and(|step| step.op == Op::Reserve)
+        let is_safe = |step: &Step| self.is_reserving && matches!(step.op, Op::Peek | Op::Reserve);
+        self.pending.front().is_some_and(|step| is_safe(step) || self.is_recorded(step))
     }
 
     fn feed(&mut self, reply: Result<Value>) {

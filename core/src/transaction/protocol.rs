@@ -18,6 +18,8 @@ const UNITS: f64 = 1.0;
 pub(super) const PEEKED: f64 = 1.0;
 /// In place of a grant: the call named no window of the calendar in which the server's time is.
 const OUTSIDE: f64 = -1.0;
+/// What a script answers where the record of a request is of another call.
+const OF_ANOTHER: Value = Value::Int(-2);
 /// Asks a refund to take the newest, whenever it was charged.
 pub(super) const NEWEST: f64 = -1.0;
 
@@ -189,8 +191,17 @@ pub(super) fn outside(reply: &Value) -> Option<Micros> {
     }
 }
 
-/// One reply per charge.
-pub(super) fn read(charges: &[&Charge<'_>], op: Op, reply: Value) -> Result<Few<Reply>> {
+/// Whether a script says that the record of a request is of another call.
+pub(super) fn is_of_another(reply: &Value) -> bool {
+    *reply == OF_ANOTHER
+}
+
+/// One reply per charge; also whether it may be that of an earlier call.
+pub(super) fn read(
+    charges: &[&Charge<'_>],
+    (op, is_recorded): (Op, bool),
+    reply: Value,
+) -> Result<Few<Reply>> {
     if let (Value::Int(_), Op::Charge, Some(charge)) = (&reply, op, charges.first()) {
         return Err(charge.rule.overdrawn(charge.cost));
     }
@@ -201,11 +212,11 @@ pub(super) fn read(charges: &[&Charge<'_>], op: Op, reply: Value) -> Result<Few<
     if replies.len() != charges.len() {
         return Err(unexpected("it is about another number of limits"));
     }
-    let read = |(charge, reply): (&&Charge<'_>, Value)| {
+    let one = |(charge, reply): (&&Charge<'_>, Value)| {
         let numbers = doubles(&reply).ok_or_else(no_numbers)?;
-        read_one(charge, op, &numbers, 0.0, Stood::default())
+        read_one(charge, (op, is_recorded), &numbers, 0.0, Stood::default())
     };
-    charges.iter().zip(replies).map(read).collect()
+    charges.iter().zip(replies).map(one).collect()
 }
 
 /// The numbers of a reply; `None` where it is no string of them.
@@ -222,7 +233,7 @@ pub(super) fn no_numbers() -> Error {
 /// The reply about one limit, beside which weight is `held`.
 pub(super) fn read_one(
     charge: &Charge<'_>,
-    op: Op,
+    (op, is_recorded): (Op, bool),
     numbers: &[f64],
     held: f64,
     stood: Stood,
@@ -240,7 +251,8 @@ pub(super) fn read_one(
             let state = state.filter(|state| !policy.is_ahead(state, now));
             let state = state.ok_or_else(|| unexpected("its state makes no sense"))?;
             let fits = *grant >= UNITS;
-            if fits && charge.cost > policy.most() as f64 {
+            // The limit may have been lowered since an earlier call was granted it.
+            if fits && charge.cost > policy.most() as f64 && !is_recorded {
                 return Err(unexpected("it grants what can never fit"));
             }
             if (fits || op == Op::Charge) && !policy.may_have_charged(&state, charge.cost) {

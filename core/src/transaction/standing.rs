@@ -58,10 +58,14 @@ fn refill(charge: &Charge<'_>) -> [f64; 2] {
 }
 
 /// The time of the reply to that call, and the outcome.
-pub(super) fn read(charge: &Charge<'_>, op: Op, reply: &Value) -> Result<(Micros, Few<Outcome>)> {
+pub(super) fn read(
+    charge: &Charge<'_>,
+    (op, is_recorded): (Op, bool),
+    reply: &Value,
+) -> Result<(Micros, Few<Outcome>)> {
     let numbers = doubles(reply).ok_or_else(protocol::no_numbers)?;
     let (stood, numbers) = numbers.split_at_checked(2).ok_or_else(|| unexpected("it is too short"))?;
-    let reply = protocol::read_one(charge, op, numbers, 0.0, Stood::read(stood)?)?;
+    let reply = protocol::read_one(charge, (op, is_recorded), numbers, 0.0, Stood::read(stood)?)?;
     let (now, permitted) = (reply.now, reply.fits);
     Ok((now, smallvec![reply.conclude(charge, op, permitted).0]))
 }

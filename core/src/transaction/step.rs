@@ -15,6 +15,8 @@ pub(crate) struct Wire {
     pub(crate) cluster: bool,
     /// The time that a call may take unless it says otherwise, in microseconds.
     pub(crate) patience: Micros,
+    /// How long the answer to a request is kept.
+    pub(crate) request_lifetime: Micros,
 }
 
 /// One script to send: an operation on some of the plan's charges, all in one slot.

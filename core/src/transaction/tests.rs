@@ -3,6 +3,7 @@
 mod calendar;
 mod compensations;
 mod histories;
+mod recorded;
 mod server;
 
 use redis::Value;
@@ -29,7 +30,8 @@ fn failed(what: &str) -> Error {
 fn a_refund_that_fails_does_not_keep_others_from_being_made() {
     let rule = r#"{ "rule_id": "r", "algorithm": "fixed_window", "limit": 9, "window_size_seconds": 9 }"#;
     let catalog = Catalog::new(Rules::from_json(&format!("[{rule}]")).unwrap(), SecretNames::default());
-    let wire = Wire { prefix: "p".to_owned(), cluster: true, patience: 1_500_000 };
+    let wire =
+        Wire { prefix: "p".to_owned(), cluster: true, patience: 1_500_000, request_lifetime: 60_000_000 };
     let checks = ["a", "b", "c", "d"].map(|key| Check::new("r", key));
     let plan = Plan::new(&catalog, &checks, Op::Peek).unwrap();
     let mut transaction = Transaction::new(&plan, &wire, Op::Check, Some(1));
@@ -55,7 +57,8 @@ fn a_refund_that_fails_does_not_keep_others_from_being_made() {
 fn a_grant_that_leaves_more_than_can_be_counted_is_refused() {
     let rule = r#"[{ "rule_id": "r", "algorithm": "gcra", "limit": 9, "window_size_seconds": 9 }]"#;
     let catalog = Catalog::new(Rules::from_json(rule).unwrap(), SecretNames::default());
-    let wire = Wire { prefix: "p".to_owned(), cluster: false, patience: 1_500_000 };
+    let wire =
+        Wire { prefix: "p".to_owned(), cluster: false, patience: 1_500_000, request_lifetime: 60_000_000 };
     let plan = Plan::new(&catalog, &[Check::new("r", "a")], Op::Peek).unwrap();
     for op in [Op::Check, Op::Peek, Op::Charge] {
         let answer = |interval: f64| {
@@ -75,7 +78,8 @@ fn a_grant_that_leaves_more_than_can_be_counted_is_refused() {
 fn a_reply_with_impossible_numbers_is_refused() {
     let rule = r#"[{ "rule_id": "r", "algorithm": "fixed_window", "limit": 9, "window_size_seconds": 9 }]"#;
     let catalog = Catalog::new(Rules::from_json(rule).unwrap(), SecretNames::default());
-    let wire = Wire { prefix: "p".to_owned(), cluster: false, patience: 1_500_000 };
+    let wire =
+        Wire { prefix: "p".to_owned(), cluster: false, patience: 1_500_000, request_lifetime: 60_000_000 };
     let plan =
         Plan::new(&catalog, &[Check::new("r", "a").with(CheckOptions::new().cost(10))], Op::Peek).unwrap();
     let answer = |numbers: [f64; 4]| {

@@ -155,6 +155,7 @@ impl World {
             self.at(second * SECOND_US);
             self.charging(rule, |limiter| limiter.check(rule, "k"));
             self.charging(rule, |limiter| limiter.check_with(rule, "k", cost(3)));
+            self.charging(rule, |limiter| limiter.check_with(rule, "k", cost(1).request_id("once")));
             self.charging(rule, |limiter| limiter.wait(rule, "k", Duration::ZERO));
             self.charging(rule, |limiter| limiter.charge_with(rule, "k", cost(2)));
             let results = [self.limiter.peek(rule, "k"), self.limiter.refund_with(rule, "k", cost(2))];

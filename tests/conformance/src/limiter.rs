@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sluicegate::{
-    AsyncRateLimiter, Builder, Check, CheckOptions, CompositeKey, Decision, RateLimiter, Reservation,
-    ReservationRef, Result, Usage,
+    AsyncRateLimiter, Builder, Check, CheckAllOptions, CheckOptions, CompositeKey, Decision, RateLimiter,
+    Reservation, ReservationRef, Result, Usage,
 };
 
 use crate::vectors::answer;
@@ -72,7 +72,7 @@ impl Limiter {
                 let timeout = vector["timeout"].as_u64().map(Duration::from_micros);
                 return match timeout.filter(|_| op == "wait_all") {
                     Some(timeout) => forward!(self, limiter => limiter.wait_all(&items, timeout)),
-                    None => self.check_all(&items),
+                    None => self.check_all_with(&items, vector["request_id"].as_str()),
                 }
                 .map(Some);
             }
@@ -84,7 +84,7 @@ impl Limiter {
             "check" => self.check(rule, key, options),
             "peek" => self.peek(rule, key, options),
             "refund" => self.refund(rule, key, options),
-            "charge" => forward!(self, limiter => limiter.charge_with(rule, key, options)),
+            "charge" => self.charge(rule, key, options),
             "wait" => {
                 let timeout = Duration::from_micros(vector["timeout"].as_u64().unwrap());
                 forward!(self, limiter => limiter.wait_with(rule, key, options, timeout))
@@ -213,6 +213,18 @@ impl Limiter {
     pub fn check_all(&self, checks: &[Check<'_>]) -> Result<Decision> {
         forward!(self, limiter => limiter.check_all(checks))
     }
+
+    /// `check_all_with`
+    pub fn check_all_with(&self, checks: &[Check<'_>], request_id: Option<&str>) -> Result<Decision> {
+        let mut options = CheckAllOptions::new();
+        options.request_id = request_id;
+        forward!(self, limiter => limiter.check_all_with(checks, options))
+    }
+
+    /// `charge_with`
+    pub fn charge(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Decision> {
+        forward!(self, limiter => limiter.charge_with(rule, key, options))
+    }
 }
 
 /// A time in seconds, rounded up to the microsecond; one below zero is none.
@@ -256,6 +268,7 @@ fn check<'a>(item: &'a Value, key: &'a str) -> Check<'a> {
     let mut options = CheckOptions::new().cost(item.get("cost").map_or(1, |cost| cost.as_u64().unwrap()));
     options.resource = item["resource"].as_str();
     options.limit = item["limit"].as_u64();
+    options.request_id = item["request_id"].as_str();
     // That of a wait is an argument.
     let timeout = item["timeout"].as_u64().filter(|_| item["op"] != "wait");
     options.timeout = timeout.map(Duration::from_micros);

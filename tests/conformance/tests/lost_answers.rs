@@ -1,5 +1,5 @@
-//! Calls about reservations whose answer is lost, cut after each of its bytes, are sent again, and are carried out exactly
-//! once.
+//! Calls about reservations, and calls with a request id, whose answer is lost, cut after each of its bytes, are sent
+//! again, and are carried out exactly once.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::io::{Read, Write};
@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use sluicegate::{AsyncRateLimiter, RateLimiter, Rules, Usage};
+use sluicegate::{AsyncRateLimiter, Check, CheckOptions, RateLimiter, Rules, Usage};
+use sluicegate_conformance::{Driver, Limiter};
 use sluicegate_test_servers::Redis;
 use tokio::runtime::Runtime;
 
@@ -19,7 +20,8 @@ const LONGEST: i64 = 90;
 const RULES: &str = r#"[
     {"rule_id": "tokens", "algorithm": "fixed_window", "limit": 1000000, "window_size_seconds": 36000,
      "reservations": true, "lease_seconds": 3600},
-    {"rule_id": "places", "algorithm": "concurrency", "limit": 1, "lease_seconds": 3600}
+    {"rule_id": "places", "algorithm": "concurrency", "limit": 1, "lease_seconds": 3600},
+    {"rule_id": "plain", "algorithm": "fixed_window", "limit": 1000000, "window_size_seconds": 36000}
 ]"#;
 const NEVER: i64 = i64::MAX;
 
@@ -76,13 +78,13 @@ fn carry(mut from: TcpStream, mut to: TcpStream, left: Option<&AtomicI64>) {
     let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
 }
 
-/// The calls of a round, each with its answer cut after some bytes: what is charged, and what of them was cut.
-fn play(cutter: &Cutter, mut call: impl FnMut(usize)) -> usize {
+/// The calls of a round, so many times that each has its answer cut after each of its bytes: how many were cut.
+fn play(cutter: &Cutter, steps: usize, mut call: impl FnMut(usize)) -> usize {
     let mut cuts = 0;
     for number in 0..CUTS {
-        for step in 0..5 {
-            cutter.cut_after((number * 5 + step) % LONGEST);
-            call(step as usize);
+        for step in 0..steps {
+            cutter.cut_after(number % LONGEST);
+            call(step);
             cuts += usize::from(cutter.was_used());
         }
     }
@@ -102,11 +104,11 @@ fn rules() -> Rules {
 }
 
 #[test]
-fn blocking() {
+fn reservations_of_threads() {
     let (redis, cutter, url) = redis();
     let limiter = RateLimiter::builder(url).rules(rules()).breaker_failures(0).build().unwrap();
     let mut made = Vec::new();
-    let cuts = play(&cutter, |step| match step {
+    let cuts = play(&cutter, 5, |step| match step {
         0 => made.push(limiter.reserve("tokens", "k").unwrap()),
         1 => assert!(limiter.renew(&made[0]).unwrap()),
         2 => assert!(limiter.commit(&made.remove(0), Usage::Cost(7)).unwrap()),
@@ -118,13 +120,13 @@ fn blocking() {
 }
 
 #[test]
-fn asynchronous() {
+fn reservations_of_tasks() {
     let (redis, cutter, url) = redis();
     let runtime = Runtime::new().unwrap();
     let builder = AsyncRateLimiter::builder(url).rules(rules()).breaker_failures(0);
     let limiter = runtime.block_on(builder.connect()).unwrap();
     let mut made = Vec::new();
-    let cuts = play(&cutter, |step| {
+    let cuts = play(&cutter, 5, |step| {
         runtime.block_on(async {
             match step {
                 0 => made.push(limiter.reserve("tokens", "k").await.unwrap()),
@@ -137,6 +139,58 @@ fn asynchronous() {
     });
     assert!(cuts as i64 > CUTS, "only {cuts} answers were cut");
     exactly_once(&redis);
+}
+
+#[test]
+fn requests_of_threads() {
+    each_request_counts_once(Driver::Blocking);
+}
+
+#[test]
+fn requests_of_tasks() {
+    each_request_counts_once(Driver::Async);
+}
+
+/// What every call answers is what the first attempt was answered, and in the end each was charged once.
+fn each_request_counts_once(driver: Driver) {
+    let (redis, cutter, url) = redis();
+    let builder = RateLimiter::builder(url).rules(rules()).breaker_failures(0);
+    let limiter = Limiter::new(driver, builder).unwrap();
+    // Of a rule without reservations, and of one with.
+    let (mut plain, mut tokens) = (1_000_000, 1_000_000);
+    let (mut id, mut calls) = (String::new(), 0);
+    let cuts = play(&cutter, 4, |step| {
+        calls += 1;
+        id = format!("call {calls}");
+        let options = CheckOptions::new().request_id(&id);
+        let remaining = match step {
+            0 => {
+                plain -= 3;
+                limiter.check("plain", "k", options.cost(3)).map(|decision| decision.remaining == plain)
+            }
+            1 => {
+                (plain, tokens) = (plain - 1, tokens - 1);
+                let checks = [Check::new("plain", "k"), Check::new("tokens", "k")];
+                let decision = limiter.check_all_with(&checks, Some(&id));
+                decision.map(|decision| {
+                    decision.parts[0].remaining == plain && decision.parts[1].remaining == tokens
+                })
+            }
+            2 => {
+                tokens -= 2;
+                limiter.charge("tokens", "k", options.cost(2)).map(|decision| decision.remaining == tokens)
+            }
+            _ => {
+                plain += 1;
+                limiter.refund("plain", "k", options).map(|decision| decision.remaining == plain)
+            }
+        };
+        assert!(remaining.unwrap(), "call {calls}");
+    });
+    assert!(cuts as i64 > CUTS, "only {cuts} answers were cut");
+    let limiter = RateLimiter::builder(redis.url()).rules(rules()).build().unwrap();
+    assert_eq!(limiter.peek("plain", "k").unwrap().remaining, 1_000_000 - 3 * CUTS as u64);
+    assert_eq!(limiter.peek("tokens", "k").unwrap().remaining, 1_000_000 - 3 * CUTS as u64);
 }
 
 /// Every commit was charged once, and nothing is held any more.

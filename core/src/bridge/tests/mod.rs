@@ -13,7 +13,15 @@ use crate::{RateLimiter, Rules};
 const RULES: &str = r#"[{"rule_id": "r", "algorithm": "gcra", "limit": 10, "window_size_seconds": 3600}]"#;
 
 fn item(key: &str) -> Item {
-    Item { rule: "r".to_owned(), key: key.to_owned(), cost: 1, resource: None, limit: None, timeout: None }
+    Item {
+        rule: "r".to_owned(),
+        key: key.to_owned(),
+        cost: 1,
+        resource: None,
+        limit: None,
+        timeout: None,
+        request_id: None,
+    }
 }
 
 fn open(url: &str) -> (Bridge, Receiver<()>) {
@@ -69,7 +77,7 @@ fn every_kind_of_call_is_answered() {
         Ask::Ping(None),
         Ask::Single(Kind::Peek, item("k")),
         Ask::Single(Kind::Refund, item("k")),
-        Ask::All(vec![item("a"), item("b")]),
+        Ask::All(vec![item("a"), item("b")], None),
         Ask::Reset(item("k")),
         Ask::Wait(item("k"), Duration::from_secs(1)),
     ];

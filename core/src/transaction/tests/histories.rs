@@ -162,7 +162,7 @@ impl<'a> InRust<'a> {
 fn in_lua(server: &mut Server, charge: &Charge<'_>, step: &Step, now: Micros) -> Outcome {
     let clocks = Clocks { manual: Some(now), server_now: None };
     let request = protocol::call(step, &[charge], clocks, &server.wire.prefix);
-    let reply = protocol::read(&[charge], step.op, server.send(&request)).unwrap().remove(0);
+    let reply = protocol::read(&[charge], (step.op, false), server.send(&request)).unwrap().remove(0);
     reply.conclude(charge, step.op, true).0
 }
 

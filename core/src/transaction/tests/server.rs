@@ -23,7 +23,8 @@ pub(super) struct Server {
 impl Server {
     pub(super) fn start() -> Self {
         let redis = Redis::start().unwrap();
-        let wire = Wire { prefix: "p".to_owned(), cluster: true, patience: 1_500_000 };
+        let wire =
+            Wire { prefix: "p".to_owned(), cluster: true, patience: 1_500_000, request_lifetime: 60_000_000 };
         Self { connection: redis.client().unwrap(), wire, _redis: redis }
     }
 

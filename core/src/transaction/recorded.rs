@@ -1,0 +1,49 @@
+//! Scripts whose answers are stored, so that they may be sent again: `repeatable.lua` of the crate `sluicegate-lua`.
+
+use super::{Micros, Op, Step, Transaction, protocol};
+use crate::key;
+use crate::script::Call;
+
+/// Under a manual clock real time passes on its own: the server keeps a record for so much longer, in milliseconds.
+const SLACK_OF_MANUAL: Micros = 60_000;
+
+impl Transaction<'_> {
+    /// Whether the answer to a step is stored: that of a call with a request id and, in a call that reserves, of what is
+    /// charged at once where nothing can be held, or given back there.
+    pub(super) fn is_recorded(&self, step: &Step) -> bool {
+        self.plan.request.is_some() || self.is_reserving && matches!(step.op, Op::Check | Op::Refund)
+    }
+
+    /// The call of a step, with its record if its answer is stored.
+    pub(super) fn recorded(&self, step: &Step, call: Call) -> Call {
+        if !self.is_recorded(step) {
+            return call;
+        }
+        match &self.plan.request {
+            Some(request) => {
+                call.recorded(request.name(&self.wire.prefix), self.known_by(&request.fingerprint))
+            }
+            None => match step.charges.first() {
+                // No other call has the random name of a reservation.
+                Some(&first) => call.recorded(self.reserving_record(step.op, first), self.known_by(&self.id)),
+                None => call,
+            },
+        }
+    }
+
+    fn reserving_record(&self, op: Op, charge: usize) -> String {
+        let charge = &self.plan.charges[charge];
+        let suffix = key::hexadecimal(if op == Op::Refund { "q-u" } else { "q-" }, &self.id);
+        key::name(&self.wire.prefix, &charge.rule.rule.id, &charge.tag, charge.member.as_deref(), &suffix)
+    }
+
+    /// What tells the call from others, and how long the record is kept: never shorter than the call itself may take.
+    fn known_by(&self, fingerprint: &[u8; 16]) -> Vec<u8> {
+        let lifetime = self.wire.request_lifetime;
+        let timeout = self.plan.timeout.map_or(self.wire.patience, |timeout| timeout.as_micros() as Micros);
+        let slack = if self.clock.is_some() { SLACK_OF_MANUAL } else { 1 };
+        let kept = lifetime.max(timeout) as u64;
+        let keep = kept.div_ceil(1000) as f64 + slack as f64;
+        [fingerprint.as_slice(), &protocol::bytes(&[lifetime as f64, keep])].concat()
+    }
+}

@@ -1,0 +1,169 @@
+//! Scripts that are sent again since their answers were lost.
+
+use redis::Value;
+
+use super::super::{Conversation, Transaction, Wire};
+use super::server::{Server, catalog, check};
+use crate::algorithm::Micros;
+use crate::catalog::Catalog;
+use crate::decision::Decision;
+use crate::error::Result;
+use crate::plan::{Form, Op, Plan};
+use crate::request::{Check, CheckOptions};
+
+const DAY: Micros = 86_400_000_000;
+const NOON: Micros = 20_000 * DAY + DAY / 2;
+const RULES: &str = r#"[
+    {"rule_id": "held", "algorithm": "fixed_window", "limit": 9, "window_size_seconds": 3600, "reservations": true},
+    {"rule_id": "plain", "algorithm": "fixed_window", "limit": 9, "window_size_seconds": 3600, "priority": -1},
+    {"rule_id": "late", "algorithm": "fixed_window", "limit": 2, "window_size_seconds": 3600, "priority": 1},
+    {"rule_id": "day", "algorithm": "fixed_window", "limit": 5, "window": "day"}
+]"#;
+
+/// Sends every script twice, as when the first answer is lost.
+fn twice(server: &mut Server, transaction: &mut Transaction<'_>, mut before: impl FnMut(&mut Server, usize)) {
+    let mut step = 0;
+    while let Some(call) = transaction.next() {
+        assert!(transaction.may_repeat());
+        before(server, step);
+        server.send(&call);
+        transaction.feed(Ok(server.send(&call)));
+        step += 1;
+    }
+}
+
+fn left(server: &mut Server, catalog: &Catalog, item: Check<'_>) -> u64 {
+    let checks = [item];
+    let plan = Plan::new(catalog, &checks, Op::Peek).unwrap();
+    let wire = server.wire.clone();
+    let mut transaction = Transaction::new(&plan, &wire, Op::Peek, Some(NOON));
+    transaction.feed(Ok(server.send(&transaction.next().unwrap())));
+    transaction.finish(Form::Single).unwrap().remaining
+}
+
+#[test]
+fn what_a_reservation_charges_at_once_in_another_slot_is_charged_once() {
+    let (mut server, catalog) = (Server::start(), catalog(RULES));
+    let items = [check("plain", "a", 2), check("held", "b", 3), check("late", "c", 2)];
+    let plan = Plan::new(&catalog, &items, Op::Reserve).unwrap();
+    let wire = server.wire.clone();
+    let mut transaction = Transaction::named(&plan, &wire, Op::Reserve, Some(NOON), [7; 16]);
+    twice(&mut server, &mut transaction, |_, _| {});
+    assert!(transaction.finish(Form::WithParts).unwrap().allowed);
+    let left = items.map(|item| left(&mut server, &catalog, Check::new(item.rule, item.key)));
+    assert_eq!(left, [7, 6, 0]);
+}
+
+#[test]
+fn what_a_denial_gives_back_is_given_back_once() {
+    let (mut server, catalog) = (Server::start(), catalog(RULES));
+    let items = [check("plain", "a", 2), check("held", "b", 3), check("late", "c", 2)];
+    server.check(&catalog, check("plain", "a", 4), NOON);
+    let plan = Plan::new(&catalog, &items, Op::Reserve).unwrap();
+    let wire = server.wire.clone();
+    let mut transaction = Transaction::named(&plan, &wire, Op::Reserve, Some(NOON), [7; 16]);
+    // Somebody else comes between the looks and the last of the charges.
+    let other = |server: &mut Server, step| {
+        if step == 5 {
+            server.check(&catalog, check("late", "c", 1), NOON);
+        }
+    };
+    twice(&mut server, &mut transaction, other);
+    assert!(!transaction.finish(Form::WithParts).unwrap().allowed);
+    let left = items.map(|item| left(&mut server, &catalog, Check::new(item.rule, item.key)));
+    assert_eq!(left, [5, 9, 1]);
+}
+
+/// One call with the id `id`, by the time of the server and that of the caller.
+fn named(
+    server: &mut Server,
+    catalog: &Catalog,
+    item: Check<'_>,
+    caller: Micros,
+) -> (Result<Decision>, usize) {
+    let checks = [item];
+    let plan = Plan::repeatable(catalog, &checks, (Op::Check, Form::Single), Some("id")).unwrap();
+    let wire = Wire { cluster: false, ..server.wire.clone() };
+    let mut transaction = Transaction::new(&plan, &wire, Op::Check, None);
+    transaction.server_now = Some(caller);
+    let mut calls = 0;
+    while let Some(call) = {
+        let clocks = super::super::Clocks { manual: Some(NOON), server_now: transaction.server_now };
+        transaction.next_by(clocks)
+    } {
+        transaction.feed(Ok(server.send(&call)));
+        calls += 1;
+    }
+    (transaction.finish(Form::Single), calls)
+}
+
+#[test]
+fn what_cannot_tell_the_window_is_no_answer() {
+    let (mut server, catalog) = (Server::start(), catalog(RULES));
+    let item = check("day", "k", 2);
+    let (first, calls) = named(&mut server, &catalog, item, NOON - 9 * DAY);
+    assert_eq!((first.as_ref().unwrap().remaining, calls), (3, 2));
+    // The id is known by now, whatever the caller's clock says.
+    let (again, calls) = named(&mut server, &catalog, item, NOON + 9 * DAY);
+    assert_eq!((again.unwrap(), calls), (first.unwrap(), 1));
+}
+
+#[test]
+fn an_answer_is_given_again_when_the_limit_was_lowered_since() {
+    let (mut server, catalog) = (Server::start(), catalog(RULES));
+    let item = check("plain", "k", 8);
+    assert_eq!(named(&mut server, &catalog, item, NOON).0.unwrap().remaining, 1);
+    let lowered = catalog
+        .after(crate::rules::Rules::from_json(&RULES.replace("\"limit\": 9", "\"limit\": 4")).unwrap());
+    let again = named(&mut server, &lowered, item, NOON).0.unwrap();
+    assert_eq!((again.allowed, again.remaining, again.limit), (true, 0, 4));
+}
+
+#[test]
+fn several_slots_have_no_record_in_common() {
+    let catalog = catalog(RULES);
+    let items = [Check::new("plain", "a"), Check::new("plain", "b")];
+    let plan = Plan::repeatable(&catalog, &items, (Op::Check, Form::WithParts), Some("id")).unwrap();
+    let wire =
+        |cluster| Wire { prefix: "p".to_owned(), cluster, patience: 1_500_000, request_lifetime: 60_000_000 };
+    let (cluster, single) = (wire(true), wire(false));
+    let transaction = Transaction::new(&plan, &cluster, Op::Check, None);
+    assert!(transaction.next().is_none());
+    let error = transaction.finish(Form::WithParts).unwrap_err();
+    assert!(
+        error.message().starts_with("rule \"plain\": request_id: the items lie in several hash slots"),
+        "{error}"
+    );
+    let transaction = Transaction::new(&plan, &single, Op::Check, None);
+    assert_eq!(transaction.next().unwrap().keys.last().unwrap(), "p:plain:{a}:q-id");
+}
+
+#[test]
+fn a_record_outlives_the_call() {
+    let catalog = catalog(RULES);
+    let keep = |timeout| {
+        let check = [Check::new("plain", "a").with(CheckOptions::new().timeout(timeout))];
+        let plan = Plan::repeatable(&catalog, &check, (Op::Check, Form::Single), Some("id")).unwrap();
+        let wire = Wire {
+            prefix: "p".to_owned(),
+            cluster: false,
+            patience: 1_500_000,
+            request_lifetime: 60_000_000,
+        };
+        let call = Transaction::new(&plan, &wire, Op::Check, None).next().unwrap();
+        f64::from_le_bytes(call.args.last().unwrap()[24..].try_into().unwrap())
+    };
+    assert_eq!(keep(std::time::Duration::from_secs(1)), 60_001.0);
+    assert_eq!(keep(std::time::Duration::from_secs(3600)), 3_600_001.0);
+}
+
+#[test]
+fn a_record_of_another_call_is_an_error_and_changes_nothing() {
+    let (mut server, catalog) = (Server::start(), catalog(RULES));
+    named(&mut server, &catalog, check("plain", "k", 2), NOON).0.unwrap();
+    let before = server.stored();
+    let error = named(&mut server, &catalog, check("plain", "k", 3), NOON).0.unwrap_err();
+    assert!(error.message().starts_with("rule \"plain\": request_id: another call had it"), "{error}");
+    assert_eq!(server.stored(), before);
+    assert!(!super::super::protocol::is_of_another(&Value::Int(0)));
+}
