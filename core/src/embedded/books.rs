@@ -16,6 +16,9 @@ pub(crate) enum Access {
     Look,
     /// It is put back as the call leaves it.
     Change,
+    /// What stands beside the states is put back. The states stay as they were, and what is held: a lease that ended
+    /// is yet to be charged.
+    ChangeStandings,
 }
 
 impl Engine {
@@ -56,14 +59,20 @@ impl Engine {
                 job(&mut locked[lock], &places[index]);
             }
         };
+        let before = names.len() + holders.len();
+        let is_changed = |index: usize| match access {
+            Access::Look => false,
+            Access::Change => true,
+            Access::ChangeStandings => index >= before,
+        };
         let mut books = Books::new(plan, clock());
         for index in 0..places.len() {
             with(index, &mut |shard, place| {
-                books.open(index, if access == Access::Look { shard.copy(place) } else { shard.take(place) });
+                books.open(index, if is_changed(index) { shard.take(place) } else { shard.copy(place) });
             });
         }
         let (now, done) = (books.now, work(&mut books));
-        for (index, kept) in books.close().into_iter().enumerate().filter(|_| access == Access::Change) {
+        for (index, kept) in books.close().into_iter().enumerate().filter(|(index, _)| is_changed(*index)) {
             let mut kept = kept;
             with(index, &mut |shard, place| match kept.take() {
                 Some((state, expires_at)) => shard.put(place, state, (now, expires_at), &self.room),

@@ -102,7 +102,7 @@ impl Engine {
 
     /// Changes what stands beside the states of a plan's one key: whether that took effect.
     pub(crate) fn change(&self, plan: &Plan<'_>, change: StandingChange, clock: impl Fn() -> Micros) -> bool {
-        self.with_books(plan, Access::Change, clock, |books| books.change(change))
+        self.with_books(plan, Access::ChangeStandings, clock, |books| books.change(change))
     }
 
     /// Decides a plan beside which something may be held: one outcome per charge.
