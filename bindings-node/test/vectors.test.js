@@ -12,7 +12,7 @@ const { ANSWERS, make } = require('./calls.js');
 const { start } = require('./servers.js');
 
 const folder = process.env.SLUICEGATE_VECTORS ?? join(__dirname, '../../tests/vectors');
-const vectors = ['', 'reservations', 'blocks', 'stored_limits', 'request_ids']
+const vectors = ['', 'reservations', 'blocks', 'stored_limits', 'request_ids', 'mixed']
   .flatMap((part) => readdirSync(join(folder, part)).map((name) => join(part, name)))
   .filter((name) => name.endsWith('.json') && name !== 'schema.json')
   .sort()

@@ -19,7 +19,7 @@ from sluicegate import Decision, ManualClock, SluicegateError
 FOLDER = Path(__file__).parents[2] / "tests" / "vectors"
 VECTORS = [
     vector
-    for folder in (".", "reservations", "blocks", "stored_limits", "request_ids")
+    for folder in (".", "reservations", "blocks", "stored_limits", "request_ids", "mixed")
     for file in sorted((FOLDER / folder).glob("*.json"))
     if file.name != "schema.json"
     for vector in json.loads(file.read_text(encoding="utf-8"))["vectors"]

@@ -151,6 +151,8 @@ impl Books<'_> {
         fingerprint: Fingerprint,
         lifetime: Micros,
     ) -> Option<Few<Outcome>> {
+        // Also of a repeated call: what an ended lease is yet to be charged to would else be forgotten as having leaked away.
+        self.settle();
         if let Some(answered) = self.answered.as_ref().filter(|answered| answered.ends > self.now) {
             return (answered.fingerprint == fingerprint).then(|| answered.outcomes.as_slice().into());
         }

@@ -33,7 +33,7 @@ pub fn run_all(driver: Driver, backend: &Backend) -> Tally {
 
 fn load() -> Vec<Value> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../vectors");
-    let parts = ["", "reservations", "blocks", "stored_limits", "request_ids"];
+    let parts = ["", "reservations", "blocks", "stored_limits", "request_ids", "mixed"];
     let folders: Vec<_> = parts.iter().map(|part| folder.join(part)).collect();
     let files = |folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> = folders.into_iter().flat_map(files).collect();
