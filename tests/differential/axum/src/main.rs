@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, post};
 use axum::{Extension, Router};
 use serde_json::json;
-use sluicegate::tower::RateLimitLayer;
+use sluicegate::tower::{RateLimitLayer, ResponseBody};
 use sluicegate::{AsyncRateLimiter, Rules};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
@@ -42,8 +42,9 @@ async fn limited(rules: Rules, app: Router, mut request: Request) -> Response {
     let limiter = AsyncRateLimiter::builder("memory://").rules(rules).connect().await;
     let Ok(limiter) = limiter.map(Arc::new) else { return "no limiter".into_response() };
     request.extensions_mut().insert(limiter.clone());
-    let answered: Result<Response<Body>, _> = RateLimitLayer::new(limiter).layer(app).call(request).await;
-    answered.unwrap_or_else(|never| match never {})
+    let answered: Result<Response<ResponseBody<Body>>, _> =
+        RateLimitLayer::new(limiter).layer(app).call(request).await;
+    answered.unwrap_or_else(|never| match never {}).into_response()
 }
 
 fn routes() -> Router {
