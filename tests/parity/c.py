@@ -24,7 +24,11 @@ RENAMED = {
 # Their fields are compared as what the functions take.
 OPTIONS = {"options", "header"}
 FIELDS = {("error", "status"): "kind", ("rules", "count"): "rules"}
-METHODS = {("RateLimiter", "new"): "open", ("RateLimiter", "ping_with"): "ping"}
+METHODS = {
+    ("RateLimiter", "check_all_with"): "check_all",
+    ("RateLimiter", "new"): "open",
+    ("RateLimiter", "ping_with"): "ping",
+}
 PARAMETERS = {"items": "checks", "by_us": "by", "id": "reservation"}
 # The arguments of the callback for a refused unit.
 REFUSAL = {"name": "unit", "value": "reason"}
