@@ -261,8 +261,10 @@ typedef struct {
     uint64_t window_us;
     /// Whether nothing but rules in shadow decided.
     bool shadow;
+    /// Whether the key is blocked: by an earlier denial, by this one, or by hand.
+    bool blocked;
     /// Zeros, in place of fields to come.
-    uint8_t reserved[23];
+    uint8_t reserved[22];
 } sluicegate_decision;
 
 /// One item of sluicegate_check_all and sluicegate_wait_all: what the other functions take as arguments.
@@ -329,7 +331,7 @@ typedef struct {
     size_t other_path_count;
     /// Not 0: the application routes without regard to capitals.
     uint8_t ignore_case;
-    /// The whole time that sluicegate_check_request may take in microseconds, as sluicegate_check_options has it.
+    /// The whole time that sluicegate_check_request or sluicegate_reserve_request may take in microseconds, as sluicegate_check_options has it.
     /// 0: by default.
     uint64_t timeout_us;
 } sluicegate_request;
@@ -621,6 +623,48 @@ sluicegate_status sluicegate_reserve_all(const sluicegate_limiter *limiter,
                                          uint64_t *token,
                                          sluicegate_error *error);
 
+/// sluicegate_reserve that waits for room, for `wait_us` at most. Waits of one limiter for the same key take turns, in
+/// the order of their arrival; what is committed or released through this limiter lets the first of them try again at
+/// once. When the time passes without room the denial is answered. With a clock of its own a limiter does not sleep; the
+/// clock is moved on instead.
+sluicegate_status sluicegate_reserve_within(const sluicegate_limiter *limiter,
+                                            const char *rule,
+                                            const void *key,
+                                            size_t key_len,
+                                            const sluicegate_check_options *options,
+                                            uint64_t wait_us,
+                                            sluicegate_decision *decision,
+                                            char *id,
+                                            size_t id_room,
+                                            uint64_t *token,
+                                            sluicegate_error *error);
+
+/// sluicegate_reserve_all that waits for room, as sluicegate_reserve_within does.
+sluicegate_status sluicegate_reserve_all_within(const sluicegate_limiter *limiter,
+                                                const sluicegate_item *items,
+                                                size_t count,
+                                                uint64_t wait_us,
+                                                sluicegate_decision *decision,
+                                                sluicegate_decision *parts,
+                                                char *id,
+                                                size_t id_room,
+                                                uint64_t *token,
+                                                sluicegate_error *error);
+
+/// Decides a request as sluicegate_check_request does, but reserves under the rules that have reservations; the others
+/// are charged at once. Where there are none, nothing is held, and the id is empty. `parts`, `parts_room` and
+/// `parts_count` are as for sluicegate_check_request, all else as in sluicegate_reserve.
+sluicegate_status sluicegate_reserve_request(const sluicegate_limiter *limiter,
+                                             const sluicegate_request *request,
+                                             sluicegate_decision *decision,
+                                             sluicegate_decision *parts,
+                                             size_t parts_room,
+                                             size_t *parts_count,
+                                             char *id,
+                                             size_t id_room,
+                                             uint64_t *token,
+                                             sluicegate_error *error);
+
 /// Ends a reservation and charges what was really used, also beyond the limit: `cost`, or as much as was reserved
 /// for NULL. 0 is allowed. A reservation of several items is ended by sluicegate_commit_usage.
 ///
@@ -652,6 +696,48 @@ sluicegate_status sluicegate_renew(const sluicegate_limiter *limiter,
                                    const char *id,
                                    bool *took_effect,
                                    sluicegate_error *error);
+
+/// Blocks `key` under `rule` for `duration_us` from now: every check of it is denied and counts nothing. Takes the
+/// place of a block that it has already. `options` may be NULL; their timeout alone counts.
+sluicegate_status sluicegate_block(const sluicegate_limiter *limiter,
+                                   const char *rule,
+                                   const void *key,
+                                   size_t key_len,
+                                   uint64_t duration_us,
+                                   const sluicegate_check_options *options,
+                                   sluicegate_error *error);
+
+/// Ends the block of `key` under `rule`. `unblocked`, unless it is NULL, says whether there was one. `options` are as
+/// for sluicegate_block.
+sluicegate_status sluicegate_unblock(const sluicegate_limiter *limiter,
+                                     const char *rule,
+                                     const void *key,
+                                     size_t key_len,
+                                     const sluicegate_check_options *options,
+                                     bool *unblocked,
+                                     sluicegate_error *error);
+
+/// Stores a limit for `key` under `rule`, which every process uses from its next check on: for `expires_in_us` or, if
+/// that is SLUICEGATE_NEVER, until it is cleared. The limit of a call still comes first. `options` are as for
+/// sluicegate_block.
+sluicegate_status sluicegate_set_limit(const sluicegate_limiter *limiter,
+                                       const char *rule,
+                                       const void *key,
+                                       size_t key_len,
+                                       uint64_t limit,
+                                       uint64_t expires_in_us,
+                                       const sluicegate_check_options *options,
+                                       sluicegate_error *error);
+
+/// Forgets the limit that is stored for `key` under `rule`. `cleared`, unless it is NULL, says whether there was one.
+/// `options` are as for sluicegate_block.
+sluicegate_status sluicegate_clear_limit(const sluicegate_limiter *limiter,
+                                         const char *rule,
+                                         const void *key,
+                                         size_t key_len,
+                                         const sluicegate_check_options *options,
+                                         bool *cleared,
+                                         sluicegate_error *error);
 
 /// Joins the parts of a key, such as a user and an address, as a rule does whose identifier_type is an array.
 /// `key` has room for `key_size` bytes, of which `key_len` tells how many were written: the key to pass to other

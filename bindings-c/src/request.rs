@@ -62,7 +62,7 @@ pub struct Request {
     pub other_path_count: usize,
     /// Not 0: the application routes without regard to capitals.
     pub ignore_case: u8,
-    /// The whole time that sluicegate_check_request may take in microseconds, as sluicegate_check_options has it.
+    /// The whole time that sluicegate_check_request or sluicegate_reserve_request may take in microseconds, as sluicegate_check_options has it.
     /// 0: by default.
     pub timeout_us: u64,
 }

@@ -3,6 +3,7 @@
 use std::ffi::{c_char, c_void};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
+use std::time::Duration;
 
 use sluicegate::bridge::{self, End, Used};
 
@@ -12,6 +13,7 @@ use crate::decision::Decision;
 use crate::error::Failure;
 use crate::key::Room;
 use crate::limiter::Limiter;
+use crate::request::Request;
 
 /// The room for the id of a reservation, its NUL included.
 pub const SLUICEGATE_RESERVATION_ID_SIZE: usize = 2049;
@@ -129,6 +131,83 @@ export! {
         write_id(id, reserved.id.as_deref(), id_room)?;
         decision.write(Decision::from(&reserved.decision));
         parts.write(&reserved.decision.parts, count);
+        token.write(reserved.token.unwrap_or_default());
+        Ok(())
+    }
+}
+
+export! {
+    /// sluicegate_reserve that waits for room, for `wait_us` at most. Waits of one limiter for the same key take turns, in
+    /// the order of their arrival; what is committed or released through this limiter lets the first of them try again at
+    /// once. When the time passes without room the denial is answered. With a clock of its own a limiter does not sleep; the
+    /// clock is moved on instead.
+    fn sluicegate_reserve_within(
+        limiter: *const Limiter,
+        rule: *const c_char,
+        key: *const c_void,
+        key_len: usize,
+        options: *const CheckOptions,
+        wait_us: u64,
+        decision: *mut Decision,
+        id: *mut c_char,
+        id_room: usize,
+        token: Option<NonNull<u64>>,
+    ) {
+        ensure_room(id_room)?;
+        let wait = Duration::from_micros(wait_us);
+        let reservation = limiter.0.reserve_within(rule, key.text(key_len)?, options, wait)?;
+        let reserved = bridge::Reserved::from(reservation);
+        write_id(id, reserved.id.as_deref(), id_room)?;
+        decision.write(Decision::from(&reserved.decision));
+        token.write(reserved.token.unwrap_or_default());
+        Ok(())
+    }
+}
+
+export! {
+    /// sluicegate_reserve_all that waits for room, as sluicegate_reserve_within does.
+    fn sluicegate_reserve_all_within(
+        limiter: *const Limiter,
+        items: *const Item,
+        count: usize,
+        wait_us: u64,
+        decision: *mut Decision,
+        parts: Option<NonNull<Decision>>,
+        id: *mut c_char,
+        id_room: usize,
+        token: Option<NonNull<u64>>,
+    ) {
+        ensure_room(id_room)?;
+        let wait = Duration::from_micros(wait_us);
+        let reserved = bridge::Reserved::from(limiter.0.reserve_all_within(&items.checks(count)?, wait)?);
+        write_id(id, reserved.id.as_deref(), id_room)?;
+        decision.write(Decision::from(&reserved.decision));
+        parts.write(&reserved.decision.parts, count);
+        token.write(reserved.token.unwrap_or_default());
+        Ok(())
+    }
+}
+
+export! {
+    /// Decides a request as sluicegate_check_request does, but reserves under the rules that have reservations; the others
+    /// are charged at once. Where there are none, nothing is held, and the id is empty. `parts`, `parts_room` and
+    /// `parts_count` are as for sluicegate_check_request, all else as in sluicegate_reserve.
+    fn sluicegate_reserve_request(
+        limiter: *const Limiter,
+        request: *const Request,
+        decision: *mut Decision,
+        parts: Option<NonNull<Decision>>,
+        parts_room: usize,
+        parts_count: Option<NonNull<usize>>,
+        id: *mut c_char,
+        id_room: usize,
+        token: Option<NonNull<u64>>,
+    ) {
+        ensure_room(id_room)?;
+        let reserved = bridge::Reserved::from(limiter.0.reserve_request(&request)?);
+        write_id(id, reserved.id.as_deref(), id_room)?;
+        decision.write(Decision::from(&reserved.decision));
+        parts_count.write(parts.write(&reserved.decision.parts, parts_room));
         token.write(reserved.token.unwrap_or_default());
         Ok(())
     }

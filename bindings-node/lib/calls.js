@@ -1,7 +1,7 @@
 'use strict';
 
 const { errorOf } = require('./error.js');
-const { Mailbox } = require('./mailbox.js');
+const { Call, Mailbox, OP } = require('./mailbox.js');
 
 /** Rows of a new mailbox. A batch that is larger crosses in several parts. */
 const ROWS = 256;
@@ -156,11 +156,20 @@ class Calls {
       const failure = this.mailbox.hasFailed(row) ? failures[failed++] : undefined;
       const rest = this.mailbox.isReserved(row) ? held[reserved++] : undefined;
       // A cancelled call may be answered nevertheless.
-      if (!this.#pending.delete(token)) continue;
+      if (!this.#pending.delete(token)) {
+        if (rest?.id) this.#release(rest.id);
+        continue;
+      }
       if (failure) call.reject(errorOf(failure));
       else if (rest) call.resolve({ decision: this.mailbox.answer(row), ...rest });
       else call.resolve(this.mailbox.answer(row));
     }
+  }
+
+  /** Releases what was reserved for a call that was given up. What is not released now, its lease ends. */
+  #release(id) {
+    const native = this.#weakly.deref();
+    if (native !== undefined) this.send(native, new Call(OP.RELEASE, 0, '', { resource: id })).catch(() => {});
   }
 
   #fail(calls, error) {

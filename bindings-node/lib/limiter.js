@@ -2,8 +2,9 @@
 
 /**
  * @import {
- *   Check, CheckAllOptions, CheckOptions, ConnectOptions, Decision, Explanation, HttpRequest, PeekOptions, PingOptions,
- *   RequestMatch, ResetOptions, Rule, RulesStatus, Usage, WaitAllOptions, WaitOptions,
+ *   ChangeOptions, Check, CheckAllOptions, CheckOptions, ConnectOptions, Decision, Explanation, HttpRequest, PeekOptions,
+ *   PingOptions, RequestMatch, ReserveAllOptions, ReserveOptions, ResetOptions, Rule, RulesStatus, SetLimitOptions, Usage,
+ *   WaitAllOptions, WaitOptions,
  * } from './index.js'
  * @import { Reservation } from './reservation.js'
  */
@@ -24,6 +25,10 @@ const CHECK_ALL_OPTIONS = new Set(['requestId']);
 const RESET_OPTIONS = new Set(['resource', 'timeoutMs']);
 const WAIT_OPTIONS = new Set(['signal', ...PEEK_OPTIONS]);
 const WAIT_ALL_OPTIONS = new Set(['timeoutMs', 'signal']);
+const CHANGE_OPTIONS = new Set(['timeoutMs']);
+const SET_LIMIT_OPTIONS = new Set(['expiresInMs', 'timeoutMs']);
+const RESERVE_OPTIONS = new Set(['waitMs', 'signal', ...PEEK_OPTIONS]);
+const RESERVE_ALL_OPTIONS = new Set(['waitMs', 'signal']);
 const PING_OPTIONS = new Set(['timeoutMs']);
 const MATCH_OPTIONS = new Set(['explain']);
 const ITEM_FIELDS = new Set(['rule', 'key', ...PEEK_OPTIONS]);
@@ -147,6 +152,63 @@ class RateLimiter {
   }
 
   /**
+   * Blocks `key` under `rule` for a time from now: every check of it is denied and counts nothing. Takes the place of a
+   * block that it has already.
+   *
+   * @param {string} rule
+   * @param {string | readonly string[]} key
+   * @param {number} durationMs
+   * @param {ChangeOptions} [options]
+   * @returns {Promise<void>}
+   */
+  async block(rule, key, durationMs, options) {
+    const call = this.#call(OP.BLOCK, rule, key, options, CHANGE_OPTIONS);
+    call.extra = timeout('durationMs', durationMs);
+    return this.#make(call);
+  }
+
+  /**
+   * Ends the block of `key` under `rule`. Answers whether there was one.
+   *
+   * @param {string} rule
+   * @param {string | readonly string[]} key
+   * @param {ChangeOptions} [options]
+   * @returns {Promise<boolean>}
+   */
+  async unblock(rule, key, options) {
+    return this.#whole(this.#call(OP.UNBLOCK, rule, key, options, CHANGE_OPTIONS));
+  }
+
+  /**
+   * Stores a limit for `key` under `rule`, which every process uses from its next check on: for `expiresInMs`, or until
+   * it is cleared. The `limit` of a call still comes first.
+   *
+   * @param {string} rule
+   * @param {string | readonly string[]} key
+   * @param {number} limit
+   * @param {SetLimitOptions} [options]
+   * @returns {Promise<void>}
+   */
+  async setLimit(rule, key, limit, options) {
+    const call = this.#call(OP.SET_LIMIT, rule, key, options, SET_LIMIT_OPTIONS);
+    call.limit = amount('limit', limit);
+    call.extra = optional(timeout, 'expiresInMs', options?.expiresInMs) ?? -1;
+    return this.#make(call);
+  }
+
+  /**
+   * Forgets the limit that is stored for `key` under `rule`. Answers whether there was one.
+   *
+   * @param {string} rule
+   * @param {string | readonly string[]} key
+   * @param {ChangeOptions} [options]
+   * @returns {Promise<boolean>}
+   */
+  async clearLimit(rule, key, options) {
+    return this.#whole(this.#call(OP.CLEAR_LIMIT, rule, key, options, CHANGE_OPTIONS));
+  }
+
+  /**
    * Decides several checks together: all of them are charged, or none is. The decision is that of the
    * deciding check, and its `parts` hold one per item.
    *
@@ -167,24 +229,41 @@ class RateLimiter {
 
   /**
    * Reserves a cost for `key` under `rule`, or denies it: room is held, and nothing is charged until it is committed.
+   * With `waitMs` it waits for room, in the order of arrival. What is reserved for a call that was given up is released.
    *
    * @param {string} rule
    * @param {string | readonly string[]} key
-   * @param {PeekOptions} [options]
+   * @param {ReserveOptions} [options]
    * @returns {Promise<Reservation>}
    */
   async reserve(rule, key, options) {
-    return this.#reserved(this.#call(OP.RESERVE, rule, key, options, PEEK_OPTIONS));
+    const extra = optionalSpan(options, RESERVE_OPTIONS);
+    const call = this.#call(OP.RESERVE, rule, key, options, RESERVE_OPTIONS);
+    call.extra = extra;
+    return this.#reserved(call, extra, options?.signal);
   }
 
   /**
    * Reserves several costs together: all of them, or none. Items whose rule has no reservations are charged at once.
    *
    * @param {readonly Check[]} items
+   * @param {ReserveAllOptions} [options]
    * @returns {Promise<Reservation>}
    */
-  async reserveAll(items) {
-    return this.#reserved(this.#several(OP.RESERVE_ALL, items));
+  async reserveAll(items, options) {
+    const timeoutMs = optionalSpan(options, RESERVE_ALL_OPTIONS);
+    return this.#reserved(this.#several(OP.RESERVE_ALL, items, { timeoutMs }), timeoutMs, options?.signal);
+  }
+
+  /**
+   * Decides a request as `checkRequest` does, but reserves under the rules that have reservations; the others are charged
+   * at once. Where there are none, nothing is held, and `id` is `undefined`.
+   *
+   * @param {HttpRequest} request
+   * @returns {Promise<Reservation>}
+   */
+  async reserveRequest(request) {
+    return this.#reserved(requestCall(request, OP.RESERVE_REQUEST), 0, undefined);
   }
 
   /**
@@ -395,8 +474,10 @@ class RateLimiter {
     return this.#isLocal ? this.#calls.sendAtOnce(this.#native, call) : this.#calls.send(this.#native, call);
   }
 
-  async #reserved(call) {
-    return makeReservation(this, await this.#whole(call));
+  async #reserved(call, waitMs, signal) {
+    if (waitMs === 0 && this.#isLocal && signal === undefined) return makeReservation(this, await this.#whole(call));
+    this.#calls.reserve(this.#native, call.rows);
+    return makeReservation(this, await this.#wait(call, signal));
   }
 
   #several(op, items, wanted) {
@@ -485,6 +566,12 @@ function keyCall(op, key, given) {
 /** The timeout of a wait, which is a mistake of its own if it is no time: it is reported before every mistake about the rule. */
 function patience(given, known) {
   return span('timeout', options('options', given, known).timeoutMs);
+}
+
+/** How long to wait for room, in milliseconds; not at all unless it is given. */
+function optionalSpan(given, known) {
+  const { waitMs = 0 } = options('options', given, known);
+  return span('wait', waitMs);
 }
 
 /** Cost, resource, limit, timeout and request id, checked; messages have `prefix` before their names. */

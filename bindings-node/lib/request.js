@@ -19,7 +19,7 @@ const FIELDS = new Set([
 ]);
 
 /** A request crosses as pairs of texts; src/calls.rs has the same order. An empty text is as good as none. */
-function requestCall(request) {
+function requestCall(request, op = OP.REQUEST) {
   if (request === undefined) throw wrongType('request', 'an object', request);
   const fields = options('request', request, FIELDS);
   const { method, path, userId, ip, apiKey, headers, apiKeyHeader, otherPaths, ignoreCase, timeoutMs } = fields;
@@ -30,7 +30,7 @@ function requestCall(request) {
   ];
   for (const [name, value] of headerPairs(headers)) pairs.push(crossing(name, value));
   const first = { resource: text('path', path), timeoutMs: optional(timeout, 'timeoutMs', timeoutMs) };
-  return new Call(OP.REQUEST, 0, text('method', method), first, pairs.length, pairs);
+  return new Call(op, 0, text('method', method), first, pairs.length, pairs);
 }
 
 function crossing(first, second) {

@@ -20,6 +20,14 @@ let makeReservation;
 let endReservation;
 
 /**
+ * After how many milliseconds a reservation ends unless it is renewed; `undefined` where there is nothing to end, or the
+ * program has tried to end it.
+ *
+ * @type {(reservation: Reservation) => number | undefined}
+ */
+let leaseOf;
+
+/**
  * The answer to a `reserve`: a decision and, when it was granted, what is held. Until it is ended it counts in full; what
  * is never ended is charged in full when its lease ends.
  *
@@ -32,12 +40,14 @@ let endReservation;
 class Reservation {
   #limiter;
   #isOver;
+  #leaseMs;
 
   /** @private */
-  constructor(internal, limiter, { decision, id, token }) {
+  constructor(internal, limiter, { decision, id, token, leaseMs }) {
     if (internal !== INTERNAL) throw new TypeError('use limiter.reserve(rule, key)');
     this.#limiter = limiter;
     this.#isOver = id === undefined || id === null;
+    this.#leaseMs = leaseMs;
     const { allowed, rule, ruleApplied, limit, windowMs, remaining, retryAfterMs, resetAfterMs } = decision;
     /** @type {boolean} @readonly Whether the cost was admitted. */
     this.allowed = allowed;
@@ -55,6 +65,8 @@ class Reservation {
     this.retryAfterMs = retryAfterMs;
     /** @type {number} @readonly Time until the key is as if never seen: an estimate while something is held. */
     this.resetAfterMs = resetAfterMs;
+    /** @type {boolean} @readonly Whether the key is blocked. */
+    this.blocked = decision.blocked;
     /** @type {boolean} @readonly Whether nothing but rules in shadow decided. */
     this.shadow = decision.shadow;
     /** @type {boolean} @readonly True when a rule in shadow would have denied. */
@@ -64,7 +76,7 @@ class Reservation {
     /** @type {readonly Decision[]} @readonly One decision per item of a `reserveAll`; empty otherwise. */
     this.parts = decision.parts;
     /**
-     * What a limiter of any process and language needs to end the reservation; `undefined` when it was denied.
+     * What a limiter of any process and language needs to end the reservation; `undefined` when it was denied or nothing is held.
      *
      * @type {string | undefined}
      * @readonly
@@ -84,6 +96,7 @@ class Reservation {
     endReservation = (reservation) => {
       reservation.#isOver = true;
     };
+    leaseOf = (reservation) => (reservation.#isOver ? undefined : reservation.#leaseMs);
   }
 
   /**
@@ -125,4 +138,4 @@ class Reservation {
   }
 }
 
-module.exports = { Reservation, endReservation, makeReservation };
+module.exports = { Reservation, endReservation, leaseOf, makeReservation };

@@ -15,6 +15,7 @@ mod outcome {
     pub(super) const EMBEDDED: i32 = 4;
     pub(super) const SHADOW: i32 = 8;
     pub(super) const RESERVED: i32 = 16;
+    pub(super) const BLOCKED: i32 = 32;
     pub(super) const DONE: i32 = -1;
     pub(super) const FAILED: i32 = -2;
     pub(super) const ENDED: i32 = -3;
@@ -28,6 +29,8 @@ pub struct Held {
     pub id: Option<String>,
     /// Microseconds, or a little more; a double counts them in ones.
     pub token: Option<f64>,
+    /// How soon it ends unless it is renewed.
+    pub lease_ms: Option<f64>,
 }
 
 /// Writes answers to a mailbox, from its first row on.
@@ -88,7 +91,11 @@ impl<'a> Writer<'a> {
     fn reserved(&mut self, token: u64, reserved: &Reserved) {
         self.decision(token, &reserved.decision, outcome::RESERVED);
         let whole = |token: u64| token as f64;
-        self.held.push(Held { id: reserved.id.clone(), token: reserved.token.map(whole) });
+        self.held.push(Held {
+            id: reserved.id.clone(),
+            token: reserved.token.map(whole),
+            lease_ms: reserved.lease.map(|lease| lease.as_secs_f64() * 1e3),
+        });
     }
 
     fn put(&mut self, row: &AnswerRow) {
@@ -142,6 +149,7 @@ fn flags(verdict: &Verdict<'_>) -> i32 {
         + flag(verdict.shadow_denied, outcome::SHADOW_DENIED)
         + flag(verdict.source == Source::Embedded, outcome::EMBEDDED)
         + flag(verdict.shadow, outcome::SHADOW)
+        + flag(verdict.blocked, outcome::BLOCKED)
 }
 
 /// Divided once, so that the result is the double nearest to the exact figure.

@@ -21,7 +21,7 @@ pub(crate) struct CallRow {
     pub(crate) resource_length: Option<usize>,
     pub(crate) cost: u64,
     pub(crate) limit: Option<u64>,
-    /// Milliseconds for a wait; for a `checkAll` or a `checkRequest`, how many rows follow.
+    /// Milliseconds for a `wait` or a `reserve`; for a `checkAll` or a `checkRequest`, how many rows follow.
     pub(crate) extra: f64,
     /// Milliseconds for the whole call; negative where none are given.
     timeout: f64,

@@ -5,6 +5,7 @@
 const assert = require('node:assert/strict');
 const { after, before, test } = require('node:test');
 const { execFileSync } = require('node:child_process');
+const { setImmediate, setTimeout: setTimeoutPromise } = require('node:timers/promises');
 const { RateLimiter, Reservation } = require('sluicegate');
 const { start } = require('./servers.js');
 
@@ -77,6 +78,63 @@ everywhere('a closed limiter ends nothing', async (limiter) => {
   await limiter.close();
   for (const end of ['commit', 'release', 'renew']) await assert.rejects(held[end](), { code: 'Closed' });
   await assert.rejects(limiter.reserve('tokens', 'alice'), { code: 'Closed' });
+});
+
+everywhere('a wait ends with what is given back', async (limiter) => {
+  const held = await limiter.reserve('jobs', 'alice', { cost: 2 });
+  const began = performance.now();
+  assert.equal((await limiter.reserve('jobs', 'alice', { waitMs: 150 })).allowed, false);
+  assert.ok(performance.now() - began >= 149);
+  const waiting = limiter.reserveAll([{ rule: 'jobs', key: 'alice' }], { waitMs: Infinity });
+  setTimeout(() => held.release(), 30);
+  const made = await waiting;
+  assert.ok(made.allowed && performance.now() - began < 10_000);
+  await made.release();
+});
+
+everywhere('waits take turns', async (limiter) => {
+  const order = [];
+  let inside = 0;
+  let most = 0;
+  const work = async (number) => {
+    const held = await limiter.reserve('jobs', 'alice', { waitMs: 30_000 });
+    assert.ok(held.allowed);
+    order.push(number);
+    most = Math.max(most, ++inside);
+    await setImmediate();
+    inside--;
+    await held.release();
+  };
+  await Promise.all(Array.from({ length: 50 }, (_, number) => work(number)));
+  assert.deepEqual(order, [...order.keys()]);
+  assert.equal(most, 2);
+});
+
+everywhere('what is given up loses no place', async (limiter) => {
+  let cut = 0;
+  for (let round = 0; round < 100; round++) {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const calls = Array.from({ length: 8 }, async (_, each) => {
+      const held = await limiter.reserve('jobs', 'alice', each % 2 ? { waitMs: 30_000, signal } : { signal });
+      await held.release();
+    });
+    await setTimeoutPromise(round % 5);
+    controller.abort();
+    const ends = await Promise.allSettled(calls);
+    for (const { reason } of ends.filter(({ status }) => status === 'rejected')) assert.equal(reason.name, 'AbortError');
+    cut += ends.filter(({ status }) => status === 'rejected').length;
+  }
+  assert.ok(cut > 100, `${cut}`);
+  const held = await limiter.reserve('jobs', 'alice', { cost: 2, waitMs: 5000 });
+  assert.ok(held.allowed);
+  await held.release();
+});
+
+everywhere('a wait that makes no sense is refused', async (limiter) => {
+  await assert.rejects(limiter.reserve('jobs', 'alice', { waitMs: -1 }), { code: 'InvalidArgument', message: 'wait must be 0 or more' });
+  await assert.rejects(limiter.reserve('jobs', 'alice', { signal: 1 }), { name: 'TypeError', message: /^signal: must be an AbortSignal/ });
+  await assert.rejects(limiter.reserveAll([{ rule: 'jobs', key: 'alice' }], { cost: 2 }), { name: 'TypeError' });
 });
 
 test('another process ends it by its id', async () => {

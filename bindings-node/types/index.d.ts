@@ -52,6 +52,23 @@ export type ResetOptions = Pick<PeekOptions, "resource" | "timeoutMs">;
  */
 export type PingOptions = Pick<PeekOptions, "timeoutMs">;
 /**
+ * Options of a call that changes a block or a stored limit.
+ */
+export type ChangeOptions = Pick<CheckOptions, "timeoutMs">;
+/**
+ * Options of a limit that is stored.
+ */
+export type SetLimitOptions = {
+    /**
+     * How long it holds. Default: until it is cleared.
+     */
+    expiresInMs?: number | undefined;
+    /**
+     * As of a check.
+     */
+    timeoutMs?: number | undefined;
+};
+/**
  * Options of a wait.
  */
 export type WaitOptions = PeekOptions & Patience;
@@ -60,7 +77,15 @@ export type WaitOptions = PeekOptions & Patience;
  */
 export type WaitAllOptions = Patience;
 /**
- * One item of a `checkAll`, or of a `waitAll`.
+ * Options of a reservation.
+ */
+export type ReserveOptions = PeekOptions & Room;
+/**
+ * Options of a reservation of several items.
+ */
+export type ReserveAllOptions = Room;
+/**
+ * One item of a `checkAll`, of a `waitAll` or of a `reserveAll`.
  */
 export type Check = Subject & PeekOptions;
 /**
@@ -194,6 +219,24 @@ export type RulesStatus = {
  */
 export type HeaderStyle = "ietf" | "x-ratelimit";
 /**
+ * How keys of a rule are blocked.
+ */
+export type Block = {
+    /**
+     * A block that begins within max_seconds after the last one is so many times longer.
+     * Default: 1.
+     */
+    factor?: number;
+    /**
+     * The longest block. Default: 10 times seconds.
+     */
+    max_seconds?: number;
+    /**
+     * How long a key is blocked that was denied. Default: keys are blocked by hand alone.
+     */
+    seconds?: number;
+};
+/**
  * One of several limits of a rule.
  */
 export type Limit = {
@@ -272,6 +315,11 @@ export type Rule = {
      */
     algorithm?: "fixed_window" | "sliding_window" | "sliding_log" | "sliding_buckets" | "gcra" | "token_bucket" | "leaky_bucket" | "uniform" | "decay" | "concurrency";
     /**
+     * A key that is denied stays denied for some time; {}: only keys that are blocked by
+     * hand.
+     */
+    block?: Block;
+    /**
      * The most that is admitted at once. Default: the limit.
      */
     burst?: number;
@@ -322,6 +370,10 @@ export type Rule = {
      * its last day. Default: 1.
      */
     month_start_day?: number;
+    /**
+     * Limits of single keys may be stored. Default: false.
+     */
+    overrides?: boolean;
     /**
      * Lower numbers are decided and reported first. Default: 0.
      */
@@ -468,6 +520,7 @@ import { SluicegateError } from "./error.js";
 import { headers } from "./headers.js";
 import type { DecisionFields } from './types.js';
 import type { Patience } from './types.js';
+import type { Room } from './types.js';
 import type { Subject } from './types.js';
 import type { Verdict } from './types.js';
 export { ManualClock, RateLimiter, Reservation, SluicegateError, headers };

@@ -67,6 +67,46 @@ export class RateLimiter implements AsyncDisposable {
      */
     reset(rule: string, key: string | readonly string[], options?: ResetOptions): Promise<void>;
     /**
+     * Blocks `key` under `rule` for a time from now: every check of it is denied and counts nothing. Takes the place of a
+     * block that it has already.
+     *
+     * @param {string} rule
+     * @param {string | readonly string[]} key
+     * @param {number} durationMs
+     * @param {ChangeOptions} [options]
+     * @returns {Promise<void>}
+     */
+    block(rule: string, key: string | readonly string[], durationMs: number, options?: ChangeOptions): Promise<void>;
+    /**
+     * Ends the block of `key` under `rule`. Answers whether there was one.
+     *
+     * @param {string} rule
+     * @param {string | readonly string[]} key
+     * @param {ChangeOptions} [options]
+     * @returns {Promise<boolean>}
+     */
+    unblock(rule: string, key: string | readonly string[], options?: ChangeOptions): Promise<boolean>;
+    /**
+     * Stores a limit for `key` under `rule`, which every process uses from its next check on: for `expiresInMs`, or until
+     * it is cleared. The `limit` of a call still comes first.
+     *
+     * @param {string} rule
+     * @param {string | readonly string[]} key
+     * @param {number} limit
+     * @param {SetLimitOptions} [options]
+     * @returns {Promise<void>}
+     */
+    setLimit(rule: string, key: string | readonly string[], limit: number, options?: SetLimitOptions): Promise<void>;
+    /**
+     * Forgets the limit that is stored for `key` under `rule`. Answers whether there was one.
+     *
+     * @param {string} rule
+     * @param {string | readonly string[]} key
+     * @param {ChangeOptions} [options]
+     * @returns {Promise<boolean>}
+     */
+    clearLimit(rule: string, key: string | readonly string[], options?: ChangeOptions): Promise<boolean>;
+    /**
      * Decides several checks together: all of them are charged, or none is. The decision is that of the
      * deciding check, and its `parts` hold one per item.
      *
@@ -81,20 +121,30 @@ export class RateLimiter implements AsyncDisposable {
     checkAll(items: readonly Check[], given?: CheckAllOptions): Promise<Decision>;
     /**
      * Reserves a cost for `key` under `rule`, or denies it: room is held, and nothing is charged until it is committed.
+     * With `waitMs` it waits for room, in the order of arrival. What is reserved for a call that was given up is released.
      *
      * @param {string} rule
      * @param {string | readonly string[]} key
-     * @param {PeekOptions} [options]
+     * @param {ReserveOptions} [options]
      * @returns {Promise<Reservation>}
      */
-    reserve(rule: string, key: string | readonly string[], options?: PeekOptions): Promise<Reservation>;
+    reserve(rule: string, key: string | readonly string[], options?: ReserveOptions): Promise<Reservation>;
     /**
      * Reserves several costs together: all of them, or none. Items whose rule has no reservations are charged at once.
      *
      * @param {readonly Check[]} items
+     * @param {ReserveAllOptions} [options]
      * @returns {Promise<Reservation>}
      */
-    reserveAll(items: readonly Check[]): Promise<Reservation>;
+    reserveAll(items: readonly Check[], options?: ReserveAllOptions): Promise<Reservation>;
+    /**
+     * Decides a request as `checkRequest` does, but reserves under the rules that have reservations; the others are charged
+     * at once. Where there are none, nothing is held, and `id` is `undefined`.
+     *
+     * @param {HttpRequest} request
+     * @returns {Promise<Reservation>}
+     */
+    reserveRequest(request: HttpRequest): Promise<Reservation>;
     /**
      * Ends a reservation, given by itself or its id, and charges what was really used, also beyond the limit: as much as
      * was reserved, unless `cost` says otherwise. Answers whether it took effect: not where the reservation had ended,
@@ -237,11 +287,15 @@ import type { CheckOptions } from './index.js';
 import type { Decision } from './index.js';
 import type { PeekOptions } from './index.js';
 import type { ResetOptions } from './index.js';
+import type { ChangeOptions } from './index.js';
+import type { SetLimitOptions } from './index.js';
 import type { Check } from './index.js';
 import type { CheckAllOptions } from './index.js';
+import type { ReserveOptions } from './index.js';
 import type { Reservation } from './reservation.js';
-import type { Usage } from './index.js';
+import type { ReserveAllOptions } from './index.js';
 import type { HttpRequest } from './index.js';
+import type { Usage } from './index.js';
 import type { RequestMatch } from './index.js';
 import type { Explanation } from './index.js';
 import type { Rule } from './index.js';

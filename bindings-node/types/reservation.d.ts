@@ -27,6 +27,8 @@ export class Reservation implements AsyncDisposable {
     readonly retryAfterMs: number;
     /** @type {number} @readonly Time until the key is as if never seen: an estimate while something is held. */
     readonly resetAfterMs: number;
+    /** @type {boolean} @readonly Whether the key is blocked. */
+    readonly blocked: boolean;
     /** @type {boolean} @readonly Whether nothing but rules in shadow decided. */
     readonly shadow: boolean;
     /** @type {boolean} @readonly True when a rule in shadow would have denied. */
@@ -36,7 +38,7 @@ export class Reservation implements AsyncDisposable {
     /** @type {readonly Decision[]} @readonly One decision per item of a `reserveAll`; empty otherwise. */
     readonly parts: readonly Decision[];
     /**
-     * What a limiter of any process and language needs to end the reservation; `undefined` when it was denied.
+     * What a limiter of any process and language needs to end the reservation; `undefined` when it was denied or nothing is held.
      *
      * @type {string | undefined}
      * @readonly
@@ -83,6 +85,13 @@ export class Reservation implements AsyncDisposable {
  * @type {(reservation: Reservation) => void}
  */
 export let endReservation: (reservation: Reservation) => void;
+/**
+ * After how many milliseconds a reservation ends unless it is renewed; `undefined` where there is nothing to end, or the
+ * program has tried to end it.
+ *
+ * @type {(reservation: Reservation) => number | undefined}
+ */
+export let leaseOf: (reservation: Reservation) => number | undefined;
 /**
  * Makes a reservation; its constructor is not for users.
  *

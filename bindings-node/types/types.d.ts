@@ -36,6 +36,10 @@ export type DecisionFields = {
      */
     resetAfterMs: number;
     /**
+     * Whether the key is blocked: by an earlier denial, by this one, or by hand.
+     */
+    blocked: boolean;
+    /**
      * Whether nothing but rules in shadow decided.
      */
     shadow: boolean;
@@ -71,6 +75,17 @@ export type Patience = {
     /**
      * Gives up the wait, whose promise is then rejected with the signal's
      * reason.
+     */
+    signal?: AbortSignal | undefined;
+};
+export type Room = {
+    /**
+     * The longest time to wait for room; `Infinity`: for ever. Default: 0.
+     */
+    waitMs?: number | undefined;
+    /**
+     * Gives up the call, whose promise is then rejected with the signal's
+     * reason. What is reserved for it is released.
      */
     signal?: AbortSignal | undefined;
 };

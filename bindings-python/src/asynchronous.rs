@@ -10,10 +10,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
-use sluicegate::bridge::{self, Answer, Ask, End, Kind};
+use sluicegate::bridge::{self, Answer, Ask, End, Kind, StandingChange};
 
 use crate::arguments::{
-    Given, Key, about_key, flag, identified, optional_id, optional_timeout, requested, span,
+    Given, Key, about_key, block, flag, identified, optional_id, optional_span, optional_timeout, requested,
+    span, stored_limit,
 };
 use crate::calls::Calls;
 use crate::check::{self, owned};
@@ -23,7 +24,7 @@ use crate::errors::{self, exception};
 use crate::matching::{RequestMatch, listed};
 use crate::options::Options;
 use crate::request::request;
-use crate::reservation::{Reference, Reserved, used};
+use crate::reserved::{Reference, Reserved, used};
 use crate::rules::data;
 use crate::status::RulesStatus;
 
@@ -98,6 +99,7 @@ impl Bridge {
         self.call(checks.py(), Ask::All(items, optional_id(request_id)?.map(str::to_owned)))
     }
 
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn reserve<'py>(
         &self,
         rule: &Bound<'py, PyAny>,
@@ -106,14 +108,40 @@ impl Bridge {
         resource: Option<&Bound<'py, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
+        wait: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
+        let wait = optional_span(wait, "wait")?;
         let check = requested(rule, &key, &cost, resource, limit, timeout)?;
-        self.call(rule.py(), Ask::Reserve(owned(&check)))
+        self.call(rule.py(), Ask::Reserve(owned(&check), wait))
     }
 
-    fn reserve_all<'py>(&self, checks: &Object<'py>) -> PyResult<Object<'py>> {
-        let items = check::items(checks)?;
-        self.call(checks.py(), Ask::ReserveAll(items.iter().map(|item| item.get().0.clone()).collect()))
+    fn reserve_all<'py>(
+        &self,
+        checks: &Object<'py>,
+        wait: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
+        let items = check::items(checks)?.iter().map(|item| item.get().0.clone()).collect();
+        self.call(checks.py(), Ask::ReserveAll(items, optional_span(wait, "wait")?))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn reserve_request<'py>(
+        &self,
+        method: &Bound<'py, PyAny>,
+        path: &Bound<'_, PyAny>,
+        user_id: Option<&Bound<'_, PyAny>>,
+        ip: Option<&Bound<'_, PyAny>>,
+        api_key: Option<&Bound<'_, PyAny>>,
+        headers: Option<&Bound<'_, PyAny>>,
+        api_key_header: Option<&Bound<'_, PyAny>>,
+        other_paths: Option<&Bound<'_, PyAny>>,
+        ignore_case: Given<'_>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
+        let mut request =
+            request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
+        request.timeout = optional_timeout(timeout)?;
+        self.call(method.py(), Ask::ReserveRequest(request))
     }
 
     /// Ends or renews a reservation, by the name of the method.
@@ -215,6 +243,45 @@ impl Bridge {
     ) -> PyResult<Object<'py>> {
         let check = requested(rule, &key, &Given(None), resource, None, timeout)?;
         self.call(rule.py(), Ask::Reset(owned(&check)))
+    }
+
+    fn block<'py>(
+        &self,
+        rule: &Bound<'py, PyAny>,
+        key: Key<'py>,
+        seconds: &Bound<'_, PyAny>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
+        self.stand(rule, &key, block(seconds)?, timeout)
+    }
+
+    fn unblock<'py>(
+        &self,
+        rule: &Bound<'py, PyAny>,
+        key: Key<'py>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
+        self.stand(rule, &key, StandingChange::Unblock, timeout)
+    }
+
+    fn set_limit<'py>(
+        &self,
+        rule: &Bound<'py, PyAny>,
+        key: Key<'py>,
+        limit: &Bound<'_, PyAny>,
+        expires_in: Option<&Bound<'_, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
+        self.stand(rule, &key, stored_limit(limit, expires_in)?, timeout)
+    }
+
+    fn clear_limit<'py>(
+        &self,
+        rule: &Bound<'py, PyAny>,
+        key: Key<'py>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
+        self.stand(rule, &key, StandingChange::ClearLimit, timeout)
     }
 
     fn wait(
@@ -364,6 +431,18 @@ impl Bridge {
             Some(result) => answer(py, result.map(Answer::Decision)),
             None => self.token(py, Ask::Single(kind, owned(check))),
         }
+    }
+
+    /// Changes a block or a stored limit of one key.
+    fn stand<'py>(
+        &self,
+        rule: &Bound<'py, PyAny>,
+        key: &Key<'_>,
+        change: StandingChange,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
+        let check = requested(rule, key, &Given(None), None, None, timeout)?;
+        self.call(rule.py(), Ask::Stand(owned(&check), change))
     }
 
     fn call<'py>(&self, py: Python<'py>, ask: Ask) -> PyResult<Object<'py>> {

@@ -1,15 +1,17 @@
 //! The limiter for threads.
 
-use std::thread;
-use std::time::Duration;
+mod calls;
+
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use sluicegate::bridge::{End, Used};
-use sluicegate::{CheckAllOptions, Result, bridge};
+use sluicegate::CheckAllOptions;
+use sluicegate::bridge::{self, End, StandingChange, Used};
 
 use crate::arguments::{
-    Given, Key, about_key, flag, identified, optional_id, optional_timeout, requested, span,
+    Given, Key, about_key, block, flag, identified, optional_id, optional_span, optional_timeout, requested,
+    span, stored_limit,
 };
 use crate::check;
 use crate::decision::Decision;
@@ -17,8 +19,10 @@ use crate::errors::exception;
 use crate::matching::{RequestMatch, listed};
 use crate::options::Options;
 use crate::request::request;
-use crate::reservation::{Reference, Reservation, used};
+use crate::reservation::Reservation;
+use crate::reserved::{Reference, used};
 use crate::rules::data;
+use crate::shared::Shared;
 use crate::status::RulesStatus;
 
 /// Decides whether a cost is admitted; blocks the calling thread for one round trip.
@@ -27,9 +31,7 @@ use crate::status::RulesStatus;
 /// the first call, and a forked child opens its own.
 #[pyclass(module = "sluicegate", frozen)]
 pub(crate) struct RateLimiter {
-    limiter: sluicegate::RateLimiter,
-    /// Then nothing is gained by letting other threads run meanwhile.
-    embedded: bool,
+    shared: Arc<Shared>,
 }
 
 #[pymethods]
@@ -48,7 +50,7 @@ impl RateLimiter {
         let builder = options.cast::<Options>()?.get().0.clone();
         // A source of rules may take its time.
         let limiter = py.detach(|| builder.build()).map_err(|error| exception(py, &error))?;
-        Ok(Self { embedded: bridge::is_embedded(&limiter), limiter })
+        Ok(Self { shared: Arc::new(Shared::new(limiter)) })
     }
 
     /// Admits a cost for `key` under `rule`, or denies it.
@@ -152,10 +154,12 @@ impl RateLimiter {
     }
 
     /// Reserves a cost for `key` under `rule`, or denies it: room is held, and nothing is charged until it is committed.
+    /// `wait` is how many seconds to wait for room at most, in the order of arrival.
     #[pyo3(
-        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None),
-        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None)"
+        signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None, wait=None),
+        text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None, wait=None)"
     )]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn reserve<'py>(
         slf: &Bound<'py, Self>,
         rule: &Bound<'_, PyAny>,
@@ -164,20 +168,55 @@ impl RateLimiter {
         resource: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
+        wait: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, Reservation>> {
+        let wait = optional_span(wait, "wait")?;
         let check = requested(rule, &key, &cost, resource, limit, timeout)?;
-        Self::hold(slf, |limiter| limiter.reserve_with(check.rule, check.key, check.options))
+        Self::hold(slf, |limiter, sleep| bridge::reserve_sleeping(limiter, &check, wait, sleep))
     }
 
     /// Reserves several costs together: all of them, or none. Items whose rule has no reservations are charged at
-    /// once.
+    /// once. `wait` is as for `reserve`.
+    #[pyo3(signature = (checks, *, wait=None))]
     fn reserve_all<'py>(
         slf: &Bound<'py, Self>,
         checks: &Bound<'_, PyAny>,
+        wait: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, Reservation>> {
         let items = check::items(checks)?;
+        let wait = optional_span(wait, "wait")?;
         let checks: Vec<_> = items.iter().map(|item| item.get().0.check()).collect();
-        Self::hold(slf, |limiter| limiter.reserve_all(&checks))
+        Self::hold(slf, |limiter, sleep| bridge::reserve_all_sleeping(limiter, &checks, wait, sleep))
+    }
+
+    /// Reserves for a request under all the rules that match it and have reservations, and charges the others at once.
+    /// Where there are none, nothing is held, and `id` is None.
+    #[pyo3(
+        signature = (
+            method, path, *, user_id=None, ip=None, api_key=None, headers=None, api_key_header=None,
+            other_paths=None, ignore_case=Given(None), timeout=None
+        ),
+        text_signature = "($self, method, path, *, user_id=None, ip=None, api_key=None, headers=None, \
+            api_key_header=None, other_paths=None, ignore_case=False, timeout=None)"
+    )]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn reserve_request<'py>(
+        slf: &Bound<'py, Self>,
+        method: &Bound<'_, PyAny>,
+        path: &Bound<'_, PyAny>,
+        user_id: Option<&Bound<'_, PyAny>>,
+        ip: Option<&Bound<'_, PyAny>>,
+        api_key: Option<&Bound<'_, PyAny>>,
+        headers: Option<&Bound<'_, PyAny>>,
+        api_key_header: Option<&Bound<'_, PyAny>>,
+        other_paths: Option<&Bound<'_, PyAny>>,
+        ignore_case: Given<'_>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, Reservation>> {
+        let mut request =
+            request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
+        request.timeout = optional_timeout(timeout)?;
+        Self::hold(slf, |limiter, _| limiter.reserve_request(&request.request()).map(bridge::Reserved::from))
     }
 
     /// Ends a reservation, given by itself or its id, and charges what was really used, also beyond the limit: `cost`, or
@@ -185,17 +224,17 @@ impl RateLimiter {
     /// not where it had ended, expired or been denied.
     #[pyo3(signature = (reservation, cost=None))]
     fn commit(&self, reservation: &Bound<'_, PyAny>, cost: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
-        self.end(reservation.py(), End::Commit, &Reference::of(reservation)?, &used(cost)?)
+        self.shared.end(reservation.py(), End::Commit, &Reference::of(reservation)?, &used(cost)?)
     }
 
     /// Ends a reservation, given by itself or its id, of which nothing was used. Whether it took effect.
     fn release(&self, reservation: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.end(reservation.py(), End::Release, &Reference::of(reservation)?, &Used::AsReserved)
+        self.shared.end(reservation.py(), End::Release, &Reference::of(reservation)?, &Used::AsReserved)
     }
 
     /// Lets the lease of a reservation, given by itself or its id, begin anew. Whether it took effect.
     fn renew(&self, reservation: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.end(reservation.py(), End::Renew, &Reference::of(reservation)?, &Used::AsReserved)
+        self.shared.end(reservation.py(), End::Renew, &Reference::of(reservation)?, &Used::AsReserved)
     }
 
     /// Decides a request by all the rules that match it, together. The `parts` of the decision hold one per
@@ -255,15 +294,15 @@ impl RateLimiter {
         let request =
             request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
         if explain.or(false, "explain", flag)? {
-            listed(method.py(), self.limiter.explain_request(&request.request()))
+            listed(method.py(), self.shared.limiter.explain_request(&request.request()))
         } else {
-            listed(method.py(), self.limiter.match_request(&request.request()))
+            listed(method.py(), self.shared.limiter.match_request(&request.request()))
         }
     }
 
     /// The rules in force, as rule files state them: what is left to its default is left out.
     fn rules<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        data(py, &self.limiter.rules())
+        data(py, &self.shared.limiter.rules())
     }
 
     /// Looks at `key` under every rule; changes nothing. The `parts` of the decision hold, for each rule, what it would
@@ -291,12 +330,12 @@ impl RateLimiter {
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let check = about_key(&key, resource, timeout)?;
-        self.call(py, |limiter| limiter.reset_all_with(check.key, check.options))
+        self.shared.call(py, |limiter| limiter.reset_all_with(check.key, check.options))
     }
 
     /// Which rules are in force, since when, and what was refused of their source.
     fn rules_status(&self) -> RulesStatus {
-        RulesStatus(self.limiter.rules_status())
+        RulesStatus(self.shared.limiter.rules_status())
     }
 
     /// Forgets what was counted for `key` under `rule`, and nothing else.
@@ -309,7 +348,55 @@ impl RateLimiter {
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let check = requested(rule, &key, &Given(None), resource, None, timeout)?;
-        self.call(rule.py(), |limiter| limiter.reset_with(check.rule, check.key, check.options))
+        self.shared.call(rule.py(), |limiter| limiter.reset_with(check.rule, check.key, check.options))
+    }
+
+    /// Blocks `key` under `rule` for so many seconds from now: every check of it is denied and counts nothing.
+    #[pyo3(signature = (rule, key, seconds, *, timeout=None))]
+    fn block(
+        &self,
+        rule: &Bound<'_, PyAny>,
+        key: Key<'_>,
+        seconds: &Bound<'_, PyAny>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        self.stand(rule, &key, block(seconds)?, timeout).map(drop)
+    }
+
+    /// Ends the block of `key` under `rule`. Answers whether there was one.
+    #[pyo3(signature = (rule, key, *, timeout=None))]
+    fn unblock(
+        &self,
+        rule: &Bound<'_, PyAny>,
+        key: Key<'_>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<bool> {
+        self.stand(rule, &key, StandingChange::Unblock, timeout)
+    }
+
+    /// Stores a limit for `key` under `rule`, which every process uses from its next check on: for `expires_in` seconds,
+    /// or until it is cleared. The `limit` of a call still comes first.
+    #[pyo3(signature = (rule, key, limit, expires_in=None, *, timeout=None))]
+    fn set_limit(
+        &self,
+        rule: &Bound<'_, PyAny>,
+        key: Key<'_>,
+        limit: &Bound<'_, PyAny>,
+        expires_in: Option<&Bound<'_, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        self.stand(rule, &key, stored_limit(limit, expires_in)?, timeout).map(drop)
+    }
+
+    /// Forgets the limit that is stored for `key` under `rule`. Answers whether there was one.
+    #[pyo3(signature = (rule, key, *, timeout=None))]
+    fn clear_limit(
+        &self,
+        rule: &Bound<'_, PyAny>,
+        key: Key<'_>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<bool> {
+        self.stand(rule, &key, StandingChange::ClearLimit, timeout)
     }
 
     /// Waits until the cost is admitted, for `timeout` seconds at most. Waits for the same key take turns, in the
@@ -332,6 +419,7 @@ impl RateLimiter {
         let timeout = span(timeout, "timeout")?;
         let check = requested(rule, &key, &cost, resource, limit, None)?;
         self.wait_interruptible(py, |limiter, sleep| bridge::wait_sleeping(limiter, &check, timeout, sleep))
+            .map(Decision::from)
     }
 
     /// Waits until several checks are admitted together, as `check_all` decides them, for `timeout` seconds at most.
@@ -344,21 +432,22 @@ impl RateLimiter {
         self.wait_interruptible(py, |limiter, sleep| {
             bridge::wait_all_sleeping(limiter, &checks, timeout, sleep)
         })
+        .map(Decision::from)
     }
 
     /// Tries the server.
     #[pyo3(signature = (*, timeout=None))]
     fn ping(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         match optional_timeout(timeout)? {
-            Some(timeout) => self.call(py, |limiter| limiter.ping_with(timeout)),
-            None => self.call(py, sluicegate::RateLimiter::ping),
+            Some(timeout) => self.shared.call(py, |limiter| limiter.ping_with(timeout)),
+            None => self.shared.call(py, sluicegate::RateLimiter::ping),
         }
     }
 
     /// Closes the connections. Final: later calls, and waits of other threads, raise `ClosedError`.
     /// `match_request` and `rules_status`, which only look at the rules, still answer.
     fn close(&self) {
-        self.limiter.close();
+        self.shared.limiter.close();
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
@@ -369,74 +458,4 @@ impl RateLimiter {
     fn __exit__(&self, _exception: &Bound<'_, PyTuple>) {
         self.close();
     }
-}
-
-impl RateLimiter {
-    fn decide(
-        &self,
-        py: Python<'_>,
-        call: impl FnOnce(&sluicegate::RateLimiter) -> Result<sluicegate::Decision> + Send,
-    ) -> PyResult<Decision> {
-        self.call(py, call).map(Decision::from)
-    }
-
-    /// Makes a call that sleeps, and ends with the exception of a signal that comes meanwhile.
-    fn wait_interruptible(
-        &self,
-        py: Python<'_>,
-        wait: impl FnOnce(
-            &sluicegate::RateLimiter,
-            &mut (dyn FnMut(Duration) -> bool + Send),
-        ) -> Result<sluicegate::Decision>
-        + Send,
-    ) -> PyResult<Decision> {
-        let mut interrupted = None;
-        let mut sleep = |span| match Python::attach(|py| sleep(py, span)) {
-            Ok(()) => true,
-            Err(exception) => {
-                interrupted = Some(exception);
-                false
-            }
-        };
-        let decision = self.decide(py, |limiter| wait(limiter, &mut sleep));
-        interrupted.map_or(decision, Err)
-    }
-
-    fn hold<'py>(
-        slf: &Bound<'py, Self>,
-        call: impl FnOnce(&sluicegate::RateLimiter) -> Result<sluicegate::Reservation> + Send,
-    ) -> PyResult<Bound<'py, Reservation>> {
-        let reserved = slf.get().call(slf.py(), |limiter| call(limiter).map(bridge::Reserved::from))?;
-        Reservation::create(slf, reserved)
-    }
-
-    pub(crate) fn end(
-        &self,
-        py: Python<'_>,
-        end: End,
-        reservation: &Reference<'_, '_>,
-        used: &Used,
-    ) -> PyResult<bool> {
-        let id = reservation.id_to(end);
-        self.call(py, |limiter| bridge::end(limiter, end, id, used))
-    }
-
-    /// Lets other threads run while the server answers.
-    fn call<T: Send>(
-        &self,
-        py: Python<'_>,
-        call: impl FnOnce(&sluicegate::RateLimiter) -> Result<T> + Send,
-    ) -> PyResult<T> {
-        let limiter = &self.limiter;
-        let result = if self.embedded { call(limiter) } else { py.detach(|| call(limiter)) };
-        result.map_err(|error| exception(py, &error))
-    }
-}
-
-/// A short sleep that ends when the thread is unparked, and with the signals that came meanwhile or while the server
-/// was asked. It is not that of Python: see `asynchronous` for why.
-fn sleep(py: Python<'_>, span: Duration) -> PyResult<()> {
-    py.check_signals()?;
-    py.detach(|| thread::park_timeout(span));
-    py.check_signals()
 }

@@ -67,14 +67,17 @@ impl Observer for Collector {
     }
 }
 
-/// Runs traffic, given as specs or as calls of (microseconds, key, cost), through every rule.
+/// A call: microseconds, key, cost, and how long it is under way in microseconds.
+type GivenCall = (u64, String, u64, Option<u64>);
+
+/// Runs traffic, given as specs or as calls, through every rule.
 #[pyfunction]
 #[pyo3(signature = (rules, specs, calls, seed, bin_us, start_us))]
 pub(crate) fn lab_run(
     py: Python<'_>,
     rules: &Bound<'_, PyAny>,
     specs: Option<Vec<String>>,
-    calls: Option<Vec<(u64, String, u64)>>,
+    calls: Option<Vec<GivenCall>>,
     seed: u64,
     bin_us: Option<u64>,
     start_us: Option<u64>,
@@ -85,7 +88,7 @@ pub(crate) fn lab_run(
     let traffic = match specs {
         Some(specs) => Traffic::parse(&specs, &rules).map_err(failed)?,
         None => {
-            let call = |(at_us, key, cost)| Call { at_us, key, cost };
+            let call = |(at_us, key, cost, duration_us)| Call { at_us, key, cost, duration_us };
             Traffic::given(calls.unwrap_or_default().into_iter().map(call))
         }
     };

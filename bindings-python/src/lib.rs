@@ -16,7 +16,9 @@ mod options;
 mod representation;
 mod request;
 mod reservation;
+mod reserved;
 mod rules;
+mod shared;
 mod status;
 
 use pyo3::prelude::*;
@@ -42,7 +44,9 @@ mod native {
     #[pymodule_export]
     use crate::matching::RequestMatch;
     #[pymodule_export]
-    use crate::reservation::{Reservation, Reserved};
+    use crate::reservation::Reservation;
+    #[pymodule_export]
+    use crate::reserved::Reserved;
     #[pymodule_export]
     use crate::status::{Refusal, RulesStatus};
 

@@ -42,6 +42,16 @@ def test_a_cost_that_never_fits_waits_for_ever() -> None:
     assert list(strategy.retry_after) == [float("inf")] and not any(strategy.admitted)
 
 
+def test_calls_that_are_under_way() -> None:
+    rules = [{"rule_id": "jobs", "algorithm": "concurrency", "limit": 2}]
+    calls = [(0, "k", 1, 5.0), (1, "k", 1, 1.0), (1.5, "k", 1, 1.0), (2, "k", 1, 1.0)]
+    jobs = lab.run(rules, calls)["jobs"]
+    assert list(jobs.admitted) == [True, True, False, True] and jobs.worst_ratio == 1.0
+    with pytest.raises(InvalidArgumentError, match='call 1 has no duration: rule "jobs"'):
+        lab.run(rules, [(0, "k")])
+    assert lab.run(rules, "poisson:duration=exp(300ms)")["jobs"].worst_ratio == 1.0
+
+
 def test_options() -> None:
     rules = json.dumps(lab.compare("gcra", limit=10, window=10))
     bins = lambda seed: lab.run(rules, ["poisson:for=1m"], seed=seed).strategies["gcra"].bins  # noqa: E731

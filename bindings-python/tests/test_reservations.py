@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import pickle
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -179,3 +182,68 @@ def test_what_is_reserved_for_a_cancelled_task_is_released(redis_url: str, prefi
                     await limiter.reset("jobs", "alice")
 
     asyncio.run(asyncio.wait_for(program(), 30))
+
+
+def test_a_wait_ends_with_what_another_thread_gives_back(url: str, prefix: str) -> None:
+    with RateLimiter(url, rules=RULES, prefix=prefix) as limiter:
+        held = limiter.reserve("jobs", "alice", cost=2)
+        began = time.monotonic()
+        assert not limiter.reserve("jobs", "alice", wait=0.15) and time.monotonic() - began >= 0.15
+        timer = threading.Timer(0.05, held.release)
+        timer.start()
+        with limiter.reserve_all([Check("jobs", "alice")], wait=math.inf) as made:
+            assert made and time.monotonic() - began < 10
+        timer.join()
+        assert left(limiter, "jobs") == 2
+
+
+def test_tasks_wait_in_turn(url: str, prefix: str) -> None:
+    async def program() -> None:
+        async with AsyncRateLimiter.connect(url, rules=RULES, prefix=prefix) as limiter:
+            inside, most, order = 0, 0, []
+
+            async def work(number: int) -> None:
+                nonlocal inside, most
+                async with limiter.reserve("jobs", "alice", wait=30) as held:
+                    assert held
+                    order.append(number)
+                    inside += 1
+                    most = max(most, inside)
+                    await asyncio.sleep(0.002)
+                    inside -= 1
+
+            await asyncio.gather(*(work(number) for number in range(50)))
+            assert order == list(range(50)) and most == 2
+
+    asyncio.run(program())
+
+
+def test_tasks_that_are_cancelled_lose_no_place(url: str, prefix: str) -> None:
+    async def program() -> None:
+        async with AsyncRateLimiter.connect(url, rules=RULES, prefix=prefix) as limiter:
+
+            async def hold(wait: float | None) -> None:
+                async with limiter.reserve("jobs", "alice", wait=wait):
+                    await asyncio.sleep(0.001)
+
+            cancelled = 0
+            for number in range(150):
+                tasks = [asyncio.create_task(hold(30 if each % 2 else None)) for each in range(8)]
+                await asyncio.sleep(number % 15 * 0.0002)
+                for task in tasks:
+                    cancelled += task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+            assert cancelled > 150
+            async with limiter.reserve("jobs", "alice", cost=2, wait=5) as held:
+                assert held
+
+    asyncio.run(program())
+
+
+def test_a_wait_that_makes_no_sense_is_refused(open_limiter: Open) -> None:
+    limiter = open_limiter("memory://", rules=RULES)
+    with pytest.raises(InvalidArgumentError, match="^wait must be 0 or more"):
+        limiter.reserve("jobs", "alice", wait=-1)
+    with pytest.raises(TypeError, match="^wait must be a float"):
+        limiter.reserve_all([Check("jobs", "alice")], wait="1")
+    assert left(limiter, "jobs") == 2

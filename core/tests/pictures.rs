@@ -14,6 +14,8 @@ use sluicegate::lab::plot::Picture;
 use sluicegate::lab::{Options, Report, Traffic, compare, simulate};
 
 const SECOND: u64 = 1_000_000;
+const EDGE: [&str; 1] = ["edge:size=20,window=10s,spread=400ms,for=1m"];
+const OVERLOAD: [&str; 1] = ["poisson:rate=2/s,for=2m"];
 const ALGORITHMS: [&str; 7] =
     ["fixed_window", "sliding_window", "sliding_log", "sliding_buckets", "gcra", "uniform", "decay"];
 
@@ -39,8 +41,7 @@ fn zoo() -> Report {
 }
 
 fn pictures() -> Vec<(&'static str, String)> {
-    let edge = compared(&["edge:size=20,window=10s,spread=400ms,for=1m"]);
-    let overload = compared(&["poisson:rate=2/s,for=2m"]);
+    let (edge, overload) = (compared(&EDGE), compared(&OVERLOAD));
     let polite = compared(&["obedient:clients=12,keys=1,rate=2/s,pick=turn,for=10m"]);
     let many = compared(&["poisson:rate=20/s,keys=40,zipf=1,for=2m"]);
     let hour = Rules::from_json(
@@ -74,5 +75,24 @@ fn pictures_are_current() {
         }
         let kept = fs::read_to_string(&path).unwrap_or_default();
         assert!(kept == svg, "docs/pictures/{name}.svg is stale: see the head of core/tests/pictures.rs");
+    }
+}
+
+/// The table of "Choosing an algorithm" has the figures of the runs that are drawn there.
+#[test]
+fn figures_are_current() {
+    let page = fs::read_to_string(root().join("docs/algorithms.md")).unwrap();
+    let table = page.split("| around edges: fullest 10 s |").nth(1).unwrap();
+    let (edge, overload) = (compared(&EDGE), compared(&OVERLOAD));
+    for (edge, overload) in edge.strategies.iter().zip(&overload.strategies) {
+        let start = format!("| `{}` |", edge.name);
+        let row = table.lines().find(|line| line.starts_with(&start)).unwrap();
+        let figures = [edge.worst().count, overload.admitted, overload.worst().count];
+        let stated: Vec<_> =
+            row.split('|').skip(2).take(3).map(|cell| cell.split_whitespace().next()).collect();
+        assert_eq!(
+            stated,
+            figures.map(|figure| figure.to_string()).each_ref().map(|text| Some(text.as_str()))
+        );
     }
 }

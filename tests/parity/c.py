@@ -28,6 +28,8 @@ METHODS = {
     ("RateLimiter", "check_all_with"): "check_all",
     ("RateLimiter", "new"): "open",
     ("RateLimiter", "ping_with"): "ping",
+    ("RateLimiter", "reserve_within"): "reserve",
+    ("RateLimiter", "reserve_all_within"): "reserve_all",
 }
 PARAMETERS = {"items": "checks", "by_us": "by", "id": "reservation"}
 # The arguments of the callback for a refused unit.

@@ -79,6 +79,7 @@ MISSING = {
     **each("node", "Decision.headers() required", "style", "there are default arguments, and ietf is one"),
     **each("c", "RateLimiter.check_request() required", "method path", "any field of a struct can be left out"),
     **each("c", "RateLimiter.match_request() required", "method path", "any field of a struct can be left out"),
+    **each("c", "RateLimiter.reserve_request() required", "method path", "any field of a struct can be left out"),
 }
 
 # No other language has it.
@@ -100,11 +101,12 @@ ALONE = {
     **each("rust", "package", "RuleBuilder", "elsewhere a rule is written as it stands in a file, and has a type"),
     **each("rust", "package", "schema", "the tool prints the schema, and the site has it as a file"),
     **each("rust", "package", "CompositeKey", "elsewhere a key is an array of parts, or they are joined by a function"),
-    **each("rust", "package", "RateLimit", "the service that the layer makes has to have a name"),
+    **each("rust", "package", "RateLimit ResponseBody", "the service that the layer makes, and its answers, have to have names"),
     **each("rust", "package", "OnError", "an enum; elsewhere a text"),
     **each("rust", "package", "Result", "the short form that crates have"),
     **each("node", "package", "FastifyRateLimitOptions RateLimitOptions", "types of what are arguments elsewhere"),
     **each("node", "package", "PeekOptions PingOptions ResetOptions WaitAllOptions WaitOptions", "types of what are arguments elsewhere"),
+    **each("node", "package", "ReserveAllOptions ReserveOptions", "types of what are arguments elsewhere"),
     **each("c", "package", "KeyPart", "a struct is how an array of texts with lengths is passed"),
     **each("c", "package", "Header PairCallback", "there is no type for pairs and lists of them"),
     **each("c", "package", "CHECK_OPTIONS_INIT OPTIONS_INIT REQUEST_INIT", "how a struct gets its defaults"),
@@ -145,6 +147,8 @@ ALONE = {
         "how promises are cancelled; tasks of Python are by themselves, futures of Rust are dropped, and threads wait",
     ),
     **each("node", "RateLimiter.wait_all()", "signal", "as of a wait"),
+    **each("node", "RateLimiter.reserve()", "signal", "as of a wait"),
+    **each("node", "RateLimiter.reserve_all()", "signal", "as of a wait"),
     **each("python", "RateLimitLayer.new()", "app", "middleware is made around the application"),
     **each("rust", "RateLimitLayer.new()", "peer", "tower does not say where the server keeps the address"),
     **each("node", "RateLimitLayer.new()", "log", "elsewhere there is one log for all libraries"),

@@ -46,8 +46,8 @@ def surface(sources: Sources) -> Surface:
 
 def add(found: Surface, crate: Crate, owner: str, method: str, parameters: Parameters) -> None:
     explains, matches = EXPLAIN
-    # `check_with` is `check` with options.
-    name = RENAMED.get(method, word(method.removesuffix("_with")))
+    # `check_with` is `check` with options, and to wait is one of them.
+    name = RENAMED.get(method, word(method.removesuffix("_within").removesuffix("_with")))
     if method == explains:
         found.add_method(owner, matches, parameters | {"explain": False})
     elif name not in crate.shape(owner):  # What sets a field is the field.

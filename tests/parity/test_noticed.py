@@ -112,7 +112,7 @@ class Fields(Noticed):
         self.assert_noticed(C, "    const void *key;\n", "    int added;\n", "Check")
 
     def test_requests(self) -> None:
-        calls = ("RateLimiter.check_request()", "RateLimiter.match_request()")
+        calls = ("RateLimiter.check_request()", "RateLimiter.reserve_request()", "RateLimiter.match_request()")
         both = (*calls, *(call.replace("R", "AsyncR", 1) for call in calls))
         path, key = "    pub path: &'a str,\n", "    apiKey?: string | null | undefined;\n"
         self.assert_noticed(f"{MATCHING}/request.rs", path, "    pub added: u8,\n", "Request", *both)
@@ -152,7 +152,7 @@ class Fields(Noticed):
 
 class Parameters(Noticed):
     def test_rust(self) -> None:
-        for method in ("check", "peek_with", "refund_with", "reset_with", "check_request", "check_all", "ping"):
+        for method in ("check", "peek_with", "refund_with", "reset_with", "match_request", "check_all", "ping"):
             part = f"RateLimiter.{method.removesuffix('_with')}()"
             self.assert_noticed(LIMITER, f"    pub fn {method}(&self", ", added: &str", part)
         self.assert_noticed("core/src/limiter/waiting.rs", "pub fn wait_with(", "added: &str, ", "RateLimiter.wait()")
@@ -161,7 +161,7 @@ class Parameters(Noticed):
         opening = ("RateLimiter.open()", "AsyncRateLimiter.open()")
         self.assert_noticed("core/src/limiter/builder.rs", "impl Builder {\n", f"    {ADDED_OPTION}", *opening)
         self.assert_noticed("core/src/limiter/builder.rs", "pub fn build(", "added: u8, ", *opening)
-        self.assert_noticed(LIMITER, "pub fn builder(", "added: u8, ", "RateLimiter.open()")
+        self.assert_noticed("core/src/limiter/builder.rs", "pub fn builder(", "added: u8, ", "RateLimiter.open()")
         layer, new = "impl RateLimitLayer {\n", "RateLimitLayer.new()"
         self.assert_noticed("core/src/tower/layer.rs", layer, f"    {ADDED_OPTION}", new)
         self.assert_noticed("core/src/tower/layer.rs", "    pub fn new(", "added: u8, ", new)

@@ -1,10 +1,16 @@
-"""Which files of a crate name items of which others."""
+"""Which files of a crate name items of which others.
+
+An item that a module exports again counts as that of the file which defines it. So a `mod.rs` that only declares and
+exports its children is in nobody's way.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from circles import Imports
 
 NAME = r"[A-Za-z_]\w*"
 # What is no code: comments, and texts.
@@ -15,6 +21,8 @@ TEST_ITEM = re.compile(r"#\[cfg\(test\)\]\s*(?:#\[[^\]]*\]\s*)*")
 USE = re.compile(rf"(?P<public>\bpub(?:\([^)]*\))?\s+)?\buse\s+(?P<tree>[^;]+);")
 PATH = re.compile(rf"(?<![\w:.$])(?:\$)?({NAME}(?:\s*::\s*{NAME})+)")
 MODULE = re.compile(rf"\bmod\s+({NAME})\s*[;{{]")
+
+TESTS = {"tests", "tests.rs", "fuzz.rs"}
 
 Module = tuple[str, ...]
 
@@ -32,9 +40,10 @@ class File:
     wildcards: list[Module] = field(default_factory=list)
 
 
-def imports(sources: Path) -> dict[Path, dict[Path, set[str]]]:
-    """Of every file, the files whose items it names, and by which paths."""
-    files = {file.module: file for file in map(lambda path: read(path, sources), sorted(sources.rglob("*.rs")))}
+def imports(sources: Path) -> Imports:
+    """Of every file that is not a test, the files whose items it names, and by which paths."""
+    paths = [path for path in sorted(sources.rglob("*.rs")) if not TESTS & set(path.relative_to(sources).parts)]
+    files = {file.module: file for file in (read(path, sources) for path in paths)}
     for file in files.values():
         declare(file, files)
     return {file.path: named_by(file, files) for file in files.values()}

@@ -129,20 +129,52 @@ class AsyncRateLimiter:
         resource: str | None = None,
         limit: int | None = None,
         timeout: float | None = None,
+        wait: float | None = None,
     ) -> Reserving:
         """Reserves a cost for `key` under `rule`, or denies it; to be awaited, or entered by `async with`.
 
         Room is held, and nothing is charged until it is committed. What is reserved for a call that was cancelled is
-        released.
+        released. `wait` is how many seconds to wait for room at most, in the order of arrival.
         """
-        return Reserving(self, lambda: self._bridge.reserve(rule, key, cost, resource, limit, timeout))
+        return Reserving(
+            self,
+            lambda: self._bridge.reserve(rule, key, cost, resource, limit, timeout, wait),
+            self._calls.reserved,
+        )
 
-    def reserve_all(self, checks: Iterable[Check]) -> Reserving:
+    def reserve_all(self, checks: Iterable[Check], *, wait: float | None = None) -> Reserving:
         """Reserves several costs together, all of them or none; to be awaited, or entered by `async with`.
 
-        Items whose rule has no reservations are charged at once.
+        Items whose rule has no reservations are charged at once. `wait` is as for `reserve`.
         """
-        return Reserving(self, lambda: self._bridge.reserve_all(checks))
+        return Reserving(self, lambda: self._bridge.reserve_all(checks, wait), self._calls.reserved)
+
+    def reserve_request(
+        self,
+        method: str,
+        path: str,
+        *,
+        user_id: str | None = None,
+        ip: str | None = None,
+        api_key: str | None = None,
+        headers: _Headers | None = None,
+        api_key_header: str | None = None,
+        other_paths: Iterable[str] | None = None,
+        ignore_case: bool = False,
+        timeout: float | None = None,
+    ) -> Reserving:
+        """Decides a request as `check_request` does; to be awaited, or entered by `async with`.
+
+        It reserves under the rules that have reservations, and charges the others at once. Where there are none, nothing
+        is held, and `id` is None.
+        """
+        return Reserving(
+            self,
+            lambda: self._bridge.reserve_request(
+                method, path, user_id, ip, api_key, headers, api_key_header, other_paths, ignore_case, timeout
+            ),
+            self._calls.reserved,
+        )
 
     async def commit(
         self, reservation: str | Reserved, cost: int | Mapping[str, int] | Mapping[int, int] | None = None
@@ -276,6 +308,46 @@ class AsyncRateLimiter:
         answer = self._bridge.reset(rule, key, resource, timeout)
         if answer is not None:
             await self._calls.future(answer)
+
+    async def block(self, rule: str, key: _Key, seconds: float, *, timeout: float | None = None) -> None:
+        """Blocks `key` under `rule` for so many seconds from now: every check of it is denied and counts nothing.
+
+        Takes the place of a block that it has already.
+        """
+        answer = self._bridge.block(rule, key, seconds, timeout)
+        if answer is not None:
+            await self._calls.future(answer)
+
+    async def unblock(self, rule: str, key: _Key, *, timeout: float | None = None) -> bool:
+        """Ends the block of `key` under `rule`. Answers whether there was one."""
+        answer = self._bridge.unblock(rule, key, timeout)
+        # A bool is an int, too.
+        unblocked: bool = answer if isinstance(answer, bool) else await self._calls.future(answer)
+        return unblocked
+
+    async def set_limit(
+        self,
+        rule: str,
+        key: _Key,
+        limit: int,
+        expires_in: float | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> None:
+        """Stores a limit for `key` under `rule`, which every process uses from its next check on.
+
+        It holds for `expires_in` seconds, or until it is cleared. The `limit` of a call still comes first.
+        """
+        answer = self._bridge.set_limit(rule, key, limit, expires_in, timeout)
+        if answer is not None:
+            await self._calls.future(answer)
+
+    async def clear_limit(self, rule: str, key: _Key, *, timeout: float | None = None) -> bool:
+        """Forgets the limit that is stored for `key` under `rule`. Answers whether there was one."""
+        answer = self._bridge.clear_limit(rule, key, timeout)
+        # A bool is an int, too.
+        cleared: bool = answer if isinstance(answer, bool) else await self._calls.future(answer)
+        return cleared
 
     async def wait(
         self,

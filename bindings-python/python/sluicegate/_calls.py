@@ -50,8 +50,10 @@ class Calls:
             reserved: Reserved = await future
             return reserved
         except BaseException:
-            # Cancelled, or thrown away. What comes later is released when it does.
-            if not future.cancel() and not future.cancelled() and future.exception() is None:
+            # Cancelled, or thrown away: what is not answered yet leaves the queue, or is released.
+            if future.cancel() or future.cancelled():
+                self.give_up(token)
+            elif future.exception() is None:
                 self._release(future.result())
             raise
 

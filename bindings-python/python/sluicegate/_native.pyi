@@ -57,6 +57,7 @@ class Decision:
         parts: tuple[Decision, ...] = (),
         window: float = 0.0,
         shadow: bool = False,
+        blocked: bool = False,
     ) -> Decision: ...
     @property
     def allowed(self) -> bool:
@@ -95,6 +96,10 @@ class Decision:
     @property
     def reset_after(self) -> float:
         """Seconds until the key is as if never seen."""
+
+    @property
+    def blocked(self) -> bool:
+        """Whether the key is blocked: by an earlier denial, by this one, or by hand."""
 
     @property
     def shadow_denied(self) -> bool:
@@ -139,6 +144,8 @@ class Reserved(Decision):
     def token(self) -> int | None:
         """A fencing token: larger than that of every earlier reservation of the same key; `None` when denied."""
 
+    @property
+    def _lease(self) -> float | None: ...
     @property
     def _is_over(self) -> bool: ...
     def __reduce__(self) -> NoReturn: ...
@@ -379,16 +386,38 @@ class RateLimiter:
         resource: str | None = None,
         limit: int | None = None,
         timeout: float | None = None,
+        wait: float | None = None,
     ) -> Reservation:
         """Reserves a cost for `key` under `rule`, or denies it.
 
-        Room is held, and nothing is charged until it is committed.
+        Room is held, and nothing is charged until it is committed. `wait` is how many seconds to wait for room at most,
+        in the order of arrival.
         """
 
-    def reserve_all(self, checks: Iterable[Check]) -> Reservation:
+    def reserve_all(self, checks: Iterable[Check], *, wait: float | None = None) -> Reservation:
         """Reserves several costs together: all of them, or none.
 
-        Items whose rule has no reservations are charged at once.
+        Items whose rule has no reservations are charged at once. `wait` is as for `reserve`.
+        """
+
+    def reserve_request(
+        self,
+        method: str,
+        path: str,
+        *,
+        user_id: str | None = None,
+        ip: str | None = None,
+        api_key: str | None = None,
+        headers: _Headers | None = None,
+        api_key_header: str | None = None,
+        other_paths: Iterable[str] | None = None,
+        ignore_case: bool = False,
+        timeout: float | None = None,
+    ) -> Reservation:
+        """Decides a request as `check_request` does.
+
+        It reserves under the rules that have reservations, and charges the others at once. Where there are none, nothing
+        is held, and `id` is None.
         """
 
     def commit(self, reservation: str | Reserved, cost: _Used = None) -> bool:
@@ -490,6 +519,32 @@ class RateLimiter:
         self, rule: str, key: _Key, *, resource: str | None = None, timeout: float | None = None
     ) -> None:
         """Forgets what was counted for `key` under `rule`, and nothing else."""
+
+    def block(self, rule: str, key: _Key, seconds: float, *, timeout: float | None = None) -> None:
+        """Blocks `key` under `rule` for so many seconds from now: every check of it is denied and counts nothing.
+
+        Takes the place of a block that it has already.
+        """
+
+    def unblock(self, rule: str, key: _Key, *, timeout: float | None = None) -> bool:
+        """Ends the block of `key` under `rule`. Answers whether there was one."""
+
+    def set_limit(
+        self,
+        rule: str,
+        key: _Key,
+        limit: int,
+        expires_in: float | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> None:
+        """Stores a limit for `key` under `rule`, which every process uses from its next check on.
+
+        It holds for `expires_in` seconds, or until it is cleared. The `limit` of a call still comes first.
+        """
+
+    def clear_limit(self, rule: str, key: _Key, *, timeout: float | None = None) -> bool:
+        """Forgets the limit that is stored for `key` under `rule`. Answers whether there was one."""
 
     def wait(
         self,
@@ -644,10 +699,30 @@ class Bridge:
         resource: str | None,
         limit: int | None,
         timeout: float | None,
+        wait: float | None,
     ) -> Reserved | int: ...
-    def reserve_all(self, checks: Iterable[Check]) -> Reserved | int: ...
+    def reserve_all(self, checks: Iterable[Check], wait: float | None) -> Reserved | int: ...
+    def reserve_request(
+        self,
+        method: str,
+        path: str,
+        user_id: str | None,
+        ip: str | None,
+        api_key: str | None,
+        headers: _Headers | None,
+        api_key_header: str | None,
+        other_paths: Iterable[str] | None,
+        ignore_case: bool,
+        timeout: float | None,
+    ) -> Reserved | int: ...
     def end(self, method: str, reservation: str | Reserved, cost: _Used) -> int: ...
     def reset(self, rule: str, key: _Key, resource: str | None, timeout: float | None) -> int | None: ...
+    def block(self, rule: str, key: _Key, seconds: float, timeout: float | None) -> int | None: ...
+    def unblock(self, rule: str, key: _Key, timeout: float | None) -> int: ...
+    def set_limit(
+        self, rule: str, key: _Key, limit: int, expires_in: float | None, timeout: float | None
+    ) -> int | None: ...
+    def clear_limit(self, rule: str, key: _Key, timeout: float | None) -> int: ...
     def wait(
         self, rule: str, key: _Key, timeout: float, cost: int, resource: str | None, limit: int | None
     ) -> int: ...
@@ -703,9 +778,9 @@ def lab_compare(algorithms: list[str], limit: int, window_us: int) -> str:
 def lab_run(
     rules: object,
     specs: list[str] | None,
-    calls: list[tuple[int, str, int]] | None,
+    calls: list[tuple[int, str, int, int | None]] | None,
     seed: int,
     bin_us: int | None,
     start_us: int | None,
 ) -> LabReport:
-    """Runs traffic, given as specs or as calls of (microseconds, key, cost), through every rule."""
+    """Runs traffic, given as specs or as calls of (microseconds, key, cost, microseconds under way), through every rule."""

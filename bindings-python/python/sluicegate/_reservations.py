@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ._native import Reserved
 from .errors import SluicegateError
 
-if TYPE_CHECKING:
-    from ._asynchronous import AsyncRateLimiter
-
 __all__ = ["AsyncReservation"]
+
+
+class _Limiter(Protocol):
+    """The limiter that made a reservation, as far as that ends it."""
+
+    async def commit(
+        self, reservation: str | Reserved, cost: int | Mapping[str, int] | Mapping[int, int] | None = None
+    ) -> bool: ...
+
+    async def release(self, reservation: str | Reserved) -> bool: ...
+
+    async def renew(self, reservation: str | Reserved) -> bool: ...
 
 
 class AsyncReservation(Reserved):
@@ -26,9 +35,9 @@ class AsyncReservation(Reserved):
 
     __slots__ = ("_limiter",)
 
-    _limiter: AsyncRateLimiter
+    _limiter: _Limiter
 
-    def __new__(cls, limiter: AsyncRateLimiter, reserved: Reserved, /) -> AsyncReservation:
+    def __new__(cls, limiter: _Limiter, reserved: Reserved, /) -> AsyncReservation:
         self = super().__new__(cls, reserved)
         self._limiter = limiter
         return self
@@ -67,13 +76,20 @@ class AsyncReservation(Reserved):
 class Reserving:
     """A reservation on its way: `await` it, or enter it by `async with`, which ends it."""
 
-    __slots__ = ("_begin", "_limiter", "_reservation")
+    __slots__ = ("_begin", "_limiter", "_reservation", "_reserved")
 
     _reservation: AsyncReservation
 
-    def __init__(self, limiter: AsyncRateLimiter, begin: Callable[[], Reserved | int]) -> None:
+    def __init__(
+        self,
+        limiter: _Limiter,
+        begin: Callable[[], Reserved | int],
+        reserved: Callable[[int], Awaitable[Reserved]],
+    ) -> None:
         self._limiter = limiter
         self._begin = begin
+        # The answer to a call that has begun, by its token.
+        self._reserved = reserved
 
     def __await__(self) -> Generator[Any, None, AsyncReservation]:
         return self._reserve().__await__()
@@ -81,7 +97,7 @@ class Reserving:
     async def _reserve(self) -> AsyncReservation:
         answer = self._begin()
         if isinstance(answer, int):
-            answer = await self._limiter._calls.reserved(answer)
+            answer = await self._reserved(answer)
         return AsyncReservation(self._limiter, answer)
 
     async def __aenter__(self) -> AsyncReservation:

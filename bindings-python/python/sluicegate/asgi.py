@@ -8,7 +8,9 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from ._asynchronous import AsyncRateLimiter
+from ._inflight import AsyncInFlight
 from ._middleware import Answer, Headers, Policy, ensure, header_name, merged, paths, text
+from ._reservations import AsyncReservation
 from .errors import SluicegateError
 
 if TYPE_CHECKING:
@@ -28,9 +30,13 @@ _DEEPEST = 32
 
 
 class RateLimitMiddleware:
-    """Decides every HTTP request by `check_request`; one that is denied is answered with 429.
+    """Decides every HTTP request by `reserve_request`; one that is denied is answered with 429.
 
     Answers get the headers of the decision, admitted or not. Connections of other kinds pass.
+
+    What is reserved, such as a place of a rule with the algorithm `concurrency`, is held until the response is over, and
+    renewed while it lasts; then it is committed as it was reserved, also if the application raises or the client hangs
+    up. The application finds it as `scope["sluicegate.reservation"]`, and may commit what it has used itself.
 
     `limiter`: an `AsyncRateLimiter`, or a function that finds it in the scope, as it can be connected only once the
     loop runs: `lambda scope: scope["app"].state.limiter`.
@@ -82,12 +88,20 @@ class RateLimitMiddleware:
     async def __call__(self, scope: Scope, receive: _Receive, send: _Send) -> None:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        verdict = await self._judge(scope)
+        verdict, held = await self._judge(scope)
         if isinstance(verdict, Answer):
             return await _answer(verdict, scope, send)
-        return await self._app(scope, receive, _with_headers(send, _encoded(verdict)) if verdict else send)
+        send = _with_headers(send, _encoded(verdict)) if verdict else send
+        if held is None or held.id is None:
+            return await self._app(scope, receive, send)
+        flight = AsyncInFlight(held)
+        try:
+            scope["sluicegate.reservation"] = held
+            await self._app(scope, receive, _ending(send, flight))
+        finally:
+            await flight.ended()
 
-    async def _judge(self, scope: Scope) -> Headers | Answer:
+    async def _judge(self, scope: Scope) -> tuple[Headers | Answer, AsyncReservation | None]:
         limiter = self._limiter if isinstance(self._limiter, AsyncRateLimiter) else self._limiter(scope)
         user_id, api_key = await _found(self._user_id, scope), await _found(self._api_key, scope)
         headers = [(name.decode("latin-1"), text(value)) for name, value in scope["headers"]]
@@ -97,7 +111,7 @@ class RateLimitMiddleware:
         own_root = _own_root_path(self._app) if self._root_path is None else self._root_path
         path, other_paths = _paths(scope, own_root)
         try:
-            decision = await limiter.check_request(
+            held = await limiter.reserve_request(
                 scope["method"],
                 path,
                 user_id=user_id,
@@ -109,8 +123,8 @@ class RateLimitMiddleware:
                 ignore_case=self._policy.ignore_case,
             )
         except SluicegateError as error:
-            return self._policy.undecided(error)
-        return self._policy.decided(decision)
+            return self._policy.undecided(error), None
+        return self._policy.decided(held), held
 
 
 def _paths(scope: Scope, own_root: str) -> tuple[str, list[str]]:
@@ -149,6 +163,18 @@ def _with_headers(send: _Send, added: list[tuple[bytes, bytes]]) -> _Send:
         await send(message)
 
     return send_with_headers
+
+
+def _ending(send: _Send, flight: AsyncInFlight) -> _Send:
+    """What the application does after its last byte is not part of the response."""
+
+    async def send_and_end(message: Message) -> None:
+        if message["type"] == "http.response.body" and not message.get("more_body", False):
+            # Before the byte is sent: the client's next request is to find the place free.
+            flight.end()
+        await send(message)
+
+    return send_and_end
 
 
 async def _answer(answer: Answer, scope: Scope, send: _Send) -> None:

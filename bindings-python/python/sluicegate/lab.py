@@ -33,7 +33,7 @@ def compare(*algorithms: str, limit: int, window: float) -> list[dict[str, Any]]
 
 def run(
     rules: str | PathLike[str] | Iterable[dict[str, Any]] | dict[str, Any],
-    traffic: str | Iterable[str] | Iterable[tuple[float, str] | tuple[float, str, int]],
+    traffic: str | Iterable[str] | Iterable[tuple[float, str] | tuple[float, str, int] | tuple[float, str, int, float]],
     *,
     seed: int = 1,
     bin: float | None = None,
@@ -42,7 +42,8 @@ def run(
     """Sends the same traffic through every rule, each alone, in virtual time.
 
     `traffic` is a spec such as `"poisson:rate=100/s,keys=1000,for=1h"`, several of them, or an iterable of calls: time
-    in seconds since the beginning, key, and cost if it is not 1. `seed` fixes what is random; `bin` is the width of a
+    in seconds since the beginning, key, cost if it is not 1, and for rules of `concurrency` how many seconds the call takes
+    (`duration=` of a spec). `seed` fixes what is random; `bin` is the width of a
     bin in seconds; `start` is when virtual time begins, in seconds since 1970.
     """
     if isinstance(traffic, str):
@@ -65,9 +66,9 @@ def run(
     return Result(native)
 
 
-def _call(call: Any) -> tuple[int, str, int]:
-    time, key, cost = call if len(call) == 3 else (*call, 1)
-    return _micros(time), key, cost
+def _call(call: Any) -> tuple[int, str, int, int | None]:
+    time, key, cost, duration = (*call, *(1, None)[len(call) - 2 :])
+    return _micros(time), key, cost, None if duration is None else _micros(duration)
 
 
 def _micros(seconds: float) -> int:
@@ -98,7 +99,10 @@ class Strategy:
 
     @property
     def worst_ratio(self) -> float:
-        """The most that was admitted in any window, over all its positions, divided by the limit."""
+        """The most that was admitted in any window, over all its positions, divided by the limit.
+
+        Under `concurrency`: the most that was under way at once.
+        """
         return max((limit["worst"]["ratio"] for limit in self.figures["limits"]), default=0.0)
 
     @property
@@ -109,7 +113,7 @@ class Strategy:
 
     @property
     def bins(self) -> dict[str, list[float]]:
-        """Per bin: `admitted`, `denied`, `cost`, and `fullest`, the fullest window divided by the limit."""
+        """Per bin: `admitted`, `denied`, `cost`, and `fullest`, the fullest window (or what was under way) by the limit."""
         bins: dict[str, list[float]] = self.figures["bins"]
         return bins
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from ._inflight import InFlight
 from ._middleware import Answer, Headers, Policy, ensure, header_name, merged, paths, text
-from ._native import RateLimiter
+from ._native import RateLimiter, Reservation
 from .errors import SluicegateError
 
 if TYPE_CHECKING:
@@ -18,9 +19,13 @@ __all__ = ["RateLimitMiddleware"]
 
 
 class RateLimitMiddleware:
-    """Decides every request by `check_request`; one that is denied is answered with 429.
+    """Decides every request by `reserve_request`; one that is denied is answered with 429.
 
     Answers get the headers of the decision, admitted or not.
+
+    What is reserved, such as a place of a rule with the algorithm `concurrency`, is held until the response is over, and
+    renewed while it lasts; then it is committed as it was reserved, also if the application raises or the client hangs
+    up. The application finds it as `environ["sluicegate.reservation"]`, and may commit what it has used itself.
 
     `user_id`, `api_key`: functions of the environ; for `api_key` also the name of a header. A rule does not apply
     to a request that lacks what the rule counts by.
@@ -51,7 +56,7 @@ class RateLimitMiddleware:
         on_error: _OnError = "admit",
         ignore_case: bool = False,
     ) -> None:
-        ensure("limiter", "a RateLimiter", limiter, hasattr(limiter, "check_request"))
+        ensure("limiter", "a RateLimiter", limiter, hasattr(limiter, "reserve_request"))
         self._app = app
         self._limiter = limiter
         self._user_id = user_id
@@ -60,13 +65,22 @@ class RateLimitMiddleware:
         self._policy = Policy(trusted_proxies, headers, on_error, ignore_case)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        verdict = self._judge(environ)
+        verdict, held = self._judge(environ)
         if isinstance(verdict, Answer):
             start_response(f"{verdict.status.value} {verdict.status.phrase}", verdict.headers)
             return [] if environ["REQUEST_METHOD"] == "HEAD" else [verdict.body]
-        return self._app(environ, _with_headers(start_response, verdict) if verdict else start_response)
+        start_response = _with_headers(start_response, verdict) if verdict else start_response
+        if held is None or held.id is None:
+            return self._app(environ, start_response)
+        body = _Body(InFlight(held))
+        try:
+            environ["sluicegate.reservation"] = held
+            return body.of(self._app(environ, body.noting(start_response)))
+        except BaseException:
+            body.close()
+            raise
 
-    def _judge(self, environ: WSGIEnvironment) -> Headers | Answer:
+    def _judge(self, environ: WSGIEnvironment) -> tuple[Headers | Answer, Reservation | None]:
         user_id = self._user_id(environ) if self._user_id else None
         api_key = self._api_key(environ) if self._api_key else None
         headers = _headers(environ)
@@ -75,7 +89,7 @@ class RateLimitMiddleware:
         ip = self._policy.ip(environ.get("REMOTE_ADDR"), forwarded_for)
         path, other_paths = _paths(environ)
         try:
-            decision = self._limiter.check_request(
+            held = self._limiter.reserve_request(
                 environ["REQUEST_METHOD"],
                 path,
                 user_id=user_id,
@@ -87,8 +101,47 @@ class RateLimitMiddleware:
                 ignore_case=self._policy.ignore_case,
             )
         except SluicegateError as error:
-            return self._policy.undecided(error)
-        return self._policy.decided(decision)
+            return self._policy.undecided(error), None
+        return self._policy.decided(held), held
+
+
+class _Body:
+    """The body of a response for which something is held until it is over, which its server tells by `close`."""
+
+    def __init__(self, flight: InFlight) -> None:
+        self._flight = flight
+        self._chunks: Iterable[bytes] = ()
+        self._left: int | None = None
+
+    def noting(self, start_response: StartResponse) -> StartResponse:
+        def start_noting(status: str, headers: Headers, *exc_info: Any) -> Callable[[bytes], object]:
+            lengths = [value for name, value in headers if name.lower() == "content-length" and value.isdecimal()]
+            self._left = int(lengths[0]) if lengths else None
+            return start_response(status, headers, *exc_info)
+
+        return start_noting
+
+    def of(self, chunks: Iterable[bytes]) -> _Body:
+        self._chunks = chunks
+        return self
+
+    def __iter__(self) -> Iterator[bytes]:
+        for chunk in self._chunks:
+            if self._left is not None:
+                self._left -= len(chunk)
+                if self._left <= 0:
+                    # Before the last byte is sent: the client's next request is to find the place free.
+                    self._flight.end()
+            yield chunk
+        self._flight.end()
+
+    def close(self) -> None:
+        try:
+            close = getattr(self._chunks, "close", None)
+            if close is not None:
+                close()
+        finally:
+            self._flight.end()
 
 
 def _paths(environ: WSGIEnvironment) -> tuple[str, list[str]]:

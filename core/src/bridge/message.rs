@@ -7,7 +7,7 @@ use crate::decision::Decision;
 use crate::error::Result;
 use crate::limiter::AsyncRateLimiter;
 use crate::matching::Request;
-pub use crate::plan::{End, Op as Kind};
+pub use crate::plan::{End, Op as Kind, StandingChange};
 use crate::request::{Check, CheckAllOptions, CheckOptions};
 use crate::reservation::{Reservation, Usage};
 
@@ -134,12 +134,14 @@ pub struct Reserved {
     pub id: Option<String>,
     /// The fencing token, unless it was denied.
     pub token: Option<u64>,
+    /// How soon it ends unless it is renewed.
+    pub lease: Option<Duration>,
 }
 
 impl From<Reservation> for Reserved {
     fn from(reservation: Reservation) -> Self {
-        let (id, token) = (reservation.id(), reservation.token());
-        Self { id, token, decision: reservation.into_decision() }
+        let (id, token, lease) = (reservation.id(), reservation.token(), reservation.lease());
+        Self { id, token, lease, decision: reservation.into_decision() }
     }
 }
 
@@ -164,10 +166,14 @@ pub enum Ask {
     WaitAll(Vec<Item>, Duration),
     /// `ping`, with its timeout
     Ping(Option<Duration>),
-    /// `reserve`
-    Reserve(Item),
-    /// `reserve_all`
-    ReserveAll(Vec<Item>),
+    /// `reserve`, with the time to wait
+    Reserve(Item, Duration),
+    /// `reserve_all`, with the time to wait
+    ReserveAll(Vec<Item>, Duration),
+    /// `reserve_request`
+    ReserveRequest(OwnedRequest),
+    /// `block`, `unblock`, `set_limit` or `clear_limit`
+    Stand(Item, StandingChange),
     /// `commit`, `release` or `renew`, with the id, which a denied reservation lacks
     End(End, Option<String>, Used),
 }
@@ -179,7 +185,7 @@ pub enum Answer {
     Decision(Decision),
     /// A reservation.
     Reserved(Box<Reserved>),
-    /// Whether the end of a reservation took effect.
+    /// Whether the end of a reservation, of a block or of a stored limit took effect.
     Ended(bool),
     /// Done; there is nothing to say.
     Done,
@@ -215,21 +221,38 @@ pub(super) async fn answer(limiter: &AsyncRateLimiter, ask: &Ask) -> Result<Answ
             limiter.reset_with(&item.rule, &item.key, item.options()).await?;
             return Ok(Answer::Done);
         }
+        Ask::Stand(item, change) => {
+            let took_effect = limiter.stand(&item.check(), *change).await?;
+            return Ok(if change.is_answered() { Answer::Ended(took_effect) } else { Answer::Done });
+        }
         Ask::Ping(timeout) => {
             limiter.try_server(*timeout).await?;
             return Ok(Answer::Done);
         }
-        Ask::Reserve(item) => {
-            return reserved(limiter.reserve_with(&item.rule, &item.key, item.options()).await);
+        Ask::Reserve(item, wait) => {
+            let check = item.check();
+            return reserved(limiter.reserve_within(check.rule, check.key, check.options, *wait).await);
         }
-        Ask::ReserveAll(items) => {
-            return reserved(limiter.reserve_all(&items.iter().map(Item::check).collect::<Vec<_>>()).await);
+        Ask::ReserveAll(items, wait) => {
+            return reserved(limiter.reserve_all_within(&checks(items), *wait).await);
         }
+        Ask::ReserveRequest(request) => return reserved(limiter.reserve_request(&request.request()).await),
         Ask::End(end, id, used) => {
             return ended(limiter, *end, id.as_deref(), used).await.map(Answer::Ended);
         }
     };
     decision.map(Answer::Decision)
+}
+
+impl Ask {
+    /// Whether it may sleep.
+    pub(super) fn sleeps(&self) -> bool {
+        match self {
+            Self::Wait(..) | Self::WaitAll(..) => true,
+            Self::Reserve(_, wait) | Self::ReserveAll(_, wait) => !wait.is_zero(),
+            _ => false,
+        }
+    }
 }
 
 fn checks(items: &[Item]) -> Vec<Check<'_>> {

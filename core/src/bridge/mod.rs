@@ -33,11 +33,13 @@ use crate::limiter::{AsyncRateLimiter, Builder};
 pub use crate::plan::Verdict;
 use crate::redis::forked;
 use crate::request::Check;
-pub use blocking::{end, is_embedded, wait_all_sleeping, wait_sleeping};
+pub use blocking::{
+    end, is_embedded, reserve_all_sleeping, reserve_sleeping, stand, wait_all_sleeping, wait_sleeping,
+};
 use completions::OPENED;
 pub use log::log_to_stderr;
 use message::answer;
-pub use message::{Answer, Ask, Completion, End, Item, Kind, OwnedRequest, Reserved, Used};
+pub use message::{Answer, Ask, Completion, End, Item, Kind, OwnedRequest, Reserved, StandingChange, Used};
 use runner::Runner;
 
 /// The most calls in one batch. Several overlap: while the server works on one, the loop takes up the answers of
@@ -95,7 +97,7 @@ impl Bridge {
     /// The answer to a call, if it needs neither I/O nor sleep.
     pub fn at_once(&self, ask: &Ask) -> Option<Result<Answer>> {
         let local = self.limiter().filter(|limiter| limiter.is_embedded())?;
-        if matches!(ask, Ask::Wait(..) | Ask::WaitAll(..)) { None } else { at_once(answer(local, ask)) }
+        if ask.sleeps() { None } else { at_once(answer(local, ask)) }
     }
 
     /// Sends calls on their way, each with a token of the caller's choice. Each is answered, within the
@@ -116,8 +118,8 @@ impl Bridge {
         Ok(())
     }
 
-    /// Ends a wait whose caller no longer wants it; its answer may have been fetched already. Other calls
-    /// end by themselves.
+    /// Ends a call whose caller no longer wants it: one that waits leaves the queue, and what is reserved for it is
+    /// released. Its answer may have been fetched already; a reservation in that is the caller's to release.
     pub fn cancel(&self, token: u64) {
         if self.is_mine() {
             self.runner.cancel(token);

@@ -156,7 +156,12 @@ impl Runner {
     }
 
     pub(super) fn cancel(&self, token: u64) {
+        self.tasks.look();
         self.tasks.cancel(token);
+        // What is released then is to be sent, and who waited for it to go on.
+        self.flush();
+        let done = self.tasks.run();
+        self.completions.tell(done);
     }
 
     pub(super) fn drain(&self) -> Vec<Completion> {

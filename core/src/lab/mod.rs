@@ -38,5 +38,5 @@ pub use report::{
     Bin, DeniedKey, Fairness, LimitReport, Report, Requests, StrategyReport, WaitReport, Worst,
 };
 pub use simulation::simulate;
-pub use traffic::{Call, Traffic, WORDS};
+pub use traffic::{Call, CallDuration, Traffic, WORDS};
 pub use units::{duration_us, rate};

@@ -1,17 +1,22 @@
 //! Requests of the past, decided as rules would have decided them.
 
+mod under_way;
+
 use std::collections::HashMap;
 
 use super::observer::{Observer, Record};
 use super::report::{Ending, Report, Requests};
 use super::tally::{Counted, Tally};
+use super::traffic::CallDuration;
 use crate::clock::ManualClock;
 use crate::decision::Decision;
 use crate::error::Result;
 use crate::limiter::RateLimiter;
 use crate::matching::{Request, RequestMatch};
 use crate::request::Check;
+use crate::reservation::Usage;
 use crate::rules::{RuleId, Rules};
+use under_way::{Held, HeldItem, UnderWay};
 
 /// The first width of bins, and the most of them: a replay does not know how long it will be.
 const BIN_US: u64 = 1_000_000;
@@ -28,15 +33,22 @@ pub struct Replay {
     start_us: Option<u64>,
     now_us: u64,
     requests: Requests,
+    under_way: UnderWay,
 }
 
 impl Replay {
     /// A replay by these rules: as in production, where every rule that applies to a request decides with the
-    /// others, or each `apart`, to compare them.
+    /// others, or each `apart`, to compare them. A rule of `concurrency` needs to know how long requests are under way:
+    /// `duration` is that of requests that do not tell it.
     ///
     /// # Errors
     /// As those of a limiter in memory.
-    pub fn new(rules: &Rules, apart: bool, bin_us: Option<u64>) -> Result<Self> {
+    pub fn new(
+        rules: &Rules,
+        apart: bool,
+        bin_us: Option<u64>,
+        duration: Option<CallDuration>,
+    ) -> Result<Self> {
         let clock = ManualClock::default();
         let width_us = bin_us.unwrap_or(BIN_US);
         Ok(Self {
@@ -48,27 +60,31 @@ impl Replay {
             start_us: None,
             now_us: 0,
             requests: Requests::default(),
+            under_way: UnderWay::new(rules, duration),
         })
     }
 
-    /// Decides a request that came at a time since 1970, and answers whether it would have been admitted. One that
-    /// is older than one before it is taken to have come with it.
+    /// Decides a request that came at a time since 1970 and was under way for `duration_us`, if that is known, and
+    /// answers whether it would have been admitted. One that is older than one before it is taken to have come with it.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a request that is none, as
-    /// [`check_request`](RateLimiter::check_request); it is not counted.
+    /// [`check_request`](RateLimiter::check_request), or whose duration is needed and not known; it is not counted.
     pub fn request(
         &mut self,
         at_us: u64,
+        duration_us: Option<u64>,
         request: &Request<'_>,
         observer: &mut impl Observer,
     ) -> Result<bool> {
         let matches = self.limiter.match_request(request)?;
+        let duration_us = self.under_way.duration_us(&matches, duration_us)?;
         if at_us < self.now_us {
             self.requests.late += 1;
         }
         self.now_us = self.now_us.max(at_us);
         let start = *self.start_us.get_or_insert(self.now_us);
+        self.end_until(self.now_us, start)?;
         self.clock.set_us(self.now_us);
         self.requests.total += 1;
         if matches.is_empty() {
@@ -76,8 +92,8 @@ impl Replay {
             return Ok(true);
         }
         let admitted = match self.apart {
-            true => self.each(&matches, self.now_us - start, observer)?,
-            false => self.together(&matches, self.now_us - start, observer)?,
+            true => self.each(&matches, duration_us, observer)?,
+            false => self.together(&matches, duration_us, observer)?,
         };
         if admitted {
             self.requests.admitted += 1;
@@ -87,29 +103,81 @@ impl Replay {
         Ok(admitted)
     }
 
+    /// Ends what is under way no longer.
+    fn end_until(&mut self, now_us: u64, start_us: u64) -> Result<()> {
+        while let Some((end_us, held)) = self.under_way.ended(now_us) {
+            self.clock.set_us(end_us);
+            self.limiter.commit(&held.reservation, Usage::AsReserved)?;
+            for item in &held.items {
+                if let Some(number) = self.numbers.get(&item.rule) {
+                    let resource = item.resource.as_deref().unwrap_or_default();
+                    self.tallies[*number].end(end_us - start_us, &item.key, resource, item.cost);
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn together(
         &mut self,
         matches: &[RequestMatch],
-        at_us: u64,
+        duration_us: Option<u64>,
         observer: &mut impl Observer,
     ) -> Result<bool> {
         let checks: Vec<_> = matches.iter().map(|found| found.check(None)).collect();
-        let decision = self.limiter.check_all(&checks)?;
+        let decision = match duration_us {
+            None => self.limiter.check_all(&checks)?,
+            Some(duration_us) => self.reserve(matches, &checks, duration_us)?,
+        };
         for ((it, check), part) in matches.iter().zip(&checks).zip(&decision.parts) {
-            self.count(it, check, at_us, (part, decision.allowed && fits(part)), observer);
+            self.count(it, check, (part, decision.allowed && fits(part)), observer);
         }
         Ok(decision.allowed)
     }
 
-    fn each(&mut self, matches: &[RequestMatch], at_us: u64, observer: &mut impl Observer) -> Result<bool> {
+    fn each(
+        &mut self,
+        matches: &[RequestMatch],
+        duration_us: Option<u64>,
+        observer: &mut impl Observer,
+    ) -> Result<bool> {
         let mut all = true;
         for it in matches {
             let check = it.check(None);
-            let decision = self.limiter.check_with(check.rule, check.key, check.options)?;
-            self.count(it, &check, at_us, (&decision, fits(&decision)), observer);
+            let decision = match duration_us.filter(|_| self.under_way.limits(&it.rule_id)) {
+                None => self.limiter.check_with(check.rule, check.key, check.options)?,
+                Some(duration_us) => {
+                    self.reserve(std::slice::from_ref(it), std::slice::from_ref(&check), duration_us)?
+                }
+            };
+            self.count(it, &check, (&decision, fits(&decision)), observer);
             all &= fits(&decision);
         }
         Ok(all)
+    }
+
+    /// Reserves, and holds what is granted until the request ends.
+    fn reserve(
+        &mut self,
+        matches: &[RequestMatch],
+        checks: &[Check<'_>],
+        duration_us: u64,
+    ) -> Result<Decision> {
+        let reservation = self.limiter.reserve_all(checks)?;
+        let decision = reservation.decision().clone();
+        if decision.allowed {
+            let held = |((it, check), part): ((&RequestMatch, &Check<'_>), &Decision)| {
+                (self.under_way.limits(&it.rule_id) && fits(part)).then(|| HeldItem {
+                    rule: it.rule_id.clone(),
+                    key: it.key.clone(),
+                    resource: it.resource.clone(),
+                    cost: check.options.cost,
+                })
+            };
+            let items = matches.iter().zip(checks).zip(&decision.parts).filter_map(held).collect();
+            self.under_way.hold(self.now_us.saturating_add(duration_us), Held { reservation, items });
+        }
+        Ok(decision)
     }
 
     /// Counts what one rule decided: its decision, and whether the request was admitted as a whole.
@@ -117,7 +185,6 @@ impl Replay {
         &mut self,
         it: &RequestMatch,
         check: &Check<'_>,
-        at_us: u64,
         (decision, admitted): (&Decision, bool),
         observer: &mut impl Observer,
     ) {
@@ -125,6 +192,7 @@ impl Replay {
         let resource = it.resource.as_deref().unwrap_or_default();
         let (key, cost) = (it.key.as_str(), check.options.cost);
         let denied = !fits(decision);
+        let at_us = self.now_us - self.start_us.unwrap_or(self.now_us);
         self.tallies[number].add(&Counted { at_us, key, resource, cost, admitted, denied });
         observer.decided(&Record {
             strategy: number,
@@ -178,11 +246,11 @@ mod tests {
     }
 
     fn replayed(apart: bool) -> Report {
-        let mut replay = Replay::new(&rules(), apart, None).unwrap();
+        let mut replay = Replay::new(&rules(), apart, None, None).unwrap();
         for (at, path) in [(5, "/login"), (6, "/login"), (7, "/a"), (6, "/b"), (8, "/c")] {
-            replay.request(at * SECOND, &Request::new("GET", path).ip("192.0.2.1"), &mut ()).unwrap();
+            replay.request(at * SECOND, None, &Request::new("GET", path).ip("192.0.2.1"), &mut ()).unwrap();
         }
-        replay.request(9 * SECOND, &Request::new("GET", "/d"), &mut ()).unwrap();
+        replay.request(9 * SECOND, None, &Request::new("GET", "/d"), &mut ()).unwrap();
         replay.finish(false)
     }
 
@@ -208,10 +276,51 @@ mod tests {
         assert_eq!((report.strategies[1].admitted, report.strategies[1].denied), (1, 1));
     }
 
+    /// Three requests that take 4 s each, the second of which comes while the first is under way.
+    fn in_flight(apart: bool) -> Report {
+        let text = r#"[
+            {"rule_id": "busy", "algorithm": "concurrency", "limit": 1,
+             "identifier_type": "ip_address", "match": {"path_pattern": "/*"}},
+            {"rule_id": "often", "algorithm": "sliding_log", "limit": 9, "window_size_seconds": 10,
+             "identifier_type": "ip_address", "match": {"path_pattern": "/*"}}]"#;
+        let fallback = Some("4s".parse().unwrap());
+        let mut replay = Replay::new(&Rules::from_json(text).unwrap(), apart, None, fallback).unwrap();
+        let request = Request::new("GET", "/a").ip("192.0.2.1");
+        for (at, told) in [(5, None), (8, None), (9, Some(SECOND)), (10, None)] {
+            replay.request(at * SECOND, told, &request, &mut ()).unwrap();
+        }
+        replay.finish(false)
+    }
+
+    #[test]
+    fn requests_under_way_hold_their_places() {
+        let counts = |report: &Report| {
+            let of = |number: usize| (report.strategies[number].admitted, report.strategies[number].denied);
+            (of(0), of(1), report.strategies[0].worst().count)
+        };
+        // Together, a request that is denied charges nothing.
+        assert_eq!(counts(&in_flight(false)), ((3, 1), (3, 0), 1));
+        assert_eq!(counts(&in_flight(true)), ((3, 1), (4, 0), 1));
+    }
+
+    #[test]
+    fn a_request_without_a_duration_is_an_error_where_it_is_needed() {
+        let text = r#"[{"rule_id": "busy", "algorithm": "concurrency", "limit": 1, "identifier_type": "global",
+            "match": {"path_pattern": "/a"}}]"#;
+        let mut replay = Replay::new(&Rules::from_json(text).unwrap(), false, None, None).unwrap();
+        let error = replay.request(0, None, &Request::new("GET", "/a"), &mut ()).unwrap_err();
+        assert_eq!(
+            error.message(),
+            "it has no duration, and rule \"busy\" limits how many requests are under way"
+        );
+        assert!(replay.request(0, None, &Request::new("GET", "/b"), &mut ()).is_ok());
+        assert_eq!(replay.requests(), 1);
+    }
+
     #[test]
     fn what_is_no_request_is_an_error_and_not_counted() {
-        let mut replay = Replay::new(&rules(), false, None).unwrap();
-        assert!(replay.request(0, &Request::new("GET", ""), &mut ()).is_err());
+        let mut replay = Replay::new(&rules(), false, None, None).unwrap();
+        assert!(replay.request(0, None, &Request::new("GET", ""), &mut ()).is_err());
         assert_eq!(replay.requests(), 0);
         assert!(replay.finish(false).is_empty());
     }

@@ -71,7 +71,7 @@ pub struct StrategyReport {
     /// Counts per stretch of time.
     pub bins: Vec<Bin>,
     /// At the end of bins, in microseconds since the beginning: the most that the algorithm may have admitted to
-    /// the keys seen so far.
+    /// the keys seen so far. Infinite under `concurrency`, where it depends on how soon calls end.
     pub bound: Vec<(u64, f64)>,
     /// The keys that were denied most often.
     pub most_denied: Vec<DeniedKey>,
@@ -83,7 +83,7 @@ pub struct StrategyReport {
 pub struct LimitReport {
     /// How much cost may be admitted per window.
     pub limit: f64,
-    /// The window; for `decay`, which has none, a slot.
+    /// The window; for `decay`, which has none, a slot; 0 for `concurrency`, which limits what is under way.
     pub window_us: u64,
     /// Whether it counts keys or resources.
     pub scope: Scope,
@@ -95,11 +95,11 @@ pub struct LimitReport {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Worst {
-    /// What was admitted in it.
+    /// What was admitted in it; under `concurrency`, the most that was under way at once.
     pub count: u64,
     /// That, divided by the limit.
     pub ratio: f64,
-    /// Where it ends, in microseconds since the beginning.
+    /// Where it ends, or when that was, in microseconds since the beginning.
     pub at_us: u64,
     /// Whether every key and every position was looked at; otherwise there may be a fuller one.
     pub exact: bool,
@@ -149,7 +149,7 @@ pub struct Bin {
     pub denied: u64,
     /// The sum of the costs that were admitted.
     pub cost: u64,
-    /// The fullest window that ended in it, divided by the limit.
+    /// The fullest window that ended in it, or the most that was under way in it, divided by the limit.
     pub fullest: f64,
 }
 
@@ -175,6 +175,8 @@ pub(super) struct Ending {
 
 impl Report {
     pub(super) fn new(mut tallies: Vec<Tally>, ending: Ending) -> Self {
+        let end_us = ending.length_us.saturating_sub(1);
+        tallies.iter_mut().for_each(|tally| tally.tell_in_flight(end_us));
         let bin_us = tallies.iter().map(|tally| tally.counts.width_us()).max().unwrap_or(1);
         tallies.iter_mut().for_each(|tally| tally.widen(bin_us));
         let bins = tallies.iter().map(|tally| tally.counts.bins().len()).max().unwrap_or(0);
@@ -263,6 +265,13 @@ fn most_denied(keys: &Keys) -> Vec<DeniedKey> {
     keys.most_denied().into_iter().map(named).collect()
 }
 
+impl LimitReport {
+    /// Whether it limits what is under way at once, rather than what is admitted in a time.
+    pub fn is_of_concurrency(&self) -> bool {
+        self.window_us == 0
+    }
+}
+
 impl From<&Counts> for Bin {
     fn from(counts: &Counts) -> Self {
         let Counts { admitted, denied, cost, fullest } = *counts;
@@ -272,7 +281,7 @@ impl From<&Counts> for Bin {
 
 impl From<&LimitTally> for LimitReport {
     fn from(tally: &LimitTally) -> Self {
-        let fullest = tally.windows.fullest;
+        let fullest = tally.load.fullest();
         Self {
             limit: tally.limit.limit,
             window_us: tally.window_us,
@@ -281,7 +290,7 @@ impl From<&LimitTally> for LimitReport {
                 count: fullest.cost,
                 ratio: fullest.cost as f64 / tally.limit.limit,
                 at_us: fullest.at_us,
-                exact: tally.windows.is_exact(),
+                exact: tally.load.is_exact(),
             },
         }
     }

@@ -28,6 +28,7 @@ pub fn simulate(
     options: Options,
     observer: &mut impl Observer,
 ) -> Result<Report> {
+    traffic.ensure_durations(rules)?;
     let length_us = traffic.length_us();
     let width_us = width(length_us, options.bin_us)?;
     let lane = |(number, rule)| {
@@ -39,6 +40,7 @@ pub fn simulate(
         true => in_real_time(&mut lanes, length_us, observer)?,
         false => in_virtual_time(&mut lanes, length_us, observer)?,
     };
+    lanes.iter_mut().try_for_each(Lane::release_all)?;
     let ending = Ending {
         specs: traffic.specs().to_vec(),
         start_us: options.start_us,
@@ -100,7 +102,7 @@ fn in_real_time(lanes: &mut [Lane<'_>], length_us: u64, observer: &mut impl Obse
     loop {
         let next = |lane: &&mut Lane<'_>| lane.next_us().unwrap_or(u64::MAX);
         let Some(lane) = lanes.iter_mut().min_by_key(next) else { return Ok(length_us) };
-        let Some(at) = lane.next_us() else { return Ok(length_us) };
+        let Some(at) = lane.next_us().filter(|at| *at < length_us) else { return Ok(length_us) };
         now = observer.wait_until(at).max(now);
         if !observer.go_on(now as f64 / length_us as f64) {
             return Ok(now.min(length_us - 1));
@@ -109,5 +111,7 @@ fn in_real_time(lanes: &mut [Lane<'_>], length_us: u64, observer: &mut impl Obse
     }
 }
 
+#[cfg(test)]
+mod concurrency;
 #[cfg(test)]
 mod tests;

@@ -45,7 +45,7 @@ impl RateLimiter {
         let catalog = self.centre.rules.snapshot();
         let matches = matches(&catalog, request)?;
         if matches.is_empty() {
-            return Ok(Decision::unruled(self.source())).map(Reservation::unheld);
+            return Ok(Reservation::unheld(Decision::unruled(self.source())));
         }
         let checks = checks(&matches, request);
         if catalog.holds_any(&checks) {

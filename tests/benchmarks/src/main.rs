@@ -5,6 +5,7 @@
 
 mod client;
 mod embedded;
+mod holding;
 mod lab;
 mod machine;
 mod matching;
@@ -16,6 +17,7 @@ mod server;
 mod table;
 mod tap;
 mod time;
+mod traffic;
 mod usage;
 mod way;
 
@@ -28,6 +30,10 @@ use options::{Options, Part};
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 fn main() -> ExitCode {
+    let mut args = std::env::args_os();
+    if args.nth(1).is_some_and(|first| first == traffic::TOOL) {
+        return sluicegate::cli::main(std::iter::once("sluicegate".into()).chain(args)).into();
+    }
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -50,10 +56,14 @@ fn run() -> Result<()> {
             Part::Client => client::run(&options)?,
             Part::Embedded => embedded::run(&options)?,
             Part::Matching => matching::run(&options)?,
-            Part::Usage => usage::run(&options)?,
+            Part::Usage => {
+                usage::run(&options)?;
+                holding::run(&options)?;
+            }
             Part::Tls => way::tls(&options)?,
             Part::Cluster => way::cluster(&options)?,
             Part::Silent => way::silent(&options)?,
+            Part::Lab => traffic::run(&options)?,
         }
     }
     Ok(())

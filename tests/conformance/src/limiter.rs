@@ -116,6 +116,38 @@ impl Limiter {
         Some(ended.map(|took_effect| json!({ "took_effect": took_effect })))
     }
 
+    /// Makes the call that a vector names about a block or a stored limit; `None` for another call.
+    pub fn call_by_hand(&self, vector: &Value) -> Option<Result<Value>> {
+        let op = vector["op"].as_str().unwrap();
+        if !["block", "unblock", "set_limit", "clear_limit"].contains(&op) {
+            return None;
+        }
+        let key = match key(vector) {
+            Ok(key) => key,
+            Err(error) => return Some(Err(error)),
+        };
+        let Check { rule, key, options, .. } = check(vector, &key);
+        let mut options = options;
+        options.limit = None;
+        let span = |name: &str| vector[name].as_f64().map(seconds);
+        Some(match op {
+            "block" => {
+                let duration = span("seconds").unwrap();
+                forward!(self, limiter => limiter.block_with(rule, key, duration, options))
+                    .map(|()| json!({}))
+            }
+            "set_limit" => {
+                let (limit, expires_in) = (vector["limit"].as_u64().unwrap(), span("expires_in"));
+                forward!(self, limiter => limiter.set_limit_with(rule, key, limit, expires_in, options))
+                    .map(|()| json!({}))
+            }
+            "unblock" => forward!(self, limiter => limiter.unblock_with(rule, key, options))
+                .map(|unblocked| json!({ "unblocked": unblocked })),
+            _ => forward!(self, limiter => limiter.clear_limit_with(rule, key, options))
+                .map(|cleared| json!({ "cleared": cleared })),
+        })
+    }
+
     /// Reserves what a vector says.
     pub fn reserve(&self, vector: &Value) -> Result<Reservation> {
         if let Some(items) = vector["items"].as_array() {
@@ -193,6 +225,11 @@ impl Limiter {
     pub fn charge(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Decision> {
         forward!(self, limiter => limiter.charge_with(rule, key, options))
     }
+}
+
+/// A time in seconds, rounded up to the microsecond; one below zero is none.
+fn seconds(seconds: f64) -> Duration {
+    Duration::from_micros((seconds * 1e6).ceil() as u64)
 }
 
 type Made = (Reservation, Option<String>);

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::Rules;
-use crate::lab::{compare, duration_us};
+use crate::lab::{CallDuration, compare, duration_us};
 use clap::{Args as ClapArgs, ValueEnum};
 
 use super::log::{LogFormat, NAMES};
@@ -21,7 +21,8 @@ Traffic is WORD:NAME=VALUE,NAME=VALUE. What is left open follows the first rule.
   herd             keys=500,every=1m          many keys at once
   greedy           clients=5,pause=10ms       retry at once
   obedient         clients=5,rate=10/s        wait for retry_after
-  all of them      for=1h,from=10m,keys=1000,zipf=1.1,pick=turn,cost=1..10,name=user,rule=RULE,resources=3
+  all of them      for=1h,from=10m,keys=1000,zipf=1.1,pick=turn,cost=1..10,name=user,rule=RULE,resources=3,
+                   duration=200ms             how long calls are under way, for rules of concurrency
 
 Exit code: 0 done, 1 ended before its time, 2 error.";
 
@@ -49,9 +50,13 @@ pub(crate) struct Lab {
     /// Format of the log
     #[arg(long, value_enum, default_value_t = LogFormat::Auto, requires = "replay")]
     pub(super) log_format: LogFormat,
-    /// Names of the log's columns or JSON fields: time, method, path, ip, user, api_key, header:NAME
+    /// Names of the log's columns or JSON fields: time, method, path, ip, user, api_key, duration, header:NAME
     #[arg(long, value_name = "NAME=COLUMN", value_delimiter = ',', requires = "replay", value_parser = column)]
     pub(super) columns: Vec<(String, String)>,
+    /// How long requests are under way whose line does not tell it, for rules of concurrency: 200ms, 50ms..2s,
+    /// exp(500ms)
+    #[arg(long, value_name = "TIME", requires = "replay")]
+    pub(super) duration: Option<CallDuration>,
     /// What of a request is the key when algorithms are compared: ip_address, user_id, header:NAME, ...
     #[arg(long, value_name = "IDENTIFIER", default_value = "ip_address", requires_all = ["replay", "compare"])]
     key: String,

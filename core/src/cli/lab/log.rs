@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 
 /// What a request is made of, besides its headers.
-pub(super) const NAMES: [&str; 6] = ["time", "method", "path", "ip", "user", "api_key"];
+pub(super) const NAMES: [&str; 7] = ["time", "method", "path", "ip", "user", "api_key", "duration"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum LogFormat {

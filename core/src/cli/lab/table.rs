@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::lab::{Bin, Report, StrategyReport};
+use crate::lab::{Bin, LimitReport, Report, StrategyReport};
 use anstyle::{AnsiColor, Style};
 
 const ADMITTED: Style = AnsiColor::Blue.on_default();
@@ -10,6 +10,7 @@ const DENIED: Style = AnsiColor::Yellow.on_default();
 const OVER: Style = AnsiColor::Red.on_default().bold();
 const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const COLUMNS: usize = 64;
+const PERCENT: u64 = 100;
 
 pub(super) fn show(out: &mut impl Write, report: &Report) -> io::Result<()> {
     if let Some(requests) = &report.requests {
@@ -59,13 +60,14 @@ fn row(strategy: &StrategyReport) -> [String; 8] {
         return [name, "matches nothing".to_owned(), empty(), empty(), empty(), empty(), empty(), empty()];
     }
     let worst = strategy.worst();
+    let at_once = if strategy.limits.iter().any(LimitReport::is_of_concurrency) { " at once" } else { "" };
     let about = if worst.exact { "" } else { ">= " };
     let waited = |us: Option<u64>| us.map_or("-".to_owned(), short);
     [
         name,
         strategy.admitted.to_string(),
         strategy.denied.to_string(),
-        format!("{about}{} ({:.2}x)", worst.count, worst.ratio),
+        format!("{about}{}{at_once} ({:.2}x)", worst.count, worst.ratio),
         strategy.longest_denial_run.to_string(),
         strategy.fairness.jain.map_or("-".to_owned(), |jain| format!("{jain:.3}")),
         waited(strategy.waits.map(|waits| waits.p50_us)),
@@ -94,6 +96,10 @@ fn plots(out: &mut impl Write, report: &Report, width: usize) -> io::Result<()> 
         let down = bars(&denied[number], most_denied);
         writeln!(out, "\n{:width$}  {ADMITTED}{up}{ADMITTED:#} admitted", strategy.name)?;
         writeln!(out, "{:width$}  {DENIED}{down}{DENIED:#} denied", "")?;
+        if strategy.limits.iter().any(LimitReport::is_of_concurrency) {
+            let level = bars(&merged_levels(&strategy.bins), PERCENT.max(percent(strategy.worst().ratio)));
+            writeln!(out, "{:width$}  {level} at once", "")?;
+        }
     }
     Ok(())
 }
@@ -101,6 +107,17 @@ fn plots(out: &mut impl Write, report: &Report, width: usize) -> io::Result<()> 
 fn merged(bins: &[Bin], count: fn(&Bin) -> u64) -> Vec<u64> {
     let group = bins.len().div_ceil(COLUMNS).max(1);
     bins.chunks(group).map(|bins| bins.iter().map(count).sum()).collect()
+}
+
+/// What was under way at most, in percent of the limit.
+fn merged_levels(bins: &[Bin]) -> Vec<u64> {
+    let group = bins.len().div_ceil(COLUMNS).max(1);
+    let most = |bins: &[Bin]| bins.iter().map(|bin| percent(bin.fullest)).max().unwrap_or(0);
+    bins.chunks(group).map(most).collect()
+}
+
+fn percent(ratio: f64) -> u64 {
+    (ratio * PERCENT as f64).ceil() as u64
 }
 
 fn bars(counts: &[u64], most: u64) -> String {

@@ -17,12 +17,16 @@ pub(super) fn draw(report: &Report) -> Panels {
     let mut panels =
         Panels::new(report.strategies.len(), "Admitted in all, and each strategy's own bound", &note);
     let end = |strategy: &StrategyReport| {
-        strategy.bound.last().map_or(0.0, |last| last.1).max(strategy.cost as f64)
+        let bound = strategy.bound.last().map_or(0.0, |last| last.1);
+        (if bound.is_finite() { bound } else { 0.0 }).max(strategy.cost as f64)
     };
     let most = round_scale(report.strategies.iter().map(end).fold(1.0, f64::max));
     for (number, strategy) in report.strategies.iter().enumerate() {
-        let bound = strategy.bound.last().map_or(0.0, |last| last.1) as u64;
-        let note = format!("{} of at most {}", count(strategy.cost), count(bound));
+        let bound = strategy.bound.last().map_or(0.0, |last| last.1);
+        let note = match bound.is_finite() {
+            true => format!("{} of at most {}", count(strategy.cost), count(bound as u64)),
+            false => format!("{}, without a bound per time", count(strategy.cost)),
+        };
         let panel = panels.panel(number, strategy, &note);
         panels.scale(panel, most);
         curves(&mut panels, panel, report, strategy, most);
@@ -59,6 +63,9 @@ fn curves(panels: &mut Panels, panel: Panel, report: &Report, strategy: &Strateg
         if !clipped {
             asked.to(at, panel.y(calls as f64 / most));
             clipped = calls as f64 > most;
+        }
+        if allowed.is_infinite() {
+            continue;
         }
         // Steps are to look like steps.
         if allowed > last {

@@ -87,8 +87,10 @@ fn shortened(name: &str) -> String {
 /// `10 per 10 s, 50 per 60 s`
 pub(super) fn limits(strategy: &StrategyReport) -> String {
     let one = |limit: &LimitReport| {
-        let (limit, window) = (decimal(limit.limit), span(limit.window_us));
+        let (of_concurrency, limit, window) =
+            (limit.is_of_concurrency(), decimal(limit.limit), span(limit.window_us));
         match strategy.algorithm {
+            _ if of_concurrency => format!("{limit} at once"),
             "decay" => format!("level {limit}, slots of {window}"),
             _ => format!("{limit} per {window}"),
         }

@@ -3,7 +3,7 @@
 use super::figures::{count, date, decimal, span};
 use super::frame::limits;
 use super::{Picture, escaped, style};
-use crate::lab::{Report, StrategyReport};
+use crate::lab::{LimitReport, Report, StrategyReport};
 
 const CSS: &str = "\
 :root{color-scheme:light dark}
@@ -89,6 +89,7 @@ fn row(strategy: &StrategyReport, waits: bool) -> String {
     }
     let worst = strategy.worst();
     let class = if worst.ratio > 1.0 { " class=\"over\"" } else { "" };
+    let at_once = if strategy.limits.iter().any(LimitReport::is_of_concurrency) { " at once" } else { "" };
     let jain = strategy.fairness.jain.map_or("-".to_owned(), decimal);
     let waited = match (waits, strategy.waits) {
         (false, _) => String::new(),
@@ -96,7 +97,7 @@ fn row(strategy: &StrategyReport, waits: bool) -> String {
         (true, Some(it)) => format!("<td>{}</td><td>{}</td>", span(it.p50_us), span(it.p99_us)),
     };
     format!(
-        "<tr>{name}<td>{}</td><td>{}</td><td{class}>{}× ({})</td><td>{}</td><td>{jain}</td>{waited}</tr>\n",
+        "<tr>{name}<td>{}</td><td>{}</td><td{class}>{}× ({}{at_once})</td><td>{}</td><td>{jain}</td>{waited}</tr>\n",
         count(strategy.admitted),
         count(strategy.denied),
         decimal(worst.ratio),

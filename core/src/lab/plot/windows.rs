@@ -4,16 +4,14 @@ use super::bins::merged;
 use super::canvas::{Anchor, Bars, Pen};
 use super::figures::{decimal, span};
 use super::frame::{LEFT, RIGHT, Rows};
-use crate::lab::{Report, StrategyReport};
+use crate::lab::{LimitReport, Report, StrategyReport};
 
 const COLUMNS: usize = 304;
 const ROW: f64 = 66.0;
 const HEIGHT: f64 = 48.0;
 
 pub(super) fn draw(report: &Report) -> Rows<'_> {
-    let note = "For every moment: what was admitted to one key in the window that ends there, divided by the limit. \
-                The dashed line is the limit.";
-    let mut rows = Rows::new(report, "The fullest window, over all its positions", note, ROW);
+    let mut rows = Rows::new(report, "The fullest window, over all its positions", &note(report), ROW);
     let most = report.strategies.iter().map(|strategy| strategy.worst().ratio).fold(1.0, f64::max);
     // Room for the dashed line.
     let scale = (most * 1.05).max(1.25);
@@ -45,10 +43,26 @@ pub(super) fn draw(report: &Report) -> Rows<'_> {
     rows
 }
 
+fn note(report: &Report) -> String {
+    let counts_in_flight =
+        |strategy: &StrategyReport| strategy.limits.iter().any(LimitReport::is_of_concurrency);
+    let strategies = || report.strategies.iter();
+    let counted = match (strategies().any(counts_in_flight), strategies().all(counts_in_flight)) {
+        (_, true) => "what one key had under way",
+        (true, false) => {
+            "what was admitted to one key in the window that ends there, or what it had under way"
+        }
+        (false, false) => "what was admitted to one key in the window that ends there",
+    };
+    format!("For every moment: {counted}, divided by the limit. The dashed line is the limit.")
+}
+
 /// Of a run with one key, what is in the window at the end of each of so many bins, as shares of time and limit.
 fn inside(strategy: &StrategyReport, bin_us: u64, most: usize) -> impl Iterator<Item = (f64, f64)> {
-    let bins = if strategy.fairness.keys == 1 { strategy.bins.as_slice() } else { &[] };
     let limit = strategy.limits.iter().max_by(|one, other| one.worst.ratio.total_cmp(&other.worst.ratio));
+    // What is under way is in the bars already.
+    let has_window = limit.is_some_and(|limit| !limit.is_of_concurrency());
+    let bins = if strategy.fairness.keys == 1 && has_window { strategy.bins.as_slice() } else { &[] };
     let (window, limit) =
         limit.map_or((1, 1.0), |limit| ((limit.window_us / bin_us).max(1) as usize, limit.limit));
     let group = bins.len().div_ceil(most).max(1);
@@ -79,6 +93,9 @@ fn figures(rows: &mut Rows<'_>, strategy: &StrategyReport, y: f64) {
     let ratio = format!("{at_least}{}×", decimal(worst.ratio));
     rows.canvas.text(class, RIGHT + 12.0, y, Anchor::Start, &ratio);
     let limit = strategy.limits.iter().find(|limit| limit.worst == worst);
-    let window = limit.map(|limit| format!("{} in {}", worst.count, span(limit.window_us)));
+    let window = limit.map(|limit| match limit.is_of_concurrency() {
+        true => format!("{} at once", worst.count),
+        false => format!("{} in {}", worst.count, span(limit.window_us)),
+    });
     rows.canvas.text("note", RIGHT + 12.0, y + 16.0, Anchor::Start, &window.unwrap_or_default());
 }

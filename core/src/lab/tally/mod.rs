@@ -1,12 +1,14 @@
 //! What is counted of a run.
 
 mod bound;
+mod in_flight;
 mod keys;
 mod sampled;
 mod series;
 mod waits;
 mod window;
 
+use std::borrow::Cow;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
@@ -14,9 +16,10 @@ pub(crate) use bound::Bound;
 pub(crate) use keys::Keys;
 pub(crate) use series::Series;
 pub(crate) use waits::Waits;
-pub(crate) use window::Windows;
 
-use crate::rules::{Limit, Rule, Scope};
+use crate::rules::{Algorithm, Limit, Rule, Scope};
+use in_flight::InFlight;
+use window::{Filled, Fullest, Windows};
 
 /// Counts of one stretch of time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -43,9 +46,41 @@ pub(crate) struct LimitTally {
     pub(crate) limit: Limit,
     pub(crate) window_us: u64,
     pub(crate) bound: Bound,
-    pub(crate) windows: Windows,
+    pub(crate) load: Load,
     /// Keys, or resources, to which something was admitted for the first time.
     pub(crate) new_keys: Series<u64>,
+}
+
+/// What a limit is held to.
+#[derive(Debug)]
+pub(crate) enum Load {
+    /// What is admitted in any window.
+    Windows(Windows),
+    /// What is under way at once.
+    InFlight(InFlight),
+}
+
+impl Load {
+    fn add(&mut self, key: &str, now_us: u64, cost: u64) -> Option<Filled> {
+        match self {
+            Self::Windows(windows) => windows.add(key, now_us, cost),
+            Self::InFlight(in_flight) => in_flight.begin(key, now_us, cost),
+        }
+    }
+
+    pub(crate) fn fullest(&self) -> Fullest {
+        match self {
+            Self::Windows(windows) => windows.fullest,
+            Self::InFlight(in_flight) => in_flight.fullest,
+        }
+    }
+
+    pub(crate) fn is_exact(&self) -> bool {
+        match self {
+            Self::Windows(windows) => windows.is_exact(),
+            Self::InFlight(in_flight) => in_flight.is_exact(),
+        }
+    }
 }
 
 /// One call, as it is counted.
@@ -72,18 +107,24 @@ pub(crate) struct Tally {
     pub(crate) denied_by_others: u64,
     pub(crate) keys: Keys,
     pub(crate) waits: Waits,
+    /// Until when the bins tell what is under way.
+    told_us: u64,
 }
 
 impl Tally {
     pub(crate) fn new(rule: &Arc<Rule>, width_us: u64, most_bins: usize) -> Self {
         let limit = |limit: &Limit| {
-            // `decay` has no window: what it admits in a slot is looked at.
+            // `decay` has no window: what it admits in a slot is looked at. `concurrency` has neither.
             let window_us = if limit.window_us > 0 { limit.window_us } else { limit.resolution_us };
+            let load = match rule.algorithm {
+                Algorithm::Concurrency => Load::InFlight(InFlight::default()),
+                _ => Load::Windows(Windows::new(window_us)),
+            };
             LimitTally {
                 limit: *limit,
                 window_us,
                 bound: Bound::new(rule, limit),
-                windows: Windows::new(window_us),
+                load,
                 new_keys: Series::new(width_us, most_bins),
             }
         };
@@ -95,10 +136,12 @@ impl Tally {
             denied_by_others: 0,
             keys: Keys::default(),
             waits: Waits::default(),
+            told_us: 0,
         }
     }
 
     pub(crate) fn add(&mut self, call: &Counted<'_>) {
+        self.tell_in_flight(call.at_us);
         let mut counts = Counts::default();
         if call.admitted {
             counts.admitted = 1;
@@ -116,20 +159,48 @@ impl Tally {
         *self.counts.at(call.at_us) += counts;
         self.total += counts;
     }
+
+    /// Counts that an admitted call is under way no longer.
+    pub(crate) fn end(&mut self, at_us: u64, key: &str, resource: &str, cost: u64) {
+        self.tell_in_flight(at_us);
+        for limit in &mut self.limits {
+            if let Load::InFlight(in_flight) = &mut limit.load {
+                in_flight.end(&counted_under(limit.limit.scope, key, resource), cost);
+            }
+        }
+    }
+
+    /// Tells the bins up to a time what has been under way since the last one: it changes only with calls.
+    pub(crate) fn tell_in_flight(&mut self, to_us: u64) {
+        let share = |limit: &LimitTally| match &limit.load {
+            Load::InFlight(in_flight) => in_flight.most() as f64 / limit.limit.limit,
+            Load::Windows(_) => 0.0,
+        };
+        let share = self.limits.iter().map(share).fold(0.0, f64::max);
+        let mut at_us = std::mem::replace(&mut self.told_us, to_us);
+        while share > 0.0 && at_us <= to_us {
+            let bin = self.counts.at(at_us);
+            bin.fullest = bin.fullest.max(share);
+            let width_us = self.counts.width_us();
+            at_us = (at_us / width_us + 1) * width_us;
+        }
+    }
+}
+
+/// What a limit counts by: a limit of a key, in a rule that limits a resource too, counts each key on each resource.
+fn counted_under<'a>(scope: Scope, key: &'a str, resource: &'a str) -> Cow<'a, str> {
+    match (scope, resource) {
+        (Scope::Key, "") => Cow::Borrowed(key),
+        (Scope::Key, resource) => Cow::Owned(format!("{resource}\0{key}")),
+        (Scope::Resource, resource) => Cow::Borrowed(resource),
+    }
 }
 
 impl LimitTally {
-    /// How full the window is that ends with a call, as a share of the limit.
+    /// How full the window is that ends with a call, or what is under way with it, as a share of the limit.
     fn fill(&mut self, call: &Counted<'_>) -> f64 {
-        // A limit of a key, in a rule that limits a resource too, counts each key on each resource.
-        let filled = match (self.limit.scope, call.resource) {
-            (Scope::Key, "") => self.windows.add(call.key, call.at_us, call.cost),
-            (Scope::Key, resource) => {
-                self.windows.add(&format!("{resource}\0{}", call.key), call.at_us, call.cost)
-            }
-            (Scope::Resource, resource) => self.windows.add(resource, call.at_us, call.cost),
-        };
-        let Some(filled) = filled else { return 0.0 };
+        let of = counted_under(self.limit.scope, call.key, call.resource);
+        let Some(filled) = self.load.add(&of, call.at_us, call.cost) else { return 0.0 };
         if filled.new_keys > 0 {
             *self.new_keys.at(call.at_us) += filled.new_keys;
         }

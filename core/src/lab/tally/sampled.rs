@@ -38,6 +38,11 @@ impl<T> Sampled<T> {
         Some(self.values.entry(hash).or_insert_with(make))
     }
 
+    /// The value of a key that has one.
+    pub(crate) fn find(&mut self, key: &str) -> Option<&mut T> {
+        self.values.get_mut(&FixedState::with_seed(0).hash_one(key))
+    }
+
     fn thin(&mut self) {
         self.mask = self.mask << 1 | 1;
         let mask = self.mask;

@@ -13,13 +13,23 @@ pub struct Call {
     pub key: String,
     /// At least 1.
     pub cost: u64,
+    /// How long it is under way if it is admitted, in microseconds; rules of `concurrency` need it.
+    pub duration_us: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct GivenCall {
+    at_us: u64,
+    key: u32,
+    cost: u64,
+    duration_us: Option<u64>,
 }
 
 /// Calls in order of time, with each key once.
 #[derive(Debug, Clone)]
 pub(super) struct Given {
     keys: Vec<Box<str>>,
-    calls: Vec<(u64, u32, u64)>,
+    calls: Vec<GivenCall>,
 }
 
 impl Given {
@@ -31,15 +41,20 @@ impl Given {
                 keys.push(key);
                 keys.len() as u32 - 1
             });
-            (call.at_us, number, call.cost)
+            GivenCall { at_us: call.at_us, key: number, cost: call.cost, duration_us: call.duration_us }
         };
         let mut calls: Vec<_> = calls.into_iter().map(number).collect();
-        calls.sort_by_key(|call| call.0);
+        calls.sort_by_key(|call| call.at_us);
         Self { keys, calls }
     }
 
     pub(super) fn length_us(&self) -> u64 {
-        self.calls.last().map_or(0, |last| last.0 + 1)
+        self.calls.last().map_or(0, |last| last.at_us + 1)
+    }
+
+    /// The place of the first call that does not say how long it is under way.
+    pub(super) fn without_duration(&self) -> Option<usize> {
+        self.calls.iter().position(|call| call.duration_us.is_none())
     }
 
     pub(super) fn play(&self) -> Playing<'_> {
@@ -56,12 +71,12 @@ pub(crate) struct Playing<'a> {
 impl<'a> Playing<'a> {
     /// When the next call comes.
     pub(super) fn next(&self) -> Option<u64> {
-        self.given.calls.get(self.place).map(|call| call.0)
+        self.given.calls.get(self.place).map(|call| call.at_us)
     }
 
     pub(super) fn due(&mut self) -> Due<'a> {
-        let (_, key, cost) = self.given.calls[self.place];
+        let GivenCall { key, cost, duration_us, .. } = self.given.calls[self.place];
         self.place += 1;
-        Due { key: &self.given.keys[key as usize], cost, resource: "resource" }
+        Due { key: &self.given.keys[key as usize], cost, resource: "resource", duration_us }
     }
 }

@@ -1,5 +1,6 @@
 //! What calls come, and when.
 
+mod duration;
 mod fields;
 mod given;
 mod pattern;
@@ -7,6 +8,7 @@ mod pick;
 mod source;
 mod stream;
 
+pub use duration::CallDuration;
 pub use given::Call;
 pub use source::WORDS;
 
@@ -15,8 +17,9 @@ use source::Source;
 pub(super) use stream::{Answer, Due, Reaction};
 
 use super::random::Random;
-use crate::error::Result;
-use crate::rules::Rules;
+use crate::error::{Error, ErrorKind, Result};
+use crate::rules::{Algorithm, Rules};
+use crate::words::quote;
 use given::Playing;
 use stream::Stream;
 
@@ -64,6 +67,22 @@ impl Traffic {
             }
             Kind::Given(given) => given.length_us(),
         }
+    }
+
+    /// Whether every call says how long it is under way, as rules of `concurrency` need.
+    pub(super) fn ensure_durations(&self, rules: &Rules) -> Result<()> {
+        let Kind::Given(given) = &self.kind else { return Ok(()) };
+        let Some(rule) = rules.iter().find(|rule| rule.algorithm == Algorithm::Concurrency) else {
+            return Ok(());
+        };
+        given.without_duration().map_or(Ok(()), |place| {
+            let reason = format!(
+                "call {} has no duration: rule {} limits how many are under way (give each call the time that it takes)",
+                place + 1,
+                quote(&rule.id)
+            );
+            Err(Error::new(ErrorKind::InvalidArgument, reason))
+        })
     }
 
     /// The calls to one rule, as if nobody else had been called.

@@ -1,6 +1,7 @@
 //! Who calls, and at what cost.
 
 use crate::lab::random::Random;
+use crate::lab::units::duration_us;
 
 /// Which key a call has.
 #[derive(Debug, Clone)]
@@ -39,9 +40,9 @@ impl Pick {
     }
 }
 
-/// What a call costs.
+/// What a call costs, or how long it is under way.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Cost {
+pub(in crate::lab) enum Amount {
     Fixed(u64),
     /// Uniform, both ends included.
     Range(u64, u64),
@@ -51,31 +52,54 @@ pub(super) enum Cost {
 
 /// The most that a call may cost: sums of costs stay exact.
 const DEAREST: u64 = 1_000_000_000;
+/// A day: no call is under way for longer on average.
+const LONGEST_US: u64 = 86_400_000_000;
 
-impl Cost {
-    pub(super) const RIGHT: &'static str =
+impl Amount {
+    pub(super) const RIGHT_COST: &'static str =
         "a whole number from 1 to 1000000000, a range such as 1..10, or exp(MEAN)";
 
-    pub(super) fn read(text: &str) -> Option<Self> {
+    pub(super) fn cost(text: &str) -> Option<Self> {
         let whole = |text: &str| text.parse().ok().filter(|cost| (1..=DEAREST).contains(cost));
-        if let Some(mean) = text.strip_prefix("exp(").and_then(|rest| rest.strip_suffix(')')) {
-            let mean = mean.parse().ok().filter(|mean| (1.0..=1e6).contains(mean))?;
-            return Some(Self::Exponential(mean));
+        Self::read(text, whole, |mean| mean.parse().ok().filter(|mean| (1.0..=1e6).contains(mean)))
+    }
+
+    /// In microseconds.
+    pub(in crate::lab) fn duration(text: &str) -> Option<Self> {
+        let time = |text: &str| duration_us(text).filter(|us| (1..=LONGEST_US).contains(us));
+        Self::read(text, time, |mean| time(mean).map(|us| us as f64))
+    }
+
+    fn read(
+        text: &str,
+        one: impl Fn(&str) -> Option<u64>,
+        mean: impl Fn(&str) -> Option<f64>,
+    ) -> Option<Self> {
+        if let Some(inside) = text.strip_prefix("exp(").and_then(|rest| rest.strip_suffix(')')) {
+            return mean(inside).map(Self::Exponential);
         }
         match text.split_once("..") {
             Some((low, high)) => {
-                let (low, high) = (whole(low)?, whole(high)?);
+                let (low, high) = (one(low)?, one(high)?);
                 (low <= high).then_some(Self::Range(low, high))
             }
-            None => whole(text).map(Self::Fixed),
+            None => one(text).map(Self::Fixed),
         }
     }
 
-    pub(super) fn draw(self, random: &mut Random) -> u64 {
+    pub(in crate::lab) fn draw(self, random: &mut Random) -> u64 {
         match self {
-            Self::Fixed(cost) => cost,
+            Self::Fixed(amount) => amount,
             Self::Range(low, high) => low + random.below(high - low + 1),
-            Self::Exponential(mean) => (random.exponential(mean).ceil() as u64).clamp(1, DEAREST),
+            Self::Exponential(mean) => (random.exponential(mean).ceil() as u64).max(1),
+        }
+    }
+
+    pub(super) fn mean(self) -> f64 {
+        match self {
+            Self::Fixed(amount) => amount as f64,
+            Self::Range(low, high) => (low + high) as f64 / 2.0,
+            Self::Exponential(mean) => mean,
         }
     }
 }
@@ -98,13 +122,24 @@ mod tests {
     #[test]
     fn costs_are_read_and_drawn() {
         let mut random = Random::new(1, 1);
-        assert_eq!(Cost::read("3"), Some(Cost::Fixed(3)));
-        let range = Cost::read("2..4").unwrap();
+        assert_eq!(Amount::cost("3"), Some(Amount::Fixed(3)));
+        let range = Amount::cost("2..4").unwrap();
         assert!((0..100).all(|_| (2..=4).contains(&range.draw(&mut random))));
-        let mean = (0..10_000).map(|_| Cost::read("exp(20)").unwrap().draw(&mut random)).sum::<u64>();
+        let mean = (0..10_000).map(|_| Amount::cost("exp(20)").unwrap().draw(&mut random)).sum::<u64>();
         assert!((190_000..220_000).contains(&mean), "{mean}");
         for wrong in ["0", "4..2", "exp(x)", "exp(0)", "-1", "1.5", "2000000000"] {
-            assert_eq!(Cost::read(wrong), None, "{wrong}");
+            assert_eq!(Amount::cost(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn durations_are_read() {
+        assert_eq!(Amount::duration("200ms"), Some(Amount::Fixed(200_000)));
+        assert_eq!(Amount::duration("50ms..2s"), Some(Amount::Range(50_000, 2_000_000)));
+        assert_eq!(Amount::duration("exp(1.5s)"), Some(Amount::Exponential(1_500_000.0)));
+        assert_eq!(Amount::duration("1s..3s").map(Amount::mean), Some(2_000_000.0));
+        for wrong in ["0s", "2s..1s", "200", "exp(2)", "-1s", "2d"] {
+            assert_eq!(Amount::duration(wrong), None, "{wrong}");
         }
     }
 }

@@ -1,15 +1,17 @@
 //! What a traffic spec says, read and completed from the first rule.
 
+use super::duration::CallDuration;
 use super::fields::{Fields, refused, unknown, word};
 use super::pattern::{Begin, Pattern};
-use super::pick::{Cost, Pick};
+use super::pick::{Amount, Pick};
 use crate::error::Result;
-use crate::rules::Rules;
+use crate::rules::{Algorithm, Rules};
 
 /// The words of traffic specs.
 pub const WORDS: [&str; 8] = ["steady", "poisson", "burst", "edge", "herd", "greedy", "obedient", "day"];
 
-const COMMON: [&str; 9] = ["keys", "zipf", "pick", "cost", "for", "from", "name", "rule", "resources"];
+const COMMON: [&str; 10] =
+    ["keys", "zipf", "pick", "cost", "duration", "for", "from", "name", "rule", "resources"];
 const MAX_KEYS: u64 = 1_000_000;
 const MAX_CLIENTS: u64 = 100_000;
 const SECOND_US: u64 = 1_000_000;
@@ -25,7 +27,9 @@ pub(super) struct Source {
     pub(super) keys: Vec<Box<str>>,
     pub(super) resources: Vec<Box<str>>,
     pub(super) pick: Pick,
-    pub(super) cost: Cost,
+    pub(super) cost: Amount,
+    /// How long calls are under way, in microseconds.
+    pub(super) duration: Option<Amount>,
     pub(super) manner: Manner,
 }
 
@@ -58,9 +62,15 @@ struct Defaults {
 }
 
 impl Defaults {
-    fn of(rules: &Rules) -> Self {
+    /// What is in flight has no window: the time that a call takes stands for it.
+    fn of(rules: &Rules, duration: Option<Amount>) -> Self {
         let limit = rules.iter().next().and_then(|rule| rule.limits.first());
-        let window = |window_us: u64, slot_us: u64| if window_us > 0 { window_us } else { 2 * slot_us };
+        let in_flight_us = duration.map_or(SECOND_US, |duration| duration.mean() as u64).max(1);
+        let window = |window_us, slot_us| match (window_us, slot_us) {
+            (0, 0) => in_flight_us,
+            (0, slot_us) => 2 * slot_us,
+            (window_us, _) => window_us,
+        };
         limit.map_or(Self { limit: 10, window_us: SECOND_US }, |limit| Self {
             limit: (limit.limit as u64).max(1),
             window_us: window(limit.window_us, limit.resolution_us),
@@ -92,14 +102,15 @@ impl Source {
         let own = own_fields(word).ok_or_else(|| unknown(spec, "word", word, &WORDS))?;
         let known: Vec<&str> = COMMON.iter().chain(own).copied().collect();
         let fields = Fields::new(spec, &known)?;
-        let defaults = Defaults::of(rules);
-        let clients = fields.number("clients", MAX_CLIENTS)?;
-        let keys = fields.number("keys", MAX_KEYS)?;
-        let keys = keys.or(clients).unwrap_or(if word == "herd" { 100 } else { 1 });
         let rule = fields.text("rule").map(str::to_owned);
         if let Some(rule) = &rule {
             rules.find(rule).map_err(|error| refused(spec, error.message()))?;
         }
+        let duration = duration(&fields, rules)?;
+        let defaults = Defaults::of(rules, duration);
+        let clients = fields.number("clients", MAX_CLIENTS)?;
+        let keys = fields.number("keys", MAX_KEYS)?;
+        let keys = keys.or(clients).unwrap_or(if word == "herd" { 100 } else { 1 });
         let length = if word == "day" { DAY_US } else { 10 * defaults.window_us };
         let resources = fields.number("resources", MAX_KEYS)?.unwrap_or(1);
         Ok(Self {
@@ -109,7 +120,8 @@ impl Source {
             keys: names(fields.text("name").unwrap_or("key"), keys),
             resources: names("resource", resources),
             pick: pick(&fields, keys, word)?,
-            cost: fields.read("cost", Cost::RIGHT, Cost::read)?.unwrap_or(Cost::Fixed(1)),
+            cost: fields.read("cost", Amount::RIGHT_COST, Amount::cost)?.unwrap_or(Amount::Fixed(1)),
+            duration,
             manner: manner(&fields, word, defaults, keys)?,
         })
     }
@@ -117,6 +129,13 @@ impl Source {
 
 fn names(name: &str, count: u64) -> Vec<Box<str>> {
     (0..count).map(|number| format!("{name}-{number}").into()).collect()
+}
+
+/// How long calls are under way; a second where nothing is said, if some rule limits how many are.
+fn duration(fields: &Fields<'_>, rules: &Rules) -> Result<Option<Amount>> {
+    let said = fields.read("duration", CallDuration::RIGHT, Amount::duration)?;
+    let is_needed = rules.iter().any(|rule| rule.algorithm == Algorithm::Concurrency);
+    Ok(said.or(is_needed.then_some(Amount::Fixed(SECOND_US))))
 }
 
 fn pick(fields: &Fields<'_>, keys: u64, word: &str) -> Result<Pick> {

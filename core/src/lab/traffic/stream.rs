@@ -10,6 +10,8 @@ pub(crate) struct Due<'a> {
     pub(crate) key: &'a str,
     pub(crate) cost: u64,
     pub(crate) resource: &'a str,
+    /// How long it is under way if it is admitted, where that is known.
+    pub(crate) duration_us: Option<u64>,
 }
 
 /// What became of a call.
@@ -53,6 +55,7 @@ struct Pending {
     since_us: u64,
     key: usize,
     cost: u64,
+    duration_us: Option<u64>,
 }
 
 impl<'a> Stream<'a> {
@@ -85,11 +88,12 @@ impl<'a> Stream<'a> {
 
     pub(crate) fn due(&mut self, caller: u32, now_us: u64) -> Due<'a> {
         let source = self.source;
-        let (key, cost) = match &mut self.calls {
+        let (key, cost, duration_us) = match &mut self.calls {
             Calls::Open(_) => {
                 let key = source.pick.pick(&mut self.random, source.keys.len(), self.turn);
                 self.turn += 1;
-                (key, source.cost.draw(&mut self.random))
+                let cost = source.cost.draw(&mut self.random);
+                (key, cost, source.duration.map(|duration| duration.draw(&mut self.random)))
             }
             Calls::Clients(clients, all) => {
                 let pending = all[caller as usize].pending.get_or_insert_with(|| Pending {
@@ -99,15 +103,16 @@ impl<'a> Stream<'a> {
                         false => source.pick.pick(&mut self.random, source.keys.len(), self.turn),
                     },
                     cost: source.cost.draw(&mut self.random),
+                    duration_us: source.duration.map(|duration| duration.draw(&mut self.random)),
                 });
-                (pending.key, pending.cost)
+                (pending.key, pending.cost, pending.duration_us)
             }
         };
         let resource = match source.resources.len() {
             1 => 0,
             count => self.random.below(count as u64) as usize,
         };
-        Due { key: &source.keys[key], cost, resource: &source.resources[resource] }
+        Due { key: &source.keys[key], cost, resource: &source.resources[resource], duration_us }
     }
 
     pub(crate) fn react(&mut self, caller: u32, now_us: u64, answer: Answer) -> Reaction {
@@ -126,7 +131,9 @@ impl<'a> Stream<'a> {
                         self.turn += 1;
                         let think = self.random.exponential(clients.think_us) as u64;
                         let waited = pending.map(|pending| now_us - pending.since_us);
-                        (now_us + think.max(clients.pause_us), waited)
+                        let takes =
+                            pending.and_then(|pending| pending.duration_us).unwrap_or(clients.pause_us);
+                        (now_us + think.max(takes), waited)
                     }
                 }
             }

@@ -95,7 +95,7 @@ fn keys_in_turn_change_with_every_admitted_call() {
 
 #[test]
 fn given_calls_come_in_order_of_time() {
-    let call = |at_us, key: &str| Call { at_us, key: key.to_owned(), cost: 1 };
+    let call = |at_us, key: &str| Call { at_us, key: key.to_owned(), cost: 1, duration_us: None };
     let traffic = Traffic::given([call(5, "b"), call(3, "a"), call(5, "a")]);
     let mut flow = traffic.flows("r", 1, 0).remove(0);
     let mut keys = Vec::new();

@@ -6,25 +6,16 @@
 //! that all users share. The first of all waiters is never held up, so some waiter always goes on, whatever sets of
 //! states overlap.
 
+mod data;
 mod memory;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::mem::take;
-
-use hashbrown::HashMap;
 
 use super::wake::Wake;
 use crate::plan::Few;
-use memory::Memory;
-
-/// A number that grows with every arrival.
-pub(super) type Ticket = u64;
-
-/// Microseconds since the limiter was made, and what a manual clock was advanced by.
-pub(crate) type Moment = u64;
-
-/// A moment that never comes.
-pub(super) const NEVER: Moment = Moment::MAX;
+pub(super) use data::{Denial, Lanes, NEVER, Next, Ticket};
+use data::{Entry, Lane, Phase};
+pub(crate) use data::{Moment, Stake};
 
 /// In place of a moment that nobody knows yet.
 const UNKNOWN: Moment = 0;
@@ -32,92 +23,6 @@ const UNKNOWN: Moment = 0;
 /// An arrival makes the waiter before it ask again whose last answer is older: the limit may have been raised, or
 /// another process may have given something back.
 const STALE: u64 = 1_000_000;
-
-/// What a waiter asks of one state.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Stake {
-    /// The state, hashed.
-    pub(crate) lane: u64,
-    /// `None` where the limit is not that of the rule.
-    pub(crate) cost: Option<f64>,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Lanes {
-    lanes: HashMap<u64, Lane>,
-    waiters: HashMap<Ticket, Entry>,
-    last: Ticket,
-    /// Who is to be woken when the lock is released.
-    calls: Vec<Wake>,
-}
-
-#[derive(Debug, Default)]
-struct Lane {
-    /// How many waiters have a stake in it.
-    members: usize,
-    /// Who holds up those behind, and until when it sleeps.
-    blockers: BTreeMap<Ticket, Moment>,
-    held: BTreeSet<Ticket>,
-    /// Those held that have a deadline.
-    impatient: BTreeSet<(Moment, Ticket)>,
-    /// How often something was given back.
-    frees: u64,
-    memory: Option<Memory>,
-}
-
-/// What a waiter was told.
-#[derive(Debug)]
-pub(super) struct Denial {
-    /// In microseconds.
-    pub(super) wait: u64,
-    /// That of each state, in the order of the stakes; may be left empty.
-    pub(super) waits: Few<u64>,
-    /// When to ask again.
-    pub(super) pause: u64,
-    /// Whether there may be room sooner.
-    pub(super) is_estimate: bool,
-}
-
-#[derive(Debug)]
-struct Entry {
-    stakes: Few<Stake>,
-    /// The longest wait that each state has told this waiter, in microseconds.
-    longest: Few<u64>,
-    /// What [`Lanes::frees`] said when it last asked.
-    frees: u64,
-    phase: Phase,
-    deadline: Moment,
-    /// Whether it has neither asked nor slept.
-    is_new: bool,
-    /// Whether something has changed for it since it last looked.
-    is_called: bool,
-    wake: Option<Wake>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    /// Others come first.
-    Held,
-    /// It is its turn.
-    Asking,
-    /// It was denied.
-    Asleep { asked: Moment, until: Moment },
-}
-
-/// What a waiter is to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
-    Ask,
-    /// To sleep until then, or until it is called.
-    Sleep {
-        until: Moment,
-        is_held: bool,
-    },
-    /// Its turn does not come in time: not before that moment, if it is known.
-    TooLate {
-        opens: Option<Moment>,
-    },
-}
 
 impl Lanes {
     /// A new waiter, behind all others.

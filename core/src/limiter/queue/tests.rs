@@ -242,3 +242,60 @@ fn whatever_sets_overlap_all_are_admitted_and_equal_ones_in_order() {
         assert_eq!(queue.len(), (0, 0));
     }
 }
+
+#[test]
+fn what_is_given_back_while_one_asks_makes_it_ask_again() {
+    let queue = WaitQueue::new();
+    let mut first = enter(&queue, &[7], 1);
+    assert!(may_ask(&mut first, 1));
+    queue.freed([7]);
+    assert_eq!(first.told(Op::Check, asked(Told::Denied(60), &[]), 2), None);
+    assert!(may_ask(&mut first, 2));
+    assert_eq!(first.told(Op::Check, asked(Told::Denied(60), &[]), 3), None);
+    assert!(!may_ask(&mut first, 3));
+}
+
+fn estimated(answer: Told, left: &[u64]) -> Asked<Told> {
+    let forecast = Some(Forecast::Room { left: left.iter().copied().collect(), for_us: POLL });
+    Asked { is_estimate: true, forecast, ..asked(answer, &[]) }
+}
+
+#[test]
+fn an_estimate_is_doubted_soon_and_tells_those_behind_nothing() {
+    let queue = WaitQueue::new();
+    let mut first: Waiter<'_, Told> = queue.enter(stakes(&[7]), Duration::from_secs(1), 0);
+    let mut hasty: Waiter<'_, Told> = queue.enter(stakes(&[7]), Duration::from_micros(50), 0);
+    assert!(may_ask(&mut first, 0));
+    assert_eq!(first.told(Op::Check, estimated(Told::Denied(60_000_000), &[]), 0), None);
+    assert!(matches!(hasty.next(1), Step::Sleep { until: 50, is_held: true }));
+    assert!(matches!(hasty.next(50), Step::Ask(Op::Peek)));
+    let Step::Sleep { until, is_held: false } = first.next(1) else { panic!("it does not sleep") };
+    assert!((80_000..120_000).contains(&until), "{until}");
+    assert!(may_ask(&mut first, until));
+    // At the end of its time it asks once more, and no more.
+    assert_eq!(first.told(Op::Check, estimated(Told::Denied(60_000_000), &[]), 999_990), None);
+    assert!(!may_ask(&mut first, 999_999) && may_ask(&mut first, 1_000_000));
+    let last = first.told(Op::Check, estimated(Told::Denied(59_000_000), &[]), 1_000_000);
+    assert_eq!(last, Some(Told::Denied(59_000_000)));
+}
+
+#[test]
+fn the_last_place_taken_is_known_to_the_next_until_one_is_given_back() {
+    for given_back in [true, false] {
+        let queue = WaitQueue::new();
+        let mut first = enter(&queue, &[7], 0);
+        let mut second = enter(&queue, &[7], 0);
+        assert!(may_ask(&mut first, 0));
+        if given_back {
+            queue.freed([7]);
+        }
+        assert_eq!(first.told(Op::Check, estimated(Told::Admitted, &[0]), 0), Some(Told::Admitted));
+        drop(first);
+        assert_eq!(may_ask(&mut second, 10), given_back);
+        if !given_back {
+            assert!(!may_ask(&mut second, POLL - 1));
+            queue.freed([7]);
+            assert!(is_called(&second) && may_ask(&mut second, POLL - 1));
+        }
+    }
+}

@@ -137,6 +137,9 @@ impl<S: Read + Write> Multiplexer<S> {
             withdrawn |= before != link.waiting.len();
         }
         let found = self.lines.iter_mut().find_map(|(id, line)| line.session.withdraw(call).then_some(id));
+        if found.is_none() {
+            self.lines.iter_mut().for_each(|(_, line)| line.session.disown(call));
+        }
         if let Some(line) = found {
             self.orders.push(Order::Flush(line));
             withdrawn = true;

@@ -47,13 +47,15 @@ pub(super) struct Pending {
     alone: bool,
     /// Whether its time was up before the answer came.
     ended: bool,
+    /// Whether nobody wants it any more: should the server not have executed it, it is not sent again.
+    unwanted: bool,
     /// Since when it waits to be sent on this connection.
     queued: Option<Instant>,
 }
 
 impl Pending {
     pub(super) fn new(id: Id, request: Request, asking: bool, by: Instant) -> Self {
-        Self { id, request, asking, by, alone: false, ended: false, queued: None }
+        Self { id, request, asking, by, alone: false, ended: false, unwanted: false, queued: None }
     }
 
     /// The call, if it may share a script.
@@ -231,6 +233,16 @@ impl Session {
         let before = self.queue.len();
         self.queue.retain(|pending| pending.id != id);
         before != self.queue.len()
+    }
+
+    /// Takes note that nobody wants a request any more that was sent.
+    pub(super) fn disown(&mut self, id: Id) {
+        let requests = self.awaited.iter_mut().filter_map(|awaited| match &mut awaited.about {
+            About::Requests(bundle, _) => Some(bundle),
+            _ => None,
+        });
+        let own = requests.flatten().find(|pending| pending.id == id);
+        own.into_iter().for_each(|pending| pending.unwanted = true);
     }
 
     /// The bytes to send.

@@ -62,7 +62,7 @@ impl Session {
         match reply::judge(value, &self.address) {
             Judgement::UnknownScript(_) if !whole && self.stage != Stage::Ready => self.elsewhere(bundle),
             Judgement::UnknownScript(_) if !whole => {
-                let wanted: Bundle = bundle.into_iter().filter(|pending| !pending.ended).collect();
+                let wanted = self.wanted(bundle);
                 self.note_deadline(now + self.response_timeout);
                 self.pack_bundle(wanted, true, now);
             }
@@ -117,7 +117,16 @@ impl Session {
             return self.elsewhere(bundle);
         }
         let alone = |pending| Pending { alone: true, ..pending };
-        self.queue.splice(..0, bundle.into_iter().filter(|pending| !pending.ended).map(alone));
+        let wanted = self.wanted(bundle);
+        self.queue.splice(..0, wanted.into_iter().map(alone));
+    }
+
+    /// The requests of a bundle that was not executed which somebody still wants; gives back the others.
+    fn wanted(&mut self, bundle: Bundle) -> Bundle {
+        let left = bundle.into_iter().filter(|pending| !pending.ended);
+        let (unwanted, wanted): (Bundle, Bundle) = left.partition(|pending| pending.unwanted);
+        self.elsewhere(unwanted);
+        wanted
     }
 
     /// Gives back requests that were refused when no more can be sent.

@@ -91,6 +91,30 @@ fn algorithms_are_compared_by_a_log() {
 }
 
 #[test]
+fn requests_under_way_are_counted_by_rules_of_concurrency() {
+    let rules = r#"[{"rule_id": "busy", "algorithm": "concurrency", "limit": 1, "identifier_type": "ip_address",
+        "match": {"path_pattern": "*"}}]"#;
+    let csv = "time,path,ip,request_time\n100,/a,::1,2.5\n102,/a,::1,0.1\n102.5,/a,::1,0.1\n103,/a,::1,-\n";
+    let log = file("durations.csv", csv);
+    let told = figures(&[rules, "--replay", &log]);
+    assert_eq!(
+        told["requests"],
+        json!({ "total": 3, "unmatched": 0, "admitted": 2, "denied": 1, "late": 0 })
+    );
+    let filled = figures(&[rules, "--replay", &log, "--duration", "1s"]);
+    assert_eq!((&filled["requests"]["admitted"], &filled["requests"]["denied"]), (&json!(3), &json!(1)));
+    let log = file("durations.log", &combined());
+    assert_eq!(
+        failure(&[rules, "--replay", &log]),
+        "error: cannot replay the log: rule \"busy\" limits how many requests are under way, and the log does not tell \
+         how long they were (pass --duration 200ms, or name its column with --columns duration=NAME)\n"
+    );
+    let wrong = failure(&[rules, "--replay", &log, "--duration", "5"]);
+    assert!(wrong.contains("a time from 1us to 1d such as 200ms"), "{wrong}");
+    assert_eq!(figures(&[rules, "--replay", &log, "--duration", "exp(10ms)"])["requests"]["admitted"], 3);
+}
+
+#[test]
 fn an_empty_log_is_no_traffic() {
     let (code, out, _) = outcome(&["lab", RULES, "--replay", &file("empty.log", "")]);
     assert_eq!(code, 0);
@@ -102,7 +126,9 @@ fn mistakes_are_named() {
     assert!(failure(&[RULES, "--replay", "no/such.log"]).starts_with("error: cannot read no/such.log: "));
     let columns = failure(&[RULES, "--replay", "x", "--columns", "tiem=ts"]);
     assert!(
-        columns.contains("\"tiem\" is none of time, method, path, ip, user, api_key and header:<name>"),
+        columns.contains(
+            "\"tiem\" is none of time, method, path, ip, user, api_key, duration and header:<name>"
+        ),
         "{columns}"
     );
 }

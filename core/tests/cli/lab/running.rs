@@ -143,6 +143,37 @@ fn a_server_decides_in_real_time() {
     assert!(!keys.is_empty() && keys.iter().all(|key| key.starts_with("sluicegate-lab-")), "{keys:?}");
 }
 
+const JOBS: &str = r#"[{"rule_id": "jobs", "algorithm": "concurrency", "limit": 4}]"#;
+
+#[test]
+fn what_is_under_way_is_held_against_the_limit() {
+    let (code, out, _) = outcome(&["lab", JOBS, "--traffic", "poisson:rate=30/s,duration=200ms..1s,for=1m"]);
+    assert_eq!(code, 0);
+    assert!(out.lines().any(|line| line.starts_with("jobs") && line.contains("4 at once (1.00x)")), "{out}");
+    let wrong = failure(&[JOBS, "--traffic", "poisson:duration=fast"]);
+    assert!(wrong.contains("field \"duration\" is \"fast\"; it has to be a time from 1us to 1d"), "{wrong}");
+}
+
+#[test]
+fn a_server_holds_what_is_under_way_in_real_time_and_nothing_afterwards() {
+    let redis = Redis::start().unwrap();
+    let args = [
+        JOBS,
+        "--url",
+        redis.url(),
+        "--prefix",
+        "jobs",
+        "--traffic",
+        "steady:rate=50/s,duration=10s,for=500ms",
+    ];
+    // The second run finds nothing of the first, whose leases would last a minute.
+    for _ in 0..2 {
+        let strategy = &figures(&args)["strategies"][0];
+        assert_eq!((&strategy["admitted"], &strategy["denied"]), (&4.into(), &21.into()));
+        assert_eq!(strategy["limits"][0]["worst"]["count"], 4);
+    }
+}
+
 /// Ends a run as Ctrl-C does.
 #[cfg(unix)]
 #[test]

@@ -3,13 +3,14 @@
 use super::super::log::NAMES;
 
 /// The names under which logs have each of them, unless told otherwise.
-const USUAL: [&[&str]; 6] = [
+const USUAL: [&[&str]; 7] = [
     &["time", "timestamp", "ts", "@timestamp", "date", "datetime", "time_iso8601", "time_local", "msec"],
     &["method", "request_method", "http_method", "verb", "request.method"],
     &["path", "uri", "url", "request_uri", "target", "request.uri", "request.path"],
     &["ip", "remote_addr", "client_ip", "remote_ip", "clientip", "request.client_ip", "request.remote_ip"],
     &["user", "user_id", "remote_user", "username"],
     &["api_key"],
+    &["duration", "duration_ms", "request_time", "response_time", "elapsed", "latency"],
 ];
 
 pub(super) const TIME: usize = 0;
@@ -18,10 +19,11 @@ pub(super) const PATH: usize = 2;
 pub(super) const IP: usize = 3;
 pub(super) const USER: usize = 4;
 pub(super) const API_KEY: usize = 5;
+pub(super) const DURATION: usize = 6;
 
 /// The names of a log's columns.
 pub(super) struct Columns {
-    names: [Vec<String>; 6],
+    names: [Vec<String>; NAMES.len()],
     /// Names of headers, and their columns.
     pub(super) headers: Vec<(String, String)>,
 }

@@ -30,6 +30,7 @@ pub(super) fn read(line: &str) -> Result<Entry<'_>, &'static str> {
         ip: present(ip.into()),
         user: present(unescaped(user)),
         api_key: None,
+        duration_us: None,
         headers,
     })
 }

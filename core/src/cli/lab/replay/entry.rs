@@ -13,6 +13,8 @@ pub(super) struct Entry<'a> {
     pub(super) ip: Option<Cow<'a, str>>,
     pub(super) user: Option<Cow<'a, str>>,
     pub(super) api_key: Option<Cow<'a, str>>,
+    /// How long it was under way, in microseconds.
+    pub(super) duration_us: Option<u64>,
     pub(super) headers: Vec<(Cow<'a, str>, Cow<'a, str>)>,
 }
 

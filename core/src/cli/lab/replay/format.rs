@@ -29,6 +29,15 @@ impl Format {
         }
     }
 
+    /// Whether lines may tell how long requests were under way.
+    pub(super) fn has_durations(&self) -> bool {
+        match self {
+            Self::Combined => false,
+            Self::Json => true,
+            Self::Csv(reader) => reader.has_durations(),
+        }
+    }
+
     /// The request of a line, or why there is none.
     pub(super) fn read<'a>(&'a mut self, line: &'a str, columns: &'a Columns) -> Result<Entry<'a>, String> {
         match self {

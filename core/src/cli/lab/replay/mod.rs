@@ -14,6 +14,7 @@ use std::path::Path;
 
 use crate::Rules;
 use crate::lab::{Observer, Replay, Report};
+use crate::rules::{Algorithm, RuleId};
 
 use super::args::Lab;
 use super::log::LogFormat;
@@ -41,7 +42,8 @@ pub(super) fn replay(path: &Path, args: &Lab, rules: &Rules, watch: &mut Watch) 
         }
     };
     let mut run = Run {
-        replay: Replay::new(rules, args.compares(), args.bin)?,
+        replay: Replay::new(rules, args.compares(), args.bin, args.duration)?,
+        needs_durations: needing_durations(rules, args),
         columns: Columns::new(&args.columns),
         format: None,
         wanted: args.log_format,
@@ -71,6 +73,20 @@ struct Run {
     wanted: LogFormat,
     strict: bool,
     bad: u64,
+    needs_durations: Option<RuleId>,
+}
+
+/// The rule that needs to know how long requests were under way, unless the command line tells it.
+fn needing_durations(rules: &Rules, args: &Lab) -> Option<RuleId> {
+    let mut limiting = rules.iter().filter(|rule| rule.algorithm == Algorithm::Concurrency);
+    limiting.next().filter(|_| args.duration.is_none()).map(|rule| rule.id.clone())
+}
+
+fn without_durations(rule: &RuleId) -> Failure {
+    Failure::Other(format!(
+        "cannot replay the log: rule \"{rule}\" limits how many requests are under way, and the log does not tell how long \
+         they were (pass --duration 200ms, or name its column with --columns duration=NAME)"
+    ))
 }
 
 impl Run {
@@ -87,6 +103,9 @@ impl Run {
             Some(format) => format,
             unknown => {
                 let format = unknown.insert(Format::new(self.wanted, text, &self.columns));
+                if let Some(rule) = self.needs_durations.as_ref().filter(|_| !format.has_durations()) {
+                    return Err(without_durations(rule));
+                }
                 // The first line of CSV has the names.
                 if matches!(format, Format::Csv(_)) {
                     return Ok(());
@@ -96,7 +115,9 @@ impl Run {
         };
         let decided = format.read(text, &self.columns).and_then(|entry: Entry<'_>| {
             let request = entry.request();
-            self.replay.request(entry.at_us, &request, watch).map_err(|error| error.message().to_owned())
+            self.replay
+                .request(entry.at_us, entry.duration_us, &request, watch)
+                .map_err(|error| error.message().to_owned())
         });
         decided.map_or_else(|reason| self.refuse(number, text, &reason), |_| Ok(()))
     }

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use csv_core::{ReadRecordResult, Reader};
 use serde_json::Value;
 
-use super::columns::{API_KEY, Columns, IP, METHOD, PATH, TIME, USER};
+use super::super::log::NAMES;
+use super::columns::{API_KEY, Columns, DURATION, IP, METHOD, PATH, TIME, USER};
 use super::entry::{Entry, present};
 use super::time;
 
@@ -16,7 +17,9 @@ pub(super) fn json<'a>(line: &str, columns: &'a Columns) -> Result<Entry<'a>, St
     let header = |(name, column): &'a (String, String)| {
         Some((Cow::Borrowed(name.as_str()), Cow::Owned(find(&value, column).and_then(text_of)?)))
     };
-    entry(text, columns.headers.iter().filter_map(header).collect())
+    let duration = |name: &String| time::duration_us(&text_of(find(&value, name)?)?, name);
+    let duration_us = columns.of(DURATION).iter().find_map(duration);
+    entry(text, duration_us, columns.headers.iter().filter_map(header).collect())
 }
 
 fn find<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
@@ -38,6 +41,7 @@ fn text_of(value: &Value) -> Option<String> {
 /// A request from the texts of its columns.
 fn entry<'a>(
     text: impl Fn(usize) -> Option<Cow<'a, str>>,
+    duration_us: Option<u64>,
     headers: Vec<(Cow<'a, str>, Cow<'a, str>)>,
 ) -> Result<Entry<'a>, String> {
     let at = text(TIME).ok_or("it has no time (name its column with --columns time=NAME)")?;
@@ -49,6 +53,7 @@ fn entry<'a>(
         ip: text(IP).and_then(present),
         user: text(USER).and_then(present),
         api_key: text(API_KEY).and_then(present),
+        duration_us,
         headers,
     })
 }
@@ -56,7 +61,9 @@ fn entry<'a>(
 /// Reads lines of CSV.
 pub(super) struct CsvReader {
     /// Where each column is.
-    places: [Option<usize>; 6],
+    places: [Option<usize>; NAMES.len()],
+    /// The name of the column of durations, which tells what it counts.
+    duration_name: String,
     headers: Vec<(String, usize)>,
     reader: Reader,
     /// The fields of the line that was read last, and where they end.
@@ -68,7 +75,8 @@ impl CsvReader {
     /// A reader of a file with this line of names.
     pub(super) fn new(names: &str, columns: &Columns) -> Self {
         let mut csv = Self {
-            places: [None; 6],
+            places: [None; NAMES.len()],
+            duration_name: String::new(),
             headers: Vec::new(),
             reader: Reader::new(),
             fields: Vec::new(),
@@ -82,7 +90,9 @@ impl CsvReader {
         let places = std::array::from_fn(|column| columns.of(column).iter().find_map(|name| place(name)));
         let header = |(name, column): &(String, String)| Some((name.clone(), place(column)?));
         let headers = columns.headers.iter().filter_map(header).collect();
+        let duration_name = columns.of(DURATION).iter().find(|name| place(name).is_some()).cloned();
         (csv.places, csv.headers) = (places, headers);
+        csv.duration_name = duration_name.unwrap_or_default();
         csv
     }
 
@@ -91,13 +101,18 @@ impl CsvReader {
         self.places[TIME].is_some() && self.places[PATH].is_some()
     }
 
+    pub(super) fn has_durations(&self) -> bool {
+        self.places[DURATION].is_some()
+    }
+
     pub(super) fn read(&mut self, line: &str) -> Result<Entry<'_>, String> {
         self.split(line);
         let text = |column: usize| self.places[column].and_then(|place| self.field(place)).map(Cow::Borrowed);
         let header = |(name, place): &'_ (String, usize)| {
             Some((Cow::Owned(name.clone()), Cow::Borrowed(self.field(*place)?)))
         };
-        entry(text, self.headers.iter().filter_map(header).collect())
+        let duration_us = text(DURATION).and_then(|text| time::duration_us(&text, &self.duration_name));
+        entry(text, duration_us, self.headers.iter().filter_map(header).collect())
     }
 
     /// Takes a line apart; how many fields it has.

@@ -3,6 +3,8 @@
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const SECOND: f64 = 1e6;
+/// Ten years: what took longer is no time.
+const LONGEST_US: f64 = 315_360_000e6;
 
 /// `10/Oct/2000:13:55:36 -0700`
 pub(super) fn of_web_servers(text: &str) -> Option<u64> {
@@ -38,6 +40,21 @@ pub(super) fn of_number(number: f64) -> Option<u64> {
         _ => return None,
     };
     Some(us.round() as u64)
+}
+
+/// How long something took: a number of seconds, or of what the name of its column ends with (`duration_ms`), or a time
+/// with a unit.
+pub(super) fn duration_us(text: &str, column: &str) -> Option<u64> {
+    let unit = match column.rsplit(['_', '.']).next() {
+        Some("ms") => 1e3,
+        Some("us") => 1.0,
+        Some("ns") => 1e-3,
+        _ => SECOND,
+    };
+    match text.parse::<f64>() {
+        Ok(number) => (0.0..=LONGEST_US).contains(&(number * unit)).then_some((number * unit).round() as u64),
+        Err(_) => crate::lab::duration_us(text),
+    }
 }
 
 /// Days since 1970 (Hinnant's algorithm).
@@ -101,6 +118,18 @@ mod tests {
         for wrong in ["", "10/Okt/2000:13:55:36 -0700", "10/Oct/2000:25:55:36 -0700", "10/Oct/2000 13:55:36"]
         {
             assert_eq!(of_web_servers(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn durations_have_a_unit() {
+        for (text, column) in
+            [("0.25", "request_time"), ("250", "duration_ms"), ("250ms", "d"), ("250000000", "took.ns")]
+        {
+            assert_eq!(duration_us(text, column), Some(250_000), "{text}");
+        }
+        for wrong in ["", "-", "-1", "NaN", "1e20"] {
+            assert_eq!(duration_us(wrong, "duration"), None, "{wrong}");
         }
     }
 

@@ -1,17 +1,7 @@
 //! What an admission shows of the states, so that the next waiter need not ask in vain.
 
-use super::{Denial, Entry, Lanes, Moment, Next, Ticket};
+use super::data::{Denial, Entry, Lanes, Memory, Moment, Next, Ticket};
 use crate::plan::{Few, Forecast};
-
-/// What the last one that was admitted learned of the states it asked for.
-#[derive(Debug)]
-pub(super) struct Memory {
-    at: Moment,
-    lanes: Few<u64>,
-    /// As [`Lanes::frees`] said when it asked.
-    frees: u64,
-    forecast: Forecast,
-}
 
 impl Lanes {
     /// Notes what an admission has shown of the states, for the next waiter that asks for the same ones.

@@ -1,0 +1,135 @@
+"""Requests in flight: what was reserved for one is held until its response is over."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import logging
+import os
+import threading
+import time
+from collections.abc import Coroutine
+from itertools import count
+from typing import Any
+
+from ._native import Reservation
+from ._reservations import AsyncReservation
+from .errors import SluicegateError
+
+_LOG = logging.getLogger("sluicegate")
+# The loop refers to tasks weakly.
+_TASKS: set[asyncio.Task[None]] = set()
+
+
+def _failed(error: SluicegateError) -> None:
+    _LOG.warning("what was reserved for a request is held until its lease ends: %s", error)
+
+
+class AsyncInFlight:
+    """Renews what is held at half its lease, and commits it as it was reserved when the response is over."""
+
+    __slots__ = ("_end", "_held", "_loop", "_timer")
+
+    def __init__(self, held: AsyncReservation) -> None:
+        self._held = held
+        self._loop = asyncio.get_running_loop()
+        self._end: asyncio.Task[None] | None = None
+        self._timer = self._renew_later()
+
+    def end(self) -> None:
+        """Commits, without waiting for it; what the application has ended stays as it is."""
+        self._timer.cancel()
+        if self._end is None and not self._held._is_over:
+            # Not the application's own task, which may have been cancelled.
+            self._end = self._begin(self._commit())
+
+    async def ended(self) -> None:
+        """Commits, unless that has begun, and waits for it."""
+        self.end()
+        if self._end is not None:
+            await asyncio.shield(self._end)
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = self._loop.create_task(work)
+        _TASKS.add(task)
+        task.add_done_callback(_TASKS.discard)
+        return task
+
+    async def _commit(self) -> None:
+        try:
+            await self._held.commit()
+        except SluicegateError as error:
+            _failed(error)
+
+    def _renew_later(self) -> asyncio.TimerHandle:
+        return self._loop.call_later((self._held._lease or 0) / 2, lambda: self._begin(self._renew()))
+
+    async def _renew(self) -> None:
+        try:
+            is_held = await self._held.renew()
+        except SluicegateError as error:
+            is_held = True
+            _LOG.warning("what was reserved for a request could not be renewed: %s", error)
+        if is_held and not self._held._is_over:
+            self._timer = self._renew_later()
+
+
+class InFlight:
+    """The same for threads: one of them renews what is held for all requests of the process."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self, held: Reservation) -> None:
+        self._held = held
+        _RENEWALS.add(held)
+
+    def end(self) -> None:
+        """Commits; what the application has ended stays as it is."""
+        try:
+            if not self._held._is_over:
+                self._held.commit()
+        except SluicegateError as error:
+            _failed(error)
+
+
+class _Renewals:
+    """What is to be renewed, by when; what has ended is forgotten when its time comes."""
+
+    def __init__(self) -> None:
+        self._due: list[tuple[float, int, Reservation]] = []
+        self._changed = threading.Condition()
+        self._numbers = count()
+        self._has_thread = False
+
+    def add(self, held: Reservation) -> None:
+        entry = (time.monotonic() + (held._lease or 0) / 2, next(self._numbers), held)
+        with self._changed:
+            heapq.heappush(self._due, entry)
+            if not self._has_thread:
+                self._has_thread = True
+                threading.Thread(target=self._run, name="sluicegate-renew", daemon=True).start()
+            elif self._due[0] is entry:
+                self._changed.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                while not self._due or self._due[0][0] > time.monotonic():
+                    self._changed.wait(self._due[0][0] - time.monotonic() if self._due else None)
+                held = heapq.heappop(self._due)[2]
+            if not held._is_over:
+                self._renew(held)
+
+    def _renew(self, held: Reservation) -> None:
+        try:
+            if not held.renew():
+                return
+        except SluicegateError as error:
+            _LOG.warning("what was reserved for a request could not be renewed: %s", error)
+        self.add(held)
+
+
+_RENEWALS = _Renewals()
+if hasattr(os, "register_at_fork"):
+    # Neither the thread nor the requests of the parent are in a child.
+    os.register_at_fork(after_in_child=_RENEWALS.__init__)  # type: ignore[misc]

@@ -1,0 +1,32 @@
+//! How long calls are under way, where nothing tells it of the single call.
+
+use std::str::FromStr;
+
+use super::pick::Amount;
+use crate::error::{Error, ErrorKind};
+use crate::lab::random::Random;
+use crate::words::quote;
+
+/// How long calls are under way: `200ms`, a range such as `50ms..2s`, or `exp(500ms)` for an exponential distribution
+/// with this mean.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CallDuration(Amount);
+
+impl CallDuration {
+    pub(super) const RIGHT: &'static str =
+        "a time from 1us to 1d such as 200ms, a range such as 50ms..2s, or exp(MEAN), as in exp(500ms)";
+
+    pub(in crate::lab) fn draw_us(self, random: &mut Random) -> u64 {
+        self.0.draw(random)
+    }
+}
+
+impl FromStr for CallDuration {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let wrong = || format!("duration {}: it has to be {}", quote(text), Self::RIGHT);
+        let amount = Amount::duration(text);
+        amount.map(Self).ok_or_else(|| Error::new(ErrorKind::InvalidArgument, wrong()))
+    }
+}
