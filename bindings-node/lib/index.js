@@ -12,9 +12,9 @@
  */
 
 /**
- * Options of one check.
+ * Options of a peek, of a reservation, or of an item of a `checkAll`.
  *
- * @typedef {object} CheckOptions
+ * @typedef {object} PeekOptions
  * @property {number | undefined} [cost] How much to admit: a whole number, at least 1, which is the default.
  * @property {string | undefined} [resource] The resource that is used; needed by rules with a limit of scope
  *   `resource`, and only by them.
@@ -23,6 +23,12 @@
  * @property {number | undefined} [timeoutMs] The whole time that the call may take, from 1 to 3,600,000: to connect, to
  *   find the server and to be answered. Of several items the shortest counts. Default: `connectTimeoutMs` and
  *   `responseTimeoutMs` together.
+ */
+
+/**
+ * Options of a `checkAll` as a whole.
+ *
+ * @typedef {object} CheckAllOptions
  * @property {string | undefined} [requestId] Makes the call safe to repeat: 1 to 64 bytes that name it among those of the
  *   same rule and key. Later calls with the same id get the answer of the first and charge nothing, for as long as
  *   `requestIdSeconds` says; and after a timeout or a broken connection the limiter repeats the call by itself, within
@@ -30,27 +36,21 @@
  */
 
 /**
- * Options of a `checkAll` as a whole.
+ * Options of one check, refund or charge.
  *
- * @typedef {Pick<CheckOptions, 'requestId'>} CheckAllOptions
- */
-
-/**
- * Options of a peek, or of a reservation.
- *
- * @typedef {Omit<CheckOptions, 'requestId'>} PeekOptions
+ * @typedef {PeekOptions & CheckAllOptions} CheckOptions
  */
 
 /**
  * Options of a reset.
  *
- * @typedef {Pick<CheckOptions, 'resource' | 'timeoutMs'>} ResetOptions
+ * @typedef {Pick<PeekOptions, 'resource' | 'timeoutMs'>} ResetOptions
  */
 
 /**
  * Options of a ping.
  *
- * @typedef {Pick<CheckOptions, 'timeoutMs'>} PingOptions
+ * @typedef {Pick<PeekOptions, 'timeoutMs'>} PingOptions
  */
 
 /**

@@ -3,9 +3,9 @@
  */
 export type Decision = Readonly<DecisionFields>;
 /**
- * Options of one check.
+ * Options of a peek, of a reservation, or of an item of a `checkAll`.
  */
-export type CheckOptions = {
+export type PeekOptions = {
     /**
      * How much to admit: a whole number, at least 1, which is the default.
      */
@@ -26,6 +26,11 @@ export type CheckOptions = {
      * `responseTimeoutMs` together.
      */
     timeoutMs?: number | undefined;
+};
+/**
+ * Options of a `checkAll` as a whole.
+ */
+export type CheckAllOptions = {
     /**
      * Makes the call safe to repeat: 1 to 64 bytes that name it among those of the
      * same rule and key. Later calls with the same id get the answer of the first and charge nothing, for as long as
@@ -35,21 +40,17 @@ export type CheckOptions = {
     requestId?: string | undefined;
 };
 /**
- * Options of a `checkAll` as a whole.
+ * Options of one check, refund or charge.
  */
-export type CheckAllOptions = Pick<CheckOptions, "requestId">;
-/**
- * Options of a peek, or of a reservation.
- */
-export type PeekOptions = Omit<CheckOptions, "requestId">;
+export type CheckOptions = PeekOptions & CheckAllOptions;
 /**
  * Options of a reset.
  */
-export type ResetOptions = Pick<CheckOptions, "resource" | "timeoutMs">;
+export type ResetOptions = Pick<PeekOptions, "resource" | "timeoutMs">;
 /**
  * Options of a ping.
  */
-export type PingOptions = Pick<CheckOptions, "timeoutMs">;
+export type PingOptions = Pick<PeekOptions, "timeoutMs">;
 /**
  * Options of a call that changes a block or a stored limit.
  */

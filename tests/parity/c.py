@@ -25,6 +25,7 @@ RENAMED = {
 OPTIONS = {"options", "header"}
 FIELDS = {("error", "status"): "kind", ("rules", "count"): "rules"}
 METHODS = {
+    ("RateLimiter", "check_all_with"): "check_all",
     ("RateLimiter", "new"): "open",
     ("RateLimiter", "ping_with"): "ping",
     ("RateLimiter", "reserve_within"): "reserve",

@@ -42,6 +42,18 @@ MISSING = {
     # What methods take.
     **each("node", "RateLimiter.open()", "pool_size", "all calls share one connection"),
     **each("rust", "Check.new()", "cost limit resource timeout", "`with` sets them"),
+    **each("python", "Check", "request_id", "items have none of their own; Rust has one struct for all options"),
+    **each("node", "Check", "request_id", "items have none of their own; Rust has one struct for all options"),
+    **each("c", "package", "CheckAllOptions", "its one field is an argument of sluicegate_check_all_with"),
+    **each("python", "package", "CheckAllOptions", "its field is a keyword argument"),
+    **{
+        exception: reason
+        for owner, language in (("RateLimiter", "python"), ("AsyncRateLimiter", "python"), ("RateLimiter", "node"))
+        for method in ("inspect", "peek", "reserve", "reset", "reset_all", "wait")
+        for exception, reason in each(
+            language, f"{owner}.{method}()", "request_id", "it takes none; Rust has one struct for all options"
+        ).items()
+    },
     **each("python", "RateLimiter.match_request()", "timeout", "no server is asked; elsewhere a request has it"),
     **each("python", "AsyncRateLimiter.match_request()", "timeout", "no server is asked; elsewhere a request has it"),
     **each("python", "RateLimiter.reset()", "cost limit", "they make no difference; Rust has one struct for all"),
@@ -93,7 +105,7 @@ ALONE = {
     **each("rust", "package", "OnError", "an enum; elsewhere a text"),
     **each("rust", "package", "Result", "the short form that crates have"),
     **each("node", "package", "FastifyRateLimitOptions RateLimitOptions", "types of what are arguments elsewhere"),
-    **each("node", "package", "PingOptions ResetOptions WaitAllOptions WaitOptions", "types of what are arguments elsewhere"),
+    **each("node", "package", "PeekOptions PingOptions ResetOptions WaitAllOptions WaitOptions", "types of what are arguments elsewhere"),
     **each("node", "package", "ReserveAllOptions ReserveOptions", "types of what are arguments elsewhere"),
     **each("c", "package", "KeyPart", "a struct is how an array of texts with lengths is passed"),
     **each("c", "package", "Header PairCallback", "there is no type for pairs and lists of them"),
@@ -114,6 +126,7 @@ ALONE = {
     **each("rust", "Reservation", "decision", "elsewhere a reservation has the fields itself, and nothing else is passed on"),
     **each("c", "RateLimiter", "commit_usage", "elsewhere one argument takes every form"),
     **each("rust", "Check", "with", "elsewhere options are arguments or fields"),
+    **each("rust", "CheckAllOptions", "new", "elsewhere a plain object, or an argument"),
     **each("rust", "CheckOptions", "new", "elsewhere a plain object or struct"),
     **each("rust", "Request", "new", "elsewhere a plain object or struct"),
     **each("rust", "ErrorKind", "ALL name", "elsewhere a kind is its name, and what lists types lists the kinds"),

@@ -19,7 +19,7 @@ RENAMED = {
     "rateLimit": "RateLimitLayer",
 }
 # Their fields are compared as what the methods take.
-OPTIONS = {"ConnectOptions", "FastifyRateLimitOptions", "PingOptions", "RateLimitOptions", "ResetOptions", "WaitOptions"}
+OPTIONS = {"ConnectOptions", "FastifyRateLimitOptions", "PeekOptions", "PingOptions", "RateLimitOptions", "ResetOptions", "WaitOptions"}
 MEMBERS = {"code": "kind", "connect": "open", "constructor": "new"}
 # Node counts in milliseconds, and says what a list holds.
 PARAMETERS = {"items": "checks", "ms": "by"}

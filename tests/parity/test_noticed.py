@@ -208,7 +208,7 @@ class Parameters(Noticed):
         calls = {f"RateLimiter.{method}()" for method in ("check", "peek", "refund", "wait")}
         changes = {
             "core/src/request.rs": ("pub struct CheckOptions<'a> {\n", "    pub added: u8,\n"),
-            f"{NODE}/index.d.ts": ("type CheckOptions = {\n", "    added?: string;\n"),
+            f"{NODE}/index.d.ts": ("type PeekOptions = {\n", "    added?: string;\n"),
             C: ("    uint64_t cost;\n", "    int added;\n"),
         }
         for path, (after, added) in changes.items():

@@ -10,7 +10,7 @@ use clap_complete::Shell;
 use crate::cli::asking::{CheckRequest, Match};
 #[cfg(feature = "lab")]
 use crate::cli::lab::Lab;
-use crate::cli::one::{Check, One, Wait};
+use crate::cli::one::{Check, One, Repeatable, Wait};
 use crate::cli::overview::OneKey;
 use crate::cli::place::Place;
 use crate::cli::reserving::{Commit, Reserved};
@@ -65,10 +65,10 @@ pub(crate) enum Command {
     ResetAll(OneKey),
     /// Give back a cost that was not used; needs a server
     #[command(after_help = "Exit code: 0 given back, 1 nothing was counted, 2 error.")]
-    Refund(One),
+    Refund(Repeatable),
     /// Count a cost that was used already, also beyond the limit; needs a server
     #[command(after_help = "Exit code: 0 charged, 2 error.")]
-    Charge(One),
+    Charge(Repeatable),
     /// Hold a cost until the usage is known, or deny it; needs a server
     Reserve(One),
     /// End a reservation and charge what was used, also beyond the limit; needs a server

@@ -2,13 +2,14 @@
 
 use std::io::Write;
 
-use super::one::One;
+use super::one::Repeatable;
 use super::outcome::{Failure, Verdict};
-use super::run::{options, show};
+use super::run::{named, show};
 
-pub(crate) fn charge(args: &One, out: &mut impl Write) -> Result<Verdict, Failure> {
-    let limiter = args.place.server("charge", args.rules.load()?)?;
-    let decision = limiter.charge_with(&args.rule, &args.key, options(args))?;
-    show(args).charge(out, &decision)?;
+pub(crate) fn charge(args: &Repeatable, out: &mut impl Write) -> Result<Verdict, Failure> {
+    let one = &args.one;
+    let limiter = one.place.server("charge", one.rules.load()?)?;
+    let decision = limiter.charge_with(&one.rule, &one.key, named(args))?;
+    show(one).charge(out, &decision)?;
     Ok(Verdict::Yes)
 }

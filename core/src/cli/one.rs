@@ -32,10 +32,20 @@ pub(crate) struct One {
     pub(crate) json: bool,
 }
 
+/// What may be repeated.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Repeatable {
+    #[command(flatten)]
+    pub(crate) one: One,
+    /// Id of the call: with the same one within a minute it gets the first answer again and counts nothing
+    #[arg(long, value_name = "ID")]
+    pub(crate) request_id: Option<String>,
+}
+
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Check {
     #[command(flatten)]
-    pub(crate) one: One,
+    pub(crate) call: Repeatable,
     /// How many checks to make; rules that change meanwhile are followed
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) times: u64,

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::{CheckOptions, Rules};
 
-use crate::cli::one::{Check, One, Wait};
+use crate::cli::one::{Check, One, Repeatable, Wait};
 use crate::cli::outcome::{Failure, Verdict};
 use crate::cli::place::Place;
 use crate::cli::show::{Show, about};
@@ -14,16 +14,17 @@ use crate::cli::source::faults;
 use crate::cli::stderr::{show_warnings, warn};
 
 pub(crate) fn check(args: &Check, out: &mut impl Write) -> Result<Verdict, Failure> {
-    let limiter = args.one.place.limiter(args.one.rules.source()?)?;
+    let one = &args.call.one;
+    let limiter = one.place.limiter(one.rules.source()?)?;
     faults(&limiter.rules_status()).for_each(warn);
     show_warnings();
-    let show = show(&args.one).times(args.times);
+    let show = show(one).times(args.times);
     let mut verdict = Verdict::Yes;
     for number in 1..=args.times {
         if number > 1 {
             thread::sleep(args.every);
         }
-        let decision = limiter.check_with(&args.one.rule, &args.one.key, options(&args.one))?;
+        let decision = limiter.check_with(&one.rule, &one.key, named(&args.call))?;
         show.decision(out, number, &decision)?;
         if !decision.allowed {
             verdict = Verdict::No;
@@ -47,12 +48,13 @@ pub(crate) fn peek(args: &One, out: &mut impl Write) -> Result<Verdict, Failure>
     Ok(Verdict::of(decision.allowed))
 }
 
-pub(crate) fn refund(args: &One, out: &mut impl Write) -> Result<Verdict, Failure> {
-    let limiter = args.place.server("refund", args.rules.load()?)?;
-    let before = limiter.peek_with(&args.rule, &args.key, options(args))?;
-    let decision = limiter.refund_with(&args.rule, &args.key, options(args))?;
+pub(crate) fn refund(args: &Repeatable, out: &mut impl Write) -> Result<Verdict, Failure> {
+    let one = &args.one;
+    let limiter = one.place.server("refund", one.rules.load()?)?;
+    let before = limiter.peek_with(&one.rule, &one.key, options(one))?;
+    let decision = limiter.refund_with(&one.rule, &one.key, named(args))?;
     let was_counted = !before.reset_after.is_zero();
-    show(args).refund(out, was_counted, &decision)?;
+    show(one).refund(out, was_counted, &decision)?;
     Ok(Verdict::of(was_counted))
 }
 
@@ -79,5 +81,12 @@ pub(crate) fn options(args: &One) -> CheckOptions<'_> {
     let mut options = CheckOptions::new().cost(args.cost);
     options.resource = args.resource.as_deref();
     options.limit = args.limit;
+    options
+}
+
+/// The same with the id by which the call may be repeated.
+pub(crate) fn named(args: &Repeatable) -> CheckOptions<'_> {
+    let mut options = options(&args.one);
+    options.request_id = args.request_id.as_deref();
     options
 }
