@@ -24,9 +24,6 @@ struct Held {
     reservations: bool,
     /// Of leases, in windows.
     lease: f64,
-    /// The length of a block in windows, if denials begin any, and its factor; `None`: keys are not blocked.
-    block: Option<(Option<f64>, f64)>,
-    overrides: bool,
 }
 
 impl Held {
@@ -38,10 +35,8 @@ impl Held {
         let lease = json!(self.lease_us() as f64 / 1e6);
         if self.is_concurrency {
             let limit = self.rule.limits[0].limit;
-            let mut json = json!({"rule_id": id, "algorithm": "concurrency", "limit": limit, "lease_seconds": lease,
+            return json!({"rule_id": id, "algorithm": "concurrency", "limit": limit, "lease_seconds": lease,
                 "priority": self.rule.priority, "shadow": self.rule.shadow});
-            self.stand(&mut json);
-            return json;
         }
         let mut json = self.rule.json(id);
         if self.reserves() {
@@ -49,29 +44,7 @@ impl Held {
             fields.insert("reservations".into(), json!(true));
             fields.insert("lease_seconds".into(), lease);
         }
-        self.stand(&mut json);
         json
-    }
-
-    /// Adds what may stand beside the states of a key.
-    fn stand(&self, json: &mut Value) {
-        if let Some((length, factor)) = self.block.filter(|_| !self.has_resource()) {
-            json["block"] = match length {
-                Some(length) => {
-                    let seconds = ((self.rule.longest_us() as f64 * length) as u64).max(1_000) as f64 / 1e6;
-                    json!({"seconds": seconds, "factor": factor})
-                }
-                None => json!({}),
-            };
-        }
-        if self.has_overrides() {
-            json["overrides"] = json!(true);
-        }
-    }
-
-    fn has_overrides(&self) -> bool {
-        let is_one = self.is_concurrency || self.rule.limits.len() == 1;
-        self.overrides && is_one && !self.has_resource()
     }
 
     fn reserves(&self) -> bool {
@@ -85,18 +58,8 @@ impl Held {
 
 fn any_held() -> impl Strategy<Value = Held> {
     let lease = prop_oneof![0.01..0.5, 0.5..3.0];
-    let length = prop::option::weighted(0.8, 0.01..3.0);
-    let block = prop::option::weighted(0.4, (length, prop_oneof![Just(1.0), 1.0..4.0]));
-    let kind = (prop::bool::weighted(0.15), prop::bool::weighted(0.6), prop::bool::weighted(0.4));
-    (any_rule(), kind, lease, block).prop_map(
-        |(rule, (is_concurrency, reservations, overrides), lease, block)| Held {
-            rule,
-            is_concurrency,
-            reservations,
-            lease,
-            block,
-            overrides,
-        },
+    (any_rule(), prop::bool::weighted(0.15), prop::bool::weighted(0.8), lease).prop_map(
+        |(rule, is_concurrency, reservations, lease)| Held { rule, is_concurrency, reservations, lease },
     )
 }
 
@@ -120,8 +83,6 @@ enum Call {
     Commit(usize, Option<Cost>),
     /// `release` or `renew`.
     End(&'static str, usize),
-    /// `block`, `unblock`, `set_limit` or `clear_limit`, with a limit and a time in windows.
-    ByHand(&'static str, Item, u64, Option<f64>),
 }
 
 fn any_item() -> impl Strategy<Value = Item> {
@@ -141,9 +102,6 @@ fn any_call() -> impl Strategy<Value = Call> {
         6 => Just("reserve"),
     ];
     let together = prop::sample::select(vec!["check_all", "reserve_all", "reserve_all"]);
-    let by_hand = prop_oneof![
-        2 => Just("block"), 2 => Just("unblock"), 3 => Just("set_limit"), 1 => Just("clear_limit"),
-    ];
     let used = prop_oneof![2 => Just(None), 1 => Just(Some(Cost::Units(0))), 4 => any_cost().prop_map(Some)];
     prop_oneof![
         20 => (ops, any_item()).prop_map(|(op, item)| Call::About(op, item)),
@@ -151,8 +109,6 @@ fn any_call() -> impl Strategy<Value = Call> {
         6 => (0..4_usize, used).prop_map(|(which, used)| Call::Commit(which, used)),
         2 => (0..4_usize).prop_map(|which| Call::End("release", which)),
         2 => (0..4_usize).prop_map(|which| Call::End("renew", which)),
-        6 => (by_hand, any_item(), 1..=20_u64, prop::option::of(0.01..4.0))
-            .prop_map(|(op, item, limit, span)| Call::ByHand(op, item, limit, span)),
     ]
 }
 
@@ -198,8 +154,6 @@ impl Caller<'_> {
             Jump::Windows(part) => (window * part) as u64,
             Jump::ToRetry { early } => wait("retry_after_us", early),
             Jump::ToReset { early } => wait("reset_after_us", early),
-            // What has expired is forgotten sooner in memory: a clock that steps back finds it on the server alone.
-            Jump::Back(_) if self.rules.iter().any(|held| held.block.is_some() || held.overrides) => 0,
             Jump::Back(part) => {
                 self.now = self.now.saturating_sub((window * part) as u64);
                 return;
@@ -260,28 +214,6 @@ impl Caller<'_> {
                 }
                 fields
             }
-            Call::ByHand(op, item, limit, span) => {
-                let held = &self.rules[item.rule % self.rules.len()];
-                // Two that expire together are charged in the order of random ids, which shows where the interval of a
-                // debt was changed in between.
-                if op.ends_with("limit") && held.reserves() && held.rule.is_gcra() {
-                    return None;
-                }
-                let seconds =
-                    span.map(|span| ((held.rule.longest_us() as f64 * span) as u64).max(1) as f64 / 1e6);
-                let mut fields =
-                    json!({"op": op, "rule": NAMES[item.rule % self.rules.len()], "key": KEYS[item.key]});
-                if *op == "block" {
-                    fields["seconds"] = json!(seconds.unwrap_or(0.5));
-                }
-                if *op == "set_limit" {
-                    fields["limit"] = json!(limit);
-                    if let Some(seconds) = seconds {
-                        fields["expires_in"] = json!(seconds);
-                    }
-                }
-                fields
-            }
             Call::End(op, which) => json!({"op": op, "reservation": self.reserved(*which)?["as"]}),
         })
     }
@@ -337,10 +269,7 @@ fn answers_alike(driver: Driver, cases: u32) {
         }
         Ok(())
     });
-    // A stored limit that does not expire has no lifetime.
-    let mut immortal = server.immortal_keys();
-    immortal.retain(|name| !name.ends_with(":st"));
-    assert_eq!(immortal, Vec::<String>::new());
+    assert_eq!(server.immortal_keys(), Vec::<String>::new());
 }
 
 #[test]
