@@ -15,6 +15,7 @@ use crate::cli::overview::OneKey;
 use crate::cli::place::Place;
 use crate::cli::reserving::{Commit, Reserved};
 use crate::cli::rules::RulesCommand;
+use crate::cli::standing::{Block, LimitCommand, Subject};
 
 /// Distributed rate limiter: admit or deny keys by rules.
 #[derive(Debug, Parser)]
@@ -80,6 +81,15 @@ pub(crate) enum Command {
     /// Let the lease of a reservation begin anew; needs a server
     #[command(after_help = "Exit code: 0 renewed, 1 the reservation had ended or expired, 2 error.")]
     Renew(Reserved),
+    /// Deny a key for some time, whatever its limits; needs a server
+    #[command(after_help = "Exit code: 0 blocked, 2 error.")]
+    Block(Block),
+    /// End the block of a key; needs a server
+    #[command(after_help = "Exit code: 0 unblocked, 1 it was not blocked, 2 error.")]
+    Unblock(Subject),
+    /// Store a limit for a single key, or forget it
+    #[command(subcommand)]
+    Limit(LimitCommand),
     /// Try the server
     Ping(Place),
     /// Say which rules apply to a request, and count nothing

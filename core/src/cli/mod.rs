@@ -18,6 +18,7 @@ mod rules;
 mod run;
 mod show;
 mod source;
+mod standing;
 mod stderr;
 
 use std::ffi::OsString;
@@ -79,6 +80,9 @@ fn carry_out(command: &Command, out: &mut impl Write) -> Result<Verdict, Failure
         Command::Commit(args) => reserving::commit(args, out),
         Command::Release(args) => reserving::release(args, out),
         Command::Renew(args) => reserving::renew(args, out),
+        Command::Block(args) => standing::block(args, out),
+        Command::Unblock(subject) => standing::unblock(subject, out),
+        Command::Limit(command) => standing::limit(command, out),
         Command::Reset(one) => run::reset(one, out),
         Command::Inspect(key) => overview::inspect(key, out),
         Command::ResetAll(key) => overview::reset_all(key, out),

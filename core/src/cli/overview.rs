@@ -1,6 +1,7 @@
 //! The commands about one key under every rule.
 
 use std::io::Write;
+use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use serde_json::json;
@@ -9,8 +10,9 @@ use super::outcome::{Failure, Verdict};
 use super::place::Place;
 use super::show;
 use super::source::RulesArgs;
-use crate::CheckOptions;
-use crate::rules::Scope;
+use crate::algorithm::Policy;
+use crate::rules::{Rule, Scope};
+use crate::{CheckOptions, Decision};
 
 /// One key.
 #[derive(Debug, ClapArgs)]
@@ -50,15 +52,26 @@ pub(crate) fn inspect(args: &OneKey, out: &mut impl Write) -> Result<Verdict, Fa
             Some(part) if args.json => {
                 let mut object = show::object(part);
                 object["key"] = json!(args.key);
+                object["stored_limit"] = json!(has_own_limit(rule, part));
                 writeln!(out, "{}", show::json_line(&object))?;
             }
-            Some(part) => writeln!(out, "{id:width$}  {}", show::line(part))?,
+            Some(part) => {
+                let own = if has_own_limit(rule, part) { "  limit of its own" } else { "" };
+                writeln!(out, "{id:width$}  {}{own}", show::line(part))?;
+            }
             // The lines of JSON are those of decisions.
             None if args.json => {}
             None => writeln!(out, "{id:width$}  left out: it limits a resource; name one by --resource")?,
         }
     }
     Ok(Verdict::of(decision.allowed))
+}
+
+/// Whether a limit that is stored for the key is in force: the rule's own would show in other figures.
+fn has_own_limit(rule: &Rule, part: &Decision) -> bool {
+    let stated = rule.limits.first().filter(|_| rule.overrides).map(|limit| Policy::new(rule, limit, None));
+    let window = Duration::from_micros(stated.as_ref().map_or(0, |policy| policy.window().unsigned_abs()));
+    stated.is_some_and(|stated| (stated.most(), window) != (part.limit, part.window))
 }
 
 /// Forgets the key under every rule.

@@ -119,6 +119,7 @@ pub(crate) fn object(decision: &Decision) -> Value {
         "remaining": decision.remaining,
         "retry_after_us": micros(decision.retry_after),
         "reset_after_us": micros(decision.reset_after),
+        "blocked": decision.blocked,
         "shadow_denied": decision.shadow_denied,
         "source": decision.source.name(),
     })
@@ -155,6 +156,7 @@ fn word(decision: &Decision) -> (Style, &'static str) {
     match (decision.allowed, decision.shadow_denied) {
         (true, false) => (ADMITTED, "admitted"),
         (true, true) => (SHADOW, "shadow"),
+        (false, _) if decision.blocked => (DENIED, "blocked"),
         (false, _) => (DENIED, "denied"),
     }
 }

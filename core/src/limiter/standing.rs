@@ -18,8 +18,11 @@ fn planned<'a>(catalog: &'a Catalog, check: &Check<'a>, change: StandingChange) 
         timeout: check.options.timeout,
         ..CheckOptions::new()
     };
-    let plan = Plan::new(catalog, &[Check { options, ..*check }], Op::Peek)?;
+    let mut plan = Plan::new(catalog, &[Check { options, ..*check }], Op::Peek)?;
     plan.items[0].rule.validate_change(change)?;
+    // The states themselves are not touched, nor what is held.
+    plan.charges.clear();
+    plan.holders.clear();
     Ok(plan)
 }
 

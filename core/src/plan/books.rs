@@ -85,10 +85,9 @@ impl<'a> Books<'a> {
             .charges
             .iter()
             .zip(states)
-            .zip(stored)
+            .zip(&stored)
             .map(|((charge, state), stored)| {
-                let policy = stored.filter(|_| charge.amount.is_none());
-                let policy = policy.as_ref().unwrap_or(&charge.policy);
+                let policy = stored.as_ref().filter(|_| charge.amount.is_none()).unwrap_or(&charge.policy);
                 let ends = now + policy.reset_after(&state, now);
                 (ends > now).then(|| (state, ends.max(kept_until(charge))))
             })

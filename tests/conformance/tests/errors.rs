@@ -130,7 +130,10 @@ fn attempt(driver: Driver, url: &str, vector: &Value) -> Result<()> {
             let id = id(&limiter, || Limiter::new(driver, builder.prefix("other")), vector)?;
             limiter.end((&id).into(), vector).map(drop)
         }
-        Some(_) => limiter.call(vector).map(drop),
+        Some(_) => match limiter.call_by_hand(vector) {
+            Some(changed) => changed.map(drop),
+            None => limiter.call(vector).map(drop),
+        },
     }
 }
 
