@@ -24,6 +24,7 @@ pub(crate) use shard::Task;
 
 impl Engine {
     /// Decides a plan as a whole: one outcome per charge.
+    #[inline]
     pub(crate) fn run(&self, plan: &Plan<'_>, op: Op, clock: impl Fn() -> Micros) -> Vec<Outcome> {
         match plan.charges.as_slice() {
             _ if !plan.holders.is_empty() => self.decide_beside(plan, op, clock),
@@ -54,6 +55,7 @@ impl Engine {
 
     /// Decides several limits with all their shards locked, in the order of the shards so that two
     /// calls never wait for each other. The time is read behind the locks, as in [`one`](Self::one).
+    #[inline]
     fn several(
         &self,
         plan: &Plan<'_>,
@@ -154,6 +156,7 @@ impl Engine {
     }
 }
 
+#[inline]
 fn task<'a>(charge: &'a Charge<'_>, op: Op, now: Micros) -> Task<'a> {
     Task { policy: &charge.policy, demand: Demand { op, cost: charge.cost, now } }
 }

@@ -180,6 +180,7 @@ impl<'a> Target<'a> {
 
 impl<'a> Plan<'a> {
     /// What `op` touches.
+    #[inline]
     pub(crate) fn new(catalog: &'a Catalog, checks: &[Check<'a>], op: Op) -> Result<Self> {
         let timeout = checks.iter().filter_map(|check| check.options.timeout).min();
         let targets = checks.iter().map(|check| Target::new(catalog, check));
@@ -271,6 +272,7 @@ impl<'a> Plan<'a> {
         })
     }
 
+    #[inline]
     fn of_several(
         targets: impl ExactSizeIterator<Item = Result<Target<'a>>>,
         timeout: Option<Duration>,
@@ -295,6 +297,7 @@ impl<'a> Plan<'a> {
 
     /// A rule in shadow is decided apart from all others, per hash tag: its own limits are charged
     /// together or not at all.
+    #[inline]
     fn group(
         &mut self,
         target: &Target<'a>,
@@ -327,6 +330,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Adds a charge; two of one state become one.
+    #[inline]
     fn add(&mut self, charge: Charge<'a>, places: &mut HashMap<StateId<'a>, usize>) -> Result<usize> {
         let id = (charge.limit.number, charge.tag.clone(), charge.member.clone());
         let place = *places.entry(id).or_insert(self.charges.len());
