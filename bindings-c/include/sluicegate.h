@@ -261,8 +261,10 @@ typedef struct {
     uint64_t window_us;
     /// Whether nothing but rules in shadow decided.
     bool shadow;
+    /// Whether the key is blocked: by an earlier denial, by this one, or by hand.
+    bool blocked;
     /// Zeros, in place of fields to come.
-    uint8_t reserved[23];
+    uint8_t reserved[22];
 } sluicegate_decision;
 
 /// One item of sluicegate_check_all and sluicegate_wait_all: what the other functions take as arguments.
@@ -694,6 +696,48 @@ sluicegate_status sluicegate_renew(const sluicegate_limiter *limiter,
                                    const char *id,
                                    bool *took_effect,
                                    sluicegate_error *error);
+
+/// Blocks `key` under `rule` for `duration_us` from now: every check of it is denied and counts nothing. Takes the
+/// place of a block that it has already. `options` may be NULL; their timeout alone counts.
+sluicegate_status sluicegate_block(const sluicegate_limiter *limiter,
+                                   const char *rule,
+                                   const void *key,
+                                   size_t key_len,
+                                   uint64_t duration_us,
+                                   const sluicegate_check_options *options,
+                                   sluicegate_error *error);
+
+/// Ends the block of `key` under `rule`. `unblocked`, unless it is NULL, says whether there was one. `options` are as
+/// for sluicegate_block.
+sluicegate_status sluicegate_unblock(const sluicegate_limiter *limiter,
+                                     const char *rule,
+                                     const void *key,
+                                     size_t key_len,
+                                     const sluicegate_check_options *options,
+                                     bool *unblocked,
+                                     sluicegate_error *error);
+
+/// Stores a limit for `key` under `rule`, which every process uses from its next check on: for `expires_in_us` or, if
+/// that is SLUICEGATE_NEVER, until it is cleared. The limit of a call still comes first. `options` are as for
+/// sluicegate_block.
+sluicegate_status sluicegate_set_limit(const sluicegate_limiter *limiter,
+                                       const char *rule,
+                                       const void *key,
+                                       size_t key_len,
+                                       uint64_t limit,
+                                       uint64_t expires_in_us,
+                                       const sluicegate_check_options *options,
+                                       sluicegate_error *error);
+
+/// Forgets the limit that is stored for `key` under `rule`. `cleared`, unless it is NULL, says whether there was one.
+/// `options` are as for sluicegate_block.
+sluicegate_status sluicegate_clear_limit(const sluicegate_limiter *limiter,
+                                         const char *rule,
+                                         const void *key,
+                                         size_t key_len,
+                                         const sluicegate_check_options *options,
+                                         bool *cleared,
+                                         sluicegate_error *error);
 
 /// Joins the parts of a key, such as a user and an address, as a rule does whose identifier_type is an array.
 /// `key` has room for `key_size` bytes, of which `key_len` tells how many were written: the key to pass to other

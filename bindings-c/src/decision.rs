@@ -57,8 +57,10 @@ pub struct Decision {
     pub window_us: u64,
     /// Whether nothing but rules in shadow decided.
     pub shadow: bool,
+    /// Whether the key is blocked: by an earlier denial, by this one, or by hand.
+    pub blocked: bool,
     /// Zeros, in place of fields to come.
-    pub reserved: [u8; 23],
+    pub reserved: [u8; 22],
 }
 
 impl Output for Decision {}
@@ -80,7 +82,8 @@ impl From<&sluicegate::Decision> for Decision {
             rule_applied: decision.rule_applied(),
             window_us: verdict.window_us,
             shadow: verdict.shadow,
-            reserved: [0; 23],
+            blocked: verdict.blocked,
+            reserved: [0; 22],
         }
     }
 }

@@ -85,6 +85,7 @@ unsafe fn returned(given: *const Decision, name: &str) -> Result<sluicegate::Dec
             remaining: (*given).remaining,
             retry_after_us: (*given).retry_after_us,
             reset_after_us: (*given).reset_after_us,
+            blocked: flag(&raw const (*given).blocked),
             shadow_denied: flag(&raw const (*given).shadow_denied),
             shadow: flag(&raw const (*given).shadow),
             // No header tells it.

@@ -44,6 +44,7 @@ pub mod calls;
 pub mod key;
 #[allow(unsafe_code)]
 pub mod reservation;
+pub mod standing;
 
 pub mod matching;
 

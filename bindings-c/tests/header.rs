@@ -12,7 +12,7 @@ use quote::{ToTokens, format_ident};
 use syn::{File, Item, ItemEnum, ItemFn, ItemMacro, parse_quote, parse_str};
 
 /// The modules with something for the header, in its order.
-const MODULES: [&str; 16] = [
+const MODULES: [&str; 17] = [
     "version",
     "status",
     "error",
@@ -26,6 +26,7 @@ const MODULES: [&str; 16] = [
     "rules",
     "calls",
     "reservation",
+    "standing",
     "key",
     "matching",
     "headers",

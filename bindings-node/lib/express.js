@@ -13,10 +13,14 @@
 const { judgeBy } = require('./middleware.js');
 
 /**
- * Middleware for Express, and for whatever else has its signature: every request is decided by `checkRequest`.
+ * Middleware for Express, and for whatever else has its signature: every request is decided by `reserveRequest`.
  *
  * One that is denied is answered with 429, the headers of the decision and problem details (RFC 9457); one that
  * is admitted goes on, and its answer has the headers too. One that makes no sense is answered with 400.
+ *
+ * What is reserved, such as a place of a rule with the algorithm `concurrency`, is held until the response is over or the
+ * client hangs up, and renewed while it lasts; then it is committed as it was reserved. The application finds it as
+ * `request.reservation`, and may commit what it has used itself.
  *
  * @template {IncomingMessage} [Request=IncomingMessage]
  * @param {RateLimiter} limiter
@@ -28,7 +32,7 @@ function rateLimit(limiter, options) {
   return async (request, response, next) => {
     let ruling;
     try {
-      ruling = await judge(request, request, routeOf(request));
+      ruling = await judge(request, request, response, routeOf(request));
       for (const [name, value] of Object.entries(ruling.headers)) response.setHeader(name, value);
     } catch (error) {
       return next(error);

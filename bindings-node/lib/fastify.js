@@ -19,22 +19,28 @@
 const { judgeBy } = require('./middleware.js');
 
 /**
- * A plugin for Fastify: every request is decided by `checkRequest`, in a hook `onRequest`. Register it after what
+ * A plugin for Fastify: every request is decided by `reserveRequest`, in a hook `onRequest`. Register it after what
  * authenticates.
  *
  * One that is denied is answered with 429, the headers of the decision and problem details (RFC 9457); one that
  * is admitted goes on, and its answer has the headers too. One that makes no sense is answered with 400.
+ *
+ * What is reserved, such as a place of a rule with the algorithm `concurrency`, is held until the response is over or the
+ * client hangs up, and renewed while it lasts; then it is committed as it was reserved. The application finds it as
+ * `request.reservation`, and may commit what it has used itself.
  *
  * @type {FastifyPluginAsync<FastifyRateLimitOptions>}
  */
 const rateLimit = async (fastify, { limiter, ...options }) => {
   const judge = judgeBy(limiter, options);
   const ignoreCase = ignoresCase(fastify.initialConfig);
+  // So that all requests are objects of one shape.
+  if (!fastify.hasRequestDecorator('reservation')) fastify.decorateRequest('reservation', undefined);
   fastify.addHook('onRequest', async (request, reply) => {
     const log = options.log ?? ((error) => request.log.warn({ err: error }, 'the limiter cannot decide'));
     const { raw, originalUrl: target } = request;
     // `rewriteUrl` changes what is routed by.
-    const ruling = await judge(request, raw, { target, otherTargets: [raw.url ?? target], ignoreCase }, log);
+    const ruling = await judge(request, raw, reply.raw, { target, otherTargets: [raw.url ?? target], ignoreCase }, log);
     reply.headers(ruling.headers);
     if (ruling.status !== undefined) return reply.code(ruling.status).send(ruling.body);
   });

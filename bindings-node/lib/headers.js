@@ -16,6 +16,7 @@ const UNTOLD = Object.freeze({
   remaining: 0,
   retryAfterMs: 0,
   resetAfterMs: 0,
+  blocked: false,
   shadow: false,
   shadowDenied: false,
   source: 'embedded',

@@ -54,6 +54,20 @@
  */
 
 /**
+ * Options of a call that changes a block or a stored limit.
+ *
+ * @typedef {Pick<CheckOptions, 'timeoutMs'>} ChangeOptions
+ */
+
+/**
+ * Options of a limit that is stored.
+ *
+ * @typedef {object} SetLimitOptions
+ * @property {number | undefined} [expiresInMs] How long it holds. Default: until it is cleared.
+ * @property {number | undefined} [timeoutMs] As of a check.
+ */
+
+/**
  * Options of a wait.
  *
  * @typedef {PeekOptions & Patience} WaitOptions
@@ -155,6 +169,16 @@
 // Rules, from docs/rules.schema.json by docs/tools/rule_types.py.
 
 /**
+ * How keys of a rule are blocked.
+ *
+ * @typedef {object} Block
+ * @property {number} [factor] A block that begins within max_seconds after the last one is so many times longer.
+ *   Default: 1.
+ * @property {number} [max_seconds] The longest block. Default: 10 times seconds.
+ * @property {number} [seconds] How long a key is blocked that was denied. Default: keys are blocked by hand alone.
+ */
+
+/**
  * One of several limits of a rule.
  *
  * @typedef {object} Limit
@@ -190,6 +214,8 @@
  * @property {string} rule_id Name of the rule, unique in its file.
  * @property {'fixed_window' | 'sliding_window' | 'sliding_log' | 'sliding_buckets' | 'gcra' | 'token_bucket' |
  *   'leaky_bucket' | 'uniform' | 'decay' | 'concurrency'} [algorithm] How the limit is kept. Default: gcra.
+ * @property {Block} [block] A key that is denied stays denied for some time; {}: only keys that are blocked by
+ *   hand.
  * @property {number} [burst] The most that is admitted at once. Default: the limit.
  * @property {number} [cost] What a request costs to which the rule applies. Default: 1.
  * @property {boolean} [count_denied] Charge denied costs too, by the limits that refused them. Default: false.
@@ -205,6 +231,7 @@
  * @property {Match} [match] Which requests the rule applies to. Default: only by name.
  * @property {number} [month_start_day] The day at which a month of the calendar begins; in a month that lacks it,
  *   its last day. Default: 1.
+ * @property {boolean} [overrides] Limits of single keys may be stored. Default: false.
  * @property {number} [priority] Lower numbers are decided and reported first. Default: 0.
  * @property {string} [rate] Limit and window in one, in place of limit and window_size_seconds: 5/minute, 100/s,
  *   20/30s.

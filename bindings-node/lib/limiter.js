@@ -2,8 +2,9 @@
 
 /**
  * @import {
- *   Check, CheckAllOptions, CheckOptions, ConnectOptions, Decision, Explanation, HttpRequest, PeekOptions, PingOptions,
- *   RequestMatch, ReserveAllOptions, ReserveOptions, ResetOptions, Rule, RulesStatus, Usage, WaitAllOptions, WaitOptions,
+ *   ChangeOptions, Check, CheckAllOptions, CheckOptions, ConnectOptions, Decision, Explanation, HttpRequest, PeekOptions,
+ *   PingOptions, RequestMatch, ReserveAllOptions, ReserveOptions, ResetOptions, Rule, RulesStatus, SetLimitOptions, Usage,
+ *   WaitAllOptions, WaitOptions,
  * } from './index.js'
  * @import { Reservation } from './reservation.js'
  */
@@ -24,6 +25,8 @@ const CHECK_ALL_OPTIONS = new Set(['requestId']);
 const RESET_OPTIONS = new Set(['resource', 'timeoutMs']);
 const WAIT_OPTIONS = new Set(['signal', ...PEEK_OPTIONS]);
 const WAIT_ALL_OPTIONS = new Set(['timeoutMs', 'signal']);
+const CHANGE_OPTIONS = new Set(['timeoutMs']);
+const SET_LIMIT_OPTIONS = new Set(['expiresInMs', 'timeoutMs']);
 const RESERVE_OPTIONS = new Set(['waitMs', 'signal', ...PEEK_OPTIONS]);
 const RESERVE_ALL_OPTIONS = new Set(['waitMs', 'signal']);
 const PING_OPTIONS = new Set(['timeoutMs']);
@@ -146,6 +149,63 @@ class RateLimiter {
    */
   async reset(rule, key, options) {
     return this.#make(this.#call(OP.RESET, rule, key, options, RESET_OPTIONS));
+  }
+
+  /**
+   * Blocks `key` under `rule` for a time from now: every check of it is denied and counts nothing. Takes the place of a
+   * block that it has already.
+   *
+   * @param {string} rule
+   * @param {string | readonly string[]} key
+   * @param {number} durationMs
+   * @param {ChangeOptions} [options]
+   * @returns {Promise<void>}
+   */
+  async block(rule, key, durationMs, options) {
+    const call = this.#call(OP.BLOCK, rule, key, options, CHANGE_OPTIONS);
+    call.extra = timeout('durationMs', durationMs);
+    return this.#make(call);
+  }
+
+  /**
+   * Ends the block of `key` under `rule`. Answers whether there was one.
+   *
+   * @param {string} rule
+   * @param {string | readonly string[]} key
+   * @param {ChangeOptions} [options]
+   * @returns {Promise<boolean>}
+   */
+  async unblock(rule, key, options) {
+    return this.#whole(this.#call(OP.UNBLOCK, rule, key, options, CHANGE_OPTIONS));
+  }
+
+  /**
+   * Stores a limit for `key` under `rule`, which every process uses from its next check on: for `expiresInMs`, or until
+   * it is cleared. The `limit` of a call still comes first.
+   *
+   * @param {string} rule
+   * @param {string | readonly string[]} key
+   * @param {number} limit
+   * @param {SetLimitOptions} [options]
+   * @returns {Promise<void>}
+   */
+  async setLimit(rule, key, limit, options) {
+    const call = this.#call(OP.SET_LIMIT, rule, key, options, SET_LIMIT_OPTIONS);
+    call.limit = amount('limit', limit);
+    call.extra = optional(timeout, 'expiresInMs', options?.expiresInMs) ?? -1;
+    return this.#make(call);
+  }
+
+  /**
+   * Forgets the limit that is stored for `key` under `rule`. Answers whether there was one.
+   *
+   * @param {string} rule
+   * @param {string | readonly string[]} key
+   * @param {ChangeOptions} [options]
+   * @returns {Promise<boolean>}
+   */
+  async clearLimit(rule, key, options) {
+    return this.#whole(this.#call(OP.CLEAR_LIMIT, rule, key, options, CHANGE_OPTIONS));
   }
 
   /**

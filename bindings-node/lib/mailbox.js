@@ -23,6 +23,7 @@ const SHADOW_DENIED = 2;
 const EMBEDDED = 4;
 const SHADOW = 8;
 const RESERVED = 16;
+const BLOCKED = 32;
 const DONE = -1;
 const FAILED = -2;
 /** Any other number below zero: it did not take effect. */
@@ -159,6 +160,7 @@ class Mailbox {
       remaining: numbers[at + 5],
       retryAfterMs: numbers[at + 6],
       resetAfterMs: numbers[at + 7],
+      blocked: (outcome & BLOCKED) !== 0,
       shadow: (outcome & SHADOW) !== 0,
       shadowDenied: (outcome & SHADOW_DENIED) !== 0,
       source: (outcome & EMBEDDED) !== 0 ? 'embedded' : 'server',

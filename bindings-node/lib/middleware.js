@@ -9,6 +9,7 @@ const { boolean, number, optional, options, text, wrongType } = require('./argum
 const { clientAddress } = require('./client.js');
 const { SluicegateError, invalidArgument } = require('./error.js');
 const { ensureStyle, headers } = require('./headers.js');
+const { holdDuring } = require('./inflight.js');
 
 const OPTIONS = new Set(['userId', 'apiKey', 'trustedProxies', 'headers', 'onError', 'log', 'ignoreCase']);
 const ON_ERROR = new Set(['admit', 'deny', 'throw']);
@@ -17,15 +18,20 @@ const ON_ERROR = new Set(['admit', 'deny', 'throw']);
  * Makes the function that judges requests: `request` as the framework has it, `raw` as Node has it, and `route`: the
  * target that the client sent, others that the application may act on, and whether the application routes without
  * regard to capitals, which an option overrules. It answers the headers of the response and, for a request that goes no further, the rest
- * of it too: `status` and `body`.
+ * of it too: `status` and `body`. What is reserved for the request is held until `response`, as Node has it, is over.
  */
 function judgeBy(limiter, given) {
-  if (typeof limiter?.checkRequest !== 'function') throw wrongType('limiter', 'a RateLimiter', limiter);
+  if (typeof limiter?.reserveRequest !== 'function') throw wrongType('limiter', 'a RateLimiter', limiter);
   const policy = policyOf(options('options', given, OPTIONS));
-  return async (request, raw, route, log = policy.log) => {
+  return async (request, raw, response, route, log = policy.log) => {
     const asked = await requestOf(request, raw, route, policy);
     try {
-      return decided(await limiter.checkRequest(asked), policy);
+      const held = await limiter.reserveRequest(asked);
+      if (held.id !== undefined) {
+        request.reservation = held;
+        holdDuring(held, response, log);
+      }
+      return decided(held, policy);
     } catch (error) {
       return undecided(error, policy, log);
     }

@@ -65,6 +65,8 @@ class Reservation {
     this.retryAfterMs = retryAfterMs;
     /** @type {number} @readonly Time until the key is as if never seen: an estimate while something is held. */
     this.resetAfterMs = resetAfterMs;
+    /** @type {boolean} @readonly Whether the key is blocked. */
+    this.blocked = decision.blocked;
     /** @type {boolean} @readonly Whether nothing but rules in shadow decided. */
     this.shadow = decision.shadow;
     /** @type {boolean} @readonly True when a rule in shadow would have denied. */

@@ -18,6 +18,7 @@
  * @property {number} retryAfterMs The shortest wait after which the same cost would be admitted if nobody else came,
  *   exact to the microsecond. 0 when it fits, `Infinity` when it never can.
  * @property {number} resetAfterMs Time until the key is as if never seen.
+ * @property {boolean} blocked Whether the key is blocked: by an earlier denial, by this one, or by hand.
  * @property {boolean} shadow Whether nothing but rules in shadow decided.
  * @property {boolean} shadowDenied True when a rule in shadow would have denied.
  * @property {'server' | 'embedded'} source Who decided: a Redis server, or the engine inside this process.

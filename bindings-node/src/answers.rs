@@ -15,6 +15,7 @@ mod outcome {
     pub(super) const EMBEDDED: i32 = 4;
     pub(super) const SHADOW: i32 = 8;
     pub(super) const RESERVED: i32 = 16;
+    pub(super) const BLOCKED: i32 = 32;
     pub(super) const DONE: i32 = -1;
     pub(super) const FAILED: i32 = -2;
     pub(super) const ENDED: i32 = -3;
@@ -148,6 +149,7 @@ fn flags(verdict: &Verdict<'_>) -> i32 {
         + flag(verdict.shadow_denied, outcome::SHADOW_DENIED)
         + flag(verdict.source == Source::Embedded, outcome::EMBEDDED)
         + flag(verdict.shadow, outcome::SHADOW)
+        + flag(verdict.blocked, outcome::BLOCKED)
 }
 
 /// Divided once, so that the result is the double nearest to the exact figure.

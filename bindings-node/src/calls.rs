@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use napi_derive::napi;
-use sluicegate::bridge::{Ask, End, Item, Kind, OwnedRequest, Used};
+use sluicegate::bridge::{Ask, End, Item, Kind, OwnedRequest, StandingChange, Used};
 
 use crate::mailbox::{CallRow, Mailbox};
 use crate::names::Names;
@@ -27,6 +27,10 @@ mod op {
     pub(super) const RELEASE: u8 = COMMIT + 1;
     pub(super) const RENEW: u8 = RELEASE + 1;
     pub(super) const RESERVE_REQUEST: u8 = RENEW + 1;
+    pub(super) const BLOCK: u8 = RESERVE_REQUEST + 1;
+    pub(super) const UNBLOCK: u8 = BLOCK + 1;
+    pub(super) const SET_LIMIT: u8 = UNBLOCK + 1;
+    pub(super) const CLEAR_LIMIT: u8 = SET_LIMIT + 1;
 }
 
 /// The numbers of the operations, by which `lib/mailbox.js` asks for them.
@@ -47,6 +51,10 @@ pub(crate) fn operations() -> HashMap<String, u32> {
         ("commit", op::COMMIT),
         ("release", op::RELEASE),
         ("renew", op::RENEW),
+        ("block", op::BLOCK),
+        ("unblock", op::UNBLOCK),
+        ("set_limit", op::SET_LIMIT),
+        ("clear_limit", op::CLEAR_LIMIT),
         ("reserve_request", op::RESERVE_REQUEST),
     ];
     kinds.chain(others).map(|(name, number)| (name.to_uppercase(), number.into())).collect()
@@ -63,6 +71,11 @@ pub(crate) struct Reader<'a> {
     names: &'a Names,
     text: &'a [u16],
     row: usize,
+}
+
+/// Milliseconds in whole microseconds, to the nearest; beyond all bounds, the most there is.
+fn microseconds(ms: f64) -> u64 {
+    (ms * 1e3).round() as u64
 }
 
 impl<'a> Reader<'a> {
@@ -93,6 +106,13 @@ impl<'a> Reader<'a> {
             (None, op::COMMIT) => self.end(&row, End::Commit)?,
             (None, op::RELEASE) => self.end(&row, End::Release)?,
             (None, op::RENEW) => self.end(&row, End::Renew)?,
+            (None, op::BLOCK) => self.stand(&row, StandingChange::Block(microseconds(row.extra)))?,
+            (None, op::UNBLOCK) => self.stand(&row, StandingChange::Unblock)?,
+            (None, op::SET_LIMIT) => {
+                let expires_in = (row.extra >= 0.0).then(|| microseconds(row.extra));
+                self.stand(&row, StandingChange::SetLimit(row.limit?, expires_in))?
+            }
+            (None, op::CLEAR_LIMIT) => self.stand(&row, StandingChange::ClearLimit)?,
             _ => return None,
         };
         Some((row.token, ask))
@@ -144,6 +164,12 @@ impl<'a> Reader<'a> {
             None => Used::Items(costs.into_iter().map(|(_, place, cost)| (place, cost)).collect()),
         };
         Some(Ask::End(end, id, used))
+    }
+
+    fn stand(&mut self, row: &CallRow, change: StandingChange) -> Option<Ask> {
+        let item = self.item(row)?;
+        // A limit in the row is the one to be stored.
+        Some(Ask::Stand(Item { limit: None, ..item }, change))
     }
 
     fn cost(&mut self) -> Option<(Option<String>, usize, u64)> {

@@ -7,15 +7,23 @@ const BESIDE = new Set([
   'id', 'note', 'only', 'why', 'url', 'rules', 'rules_file', 'options', 'closed', 'op', 'at_us', 'expect', 'instead',
   'as', 'reserve', 'change',
 ]);
+const SECONDS = new Set(['seconds', 'expires_in']);
 const TIMES = new Set(['connect_timeout', 'response_timeout', 'timeout', 'breaker_probe']);
 
 const camel = (name) => name.replace(/_[a-z]/g, (letter) => letter[1].toUpperCase());
 /** The name of an option or of an argument. */
-const renamed = (name) => camel(name) + (TIMES.has(name) ? 'Ms' : '');
+const renamed = (name) => (name === 'seconds' ? 'durationMs' : camel(name) + (TIMES.has(name) || SECONDS.has(name) ? 'Ms' : ''));
+
+/** What these calls answer, by the names that vectors give it. */
+const ANSWERS = { unblock: 'unblocked', clear_limit: 'cleared' };
 
 /** What is given; what is no number where one is wanted is the mistake. */
 function translated(options = {}) {
-  const inUnit = (name, value) => (TIMES.has(name) && typeof value === 'number' ? value / 1000 : value);
+  const inUnit = (name, value) => {
+    if (typeof value !== 'number') return value;
+    if (SECONDS.has(name)) return value * 1000;
+    return TIMES.has(name) ? value / 1000 : value;
+  };
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given.map(([name, value]) => [renamed(name), inUnit(name, value)]));
 }
@@ -26,6 +34,11 @@ function make(limiter, vector) {
   const call = limiter[camel(vector.op)];
   if (typeof call !== 'function') throw new Error(`no method is called ${camel(vector.op)}`);
   if (reservation !== undefined) return call.call(limiter, reservation, ...(vector.op === 'commit' ? [costs ?? cost] : []));
+  if (vector.op === 'block' || vector.op === 'set_limit') {
+    const { seconds, limit, ...rest } = others;
+    const what = vector.op === 'block' ? translated({ seconds }).durationMs : limit;
+    return call.call(limiter, rule, key, what, translated(rest));
+  }
   const options = 'cost' in vector ? { cost, ...others } : others;
   if ('costs' in vector) options.costs = costs;
   const given = Object.keys(options).length === 0 ? [] : [translated(options)];
@@ -38,4 +51,4 @@ function item(fields) {
   return Object.prototype.toString.call(fields) === '[object Object]' ? translated(fields) : fields;
 }
 
-module.exports = { item, make, renamed, translated };
+module.exports = { ANSWERS, item, make, renamed, translated };

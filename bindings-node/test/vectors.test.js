@@ -8,11 +8,12 @@ const { join } = require('node:path');
 const { after, before, test } = require('node:test');
 const { inspect } = require('node:util');
 const { ManualClock, RateLimiter } = require('sluicegate');
-const { make } = require('./calls.js');
+const { ANSWERS, make } = require('./calls.js');
 const { start } = require('./servers.js');
 
 const folder = process.env.SLUICEGATE_VECTORS ?? join(__dirname, '../../tests/vectors');
-const vectors = [...readdirSync(folder), ...readdirSync(join(folder, 'reservations')).map((name) => join('reservations', name))]
+const vectors = ['', 'reservations', 'blocks', 'stored_limits', 'request_ids']
+  .flatMap((part) => readdirSync(join(folder, part)).map((name) => join(part, name)))
   .filter((name) => name.endsWith('.json') && name !== 'schema.json')
   .sort()
   .flatMap((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')).vectors);
@@ -59,7 +60,7 @@ async function act(limiter, step, made) {
   try {
     const call = step.reservation === undefined ? step : { ...step, reservation: given(made[step.reservation]) };
     const answer = await make(limiter, call);
-    if (typeof answer === 'boolean') return { took_effect: answer };
+    if (typeof answer === 'boolean') return { [ANSWERS[step.op] ?? 'took_effect']: answer };
     if (step.as === undefined) return answer === undefined ? {} : seen(answer, step.op === 'check_all');
     made[step.as] = answer;
     const { id, token, ...decision } = answer;
@@ -77,7 +78,8 @@ function given(reservation) {
 }
 
 /** What the vectors tell of a decision. */
-function seen({ source, windowMs, ruleApplied, shadow, parts, ...figures }, withParts = false) {
+function seen({ source, windowMs, ruleApplied, shadow, blocked, parts, ...others }, withParts = false) {
+  const figures = blocked ? { ...others, blocked } : others;
   return withParts ? { ...figures, parts: parts.map((part) => seen(part)) } : figures;
 }
 

@@ -51,6 +51,23 @@ export type ResetOptions = Pick<CheckOptions, "resource" | "timeoutMs">;
  */
 export type PingOptions = Pick<CheckOptions, "timeoutMs">;
 /**
+ * Options of a call that changes a block or a stored limit.
+ */
+export type ChangeOptions = Pick<CheckOptions, "timeoutMs">;
+/**
+ * Options of a limit that is stored.
+ */
+export type SetLimitOptions = {
+    /**
+     * How long it holds. Default: until it is cleared.
+     */
+    expiresInMs?: number | undefined;
+    /**
+     * As of a check.
+     */
+    timeoutMs?: number | undefined;
+};
+/**
  * Options of a wait.
  */
 export type WaitOptions = PeekOptions & Patience;
@@ -201,6 +218,24 @@ export type RulesStatus = {
  */
 export type HeaderStyle = "ietf" | "x-ratelimit";
 /**
+ * How keys of a rule are blocked.
+ */
+export type Block = {
+    /**
+     * A block that begins within max_seconds after the last one is so many times longer.
+     * Default: 1.
+     */
+    factor?: number;
+    /**
+     * The longest block. Default: 10 times seconds.
+     */
+    max_seconds?: number;
+    /**
+     * How long a key is blocked that was denied. Default: keys are blocked by hand alone.
+     */
+    seconds?: number;
+};
+/**
  * One of several limits of a rule.
  */
 export type Limit = {
@@ -279,6 +314,11 @@ export type Rule = {
      */
     algorithm?: "fixed_window" | "sliding_window" | "sliding_log" | "sliding_buckets" | "gcra" | "token_bucket" | "leaky_bucket" | "uniform" | "decay" | "concurrency";
     /**
+     * A key that is denied stays denied for some time; {}: only keys that are blocked by
+     * hand.
+     */
+    block?: Block;
+    /**
      * The most that is admitted at once. Default: the limit.
      */
     burst?: number;
@@ -329,6 +369,10 @@ export type Rule = {
      * its last day. Default: 1.
      */
     month_start_day?: number;
+    /**
+     * Limits of single keys may be stored. Default: false.
+     */
+    overrides?: boolean;
     /**
      * Lower numbers are decided and reported first. Default: 0.
      */

@@ -67,6 +67,46 @@ export class RateLimiter implements AsyncDisposable {
      */
     reset(rule: string, key: string | readonly string[], options?: ResetOptions): Promise<void>;
     /**
+     * Blocks `key` under `rule` for a time from now: every check of it is denied and counts nothing. Takes the place of a
+     * block that it has already.
+     *
+     * @param {string} rule
+     * @param {string | readonly string[]} key
+     * @param {number} durationMs
+     * @param {ChangeOptions} [options]
+     * @returns {Promise<void>}
+     */
+    block(rule: string, key: string | readonly string[], durationMs: number, options?: ChangeOptions): Promise<void>;
+    /**
+     * Ends the block of `key` under `rule`. Answers whether there was one.
+     *
+     * @param {string} rule
+     * @param {string | readonly string[]} key
+     * @param {ChangeOptions} [options]
+     * @returns {Promise<boolean>}
+     */
+    unblock(rule: string, key: string | readonly string[], options?: ChangeOptions): Promise<boolean>;
+    /**
+     * Stores a limit for `key` under `rule`, which every process uses from its next check on: for `expiresInMs`, or until
+     * it is cleared. The `limit` of a call still comes first.
+     *
+     * @param {string} rule
+     * @param {string | readonly string[]} key
+     * @param {number} limit
+     * @param {SetLimitOptions} [options]
+     * @returns {Promise<void>}
+     */
+    setLimit(rule: string, key: string | readonly string[], limit: number, options?: SetLimitOptions): Promise<void>;
+    /**
+     * Forgets the limit that is stored for `key` under `rule`. Answers whether there was one.
+     *
+     * @param {string} rule
+     * @param {string | readonly string[]} key
+     * @param {ChangeOptions} [options]
+     * @returns {Promise<boolean>}
+     */
+    clearLimit(rule: string, key: string | readonly string[], options?: ChangeOptions): Promise<boolean>;
+    /**
      * Decides several checks together: all of them are charged, or none is. The decision is that of the
      * deciding check, and its `parts` hold one per item.
      *
@@ -247,6 +287,8 @@ import type { CheckOptions } from './index.js';
 import type { Decision } from './index.js';
 import type { PeekOptions } from './index.js';
 import type { ResetOptions } from './index.js';
+import type { ChangeOptions } from './index.js';
+import type { SetLimitOptions } from './index.js';
 import type { Check } from './index.js';
 import type { CheckAllOptions } from './index.js';
 import type { ReserveOptions } from './index.js';

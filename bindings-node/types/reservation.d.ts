@@ -27,6 +27,8 @@ export class Reservation implements AsyncDisposable {
     readonly retryAfterMs: number;
     /** @type {number} @readonly Time until the key is as if never seen: an estimate while something is held. */
     readonly resetAfterMs: number;
+    /** @type {boolean} @readonly Whether the key is blocked. */
+    readonly blocked: boolean;
     /** @type {boolean} @readonly Whether nothing but rules in shadow decided. */
     readonly shadow: boolean;
     /** @type {boolean} @readonly True when a rule in shadow would have denied. */

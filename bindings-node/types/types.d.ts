@@ -36,6 +36,10 @@ export type DecisionFields = {
      */
     resetAfterMs: number;
     /**
+     * Whether the key is blocked: by an earlier denial, by this one, or by hand.
+     */
+    blocked: boolean;
+    /**
      * Whether nothing but rules in shadow decided.
      */
     shadow: boolean;

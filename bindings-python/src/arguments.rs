@@ -12,6 +12,7 @@ use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
+use sluicegate::bridge::StandingChange;
 use sluicegate::{Check, CompositeKey};
 
 use crate::errors::{exception, invalid_argument};
@@ -77,6 +78,26 @@ pub(crate) fn timeout(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Duration
 /// The whole time of a call, if it is given.
 pub(crate) fn optional_timeout(value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Duration>> {
     value.map(|value| timeout(value, "timeout")).transpose()
+}
+
+/// How long a block, or a stored limit, is to last; the limiter refuses what makes no sense.
+fn micros(value: &Bound<'_, PyAny>, name: &str) -> PyResult<u64> {
+    // To the nearest, as a time in seconds is no whole number of microseconds; negative ones and NaN are refused as 0.
+    Ok((seconds(value, name)? * 1e6).round() as u64)
+}
+
+/// What `block` is to do.
+pub(crate) fn block(seconds: &Bound<'_, PyAny>) -> PyResult<StandingChange> {
+    Ok(StandingChange::Block(micros(seconds, "seconds")?))
+}
+
+/// What `set_limit` is to do.
+pub(crate) fn stored_limit(
+    limit: &Bound<'_, PyAny>,
+    expires_in: Option<&Bound<'_, PyAny>>,
+) -> PyResult<StandingChange> {
+    let expires_in = expires_in.map(|expires_in| micros(expires_in, "expires_in")).transpose()?;
+    Ok(StandingChange::SetLimit(units(limit, "limit")?, expires_in))
 }
 
 /// A span that may be as long as one likes, infinity included.

@@ -10,10 +10,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
-use sluicegate::bridge::{self, Answer, Ask, End, Kind};
+use sluicegate::bridge::{self, Answer, Ask, End, Kind, StandingChange};
 
 use crate::arguments::{
-    Given, Key, about_key, flag, identified, optional_id, optional_span, optional_timeout, requested, span,
+    Given, Key, about_key, block, flag, identified, optional_id, optional_span, optional_timeout, requested,
+    span, stored_limit,
 };
 use crate::calls::Calls;
 use crate::check::{self, owned};
@@ -244,6 +245,45 @@ impl Bridge {
         self.call(rule.py(), Ask::Reset(owned(&check)))
     }
 
+    fn block<'py>(
+        &self,
+        rule: &Bound<'py, PyAny>,
+        key: Key<'py>,
+        seconds: &Bound<'_, PyAny>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
+        self.stand(rule, &key, block(seconds)?, timeout)
+    }
+
+    fn unblock<'py>(
+        &self,
+        rule: &Bound<'py, PyAny>,
+        key: Key<'py>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
+        self.stand(rule, &key, StandingChange::Unblock, timeout)
+    }
+
+    fn set_limit<'py>(
+        &self,
+        rule: &Bound<'py, PyAny>,
+        key: Key<'py>,
+        limit: &Bound<'_, PyAny>,
+        expires_in: Option<&Bound<'_, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
+        self.stand(rule, &key, stored_limit(limit, expires_in)?, timeout)
+    }
+
+    fn clear_limit<'py>(
+        &self,
+        rule: &Bound<'py, PyAny>,
+        key: Key<'py>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
+        self.stand(rule, &key, StandingChange::ClearLimit, timeout)
+    }
+
     fn wait(
         &self,
         rule: &Bound<'_, PyAny>,
@@ -391,6 +431,18 @@ impl Bridge {
             Some(result) => answer(py, result.map(Answer::Decision)),
             None => self.token(py, Ask::Single(kind, owned(check))),
         }
+    }
+
+    /// Changes a block or a stored limit of one key.
+    fn stand<'py>(
+        &self,
+        rule: &Bound<'py, PyAny>,
+        key: &Key<'_>,
+        change: StandingChange,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
+        let check = requested(rule, key, &Given(None), None, None, timeout)?;
+        self.call(rule.py(), Ask::Stand(owned(&check), change))
     }
 
     fn call<'py>(&self, py: Python<'py>, ask: Ask) -> PyResult<Object<'py>> {

@@ -1,16 +1,17 @@
 //! The limiter for threads.
 
+mod calls;
+
 use std::sync::Arc;
-use std::thread;
-use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use sluicegate::bridge::{End, Used};
-use sluicegate::{CheckAllOptions, Result, bridge};
+use sluicegate::CheckAllOptions;
+use sluicegate::bridge::{self, End, StandingChange, Used};
 
 use crate::arguments::{
-    Given, Key, about_key, flag, identified, optional_id, optional_span, optional_timeout, requested, span,
+    Given, Key, about_key, block, flag, identified, optional_id, optional_span, optional_timeout, requested,
+    span, stored_limit,
 };
 use crate::check;
 use crate::decision::Decision;
@@ -350,6 +351,54 @@ impl RateLimiter {
         self.shared.call(rule.py(), |limiter| limiter.reset_with(check.rule, check.key, check.options))
     }
 
+    /// Blocks `key` under `rule` for so many seconds from now: every check of it is denied and counts nothing.
+    #[pyo3(signature = (rule, key, seconds, *, timeout=None))]
+    fn block(
+        &self,
+        rule: &Bound<'_, PyAny>,
+        key: Key<'_>,
+        seconds: &Bound<'_, PyAny>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        self.stand(rule, &key, block(seconds)?, timeout).map(drop)
+    }
+
+    /// Ends the block of `key` under `rule`. Answers whether there was one.
+    #[pyo3(signature = (rule, key, *, timeout=None))]
+    fn unblock(
+        &self,
+        rule: &Bound<'_, PyAny>,
+        key: Key<'_>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<bool> {
+        self.stand(rule, &key, StandingChange::Unblock, timeout)
+    }
+
+    /// Stores a limit for `key` under `rule`, which every process uses from its next check on: for `expires_in` seconds,
+    /// or until it is cleared. The `limit` of a call still comes first.
+    #[pyo3(signature = (rule, key, limit, expires_in=None, *, timeout=None))]
+    fn set_limit(
+        &self,
+        rule: &Bound<'_, PyAny>,
+        key: Key<'_>,
+        limit: &Bound<'_, PyAny>,
+        expires_in: Option<&Bound<'_, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        self.stand(rule, &key, stored_limit(limit, expires_in)?, timeout).map(drop)
+    }
+
+    /// Forgets the limit that is stored for `key` under `rule`. Answers whether there was one.
+    #[pyo3(signature = (rule, key, *, timeout=None))]
+    fn clear_limit(
+        &self,
+        rule: &Bound<'_, PyAny>,
+        key: Key<'_>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<bool> {
+        self.stand(rule, &key, StandingChange::ClearLimit, timeout)
+    }
+
     /// Waits until the cost is admitted, for `timeout` seconds at most. Waits for the same key take turns, in the
     /// order of their arrival. Returns the last decision: a denial as soon as it is known that the wait would be
     /// too long.
@@ -409,52 +458,4 @@ impl RateLimiter {
     fn __exit__(&self, _exception: &Bound<'_, PyTuple>) {
         self.close();
     }
-}
-
-impl RateLimiter {
-    fn decide(
-        &self,
-        py: Python<'_>,
-        call: impl FnOnce(&sluicegate::RateLimiter) -> Result<sluicegate::Decision> + Send,
-    ) -> PyResult<Decision> {
-        self.shared.call(py, call).map(Decision::from)
-    }
-
-    /// Makes a call that sleeps, and ends with the exception of a signal that comes meanwhile.
-    fn wait_interruptible<T: Send>(
-        &self,
-        py: Python<'_>,
-        wait: impl FnOnce(&sluicegate::RateLimiter, &mut (dyn FnMut(Duration) -> bool + Send)) -> Result<T> + Send,
-    ) -> PyResult<T> {
-        let mut interrupted = None;
-        let mut sleep = |span| match Python::attach(|py| sleep(py, span)) {
-            Ok(()) => true,
-            Err(exception) => {
-                interrupted = Some(exception);
-                false
-            }
-        };
-        let answer = self.shared.call(py, |limiter| wait(limiter, &mut sleep));
-        interrupted.map_or(answer, Err)
-    }
-
-    fn hold<'py>(
-        slf: &Bound<'py, Self>,
-        reserve: impl FnOnce(
-            &sluicegate::RateLimiter,
-            &mut (dyn FnMut(Duration) -> bool + Send),
-        ) -> Result<bridge::Reserved>
-        + Send,
-    ) -> PyResult<Bound<'py, Reservation>> {
-        let reserved = slf.get().wait_interruptible(slf.py(), reserve)?;
-        Reservation::create(slf.py(), Arc::clone(&slf.get().shared), reserved)
-    }
-}
-
-/// A short sleep that ends when the thread is unparked, and with the signals that came meanwhile or while the server
-/// was asked. It is not that of Python: see `asynchronous` for why.
-fn sleep(py: Python<'_>, span: Duration) -> PyResult<()> {
-    py.check_signals()?;
-    py.detach(|| thread::park_timeout(span));
-    py.check_signals()
 }

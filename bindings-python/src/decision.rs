@@ -28,10 +28,10 @@ impl Decision {
         signature = (
             *, allowed, rule, limit, remaining, retry_after=Given(None), reset_after=Given(None),
             shadow_denied=Given(None), source=Given(None), parts=Given(None), window=Given(None),
-            shadow=Given(None)
+            shadow=Given(None), blocked=Given(None)
         ),
         text_signature = "(*, allowed, rule, limit, remaining, retry_after=0.0, reset_after=0.0, \
-            shadow_denied=False, source='embedded', parts=(), window=0.0, shadow=False)"
+            shadow_denied=False, source='embedded', parts=(), window=0.0, shadow=False, blocked=False)"
     )]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
@@ -46,6 +46,7 @@ impl Decision {
         parts: Given<'_>,
         window: Given<'_>,
         shadow: Given<'_>,
+        blocked: Given<'_>,
     ) -> PyResult<Self> {
         let mut decision = sluicegate::Decision::blank();
         decision.allowed = flag(allowed, "allowed")?;
@@ -56,6 +57,7 @@ impl Decision {
         decision.retry_after = retry_after.or(Duration::ZERO, "retry_after", whole_microseconds)?;
         decision.reset_after = reset_after.or(Duration::ZERO, "reset_after", whole_microseconds)?;
         decision.shadow_denied = shadow_denied.or(false, "shadow_denied", flag)?;
+        decision.blocked = blocked.or(false, "blocked", flag)?;
         decision.shadow = shadow.or(false, "shadow", flag)?;
         decision.source = source.or(Source::Embedded, "source", known_source)?;
         decision.parts = parts.or(Vec::new(), "parts", decisions)?;
@@ -110,6 +112,12 @@ impl Decision {
     #[getter]
     fn reset_after(&self) -> f64 {
         to_seconds(self.0.reset_after)
+    }
+
+    /// Whether the key is blocked: by an earlier denial, by this one, or by hand.
+    #[getter]
+    fn blocked(&self) -> bool {
+        self.0.blocked
     }
 
     /// True when a rule in shadow would have denied.
@@ -174,6 +182,9 @@ impl Decision {
         fields.set_item("reset_after", self.reset_after())?;
         fields.set_item("shadow_denied", self.shadow_denied())?;
         fields.set_item("shadow", self.shadow())?;
+        if self.0.blocked {
+            fields.set_item("blocked", true)?;
+        }
         fields.set_item("source", self.source())?;
         if !self.0.parts.is_empty() {
             fields.set_item("parts", self.parts(py)?)?;

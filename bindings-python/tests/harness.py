@@ -67,6 +67,8 @@ DRIVERS = [Blocking, Asyncio]
 # What a vector says beside the arguments of its call.
 BESIDE = {"id", "note", "only", "why", "url", "rules", "rules_file", "options", "closed", "op", "at_us", "expect", "instead"}
 BESIDE |= {"as", "reserve", "change"}
+BY_HAND = {"unblock": "unblocked", "clear_limit": "cleared"}
+"""What these calls answer, by the names that vectors give it."""
 TIMES = {"connect_timeout", "response_timeout", "timeout", "breaker_probe", "wait"}
 
 
@@ -79,7 +81,9 @@ def make(limiter: Driver, vector: dict[str, Any]) -> Any:
         return call([item(each) for each in items] if isinstance(items, list) else items, **in_seconds(arguments))
     if vector["op"] == "commit" and "costs" in arguments:
         arguments["cost"] = arguments.pop("costs")
-    about = [arguments.pop(name) for name in ("rule", "key", "reservation") if name in arguments]
+    # That of a check is an option.
+    limit = ["limit"] if vector["op"] == "set_limit" else []
+    about = [arguments.pop(name) for name in ("rule", "key", "reservation", "seconds", *limit) if name in arguments]
     return call(*about, **in_seconds(arguments))
 
 

@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import Driver, make
+from harness import BY_HAND, Driver, make
 
 from sluicegate import Decision, ManualClock, SluicegateError
 
 FOLDER = Path(__file__).parents[2] / "tests" / "vectors"
 VECTORS = [
     vector
-    for file in sorted([*FOLDER.glob("*.json"), *FOLDER.glob("reservations/*.json")])
+    for folder in (".", "reservations", "blocks", "stored_limits", "request_ids")
+    for file in sorted((FOLDER / folder).glob("*.json"))
     if file.name != "schema.json"
     for vector in json.loads(file.read_text(encoding="utf-8"))["vectors"]
 ]
@@ -46,7 +47,7 @@ def act(limiter: Driver, step: dict[str, Any], made: dict[str, Any]) -> dict[str
     except SluicegateError as error:
         return {"error": type(error).__name__}
     if isinstance(answer, bool):
-        return {"took_effect": answer}
+        return {BY_HAND.get(step["op"], "took_effect"): answer}
     if "as" in step:
         made[step["as"]] = answer
         held = {"id": answer.id is not None}
@@ -74,6 +75,7 @@ def fields(decision: Decision) -> dict[str, Any]:
         "retry_after": decision.retry_after,
         "reset_after": decision.reset_after,
         "shadow_denied": decision.shadow_denied,
+        **({"blocked": True} if decision.blocked else {}),
     }
 
 

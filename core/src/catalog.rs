@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use crate::algorithm::{Micros, Policy};
+use crate::algorithm::{Blocking, Micros, Policy, StandingChange};
 use crate::error::{Error, ErrorKind, Result};
 use crate::key::canonical;
 use crate::matching::Matcher;
 use crate::request::{Check, CheckOptions};
 use crate::rules::{
-    Algorithm, CalendarWindow, Identifier, Limit, MAX_BURST, MAX_LOG, MAX_MICROS, Rule, RuleId, Rules, Scope,
-    Structure, WindowStart,
+    Algorithm, CalendarWindow, Identifier, Limit, MAX_BURST, MAX_LOG, MAX_MICROS, MAX_WINDOW_US, Rule,
+    RuleId, Rules, Scope, Structure, WindowStart,
 };
 use crate::secret::SecretNames;
 
@@ -45,6 +45,8 @@ pub(crate) struct ReadyRule {
     pub(crate) limits: Vec<ReadyLimit>,
     /// Set where the rule has reservations.
     pub(crate) holds: Option<Holds>,
+    /// Set where keys may be blocked, or have limits of their own.
+    pub(crate) stands: Option<Stands>,
     /// The number of the records of requests, as those of limits.
     pub(crate) requests: LimitNumber,
     /// Whether a limit counts a resource, so that a check has to name one.
@@ -76,6 +78,28 @@ impl Holds {
     pub(crate) fn scopes(&self) -> impl Iterator<Item = (Scope, LimitNumber, &'static str)> {
         let all = HOLDING.into_iter().zip(self.numbers);
         all.filter_map(|((scope, suffix), number)| Some((scope, number?, suffix)))
+    }
+}
+
+/// What may stand beside the state of each key of a rule.
+#[derive(Debug)]
+pub(crate) struct Stands {
+    /// As those of limits.
+    pub(crate) number: LimitNumber,
+    /// How keys are blocked; `None`: they are not.
+    pub(crate) blocking: Option<Blocking>,
+    /// Whether a key may have a limit of its own.
+    pub(crate) overrides: bool,
+}
+
+impl Stands {
+    /// The last part of its name.
+    pub(crate) const SUFFIX: &str = "st";
+
+    fn new(rule: &Rule, number: impl Fn(&str) -> LimitNumber) -> Option<Self> {
+        let blocking = rule.block.as_ref().map(Blocking::from);
+        let overrides = rule.overrides;
+        (blocking.is_some() || overrides).then(|| Self { number: number(Self::SUFFIX), blocking, overrides })
     }
 }
 
@@ -177,6 +201,7 @@ impl ReadyRule {
         Self {
             limits: limits.collect(),
             holds: Holds::new(rule, number),
+            stands: Stands::new(rule, number),
             requests: number("q"),
             needs_resource: rule.limits.iter().any(|limit| limit.scope == Scope::Resource),
             secret_key: is_secret(rule.identifier_type.as_ref()),
@@ -185,11 +210,11 @@ impl ReadyRule {
         }
     }
 
-    /// Whether the name of a key is made of it alone, and of nothing that is hidden, and nothing is held beside the
-    /// state.
+    /// Whether the name of a key is made of it alone, and of nothing that is hidden, and nothing is held or stands
+    /// beside the state.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
-        !self.needs_resource && !self.secret_key && self.holds.is_none()
+        !self.needs_resource && !self.secret_key && self.holds.is_none() && self.stands.is_none()
     }
 
     /// The policy of the rule's single limit for a call that gives another amount.
@@ -200,8 +225,55 @@ impl ReadyRule {
         if let Some(reason) = refusal(&self.rule, stated, amount) {
             return Err(self.refused(&format!("limit {amount}: {reason}")));
         }
+        Ok(self.with_stored(stated, amount))
+    }
+
+    /// The same with a limit that was stored for a key, perhaps under rules with other bounds.
+    fn with_stored(&self, stated: &Limit, amount: u64) -> Policy {
         let policy = self.limits.first().and_then(|limit| limit.policy.with_limit(amount));
-        Ok(policy.unwrap_or_else(|| Policy::new(&self.rule, stated, Some(amount))))
+        policy.unwrap_or_else(|| Policy::new(&self.rule, stated, Some(amount)))
+    }
+
+    /// The policy of the rule's single limit where `stored` is in force; `None`: where that is 0.
+    pub(crate) fn policy_at(&self, stored: u64) -> Option<Policy> {
+        let stated = self.rule.limits.first().filter(|_| stored > 0)?;
+        Some(self.with_stored(stated, stored))
+    }
+
+    /// Refuses a change by hand that the rule does not allow, or whose numbers make no sense.
+    pub(crate) fn validate_change(&self, change: StandingChange) -> Result<()> {
+        let stands = self.stands.as_ref();
+        let is_block = matches!(change, StandingChange::Block(_) | StandingChange::Unblock);
+        if is_block && stands.is_none_or(|stands| stands.blocking.is_none()) {
+            return Err(self.refused(&format!(
+                "{} works with rules that have \"block\" (add \"block\": {{}} to the rule)",
+                change.name()
+            )));
+        }
+        if !is_block && stands.is_none_or(|stands| !stands.overrides) {
+            return Err(self.refused(&format!(
+                "{} works with rules that have \"overrides\" (add \"overrides\": true to the rule)",
+                change.name()
+            )));
+        }
+        match change {
+            StandingChange::Block(us) => self.validate_span("the length of a block", us),
+            StandingChange::SetLimit(limit, expires_in) => {
+                self.with_limit(limit)?;
+                expires_in.map_or(Ok(()), |us| self.validate_span("the time until the limit expires", us))
+            }
+            StandingChange::Unblock | StandingChange::ClearLimit => Ok(()),
+        }
+    }
+
+    fn validate_span(&self, what: &str, us: u64) -> Result<()> {
+        if (1..=MAX_WINDOW_US).contains(&us) {
+            return Ok(());
+        }
+        let seconds = us as f64 / 1e6;
+        Err(self.refused(&format!(
+            "{what} is {seconds} seconds; it has to be from 0.000001 to 315360000 seconds (10 years)"
+        )))
     }
 
     /// The error for a charge that no double could count.

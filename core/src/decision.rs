@@ -46,6 +46,8 @@ pub struct Decision {
     pub retry_after: Duration,
     /// Time until the key is as if never seen.
     pub reset_after: Duration,
+    /// Whether the key is blocked: by an earlier denial, by this one, or by hand.
+    pub blocked: bool,
     /// True when a rule in shadow would have denied.
     pub shadow_denied: bool,
     /// Whether nothing but rules in shadow decided.
@@ -79,6 +81,7 @@ impl Decision {
             remaining: MAX_MICROS - 1,
             retry_after: Duration::ZERO,
             reset_after: Duration::ZERO,
+            blocked: false,
             shadow_denied: false,
             shadow: false,
             source,

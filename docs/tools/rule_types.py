@@ -16,19 +16,20 @@ PYTHON = ROOT / "bindings-python/python/sluicegate/rules.py"
 NODE = ROOT / "bindings-node/lib/index.js"
 BEGIN, END = "// Rules, from docs/rules.schema.json by docs/tools/rule_types.py.\n", "// So far from the schema.\n"
 ABOUT = {
+    "Block": "How keys of a rule are blocked.",
     "Limit": "One of several limits of a rule.",
     "Match": "Which requests a rule applies to.",
     "Rule": "A rule, with the names of fields that rule files have.",
 }
 # Fields that hold objects with types of their own.
-OBJECTS = {"match": "{match}", "limits": "{limits}", "unless": "{match} | {matches}"}
+OBJECTS = {"block": "{block}", "match": "{match}", "limits": "{limits}", "unless": "{match} | {matches}"}
 PYTHON_TYPES = {"string": "str", "boolean": "bool", "integer": "int", "number": "float"}
 
 
 def objects() -> dict[str, dict[str, Any]]:
     rule = json.loads((ROOT / "docs/rules.schema.json").read_text(encoding="utf-8"))["$defs"]["rule"]
     fields = rule["properties"]
-    return {"Limit": fields["limits"]["items"], "Match": fields["match"], "Rule": rule}
+    return {"Block": fields["block"], "Limit": fields["limits"]["items"], "Match": fields["match"], "Rule": rule}
 
 
 def in_order(schema: dict[str, Any]) -> list[str]:
@@ -37,7 +38,7 @@ def in_order(schema: dict[str, Any]) -> list[str]:
 
 def in_python(name: str, value: dict[str, Any]) -> str:
     if name in OBJECTS:
-        return OBJECTS[name].format(match="Match", limits="Sequence[Limit]", matches="Sequence[Match]")
+        return OBJECTS[name].format(block="Block", match="Match", limits="Sequence[Limit]", matches="Sequence[Match]")
     if "enum" in value:
         return f"Literal[{', '.join(json.dumps(word) for word in value['enum'])}]"
     if "anyOf" in value:
@@ -51,7 +52,7 @@ def in_python(name: str, value: dict[str, Any]) -> str:
 
 def in_node(name: str, value: dict[str, Any]) -> str:
     if name in OBJECTS:
-        return OBJECTS[name].format(match="Match", limits="readonly Limit[]", matches="readonly Match[]")
+        return OBJECTS[name].format(block="Block", match="Match", limits="readonly Limit[]", matches="readonly Match[]")
     if "enum" in value:
         return " | ".join(f"'{word}'" for word in value["enum"])
     if "anyOf" in value:
@@ -66,7 +67,7 @@ def in_node(name: str, value: dict[str, Any]) -> str:
 def python() -> str:
     parts = ['"""The types of rules, for type checkers. Written by docs/tools/rule_types.py."""\n']
     parts.append("from collections.abc import Mapping, Sequence\nfrom typing import Literal, TypedDict\n")
-    parts.append('__all__ = ["Limit", "Match", "Rule"]\n')
+    parts.append('__all__ = ["Block", "Limit", "Match", "Rule"]\n')
     for name, schema in objects().items():
         required = [field for field in in_order(schema) if field in schema["required"]]
         if required:

@@ -11,6 +11,7 @@
 
 mod kernel;
 mod listing;
+pub mod standing;
 
 use kernel::Fragments;
 pub use kernel::{Kernel, KernelSet};
@@ -113,7 +114,17 @@ fn beside(kernels: KernelSet, plainly: &str, driver: &str) -> String {
         _ => (HELD_HEADER.to_owned(), String::new()),
     };
     let begins = opening(&numbers) + LAYOUT + &helpers(kernels);
-    [&begins, &plainly, HOLDINGS, &limits_beside(kernels), LATE, driver].concat()
+    [&begins, &plainly, HOLDINGS, &limits_beside(kernels, HELD_PARAMS), &unmarked(LATE), &unmarked(driver)]
+        .concat()
+}
+
+/// A driver where nothing stands beside the states: without the marks for that.
+fn unmarked(driver: &str) -> String {
+    driver
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("--STANDING"))
+        .flat_map(|line| [line, "\n"])
+        .collect()
 }
 
 /// The numbers of a call about one limit, and a driver with the fragments of its kernel at the marks.
@@ -138,11 +149,11 @@ pub fn repeatable(script: &str) -> String {
 
 /// Limits as functions, in tables by the places of the kernels: what loads a state, what writes and answers, what takes
 /// back.
-fn limits_beside(kernels: KernelSet) -> String {
+fn limits_beside(kernels: KernelSet, params: usize) -> String {
     let mut text = String::from("local load_of, conclude_of, refund_of = {}, {}, {}\n");
     for kernel in kernels.iter() {
         let Fragments { numbers, load, keeps, commit, reply, refund, .. } = kernel.fragments();
-        let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers, HELD_PARAMS));
+        let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers, params));
         let whole = kernel.whole();
         text.push_str(&format!(
             "load_of[{place}] = function(key, arg)\n{numbers}{load}{whole}\

@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use crate::{
     Kernel, KernelSet, charge_one, charge_several, each, ending, forget, one, refund, repeatable, several,
+    standing,
 };
 
 /// Every script that limits of these kernels need, each with a name that is unlike all others. `held`: also those for
-/// limits beside which reservations are held; `concurrency` has no others.
-pub fn scripts(kernels: KernelSet, held: bool) -> Vec<(String, String)> {
+/// limits beside which reservations are held; `concurrency` has no others. `stands`: also those for rules whose keys may be
+/// blocked, or have limits of their own.
+pub fn scripts(kernels: KernelSet, held: bool, stands: bool) -> Vec<(String, String)> {
     let mut scripts = Vec::new();
     let mut add = |what: &str, names: &str, text| scripts.push((format!("{what}_{names}"), text));
     let plain = kernels
@@ -36,12 +38,27 @@ pub fn scripts(kernels: KernelSet, held: bool) -> Vec<(String, String)> {
         add("ending", &names, ending(kernels));
         add("forget", "held", forget());
     }
+    if stands {
+        for kernel in plain.iter() {
+            add("standing_check", kernel.name(), standing::one(kernel));
+        }
+        let names = named(kernels);
+        add("standing", &names, standing::held(kernels));
+        add("standing_forget", "held", standing::forget());
+        add("standing", "change", standing::change());
+        if held {
+            add("standing_ending", &names, standing::ending(kernels));
+        }
+    }
     scripts
 }
 
 /// The commands of Redis that these scripts call, in lower case: what a user must be allowed to say.
-pub fn commands(kernels: KernelSet, held: bool) -> BTreeSet<String> {
-    scripts(kernels, held).iter().flat_map(|(_, text)| called(text)).collect()
+pub fn commands(kernels: KernelSet, held: bool, stands: bool) -> BTreeSet<String> {
+    let mut scripts = scripts(kernels, held, stands);
+    // Where nothing is ever held, these call what is in the others too.
+    scripts.retain(|(name, _)| held || !name.starts_with("standing_") || name.starts_with("standing_check_"));
+    scripts.iter().flat_map(|(_, text)| called(text)).collect()
 }
 
 /// The names that stand in `call('NAME'`.
@@ -79,13 +96,13 @@ mod tests {
         collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut sources);
         let found: BTreeSet<_> = called(&sources).collect();
         assert!(found.len() > 20);
-        assert_eq!(found, commands(all(), true));
+        assert_eq!(found, commands(all(), true, true));
     }
 
     /// A call whose command is not a literal could not be listed.
     #[test]
     fn every_call_names_its_command() {
-        for (name, text) in scripts(all(), true) {
+        for (name, text) in scripts(all(), true, true) {
             // Lua's own, of a function.
             let text = text.replace("pcall(decide", "");
             assert_eq!(text.matches("call(").count(), text.matches("call('").count(), "{name}");
@@ -94,7 +111,8 @@ mod tests {
 
     #[test]
     fn a_counter_needs_no_command_of_lists() {
-        let gcra: Vec<_> = commands(KernelSet::default().with(Kernel::Gcra), false).into_iter().collect();
+        let gcra: Vec<_> =
+            commands(KernelSet::default().with(Kernel::Gcra), false, false).into_iter().collect();
         assert_eq!(gcra, ["del", "get", "set", "setrange", "time"]);
     }
 }

@@ -17,7 +17,7 @@ fn folder() -> PathBuf {
 
 /// Every fragment is in what checks and what refunds one limit. The other drivers are shown once: for others the same
 /// pieces stand in the same places.
-const ONCE: [&str; 8] = [
+const ONCE: [&str; 14] = [
     "charge_gcra",
     "repeatable_check_gcra",
     "each_gcra",
@@ -26,6 +26,12 @@ const ONCE: [&str; 8] = [
     "held_concurrency",
     "ending_gcra",
     "forget_held",
+    "standing_check_fixed_window",
+    "standing_check_gcra",
+    "standing_gcra",
+    "standing_ending_gcra",
+    "standing_forget_held",
+    "standing_change",
 ];
 
 fn is_shown(name: &str) -> bool {
@@ -37,7 +43,7 @@ fn composed() -> BTreeMap<String, String> {
     let set = |kernels: &[Kernel]| kernels.iter().fold(KernelSet::default(), |set, kernel| set.with(*kernel));
     let alone = Kernel::ALL.map(|kernel| set(&[kernel]));
     let together = [set(&[Kernel::SlidingWindow, Kernel::Gcra])];
-    let all = alone.into_iter().chain(together).flat_map(|kernels| scripts(kernels, true));
+    let all = alone.into_iter().chain(together).flat_map(|kernels| scripts(kernels, true, true));
     let shown = all.filter(|(name, _)| is_shown(name));
     shown.map(|(name, text)| (format!("{name}.lua"), format!("-- Generated from lua/src.\n{text}"))).collect()
 }

@@ -89,7 +89,7 @@ ALONE = {
     **each("rust", "package", "RuleBuilder", "elsewhere a rule is written as it stands in a file, and has a type"),
     **each("rust", "package", "schema", "the tool prints the schema, and the site has it as a file"),
     **each("rust", "package", "CompositeKey", "elsewhere a key is an array of parts, or they are joined by a function"),
-    **each("rust", "package", "RateLimit", "the service that the layer makes has to have a name"),
+    **each("rust", "package", "RateLimit ResponseBody", "the service that the layer makes, and its answers, have to have names"),
     **each("rust", "package", "OnError", "an enum; elsewhere a text"),
     **each("rust", "package", "Result", "the short form that crates have"),
     **each("node", "package", "FastifyRateLimitOptions RateLimitOptions", "types of what are arguments elsewhere"),

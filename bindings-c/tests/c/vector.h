@@ -77,6 +77,10 @@ static inline const sluicegate_check_options *options_of(json_t *call, struct ca
         room->limit = (uint64_t)json_integer_value(limit);
         room->options.limit = &room->limit;
     }
+    if (json_object_get(call, "request_id")) {
+        room->options.request_id = text(call, "request_id");
+        room->options.request_id_len = text_length(call, "request_id");
+    }
     if (timeout)
         room->options.timeout_us = (uint64_t)json_integer_value(timeout);
     return &room->options;
@@ -169,6 +173,37 @@ static inline sluicegate_status reserve_items(sluicegate_limiter *limiter, json_
                                   sizeof answer->id, &answer->token, error);
 }
 
+/* Whether a call changes a block or a stored limit. */
+static inline bool is_by_hand(const char *op) {
+    return strcmp(op, "block") == 0 || strcmp(op, "unblock") == 0 || strcmp(op, "set_limit") == 0 ||
+           strcmp(op, "clear_limit") == 0;
+}
+
+/* A time of a vector in seconds, in microseconds; what is not there is never. */
+static inline uint64_t seconds_of(json_t *vector, const char *field) {
+    json_t *seconds = json_object_get(vector, field);
+    double us = json_number_value(seconds) * 1e6;
+    if (!seconds)
+        return SLUICEGATE_NEVER;
+    return us > 0 ? (uint64_t)(us + 0.5) : 0;
+}
+
+/* Changes a block or a stored limit, as a vector says. */
+static inline sluicegate_status change(sluicegate_limiter *limiter, json_t *vector, const struct call_key *key,
+                                       const sluicegate_check_options *options, struct call_answer *answer,
+                                       sluicegate_error *error) {
+    const char *op = text(vector, "op"), *rule = text(vector, "rule");
+    if (strcmp(op, "block") == 0)
+        return sluicegate_block(limiter, rule, key->text, key->length, seconds_of(vector, "seconds"), options, error);
+    if (strcmp(op, "unblock") == 0)
+        return sluicegate_unblock(limiter, rule, key->text, key->length, options, &answer->took_effect, error);
+    if (strcmp(op, "clear_limit") == 0)
+        return sluicegate_clear_limit(limiter, rule, key->text, key->length, options, &answer->took_effect, error);
+    uint64_t limit = (uint64_t)json_integer_value(json_object_get(vector, "limit"));
+    return sluicegate_set_limit(limiter, rule, key->text, key->length, limit, seconds_of(vector, "expires_in"),
+                                options, error);
+}
+
 /* Makes the call that a vector names, with the arguments that it states. */
 static inline sluicegate_status make(sluicegate_limiter *limiter, json_t *vector, struct call_answer *answer,
                                      sluicegate_error *error) {
@@ -178,7 +213,7 @@ static inline sluicegate_status make(sluicegate_limiter *limiter, json_t *vector
     static struct call_items items;
     static struct call_key who;
     sluicegate_status status;
-    answer->is_decision = strcmp(op, "ping") != 0 && strcmp(op, "reset") != 0;
+    answer->is_decision = strcmp(op, "ping") != 0 && strcmp(op, "reset") != 0 && !is_by_hand(op);
     answer->parts_count = 0;
     if (strcmp(op, "ping") == 0)
         return sluicegate_limiter_ping_with(limiter, options_of(vector, &room)->timeout_us, error);
@@ -191,6 +226,9 @@ static inline sluicegate_status make(sluicegate_limiter *limiter, json_t *vector
             return sluicegate_wait_all(limiter, items.items, items.count,
                                        (uint64_t)json_integer_value(json_object_get(vector, "timeout")),
                                        &answer->decision, answer->parts, error);
+        if (json_object_get(vector, "request_id"))
+            return sluicegate_check_all_with(limiter, items.items, items.count, text(vector, "request_id"),
+                                             text_length(vector, "request_id"), &answer->decision, answer->parts, error);
         return sluicegate_check_all(limiter, items.items, items.count, &answer->decision, answer->parts, error);
     }
     if (strcmp(op, "reserve_all") == 0)
@@ -201,6 +239,8 @@ static inline sluicegate_status make(sluicegate_limiter *limiter, json_t *vector
         return status;
     const char *rule = text(vector, "rule"), *key = who.text;
     size_t length = who.length;
+    if (is_by_hand(op))
+        return change(limiter, vector, &who, options, answer, error);
     if (strcmp(op, "reset") == 0)
         return sluicegate_reset(limiter, rule, key, length, options, error);
     if (strcmp(op, "wait") == 0) {

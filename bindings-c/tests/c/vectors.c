@@ -6,10 +6,14 @@ static json_t *time_as_json(uint64_t us) {
 }
 
 static json_t *decision_as_json(const sluicegate_decision *decision) {
-    return json_pack("{s:b, s:s, s:I, s:I, s:o, s:o, s:b}", "allowed", decision->allowed, "rule", decision->rule,
+    json_t *answer =
+        json_pack("{s:b, s:s, s:I, s:I, s:o, s:o, s:b}", "allowed", decision->allowed, "rule", decision->rule,
                      "limit", (json_int_t)decision->limit, "remaining", (json_int_t)decision->remaining,
                      "retry_after_us", time_as_json(decision->retry_after_us), "reset_after_us",
                      time_as_json(decision->reset_after_us), "shadow_denied", decision->shadow_denied);
+    if (decision->blocked)
+        json_object_set_new(answer, "blocked", json_true());
+    return answer;
 }
 
 /* `ids` keeps the ids of reservations by the names that the vector gives them. */
@@ -23,6 +27,10 @@ static json_t *play(sluicegate_limiter *limiter, json_t *step, json_t *ids) {
         return json_pack("{s:s}", "error", sluicegate_status_name(status));
     if (ending)
         return json_pack("{s:b}", "took_effect", told.took_effect);
+    if (strcmp(text(step, "op"), "unblock") == 0)
+        return json_pack("{s:b}", "unblocked", told.took_effect);
+    if (strcmp(text(step, "op"), "clear_limit") == 0)
+        return json_pack("{s:b}", "cleared", told.took_effect);
     if (!told.is_decision)
         return json_object();
     json_t *answer = decision_as_json(&told.decision), *parts = json_array();

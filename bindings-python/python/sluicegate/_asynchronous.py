@@ -309,6 +309,46 @@ class AsyncRateLimiter:
         if answer is not None:
             await self._calls.future(answer)
 
+    async def block(self, rule: str, key: _Key, seconds: float, *, timeout: float | None = None) -> None:
+        """Blocks `key` under `rule` for so many seconds from now: every check of it is denied and counts nothing.
+
+        Takes the place of a block that it has already.
+        """
+        answer = self._bridge.block(rule, key, seconds, timeout)
+        if answer is not None:
+            await self._calls.future(answer)
+
+    async def unblock(self, rule: str, key: _Key, *, timeout: float | None = None) -> bool:
+        """Ends the block of `key` under `rule`. Answers whether there was one."""
+        answer = self._bridge.unblock(rule, key, timeout)
+        # A bool is an int, too.
+        unblocked: bool = answer if isinstance(answer, bool) else await self._calls.future(answer)
+        return unblocked
+
+    async def set_limit(
+        self,
+        rule: str,
+        key: _Key,
+        limit: int,
+        expires_in: float | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> None:
+        """Stores a limit for `key` under `rule`, which every process uses from its next check on.
+
+        It holds for `expires_in` seconds, or until it is cleared. The `limit` of a call still comes first.
+        """
+        answer = self._bridge.set_limit(rule, key, limit, expires_in, timeout)
+        if answer is not None:
+            await self._calls.future(answer)
+
+    async def clear_limit(self, rule: str, key: _Key, *, timeout: float | None = None) -> bool:
+        """Forgets the limit that is stored for `key` under `rule`. Answers whether there was one."""
+        answer = self._bridge.clear_limit(rule, key, timeout)
+        # A bool is an int, too.
+        cleared: bool = answer if isinstance(answer, bool) else await self._calls.future(answer)
+        return cleared
+
     async def wait(
         self,
         rule: str,

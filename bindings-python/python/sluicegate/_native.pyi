@@ -57,6 +57,7 @@ class Decision:
         parts: tuple[Decision, ...] = (),
         window: float = 0.0,
         shadow: bool = False,
+        blocked: bool = False,
     ) -> Decision: ...
     @property
     def allowed(self) -> bool:
@@ -95,6 +96,10 @@ class Decision:
     @property
     def reset_after(self) -> float:
         """Seconds until the key is as if never seen."""
+
+    @property
+    def blocked(self) -> bool:
+        """Whether the key is blocked: by an earlier denial, by this one, or by hand."""
 
     @property
     def shadow_denied(self) -> bool:
@@ -515,6 +520,32 @@ class RateLimiter:
     ) -> None:
         """Forgets what was counted for `key` under `rule`, and nothing else."""
 
+    def block(self, rule: str, key: _Key, seconds: float, *, timeout: float | None = None) -> None:
+        """Blocks `key` under `rule` for so many seconds from now: every check of it is denied and counts nothing.
+
+        Takes the place of a block that it has already.
+        """
+
+    def unblock(self, rule: str, key: _Key, *, timeout: float | None = None) -> bool:
+        """Ends the block of `key` under `rule`. Answers whether there was one."""
+
+    def set_limit(
+        self,
+        rule: str,
+        key: _Key,
+        limit: int,
+        expires_in: float | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> None:
+        """Stores a limit for `key` under `rule`, which every process uses from its next check on.
+
+        It holds for `expires_in` seconds, or until it is cleared. The `limit` of a call still comes first.
+        """
+
+    def clear_limit(self, rule: str, key: _Key, *, timeout: float | None = None) -> bool:
+        """Forgets the limit that is stored for `key` under `rule`. Answers whether there was one."""
+
     def wait(
         self,
         rule: str,
@@ -686,6 +717,12 @@ class Bridge:
     ) -> Reserved | int: ...
     def end(self, method: str, reservation: str | Reserved, cost: _Used) -> int: ...
     def reset(self, rule: str, key: _Key, resource: str | None, timeout: float | None) -> int | None: ...
+    def block(self, rule: str, key: _Key, seconds: float, timeout: float | None) -> int | None: ...
+    def unblock(self, rule: str, key: _Key, timeout: float | None) -> int: ...
+    def set_limit(
+        self, rule: str, key: _Key, limit: int, expires_in: float | None, timeout: float | None
+    ) -> int | None: ...
+    def clear_limit(self, rule: str, key: _Key, timeout: float | None) -> int: ...
     def wait(
         self, rule: str, key: _Key, timeout: float, cost: int, resource: str | None, limit: int | None
     ) -> int: ...

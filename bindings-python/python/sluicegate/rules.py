@@ -3,7 +3,18 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypedDict
 
-__all__ = ["Limit", "Match", "Rule"]
+__all__ = ["Block", "Limit", "Match", "Rule"]
+
+
+class Block(TypedDict, total=False):
+    """How keys of a rule are blocked."""
+
+    factor: float
+    """A block that begins within max_seconds after the last one is so many times longer. Default: 1."""
+    max_seconds: float
+    """The longest block. Default: 10 times seconds."""
+    seconds: float
+    """How long a key is blocked that was denied. Default: keys are blocked by hand alone."""
 
 
 class Limit(TypedDict, total=False):
@@ -55,6 +66,8 @@ class Rule(_NamedRule, total=False):
     algorithm: Literal["fixed_window", "sliding_window", "sliding_log", "sliding_buckets", "gcra", "token_bucket",
         "leaky_bucket", "uniform", "decay", "concurrency"]
     """How the limit is kept. Default: gcra."""
+    block: Block
+    """A key that is denied stays denied for some time; {}: only keys that are blocked by hand."""
     burst: int
     """The most that is admitted at once. Default: the limit."""
     cost: int
@@ -79,6 +92,8 @@ class Rule(_NamedRule, total=False):
     """Which requests the rule applies to. Default: only by name."""
     month_start_day: int
     """The day at which a month of the calendar begins; in a month that lacks it, its last day. Default: 1."""
+    overrides: bool
+    """Limits of single keys may be stored. Default: false."""
     priority: int
     """Lower numbers are decided and reported first. Default: 0."""
     rate: str

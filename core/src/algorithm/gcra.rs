@@ -49,9 +49,19 @@ impl Gcra {
 /// enough that every sum of units up to the burst is exact: a burst of 3 at 3 per second is then
 /// three checks and not, for want of the last bit, two.
 fn on_grid(unit: f64, burst: f64) -> f64 {
-    let spare_bits = 52 - (burst * unit).log2().ceil() as i32;
-    let scale = 2f64.powi(spare_bits);
+    let full = burst * unit;
+    let mut power = power_in(full);
+    if power < full {
+        power *= 2.0;
+    }
+    let scale = 4_503_599_627_370_496.0 / power;
     (unit * scale).floor() / scale
+}
+
+/// The highest power of two in a number: its exponent alone. `stored.lua` finds it by S. M. Rump's algorithm.
+fn power_in(number: f64) -> f64 {
+    const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
+    f64::from_bits(number.to_bits() & EXPONENT)
 }
 
 impl Debt {

@@ -20,6 +20,7 @@ mod settling;
 mod sliding_buckets;
 mod sliding_log;
 mod sliding_window;
+mod standing;
 
 pub(crate) use crate::clock::Micros;
 #[cfg(feature = "lab")]
@@ -31,3 +32,6 @@ pub(crate) use policy::{Policy, State};
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use settling::Op;
 pub(crate) use settling::{Answered, Demand, Outcome};
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
+pub use standing::StandingChange;
+pub(crate) use standing::{Blocking, Standing};

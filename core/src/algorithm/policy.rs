@@ -16,6 +16,7 @@ use super::settling::{self, Answered, Demand, Outcome};
 use super::sliding_buckets::{Buckets, SlidingBuckets};
 use super::sliding_log::{Log, SlidingLog};
 use super::sliding_window::{SlidingWindow, Windows};
+use super::standing::Standing;
 use crate::clock::Micros;
 use crate::rules::{self, Limit, Rule, Structure};
 
@@ -43,6 +44,8 @@ pub(crate) enum State {
     Leases(Leases),
     /// What is held for a key or a resource, beside the states of its limits.
     Holding(Box<Holding>),
+    /// What stands beside the states of one key.
+    Standing(Box<Standing>),
     /// What was answered to a request, beside the states of its first item.
     Answered(Box<Answered>),
 }
@@ -202,6 +205,14 @@ impl Policy {
         with_algorithm!(self, |algorithm, _wrap| {
             let units = settling::overcharged(algorithm, cost);
             (units, algorithm.price(units))
+        })
+    }
+
+    /// The most units that one charge adds which asks for no room, as a multiple of the limit; 0: there is no bound.
+    pub(crate) fn most_charged_in_limits(&self) -> f64 {
+        with_algorithm!(self, |algorithm, _wrap| {
+            let most = algorithm.most_charged();
+            if most.is_finite() { most / algorithm.most() } else { 0.0 }
         })
     }
 

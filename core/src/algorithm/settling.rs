@@ -53,6 +53,10 @@ pub(crate) struct Outcome {
     pub(crate) figures: Figures,
     /// Whether the state is another one than before.
     pub(crate) changed: bool,
+    /// How long the key is still blocked, whatever its limits have room for; 0: it is not.
+    pub(crate) blocked_for: Micros,
+    /// The limit stored for the key that was in force; 0: none was.
+    pub(crate) stored_limit: u64,
 }
 
 /// What came of a call that may be repeated, limit by limit.
@@ -81,11 +85,23 @@ impl Outcome {
         Self { figures: Figures { remaining: 0, retry_after, ..self.figures }, ..self }
     }
 
+    /// Whether the cost is admitted, as far as this limit and a block go.
+    pub(crate) fn is_admitted(&self) -> bool {
+        self.fits && self.blocked_for == 0
+    }
+
+    /// The wait until neither this limit nor a block denies; `None`: never.
+    pub(crate) fn retry_after(&self) -> Option<Micros> {
+        self.figures.retry_after.map(|own| own.max(self.blocked_for))
+    }
+
     /// Of a state that is none of its policy's, and of a charge that is not made.
     pub(crate) const NONE: Self = Self {
         fits: false,
         figures: Figures { remaining: 0, retry_after: None, reset_after: 0 },
         changed: false,
+        blocked_for: 0,
+        stored_limit: 0,
     };
 }
 
@@ -134,7 +150,8 @@ pub(super) fn conclude<A: Algorithm>(
     if charged {
         charge(algorithm, state, demand.now, demand.cost);
     }
-    Outcome { fits, figures: figures(algorithm, state, demand, fits), changed: charged }
+    let figures = figures(algorithm, state, demand, fits);
+    Outcome { fits, figures, changed: charged, blocked_for: 0, stored_limit: 0 }
 }
 
 /// [`conclude`] where weight is held beside the state, which then counts in full: as a whole number, taken off
@@ -180,7 +197,8 @@ fn overcharge<A: Algorithm>(algorithm: &A, state: &mut A::State, demand: Demand)
     charge(algorithm, state, demand.now, overcharged(algorithm, demand.cost));
     let fits = fits(algorithm, state, demand.now, 1.0);
     let peek = Demand { op: Op::Peek, cost: 1.0, now: demand.now };
-    Outcome { fits, figures: figures(algorithm, state, peek, fits), changed: true }
+    let figures = figures(algorithm, state, peek, fits);
+    Outcome { fits, figures, changed: true, blocked_for: 0, stored_limit: 0 }
 }
 
 /// Charges what was held until `at`, up to what can be counted. Where the clock stepped back since and the state is

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::message::{End, Reserved, Used};
+use super::message::{End, Reserved, StandingChange, Used};
 use crate::decision::Decision;
 use crate::error::Result;
 use crate::limiter::RateLimiter;
@@ -23,6 +23,15 @@ pub fn end(limiter: &RateLimiter, end: End, id: Option<&str>, used: &Used) -> Re
     limiter.ensure_open()?;
     let Some(id) = id else { return Ok(false) };
     limiter.end(id.into(), end, used.usage(&used.rules()))
+}
+
+/// [`RateLimiter::block`], [`unblock`](RateLimiter::unblock), [`set_limit`](RateLimiter::set_limit) or
+/// [`clear_limit`](RateLimiter::clear_limit): whether it took effect.
+///
+/// # Errors
+/// As [`RateLimiter::block`].
+pub fn stand(limiter: &RateLimiter, check: &Check<'_>, change: StandingChange) -> Result<bool> {
+    limiter.stand(check, change)
 }
 
 /// [`RateLimiter::wait_with`] by a sleep that may be cut short, by a signal for instance: where it answers

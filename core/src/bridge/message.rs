@@ -7,7 +7,7 @@ use crate::decision::Decision;
 use crate::error::Result;
 use crate::limiter::AsyncRateLimiter;
 use crate::matching::Request;
-pub use crate::plan::{End, Op as Kind};
+pub use crate::plan::{End, Op as Kind, StandingChange};
 use crate::request::{Check, CheckAllOptions, CheckOptions};
 use crate::reservation::{Reservation, Usage};
 
@@ -172,6 +172,8 @@ pub enum Ask {
     ReserveAll(Vec<Item>, Duration),
     /// `reserve_request`
     ReserveRequest(OwnedRequest),
+    /// `block`, `unblock`, `set_limit` or `clear_limit`
+    Stand(Item, StandingChange),
     /// `commit`, `release` or `renew`, with the id, which a denied reservation lacks
     End(End, Option<String>, Used),
 }
@@ -183,7 +185,7 @@ pub enum Answer {
     Decision(Decision),
     /// A reservation.
     Reserved(Box<Reserved>),
-    /// Whether the end of a reservation took effect.
+    /// Whether the end of a reservation, of a block or of a stored limit took effect.
     Ended(bool),
     /// Done; there is nothing to say.
     Done,
@@ -218,6 +220,10 @@ pub(super) async fn answer(limiter: &AsyncRateLimiter, ask: &Ask) -> Result<Answ
         Ask::Reset(item) => {
             limiter.reset_with(&item.rule, &item.key, item.options()).await?;
             return Ok(Answer::Done);
+        }
+        Ask::Stand(item, change) => {
+            let took_effect = limiter.stand(&item.check(), *change).await?;
+            return Ok(if change.is_answered() { Answer::Ended(took_effect) } else { Answer::Done });
         }
         Ask::Ping(timeout) => {
             limiter.try_server(*timeout).await?;

@@ -34,12 +34,12 @@ pub use crate::plan::Verdict;
 use crate::redis::forked;
 use crate::request::Check;
 pub use blocking::{
-    end, is_embedded, reserve_all_sleeping, reserve_sleeping, wait_all_sleeping, wait_sleeping,
+    end, is_embedded, reserve_all_sleeping, reserve_sleeping, stand, wait_all_sleeping, wait_sleeping,
 };
 use completions::OPENED;
 pub use log::log_to_stderr;
 use message::answer;
-pub use message::{Answer, Ask, Completion, End, Item, Kind, OwnedRequest, Reserved, Used};
+pub use message::{Answer, Ask, Completion, End, Item, Kind, OwnedRequest, Reserved, StandingChange, Used};
 use runner::Runner;
 
 /// The most calls in one batch. Several overlap: while the server works on one, the loop takes up the answers of

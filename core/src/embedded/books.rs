@@ -1,5 +1,5 @@
-//! Calls about rules with reservations: their states and what is held beside them, taken out of their shards, worked
-//! on as a whole, and put back.
+//! Calls about rules with reservations, blocks or limits of single keys: their states and what is beside them, taken
+//! out of their shards, worked on as a whole, and put back.
 
 use super::engine::Engine;
 use super::places::Place;
@@ -27,13 +27,19 @@ impl Engine {
     ) -> T {
         let names: Vec<_> = plan.charges.iter().map(|charge| charge.local_name()).collect();
         let holders: Vec<_> = plan.holders.iter().map(|holder| holder.local_name()).collect();
+        let standers: Vec<_> = plan.standers.iter().map(|stander| stander.local_name()).collect();
         let states =
             plan.charges.iter().zip(&names).map(|(charge, name)| self.places.of(charge.limit.number, name));
         let holdings =
             plan.holders.iter().zip(&holders).map(|(holder, name)| self.places.of(holder.number, name));
+        let standings = plan
+            .standers
+            .iter()
+            .zip(&standers)
+            .map(|(stander, name)| self.places.of(stander.stands.number, name));
         let record = plan.request.as_ref().map(RequestRecord::local_name);
         let record = record.iter().map(|(number, name)| self.places.of(*number, name));
-        let places: Vec<_> = states.chain(holdings).chain(record).collect();
+        let places: Vec<_> = states.chain(holdings).chain(standings).chain(record).collect();
         let mut shards: Vec<_> = places.iter().map(|place| self.shard_of(place)).collect();
         let shard_of = shards.clone();
         shards.sort_unstable();

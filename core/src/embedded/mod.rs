@@ -14,7 +14,7 @@ mod shard;
 
 use crate::algorithm::{Demand, HoldId, Micros};
 use crate::catalog::LimitNumber;
-use crate::plan::{Charge, End, Fingerprint, Op, Outcome, Plan};
+use crate::plan::{Charge, End, Fingerprint, Op, Outcome, Plan, StandingChange};
 use books::Access;
 use engine::CALLS_PER_SWEEP;
 pub(crate) use engine::Engine;
@@ -27,7 +27,7 @@ impl Engine {
     #[inline]
     pub(crate) fn run(&self, plan: &Plan<'_>, op: Op, clock: impl Fn() -> Micros) -> Vec<Outcome> {
         match plan.charges.as_slice() {
-            _ if !plan.holders.is_empty() => self.decide_beside(plan, op, clock),
+            _ if plan.is_beside() => self.decide_beside(plan, op, clock),
             [charge] if op != Op::Charge => {
                 let task = || task(charge, op, clock());
                 vec![self.one(charge.limit.number, &charge.local_name(), task)]
@@ -100,6 +100,11 @@ impl Engine {
         outcomes
     }
 
+    /// Changes what stands beside the states of a plan's one key: whether that took effect.
+    pub(crate) fn change(&self, plan: &Plan<'_>, change: StandingChange, clock: impl Fn() -> Micros) -> bool {
+        self.with_books(plan, Access::Change, clock, |books| books.change(change))
+    }
+
     /// Decides a plan beside which something may be held: one outcome per charge.
     fn decide_beside(&self, plan: &Plan<'_>, op: Op, clock: impl Fn() -> Micros) -> Vec<Outcome> {
         let access = if op == Op::Peek { Access::Look } else { Access::Change };
@@ -145,7 +150,7 @@ impl Engine {
 
     /// Forgets what a reset of the plan is to forget.
     pub(crate) fn reset(&self, plan: &Plan<'_>, clock: impl Fn() -> Micros) {
-        if !plan.holders.is_empty() {
+        if plan.is_beside() {
             return self.with_books(plan, Access::Change, clock, |books| books.forget());
         }
         for charge in plan.to_reset() {

@@ -67,7 +67,7 @@ pub(super) fn asked(
     form: Form,
 ) -> Asked<Decision> {
     let enforced = plan.charges.iter().zip(outcomes).filter(|(charge, _)| charge.group == ENFORCED);
-    let waits = enforced.map(|(_, outcome)| match outcome.figures.retry_after {
+    let waits = enforced.map(|(_, outcome)| match outcome.retry_after() {
         Some(wait) => wait.unsigned_abs(),
         None => u64::MAX,
     });

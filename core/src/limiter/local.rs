@@ -11,7 +11,7 @@ use crate::embedded::{Engine, Task};
 use crate::error::{Error, Result};
 use crate::fork::PerProcess;
 use crate::key::is_canonical;
-use crate::plan::{End, Form, Op, Outcome, Plan, Verdict, answer, ruled};
+use crate::plan::{End, Form, Op, Outcome, Plan, StandingChange, Verdict, answer, ruled};
 use crate::request::Check;
 
 /// How many states are kept, unless another number is chosen: some 200 MB.
@@ -123,6 +123,11 @@ impl Local {
     /// something is held.
     pub(super) fn reserve(&self, plan: &Plan<'_>, id: HoldId) -> (Vec<Outcome>, Option<u64>, bool) {
         self.engine().reserve(plan, id, || self.now())
+    }
+
+    /// Changes what stands beside the states of a plan's one key: whether that took effect.
+    pub(super) fn change(&self, plan: &Plan<'_>, change: StandingChange) -> bool {
+        self.engine().change(plan, change, || self.now())
     }
 
     /// Ends or renews a reservation: whether it was held.

@@ -15,6 +15,7 @@ mod queue;
 mod requests;
 mod reserving;
 mod sleeper;
+mod standing;
 mod waiting;
 
 pub use asynchronous::AsyncRateLimiter;

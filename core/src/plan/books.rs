@@ -1,20 +1,24 @@
-//! What a call does to states beside which something is held: the twin of the scripts with `holdings.lua`.
+//! What a call does to states beside which something is held, or stands: the twin of the scripts with `holdings.lua`
+//! and `standings.lua`.
 
 use std::mem;
 
 use super::{Charge, ENFORCED, Fingerprint, Op, Outcome, Plan};
-use crate::algorithm::{Answered, Demand, HoldId, Holding, Lease, Micros, State};
+use crate::algorithm::{Answered, Demand, HoldId, Holding, Lease, Micros, Policy, Standing, State};
 use crate::rules::Scope;
 
-/// The states and holdings that a call touches, in the order of the plan's charges and holders.
+/// The states, holdings and standings that a call touches, in the order of the plan's charges, holders and standers.
 #[derive(Debug)]
 pub(crate) struct Books<'a> {
     pub(crate) plan: &'a Plan<'a>,
     pub(crate) now: Micros,
     pub(crate) states: Vec<State>,
     /// Which of them were never seen: they have no time yet.
-    is_new: Vec<bool>,
+    pub(super) is_new: Vec<bool>,
     pub(crate) holdings: Vec<Holding>,
+    pub(super) standings: Vec<Standing>,
+    /// For each charge, the rule's policy at the limit that is stored for the key, where one is.
+    pub(super) stored: Vec<Option<Policy>>,
     /// What was answered to the request, if the plan has one.
     answered: Option<Box<Answered>>,
 }
@@ -34,16 +38,23 @@ pub enum End {
 impl<'a> Books<'a> {
     /// The books of keys never seen.
     pub(crate) fn new(plan: &'a Plan<'a>, now: Micros) -> Self {
-        let states = plan.charges.iter().map(|charge| charge.policy.fresh(now)).collect();
-        let (is_new, holdings) =
-            (vec![true; plan.charges.len()], vec![Holding::default(); plan.holders.len()]);
-        Self { plan, now, states, is_new, holdings, answered: None }
+        let states: Vec<_> = plan.charges.iter().map(|charge| charge.policy.fresh(now)).collect();
+        let (is_new, stored) = (vec![true; states.len()], states.iter().map(|_| None).collect());
+        let holdings = vec![Holding::default(); plan.holders.len()];
+        let standings = vec![Standing::default(); plan.standers.len()];
+        Self { plan, now, states, is_new, holdings, standings, stored, answered: None }
     }
 
-    /// Enters what is kept: for a charge or, after them, for a holder or, after these, for the request. (`concurrency`
-    /// keeps nothing else than what is held.)
+    /// Enters what is kept: for a charge or, after them, for a holder, a stander or, after these, for the request.
+    /// (`concurrency` keeps nothing else than what is held.)
     pub(crate) fn open(&mut self, index: usize, kept: Option<State>) {
         match kept {
+            Some(State::Standing(standing)) => {
+                let before = self.states.len() + self.holdings.len();
+                if let Some(own) = index.checked_sub(before).and_then(|at| self.standings.get_mut(at)) {
+                    *own = *standing;
+                }
+            }
             Some(State::Holding(holding)) => {
                 if let Some(own) =
                     index.checked_sub(self.states.len()).and_then(|at| self.holdings.get_mut(at))
@@ -64,7 +75,7 @@ impl<'a> Books<'a> {
     /// What is to be kept, in the same order, each with the time until which; `None`: nothing. What is held may be
     /// charged to a state long after it ended, to the state as it was then: it is kept for that long.
     pub(crate) fn close(self) -> Vec<Option<(State, Micros)>> {
-        let Self { plan, now, states, holdings, answered, .. } = self;
+        let Self { plan, now, states, holdings, standings, stored, answered, .. } = self;
         let held = |number: usize| Some(&holdings[number]).filter(|holding| !holding.is_empty());
         let kept_until =
             |charge: &Charge<'_>| charge.holder.and_then(held).map_or(0, |holding| holding.kept_until);
@@ -72,8 +83,11 @@ impl<'a> Books<'a> {
             .charges
             .iter()
             .zip(states)
-            .map(|(charge, state)| {
-                let ends = now + charge.policy.reset_after(&state, now);
+            .zip(stored)
+            .map(|((charge, state), stored)| {
+                let policy = stored.filter(|_| charge.amount.is_none());
+                let policy = policy.as_ref().unwrap_or(&charge.policy);
+                let ends = now + policy.reset_after(&state, now);
                 (ends > now).then(|| (state, ends.max(kept_until(charge))))
             })
             .collect();
@@ -81,11 +95,15 @@ impl<'a> Books<'a> {
             let ends = holding.kept_until;
             (ends > now).then(|| (State::Holding(Box::new(holding)), ends))
         });
+        let standings = plan.standers.iter().zip(standings).map(|(stander, standing)| {
+            let ends = standing.kept_until(&stander.blocking());
+            (ends > now).then(|| (State::Standing(Box::new(standing)), ends))
+        });
         let answered = plan.request.iter().zip([answered]).map(|(_, answered)| {
             let ends = answered.as_ref().map_or(0, |answered| answered.ends);
             answered.map(|answered| (State::Answered(answered), ends))
         });
-        states.into_iter().chain(holdings).chain(answered).collect()
+        states.into_iter().chain(holdings).chain(standings).chain(answered).collect()
     }
 }
 
@@ -100,15 +118,28 @@ impl Books<'_> {
             self.refund();
         }
         let indices: Vec<_> = (0..self.states.len()).collect();
+        let was_blocked: Vec<_> =
+            self.standings.iter().map(|it| it.blocked_until(self.now).is_some()).collect();
+        let is_blocked = |index: usize| self.plan.charges[index].stander.is_some_and(|at| was_blocked[at]);
         let fits: Vec<_> = indices.iter().map(|&index| self.fits(index, op)).collect();
-        let permitted = self.plan.permitted(&indices, &fits);
-        let token = if op == Op::Reserve { self.reserve(id, &fits) } else { None };
-        let conclude = |index: usize| self.conclude(index, op, fits[index], permitted[index]);
-        let outcomes = indices.into_iter().map(conclude).collect();
+        let has_room: Vec<_> = indices.iter().map(|&index| fits[index] && !is_blocked(index)).collect();
+        let permitted = self.plan.permitted(&indices, &has_room);
+        let mut denied = self.denied(op);
+        let token = if op == Op::Reserve { self.reserve(id, &has_room) } else { None };
+        let mut outcomes = Vec::with_capacity(indices.len());
+        for index in indices {
+            // A key that is blocked counts nothing, also where denied costs count. (What has nothing to hold is reserved
+            // by a check.)
+            let takes = op == Op::Check || op == Op::Reserve && self.plan.charges[index].holder.is_none();
+            let op = if takes && is_blocked(index) { Op::Peek } else { op };
+            outcomes.push(self.conclude(index, op, fits[index], permitted[index]));
+        }
         if op == Op::Charge {
+            denied = self.overdrawn();
             (0..self.holdings.len()).for_each(|number| self.keep_on(number));
         }
-        (outcomes, token)
+        self.block(&denied);
+        (outcomes.into_iter().enumerate().map(|(index, it)| self.beside(index, it)).collect(), token)
     }
 
     /// Decides what has a request id once, and keeps the answer for `lifetime`. `None`: the id is of another call.
@@ -160,30 +191,34 @@ impl Books<'_> {
                 holding.kept_until = self.now + holder.lease;
             }
         }
+        self.standings.iter_mut().for_each(Standing::forget);
     }
 
     /// Charges what was held until its lease ended, before anything else.
     fn settle(&mut self) {
+        self.take_stored();
         for number in 0..self.holdings.len() {
             while let Some((end, lease)) = self.holdings[number].pop_ended(self.now) {
                 for (index, charge) in self.plan.charges.iter().enumerate() {
                     if charge.holder == Some(number) && lease.counts {
-                        let state = &mut self.states[index];
                         if mem::take(&mut self.is_new[index]) {
-                            *state = charge.policy.fresh(end);
+                            self.states[index] = self.policy(index).fresh(end);
                         }
-                        charge.limit.policy.charge_late(state, end, self.now, &lease);
+                        let stated = self.stored[index].as_ref().unwrap_or(&charge.limit.policy);
+                        stated.charge_late(&mut self.states[index], end, self.now, &lease);
                     }
                 }
             }
         }
-        for (charge, state) in self.plan.charges.iter().zip(&mut self.states) {
-            if charge.policy.is_ahead(state, self.now) {
-                charge.policy.settle(state, self.now);
-            }
-            if let (Some(holder), State::Leases(leases)) = (charge.holder, state) {
-                *leases = self.holdings[holder].leases(charge.policy.most() as f64, charge.cost);
-            }
+        for (index, charge) in self.plan.charges.iter().enumerate() {
+            self.with_state(index, |books, policy, state| {
+                if policy.is_ahead(state, books.now) {
+                    policy.settle(state, books.now);
+                }
+                if let (Some(holder), State::Leases(leases)) = (charge.holder, state) {
+                    *leases = books.holdings[holder].leases(policy.most() as f64, charge.cost);
+                }
+            });
         }
     }
 
@@ -194,22 +229,25 @@ impl Books<'_> {
     fn fits(&self, index: usize, op: Op) -> bool {
         let charge = &self.plan.charges[index];
         let is_full = || charge.holder.is_some_and(|holder| self.holdings[holder].is_full());
-        charge.policy.fits(&self.states[index], self.now, charge.cost + self.held(charge))
+        self.policy(index).fits(&self.states[index], self.now, charge.cost + self.held(charge))
             && !(op == Op::Reserve && is_full())
     }
 
     fn bears_all(&self) -> bool {
-        let bears =
-            |(charge, state): (&Charge<'_>, &State)| charge.policy.bears(state, self.now, charge.cost);
-        self.plan.charges.iter().zip(&self.states).all(bears)
+        let bears = |(index, charge): (usize, &Charge<'_>)| {
+            self.policy(index).bears(&self.states[index], self.now, charge.cost)
+        };
+        self.plan.charges.iter().enumerate().all(bears)
     }
 
     fn refund(&mut self) {
-        for (charge, state) in self.plan.charges.iter().zip(&mut self.states) {
-            charge.policy.refund(state, self.now, charge.cost, None);
-            if charge.policy.reset_after(state, self.now) == 0 {
-                *state = charge.policy.fresh(self.now);
-            }
+        for (index, charge) in self.plan.charges.iter().enumerate() {
+            self.with_state(index, |books, policy, state| {
+                policy.refund(state, books.now, charge.cost, None);
+                if policy.reset_after(state, books.now) == 0 {
+                    *state = policy.fresh(books.now);
+                }
+            });
         }
     }
 
@@ -240,10 +278,10 @@ impl Books<'_> {
 
     /// Keeps a holding until what is charged at the end of a lease would be gone.
     fn keep(&mut self, number: usize, end: Micros) {
-        let states = self.plan.charges.iter().zip(&self.states);
-        let own = states.filter(|(charge, _)| charge.holder == Some(number));
-        let longest =
-            own.map(|(charge, state)| charge.policy.longest() + charge.policy.overdraft(state, self.now));
+        let longest = self.own(number).map(|index| {
+            let policy = self.policy(index);
+            policy.longest() + policy.overdraft(&self.states[index], self.now)
+        });
         let until = end + longest.max().unwrap_or(0);
         let holding = &mut self.holdings[number];
         holding.kept_until = holding.kept_until.max(until);
@@ -251,20 +289,21 @@ impl Books<'_> {
 
     fn conclude(&mut self, index: usize, op: Op, fits: bool, permitted: bool) -> Outcome {
         let charge = &self.plan.charges[index];
-        let holding = charge.holder.map(|holder| &self.holdings[holder]);
-        // What has nothing to hold is charged at once.
-        let op = if op == Op::Reserve && holding.is_none() { Op::Check } else { op };
-        let state = &mut self.states[index];
-        let held = holding.map_or(0.0, Holding::held);
-        if let (State::Leases(leases), Some(holding)) = (&mut *state, holding) {
-            leases.last_at = holding.last_end().unwrap_or(0);
-        }
-        let demand = Demand { op, cost: charge.cost, now: self.now };
-        let outcome = charge.policy.conclude_beside(state, demand, fits, permitted, held);
-        match holding.filter(|holding| op == Op::Reserve && !fits && holding.is_full()) {
-            Some(full) => outcome.until(full.first_end().map_or(0, |end| end - self.now)),
-            None => outcome,
-        }
+        self.with_state(index, |books, policy, state| {
+            let holding = charge.holder.map(|holder| &books.holdings[holder]);
+            // What has nothing to hold is charged at once.
+            let op = if op == Op::Reserve && holding.is_none() { Op::Check } else { op };
+            let held = holding.map_or(0.0, Holding::held);
+            if let (State::Leases(leases), Some(holding)) = (&mut *state, holding) {
+                leases.last_at = holding.last_end().unwrap_or(0);
+            }
+            let demand = Demand { op, cost: charge.cost, now: books.now };
+            let outcome = policy.conclude_beside(state, demand, fits, permitted, held);
+            match holding.filter(|holding| op == Op::Reserve && !fits && holding.is_full()) {
+                Some(full) => outcome.until(full.first_end().map_or(0, |end| end - books.now)),
+                None => outcome,
+            }
+        })
     }
 
     fn renew(&mut self, id: &HoldId) -> bool {
@@ -285,15 +324,14 @@ impl Books<'_> {
         let ended: Vec<_> = self.holdings.iter_mut().map(|holding| holding.end(id)).collect();
         let used = |index| if charges { self.used(index, &ended) } else { 0.0 };
         let costs: Vec<_> = (0..self.states.len()).map(used).collect();
-        let bears = |(index, cost): (usize, &f64)| {
-            self.plan.charges[index].policy.bears(&self.states[index], self.now, *cost)
-        };
+        let bears =
+            |(index, cost): (usize, &f64)| self.policy(index).bears(&self.states[index], self.now, *cost);
         if !costs.iter().enumerate().all(bears) {
             self.holdings = before;
             return None;
         }
         for (index, cost) in costs.into_iter().enumerate().filter(|(_, cost)| *cost > 0.0) {
-            self.plan.charges[index].policy.charge(&mut self.states[index], self.now, cost);
+            self.with_state(index, |books, policy, state| policy.charge(state, books.now, cost));
         }
         for number in 0..self.holdings.len() {
             self.keep_on(number);
@@ -315,11 +353,13 @@ impl Books<'_> {
 
     /// What all limits of a rule in shadow have room for.
     fn room_of_group(&self, group: usize, ended: &[Option<Lease>]) -> f64 {
-        let own = self.plan.charges.iter().zip(&self.states).filter(|(charge, _)| {
+        let own = self.plan.charges.iter().enumerate().filter(|(_, charge)| {
             let lease = charge.holder.and_then(|holder| ended[holder]);
             charge.group == group && lease.is_some_and(|lease| !lease.counts)
         });
-        let room = own.map(|(charge, state)| charge.policy.room(state, self.now) - self.held(charge));
+        let room = own.map(|(index, charge)| {
+            self.policy(index).room(&self.states[index], self.now) - self.held(charge)
+        });
         room.fold(f64::INFINITY, f64::min).max(0.0)
     }
 
@@ -335,10 +375,13 @@ impl Books<'_> {
     }
 
     fn is_overdrawn(&self, number: usize) -> bool {
-        let overdraft = |charge: &Charge<'_>, state| charge.policy.overdraft(state, self.now);
-        let states = self.plan.charges.iter().zip(&self.states);
-        states
-            .into_iter()
-            .any(|(charge, state)| charge.holder == Some(number) && overdraft(charge, state) > 0)
+        let overdraft = |index: usize| self.policy(index).overdraft(&self.states[index], self.now);
+        self.own(number).any(|index| overdraft(index) > 0)
+    }
+
+    /// The charges of a holder, as indices.
+    fn own(&self, number: usize) -> impl Iterator<Item = usize> {
+        let charges = self.plan.charges.iter().enumerate();
+        charges.filter(move |(_, charge)| charge.holder == Some(number)).map(|(index, _)| index)
     }
 }

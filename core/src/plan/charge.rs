@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::algorithm::{Micros, Policy};
-use crate::catalog::{LimitNumber, ReadyLimit, ReadyRule};
+use crate::algorithm::{Blocking, Micros, Policy};
+use crate::catalog::{LimitNumber, ReadyLimit, ReadyRule, Stands};
 use crate::key;
 use crate::rules::Scope;
 
@@ -23,6 +23,8 @@ pub(crate) struct Charge<'a> {
     pub(crate) group: usize,
     /// What is held of it, as an index of the plan's.
     pub(crate) holder: Option<usize>,
+    /// What may stand beside it, as an index of the plan's.
+    pub(crate) stander: Option<usize>,
 }
 
 /// What is held for a key, or a resource, of a rule, and what is asked of it.
@@ -53,7 +55,45 @@ impl Holder<'_> {
     }
 }
 
+/// One key of a rule beside whose states something may stand: a block, or a limit of its own.
+#[derive(Debug)]
+pub(crate) struct Stander<'a> {
+    pub(crate) rule: &'a ReadyRule,
+    pub(crate) stands: &'a Stands,
+    pub(crate) tag: Cow<'a, str>,
+}
+
+impl Stander<'_> {
+    /// How the key is blocked.
+    pub(crate) fn blocking(&self) -> Blocking {
+        self.stands.blocking.unwrap_or_default()
+    }
+
+    /// The name in Redis.
+    pub(crate) fn name(&self, prefix: &str) -> String {
+        key::name(prefix, &self.rule.rule.id, &self.tag, None, Stands::SUFFIX)
+    }
+
+    /// The name among those of its number.
+    pub(crate) fn local_name(&self) -> Cow<'_, str> {
+        local_name(&self.tag, None)
+    }
+}
+
 impl Charge<'_> {
+    /// Whether a limit that is stored for the key takes the place of the rule's.
+    pub(crate) fn takes_stored(&self) -> bool {
+        self.amount.is_none() && self.rule.stands.as_ref().is_some_and(|stands| stands.overrides)
+    }
+
+    /// The policy where this limit, if it is not 0, is stored for the key.
+    pub(crate) fn policy_at(&self, stored: u64) -> Cow<'_, Policy> {
+        match self.rule.policy_at(stored).filter(|_| self.takes_stored()) {
+            Some(policy) => Cow::Owned(policy),
+            None => Cow::Borrowed(self.policy.as_ref()),
+        }
+    }
+
     /// The name of the state in Redis.
     pub(crate) fn name(&self, prefix: &str) -> String {
         key::name(prefix, &self.rule.rule.id, &self.tag, self.member.as_deref(), &self.limit.suffix)

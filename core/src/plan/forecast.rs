@@ -22,6 +22,7 @@ impl Forecast {
         let enforced = plan.charges.iter().zip(states).filter(|(charge, _)| charge.group == ENFORCED);
         let known = enforced.map(|(charge, (state, now))| {
             let is_whole = charge.amount.is_none()
+                && charge.stander.is_none()
                 && matches!(state, State::Window(_) | State::Windows(_) | State::Debt(_) | State::Level(_));
             is_whole.then(|| (charge.policy.as_ref().clone(), state, now))
         });

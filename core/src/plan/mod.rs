@@ -6,6 +6,7 @@ mod charge;
 mod forecast;
 mod repeat;
 mod repeatable;
+mod standings;
 mod verdict;
 
 use std::borrow::Cow;
@@ -22,14 +23,14 @@ use crate::reservation::{Ticket, TicketItem};
 use crate::rules::{Algorithm, MAX_MICROS, Scope};
 use crate::timeout::validate_time;
 
-#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
-pub use crate::algorithm::Op;
 pub(crate) use crate::algorithm::Outcome;
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
+pub use crate::algorithm::{Op, StandingChange};
 pub(crate) use answer::{Form, answer};
 pub(crate) use books::Books;
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use books::End;
-pub(crate) use charge::{Charge, Holder};
+pub(crate) use charge::{Charge, Holder, Stander};
 pub(crate) use forecast::Forecast;
 pub(crate) use repeat::{Fingerprint, RequestRecord};
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
@@ -49,6 +50,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) items: Vec<Item<'a>>,
     /// What rules with reservations hold, each once.
     pub(crate) holders: Vec<Holder<'a>>,
+    /// The keys of rules with blocks or limits of single keys, each once.
+    pub(crate) standers: Vec<Stander<'a>>,
     /// The whole time that the call may take: the shortest that an item states.
     pub(crate) timeout: Option<Duration>,
     /// Where the answer is kept, of a call that may be repeated.
@@ -152,13 +155,19 @@ impl<'a> Target<'a> {
         holds.scopes().map(holder).collect()
     }
 
-    /// `holders` are the places of the rule's own among `all`.
+    /// What may stand beside the states of the key.
+    fn stander(&self) -> Option<Stander<'a>> {
+        let rule = self.rule;
+        rule.stands.as_ref().map(|stands| Stander { rule, stands, tag: self.tag.clone() })
+    }
+
+    /// `holders` are the places of the rule's own among `all`; `stander` is that of the key.
     fn charge(
         &self,
         limit: &'a ReadyLimit,
         group: usize,
-        holders: &[usize],
-        all: &[Holder<'a>],
+        (holders, all): (&[usize], &[Holder<'a>]),
+        stander: Option<usize>,
     ) -> Result<Charge<'a>> {
         let policy = match self.limit {
             None => Cow::Borrowed(&limit.policy),
@@ -174,6 +183,7 @@ impl<'a> Target<'a> {
             amount: self.limit,
             group,
             holder: holders.iter().copied().find(|&holder| all[holder].scope == limit.scope),
+            stander,
         })
     }
 }
@@ -261,10 +271,13 @@ impl<'a> Plan<'a> {
         let group = if target.rule.rule.shadow { ENFORCED + 1 } else { ENFORCED };
         let holders = target.holders(group);
         let places: Few<_> = (0..holders.len()).collect();
-        let charge = |limit| target.charge(limit, group, &places, &holders);
+        let stander = target.stander();
+        let place = stander.as_ref().map(|_| 0);
+        let charge = |limit| target.charge(limit, group, (&places, &holders), place);
         Ok(Self {
             charges: limits.iter().map(charge).collect::<Result<_>>()?,
             holders,
+            standers: stander.into_iter().collect(),
             items: vec![Item { rule: target.rule, charges: (0..limits.len()).collect() }],
             timeout,
             request: None,
@@ -278,16 +291,17 @@ impl<'a> Plan<'a> {
         timeout: Option<Duration>,
     ) -> Result<Self> {
         let charges = Vec::with_capacity(targets.len());
-        let (items, holders) = (Vec::new(), Vec::new());
-        let mut plan = Self { charges, items, holders, timeout, request: None, groups: 1 };
+        let (items, holders, standers) = (Vec::new(), Vec::new(), Vec::new());
+        let mut plan = Self { charges, items, holders, standers, timeout, request: None, groups: 1 };
         let (mut places, mut shadows) = (HashMap::new(), HashMap::new());
         for target in targets {
             let target = target?;
             let group = plan.group(&target, &mut shadows);
             let holders = plan.hold(&target, group);
+            let stander = target.stander().map(|stander| plan.stand(stander));
             let mut charges = Few::with_capacity(target.rule.limits.len());
             for limit in &target.rule.limits {
-                let charge = target.charge(limit, group, &holders, &plan.holders)?;
+                let charge = target.charge(limit, group, (&holders, &plan.holders), stander)?;
                 charges.push(plan.add(charge, &mut places)?);
             }
             plan.items.push(Item { rule: target.rule, charges });
@@ -329,6 +343,17 @@ impl<'a> Plan<'a> {
         target.holders(group).into_iter().map(&mut place).collect()
     }
 
+    /// Adds a key beside whose states something may stand, once.
+    fn stand(&mut self, stander: Stander<'a>) -> usize {
+        let is_same =
+            |other: &Stander<'_>| (other.stands.number, &other.tag) == (stander.stands.number, &stander.tag);
+        let found = self.standers.iter().position(is_same);
+        found.unwrap_or_else(|| {
+            self.standers.push(stander);
+            self.standers.len() - 1
+        })
+    }
+
     /// Adds a charge; two of one state become one.
     #[inline]
     fn add(&mut self, charge: Charge<'a>, places: &mut HashMap<StateId<'a>, usize>) -> Result<usize> {
@@ -346,6 +371,11 @@ impl<'a> Plan<'a> {
             return Err(charge.rule.refused("the costs of one key add up to 2^53 or more"));
         }
         Ok(place)
+    }
+
+    /// Whether anything is held, or may stand, beside the states.
+    pub(crate) fn is_beside(&self) -> bool {
+        !self.holders.is_empty() || !self.standers.is_empty()
     }
 
     /// The charges whose states a reset forgets: those that count keys. What a resource was used in all
@@ -374,8 +404,12 @@ impl<'a> Plan<'a> {
 
     /// What the rule of an item says; one outcome per charge of the plan.
     pub(crate) fn verdict(&self, item: &Item<'a>, outcomes: &[Outcome], source: Source) -> Verdict<'a> {
-        let limits =
-            item.charges.iter().map(|&index| (self.charges[index].policy.as_ref(), &outcomes[index]));
+        let limits: Few<_> = item
+            .charges
+            .iter()
+            .map(|&index| (self.charges[index].policy_at(outcomes[index].stored_limit), &outcomes[index]))
+            .collect();
+        let limits = limits.iter().map(|(policy, outcome)| (policy.as_ref(), *outcome));
         Verdict::of(item.rule, limits, source)
     }
 

@@ -27,6 +27,8 @@ pub struct Verdict<'a> {
     pub retry_after_us: u64,
     /// Time until the key is as if never seen, in microseconds.
     pub reset_after_us: u64,
+    /// Whether the key is blocked.
+    pub blocked: bool,
     /// Whether a rule in shadow would have denied.
     pub shadow_denied: bool,
     /// Whether the rule is in shadow.
@@ -49,16 +51,23 @@ impl<'a> Verdict<'a> {
         let fits = limits.clone().all(|(_, outcome)| outcome.fits);
         let deciding = limits.clone().min_by_key(|(_, outcome)| rank(fits, outcome));
         let figures = limits.clone().map(|(_, outcome)| outcome.figures);
+        // A block is that of a key, and the same for all its limits.
+        let blocked_for = limits.clone().next().map_or(0, |(_, outcome)| outcome.blocked_for.unsigned_abs());
+        let is_blocked = blocked_for > 0;
         let waits = limits.map(|(_, outcome)| wait(outcome));
+        let remaining = figures.clone().map(|figures| figures.remaining).min().unwrap_or(0);
+        let reset_after = figures.map(|figures| figures.reset_after.unsigned_abs()).max().unwrap_or(0);
+        let fits = fits && !is_blocked;
         let shadow = rule.rule.shadow;
         Self {
             allowed: fits || shadow,
             rule: &rule.rule.id,
             limit: deciding.as_ref().map_or(0, |(policy, _)| policy.most()),
             window_us: deciding.as_ref().map_or(0, |(policy, _)| policy.window().unsigned_abs()),
-            remaining: figures.clone().map(|figures| figures.remaining).min().unwrap_or(0),
-            retry_after_us: waits.max().unwrap_or(0),
-            reset_after_us: figures.map(|figures| figures.reset_after.unsigned_abs()).max().unwrap_or(0),
+            remaining: if is_blocked { 0 } else { remaining },
+            retry_after_us: waits.max().unwrap_or(0).max(blocked_for),
+            reset_after_us: reset_after.max(blocked_for),
+            blocked: is_blocked && !shadow,
             shadow_denied: shadow && !fits,
             shadow,
             source,
@@ -91,6 +100,7 @@ impl From<Verdict<'_>> for Decision {
             remaining: verdict.remaining,
             retry_after: span(verdict.retry_after_us),
             reset_after: span(verdict.reset_after_us),
+            blocked: verdict.blocked,
             shadow_denied: verdict.shadow_denied,
             shadow: verdict.shadow,
             source: verdict.source,
@@ -110,6 +120,7 @@ impl<'a> From<&'a Decision> for Verdict<'a> {
             remaining: decision.remaining,
             retry_after_us: micros(decision.retry_after),
             reset_after_us: micros(decision.reset_after),
+            blocked: decision.blocked,
             shadow_denied: decision.shadow_denied,
             shadow: decision.shadow,
             source: decision.source,

@@ -60,6 +60,12 @@ impl Reservation {
         self.granted.as_ref().map(|granted| granted.lease)
     }
 
+    /// Whether there is nothing to end, or the caller has ended it.
+    #[cfg(feature = "tower")]
+    pub(crate) fn is_over(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
+    }
+
     /// The decision, for who keeps the id elsewhere.
     #[cfg(feature = "bridge")]
     pub(crate) fn into_decision(mut self) -> Decision {

@@ -152,6 +152,23 @@ impl RuleBuilder {
         self.set("lease_seconds", seconds(lease))
     }
 
+    /// A key that was denied stays denied for `length`, and a block that begins within `longest` after the last one is
+    /// `factor` times longer, up to `longest`.
+    pub fn block(self, length: Duration, factor: f64, longest: Duration) -> Self {
+        let (length, longest) = (seconds(length), seconds(longest));
+        self.set("block", json!({ "seconds": length, "factor": factor, "max_seconds": longest }))
+    }
+
+    /// Keys may be blocked by hand; no denial does.
+    pub fn block_by_hand(self) -> Self {
+        self.set("block", json!({}))
+    }
+
+    /// Limits of single keys may be stored, for a rule with one limit.
+    pub fn overrides(self, overrides: bool) -> Self {
+        self.set("overrides", overrides)
+    }
+
     /// The Redis type that holds the log, for `sliding_log`.
     pub fn structure(self, structure: Structure) -> Self {
         let word = match structure {

@@ -10,7 +10,7 @@ use crate::words::quote;
 /// Up to this a double counts in ones, and so do the server's scripts.
 pub(crate) const MAX_MICROS: u64 = 1 << 53;
 const MIN_WINDOW_US: u64 = 1_000;
-const MAX_WINDOW_US: u64 = 3650 * 24 * 3600 * 1_000_000;
+pub(crate) const MAX_WINDOW_US: u64 = 3650 * 24 * 3600 * 1_000_000;
 pub(super) const WINDOW: &str = "a number of seconds from 0.001 to 315360000 (10 years)";
 const RESOLUTION: &str = "a number of seconds from 0.000001 to 315360000 (10 years)";
 
@@ -199,6 +199,6 @@ fn micros(value: &Json, least_us: u64) -> Option<u64> {
     fits.then_some(micros.round() as u64)
 }
 
-fn seconds(micros: u64) -> f64 {
+pub(super) fn seconds(micros: u64) -> f64 {
     micros as f64 / 1e6
 }

@@ -16,6 +16,7 @@ mod object;
 mod rate;
 mod rule;
 mod schema;
+mod standing;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -31,10 +32,10 @@ pub(crate) use calendar::tzif;
 pub(crate) use fields::Checked;
 pub use id::RuleId;
 pub(crate) use identifier::is_token;
-pub(crate) use limits::{MAX_BURST, MAX_LOG, MAX_MICROS};
+pub(crate) use limits::{MAX_BURST, MAX_LOG, MAX_MICROS, MAX_WINDOW_US};
 pub use model::{
-    Algorithm, CalendarUnit, CalendarWindow, GcraName, Identifier, Limit, Match, Rule, Scope, Structure,
-    WindowStart,
+    Algorithm, Block, CalendarUnit, CalendarWindow, GcraName, Identifier, Limit, Match, Rule, Scope,
+    Structure, WindowStart,
 };
 #[cfg(feature = "tool")]
 pub(crate) use object::identifier;

@@ -26,6 +26,10 @@ pub struct Rule {
     pub count_denied: bool,
     /// How long a reservation lives without being renewed, in microseconds; `None`: the rule has no reservations.
     pub lease_us: Option<u64>,
+    /// How keys are blocked; `None`: they are not.
+    pub block: Option<Block>,
+    /// Limits of single keys may be stored.
+    pub overrides: bool,
     /// Decide and count, but always admit.
     pub shadow: bool,
     /// Lower is decided and reported first.
@@ -199,6 +203,18 @@ pub enum Scope {
     Key,
     /// All keys of a resource together.
     Resource,
+}
+
+/// How keys of a rule are blocked.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Block {
+    /// How long a block lasts that begins with a denial, in microseconds; `None`: blocks begin by hand alone.
+    pub length_us: Option<u64>,
+    /// A block that begins soon after the last one is so many times longer; at least 1.
+    pub factor: f64,
+    /// The longest block that begins with a denial, in microseconds. So long after its end a block is remembered.
+    pub max_us: u64,
 }
 
 /// Where in a request a key or a resource is found.

@@ -1,6 +1,9 @@
 //! A rule as a file of rules states it, in one form: what is left to its default is left out.
 
-use super::model::{Algorithm, GcraName, Identifier, Limit, Match, Rule, Scope, Structure, WindowStart};
+use super::model::{
+    Algorithm, Block, GcraName, Identifier, Limit, Match, Rule, Scope, Structure, WindowStart,
+};
+use super::standing::longest_by_default;
 use serde_json::{Map, Value, json};
 
 const DEFAULT_IPV6_PREFIX: u8 = 64;
@@ -25,6 +28,8 @@ pub(crate) fn object(rule: &Rule) -> Object {
         ("count_denied", present(rule.count_denied, true)),
         ("reservations", present(rule.lease_us.is_some() && rule.algorithm != Algorithm::Concurrency, true)),
         ("lease_seconds", rule.lease_us.filter(|us| *us != DEFAULT_LEASE_US).map(seconds)),
+        ("block", rule.block.as_ref().map(|it| Value::Object(block(it)))),
+        ("overrides", present(rule.overrides, true)),
         ("shadow", present(rule.shadow, true)),
         ("priority", Some(json!(rule.priority))),
         (
@@ -93,6 +98,16 @@ fn limit(limit: &Limit) -> Object {
     ])
 }
 
+fn block(block: &Block) -> Object {
+    let length_us = block.length_us;
+    let is_longest_stated = length_us.is_some_and(|us| longest_by_default(us) != block.max_us);
+    only_present([
+        ("seconds", length_us.map(seconds)),
+        ("factor", present(block.factor != 1.0, number(block.factor))),
+        ("max_seconds", present(is_longest_stated, seconds(block.max_us))),
+    ])
+}
+
 fn conditions(matches: &Match) -> Object {
     only_present([
         ("path_pattern", matches.path_pattern.as_deref().map(Value::from)),
@@ -154,7 +169,11 @@ mod tests {
          "identifier_type": "user_id", "unless": {"path_pattern": "/health"}},
         {"rule_id": "i", "algorithm": "gcra", "limit": 1, "window_size_seconds": 1,
          "identifier_type": "api_key", "match": {},
-         "unless": [{"ip_subnet": ["10.0.0.0/8"]}, {"methods": ["OPTIONS"], "required_headers": {"x-a": "*"}}]}
+         "unless": [{"ip_subnet": ["10.0.0.0/8"]}, {"methods": ["OPTIONS"], "required_headers": {"x-a": "*"}}]},
+        {"rule_id": "j", "algorithm": "gcra", "limit": 1, "window_size_seconds": 1, "block": {}, "overrides": true},
+        {"rule_id": "k", "algorithm": "gcra", "limit": 1, "window_size_seconds": 1, "block": {"seconds": 0.5}},
+        {"rule_id": "l", "algorithm": "gcra", "limit": 1, "window_size_seconds": 1,
+         "block": {"seconds": 600, "factor": 1.5, "max_seconds": 86400}}
     ]"#;
 
     #[test]

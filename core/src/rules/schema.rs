@@ -185,6 +185,19 @@ fn limits() -> impl Iterator<Item = Value> {
             ] },
         }),
         json!({
+            "properties": { "block": { "dependentRequired": { "factor": ["seconds"], "max_seconds": ["seconds"] } } },
+        }),
+        json!({
+            "if": { "properties": { "overrides": { "const": true } }, "required": ["overrides"] },
+            "then": { "properties": { "limits": {
+                "maxItems": 1, "items": { "properties": { "scope": { "const": "key" } } },
+            } } },
+        }),
+        json!({
+            "if": { "required": ["block"] },
+            "then": { "properties": { "limits": { "items": { "properties": { "scope": { "const": "key" } } } } } },
+        }),
+        json!({
             "if": { "anyOf": [{ "required": ["cost"] }, { "required": ["unless"] }] },
             "then": { "required": ["match"] },
         }),

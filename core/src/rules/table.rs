@@ -3,6 +3,7 @@
 //! A new field is a line here, and the code that reads it.
 
 use super::json::MAX_WHOLE;
+use super::standing::MAX_FACTOR;
 
 /// The last day that a month can have.
 pub(super) const LAST_DAY: i64 = 31;
@@ -169,6 +170,12 @@ pub(super) const RULE: &[Field] = &[
         Kind::Number(0.001, Some(TEN_YEARS)),
         "How long a reservation lives without being renewed. Default: 60.",
     ),
+    field(
+        "block",
+        Kind::Object(BLOCK),
+        "A key that is denied stays denied for some time; {}: only keys that are blocked by hand.",
+    ),
+    field("overrides", Kind::Flag, "Limits of single keys may be stored. Default: false."),
     field("shadow", Kind::Flag, "Decide and count, but always admit. Default: false."),
     field("match", Kind::Object(MATCH), "Which requests the rule applies to. Default: only by name."),
     field(
@@ -200,6 +207,25 @@ pub(super) const LIMIT: &[Field] = &[
     MONTH_START_DAY,
     RESOLUTION,
     field("scope", Kind::Word(&["key", "resource"]), "Who shares the limit. Default: key."),
+];
+
+/// The fields of `block`.
+pub(super) const BLOCK: &[Field] = &[
+    field(
+        "seconds",
+        Kind::Number(0.001, Some(TEN_YEARS)),
+        "How long a key is blocked that was denied. Default: keys are blocked by hand alone.",
+    ),
+    field(
+        "factor",
+        Kind::Number(1.0, Some(MAX_FACTOR)),
+        "A block that begins within max_seconds after the last one is so many times longer. Default: 1.",
+    ),
+    field(
+        "max_seconds",
+        Kind::Number(0.001, Some(TEN_YEARS)),
+        "The longest block. Default: 10 times seconds.",
+    ),
 ];
 
 /// The conditions of `match`.
@@ -242,6 +268,7 @@ pub(super) fn place_inside(name: &str) -> Option<&'static str> {
         _ if is_in(RULE) => None,
         _ if is_in(LIMIT) => Some("an entry of \"limits\""),
         _ if is_in(MATCH) => Some("\"match\""),
+        _ if is_in(BLOCK) => Some("\"block\""),
         _ => None,
     }
 }

@@ -98,6 +98,8 @@ fn reads_every_field() {
         limits: vec![limit(50.0, 60_000_000, 0, Scope::Key)],
         count_denied: true,
         lease_us: None,
+        block: None,
+        overrides: false,
         shadow: true,
         priority: 10,
         ipv6_prefix_length: 56,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use http::request::Parts;
 
 use super::client;
-use crate::{AsyncRateLimiter, Decision, HeaderStyle, Request, Result};
+use crate::{AsyncRateLimiter, HeaderStyle, Request, Reservation, Result};
 
 /// Finds something in the head of a request.
 type Find<T> = Arc<dyn Fn(&Parts) -> Option<T> + Send + Sync>;
@@ -27,7 +27,7 @@ pub enum OnError {
 #[derive(Clone)]
 #[must_use = "a layer does nothing until it is put around a service"]
 pub struct RateLimitLayer {
-    limiter: Arc<AsyncRateLimiter>,
+    pub(super) limiter: Arc<AsyncRateLimiter>,
     user_id: Find<String>,
     api_key: Find<String>,
     peer: Find<IpAddr>,
@@ -102,7 +102,7 @@ impl RateLimitLayer {
     }
 
     /// Decides a request.
-    pub(super) async fn decide(&self, parts: &Parts) -> Result<Decision> {
+    pub(super) async fn decide(&self, parts: &Parts) -> Result<Reservation> {
         let (user_id, api_key) = ((self.user_id)(parts), (self.api_key)(parts));
         let ip = client::address(&parts.headers, (self.peer)(parts), self.trusted_proxies);
         let ip = ip.map(|address| address.to_string());
@@ -113,7 +113,7 @@ impl RateLimitLayer {
         request.ip = ip.as_deref();
         request.headers = headers.iter().map(|(name, value)| (*name, value.as_ref())).collect();
         request.ignore_case = self.ignore_case;
-        self.limiter.check_request(&request).await
+        self.limiter.reserve_request(&request).await
     }
 }
 

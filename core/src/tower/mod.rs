@@ -1,6 +1,6 @@
 //! A layer that admits or denies HTTP requests, for axum, hyper and other services of tower.
 //!
-//! Every request is decided by [`check_request`](crate::AsyncRateLimiter::check_request). One that is denied is
+//! Every request is decided by [`reserve_request`](crate::AsyncRateLimiter::reserve_request). One that is denied is
 //! answered with `429 Too Many Requests`, the [headers](crate::Decision::headers) of the decision and a small
 //! `application/problem+json` body (RFC 9457). One that is admitted goes on to the service, whose answer gets the
 //! headers too.
@@ -32,6 +32,13 @@
 //! # }
 //! ```
 //!
+//! # Requests in flight
+//!
+//! What is reserved for a request, such as a place of a rule with the algorithm `concurrency`, is held until the body of
+//! its response is over or dropped, also if the service fails or the client hangs up. It is renewed at half its lease while
+//! that lasts, and then committed as it was reserved. The service finds it in the extensions of the request, as an
+//! `Arc<`[`Reservation`](crate::Reservation)`>`, and may commit what it has used itself.
+//!
 //! # Who is counted
 //!
 //! Users, API keys and addresses are found by functions of yours, which see the head of the request and whatever
@@ -50,8 +57,10 @@
 
 mod answer;
 mod client;
+mod flight;
 mod layer;
 mod service;
 
+pub use flight::ResponseBody;
 pub use layer::{OnError, RateLimitLayer};
 pub use service::RateLimit;

@@ -11,6 +11,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::answer;
+use super::flight::{Flight, ResponseBody};
 use super::layer::{OnError, RateLimitLayer};
 use crate::{Error, ErrorKind};
 
@@ -36,7 +37,7 @@ where
     Asked: Send + 'static,
     Answered: From<String>,
 {
-    type Response = Response<Answered>;
+    type Response = Response<ResponseBody<Answered>>;
     type Error = S::Error;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, S::Error>> + Send>>;
 
@@ -50,31 +51,41 @@ where
         let mut inner = mem::replace(&mut self.inner, next);
         let layer = Arc::clone(&self.layer);
         Box::pin(async move {
-            let (parts, body) = request.into_parts();
-            let headers = match judge(&layer, &parts).await {
-                Ruling::Admit(headers) => headers,
-                Ruling::Answer(answer) => return Ok(answer.map(Answered::from)),
+            let (mut parts, body) = request.into_parts();
+            let (headers, flight) = match judge(&layer, &mut parts).await {
+                Ruling::Admit(headers, flight) => (headers, flight),
+                Ruling::Answer(answer) => {
+                    return Ok(answer.map(|text| ResponseBody::new(Answered::from(text), None)));
+                }
             };
             let mut response = inner.call(Request::from_parts(parts, body)).await?;
             for (name, value) in &headers {
                 response.headers_mut().insert(name, value.clone());
             }
-            Ok(response)
+            Ok(response.map(|body| ResponseBody::new(body, flight)))
         })
     }
 }
 
 /// What becomes of a request.
 enum Ruling {
-    /// It goes on to the service, whose answer gets these headers.
-    Admit(HeaderMap),
+    /// It goes on to the service, whose answer gets these headers, and until its end something may be held.
+    Admit(HeaderMap, Option<Flight>),
     /// It does not get there.
     Answer(Response<String>),
 }
 
-async fn judge(layer: &RateLimitLayer, parts: &Parts) -> Ruling {
+async fn judge(layer: &RateLimitLayer, parts: &mut Parts) -> Ruling {
     match layer.decide(parts).await {
-        Ok(decision) if decision.allowed => Ruling::Admit(answer::headers(&decision, layer.style)),
+        Ok(reservation) if reservation.allowed => {
+            let headers = answer::headers(&reservation, layer.style);
+            let reservation = Arc::new(reservation);
+            let flight = Flight::begin(Arc::clone(&layer.limiter), Arc::clone(&reservation));
+            if flight.is_some() {
+                parts.extensions.insert(reservation);
+            }
+            Ruling::Admit(headers, flight)
+        }
         Ok(decision) => Ruling::Answer(answer::denied(&decision, layer.style)),
         Err(error) if error.kind() == ErrorKind::InvalidArgument => Ruling::Answer(answer::invalid(&error)),
         Err(error) => undecided(&error, layer.on_error),
@@ -85,7 +96,7 @@ fn undecided(error: &Error, on_error: OnError) -> Ruling {
     match on_error {
         OnError::Admit => {
             log::warn!("a request is admitted undecided: {error}");
-            Ruling::Admit(HeaderMap::new())
+            Ruling::Admit(HeaderMap::new(), None)
         }
         OnError::Deny => {
             log::warn!("a request is refused undecided: {error}");

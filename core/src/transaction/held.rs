@@ -5,7 +5,8 @@ use redis::Value;
 use sluicegate_lua::{Kernel, KernelSet};
 use smallvec::{SmallVec, smallvec};
 
-use super::protocol::{self, Reply, ScriptsOfSets, bytes, doubles, unexpected};
+use super::protocol::{self, Reply, ScriptsOfSets, Stood, bytes, doubles, unexpected};
+use super::standing::{self, Whose};
 use super::step::{Clocks, SERVER_CLOCK, Step, Wire};
 use crate::algorithm::{Demand, HoldId, Micros, Policy, State, micros};
 use crate::error::Result;
@@ -30,51 +31,69 @@ fn number_of_end(end: End) -> f64 {
     }
 }
 
+/// Each of some indices once, in order.
+fn once_each(indices: impl Iterator<Item = usize>) -> Few<usize> {
+    let mut indices: Few<usize> = indices.collect();
+    indices.sort_unstable();
+    indices.dedup();
+    indices
+}
+
 /// Some charges of a plan, all in one slot, with the holders that are beside them.
 pub(super) struct Part<'a, 'b> {
     plan: &'b Plan<'a>,
     charges: Few<&'b Charge<'a>>,
     /// As indices of the plan's.
     pub(super) holders: Few<usize>,
+    /// As indices of the plan's: what may stand beside the states.
+    standers: Few<usize>,
     kernels: KernelSet,
 }
 
 impl<'a, 'b> Part<'a, 'b> {
     pub(super) fn new(plan: &'b Plan<'a>, charges: &[usize]) -> Self {
         let charges: Few<_> = charges.iter().map(|&index| &plan.charges[index]).collect();
-        let mut holders: Few<usize> = charges.iter().filter_map(|charge| charge.holder).collect();
-        holders.sort_unstable();
-        holders.dedup();
+        let holders = once_each(charges.iter().filter_map(|charge| charge.holder));
+        let standers = once_each(charges.iter().filter_map(|charge| charge.stander));
         let kernels =
             charges.iter().fold(KernelSet::default(), |set, charge| set.with(charge.policy.kernel()));
-        Self { plan, charges, holders, kernels }
+        Self { plan, charges, holders, standers, kernels }
     }
 
     /// The call of the script for a step.
     pub(super) fn call(&self, step: &Step, id: &HoldId, clocks: Clocks, prefix: &str) -> Call {
-        let script = script(&HELD, sluicegate_lua::held, self.kernels);
-        let limit = |charge: &Charge<'_>, policy: &Policy| self.limit(charge, policy, step, clocks);
+        let script = match self.standers.is_empty() {
+            true => script(&HELD, sluicegate_lua::held, self.kernels),
+            false => script(&STANDING_HELD, sluicegate_lua::standing::held, self.kernels),
+        };
+        let limit =
+            |charge: &Charge<'_>, policy: &Policy, whose| self.limit(charge, (policy, whose), step, clocks);
         let header = self.header(clocks, number(step.op));
-        let mut call = Call { script, keys: self.names(prefix), args: self.args(header, limit, (id, id), 0) };
+        let mut keys = self.names(prefix);
         if step.op == Op::Peek {
-            let copies: Vec<_> =
-                call.keys[..self.charges.len()].iter().map(|key| format!("{key}.p")).collect();
-            call.keys.extend(copies);
+            let copies: Vec<_> = keys[..self.charges.len()].iter().map(|key| format!("{key}.p")).collect();
+            keys.extend(copies);
         }
-        call
+        keys.extend(self.standing_names(prefix));
+        Call { script, keys, args: self.args(header, limit, (id, id), 0) }
     }
 
     /// The call of the script that ends or renews a reservation; `names` are the reservation's and the call's.
     pub(super) fn ending(&self, end: End, names: (&HoldId, &HoldId), clocks: Clocks, wire: &Wire) -> Call {
-        let script = script(&ENDING, sluicegate_lua::ending, self.kernels);
-        let limit = |charge: &Charge<'_>, policy: &Policy| {
+        let script = match self.standers.is_empty() {
+            true => script(&ENDING, sluicegate_lua::ending, self.kernels),
+            false => script(&STANDING_ENDING, sluicegate_lua::standing::ending, self.kernels),
+        };
+        let limit = |charge: &Charge<'_>, policy: &Policy, whose| {
             let cost = if end == End::Commit { charge.cost } else { 0.0 };
             let (units, amount) = policy.overcharged(cost);
-            self.packed(charge, policy, [units, amount], clocks)
+            self.packed(charge, (policy, whose), [units, amount, cost], clocks)
         };
         let timeout = self.plan.timeout.map_or(wire.patience, |timeout| timeout.as_micros() as Micros);
         let header = self.header(clocks, number_of_end(end));
-        Call { script, keys: self.names(&wire.prefix), args: self.args(header, limit, names, timeout) }
+        let mut keys = self.names(&wire.prefix);
+        keys.extend(self.standing_names(&wire.prefix));
+        Call { script, keys, args: self.args(header, limit, names, timeout) }
     }
 
     fn header(&self, clocks: Clocks, op: f64) -> [f64; 3] {
@@ -86,26 +105,35 @@ impl<'a, 'b> Part<'a, 'b> {
         states.chain(self.holders.iter().map(|&holder| self.plan.holders[holder].name(prefix))).collect()
     }
 
+    fn standing_names(&self, prefix: &str) -> impl Iterator<Item = String> {
+        self.standers.iter().map(move |&stander| self.plan.standers[stander].name(prefix))
+    }
+
     /// The arguments of a script; nearly always one text.
     fn args(
         &self,
         header: [f64; 3],
-        limit: impl Fn(&Charge<'_>, &Policy) -> Vec<u8>,
+        limit: impl Fn(&Charge<'_>, &Policy, Whose) -> Vec<u8>,
         names: (&HoldId, &HoldId),
         timeout: Micros,
     ) -> SmallVec<[Vec<u8>; 1]> {
-        let mut limits = self.charges.iter().map(|charge| limit(charge, &charge.policy));
+        let mut limits = self.charges.iter().map(|charge| limit(charge, &charge.policy, Whose::Call));
         let mut first = bytes(&header);
         let of_first = limits.next().unwrap_or_default();
         first.extend_from_slice(&of_first);
-        if let ([Charge { amount: None, .. }], [holder]) = (self.charges.as_slice(), self.holders.as_slice())
+        if let ([Charge { amount: None, stander: None, .. }], [holder]) =
+            (self.charges.as_slice(), self.holders.as_slice())
         {
             first.extend(self.holder(*holder, names, timeout));
             return smallvec![first];
         }
         let mut args = smallvec![first, of_first];
         args.extend(limits);
-        args.extend(self.charges.iter().map(|charge| self.stated(charge, |policy| limit(charge, policy))));
+        args.extend(
+            self.charges
+                .iter()
+                .map(|charge| self.stated(charge, |policy| limit(charge, policy, Whose::Rule))),
+        );
         args.extend(self.holders.iter().map(|&holder| self.holder(holder, names, timeout)));
         args
     }
@@ -115,16 +143,25 @@ impl<'a, 'b> Part<'a, 'b> {
         if charge.amount.is_none() { Vec::new() } else { pack(&charge.limit.policy) }
     }
 
-    fn limit(&self, charge: &Charge<'_>, policy: &Policy, step: &Step, clocks: Clocks) -> Vec<u8> {
-        let packed = |policy: &Policy, numbers| self.packed(charge, policy, numbers, clocks);
+    fn limit(
+        &self,
+        charge: &Charge<'_>,
+        (policy, whose): (&Policy, Whose),
+        step: &Step,
+        clocks: Clocks,
+    ) -> Vec<u8> {
+        let cost = charge.cost;
+        let packed = |policy: &Policy, [units, extra]: [f64; 2]| {
+            self.packed(charge, (policy, whose), [units, extra, cost], clocks)
+        };
         match step.op {
-            Op::Check | Op::Peek | Op::Reserve => packed(policy, [charge.cost, protocol::NEWEST]),
+            Op::Check | Op::Peek | Op::Reserve => packed(policy, [cost, protocol::NEWEST]),
             Op::Refund => {
                 let charged_at = step.charged_at.map_or(protocol::NEWEST, |at| at as f64);
-                packed(&policy.sparing_denied(), [charge.cost, charged_at])
+                packed(&policy.sparing_denied(), [cost, charged_at])
             }
             Op::Charge => {
-                let (units, amount) = policy.overcharged(charge.cost);
+                let (units, amount) = policy.overcharged(cost);
                 packed(&policy.sparing_denied(), [units + protocol::PEEKED, amount])
             }
         }
@@ -133,8 +170,8 @@ impl<'a, 'b> Part<'a, 'b> {
     fn packed(
         &self,
         charge: &Charge<'_>,
-        policy: &Policy,
-        [units, extra]: [f64; 2],
+        (policy, whose): (&Policy, Whose),
+        [units, extra, asked]: [f64; 3],
         clocks: Clocks,
     ) -> Vec<u8> {
         let holder = self.place(charge);
@@ -153,7 +190,17 @@ impl<'a, 'b> Part<'a, 'b> {
             extra,
             kind,
         ];
-        policy.numbers(units, || clocks.caller_now(), &mut numbers);
+        if self.standers.is_empty() {
+            policy.numbers(units, || clocks.caller_now(), &mut numbers);
+        } else {
+            let place = self.stander(charge);
+            let stander = charge.stander.map(|own| &self.plan.standers[own]);
+            let number = place.map_or(0.0, |place| (place + 1) as f64);
+            numbers.extend(standing::numbers(charge, (number, stander), (policy, whose), asked));
+            // Such a script knows by itself which denied costs count: none of a key that is blocked.
+            let spared = if stander.is_some() { &policy.sparing_denied() } else { policy };
+            spared.numbers(units, || clocks.caller_now(), &mut numbers);
+        }
         bytes(&numbers)
     }
 
@@ -183,23 +230,29 @@ impl<'a, 'b> Part<'a, 'b> {
         if let (Value::Int(_), Op::Charge, Some(charge)) = (&reply, op, self.charges.first()) {
             return Err(charge.rule.overdrawn(charge.cost));
         }
+        let mut stood = Few::new();
         let (states, holders): (_, Few<_>) = match reply {
             Value::BulkString(one) => {
                 let (holder, state) = HolderReply::before(one)?;
                 (vec![Value::BulkString(state)], smallvec![holder])
             }
             Value::Array(mut states) => {
-                let holders = states.split_off(self.charges.len().min(states.len()));
+                let mut holders = states.split_off(self.charges.len().min(states.len()));
+                let standings = holders.split_off(self.holders.len().min(holders.len()));
+                stood = standings.iter().map(Stood::of).collect::<Result<_>>()?;
                 (states, holders.iter().map(HolderReply::read).collect::<Result<_>>()?)
             }
             _ => return Err(unexpected("it is no list")),
         };
-        if (states.len(), holders.len()) != (self.charges.len(), self.holders.len()) {
+        let lengths = (states.len(), holders.len(), stood.len());
+        if lengths != (self.charges.len(), self.holders.len(), self.standers.len()) {
             return Err(unexpected("it is about another number of limits"));
         }
         let states = self.charges.iter().zip(&states).map(|(charge, state)| {
             let held = self.place(charge).map_or(0.0, |place| holders[place].held);
-            protocol::read_one(charge, (op, is_recorded), state, held)
+            let numbers = doubles(state).ok_or_else(protocol::no_numbers)?;
+            let stood = self.stander(charge).map_or(Stood::default(), |place| stood[place]);
+            protocol::read_one(charge, (op, is_recorded), &numbers, held, stood)
         });
         Ok((states.collect::<Result<_>>()?, holders))
     }
@@ -207,6 +260,11 @@ impl<'a, 'b> Part<'a, 'b> {
     /// The place of a charge's holder among those of this part.
     pub(super) fn place(&self, charge: &Charge<'_>) -> Option<usize> {
         charge.holder.and_then(|holder| self.holders.iter().position(|own| *own == holder))
+    }
+
+    /// The place of a charge's stander among those of this part.
+    fn stander(&self, charge: &Charge<'_>) -> Option<usize> {
+        charge.stander.and_then(|stander| self.standers.iter().position(|own| *own == stander))
     }
 
     /// The plan's holder at a place of this part.
@@ -274,31 +332,39 @@ impl Reply {
         if let (State::Leases(leases), true) = (&mut self.state, is_held) {
             leases.last_at = leases.last_at.max(self.now + holder.lease);
         }
-        let demand = Demand { op, cost: charge.cost, now: self.now };
-        let outcome = charge.policy.conclude_beside(&mut self.state, demand, self.fits, permitted, held);
+        let policy = charge.policy_at(self.stood.stored_limit);
+        let demand = Demand { op: self.stood.op(op), cost: charge.cost, now: self.now };
+        let mut outcome = policy.conclude_beside(&mut self.state, demand, self.fits, permitted, held);
         if op == Op::Reserve && !self.fits && reply.full_until > 0 {
-            return outcome.until(reply.full_until - self.now);
+            outcome = outcome.until(reply.full_until - self.now);
         }
-        outcome
+        self.stood.outcome(outcome, self.now)
     }
 }
 
 /// The call of the script that resets keys for which something may be held.
 pub(super) fn forget(plan: &Plan<'_>, wire: &Wire, clock: Option<Micros>) -> Call {
     static FORGET: once_cell::race::OnceBox<Script> = once_cell::race::OnceBox::new();
-    let script = FORGET.get_or_init(|| Box::new(Script::new(sluicegate_lua::forget())));
+    static FORGET_STANDING: once_cell::race::OnceBox<Script> = once_cell::race::OnceBox::new();
+    let script = match plan.standers.is_empty() {
+        true => FORGET.get_or_init(|| Box::new(Script::new(sluicegate_lua::forget()))),
+        false => FORGET_STANDING.get_or_init(|| Box::new(Script::new(sluicegate_lua::standing::forget()))),
+    };
     let states = plan.to_reset().filter(|charge| charge.policy.keeps_state());
     let mut keys: SmallVec<[String; 1]> = states.map(|charge| charge.name(&wire.prefix)).collect();
     let clock = clock.map_or(SERVER_CLOCK, |now| now as f64);
-    let mut args = SmallVec::from_elem(bytes(&[clock, 0.0, keys.len() as f64]), 1);
+    let mut args = SmallVec::from_elem(bytes(&[clock, plan.standers.len() as f64, keys.len() as f64]), 1);
     for holder in plan.holders_to_reset() {
         keys.push(holder.name(&wire.prefix));
         args.push(bytes(&[holder.lease as f64]));
     }
+    keys.extend(plan.standers.iter().map(|stander| stander.name(&wire.prefix)));
     Call { script, keys, args }
 }
 
 static HELD: ScriptsOfSets = [const { once_cell::race::OnceBox::new() }; _];
+static STANDING_HELD: ScriptsOfSets = [const { once_cell::race::OnceBox::new() }; _];
+static STANDING_ENDING: ScriptsOfSets = [const { once_cell::race::OnceBox::new() }; _];
 static ENDING: ScriptsOfSets = [const { once_cell::race::OnceBox::new() }; _];
 
 fn script(

@@ -15,6 +15,7 @@ mod held;
 mod protocol;
 mod recorded;
 mod stages;
+mod standing;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -27,10 +28,13 @@ use smallvec::smallvec;
 use crate::algorithm::{HoldId, Micros, State};
 use crate::decision::{Decision, Source};
 use crate::error::{Error, Result};
-use crate::plan::{ENFORCED, End, Few, Forecast, Form, Op, Outcome, Plan, RequestRecord, answer};
+use crate::plan::{
+    Charge, ENFORCED, End, Few, Forecast, Form, Op, Outcome, Plan, RequestRecord, Stander, answer,
+};
 use crate::script::Call;
 pub(crate) use ending::Ending;
 use held::Part;
+pub(crate) use standing::{change, changed};
 pub(crate) use step::Wire;
 use step::{Clocks, Step};
 
@@ -128,7 +132,10 @@ impl<'a> Transaction<'a> {
     /// The script to send next, by these clocks.
     fn next_by(&self, clocks: Clocks) -> Option<Call> {
         let step = self.pending.front()?;
-        let call = if self.is_beside(step) {
+        let call = if let Some(charge) = self.stands_alone(step) {
+            let looks = step.op == Op::Peek;
+            standing::call(charge, self.stander(charge)?, looks, clocks, &self.wire.prefix)
+        } else if self.is_beside(step) {
             let part = Part::new(self.plan, &step.charges);
             match (step.op, step.charged_at) {
                 (Op::Reserve, Some(_)) => part.ending(End::Release, (&self.id, &self.id), clocks, self.wire),
@@ -141,9 +148,24 @@ impl<'a> Transaction<'a> {
         Some(self.recorded(step, call))
     }
 
-    /// Whether something may be held beside the states of a step.
+    /// Whether something may be held, or stand, beside the states of a step.
     fn is_beside(&self, step: &Step) -> bool {
-        step.charges.iter().any(|&index| self.plan.charges[index].holder.is_some())
+        step.charges.iter().any(|&index| {
+            let charge = &self.plan.charges[index];
+            charge.holder.is_some() || charge.stander.is_some()
+        })
+    }
+
+    /// The one charge of a step that checks or looks, beside whose state something may stand and nothing is held: nearly
+    /// every call about such a rule.
+    fn stands_alone(&self, step: &Step) -> Option<&'a Charge<'a>> {
+        let (&[index], Op::Check | Op::Peek) = (step.charges.as_slice(), step.op) else { return None };
+        let charge = &self.plan.charges[index];
+        (charge.stander.is_some() && charge.holder.is_none()).then_some(charge)
+    }
+
+    fn stander(&self, charge: &Charge<'_>) -> Option<&'a Stander<'a>> {
+        charge.stander.and_then(|stander| self.plan.standers.get(stander))
     }
 
     /// The fencing token of what was reserved.
@@ -181,6 +203,9 @@ impl<'a> Transaction<'a> {
         }
         match (step.op, step.charged_at) {
             (Op::Reserve, Some(now)) => return Ok((now, Few::new())),
+            _ if let Some(charge) = self.stands_alone(step) => {
+                return standing::read(charge, (step.op, self.is_recorded(step)), &reply);
+            }
             _ if self.is_beside(step) => return self.read_beside(step, reply),
             _ => {}
         }
@@ -204,7 +229,7 @@ impl<'a> Transaction<'a> {
     fn read_beside(&mut self, step: &Step, reply: Value) -> Result<(Micros, Few<Outcome>)> {
         let part = Part::new(self.plan, &step.charges);
         let (replies, holders) = part.read((step.op, self.is_recorded(step)), reply)?;
-        let fits: Few<_> = replies.iter().map(|reply| reply.fits).collect();
+        let fits: Few<_> = replies.iter().map(protocol::Reply::has_room).collect();
         let permitted = self.plan.permitted(&step.charges, &fits);
         let now = replies.first().map_or(0, |reply| reply.now);
         let token = self.token.or(holders.iter().find_map(|holder| holder.token));
@@ -223,7 +248,7 @@ impl<'a> Transaction<'a> {
         let mut charged = Few::new();
         let mut denied = false;
         for (&index, outcome) in step.charges.iter().zip(outcomes) {
-            denied |= !outcome.fits && self.plan.charges[index].group == ENFORCED;
+            denied |= !outcome.is_admitted() && self.plan.charges[index].group == ENFORCED;
             if outcome.fits && outcome.changed {
                 charged.push(index);
             }
@@ -338,13 +363,13 @@ pub(crate) fn unanswered() -> Error {
 pub(crate) enum Reset {
     /// Deletes the names of these states; all of one check share a slot.
     Delete(Vec<String>),
-    /// Calls a script, for a rule with reservations.
+    /// Calls a script, for a rule with reservations, blocks or limits of single keys.
     Forget(Call),
 }
 
 /// What a reset of a plan sends.
 pub(crate) fn reset(plan: &Plan<'_>, wire: &Wire, clock: Option<Micros>) -> Reset {
-    if plan.holders.is_empty() {
+    if !plan.is_beside() {
         return Reset::Delete(plan.to_reset().map(|charge| charge.name(&wire.prefix)).collect());
     }
     Reset::Forget(held::forget(plan, wire, clock))

@@ -74,7 +74,7 @@ pub(super) fn bytes(numbers: &[f64]) -> Vec<u8> {
 
 /// Scripts by place, each made when it is first needed. Threads race for a cell and do not wait for each other: a
 /// forked child would wait for ever for one that it does not have.
-type Scripts<const N: usize> = [OnceBox<Script>; N];
+pub(super) type Scripts<const N: usize> = [OnceBox<Script>; N];
 
 /// Scripts by the set of their kernels, in pages that are made when they are first needed: a process uses few sets.
 pub(super) type ScriptsOfSets = [OnceBox<Scripts<256>>; 256];
@@ -118,14 +118,66 @@ pub(super) struct Reply {
     pub(super) fits: bool,
     pub(super) now: Micros,
     pub(super) state: State,
+    /// What stands beside the state.
+    pub(super) stood: Stood,
+}
+
+/// What a script says of what stands beside a state.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Stood {
+    /// Until when the key is blocked, and whether it was before.
+    pub(super) blocked: Option<(Micros, bool)>,
+    /// The limit that is stored for the key, if it is in force; else 0.
+    pub(super) stored_limit: u64,
+}
+
+impl Stood {
+    /// From a reply about nothing else.
+    pub(super) fn of(reply: &Value) -> Result<Self> {
+        Self::read(&doubles(reply).ok_or_else(no_numbers)?)
+    }
+
+    /// From its numbers: until when (negative: by this call), and the limit.
+    pub(super) fn read(numbers: &[f64]) -> Result<Self> {
+        let senseless = || unexpected("what it says of a block or a stored limit makes no sense");
+        let &[told, stored] = numbers else { return Err(senseless()) };
+        let until = micros_at_most(told.abs()).ok_or_else(senseless)?;
+        let stored_limit = micros(stored).ok_or_else(senseless)?.unsigned_abs();
+        Ok(Self { blocked: (until > 0).then_some((until, told > 0.0)), stored_limit })
+    }
+
+    /// What it changes about an operation: a key that was blocked counts nothing.
+    pub(super) fn op(self, op: Op) -> Op {
+        match (op, self.blocked) {
+            (Op::Check, Some((_, true))) => Op::Peek,
+            _ => op,
+        }
+    }
+
+    /// What it changes about an outcome.
+    pub(super) fn outcome(self, outcome: Outcome, now: Micros) -> Outcome {
+        let blocked_for = self.blocked.map_or(0, |(until, _)| until - now);
+        Outcome { stored_limit: self.stored_limit, blocked_for, ..outcome }
+    }
+}
+
+/// The end of a block: a time, and the longest block more.
+fn micros_at_most(number: f64) -> Option<Micros> {
+    (0.0..2.0 * 9_007_199_254_740_992.0).contains(&number).then_some(number as Micros)
 }
 
 impl Reply {
+    /// Whether the cost may be charged, as far as this limit and a block go.
+    pub(super) fn has_room(&self) -> bool {
+        self.fits && !matches!(self.stood.blocked, Some((_, true)))
+    }
+
     /// Follows the script's steps, so that the state is the one it left behind, which it answers with the outcome.
     pub(super) fn conclude(mut self, charge: &Charge<'_>, op: Op, permitted: bool) -> (Outcome, State) {
-        let demand = Demand { op, cost: charge.cost, now: self.now };
-        let outcome = charge.policy.conclude(&mut self.state, demand, self.fits, permitted);
-        (outcome, self.state)
+        let policy = charge.policy_at(self.stood.stored_limit);
+        let demand = Demand { op: self.stood.op(op), cost: charge.cost, now: self.now };
+        let outcome = policy.conclude(&mut self.state, demand, self.fits, permitted);
+        (self.stood.outcome(outcome, self.now), self.state)
     }
 }
 
@@ -160,7 +212,10 @@ pub(super) fn read(
     if replies.len() != charges.len() {
         return Err(unexpected("it is about another number of limits"));
     }
-    let one = |(charge, reply): (&&Charge<'_>, Value)| read_one(charge, (op, is_recorded), &reply, 0.0);
+    let one = |(charge, reply): (&&Charge<'_>, Value)| {
+        let numbers = doubles(&reply).ok_or_else(no_numbers)?;
+        read_one(charge, (op, is_recorded), &numbers, 0.0, Stood::default())
+    };
     charges.iter().zip(replies).map(one).collect()
 }
 
@@ -171,34 +226,39 @@ pub(super) fn doubles(reply: &Value) -> Option<SmallVec<[f64; 8]>> {
     rest.is_empty().then(|| doubles.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect())
 }
 
+pub(super) fn no_numbers() -> Error {
+    unexpected("it is not a string of numbers")
+}
+
 /// The reply about one limit, beside which weight is `held`.
 pub(super) fn read_one(
     charge: &Charge<'_>,
     (op, is_recorded): (Op, bool),
-    reply: &Value,
+    numbers: &[f64],
     held: f64,
+    stood: Stood,
 ) -> Result<Reply> {
-    let numbers = doubles(reply).ok_or_else(|| unexpected("it is not a string of numbers"))?;
-    match numbers.as_slice() {
+    match numbers {
         [grant, numbers @ ..] if !numbers.is_empty() => {
+            let policy = charge.policy_at(stood.stored_limit);
             let now = micros(numbers[0]).ok_or_else(|| unexpected("its time makes no sense"))?;
             // What lies after the time of the reply would overflow what is computed from it.
             let asked = match op {
-                Op::Charge => charge.policy.overcharged(charge.cost).0 + PEEKED,
+                Op::Charge => policy.overcharged(charge.cost).0 + PEEKED,
                 Op::Check | Op::Peek | Op::Refund | Op::Reserve => charge.cost,
             };
-            let state = charge.policy.parse(numbers, asked + held);
-            let state = state.filter(|state| !charge.policy.is_ahead(state, now));
+            let state = policy.parse(numbers, asked + held);
+            let state = state.filter(|state| !policy.is_ahead(state, now));
             let state = state.ok_or_else(|| unexpected("its state makes no sense"))?;
             let fits = *grant >= UNITS;
             // The limit may have been lowered since an earlier call was granted it.
-            if fits && charge.cost > charge.policy.most() as f64 && !is_recorded {
+            if fits && charge.cost > policy.most() as f64 && !is_recorded {
                 return Err(unexpected("it grants what can never fit"));
             }
-            if (fits || op == Op::Charge) && !charge.policy.may_have_charged(&state, charge.cost) {
+            if (fits || op == Op::Charge) && !policy.may_have_charged(&state, charge.cost) {
                 return Err(unexpected("it charges more than can be counted"));
             }
-            Ok(Reply { fits, now, state })
+            Ok(Reply { fits, now, state, stood })
         }
         _ => Err(unexpected("it is too short")),
     }

@@ -47,6 +47,7 @@ local function load(i, repeated)
   if not found[2] then return found[1] end
   local grant = found[2] >= cost and 1 or 0
   if op == RESERVE and holding and holding.count >= MOST_HELD then grant = 0 end
+  --STANDING LOAD
   if repeated then grant = 1 end
   loaded[i], grants[i] = found, grant
   local least = group_grant[group[i]]
@@ -66,6 +67,7 @@ local function conclude(i, repeated)
     amount = units[i] * price_of[i]
   end
   if op == PEEK or repeated then amount = nil end
+  --STANDING GRANT
   return conclude_of[which[i]](keys[i], grants[i], amount, unpack(found, 4, 12))
 end
 
@@ -119,6 +121,7 @@ local function decide()
     if is_stale and op == CHECK and grants[1] > 0 then save(holding) end
     if is_granted then hold(holding, group_grant[holding.group] > 0, token) end
   end
+  --STANDING REPLY
   if op ~= PEEK then keep_states() end
   return replies
 end

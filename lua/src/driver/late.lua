@@ -20,6 +20,7 @@ for j = 1, #ARGV - 1 - 2 * limits do
   if holding.first_end and holding.first_end <= now then is_due = true end
 end
 
+--STANDINGS
 -- Charges to a limit what was held until its lease ended. The life of what is written is reckoned from then.
 local function charge_late(i, ended_at, weight, price)
   local key, arg, real = keys[i], ARGV[1 + limits + i], now

@@ -17,6 +17,7 @@ mod server;
 mod table;
 mod tap;
 mod time;
+mod traffic;
 mod usage;
 mod way;
 
@@ -29,6 +30,10 @@ use options::{Options, Part};
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 fn main() -> ExitCode {
+    let mut args = std::env::args_os();
+    if args.nth(1).is_some_and(|first| first == traffic::TOOL) {
+        return sluicegate::cli::main(std::iter::once("sluicegate".into()).chain(args)).into();
+    }
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -58,6 +63,7 @@ fn run() -> Result<()> {
             Part::Tls => way::tls(&options)?,
             Part::Cluster => way::cluster(&options)?,
             Part::Silent => way::silent(&options)?,
+            Part::Lab => traffic::run(&options)?,
         }
     }
     Ok(())

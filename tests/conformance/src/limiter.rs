@@ -79,8 +79,7 @@ impl Limiter {
             _ => {}
         }
         let key = key(vector)?;
-        let Check { rule, key, mut options, .. } = check(vector, &key);
-        options.request_id = vector["request_id"].as_str();
+        let Check { rule, key, options, .. } = check(vector, &key);
         match op {
             "check" => self.check(rule, key, options),
             "peek" => self.peek(rule, key, options),
@@ -115,6 +114,38 @@ impl Limiter {
             _ => return None,
         };
         Some(ended.map(|took_effect| json!({ "took_effect": took_effect })))
+    }
+
+    /// Makes the call that a vector names about a block or a stored limit; `None` for another call.
+    pub fn call_by_hand(&self, vector: &Value) -> Option<Result<Value>> {
+        let op = vector["op"].as_str().unwrap();
+        if !["block", "unblock", "set_limit", "clear_limit"].contains(&op) {
+            return None;
+        }
+        let key = match key(vector) {
+            Ok(key) => key,
+            Err(error) => return Some(Err(error)),
+        };
+        let Check { rule, key, options, .. } = check(vector, &key);
+        let mut options = options;
+        options.limit = None;
+        let span = |name: &str| vector[name].as_f64().map(seconds);
+        Some(match op {
+            "block" => {
+                let duration = span("seconds").unwrap();
+                forward!(self, limiter => limiter.block_with(rule, key, duration, options))
+                    .map(|()| json!({}))
+            }
+            "set_limit" => {
+                let (limit, expires_in) = (vector["limit"].as_u64().unwrap(), span("expires_in"));
+                forward!(self, limiter => limiter.set_limit_with(rule, key, limit, expires_in, options))
+                    .map(|()| json!({}))
+            }
+            "unblock" => forward!(self, limiter => limiter.unblock_with(rule, key, options))
+                .map(|unblocked| json!({ "unblocked": unblocked })),
+            _ => forward!(self, limiter => limiter.clear_limit_with(rule, key, options))
+                .map(|cleared| json!({ "cleared": cleared })),
+        })
     }
 
     /// Reserves what a vector says.
@@ -196,6 +227,11 @@ impl Limiter {
     }
 }
 
+/// A time in seconds, rounded up to the microsecond; one below zero is none.
+fn seconds(seconds: f64) -> Duration {
+    Duration::from_micros((seconds * 1e6).ceil() as u64)
+}
+
 type Made = (Reservation, Option<String>);
 
 /// Reservations by the names that a vector gives them.
@@ -232,6 +268,7 @@ fn check<'a>(item: &'a Value, key: &'a str) -> Check<'a> {
     let mut options = CheckOptions::new().cost(item.get("cost").map_or(1, |cost| cost.as_u64().unwrap()));
     options.resource = item["resource"].as_str();
     options.limit = item["limit"].as_u64();
+    options.request_id = item["request_id"].as_str();
     // That of a wait is an argument.
     let timeout = item["timeout"].as_u64().filter(|_| item["op"] != "wait");
     options.timeout = timeout.map(Duration::from_micros);

@@ -33,7 +33,8 @@ pub fn run_all(driver: Driver, backend: &Backend) -> Tally {
 
 fn load() -> Vec<Value> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../vectors");
-    let folders = [folder.clone(), folder.join("reservations")];
+    let parts = ["", "reservations", "blocks", "stored_limits", "request_ids"];
+    let folders: Vec<_> = parts.iter().map(|part| folder.join(part)).collect();
     let files = |folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> = folders.into_iter().flat_map(files).collect();
     files.retain(|path| {
@@ -67,7 +68,8 @@ fn run(driver: Driver, backend: &Backend, vector: &Value) -> Result<(), String> 
 }
 
 fn act(limiter: &Limiter, step: &Value, made: &mut Reservations) -> Value {
-    let answered = limiter.call_about_reservations(step, made).unwrap_or_else(|| {
+    let by_hand = || limiter.call_by_hand(step);
+    let answered = limiter.call_about_reservations(step, made).or_else(by_hand).unwrap_or_else(|| {
         let decision = limiter.call(step)?;
         Ok(decision.map_or_else(|| json!({}), |decision| answer(&decision, step["op"] == "check_all")))
     });
@@ -100,7 +102,11 @@ fn fields(decision: &Decision) -> Map<String, Value> {
         "reset_after_us": micros(decision.reset_after),
         "shadow_denied": decision.shadow_denied,
     });
-    fields.as_object().unwrap().clone()
+    let mut fields = fields.as_object().unwrap().clone();
+    if decision.blocked {
+        fields.insert("blocked".to_owned(), json!(true));
+    }
+    fields
 }
 
 fn micros(span: Duration) -> Value {

@@ -13,7 +13,10 @@ fn passes(driver: Driver, name: &str, backend: &Backend) -> io::Result<()> {
     io::stdout().write_all(line.as_bytes())?;
     assert!(failed.is_empty(), "{}", failed.join("\n"));
     assert!(passed > 100, "only {passed} vectors were found");
-    assert_eq!(backend.immortal_keys(), Vec::<String>::new());
+    // A stored limit that does not expire has no lifetime.
+    let mut immortal = backend.immortal_keys();
+    immortal.retain(|name| !name.ends_with(":st"));
+    assert_eq!(immortal, Vec::<String>::new());
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::sync::Arc;
 
 use clap::Args;
 use sluicegate_lua::{KernelSet, commands};
@@ -12,11 +13,11 @@ use crate::cli::outcome::{Failure, Verdict};
 use crate::cli::source::RulesArgs;
 use crate::key::is_valid_prefix;
 use crate::limiter::PREFIX;
-use crate::rules::Algorithm;
+use crate::rules::{Algorithm, Rule};
 
 /// What the limiter sends itself, whatever the rules. What its scripts call is read from their text.
 const OF_CALLS: [&str; 3] = ["eval", "evalsha", "ping"];
-/// How a rule without reservations is reset; others have a script for that.
+/// How a rule is reset beside whose states nothing is; others have a script for that.
 const OF_RESETS: [&str; 1] = ["unlink"];
 /// What it sends to the nodes of a Cluster: topology discovery, and a call that a node redirected with `ASK`.
 const OF_CLUSTERS: [&str; 2] = ["asking", "cluster|slots"];
@@ -61,9 +62,10 @@ impl Acl {
         let kernels = limits.fold(KernelSet::default(), |set, (rule, limit)| {
             set.with(Policy::new(rule, limit, None).kernel())
         });
-        let mut names = commands(kernels, rules.iter().any(|rule| rule.lease_us.is_some()));
+        let holds = rules.iter().any(|rule| rule.lease_us.is_some());
+        let mut names = commands(kernels, holds, rules.iter().any(stands));
         names.extend(OF_CALLS.map(str::to_owned));
-        if rules.iter().any(|rule| rule.lease_us.is_none()) {
+        if rules.iter().any(|rule| rule.lease_us.is_none() && !stands(rule)) {
             names.extend(OF_RESETS.map(str::to_owned));
         }
         if rules.iter().all(|rule| rule.lease_us.is_none() || rule.algorithm == Algorithm::Concurrency) {
@@ -79,6 +81,11 @@ impl Acl {
         }
         names
     }
+}
+
+/// Whether keys of a rule may be blocked, or have limits of their own.
+fn stands(rule: &Arc<Rule>) -> bool {
+    rule.block.is_some() || rule.overrides
 }
 
 /// A prefix as a pattern that fits nothing else.

@@ -2,6 +2,7 @@
 //! header what was charged: each request has a limiter of its own, of which the handler looks at the key that it saw.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::error::Error;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -42,8 +43,8 @@ async fn limited(rules: Rules, app: Router, mut request: Request) -> Response {
     let limiter = AsyncRateLimiter::builder("memory://").rules(rules).connect().await;
     let Ok(limiter) = limiter.map(Arc::new) else { return "no limiter".into_response() };
     request.extensions_mut().insert(limiter.clone());
-    let answered: Result<Response<Body>, _> = RateLimitLayer::new(limiter).layer(app).call(request).await;
-    answered.unwrap_or_else(|never| match never {})
+    let answered: Result<_, Infallible> = RateLimitLayer::new(limiter).layer(app).call(request).await;
+    answered.map_or_else(|never| match never {}, |response| response.map(Body::new))
 }
 
 fn routes() -> Router {

@@ -6,6 +6,7 @@ from ..script import (
     Scenario,
     charge,
     check,
+    clear_limit,
     error,
     no,
     out,
@@ -13,6 +14,7 @@ from ..script import (
     refund,
     reset,
     rule,
+    set_limit,
     yes,
 )
 from .blocking import BLOCKED, BY_HAND, FREE, counter, drips, for_a, per_algorithm
@@ -281,6 +283,20 @@ SCENARIOS = [
             check(4 * S, 2, out(6 * S, limit=5)),
             peek(4 * S, 1, out(3 * S, 6 * S, limit=5)),
             check(7 * S, 1, yes(0, 3 * S, limit=5)),
+        ],
+    ),
+    Scenario(
+        "begin/decay",
+        "A level that takes longer to be forgotten than the block lasts: the block shows both, and touches no stored limit",
+        [rule("decay", 4, resolution_seconds=1, block=for_a(2, 1, 2), overrides=True)],
+        [
+            check(0, 4, yes(0, 32 * S)),
+            check(0, 1, out(2 * S, 32 * S)),
+            set_limit(2 * S, 3),
+            check(2 * S, 3, out(30 * S, limit=3)),
+            peek(4 * S, 1, {"allowed": True, "blocked": False, "remaining": 2, "limit": 3}),
+            clear_limit(4 * S),
+            peek(4 * S, 1, {"allowed": True, "blocked": False, "remaining": 3, "limit": 4}),
         ],
     ),
     Scenario(

@@ -1,6 +1,6 @@
 """Blocks in calls about several rules: check_all, reserve_all."""
 
-from ..script import S, Scenario, check, check_all, commit, item, no, out, peek, release, reserve_all, rule, yes
+from ..script import S, Scenario, check, check_all, commit, item, no, out, peek, refund, release, reserve_all, rule, yes
 from .blocking import BLOCKED, counter, for_a
 
 DESCRIPTION = "Blocks of rules that are decided together with others"
@@ -122,6 +122,30 @@ SCENARIOS = [
             peek(0, 1, no(0, 10 * S, 10 * S), rule="hammered"),
             check_all(20 * S, item(), item("hammered"), by_hand=out(40 * S, rule="api")),
             seen(20 * S, "hammered", yes(2, 0)),
+        ],
+    ),
+    Scenario(
+        "together/count_denied-beside",
+        "A rule without blocks counts denials also beside one that has them, in check_all and in reserve_all: 2 of 3, 4 more",
+        [counter(9), plain(3, rule_id="hammered", count_denied=True), plain(9, rule_id="held", reservations=True)],
+        [
+            check(0, 2, rule="hammered"),
+            check_all(0, item(), item("hammered", cost=2), by_hand={"allowed": False, "rule": "hammered"}),
+            reserve_all(0, item("held"), item(), item("hammered", cost=2), by_hand={"allowed": False, "id": False}),
+            refund(0, 4, {"remaining": 1}, rule="hammered"),
+            seen(0, "api", yes(9, 0)),
+            seen(0, "held", yes(9, 0)),
+        ],
+    ),
+    Scenario(
+        "together/count_denied-in-reserve_all",
+        "The denial that begins a block is counted in a reserve_all too, those by the block are not",
+        [counter(3, 20, for_a(2), count_denied=True), plain(9, rule_id="held", reservations=True)],
+        [
+            check(0, 2),
+            reserve_all(0, item("held"), item(cost=2), by_hand={"id": False, "rule": "api", "blocked": True}),
+            reserve_all(1 * S, item("held"), item(cost=2), by_hand={"id": False, "rule": "api", "blocked": True}),
+            refund(3 * S, 2, {"remaining": 1, "blocked": False}),
         ],
     ),
     Scenario(

@@ -106,6 +106,17 @@ SCENARIOS = [
         ],
     ),
     Scenario(
+        "change/at-the-end-of-a-window",
+        "1 expires at 5 s, in a window that ends at 10 s, when the limit is changed: the window is not forgotten before",
+        [overriding("first_request", reservations=True, lease_seconds=5)],
+        [
+            reserve(0, 1, HELD),
+            check(0, 2, yes(7, 10 * S)),
+            set_limit(10 * S, 8),
+            check(10 * S, 1, yes(7, 10 * S, limit=8)),
+        ],
+    ),
+    Scenario(
         "change/log-charges-what-fits-in-it",
         "A commit adds twice the limit in force to a log at most",
         [overriding("list", reservations=True)],

@@ -1,0 +1,217 @@
+//! What stands beside the state of one key: its block, and a limit of its own.
+//!
+//! The twin of the files in `standing` of the crate `sluicegate-lua`.
+
+use super::numbers::ceil;
+use crate::clock::{LATEST, Micros};
+use crate::rules;
+
+/// Until when a limit holds that does not expire.
+const EVER: Micros = LATEST;
+
+/// The last block of a key, which may be over, and its own limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Standing {
+    /// Until when the key is blocked, or was; 0: it never was.
+    blocked_until: Micros,
+    /// How long that was to last.
+    length: Micros,
+    /// How long the last block was to last that began with a denial; 0: there was none.
+    grown: Micros,
+    /// 0: there is none.
+    limit: u64,
+    limit_until: Micros,
+}
+
+/// How keys of a rule are blocked.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Blocking {
+    /// How long the first block lasts that begins with a denial; 0: none does.
+    pub(crate) first_block: Micros,
+    /// By how much longer the next one lasts.
+    pub(crate) growth: f64,
+    pub(crate) longest_block: Micros,
+}
+
+/// What is changed by hand.
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StandingChange {
+    /// Blocks a key for so many microseconds from now.
+    Block(u64),
+    /// Ends its block.
+    Unblock,
+    /// Stores a limit of its own, for so many microseconds or for ever.
+    SetLimit(u64, Option<u64>),
+    /// Forgets that.
+    ClearLimit,
+}
+
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
+impl StandingChange {
+    /// The name of the method.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Block(_) => "block",
+            Self::Unblock => "unblock",
+            Self::SetLimit(..) => "set_limit",
+            Self::ClearLimit => "clear_limit",
+        }
+    }
+}
+
+#[cfg(feature = "bridge")]
+impl StandingChange {
+    /// Whether the method answers whether it took effect; it always does where not.
+    pub fn is_answered(self) -> bool {
+        matches!(self, Self::Unblock | Self::ClearLimit)
+    }
+}
+
+impl From<&rules::Block> for Blocking {
+    fn from(block: &rules::Block) -> Self {
+        Self {
+            first_block: block.length_us.unwrap_or(0) as Micros,
+            growth: block.factor,
+            longest_block: block.max_us as Micros,
+        }
+    }
+}
+
+impl Standing {
+    /// Until when the key is blocked.
+    pub(crate) fn blocked_until(&self, now: Micros) -> Option<Micros> {
+        (self.blocked_until > now).then_some(self.blocked_until)
+    }
+
+    /// The key's own limit.
+    pub(crate) fn limit(&self, now: Micros) -> Option<u64> {
+        (self.limit > 0 && self.limit_until > now).then_some(self.limit)
+    }
+
+    /// After a step of the clock back, a block is one that begins now.
+    pub(crate) fn heal(&mut self, now: Micros) {
+        self.blocked_until = self.blocked_until.min(now + self.length);
+    }
+
+    /// Begins the block of a key that was denied: longer than the last one if that ended not long ago.
+    pub(crate) fn begin_block(&mut self, blocking: &Blocking, now: Micros) {
+        let &Blocking { first_block, growth, longest_block } = blocking;
+        let mut length = first_block;
+        if self.is_remembered(blocking, now) {
+            length = length.max(ceil(self.grown as f64 * growth).min(longest_block));
+        }
+        (self.blocked_until, self.length, self.grown) = (now + length, length, length);
+    }
+
+    /// Whether the next block is longer than that one.
+    fn is_remembered(&self, blocking: &Blocking, now: Micros) -> bool {
+        blocking.growth > 1.0 && self.grown > 0 && now < self.blocked_until + blocking.longest_block
+    }
+
+    /// Whether a change by hand took effect.
+    pub(crate) fn change(&mut self, change: StandingChange, blocking: &Blocking, now: Micros) -> bool {
+        match change {
+            StandingChange::Block(us) => {
+                self.grown = if self.is_remembered(blocking, now) { self.grown } else { 0 };
+                self.length = us as Micros;
+                self.blocked_until = now + self.length;
+            }
+            StandingChange::Unblock => {
+                let was_blocked = self.blocked_until(now).is_some();
+                self.blocked_until = self.blocked_until.min(now);
+                return was_blocked;
+            }
+            StandingChange::SetLimit(limit, expires_in) => {
+                self.limit = limit;
+                self.limit_until = expires_in.map_or(EVER, |us| now + us as Micros);
+            }
+            StandingChange::ClearLimit => {
+                let had_limit = self.limit(now).is_some();
+                (self.limit, self.limit_until) = (0, 0);
+                return had_limit;
+            }
+        }
+        true
+    }
+
+    /// Forgets what a reset is to forget: the block, and that there was one.
+    pub(crate) fn forget(&mut self) {
+        *self = Self { limit: self.limit, limit_until: self.limit_until, ..Self::default() };
+    }
+
+    /// Until when a part of it matters.
+    pub(crate) fn kept_until(&self, blocking: &Blocking) -> Micros {
+        let remembers = blocking.growth > 1.0 && self.grown > 0;
+        let remembered_until = if remembers { self.blocked_until + blocking.longest_block } else { 0 };
+        let limit_until = if self.limit > 0 { self.limit_until } else { 0 };
+        self.blocked_until.max(remembered_until).max(limit_until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BLOCKING: Blocking = Blocking { first_block: 10, growth: 1.5, longest_block: 40 };
+
+    #[test]
+    fn blocks_grow_until_they_are_forgotten() {
+        let mut standing = Standing::default();
+        let mut now = 0;
+        for length in [10, 15, 23, 35, 40, 40] {
+            standing.begin_block(&BLOCKING, now);
+            assert_eq!(standing.blocked_until(now), Some(now + length));
+            now += length;
+            assert_eq!(standing.blocked_until(now), None);
+        }
+        now += BLOCKING.longest_block;
+        assert_eq!(standing.kept_until(&BLOCKING), now);
+        standing.begin_block(&BLOCKING, now);
+        assert_eq!(standing.blocked_until(now), Some(now + 10));
+    }
+
+    #[test]
+    fn a_block_that_is_ended_by_hand_is_remembered_from_then() {
+        let mut standing = Standing::default();
+        standing.begin_block(&BLOCKING, 0);
+        assert!(
+            standing.change(StandingChange::Unblock, &BLOCKING, 3)
+                && !standing.change(StandingChange::Unblock, &BLOCKING, 3)
+        );
+        assert_eq!(standing.kept_until(&BLOCKING), 43);
+        standing.begin_block(&BLOCKING, 42);
+        assert_eq!(standing.blocked_until(42), Some(57));
+        standing.forget();
+        assert_eq!(standing, Standing::default());
+    }
+
+    #[test]
+    fn a_block_by_hand_does_not_grow() {
+        let mut standing = Standing::default();
+        standing.begin_block(&BLOCKING, 0);
+        assert!(standing.change(StandingChange::Block(100), &BLOCKING, 5));
+        standing.begin_block(&BLOCKING, 105);
+        assert_eq!(standing.blocked_until(105), Some(120));
+    }
+
+    #[test]
+    fn a_clock_that_steps_back_makes_no_block_longer() {
+        let mut standing = Standing::default();
+        standing.begin_block(&BLOCKING, 1_000);
+        standing.heal(7);
+        assert_eq!(standing.blocked_until(7), Some(17));
+    }
+
+    #[test]
+    fn a_stored_limit_expires() {
+        let mut standing = Standing::default();
+        assert!(standing.change(StandingChange::SetLimit(7, Some(5)), &BLOCKING, 10));
+        assert_eq!((standing.limit(14), standing.limit(15)), (Some(7), None));
+        assert!(standing.change(StandingChange::SetLimit(8, None), &BLOCKING, 10));
+        standing.forget();
+        assert_eq!(standing.limit(LATEST - 1), Some(8));
+        assert!(standing.change(StandingChange::ClearLimit, &BLOCKING, 11));
+        assert!(!standing.change(StandingChange::ClearLimit, &BLOCKING, 11));
+    }
+}

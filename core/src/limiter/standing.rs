@@ -1,0 +1,238 @@
+//! Blocks and limits of single keys, changed by hand; for threads and for tasks.
+
+use std::time::Duration;
+
+use super::asynchronous::{self, AsyncRateLimiter};
+use super::blocking::{self, RateLimiter};
+use crate::catalog::Catalog;
+use crate::error::Result;
+use crate::plan::{Op, Plan, StandingChange};
+use crate::request::{Check, CheckOptions};
+use crate::transaction::{change, changed, unanswered};
+
+/// A plan for one key, where its rule allows the change.
+fn planned<'a>(catalog: &'a Catalog, check: &Check<'a>, change: StandingChange) -> Result<Plan<'a>> {
+    // What else a check says matters to none of these calls.
+    let options = CheckOptions {
+        resource: check.options.resource,
+        timeout: check.options.timeout,
+        ..CheckOptions::new()
+    };
+    let plan = Plan::new(catalog, &[Check { options, ..*check }], Op::Peek)?;
+    plan.items[0].rule.validate_change(change)?;
+    Ok(plan)
+}
+
+fn micros(span: Duration) -> u64 {
+    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
+}
+
+impl RateLimiter {
+    /// Blocks `key` under `rule` for `duration` from now: every check of it is denied and counts nothing. Takes the place
+    /// of a block that it has already, and is not remembered by those that begin with a denial.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check); [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a rule without `block`, and
+    /// for a duration that is not from a microsecond to ten years.
+    pub fn block(&self, rule: &str, key: &str, duration: Duration) -> Result<()> {
+        self.block_with(rule, key, duration, CheckOptions::new())
+    }
+
+    /// [`block`](Self::block) that takes [`timeout`](CheckOptions::timeout) at most.
+    ///
+    /// # Errors
+    /// As [`block`](Self::block).
+    pub fn block_with(
+        &self,
+        rule: &str,
+        key: &str,
+        duration: Duration,
+        options: CheckOptions<'_>,
+    ) -> Result<()> {
+        let change = StandingChange::Block(micros(duration));
+        self.stand(&Check::new(rule, key).with(options), change).map(drop)
+    }
+
+    /// Ends the block of `key` under `rule`. Whether there was one. A block that begins soon after it may still be longer
+    /// than the last one.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check); `InvalidArgument` for a rule without `block`.
+    pub fn unblock(&self, rule: &str, key: &str) -> Result<bool> {
+        self.unblock_with(rule, key, CheckOptions::new())
+    }
+
+    /// [`unblock`](Self::unblock) that takes [`timeout`](CheckOptions::timeout) at most.
+    ///
+    /// # Errors
+    /// As [`unblock`](Self::unblock).
+    pub fn unblock_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<bool> {
+        self.stand(&Check::new(rule, key).with(options), StandingChange::Unblock)
+    }
+
+    /// Stores a limit for `key` under `rule`, which every process uses from its next check on: for `expires_in`, or until
+    /// it is cleared. A limit that a call brings still comes first.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check); `InvalidArgument` for a rule without `overrides`, for a limit that the rule could not
+    /// have, and for a time that is not from a microsecond to ten years.
+    pub fn set_limit(&self, rule: &str, key: &str, limit: u64, expires_in: Option<Duration>) -> Result<()> {
+        self.set_limit_with(rule, key, limit, expires_in, CheckOptions::new())
+    }
+
+    /// [`set_limit`](Self::set_limit) that takes [`timeout`](CheckOptions::timeout) at most.
+    ///
+    /// # Errors
+    /// As [`set_limit`](Self::set_limit).
+    pub fn set_limit_with(
+        &self,
+        rule: &str,
+        key: &str,
+        limit: u64,
+        expires_in: Option<Duration>,
+        options: CheckOptions<'_>,
+    ) -> Result<()> {
+        let change = StandingChange::SetLimit(limit, expires_in.map(micros));
+        self.stand(&Check::new(rule, key).with(options), change).map(drop)
+    }
+
+    /// Forgets the limit that is stored for `key` under `rule`. Whether there was one.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check); `InvalidArgument` for a rule without `overrides`.
+    pub fn clear_limit(&self, rule: &str, key: &str) -> Result<bool> {
+        self.clear_limit_with(rule, key, CheckOptions::new())
+    }
+
+    /// [`clear_limit`](Self::clear_limit) that takes [`timeout`](CheckOptions::timeout) at most.
+    ///
+    /// # Errors
+    /// As [`clear_limit`](Self::clear_limit).
+    pub fn clear_limit_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<bool> {
+        self.stand(&Check::new(rule, key).with(options), StandingChange::ClearLimit)
+    }
+
+    pub(crate) fn stand(&self, check: &Check<'_>, by_hand: StandingChange) -> Result<bool> {
+        self.ensure_open()?;
+        let catalog = self.centre.rules.snapshot();
+        let plan = planned(&catalog, check, by_hand)?;
+        let took_effect = match &self.backend {
+            blocking::Backend::Local(local) => local.change(&plan, by_hand),
+            blocking::Backend::Server(redis) => {
+                let call = change(&plan, &self.centre.wire, by_hand, self.centre.now());
+                let call = call.ok_or_else(unanswered)?;
+                changed(&redis.call(call, redis.deadline(plan.timeout))?)?
+            }
+        };
+        self.freed(check);
+        Ok(took_effect)
+    }
+}
+
+impl AsyncRateLimiter {
+    /// Blocks `key` under `rule` for `duration` from now: every check of it is denied and counts nothing. Takes the place
+    /// of a block that it has already, and is not remembered by those that begin with a denial.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check); [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a rule without `block`, and
+    /// for a duration that is not from a microsecond to ten years.
+    pub async fn block(&self, rule: &str, key: &str, duration: Duration) -> Result<()> {
+        self.block_with(rule, key, duration, CheckOptions::new()).await
+    }
+
+    /// [`block`](Self::block) that takes [`timeout`](CheckOptions::timeout) at most.
+    ///
+    /// # Errors
+    /// As [`block`](Self::block).
+    pub async fn block_with(
+        &self,
+        rule: &str,
+        key: &str,
+        duration: Duration,
+        options: CheckOptions<'_>,
+    ) -> Result<()> {
+        let change = StandingChange::Block(micros(duration));
+        self.stand(&Check::new(rule, key).with(options), change).await.map(drop)
+    }
+
+    /// Ends the block of `key` under `rule`. Whether there was one. A block that begins soon after it may still be longer
+    /// than the last one.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check); `InvalidArgument` for a rule without `block`.
+    pub async fn unblock(&self, rule: &str, key: &str) -> Result<bool> {
+        self.unblock_with(rule, key, CheckOptions::new()).await
+    }
+
+    /// [`unblock`](Self::unblock) that takes [`timeout`](CheckOptions::timeout) at most.
+    ///
+    /// # Errors
+    /// As [`unblock`](Self::unblock).
+    pub async fn unblock_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<bool> {
+        self.stand(&Check::new(rule, key).with(options), StandingChange::Unblock).await
+    }
+
+    /// Stores a limit for `key` under `rule`, which every process uses from its next check on: for `expires_in`, or until
+    /// it is cleared. A limit that a call brings still comes first.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check); `InvalidArgument` for a rule without `overrides`, for a limit that the rule could not
+    /// have, and for a time that is not from a microsecond to ten years.
+    pub async fn set_limit(
+        &self,
+        rule: &str,
+        key: &str,
+        limit: u64,
+        expires_in: Option<Duration>,
+    ) -> Result<()> {
+        self.set_limit_with(rule, key, limit, expires_in, CheckOptions::new()).await
+    }
+
+    /// [`set_limit`](Self::set_limit) that takes [`timeout`](CheckOptions::timeout) at most.
+    ///
+    /// # Errors
+    /// As [`set_limit`](Self::set_limit).
+    pub async fn set_limit_with(
+        &self,
+        rule: &str,
+        key: &str,
+        limit: u64,
+        expires_in: Option<Duration>,
+        options: CheckOptions<'_>,
+    ) -> Result<()> {
+        let change = StandingChange::SetLimit(limit, expires_in.map(micros));
+        self.stand(&Check::new(rule, key).with(options), change).await.map(drop)
+    }
+
+    /// Forgets the limit that is stored for `key` under `rule`. Whether there was one.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check); `InvalidArgument` for a rule without `overrides`.
+    pub async fn clear_limit(&self, rule: &str, key: &str) -> Result<bool> {
+        self.clear_limit_with(rule, key, CheckOptions::new()).await
+    }
+
+    /// [`clear_limit`](Self::clear_limit) that takes [`timeout`](CheckOptions::timeout) at most.
+    ///
+    /// # Errors
+    /// As [`clear_limit`](Self::clear_limit).
+    pub async fn clear_limit_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<bool> {
+        self.stand(&Check::new(rule, key).with(options), StandingChange::ClearLimit).await
+    }
+
+    pub(crate) async fn stand(&self, check: &Check<'_>, by_hand: StandingChange) -> Result<bool> {
+        self.ensure_open()?;
+        let catalog = self.centre.rules.snapshot();
+        let plan = planned(&catalog, check, by_hand)?;
+        let took_effect = match &self.backend {
+            asynchronous::Backend::Local(local) => local.change(&plan, by_hand),
+            asynchronous::Backend::Server(redis) => {
+                let call = change(&plan, &self.centre.wire, by_hand, self.centre.now());
+                let call = call.ok_or_else(unanswered)?;
+                changed(&redis.call(call, redis.deadline(plan.timeout)).await?)?
+            }
+        };
+        self.freed(check);
+        Ok(took_effect)
+    }
+}

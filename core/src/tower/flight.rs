@@ -1,0 +1,120 @@
+//! Requests in flight: what was reserved for one is held until its response is over.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use http_body::{Body, Frame, SizeHint};
+use pin_project_lite::pin_project;
+use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
+
+use crate::{AsyncRateLimiter, Reservation, Usage};
+
+/// What is held for one request: renewed at half its lease, and committed as it was reserved when this is dropped, unless
+/// the application has ended it.
+pub(super) struct Flight {
+    limiter: Arc<AsyncRateLimiter>,
+    reservation: Arc<Reservation>,
+    runtime: Option<Handle>,
+    renewal: Option<AbortHandle>,
+}
+
+impl Flight {
+    /// Nothing where nothing is held.
+    pub(super) fn begin(limiter: Arc<AsyncRateLimiter>, reservation: Arc<Reservation>) -> Option<Self> {
+        let lease = reservation.lease()?;
+        let runtime = Handle::try_current().ok();
+        let renewing = renew(Arc::clone(&limiter), Arc::clone(&reservation), lease / 2);
+        let renewal = runtime.as_ref().map(|runtime| runtime.spawn(renewing).abort_handle());
+        Some(Self { limiter, reservation, runtime, renewal })
+    }
+}
+
+async fn renew(limiter: Arc<AsyncRateLimiter>, reservation: Arc<Reservation>, pause: Duration) {
+    loop {
+        tokio::time::sleep(pause).await;
+        if reservation.is_over() {
+            return;
+        }
+        match limiter.renew(&*reservation).await {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(error) => log::warn!("what was reserved for a request could not be renewed: {error}"),
+        }
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        if let Some(renewal) = &self.renewal {
+            renewal.abort();
+        }
+        if self.reservation.is_over() {
+            return;
+        }
+        let (limiter, reservation) = (Arc::clone(&self.limiter), Arc::clone(&self.reservation));
+        let mut ending = Box::pin(async move {
+            if let Err(error) = limiter.commit(&*reservation, Usage::AsReserved).await {
+                log::warn!("what was reserved for a request is held until its lease ends: {error}");
+            }
+        });
+        // Sent before the last byte of the response: the client's next request is to find the place free.
+        let is_sent = ending.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        if let (Poll::Pending, Some(runtime)) = (is_sent, &self.runtime) {
+            runtime.spawn(ending);
+        }
+    }
+}
+
+pin_project! {
+    /// The body of a response. What was reserved for the request is held until it is over, or dropped.
+    pub struct ResponseBody<B> {
+        #[pin]
+        inner: B,
+        flight: Option<Flight>,
+    }
+}
+
+impl<B> ResponseBody<B> {
+    pub(super) fn new(inner: B, flight: Option<Flight>) -> Self {
+        Self { inner, flight }
+    }
+}
+
+impl<B: Body> Body for ResponseBody<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        let mut this = self.project();
+        let frame = this.inner.as_mut().poll_frame(context);
+        let is_over = match &frame {
+            Poll::Ready(Some(Ok(_))) => this.inner.is_end_stream(),
+            Poll::Ready(_) => true,
+            Poll::Pending => false,
+        };
+        if is_over {
+            this.flight.take();
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+impl<B> std::fmt::Debug for ResponseBody<B> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ResponseBody").field("holds", &self.flight.is_some()).finish_non_exhaustive()
+    }
+}

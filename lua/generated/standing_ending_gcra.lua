@@ -1,0 +1,509 @@
+-- Generated from lua/src.
+-- Names shared by every script. After them each unpacks its arguments, and `clock.lua` follows.
+--
+-- KEYS  the state of each limit; all in one hash slot
+-- ARGV[1]  little-endian doubles: clock (microseconds since 1970, or -1 for the server's),
+--          units (how many times the cost is asked for; once in a script for one limit, which is not told),
+--          mode (1 charge, 0 only look)
+-- In a script for one limit the limit's own numbers follow in ARGV[1]. In a script for several,
+-- ARGV[i + 1] holds those of KEYS[i], after its algorithm's place in the set, its group, and the time of
+-- the charge that is given back (-1: of whichever; only a refund reads it).
+-- There they begin at byte 25. Doubles carry whole microseconds until the year 2255.
+--
+-- Reply, per limit: a string of little-endian doubles: grant (how many units this limit has room
+-- for, at most `units`), now, then the state as it was before anything was charged. What the
+-- caller wants to know (remaining, waits) follows from that, so it is not computed here. In place of all of it:
+-- -1 and now, of a script that did nothing since it cannot tell the window of a calendar (see `load_calendar.lua`).
+--
+-- An algorithm is a folder of fragments: `load` reads KEY with the limit's numbers and says capacity and
+-- `forced` (an amount to commit even on a denial: 0 to heal a state stored ahead of now, the cost for a limit
+-- that refused and counts denied costs, else nil), and a few values of its own; `commit` writes the state
+-- with AMOUNT charged, and its lifetime; `reply` says `answer`; `refund` takes AMOUNT back, the newest first
+-- or, if CHARGED_AT is a time, of the charge made then. The fragments stand in a row, and not in functions,
+-- because making and calling those would cost a fifth of a script; refunds, which are seldom, make functions
+-- of them. So a fragment assigns to no value that another one reads.
+local call, pack, unpack_numbers = redis.call, struct.pack, struct.unpack
+-- No time of ours is later, and no count as large: a value beyond is somebody else's.
+local LATEST, ENDLESS = 9007199254740992, 1e300
+local BAD_STATE = 'BADSTATE the value at this key was not written by this limiter'
+
+local now, op, count = unpack_numbers('<ddd', ARGV[1])
+-- The time: the server's unless the caller brought one.
+--
+-- A lifetime is ceil(microseconds / 1000) + slack: the server counts whole milliseconds from the start
+-- of the script. Under a manual clock keys live a minute longer, for their real time passes on its own.
+local slack = 60000
+if now < 0 then
+  local time = call('TIME')
+  now, slack = time[1] * 1000000 + time[2], 1
+end
+-- What is held, in a sorted set beside the states of the limits it counts for. Its members, by their scores:
+--   'h' held first_end count token kept_until swept
+--                                     at -inf: the weight that counts; before when no lease ends (0 when there is none), how
+--                                     many reservations there are, the last fencing token, until when the set is kept,
+--                                     when old calls were taken out of it
+--   'p' id                            at minus the price of a unit, where the call brought a limit of its own
+--   'r' id weight                     at the end of the lease; 's' in place of 'r': of a rule in shadow that had no room,
+--                                     which does not count
+--   'e' id                            beyond all times: a call that ended or renewed a reservation, in case it is
+--                                     sent again; at MARKS and the time until which; 'f' in place of 'e': it had ended
+--                                     for one of the holders
+--
+-- ARGV[1]  now, op, limits (how many); then the numbers of ARGV[2] once more
+-- ARGV[1 + i], for the limit of KEYS[i]: its algorithm's place, its group, its holder's number (0: none), price (what a
+--          unit takes in the algorithm's measure), units (the cost), extra (what is charged; or the time of a charge
+--          that is given back), kind (1: its measure is time; 2: its window begins with a charge; 0: others;
+--          -1: it keeps nothing); then its own numbers
+-- ARGV[1 + limits + i]  the same at the limit that the rule states, if the call brought another; else empty
+-- ARGV[1 + 2 * limits + j], for the holder of KEYS[limits + j]: weight, lease, longest (how long a charge counts), group,
+--          price (0: the rule's own), timeout; then the reservation's id and that of the call
+-- A call about one limit may come as ARGV[1] alone: the first, that of the limit, and in the last 80 bytes that of the
+-- holder.
+local MARKS, MOST_HELD, PARAMS = 1e17, 10000, 57
+local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 49, 65, 49, 80
+local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
+local sub, floor = string.sub, math.floor
+
+-- The set of a holder; nil when it is somebody else's.
+local function open_holding(key)
+  local first = call('ZRANGE', key, '0', '1', 'WITHSCORES')
+  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now }
+  if not header then return holding end
+  if first[2] ~= '-inf' or #header ~= HEADER then return nil end
+  local held, first_end, count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
+  if not (held >= 0 and held <= ENDLESS and count >= 0 and count <= LATEST and token >= 0 and token <= LATEST) then
+    return nil
+  end
+  holding.header, holding.held, holding.count, holding.token = header, held, count, token
+  holding.kept_until, holding.swept, holding.stated_end = kept_until, swept, first_end
+  local ends = tonumber(first[4])
+  -- A price stands before the first lease.
+  if ends and ends < 0 then ends = tonumber(call('ZRANGEBYSCORE', key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1')[2]) end
+  if ends and ends <= LATEST then holding.first_end = ends end
+  return holding
+end
+
+-- Writes what changed. Without a reservation the token is kept for a lease.
+local function save(holding)
+  if holding.count == 0 then holding.kept_until = now + holding.lease end
+  if holding.marked_until and holding.marked_until > holding.kept_until then holding.kept_until = holding.marked_until end
+  local first = call('ZRANGEBYSCORE', holding.key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1')
+  local header = 'h' .. pack('<dddddd', holding.held, tonumber(first[2] or 0), holding.count, holding.token,
+    holding.kept_until, holding.swept)
+  if holding.header ~= header then
+    call('ZADD', holding.key, '-inf', header)
+    if holding.header then call('ZREM', holding.key, holding.header) end
+  end
+  local done = redis.pcall('PEXPIRE', holding.key, math.ceil((holding.kept_until - now) / 1000) + slack)
+  if done ~= 1 then
+    -- A user who may give no key a life leaves none without.
+    if not holding.header then call('DEL', holding.key) end
+    error(done.err, 0)
+  end
+  holding.header = header
+end
+
+local function prolong(holding, kept_until)
+  if kept_until > holding.kept_until then holding.kept_until = kept_until end
+end
+local load_of, conclude_of, refund_of = {}, {}, {}
+load_of[1] = function(key, arg)
+local cost, full, unit = unpack_numbers('<ddd', arg, 137)
+-- GCRA: a debt of time that leaks one microsecond per microsecond. It is kept relative to its own
+-- time, because an absolute time in a double is too coarse for rates above a million per second. Beside it
+-- stands the interval that a unit took when it was counted: where the limit has changed since, the debt leaks
+-- at that one, and what counts is the units.
+--
+-- Numbers: cost (microseconds of debt it adds), full (debt at which the burst is used up), unit (the interval:
+-- microseconds of debt that one unit adds)
+-- State: debt, at, interval. Reply: debt as of now, and the interval if it is another than the unit
+local debt, interval, forced = 0, unit, nil
+-- The debt as stored, and its time.
+local kept, at = 0, 0
+local state = call('GET', key)
+if state then
+  if #state ~= 24 then return { err = BAD_STATE } end
+  kept, at, interval = unpack_numbers('<ddd', state)
+  if not (kept > 0 and kept < ENDLESS and at >= 0 and at <= LATEST) then return { err = BAD_STATE } end
+  debt = kept
+  if at > now then
+    forced = 0
+  else
+    debt = debt - (now - at)
+    if debt < 0 then debt = 0 end
+  end
+end
+local capacity = full - debt
+if interval ~= unit then
+  if not (interval > 0 and interval <= LATEST) then return { err = BAD_STATE } end
+  capacity = full - debt / interval * unit
+end
+return cost, capacity, forced, debt, kept, at, interval, unit
+end
+conclude_of[1] = function(key, grant, amount, debt, kept, at, interval, unit)
+if amount then
+-- Writes the debt, AMOUNT added, as of now; a charge at another interval rescales it, so that the units stay. The
+-- key lives until it has leaked away, and on to the end of a slice of time: a power of two, some twentieth of the
+-- debt. So charges in quick succession share the life that the first of them gave: to write no more than the
+-- value costs less than half as much.
+local owed, counted = debt + amount, interval
+if interval ~= unit and amount > 0 then owed, counted = debt / interval * unit + amount, unit end
+local ends, ended = now + owed, at + kept
+-- The highest power of two in the debt, by S. M. Rump's algorithm: no library of every Lua finds it. The factors are
+-- 2^52 + 1 and 1 - 2^-53.
+local scaled = owed * 4503599627370497
+local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
+if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
+  call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
+else
+  local left = ends - ends % slice + slice - now
+  call('SET', key, pack('<ddd', owed, now, counted), 'PX', math.ceil(left / 1000) + slack)
+end
+end
+-- Answers with the grant, now, the debt as loaded, and its interval where that is not the unit.
+local answer = interval == unit and pack('<ddd', grant, now, debt) or pack('<dddd', grant, now, debt, interval)
+return answer
+end
+refund_of[1] = function(key, amount, charged_at, debt, kept, at, interval, unit)
+local function commit(key, amount, debt, kept, at, interval, unit)
+-- Writes the debt, AMOUNT added, as of now; a charge at another interval rescales it, so that the units stay. The
+-- key lives until it has leaked away, and on to the end of a slice of time: a power of two, some twentieth of the
+-- debt. So charges in quick succession share the life that the first of them gave: to write no more than the
+-- value costs less than half as much.
+local owed, counted = debt + amount, interval
+if interval ~= unit and amount > 0 then owed, counted = debt / interval * unit + amount, unit end
+local ends, ended = now + owed, at + kept
+-- The highest power of two in the debt, by S. M. Rump's algorithm: no library of every Lua finds it. The factors are
+-- 2^52 + 1 and 1 - 2^-53.
+local scaled = owed * 4503599627370497
+local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
+if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
+  call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
+else
+  local left = ends - ends % slice + slice - now
+  call('SET', key, pack('<ddd', owed, now, counted), 'PX', math.ceil(left / 1000) + slack)
+end
+end
+-- Takes AMOUNT off the debt. Of a charge made at CHARGED_AT: less what may have leaked since, by whichever
+-- interval is the shorter.
+if charged_at then
+  local leaked = now - charged_at
+  if interval < unit then leaked = leaked * (unit / interval) end
+  amount = amount - leaked
+  if amount < 0 then amount = 0 end
+end
+if interval ~= unit then amount = amount / unit * interval end
+if debt > amount then commit(key, -amount, debt, kept, at, interval, unit) else call('DEL', key) end
+end
+local ARGV = ARGV
+if #ARGV == 1 then
+  local all = ARGV[1]
+  ARGV = { all, sub(all, 25, -HOLDER - 1), '', sub(all, -HOLDER) }
+end
+local limits, which, group, holder_of, price_of, units, extra, kind = count, {}, {}, {}, {}, {}, {}, {}
+for i = 1, limits do
+  which[i], group[i], holder_of[i], price_of[i], units[i], extra[i], kind[i] = unpack_numbers('<ddddddd', ARGV[1 + i])
+end
+local holdings, keys, is_due = {}, {}, false
+for i = 1, limits do keys[i] = KEYS[i] end
+for j = 1, #ARGV - 1 - 2 * limits do
+  local holding = open_holding(KEYS[limits + j])
+  if not holding then return { err = BAD_STATE } end
+  local arg = ARGV[1 + 2 * limits + j]
+  holding.weight, holding.lease, holding.longest, holding.group, holding.price, holding.timeout =
+    unpack_numbers('<dddddd', arg)
+  holding.id, holding.call_id = sub(arg, RESERVATION_ID, RESERVATION_ID + 15), sub(arg, CALL_ID)
+  holdings[j] = holding
+  if holding.first_end and holding.first_end <= now then is_due = true end
+end
+
+-- What stands beside the states of keys: their blocks and limits of their own. Its keys are the last ones.
+--
+-- The numbers of each limit go on at byte 57, before its own: its standing's number (0: none), takes_stored (1: a limit
+-- that is stored takes the place of this one), counts_denied (1: a denied cost is charged), first_block, growth and
+-- longest_block, asked (the cost), most_charged (of a charge, in limits; 0: no bound), refill (the time in which the limit
+-- is admitted anew) and burst (0: as much as the limit).
+PARAMS = 137
+local standing_of, counts_denied, standings, own_grants = {}, {}, {}, {}
+
+local function open_standing(standing_key)
+  -- What stands beside the state of one key, as STANDING_KEY says: until when the key is, or was, blocked, how long that was
+-- to last, how long the last block was to last that began with a denial, the limit that is stored for the key and until
+-- when it holds (LATEST: for ever). What there is none of is 0. After a step of the clock back, a block begins now.
+local blocked_until, length_of_block, grown, own_limit, own_until, is_healed = 0, 0, 0, 0, 0, false
+local standing = call('GET', standing_key)
+if standing then
+  if #standing ~= 40 then return { err = BAD_STATE } end
+  blocked_until, length_of_block, grown, own_limit, own_until = unpack_numbers('<ddddd', standing)
+  if not (blocked_until >= 0 and blocked_until <= ENDLESS and length_of_block >= 0 and length_of_block <= LATEST
+    and grown >= 0 and grown <= LATEST and own_limit >= 0 and own_limit < LATEST and own_until >= 0
+    and own_until <= ENDLESS) then
+    return { err = BAD_STATE }
+  end
+  if blocked_until > now + length_of_block then blocked_until, is_healed = now + length_of_block, true end
+end
+  return {
+    key = standing_key, blocked_until = blocked_until, length_of_block = length_of_block, grown = grown,
+    own_limit = own_limit, own_until = own_until, is_healed = is_healed, in_force = 0,
+  }
+end
+
+-- Begins a block, or writes one that a step of the clock back has healed.
+local function write_block(standing, begins)
+  local standing_key, blocked_until, length_of_block = standing.key, standing.blocked_until, standing.length_of_block
+  local grown, own_limit, own_until = standing.grown, standing.own_limit, standing.own_until
+  local first_block, growth, longest_block = standing.first_block, standing.growth, standing.longest_block
+  if begins then
+    -- Begins the block of a key that was denied: longer than the last one if that ended not long ago.
+length_of_block = first_block
+if growth > 1 and grown > 0 and now < blocked_until + longest_block then
+  length_of_block = math.max(first_block, math.min(math.ceil(grown * growth), longest_block))
+end
+grown, blocked_until = length_of_block, now + length_of_block
+  end
+  -- Writes what stands, for as long as a part of it matters. A limit that does not expire has no end.
+if own_until <= now then own_limit, own_until = 0, 0 end
+local kept_until = math.max(blocked_until, own_until)
+if growth > 1 and grown > 0 then kept_until = math.max(kept_until, blocked_until + longest_block) end
+local written = pack('<ddddd', blocked_until, length_of_block, grown, own_limit, own_until)
+if own_until >= LATEST then
+  call('SET', standing_key, written)
+elseif kept_until > now then
+  call('SET', standing_key, written, 'PX', math.ceil((kept_until - now) / 1000) + slack)
+else
+  call('DEL', standing_key)
+end
+  standing.blocked_until = blocked_until
+end
+
+-- The interval of a debt, and the debt that uses up a burst, at a limit.
+local function interval_at(own_limit, refill, burst)
+  local units, unit, cost, full = 0, 0, 0, 0
+  -- The numbers of the limit OWN_LIMIT, which takes the place of the rule's: UNITS of cost, REFILL the time in which the
+-- limit is admitted anew, BURST (0: as much as the limit). The interval is rounded as `on_grid` of the crate `sluicegate`
+-- rounds it: down to a multiple of a power of two. (The highest power in a number is found as in `commit.lua`.)
+local most = burst > 0 and burst or own_limit
+local interval = refill / own_limit
+local scaled = most * interval * 4503599627370497
+local power = scaled - 0.99999999999999988897769753748 * scaled
+if power < most * interval then power = power * 2 end
+local scale = 4503599627370496 / power
+unit = math.floor(interval * scale) / scale
+cost, full = units * unit, most * unit
+  return unit, full
+end
+
+-- A limit's numbers at the limit that is stored for its key.
+local function at_stored(i, arg)
+  local standing = standings[standing_of[i]]
+  local takes_stored, _, _, _, _, cost, most_charged, refill, burst = unpack_numbers('<ddddddddd', arg, 65)
+  if takes_stored == 0 or standing.own_until <= now then return arg end
+  local price, at_limit, own_limit = 1, '', standing.own_limit
+  standing.in_force = own_limit
+  if op == COMMIT or op == CHARGE then
+    if most_charged > 0 then cost = math.min(cost, most_charged * own_limit) end
+  end
+  local amount, peeked = cost, op == CHARGE and 1 or 0
+  if kind[i] == 1 then
+    local full
+    price, full = interval_at(own_limit, refill, burst)
+    amount = cost * price
+    at_limit = pack('<ddd', (cost + peeked) * price, full, price)
+    local holding = holdings[holder_of[i]]
+    if holding then holding.longest = math.max(holding.longest, math.ceil(full)) end
+  else
+    at_limit = pack('<dd', cost + peeked, own_limit)
+  end
+  local extra_at = (op == COMMIT or op == CHARGE) and pack('<d', amount) or sub(arg, 41, 48)
+  return sub(arg, 1, 24) .. pack('<dd', price, cost + peeked) .. extra_at .. sub(arg, 49, PARAMS - 1) .. at_limit
+    .. sub(arg, PARAMS + #at_limit)
+end
+
+local standing_count = 0
+for i = 1, limits do
+  local number, _, counts = unpack_numbers('<ddd', ARGV[1 + i], 57)
+  standing_of[i], counts_denied[i] = number, counts
+  standing_count = math.max(standing_count, standing_of[i])
+end
+for s = 1, standing_count do
+  local standing = open_standing(KEYS[#KEYS - standing_count + s])
+  if standing.err then return standing end
+  standing.was_blocked = standing.blocked_until > now
+  standings[s] = standing
+end
+for i = 1, limits do
+  local standing, arg, stated = standings[standing_of[i]], ARGV[1 + i], ARGV[1 + limits + i]
+  if standing then
+    standing.first_block, standing.growth, standing.longest_block = unpack_numbers('<ddd', arg, 81)
+    if stated ~= '' then ARGV[1 + limits + i] = at_stored(i, stated) end
+    standing.in_force = 0
+    ARGV[1 + i] = at_stored(i, arg)
+    price_of[i], units[i], extra[i] = unpack_numbers('<ddd', ARGV[1 + i], 25)
+  end
+end
+-- Charges to a limit what was held until its lease ended. The life of what is written is reckoned from then.
+local function charge_late(i, ended_at, weight, price)
+  local key, arg, real = keys[i], ARGV[1 + limits + i], now
+  if arg == '' then arg = ARGV[1 + i] end
+  if price then
+    -- The last number of such a limit is what a unit takes.
+    arg = sub(arg, 1, PARAMS + 15) .. pack('<d', price)
+  else
+    price = select(4, unpack_numbers('<dddd', arg))
+  end
+  now = ended_at
+  local found = { load_of[which[i]](key, arg) }
+  -- By the calendar, a window before the last one: it no longer counts.
+  if not found[2] then
+    now = real
+    return
+  end
+  if found[3] == 0 then
+    now = real
+    found = { load_of[which[i]](key, arg) }
+  end
+  if not found[2] then
+    -- It ended in a window of the calendar that is over.
+    now = real
+    return
+  end
+  local amount = math.max(math.min(weight * price, LATEST + found[2]), 0)
+  local before = call('PTTL', key)
+  conclude_of[which[i]](key, 0, amount, unpack(found, 4, 12))
+  local after = call('PTTL', key)
+  if after ~= before then
+    -- What is over by now may yet matter to what ended after it: it stays for the rest of this script.
+    call('PEXPIRE', key, math.max(after - floor((real - now) / 1000), 1))
+  end
+  now = real
+end
+
+-- Charges what was held until its lease ended, in the order of those ends, before anything else is done.
+local function settle(number, writes)
+  local holding = holdings[number]
+  local ended = call('ZRANGEBYSCORE', holding.key, '0', now, 'WITHSCORES')
+  for at = 1, #ended, 2 do
+    local member = ended[at]
+    local price = 'p' .. sub(member, 2, 17)
+    local own = call('ZSCORE', holding.key, price)
+    if sub(member, 1, 1) == 'r' then
+      local weight = unpack_numbers('<d', member, 18)
+      holding.held = holding.held - weight
+      for i = 1, limits do
+        if holder_of[i] == number and kind[i] >= 0 then
+          charge_late(i, tonumber(ended[at + 1]), weight, own and -own)
+        end
+      end
+    end
+    if own and writes then call('ZREM', holding.key, price) end
+    holding.count = holding.count - 1
+  end
+  if #ended > 0 and writes then
+    call('ZREMRANGEBYSCORE', holding.key, '0', now)
+    save(holding)
+  end
+end
+
+-- What is held may be charged to a state long after it ended, when somebody comes again: to the state as it was
+-- then, which for that long must not expire where what is charged later depends on it.
+local function keep_states()
+  for i = 1, limits do
+    local holding = holdings[holder_of[i]]
+    if holding and holding.count > 0 and kind[i] > 0 then
+      local left, wanted = call('PTTL', keys[i]), math.ceil((holding.kept_until - now) / 1000) + slack
+      if left >= 0 and left < wanted then call('PEXPIRE', keys[i], wanted) end
+    end
+  end
+end
+
+-- Whether every state is one of ours, before any is charged.
+local function find_foreign()
+  for i = 1, limits do
+    local found = { load_of[which[i]](keys[i], ARGV[1 + i]) }
+    if not found[2] then return found[1] end
+  end
+end
+if is_due then
+  local foreign = find_foreign()
+  if foreign then return foreign end
+  for j = 1, #holdings do settle(j, true) end
+end
+local mark = holdings[1].call_id
+for answer, kind_of_mark in pairs({ [0] = 'f', 'e' }) do
+  if call('ZSCORE', holdings[1].key, kind_of_mark .. mark) then return answer end
+end
+
+local is_held = 1
+for j = 1, #holdings do
+  local holding = holdings[j]
+  local named = holding.id .. pack('<d', holding.weight)
+  for _, kept in ipairs({ 'r', 's' }) do
+    if call('ZSCORE', holding.key, kept .. named) then holding.member, holding.counts = kept .. named, kept == 'r' end
+  end
+  if not holding.member then is_held = 0 end
+end
+
+-- Of what holds nothing, a rule in shadow charges to all of its limits what all of them have room for.
+local loaded, amounts, group_room = {}, {}, {}
+for i = 1, limits do
+  local holding = holdings[holder_of[i]]
+  local found = { load_of[which[i]](keys[i], ARGV[1 + i]) }
+  if not found[2] then return found[1] end
+  loaded[i] = found
+  if holding.member and not holding.counts then
+    local room = floor(found[2] / price_of[i])
+    if room > 0 and room * price_of[i] > found[2] then room = room - 1 end
+    room = math.max(room - holding.held, 0)
+    group_room[group[i]] = math.min(room, group_room[group[i]] or room)
+  end
+end
+for i = 1, limits do
+  local holding, amount = holdings[holder_of[i]], extra[i]
+  if not holding.member or op ~= COMMIT then
+    amount = 0
+  elseif not holding.counts then
+    amount = math.min(units[i], group_room[group[i]]) * price_of[i]
+  end
+  if amount > 0 and amount - loaded[i][2] > LATEST then return -1 end
+  amounts[i] = amount
+end
+
+local function let_go(holding)
+  call('ZREM', holding.key, holding.member)
+  if holding.price > 0 then call('ZREM', holding.key, 'p' .. holding.id) end
+  if holding.counts then holding.held = holding.held - holding.weight end
+  holding.count = holding.count - 1
+end
+
+for j = 1, #holdings do
+  local holding = holdings[j]
+  if holding.member then
+    if op == COMMIT then
+      let_go(holding)
+    else
+      call('ZADD', holding.key, now + holding.lease, holding.member)
+      prolong(holding, now + holding.lease + holding.longest)
+    end
+    if j == 1 then
+      if now - holding.swept > holding.timeout then
+        call('ZREMRANGEBYSCORE', holding.key, MARKS, MARKS + now)
+        holding.swept = now
+      end
+      call('ZADD', holding.key, MARKS + now + holding.timeout, (is_held == 1 and 'e' or 'f') .. mark)
+      holding.marked_until = now + holding.timeout
+    end
+  end
+end
+for i = 1, limits do
+  -- A state of a time that has not come yet is healed.
+  if (amounts[i] > 0 or loaded[i][3]) and kind[i] >= 0 then
+    local holding, over = holdings[holder_of[i]], amounts[i] - loaded[i][2]
+    if kind[i] == 1 and over > 0 then prolong(holding, now + holding.lease + holding.longest + over) end
+    conclude_of[which[i]](keys[i], 0, amounts[i], unpack(loaded[i], 4, 12))
+  end
+end
+for j = 1, #holdings do
+  if holdings[j].member then save(holdings[j]) end
+end
+keep_states()
+return is_held

@@ -1,0 +1,84 @@
+-- What stands beside the states of keys: their blocks and limits of their own. Its keys are the last ones.
+--
+-- The numbers of each limit go on at byte 57, before its own: its standing's number (0: none), takes_stored (1: a limit
+-- that is stored takes the place of this one), counts_denied (1: a denied cost is charged), first_block, growth and
+-- longest_block, asked (the cost), most_charged (of a charge, in limits; 0: no bound), refill (the time in which the limit
+-- is admitted anew) and burst (0: as much as the limit).
+PARAMS = 137
+local standing_of, counts_denied, standings, own_grants = {}, {}, {}, {}
+
+local function open_standing(standing_key)
+  --LOAD
+  return {
+    key = standing_key, blocked_until = blocked_until, length_of_block = length_of_block, grown = grown,
+    own_limit = own_limit, own_until = own_until, is_healed = is_healed, in_force = 0,
+  }
+end
+
+-- Begins a block, or writes one that a step of the clock back has healed.
+local function write_block(standing, begins)
+  local standing_key, blocked_until, length_of_block = standing.key, standing.blocked_until, standing.length_of_block
+  local grown, own_limit, own_until = standing.grown, standing.own_limit, standing.own_until
+  local first_block, growth, longest_block = standing.first_block, standing.growth, standing.longest_block
+  if begins then
+    --BEGIN
+  end
+  --SAVE
+  standing.blocked_until = blocked_until
+end
+
+-- The interval of a debt, and the debt that uses up a burst, at a limit.
+local function interval_at(own_limit, refill, burst)
+  local units, unit, cost, full = 0, 0, 0, 0
+  --STORED
+  return unit, full
+end
+
+-- A limit's numbers at the limit that is stored for its key.
+local function at_stored(i, arg)
+  local standing = standings[standing_of[i]]
+  local takes_stored, _, _, _, _, cost, most_charged, refill, burst = unpack_numbers('<ddddddddd', arg, 65)
+  if takes_stored == 0 or standing.own_until <= now then return arg end
+  local price, at_limit, own_limit = 1, '', standing.own_limit
+  standing.in_force = own_limit
+  if op == COMMIT or op == CHARGE then
+    if most_charged > 0 then cost = math.min(cost, most_charged * own_limit) end
+  end
+  local amount, peeked = cost, op == CHARGE and 1 or 0
+  if kind[i] == 1 then
+    local full
+    price, full = interval_at(own_limit, refill, burst)
+    amount = cost * price
+    at_limit = pack('<ddd', (cost + peeked) * price, full, price)
+    local holding = holdings[holder_of[i]]
+    if holding then holding.longest = math.max(holding.longest, math.ceil(full)) end
+  else
+    at_limit = pack('<dd', cost + peeked, own_limit)
+  end
+  local extra_at = (op == COMMIT or op == CHARGE) and pack('<d', amount) or sub(arg, 41, 48)
+  return sub(arg, 1, 24) .. pack('<dd', price, cost + peeked) .. extra_at .. sub(arg, 49, PARAMS - 1) .. at_limit
+    .. sub(arg, PARAMS + #at_limit)
+end
+
+local standing_count = 0
+for i = 1, limits do
+  local number, _, counts = unpack_numbers('<ddd', ARGV[1 + i], 57)
+  standing_of[i], counts_denied[i] = number, counts
+  standing_count = math.max(standing_count, standing_of[i])
+end
+for s = 1, standing_count do
+  local standing = open_standing(KEYS[#KEYS - standing_count + s])
+  if standing.err then return standing end
+  standing.was_blocked = standing.blocked_until > now
+  standings[s] = standing
+end
+for i = 1, limits do
+  local standing, arg, stated = standings[standing_of[i]], ARGV[1 + i], ARGV[1 + limits + i]
+  if standing then
+    standing.first_block, standing.growth, standing.longest_block = unpack_numbers('<ddd', arg, 81)
+    if stated ~= '' then ARGV[1 + limits + i] = at_stored(i, stated) end
+    standing.in_force = 0
+    ARGV[1 + i] = at_stored(i, arg)
+    price_of[i], units[i], extra[i] = unpack_numbers('<ddd', ARGV[1 + i], 25)
+  end
+end

@@ -1,0 +1,1 @@
+  local grants = own_grants

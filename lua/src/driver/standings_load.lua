@@ -1,0 +1,12 @@
+  -- A key that is blocked is charged nothing, whatever room its limits have. One that its own limit denies, and not what
+  -- is held, will be.
+  local standing = standings[standing_of[i]]
+  own_grants[i] = repeated and 1 or grant
+  if standing then
+    if standing.was_blocked then
+      grant = 0
+    elseif (op == CHECK or op == RESERVE) and not repeated and found[2] < units[i] * price_of[i] then
+      standing.is_denied = true
+      if counts_denied[i] == 1 and (op == CHECK or not holding) then found[3] = units[i] * price_of[i] end
+    end
+  end

@@ -1,0 +1,112 @@
+//! The scripts for rules whose keys may be blocked, or have limits of their own: the same drivers, with what stands
+//! beside the states at their marks.
+
+use crate::kernel::Fragments;
+use crate::{ENDING, FORGET, HELD, HELD_HEADER, HOLDINGS, LATE, LAYOUT, helpers, limits_beside, opening};
+use crate::{Kernel, KernelSet};
+
+const LOAD: &str = include_str!("standing/load.lua");
+const BEGIN: &str = include_str!("standing/begin.lua");
+const SAVE: &str = include_str!("standing/save.lua");
+const DECIDE: &str = include_str!("standing/decide.lua");
+const CHANGE: &str = include_str!("standing/change.lua");
+const FORGET_BLOCKS: &str = include_str!("standing/forget.lua");
+const STANDINGS: &str = include_str!("driver/standings.lua");
+const STANDINGS_LOAD: &str = include_str!("driver/standings_load.lua");
+const STANDINGS_GRANT: &str = include_str!("driver/standings_grant.lua");
+const STANDINGS_REPLY: &str = include_str!("driver/standings_reply.lua");
+/// The numbers of the interval at a stored limit, for the kernel whose measure is time.
+const STORED_INTERVAL: &str = include_str!("gcra/stored.lua");
+const STORED_LIMIT: &str = include_str!("standing/stored.lua");
+
+/// The numbers that a check of one limit is called with, beside whose state something may stand.
+const ONE_HEADER: &str = "now, mode, takes_stored, first_block, growth, longest_block";
+const CHANGE_HEADER: &str = "now, op, limit, span, growth, longest_block";
+/// The byte at which a limit's own numbers begin in a script for several.
+const PARAMS: usize = 137;
+
+/// The script that checks, or looks at, one limit, beside whose state something may stand.
+pub fn one(kernel: Kernel) -> String {
+    let Fragments { helpers, numbers, load, commit, reply, .. } = kernel.fragments();
+    let (header, stored) = match kernel {
+        Kernel::Gcra => (format!("{ONE_HEADER}, units, refill, burst, {numbers}"), STORED_INTERVAL),
+        _ => (format!("{ONE_HEADER}, {numbers}"), STORED_LIMIT),
+    };
+    // A key that is blocked counts nothing.
+    let spares = if numbers.contains("count_denied") {
+        "if blocked_until > now then count_denied = 0 end\n"
+    } else {
+        ""
+    };
+    let keys = "local key, standing_key, in_force = KEYS[1], KEYS[2], 0\n";
+    let takes = "if own_until > now and takes_stored == 1 then\nin_force = own_limit\n";
+    let decide = with_blocks(DECIDE);
+    let answer = "return pack('<dd', told, in_force) .. answer\n";
+    [
+        &opening(&header),
+        helpers,
+        keys,
+        LOAD,
+        takes,
+        stored,
+        "end\n",
+        spares,
+        load,
+        &decide,
+        commit,
+        "end\n",
+        reply,
+        answer,
+    ]
+    .concat()
+}
+
+/// The script that checks, looks at, refunds, charges or reserves limits beside which something may be held, or stand.
+pub fn held(kernels: KernelSet) -> String {
+    let driver = filled(
+        HELD,
+        &[
+            ("  --STANDING LOAD\n", STANDINGS_LOAD),
+            ("  --STANDING GRANT\n", STANDINGS_GRANT),
+            ("  --STANDING REPLY\n", STANDINGS_REPLY),
+        ],
+    );
+    beside(kernels, &driver)
+}
+
+/// The script that commits, releases or renews a reservation, beside which something may stand.
+pub fn ending(kernels: KernelSet) -> String {
+    beside(kernels, ENDING)
+}
+
+/// The script that resets keys for which something may be held, or stand.
+pub fn forget() -> String {
+    let forget_blocks = with_blocks(FORGET_BLOCKS);
+    [&opening(HELD_HEADER), LAYOUT, &forget_blocks, HOLDINGS, FORGET].concat()
+}
+
+/// The script that changes by hand what stands beside the states of one key.
+pub fn change() -> String {
+    let key = "local standing_key = KEYS[1]\n";
+    [&opening(CHANGE_HEADER), key, LOAD, CHANGE, SAVE, "return 1\n"].concat()
+}
+
+fn beside(kernels: KernelSet, driver: &str) -> String {
+    let stored = with_blocks(STANDINGS);
+    let late = filled(LATE, &[("--STANDINGS\n", &stored)]);
+    let begins = opening(HELD_HEADER) + LAYOUT + &helpers(kernels);
+    [&begins, HOLDINGS, &limits_beside(kernels, PARAMS), &late, driver].concat()
+}
+
+/// A driver with what reads, begins and writes blocks at its marks.
+fn with_blocks(driver: &str) -> String {
+    filled(
+        driver,
+        &[("--LOAD\n", LOAD), ("--BEGIN\n", BEGIN), ("--SAVE\n", SAVE), ("--STORED\n", STORED_INTERVAL)],
+    )
+}
+
+/// A driver with fragments at its marks.
+fn filled(driver: &str, marks: &[(&str, &str)]) -> String {
+    marks.iter().fold(driver.to_owned(), |driver, (mark, fragment)| driver.replace(mark, fragment))
+}

@@ -1,0 +1,2 @@
+-- The limit that is stored for the key takes the place of the rule's.
+limit = own_limit
