@@ -135,16 +135,19 @@ impl Catalog {
         &self.rules
     }
 
+    #[inline]
     pub(crate) fn matcher(&self) -> &Matcher {
         &self.matcher
     }
 
     /// How a rule stores a key.
+    #[inline]
     pub(crate) fn key_name<'a>(&self, rule: &ReadyRule, key: &'a str) -> Cow<'a, str> {
         if rule.secret_key { self.secrets.name(key).into() } else { canonical(key) }
     }
 
     /// How a rule stores a resource.
+    #[inline]
     pub(crate) fn resource_name<'a>(&self, rule: &ReadyRule, resource: &'a str) -> Cow<'a, str> {
         if rule.secret_resource { self.secrets.name(resource).into() } else { canonical(resource) }
     }
@@ -171,11 +174,13 @@ impl Catalog {
     }
 
     /// Whether a rule of these checks has reservations.
+    #[inline]
     pub(crate) fn holds_any(&self, checks: &[Check<'_>]) -> bool {
         checks.iter().any(|check| self.find(check.rule).is_ok_and(|rule| rule.holds.is_some()))
     }
 
     /// Refuses a request that takes places, which can only be reserved.
+    #[inline]
     pub(crate) fn ensure_no_places(&self, checks: &[Check<'_>]) -> Result<()> {
         let takes_places = |rule: &&ReadyRule| rule.rule.algorithm == Algorithm::Concurrency;
         match checks.iter().flat_map(|check| self.find(check.rule)).find(takes_places) {

@@ -95,6 +95,7 @@ impl Bridge {
     }
 
     /// The answer to a call, if it needs neither I/O nor sleep.
+    #[inline]
     pub fn at_once(&self, ask: &Ask) -> Option<Result<Answer>> {
         let local = self.limiter().filter(|limiter| limiter.is_embedded())?;
         if ask.sleeps() { None } else { at_once(answer(local, ask)) }
@@ -232,6 +233,7 @@ pub fn showable(now_us: u64) -> Result<u64> {
 }
 
 /// The output of a future that needs no I/O and so is ready when it is first polled.
+#[inline]
 fn at_once<F: Future>(future: F) -> Option<F::Output> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => Some(output),

@@ -54,11 +54,13 @@ impl Engine {
     }
 
     /// The table inside a shard uses the low and the topmost bits of a hash; these are others.
+    #[inline]
     pub(super) fn shard_of(&self, place: &Place<'_>) -> usize {
         (place.hash >> 40) as usize & (self.shards.len() - 1)
     }
 
     /// Sweeps a part of some shard, unless somebody is at work in it.
+    #[inline]
     pub(super) fn sweep(&self, now: Micros) {
         let number = self.hand.fetch_add(1, Ordering::Relaxed) & (self.shards.len() - 1);
         if let Some(mut shard) = self.shards[number].try_lock() {

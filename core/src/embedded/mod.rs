@@ -26,6 +26,7 @@ pub(crate) use shard::Task;
 
 impl Engine {
     /// Decides a plan as a whole: one outcome per charge.
+    #[inline]
     pub(crate) fn run(&self, plan: &Plan<'_>, op: Op, clock: impl Fn() -> Micros) -> Few<Outcome> {
         match plan.charges.as_slice() {
             _ if plan.is_beside() => self.decide_beside(plan, op, clock),
@@ -56,6 +57,7 @@ impl Engine {
 
     /// Decides several limits with all their shards locked, in the order of the shards so that two
     /// calls never wait for each other. The time is read behind the locks, as in [`one`](Self::one).
+    #[inline]
     fn several(
         &self,
         plan: &Plan<'_>,
@@ -161,6 +163,7 @@ impl Engine {
     }
 }
 
+#[inline]
 fn task<'a>(charge: &'a Charge<'_>, op: Op, now: Micros) -> Task<'a> {
     Task { policy: &charge.policy, demand: Demand { op, cost: charge.cost, now } }
 }

@@ -21,6 +21,7 @@ impl Room {
     }
 
     /// Takes room for some more states; none if there is none left.
+    #[inline]
     pub(super) fn take(&self) -> usize {
         // Pieces become smaller towards the end, since what others took and do not need is of use to nobody.
         let left = |taken| self.max.saturating_sub(taken);
@@ -30,6 +31,7 @@ impl Room {
     }
 
     /// Gives back what is not needed for `len` states, but for a piece; returns what is kept.
+    #[inline]
     pub(super) fn trim(&self, allowance: usize, len: usize) -> usize {
         let kept = allowance.min(len + PIECE);
         self.taken.fetch_sub(allowance - kept, Relaxed);
@@ -48,6 +50,7 @@ impl Room {
 
     /// Tells the log of evictions: of the first, and whenever they are twice as many. Not to be called with a lock
     /// held, since whoever writes the log may call the limiter.
+    #[inline]
     pub(super) fn tell(&self) {
         let (evicted, told) = (self.evicted(), self.told.load(Relaxed));
         let is_news = evicted > 0 && evicted >= told * 2;

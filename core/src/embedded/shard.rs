@@ -59,6 +59,7 @@ fn peek_ahead(state: &State, task: &Task<'_>, permitted: bool) -> Outcome {
 
 impl Shard {
     /// Whether a state has room, as a check finds it; for a charge, whether it may be overdrawn so far.
+    #[inline]
     pub(crate) fn fits(&self, place: &Place<'_>, task: &Task<'_>) -> bool {
         let &Task { policy, demand: Demand { now, cost, op } } = task;
         let fits = |state: &State| match op {
@@ -142,6 +143,7 @@ impl Shard {
         }
     }
 
+    #[inline]
     fn insert(&mut self, place: &Place<'_>, state: State, (now, expires_at): (Micros, Micros), room: &Room) {
         self.make_room(now, room);
         let (hash, limit, name) = (place.hash, place.limit, place.name.into());
@@ -158,6 +160,7 @@ impl Shard {
 
     /// Before a table grows, what has expired leaves it; when there is no room for more states, the one nearest to
     /// its reset does.
+    #[inline]
     fn make_room(&mut self, now: Micros, room: &Room) {
         if self.table.len() >= self.allowance {
             self.allowance += room.take();
@@ -196,6 +199,7 @@ impl Shard {
     }
 
     /// Looks at the next `places` places; at the end of a round an all but empty table shrinks.
+    #[inline]
     pub(crate) fn sweep(&mut self, now: Micros, places: usize, room: &Room) {
         let size = self.table.num_buckets();
         if size <= SMALL {

@@ -66,6 +66,7 @@ impl RateLimiter {
     /// [`Timeout`](crate::ErrorKind::Timeout) or [`Server`](crate::ErrorKind::Server) when the server
     /// cannot decide, and [`Closed`](crate::ErrorKind::Closed) after [`close`](Self::close). A denial is not
     /// an error.
+    #[inline]
     pub fn check(&self, rule: &str, key: &str) -> Result<Decision> {
         self.single(&Check::new(rule, key), Op::Check)
     }
@@ -74,6 +75,7 @@ impl RateLimiter {
     ///
     /// # Errors
     /// As [`check`](Self::check).
+    #[inline]
     pub fn check_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Decision> {
         self.single(&Check::new(rule, key).with(options), Op::Check)
     }
@@ -87,6 +89,7 @@ impl RateLimiter {
     ///
     /// # Errors
     /// As [`check`](Self::check); an empty list is an `InvalidArgument`.
+    #[inline]
     pub fn check_all(&self, checks: &[Check<'_>]) -> Result<Decision> {
         self.all(&self.centre.rules.snapshot(), checks)
     }
@@ -96,10 +99,12 @@ impl RateLimiter {
     /// # Errors
     /// As [`check_all`](Self::check_all); an id that another call had is an `InvalidArgument`, and on a Redis Cluster
     /// one for items in several hash slots.
+    #[inline]
     pub fn check_all_with(&self, checks: &[Check<'_>], options: CheckAllOptions<'_>) -> Result<Decision> {
         self.together(&self.centre.rules.snapshot(), checks, Op::Check, options.request_id)
     }
 
+    #[inline]
     pub(super) fn all(&self, catalog: &Catalog, checks: &[Check<'_>]) -> Result<Decision> {
         self.together(catalog, checks, Op::Check, None)
     }
@@ -113,6 +118,7 @@ impl RateLimiter {
         self.together(catalog, checks, Op::Peek, None)
     }
 
+    #[inline]
     fn together(
         &self,
         catalog: &Catalog,
@@ -301,6 +307,7 @@ impl RateLimiter {
         }
     }
 
+    #[inline]
     pub(super) fn single(&self, check: &Check<'_>, op: Op) -> Result<Decision> {
         match &self.backend {
             Backend::Local(local) => local.single(&self.centre.rules.snapshot(), check, op),

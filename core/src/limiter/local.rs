@@ -42,6 +42,7 @@ impl Local {
     }
 
     /// One check.
+    #[inline]
     pub(super) fn single(&self, catalog: &Catalog, check: &Check<'_>, op: Op) -> Result<Decision> {
         self.decide(catalog, check, op, |verdict| verdict.into())
     }
@@ -92,11 +93,13 @@ impl Local {
         Ok(make(Verdict::of(rule, once((policy, &outcome)), Source::Embedded)))
     }
 
+    #[inline]
     pub(super) fn all(&self, plan: &Plan<'_>, op: Op) -> Result<Decision> {
         Ok(answer(plan, &self.outcomes(plan, op)?, Source::Embedded, Form::WithParts))
     }
 
     /// What an operation on the states of a plan has come to, one outcome per charge.
+    #[inline]
     pub(super) fn outcomes(&self, plan: &Plan<'_>, op: Op) -> Result<Few<Outcome>> {
         let outcomes = match &plan.request {
             None => self.engine().run(plan, op, || self.now()),
@@ -150,10 +153,12 @@ impl Local {
 
     /// This process's engine. A forked child begins with nothing counted: the parent's states may have been
     /// in the hands of a thread that does not exist in the child.
+    #[inline]
     fn engine(&self) -> &Engine {
         self.engine.get(|_| Engine::new(self.max_keys))
     }
 
+    #[inline]
     fn now(&self) -> Micros {
         match &self.clock {
             Clock::System(clock) => clock.now(),

@@ -19,6 +19,7 @@ impl RateLimiter {
     /// As [`check`](Self::check); a request without a path, a method or a header's name that is no token
     /// of HTTP and an `ip` that is no address are an `InvalidArgument`, and so is one that a rule with the algorithm
     /// `concurrency` matches: that needs [`reserve_request`](Self::reserve_request).
+    #[inline]
     pub fn check_request(&self, request: &Request<'_>) -> Result<Decision> {
         self.ensure_open()?;
         let catalog = self.centre.rules.snapshot();
@@ -100,11 +101,13 @@ impl AsyncRateLimiter {
     }
 }
 
+#[inline]
 fn matches(catalog: &Catalog, request: &Request<'_>) -> Result<Vec<RequestMatch>> {
     request.validate_timeout()?;
     catalog.matcher().matches(request)
 }
 
+#[inline]
 fn checks<'a>(matches: &'a [RequestMatch], request: &Request<'_>) -> Vec<Check<'a>> {
     matches.iter().map(|found| found.check(request.timeout)).collect()
 }

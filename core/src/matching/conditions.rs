@@ -63,6 +63,7 @@ impl Conditions {
 
     /// Who is counted if every condition holds, else the first that does not. A request that may be read in
     /// several ways may count several, each of them once.
+    #[inline]
     pub(super) fn apply(&self, view: &RequestView<'_>) -> Result<Vec<Counted>, Failure> {
         let stated = self.rule.matches.as_ref().ok_or(Failure::NoMatch)?;
         let key = self.key.as_ref().ok_or(Failure::NoIdentifier)?;
@@ -93,6 +94,7 @@ impl Conditions {
     }
 
     /// Adds those who are counted if the path is read as this one.
+    #[inline]
     fn count(
         &self,
         view: &RequestView<'_>,
@@ -122,6 +124,7 @@ impl Conditions {
     }
 
     /// The readings of the path that the pattern matches.
+    #[inline]
     fn paths<'v>(&self, view: &'v RequestView<'_>) -> impl Iterator<Item = (&'v Reading<'v>, &'v str)> {
         let pattern = self.pattern.as_ref().map(|patterns| patterns.of(view));
         let compared =
@@ -130,6 +133,7 @@ impl Conditions {
     }
 
     /// The conditions other than the path.
+    #[inline]
     fn hold(&self, stated: &Match, view: &RequestView<'_>) -> Result<(), Failure> {
         // What serves GET serves HEAD too.
         let is_head = view.method.eq_ignore_ascii_case("HEAD");
@@ -157,6 +161,7 @@ impl Patterns {
         Self { exact: Pattern::new(text), folded: Pattern::folded(text) }
     }
 
+    #[inline]
     fn of(&self, view: &RequestView<'_>) -> &Pattern {
         if view.ignore_case { &self.folded } else { &self.exact }
     }
@@ -179,6 +184,7 @@ impl<'a> Found<'a> {
         Self { key, counted: Vec::new(), is_sought: false, lacks_part: None, lacks_resource: false }
     }
 
+    #[inline]
     fn add(&mut self, counted: Counted) -> Result<(), Failure> {
         if self.counted.contains(&counted) {
             return Ok(());
@@ -190,6 +196,7 @@ impl<'a> Found<'a> {
         Ok(())
     }
 
+    #[inline]
     fn counted(self) -> Result<Vec<Counted>, Failure> {
         match self.counted.is_empty() {
             true if self.lacks_resource => Err(Failure::ResourceIdentifier),

@@ -28,11 +28,13 @@ pub(super) struct HeaderView<'a> {
 }
 
 impl<'a> HeaderView<'a> {
+    #[inline]
     pub(super) fn push(&mut self, name: &'a str, value: &'a str) {
         self.lines.push(Line { name, value: value.trim_matches([' ', '\t']) });
     }
 
     /// Joins the lines, once they are all there.
+    #[inline]
     pub(super) fn join(&mut self) {
         let Some((first, others)) = self.lines.split_first() else { return };
         if others.is_empty() {
@@ -52,10 +54,12 @@ impl<'a> HeaderView<'a> {
     }
 
     /// The values that an application may see.
+    #[inline]
     pub(super) fn values(&self) -> impl Iterator<Item = &str> {
         self.lines.iter().map(|line| line.value).chain(self.joined.iter().map(String::as_str))
     }
 
+    #[inline]
     pub(super) fn is_present(&self) -> bool {
         !self.lines.is_empty()
     }
@@ -77,6 +81,7 @@ impl HeaderNames {
         *self.0.entry(folded(name).into_owned()).or_insert(next)
     }
 
+    #[inline]
     pub(super) fn find(&self, name: &str) -> Option<usize> {
         self.0.get(folded(name).as_ref()).copied()
     }
@@ -87,11 +92,13 @@ impl HeaderNames {
 }
 
 /// Whether some server takes one name for the other.
+#[inline]
 pub(super) fn is_same_name(one: &str, other: &str) -> bool {
     one.len() == other.len() && one.bytes().map(folded_byte).eq(other.bytes().map(folded_byte))
 }
 
 /// The name with all that some server takes for the same spelled as one.
+#[inline]
 fn folded(name: &str) -> Cow<'_, str> {
     if name.bytes().any(|byte| byte == b'_' || byte.is_ascii_uppercase()) {
         return Cow::Owned(name.to_ascii_lowercase().replace('_', "-"));
@@ -99,6 +106,7 @@ fn folded(name: &str) -> Cow<'_, str> {
     Cow::Borrowed(name)
 }
 
+#[inline]
 fn folded_byte(byte: u8) -> u8 {
     if byte == b'_' { b'-' } else { byte.to_ascii_lowercase() }
 }

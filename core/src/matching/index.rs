@@ -115,6 +115,7 @@ impl Index {
     }
 
     /// The rules that may match, in order; no other one does.
+    #[inline]
     pub(super) fn candidates(&self, view: &RequestView<'_>) -> Vec<Number> {
         let mut found = self.always.clone();
         self.by_path(view, &mut found);
@@ -130,6 +131,7 @@ impl Index {
         found
     }
 
+    #[inline]
     fn by_path(&self, view: &RequestView<'_>, found: &mut Vec<Number>) {
         let Some(automaton) = &self.automaton else { return };
         let mut hits = Hits::new(self.by_literal.len());
@@ -143,6 +145,7 @@ impl Index {
     }
 
     /// Every network that the address is in and that is of a size that occurs.
+    #[inline]
     fn networks(&self, ip: IpAddr) -> impl Iterator<Item = Subnet> {
         self.prefixes.iter().map(move |prefix| Subnet::of(ip, *prefix))
     }
@@ -159,6 +162,7 @@ impl Hits {
         Self { bits: vec![0; literals.div_ceil(64)], once: Vec::new() }
     }
 
+    #[inline]
     fn add(&mut self, literal: u32) {
         if !self.contain(literal) {
             self.bits[literal as usize / 64] |= 1 << (literal % 64);
@@ -166,6 +170,7 @@ impl Hits {
         }
     }
 
+    #[inline]
     fn contain(&self, literal: u32) -> bool {
         self.bits[literal as usize / 64] >> (literal % 64) & 1 == 1
     }

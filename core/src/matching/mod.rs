@@ -90,6 +90,7 @@ impl Matcher {
 
     /// The rules that apply, in order of priority, then of their file; one that counts several keys, several
     /// times.
+    #[inline]
     pub(crate) fn matches(&self, request: &Request<'_>) -> Result<Vec<RequestMatch>> {
         let view = RequestView::new(request, &self.names)?;
         let mut matches = Vec::new();
@@ -116,6 +117,7 @@ impl Matcher {
 }
 
 /// Who is counted by a rule, or why nobody is; a request that might be too many is an error.
+#[inline]
 fn applied(conditions: &Conditions, view: &RequestView<'_>) -> Result<Result<Vec<Counted>, Failure>> {
     match conditions.apply(view) {
         Err(failure @ Failure::TooManyKeys(_)) => {

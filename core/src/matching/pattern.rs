@@ -54,16 +54,19 @@ impl Pattern {
         })
     }
 
+    #[inline]
     pub(super) fn matches(&self, path: &str) -> bool {
         self.walk(path, &mut |_, _| true)
     }
 
     /// The same, if no segment that a name stands for is empty.
+    #[inline]
     pub(super) fn matches_without_empty(&self, path: &str) -> bool {
         self.walk(path, &mut |_, segment| !segment.is_empty())
     }
 
     /// The segment that a name stands for, if the pattern matches.
+    #[inline]
     pub(super) fn capture<'p>(&self, path: &'p str, wanted: &str) -> Option<&'p str> {
         let mut found = None;
         let matches = self.walk(path, &mut |name, segment| {
@@ -79,6 +82,7 @@ impl Pattern {
     ///
     /// Slashes at the end are no empty segment where the pattern matches without them: `/t/*/{last}` would have one
     /// in every path that ends with a slash.
+    #[inline]
     fn walk<'p>(&self, path: &'p str, accept: &mut impl FnMut(&str, &'p str) -> bool) -> bool {
         let ends_with_name = self.tail.as_ref().is_some_and(Part::ends_with_name);
         let is_again =
@@ -86,6 +90,7 @@ impl Pattern {
         !is_again && self.strip(path, accept)
     }
 
+    #[inline]
     fn strip<'p>(&self, path: &'p str, accept: &mut impl FnMut(&str, &'p str) -> bool) -> bool {
         let Some(mut rest) = self.head.strip_from_start(path, accept) else { return false };
         let Some(tail) = &self.tail else { return rest.is_empty() };
@@ -126,6 +131,7 @@ impl Part {
     }
 
     /// What follows the part, when the text begins with it.
+    #[inline]
     fn strip_from_start<'p>(
         &self,
         text: &'p str,
@@ -141,6 +147,7 @@ impl Part {
     }
 
     /// What precedes the part, when the text ends with it.
+    #[inline]
     fn strip_from_end<'p>(
         &self,
         text: &'p str,
@@ -156,6 +163,7 @@ impl Part {
     }
 
     /// What follows the part where it occurs first.
+    #[inline]
     fn find<'p>(&self, text: &'p str, accept: &mut impl FnMut(&str, &'p str) -> bool) -> Option<&'p str> {
         let Some(Piece::Literal(first)) = self.0.first() else { return None };
         let mut rest = text;

@@ -64,6 +64,7 @@ impl KeySource {
     }
 
     /// The keys of a request, as [`Source::find`]; or the failure that a part is absent or has too many values.
+    #[inline]
     pub(super) fn find<'v>(
         &'v self,
         view: &'v RequestView<'_>,
@@ -139,6 +140,7 @@ impl Source {
 
     /// What the request has there, in every way in which it may be seen; `path` is a text of `reading` that
     /// `pattern` matches.
+    #[inline]
     pub(super) fn find<'v>(
         &'v self,
         view: &'v RequestView<'_>,

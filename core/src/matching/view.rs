@@ -38,6 +38,7 @@ pub(super) struct RequestView<'a> {
 }
 
 impl<'a> RequestView<'a> {
+    #[inline]
     pub(super) fn new(request: &Request<'a>, names: &HeaderNames) -> Result<Self> {
         if !is_token(request.method) {
             return Err(wrong("method", request.method, "an HTTP method, as in \"GET\""));
@@ -61,14 +62,17 @@ impl<'a> RequestView<'a> {
     }
 }
 
+#[inline]
 fn present(text: Option<&str>) -> Option<&str> {
     text.filter(|text| !text.is_empty())
 }
 
+#[inline]
 fn ip(text: &str) -> Result<IpAddr> {
     address(text).ok_or_else(|| wrong("ip", text, "an IPv4 or IPv6 address without a port"))
 }
 
+#[inline]
 fn readings<'a>(request: &Request<'a>) -> Result<Vec<Reading<'a>>> {
     if request.path.is_empty() {
         return Err(refused("path is empty; a request has one, as in \"/orders/7\""));
@@ -90,12 +94,14 @@ fn readings<'a>(request: &Request<'a>) -> Result<Vec<Reading<'a>>> {
 }
 
 /// Every path of a request, with the argument that has it.
+#[inline]
 fn targets<'a>(request: &Request<'a>) -> impl Iterator<Item = (&'static str, &'a str)> {
     let others =
         request.other_paths.iter().filter(|path| !path.is_empty()).map(|path| ("other_paths", *path));
     [("path", request.path)].into_iter().chain(others)
 }
 
+#[inline]
 fn headers<'a>(request: &Request<'a>, names: &HeaderNames) -> Result<Vec<HeaderView<'a>>> {
     if request.headers.len() > MAX_HEADERS {
         return Err(refused("headers are more than 4096"));
@@ -114,6 +120,7 @@ fn headers<'a>(request: &Request<'a>, names: &HeaderNames) -> Result<Vec<HeaderV
     Ok(views)
 }
 
+#[inline]
 fn api_key_header<'a>(request: &Request<'a>) -> Result<HeaderView<'a>> {
     let mut view = HeaderView::default();
     let Some(header) = present(request.api_key_header) else { return Ok(view) };

@@ -16,6 +16,7 @@ pub(crate) enum Form {
 }
 
 /// The decision for a whole call; one outcome per charge of the plan.
+#[inline]
 pub(crate) fn answer(plan: &Plan<'_>, outcomes: &[Outcome], source: Source, form: Form) -> Decision {
     let mut parts: Few<Decision> =
         plan.items.iter().map(|item| plan.verdict(item, outcomes, source).into()).collect();
@@ -26,6 +27,7 @@ pub(crate) fn answer(plan: &Plan<'_>, outcomes: &[Outcome], source: Source, form
 }
 
 /// The deciding part, with the figures of all that count: rules in shadow only among themselves.
+#[inline]
 fn overall(plan: &Plan<'_>, parts: Few<Decision>) -> Decision {
     let in_shadow = |index: usize| plan.items[index].rule.rule.shadow;
     let all_shadow = (0..parts.len()).all(in_shadow);

@@ -49,6 +49,7 @@ impl Holder<'_> {
     }
 
     /// The name among those of its number.
+    #[inline]
     pub(crate) fn local_name(&self) -> Cow<'_, str> {
         local_name(&self.tag, self.member.as_deref())
     }
@@ -99,11 +100,13 @@ impl Charge<'_> {
     }
 
     /// The name of the state among those of its limit. A brace ends the tag, for it is escaped inside one.
+    #[inline]
     pub(crate) fn local_name(&self) -> Cow<'_, str> {
         local_name(&self.tag, self.member.as_deref())
     }
 }
 
+#[inline]
 fn local_name<'a>(tag: &'a str, member: Option<&str>) -> Cow<'a, str> {
     match member {
         None => Cow::Borrowed(tag),

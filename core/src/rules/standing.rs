@@ -2,11 +2,10 @@
 
 use super::fields::{Checked, Fields};
 use super::json::Json;
+use super::limits;
 use super::model::{Block, Limit, Scope};
-use super::{limits, table};
+use super::table::{self, MAX_FACTOR};
 
-/// A larger factor would be the longest block at once.
-pub(super) const MAX_FACTOR: f64 = 1e6;
 /// By default the longest block is so many times as long as the first one.
 const DEFAULT_LONGEST: u64 = 10;
 

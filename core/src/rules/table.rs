@@ -3,8 +3,9 @@
 //! A new field is a line here, and the code that reads it.
 
 use super::json::MAX_WHOLE;
-use super::standing::MAX_FACTOR;
 
+/// A larger factor would be the longest block at once.
+pub(super) const MAX_FACTOR: f64 = 1e6;
 /// The last day that a month can have.
 pub(super) const LAST_DAY: i64 = 31;
 

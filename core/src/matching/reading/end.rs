@@ -14,6 +14,7 @@ const MAX_RUNS: usize = 4;
 pub(super) struct Ends(SmallVec<[u32; 2]>);
 
 impl Ends {
+    #[inline]
     pub(super) fn of(text: &str) -> Self {
         let mut ends = smallvec![text.len() as u32];
         let mut rest = text;
@@ -32,12 +33,14 @@ impl Ends {
         Self(ends)
     }
 
+    #[inline]
     pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
         self.0.iter().map(|end| *end as usize)
     }
 }
 
 /// The text without all of what is overlooked.
+#[inline]
 fn without_all(mut text: &str) -> &str {
     loop {
         let plain = |byte: &u8| !matches!(byte, b'/' | b'.' | b' ');
@@ -50,6 +53,7 @@ fn without_all(mut text: &str) -> &str {
 }
 
 /// The text without the last of what is overlooked, and without all of the same before it. The first slash stays.
+#[inline]
 fn without_run(text: &str) -> Option<(&str, &str)> {
     let strip = |text: &str, unit: &str| text.strip_suffix(unit).map(str::len).filter(|len| *len > 0);
     let (unit, len) = OVERLOOKED.iter().find_map(|unit| Some((unit, strip(text, unit)?)))?;

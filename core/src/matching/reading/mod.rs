@@ -33,6 +33,7 @@ pub(super) struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
+    #[inline]
     fn new(text: Cow<'a, str>, ignore_case: bool) -> Self {
         Self { ends: Ends::of(&text), folded: ignore_case.then(|| Folded::new(&text)), text }
     }
@@ -43,6 +44,7 @@ impl<'a> Reading<'a> {
     }
 
     /// The whole text without capitals.
+    #[inline]
     pub(super) fn folded_text(&self) -> Cow<'_, str> {
         match &self.folded {
             Some(folded) => Cow::Borrowed(folded.text()),
@@ -51,6 +53,7 @@ impl<'a> Reading<'a> {
     }
 
     /// The texts to compare patterns with: what stands at the end may be cut.
+    #[inline]
     pub(super) fn compared(&self) -> impl Iterator<Item = &str> {
         self.ends.iter().map(|end| match &self.folded {
             Some(folded) => folded.until(end),
@@ -59,6 +62,7 @@ impl<'a> Reading<'a> {
     }
 
     /// A part of a compared text, as the client spelled it.
+    #[inline]
     pub(super) fn spelled<'s>(&'s self, part: &'s str) -> &'s str {
         match &self.folded {
             Some(folded) => folded.original(part, &self.text),
@@ -68,6 +72,7 @@ impl<'a> Reading<'a> {
 }
 
 /// Adds the readings of a target to those found already; the first is how most servers read it.
+#[inline]
 pub(super) fn add<'a>(
     target: &'a str,
     ignore_case: bool,
@@ -97,6 +102,7 @@ pub(super) fn undecoded(target: &str) -> Vec<String> {
 }
 
 /// Whether a path is certain to have a single reading, as nearly every one has.
+#[inline]
 fn is_canonical(path: &str) -> bool {
     let mut before = 0;
     let is_plain = |byte: u8| {

@@ -266,7 +266,7 @@ impl Caller<'_> {
                     "block" => _ = fields.insert("seconds".into(), seconds),
                     "set_limit" => {
                         fields.insert("limit".into(), cost);
-                        if us % 2 == 0 {
+                        if us.is_multiple_of(2) {
                             fields.insert("expires_in".into(), seconds);
                         }
                     }
