@@ -67,7 +67,8 @@ fn run(driver: Driver, backend: &Backend, vector: &Value) -> Result<(), String> 
     Ok(())
 }
 
-fn act(limiter: &Limiter, step: &Value, made: &mut Reservations) -> Value {
+/// Makes the call of a step; its answer in the form of the vectors.
+pub fn act(limiter: &Limiter, step: &Value, made: &mut Reservations) -> Value {
     let by_hand = || limiter.call_by_hand(step);
     let answered = limiter.call_about_reservations(step, made).or_else(by_hand).unwrap_or_else(|| {
         let decision = limiter.call(step)?;
