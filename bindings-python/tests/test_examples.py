@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import http.client
 import importlib.util
+import json
+import os
 import socket
+import subprocess
+import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from datetime import datetime, timedelta, timezone
+from email.utils import format_datetime
+from html import escape
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+from urllib.parse import urlencode
 
 import pytest
-from web import Site, serve_uvicorn
+from web import Answer, Site, running, serve_uvicorn, serve_wsgiref
 
 from sluicegate import Check, ManualClock, RateLimiter
 
@@ -23,6 +35,10 @@ ALICE = ("Authorization", "Bearer alice")
 def application(name: str, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     pytest.importorskip("fastapi", reason="needs Python 3.11")
     monkeypatch.setenv("LIMITER_URL", redis_url)
+    return loaded(name)
+
+
+def loaded(name: str) -> Any:
     specification = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
     assert specification and specification.loader
     module = importlib.util.module_from_spec(specification)
@@ -149,3 +165,168 @@ def test_parallel_calls_get_no_more_than_the_quota(redis_url: str, monkeypatch: 
     with serve_uvicorn(quota.app) as site, ThreadPoolExecutor(20) as callers:
         answers = list(callers.map(lambda _: site.ask("POST", "/convert?pages=30", bob).status, range(20)))
     assert sorted(answers) == [200] * 16 + [429] * 4
+
+
+HOUR = 3_600
+
+
+def guess(site: Site, password: str, name: str = "alice") -> Answer:
+    body = json.dumps({"name": name, "password": password}).encode()
+    return site.ask("POST", "/login", ("Content-Type", "application/json"), body=body)
+
+
+@pytest.mark.parametrize("backend", ["memory", "redis"])
+def test_guessers_are_locked_out_for_an_hour_and_then_for_two(
+    backend: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    login = application("login", redis_url if backend == "redis" else "memory://", monkeypatch)
+    monkeypatch.setattr(login, "hashed", str.encode)
+    monkeypatch.setitem(login.ACCOUNTS, "alice", b"right")
+    login.CLOCK = ManualClock(1_760_000_000_000_000)
+    with serve_uvicorn(login.app) as site:
+        # What failed before is forgotten on success.
+        assert [guess(site, "wrong").status for _ in range(4)] == [401] * 4
+        assert guess(site, "right").json() == {"welcome": "alice"}
+        for hours in (1, 2, 4):
+            assert [guess(site, "wrong").status for _ in range(5)] == [401] * 5
+            locked = guess(site, "right")
+            assert (locked.status, locked.header("Retry-After")) == (429, str(hours * HOUR))
+            login.CLOCK.advance(hours * HOUR - 0.000001)
+            assert guess(site, "right").status == 429
+            assert guess(site, "wrong", "bob").status == 401
+            login.CLOCK.advance(0.000001)
+        assert guess(site, "right").status == 200
+
+
+@pytest.mark.parametrize("backend", ["memory", "redis"])
+def test_parallel_guessers_get_five_guesses(
+    backend: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    login = application("login", redis_url if backend == "redis" else "memory://", monkeypatch)
+    login.CLOCK = ManualClock(1_760_000_000_000_000)
+    looked, all_have_asked = [], threading.Event()
+
+    def is_right(name: str, password: str) -> bool:
+        looked.append(password)
+        # A password takes until every other guess was answered.
+        assert all_have_asked.wait(30)
+        return False
+
+    monkeypatch.setattr(login, "is_right", is_right)
+    with serve_uvicorn(login.app) as site, ThreadPoolExecutor(32) as guessers:
+        answers = [guessers.submit(guess, site, str(number)) for number in range(32)]
+        denied = [answer.result().status for answer in islice(as_completed(answers), 27)]
+        assert (denied, len(looked)) == ([429] * 27, 5)
+        all_have_asked.set()
+        assert Counter(answer.result().status for answer in answers) == {429: 27, 401: 5}
+        assert guess(site, "again").status == 429 and len(looked) == 5
+
+
+class Provider(BaseHTTPRequestHandler):
+    """Admits what comes, but for a second after its tenth call."""
+
+    calls: ClassVar[list[tuple[str, int]]] = []
+    lock = threading.Lock()
+    closed_until = 0.0
+
+    def do_GET(self) -> None:
+        with self.lock:
+            now = time.monotonic()
+            if sum(status == 200 for _, status in self.calls) == 10 and not self.closed_until:
+                type(self).closed_until = now + 1
+            status = 429 if now < self.closed_until else 200
+            self.calls.append((self.path, status))
+        self.send_response(status)
+        if status == 429:
+            self.send_header("Retry-After", "1")
+        self.end_headers()
+        self.wfile.write(b"done" if status == 200 else b"")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_a_fleet_keeps_a_provider_s_limit_and_pauses_when_it_says_so(redis_url: str) -> None:
+    workers, jobs = 4, 10
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Provider)
+    environment = {**os.environ, "LIMITER_URL": redis_url, "PROVIDER_RATE": "40/s"}
+    program = [sys.executable, str(FOLDER / "paced_worker.py"), f"http://127.0.0.1:{server.server_port}/"]
+    with running(server):
+        began = time.monotonic()
+        fleet = [
+            subprocess.Popen([*program, *(f"{worker}-{job}" for job in range(jobs))], env=environment)
+            for worker in range(workers)
+        ]
+        assert [worker.wait(60) for worker in fleet] == [0] * workers
+        took = time.monotonic() - began
+    done = [path for path, status in Provider.calls if status == 200]
+    assert sorted(done) == sorted(f"/{worker}-{job}" for worker in range(workers) for job in range(jobs))
+    refused = len(Provider.calls) - len(done)
+    # None of them asks again before its own pause is over, and the others see it.
+    assert 1 <= refused <= workers
+    # One call per 25 ms, and a second without any.
+    assert took >= 1 + (len(Provider.calls) - 1 - refused) / 40 - 0.025 * refused
+
+
+def test_pauses_of_a_provider() -> None:
+    worker = loaded("paced_worker")
+    assert (worker.pause("3"), worker.pause(None), worker.pause("soon"), worker.pause("-5")) == (3, 1, 1, 0.1)
+    later = format_datetime(datetime.now(timezone.utc) + timedelta(seconds=90), usegmt=True)
+    assert 80 < worker.pause(later) <= 90
+
+
+@pytest.fixture
+def support(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    monkeypatch.setenv("LIMITER_URL", redis_url)
+    page = loaded("support_page")
+    yield page
+    page.limiter.close()
+
+
+def test_support_sees_and_changes_the_limits_of_a_customer(support: Any) -> None:
+    customer = '<b>"Böb" & co</b>'
+    support.limiter.check("exports", customer, cost=5)
+    with serve_wsgiref(support.app) as site:
+        origin = ("Origin", f"http://127.0.0.1:{site.port}")
+
+        def post(*headers: tuple[str, str], **fields: str) -> Answer:
+            body = urlencode({"key": customer, **fields}).encode()
+            form = ("Content-Type", "application/x-www-form-urlencoded")
+            return site.ask("POST", "/", form, *headers, body=body)
+
+        def shown() -> str:
+            answer = site.ask("GET", f"/?{urlencode({'key': customer})}")
+            assert answer.status == 200 and b"<b>" not in answer.body
+            assert "frame-ancestors 'none'" in (answer.header("Content-Security-Policy") or "")
+            return answer.body.decode()
+
+        assert "<td>exports<td>5<td>5<td>" in shown() and escape(customer) in shown()
+        moved = post(origin, action="raise", rule="exports", limit="50")
+        assert (moved.status, moved.header("Location")) == (303, f"?{urlencode({'key': customer})}")
+        assert "<td>exports<td>5<td>50<td>" in shown()
+        assert support.limiter.peek("exports", customer).remaining == 45
+        post(origin, action="clear", rule="exports")
+        assert not support.limiter.check("exports", customer)
+        post(origin, action="reset", rule="exports")
+        assert support.limiter.check("exports", customer)
+        post(origin, action="block", rule="api", minutes="90")
+        assert "<td>for 1 h 30 min<td>" in shown() and not support.limiter.check("api", customer)
+        post(origin, action="unblock", rule="api")
+        assert support.limiter.check("api", customer)
+        # Mistakes, and forms of other sites.
+        for fields in ({"action": "raise", "limit": "<i>"}, {"action": "erase"}, {"action": "block", "minutes": "5"}):
+            wrong = post(origin, rule="exports", **fields)
+            assert wrong.status == 400 and b"<i>" not in wrong.body
+        for foreign in ((), (("Origin", "https://elsewhere.example"),)):
+            assert post(*foreign, action="reset", rule="exports").status == 400
+        assert support.limiter.peek("exports", customer).remaining == 4
+
+
+def test_a_raised_limit_ends_after_a_day(support: Any) -> None:
+    clock = ManualClock(1_760_000_000_000_000)
+    support.limiter = RateLimiter("memory://", rules=support.RULES, clock=clock)
+    support.change({"action": "raise", "rule": "api", "key": "acme", "limit": "2000"})
+    clock.advance(support.DAY - 0.000001)
+    assert support.limiter.peek("api", "acme").limit == 2_000
+    clock.advance(0.000001)
+    assert support.limiter.peek("api", "acme").limit == 1_000

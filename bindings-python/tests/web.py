@@ -65,13 +65,15 @@ class Site:
 
     port: int
 
-    def ask(self, method: str, target: str, *headers: tuple[str, str]) -> Answer:
+    def ask(self, method: str, target: str, *headers: tuple[str, str], body: bytes = b"") -> Answer:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         try:
             connection.putrequest(method, target)
             for name, value in headers:
                 connection.putheader(name, value)
-            connection.endheaders()
+            if body:
+                connection.putheader("Content-Length", str(len(body)))
+            connection.endheaders(body or None)
             answer = connection.getresponse()
             return Answer(answer.status, answer.getheaders(), answer.read())
         finally:

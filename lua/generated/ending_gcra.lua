@@ -62,6 +62,8 @@ end
 local MARKS, MOST_HELD, PARAMS = 1e17, 10000, 57
 local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 49, 65, 49, 80
 local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
+-- As in the other scripts: 1 charge, 0 only look.
+local mode = op == PEEK and 0 or 1
 -- Ends a reservation and charges what was used, or lets its lease begin anew. Answers 1 when it was held wherever it
 -- should be, 0 when it was not, -1 when a limit would be overdrawn by more than 2^53: then nothing is done.
 --

@@ -62,6 +62,8 @@ end
 local MARKS, MOST_HELD, PARAMS = 1e17, 10000, 57
 local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 49, 65, 49, 80
 local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
+-- As in the other scripts: 1 charge, 0 only look.
+local mode = op == PEEK and 0 or 1
 -- One limit, of whose reservations no lease has ended: nearly every call. (What makes tables and functions stands below,
 -- and costs nothing until it is needed.) It answers with one string, which costs less than a list: where anything is held,
 -- or was reserved, BESIDE, the weight that was held before and the token; then the limit's answer.

@@ -62,6 +62,8 @@ end
 local MARKS, MOST_HELD, PARAMS = 1e17, 10000, 57
 local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 49, 65, 49, 80
 local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
+-- As in the other scripts: 1 charge, 0 only look.
+local mode = op == PEEK and 0 or 1
 local sub, floor = string.sub, math.floor
 
 -- The set of a holder; nil when it is somebody else's.

@@ -85,6 +85,11 @@ impl Holding {
         self.held += if lease.counts { lease.weight } else { 0.0 };
     }
 
+    /// When the lease of a reservation ends.
+    pub(crate) fn end_of(&self, id: &HoldId) -> Option<Micros> {
+        self.ends.get(id).copied()
+    }
+
     /// Takes out a reservation.
     pub(crate) fn end(&mut self, id: &HoldId) -> Option<Lease> {
         let end = self.ends.remove(id)?;

@@ -1,11 +1,13 @@
 //! Calls about rules with reservations, blocks or limits of single keys: their states and what is beside them, taken
 //! out of their shards, worked on as a whole, and put back.
 
+use smallvec::SmallVec;
+
 use super::engine::Engine;
 use super::places::Place;
 use super::shard::Shard;
 use crate::algorithm::Micros;
-use crate::plan::{Books, Charge, Plan, RequestRecord};
+use crate::plan::{Books, Charge, Few, Plan, RequestRecord};
 
 /// What becomes of what was taken out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +16,9 @@ pub(crate) enum Access {
     Look,
     /// It is put back as the call leaves it.
     Change,
+    /// What stands beside the states is put back. The states stay as they were, and what is held: a lease that ended
+    /// is yet to be charged.
+    ChangeStandings,
 }
 
 impl Engine {
@@ -25,9 +30,9 @@ impl Engine {
         clock: impl Fn() -> Micros,
         work: impl FnOnce(&mut Books<'_>) -> T,
     ) -> T {
-        let names: Vec<_> = plan.charges.iter().map(|charge| charge.local_name()).collect();
-        let holders: Vec<_> = plan.holders.iter().map(|holder| holder.local_name()).collect();
-        let standers: Vec<_> = plan.standers.iter().map(|stander| stander.local_name()).collect();
+        let names: Few<_> = plan.charges.iter().map(|charge| charge.local_name()).collect();
+        let holders: Few<_> = plan.holders.iter().map(|holder| holder.local_name()).collect();
+        let standers: Few<_> = plan.standers.iter().map(|stander| stander.local_name()).collect();
         let states =
             plan.charges.iter().zip(&names).map(|(charge, name)| self.places.of(charge.limit.number, name));
         let holdings =
@@ -39,12 +44,12 @@ impl Engine {
             .map(|(stander, name)| self.places.of(stander.stands.number, name));
         let record = plan.request.as_ref().map(RequestRecord::local_name);
         let record = record.iter().map(|(number, name)| self.places.of(*number, name));
-        let places: Vec<_> = states.chain(holdings).chain(standings).chain(record).collect();
-        let mut shards: Vec<_> = places.iter().map(|place| self.shard_of(place)).collect();
+        let places: SmallVec<[_; 2]> = states.chain(holdings).chain(standings).chain(record).collect();
+        let mut shards: SmallVec<[_; 2]> = places.iter().map(|place| self.shard_of(place)).collect();
         let shard_of = shards.clone();
         shards.sort_unstable();
         shards.dedup();
-        let mut locked: Vec<_> = shards.iter().map(|&shard| self.shards[shard].lock()).collect();
+        let mut locked: SmallVec<[_; 2]> = shards.iter().map(|&shard| self.shards[shard].lock()).collect();
         let keeps =
             |index| plan.charges.get(index).is_none_or(|charge: &Charge<'_>| charge.policy.keeps_state());
         let mut with = |index: usize, job: &mut dyn FnMut(&mut Shard, &Place<'_>)| {
@@ -54,14 +59,20 @@ impl Engine {
                 job(&mut locked[lock], &places[index]);
             }
         };
+        let before = names.len() + holders.len();
+        let is_changed = |index: usize| match access {
+            Access::Look => false,
+            Access::Change => true,
+            Access::ChangeStandings => index >= before,
+        };
         let mut books = Books::new(plan, clock());
         for index in 0..places.len() {
             with(index, &mut |shard, place| {
-                books.open(index, if access == Access::Look { shard.copy(place) } else { shard.take(place) });
+                books.open(index, if is_changed(index) { shard.take(place) } else { shard.copy(place) });
             });
         }
         let (now, done) = (books.now, work(&mut books));
-        for (index, kept) in books.close().into_iter().enumerate().filter(|_| access == Access::Change) {
+        for (index, kept) in books.close().into_iter().enumerate().filter(|(index, _)| is_changed(*index)) {
             let mut kept = kept;
             with(index, &mut |shard, place| match kept.take() {
                 Some((state, expires_at)) => shard.put(place, state, (now, expires_at), &self.room),

@@ -12,9 +12,11 @@ mod places;
 mod room;
 mod shard;
 
+use smallvec::{SmallVec, smallvec};
+
 use crate::algorithm::{Demand, HoldId, Micros};
 use crate::catalog::LimitNumber;
-use crate::plan::{Charge, End, Fingerprint, Op, Outcome, Plan, StandingChange};
+use crate::plan::{Charge, End, Few, Fingerprint, Op, Outcome, Plan, StandingChange};
 use books::Access;
 use engine::CALLS_PER_SWEEP;
 pub(crate) use engine::Engine;
@@ -24,12 +26,12 @@ pub(crate) use shard::Task;
 
 impl Engine {
     /// Decides a plan as a whole: one outcome per charge.
-    pub(crate) fn run(&self, plan: &Plan<'_>, op: Op, clock: impl Fn() -> Micros) -> Vec<Outcome> {
+    pub(crate) fn run(&self, plan: &Plan<'_>, op: Op, clock: impl Fn() -> Micros) -> Few<Outcome> {
         match plan.charges.as_slice() {
             _ if plan.is_beside() => self.decide_beside(plan, op, clock),
             [charge] if op != Op::Charge => {
                 let task = || task(charge, op, clock());
-                vec![self.one(charge.limit.number, &charge.local_name(), task)]
+                smallvec![self.one(charge.limit.number, &charge.local_name(), task)]
             }
             charges => self.several(plan, charges, op, clock),
         }
@@ -60,18 +62,18 @@ impl Engine {
         charges: &[Charge<'_>],
         op: Op,
         clock: impl Fn() -> Micros,
-    ) -> Vec<Outcome> {
-        let names: Vec<_> = charges.iter().map(Charge::local_name).collect();
-        let places: Vec<_> = charges
+    ) -> Few<Outcome> {
+        let names: Few<_> = charges.iter().map(Charge::local_name).collect();
+        let places: SmallVec<[_; 2]> = charges
             .iter()
             .zip(&names)
             .map(|(charge, name)| self.places.of(charge.limit.number, name))
             .collect();
-        let mut numbers: Vec<_> = places.iter().map(|place| self.shard_of(place)).collect();
+        let mut numbers: SmallVec<[_; 2]> = places.iter().map(|place| self.shard_of(place)).collect();
         let shard_of = numbers.clone();
         numbers.sort_unstable();
         numbers.dedup();
-        let mut locked: Vec<_> = numbers.iter().map(|&number| self.shards[number].lock()).collect();
+        let mut locked: SmallVec<[_; 2]> = numbers.iter().map(|&number| self.shards[number].lock()).collect();
         let now = clock();
         let mut with = |index: usize, job: &mut dyn FnMut(&mut Shard, &Place<'_>, &Task<'_>)| {
             let task = task(&charges[index], op, now);
@@ -79,15 +81,15 @@ impl Engine {
                 job(&mut locked[lock], &places[index], &task);
             }
         };
-        let mut fits = Vec::with_capacity(charges.len());
-        let indices: Vec<_> = (0..charges.len()).collect();
+        let mut fits = Few::with_capacity(charges.len());
+        let indices: Few<_> = (0..charges.len()).collect();
         for &index in &indices {
             with(index, &mut |shard, place, task| fits.push(shard.fits(place, task)));
         }
         if op == Op::Charge && fits.contains(&false) {
-            return vec![Outcome::NONE; charges.len()];
+            return smallvec![Outcome::NONE; charges.len()];
         }
-        let mut outcomes = Vec::with_capacity(charges.len());
+        let mut outcomes = Few::with_capacity(charges.len());
         for (index, permitted) in plan.permitted(&indices, &fits).into_iter().enumerate() {
             with(index, &mut |shard, place, task| {
                 outcomes.push(shard.settle_up(place, task, permitted, &self.room))
@@ -100,11 +102,11 @@ impl Engine {
 
     /// Changes what stands beside the states of a plan's one key: whether that took effect.
     pub(crate) fn change(&self, plan: &Plan<'_>, change: StandingChange, clock: impl Fn() -> Micros) -> bool {
-        self.with_books(plan, Access::Change, clock, |books| books.change(change))
+        self.with_books(plan, Access::ChangeStandings, clock, |books| books.change(change))
     }
 
     /// Decides a plan beside which something may be held: one outcome per charge.
-    fn decide_beside(&self, plan: &Plan<'_>, op: Op, clock: impl Fn() -> Micros) -> Vec<Outcome> {
+    fn decide_beside(&self, plan: &Plan<'_>, op: Op, clock: impl Fn() -> Micros) -> Few<Outcome> {
         let access = if op == Op::Peek { Access::Look } else { Access::Change };
         self.with_books(plan, access, clock, |books| books.decide(op, HoldId::default()).0)
     }
@@ -116,7 +118,7 @@ impl Engine {
         plan: &Plan<'_>,
         id: HoldId,
         clock: impl Fn() -> Micros,
-    ) -> (Vec<Outcome>, Option<u64>, bool) {
+    ) -> (Few<Outcome>, Option<u64>, bool) {
         self.with_books(plan, Access::Change, clock, |books| {
             let (outcomes, token) = books.decide(Op::Reserve, id);
             (outcomes, token, books.holds())
@@ -131,7 +133,7 @@ impl Engine {
         op: Op,
         (fingerprint, lifetime): (Fingerprint, Micros),
         clock: impl Fn() -> Micros,
-    ) -> Option<Vec<Outcome>> {
+    ) -> Option<Few<Outcome>> {
         self.with_books(plan, Access::Change, clock, |books| books.decide_once(op, fingerprint, lifetime))
     }
 

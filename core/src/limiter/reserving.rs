@@ -34,7 +34,7 @@ impl<'a> Wanted<'a> {
         }
         let plan = Plan::new(catalog, checks, Op::Reserve)?;
         let items = Plan::ticket_items(catalog, checks)?;
-        let ticket = Ticket { id: fresh()?, prefix: prefix.to_owned(), items };
+        let ticket = Ticket { id: fresh()?, prefix: prefix.into(), items };
         ticket.ensure_short()?;
         Ok(Self { plan, ticket })
     }
@@ -85,7 +85,7 @@ fn reserved(transaction: Transaction<'_>) -> Result<Found> {
 
 fn reserved_locally(local: &Local, wanted: &Wanted<'_>) -> Found {
     let (outcomes, token, is_beside) = local.reserve(&wanted.plan, wanted.ticket.id);
-    Found { outcomes: outcomes.into(), token, is_beside }
+    Found { outcomes, token, is_beside }
 }
 
 /// Releases what a call may have reserved of which nobody learns: its future was dropped, or the server's answer was

@@ -3,7 +3,9 @@
 
 use std::mem;
 
-use super::{Charge, ENFORCED, Fingerprint, Op, Outcome, Plan};
+use smallvec::{SmallVec, smallvec};
+
+use super::{Charge, ENFORCED, Few, Fingerprint, Op, Outcome, Plan};
 use crate::algorithm::{Answered, Demand, HoldId, Holding, Lease, Micros, Policy, Standing, State};
 use crate::rules::Scope;
 
@@ -12,13 +14,13 @@ use crate::rules::Scope;
 pub(crate) struct Books<'a> {
     pub(crate) plan: &'a Plan<'a>,
     pub(crate) now: Micros,
-    pub(crate) states: Vec<State>,
+    pub(crate) states: Few<State>,
     /// Which of them were never seen: they have no time yet.
-    pub(super) is_new: Vec<bool>,
-    pub(crate) holdings: Vec<Holding>,
-    pub(super) standings: Vec<Standing>,
+    pub(super) is_new: Few<bool>,
+    pub(crate) holdings: Few<Holding>,
+    pub(super) standings: Few<Standing>,
     /// For each charge, the rule's policy at the limit that is stored for the key, where one is.
-    pub(super) stored: Vec<Option<Policy>>,
+    pub(super) stored: Few<Option<Policy>>,
     /// What was answered to the request, if the plan has one.
     answered: Option<Box<Answered>>,
 }
@@ -38,10 +40,10 @@ pub enum End {
 impl<'a> Books<'a> {
     /// The books of keys never seen.
     pub(crate) fn new(plan: &'a Plan<'a>, now: Micros) -> Self {
-        let states: Vec<_> = plan.charges.iter().map(|charge| charge.policy.fresh(now)).collect();
-        let (is_new, stored) = (vec![true; states.len()], states.iter().map(|_| None).collect());
-        let holdings = vec![Holding::default(); plan.holders.len()];
-        let standings = vec![Standing::default(); plan.standers.len()];
+        let states: Few<_> = plan.charges.iter().map(|charge| charge.policy.fresh(now)).collect();
+        let (is_new, stored) = (smallvec![true; states.len()], states.iter().map(|_| None).collect());
+        let holdings = plan.holders.iter().map(|_| Holding::default()).collect();
+        let standings = smallvec![Standing::default(); plan.standers.len()];
         Self { plan, now, states, is_new, holdings, standings, stored, answered: None }
     }
 
@@ -74,12 +76,12 @@ impl<'a> Books<'a> {
 
     /// What is to be kept, in the same order, each with the time until which; `None`: nothing. What is held may be
     /// charged to a state long after it ended, to the state as it was then: it is kept for that long.
-    pub(crate) fn close(self) -> Vec<Option<(State, Micros)>> {
+    pub(crate) fn close(self) -> SmallVec<[Option<(State, Micros)>; 2]> {
         let Self { plan, now, states, holdings, standings, stored, answered, .. } = self;
         let held = |number: usize| Some(&holdings[number]).filter(|holding| !holding.is_empty());
         let kept_until =
             |charge: &Charge<'_>| charge.holder.and_then(held).map_or(0, |holding| holding.kept_until);
-        let states: Vec<_> = plan
+        let states: Few<_> = plan
             .charges
             .iter()
             .zip(states)
@@ -109,24 +111,24 @@ impl<'a> Books<'a> {
 
 impl Books<'_> {
     /// Decides: one outcome per charge, and the fencing token of what was reserved.
-    pub(crate) fn decide(&mut self, op: Op, id: HoldId) -> (Vec<Outcome>, Option<u64>) {
+    pub(crate) fn decide(&mut self, op: Op, id: HoldId) -> (Few<Outcome>, Option<u64>) {
         self.settle();
         if op == Op::Charge && !self.bears_all() {
-            return (vec![Outcome::NONE; self.plan.charges.len()], None);
+            return (smallvec![Outcome::NONE; self.plan.charges.len()], None);
         }
         if op == Op::Refund {
             self.refund();
         }
-        let indices: Vec<_> = (0..self.states.len()).collect();
-        let was_blocked: Vec<_> =
+        let indices: Few<_> = (0..self.states.len()).collect();
+        let was_blocked: Few<_> =
             self.standings.iter().map(|it| it.blocked_until(self.now).is_some()).collect();
         let is_blocked = |index: usize| self.plan.charges[index].stander.is_some_and(|at| was_blocked[at]);
-        let fits: Vec<_> = indices.iter().map(|&index| self.fits(index, op)).collect();
-        let has_room: Vec<_> = indices.iter().map(|&index| fits[index] && !is_blocked(index)).collect();
+        let fits: Few<_> = indices.iter().map(|&index| self.fits(index, op)).collect();
+        let has_room: Few<_> = indices.iter().map(|&index| fits[index] && !is_blocked(index)).collect();
         let permitted = self.plan.permitted(&indices, &has_room);
         let mut denied = self.denied(op);
         let token = if op == Op::Reserve { self.reserve(id, &has_room) } else { None };
-        let mut outcomes = Vec::with_capacity(indices.len());
+        let mut outcomes = Few::with_capacity(indices.len());
         for index in indices {
             // A key that is blocked counts nothing, also where denied costs count. (What has nothing to hold is reserved
             // by a check.)
@@ -148,16 +150,18 @@ impl Books<'_> {
         op: Op,
         fingerprint: Fingerprint,
         lifetime: Micros,
-    ) -> Option<Vec<Outcome>> {
+    ) -> Option<Few<Outcome>> {
+        // Also of a repeated call: what an ended lease is yet to be charged to would else be forgotten as having leaked away.
+        self.settle();
         if let Some(answered) = self.answered.as_ref().filter(|answered| answered.ends > self.now) {
-            return (answered.fingerprint == fingerprint).then(|| answered.outcomes.clone());
+            return (answered.fingerprint == fingerprint).then(|| answered.outcomes.as_slice().into());
         }
         let outcomes = self.decide(op, HoldId::default()).0;
         // What is refused is no answer.
         let is_answer = op != Op::Charge || outcomes.iter().all(|outcome| outcome.changed);
         self.answered = is_answer.then(|| {
             let ends = self.now + lifetime;
-            Box::new(Answered { fingerprint, ends, outcomes: outcomes.clone() })
+            Box::new(Answered { fingerprint, ends, outcomes: outcomes.to_vec() })
         });
         Some(outcomes)
     }
@@ -260,7 +264,7 @@ impl Books<'_> {
         if !group_fits(ENFORCED) {
             return None;
         }
-        let counts: Vec<_> = self.plan.holders.iter().map(|holder| group_fits(holder.group)).collect();
+        let counts: Few<_> = self.plan.holders.iter().map(|holder| group_fits(holder.group)).collect();
         let token = self.holdings.iter().map(|holding| holding.next_token(self.now)).max()?;
         for (number, counts) in counts.into_iter().enumerate() {
             self.hold(number, id, counts);
@@ -320,14 +324,18 @@ impl Books<'_> {
     }
 
     fn finish(&mut self, id: &HoldId, charges: bool) -> Option<bool> {
-        let before = self.holdings.clone();
-        let ended: Vec<_> = self.holdings.iter_mut().map(|holding| holding.end(id)).collect();
+        let ends: Few<_> = self.holdings.iter().map(|holding| holding.end_of(id)).collect();
+        let ended: Few<_> = self.holdings.iter_mut().map(|holding| holding.end(id)).collect();
         let used = |index| if charges { self.used(index, &ended) } else { 0.0 };
-        let costs: Vec<_> = (0..self.states.len()).map(used).collect();
+        let costs: Few<_> = (0..self.states.len()).map(used).collect();
         let bears =
             |(index, cost): (usize, &f64)| self.policy(index).bears(&self.states[index], self.now, *cost);
         if !costs.iter().enumerate().all(bears) {
-            self.holdings = before;
+            for (holding, (end, lease)) in self.holdings.iter_mut().zip(ends.into_iter().zip(ended)) {
+                if let (Some(end), Some(lease)) = (end, lease) {
+                    holding.hold(*id, end, lease);
+                }
+            }
             return None;
         }
         for (index, cost) in costs.into_iter().enumerate().filter(|(_, cost)| *cost > 0.0) {

@@ -14,6 +14,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use smallvec::{SmallVec, smallvec};
+use smol_str::SmolStr;
 
 use crate::catalog::{Catalog, LimitNumber, ReadyLimit, ReadyRule};
 use crate::decision::Source;
@@ -207,20 +208,23 @@ impl<'a> Plan<'a> {
 
     /// What a reservation was made of, with what is to be charged of each of its items.
     pub(crate) fn of_ticket(catalog: &'a Catalog, ticket: &'a Ticket, costs: &[u64]) -> Result<Self> {
+        if let ([item], [cost]) = (ticket.items.as_slice(), costs) {
+            return Self::of_one(&Target::stored(catalog, item, *cost)?, None);
+        }
         let targets = ticket.items.iter().zip(costs).map(|(item, &cost)| Target::stored(catalog, item, cost));
         Self::of_several(targets, None)
     }
 
     /// What the id of a reservation says of these checks: of those whose rules have reservations.
-    pub(crate) fn ticket_items(catalog: &Catalog, checks: &[Check<'_>]) -> Result<Vec<TicketItem>> {
-        let mut items: Vec<TicketItem> = Vec::with_capacity(checks.len());
+    pub(crate) fn ticket_items(catalog: &Catalog, checks: &[Check<'_>]) -> Result<SmallVec<[TicketItem; 1]>> {
+        let mut items: SmallVec<[TicketItem; 1]> = SmallVec::with_capacity(checks.len());
         for (place, check) in checks.iter().enumerate() {
             let Target { rule, tag, member, limit, .. } = Target::new(catalog, check)?;
             if rule.holds.is_none() {
                 continue;
             }
-            let (tag, member) = (tag.into_owned(), member.map(Cow::into_owned));
-            let (rule, cost) = (rule.rule.id.to_string(), check.options.cost);
+            let (tag, member) = (SmolStr::from(tag), member.map(SmolStr::from));
+            let (rule, cost) = (SmolStr::from(rule.rule.id.as_str()), check.options.cost);
             match items
                 .iter_mut()
                 .find(|item| (&item.rule, &item.tag, &item.member) == (&rule, &tag, &member))
@@ -229,7 +233,7 @@ impl<'a> Plan<'a> {
                     same.cost += cost;
                     same.places.push(place);
                 }
-                None => items.push(TicketItem { places: vec![place], rule, tag, member, cost, limit }),
+                None => items.push(TicketItem { places: smallvec![place], rule, tag, member, cost, limit }),
             }
         }
         Ok(items)

@@ -1,9 +1,12 @@
 //! What a caller gets, and says, of a reservation.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+use smallvec::SmallVec;
 
 use super::ticket::Ticket;
 use crate::decision::Decision;
@@ -131,12 +134,12 @@ impl<'a> From<&'a String> for ReservationRef<'a> {
     }
 }
 
-impl ReservationRef<'_> {
+impl<'a> ReservationRef<'a> {
     /// What it states, for a limiter with this prefix; `None` for one that was denied.
-    pub(crate) fn ticket(&self, prefix: &str) -> Result<Option<Ticket>> {
+    pub(crate) fn ticket(&self, prefix: &str) -> Result<Option<Cow<'a, Ticket>>> {
         match self {
-            Self::Made(made) => Ok(made.granted.as_ref().map(|granted| granted.ticket.clone())),
-            Self::Id(id) => Ticket::read(id, prefix).map(Some),
+            Self::Made(made) => Ok(made.granted.as_ref().map(|granted| Cow::Borrowed(&granted.ticket))),
+            Self::Id(id) => Ticket::read(id, prefix).map(|ticket| Some(Cow::Owned(ticket))),
         }
     }
 
@@ -165,8 +168,8 @@ pub enum Usage<'a> {
 
 impl Usage<'_> {
     /// The cost of each item.
-    pub(crate) fn costs(&self, ticket: &Ticket) -> Result<Vec<u64>> {
-        let mut costs: Vec<u64> = ticket.items.iter().map(|item| item.cost).collect();
+    pub(crate) fn costs(&self, ticket: &Ticket) -> Result<SmallVec<[u64; 1]>> {
+        let mut costs: SmallVec<[u64; 1]> = ticket.items.iter().map(|item| item.cost).collect();
         match *self {
             Self::AsReserved => {}
             Self::Cost(cost) if cost == 0 || costs.len() == 1 => costs.fill(cost),

@@ -4,6 +4,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use smallvec::SmallVec;
+use smol_str::SmolStr;
 
 use crate::algorithm::HoldId;
 use crate::error::{Error, ErrorKind, Result};
@@ -18,18 +20,18 @@ const CHECKSUM: usize = 4;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ticket {
     pub(crate) id: HoldId,
-    pub(crate) prefix: String,
-    pub(crate) items: Vec<TicketItem>,
+    pub(crate) prefix: SmolStr,
+    pub(crate) items: SmallVec<[TicketItem; 1]>,
 }
 
 /// What is reserved under one rule for one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TicketItem {
     /// The places in the call of the items that it is made of.
-    pub(crate) places: Vec<usize>,
-    pub(crate) rule: String,
-    pub(crate) tag: String,
-    pub(crate) member: Option<String>,
+    pub(crate) places: SmallVec<[usize; 1]>,
+    pub(crate) rule: SmolStr,
+    pub(crate) tag: SmolStr,
+    pub(crate) member: Option<SmolStr>,
     pub(crate) cost: u64,
     /// The limit that the call gave.
     pub(crate) limit: Option<u64>,
@@ -38,12 +40,12 @@ pub(crate) struct TicketItem {
 impl Ticket {
     /// The id as text.
     pub(crate) fn text(&self) -> String {
-        let items = self
-            .items
-            .iter()
-            .map(|item| json!([item.places, item.rule, item.tag, item.member, item.cost, item.limit]));
+        let items = self.items.iter().map(|item| {
+            let (places, member) = (item.places.as_slice(), item.member.as_deref());
+            json!([places, item.rule.as_str(), item.tag.as_str(), member, item.cost, item.limit])
+        });
         let id = BASE64.encode(self.id);
-        let stated = json!([id, self.prefix, items.collect::<Vec<_>>()]).to_string();
+        let stated = json!([id, self.prefix.as_str(), items.collect::<Vec<_>>()]).to_string();
         let checksum = &Sha256::digest(&stated)[..CHECKSUM];
         VERSION.to_owned() + &BASE64.encode([checksum, stated.as_bytes()].concat())
     }
@@ -51,7 +53,7 @@ impl Ticket {
     /// Refuses a reservation whose id would be too long. Few are long enough to be looked at.
     pub(crate) fn ensure_short(&self) -> Result<()> {
         let names = |item: &TicketItem| {
-            item.rule.len() + item.tag.len() + item.member.as_ref().map_or(0, String::len) + 50
+            item.rule.len() + item.tag.len() + item.member.as_ref().map_or(0, SmolStr::len) + 50
         };
         let roughly = self.prefix.len() + self.items.iter().map(names).sum::<usize>();
         if roughly < LONGEST / 4 || self.text().len() <= LONGEST {
@@ -93,16 +95,16 @@ impl Ticket {
     fn stated(stated: &Value) -> Option<Self> {
         let [id, prefix, items] = stated.as_array()?.as_slice() else { return None };
         let id = BASE64.decode(id.as_str()?).ok()?.try_into().ok()?;
-        let items = items.as_array()?.iter().map(TicketItem::stated).collect::<Option<Vec<_>>>()?;
+        let items = items.as_array()?.iter().map(TicketItem::stated).collect::<Option<SmallVec<_>>>()?;
         let is_used = !items.is_empty();
-        is_used.then_some(Self { id, prefix: prefix.as_str()?.to_owned(), items })
+        is_used.then_some(Self { id, prefix: prefix.as_str()?.into(), items })
     }
 }
 
 impl TicketItem {
     fn stated(stated: &Value) -> Option<Self> {
         let [places, rule, tag, member, cost, limit] = stated.as_array()?.as_slice() else { return None };
-        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let text = |value: &Value| value.as_str().map(SmolStr::from);
         let place = |value: &Value| value.as_u64().and_then(|place| usize::try_from(place).ok());
         Some(Self {
             places: places.as_array()?.iter().map(place).collect::<Option<_>>()?,
@@ -117,18 +119,20 @@ impl TicketItem {
 
 #[cfg(test)]
 mod tests {
+    use smallvec::smallvec;
+
     use super::*;
 
     fn ticket(tag: &str) -> Ticket {
         let item = TicketItem {
-            places: vec![0],
-            rule: "api".to_owned(),
-            tag: tag.to_owned(),
+            places: smallvec![0],
+            rule: "api".into(),
+            tag: tag.into(),
             member: None,
             cost: 7,
             limit: Some(9),
         };
-        Ticket { id: [5; 16], prefix: "p".to_owned(), items: vec![item] }
+        Ticket { id: [5; 16], prefix: "p".into(), items: smallvec![item] }
     }
 
     #[test]
@@ -158,7 +162,7 @@ mod tests {
     fn long_ids_are_refused() {
         assert!(ticket(&"x".repeat(128)).ensure_short().is_ok());
         let mut long = ticket("x");
-        long.items = vec![ticket(&"x".repeat(128)).items[0].clone(); 12];
+        long.items = smallvec![ticket(&"x".repeat(128)).items[0].clone(); 12];
         let error = long.ensure_short().unwrap_err();
         assert!(error.message().contains("longer than 2048 bytes"), "{error}");
     }

@@ -9,4 +9,4 @@ mod vectors;
 pub use backend::Backend;
 pub use limiter::{Driver, Limiter, Reservations};
 pub use stored::{Entry, Stored};
-pub use vectors::{Tally, run_all};
+pub use vectors::{Tally, act, run_all};

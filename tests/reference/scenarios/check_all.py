@@ -9,7 +9,23 @@ def window(rule_id: str, limit: int, seconds: int = 10, **others) -> dict:
     return rule("fixed_window", limit, seconds, rule_id=rule_id, **others)
 
 
+BESIDE_RESERVATIONS = [
+    rule("sliding_log", 9, 10, rule_id="held", reservations=True),
+    rule("sliding_buckets", 3, 10, rule_id="hammered", resolution_seconds=1, count_denied=True),
+]
+
 SCENARIOS = [
+    Scenario(
+        "check_all/count_denied-beside-reservations",
+        "2 and 2 of 3 are denied and counted beside a rule that may hold: 4 in slots 0 and 4, of which 2 go at 10 s",
+        BESIDE_RESERVATIONS,
+        [
+            check_all(0, item("held"), item("hammered", cost=2)),
+            check_all(4 * S, item("held"), item("hammered", cost=2), by_hand=no(0, 10 * S, 10 * S, rule="hammered")),
+            peek(10 * S, 1, yes(1, 4 * S), rule="hammered"),
+            peek(10 * S, 9, yes(9, 0), rule="held"),
+        ],
+    ),
     Scenario(
         "check_all/one-item",
         "A list of one answers as a check would",

@@ -5,6 +5,7 @@
 #![allow(clippy::panic, reason = "a property that does not hold panics")]
 
 mod bounds;
+mod calls;
 mod exactness;
 mod history;
 mod lifetimes;
