@@ -1,7 +1,9 @@
 //! Server time of what rules may do beyond a plain check, as the server itself accounts for it.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use redis::{Connection, cmd};
-use sluicegate::{RateLimiter, Reservation, Rules, Usage};
+use sluicegate::{CheckOptions, RateLimiter, Reservation, Rules, Usage};
 use sluicegate_test_servers::Redis;
 
 use crate::Result;
@@ -43,7 +45,16 @@ const fn case(
 }
 
 const FIELDS: [Field; 6] = [
-    Field { rule: "plain", held: 0, cases: &[case("check", check, 1.0), case("charge", charge, 1.1)] },
+    Field {
+        rule: "plain",
+        held: 0,
+        cases: &[
+            case("check", check, 1.0),
+            case("charge", charge, 1.1),
+            case("check with a new request id", check_once, 2.0),
+            case("check with a known request id", check_again, 0.8),
+        ],
+    },
     Field { rule: "held", held: 0, cases: &[case("check with reservations, none held", check, 1.3)] },
     Field {
         rule: "held",
@@ -88,6 +99,19 @@ fn check(limiter: &RateLimiter, rule: &str, key: &str, _made: &mut Vec<Reservati
 
 fn charge(limiter: &RateLimiter, rule: &str, key: &str, _made: &mut Vec<Reservation>) -> Result<()> {
     limiter.charge(rule, key)?;
+    Ok(())
+}
+
+fn check_once(limiter: &RateLimiter, rule: &str, key: &str, _made: &mut Vec<Reservation>) -> Result<()> {
+    static CALLS: AtomicU64 = AtomicU64::new(0);
+    let id = format!("call-{}", CALLS.fetch_add(1, Ordering::Relaxed));
+    limiter.check_with(rule, key, CheckOptions::new().request_id(&id))?;
+    Ok(())
+}
+
+/// Known but for the first time of each key.
+fn check_again(limiter: &RateLimiter, rule: &str, key: &str, _made: &mut Vec<Reservation>) -> Result<()> {
+    limiter.check_with(rule, key, CheckOptions::new().request_id("again"))?;
     Ok(())
 }
 
