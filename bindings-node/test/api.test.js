@@ -53,6 +53,7 @@ everywhere('a decision has all fields', async (limiter, _, backend) => {
     resetAfterMs: 30_000,
     shadow: false,
     shadowDenied: false,
+    blocked: false,
     source: backend === 'memory' ? 'embedded' : 'server',
     parts: [],
   });

@@ -28,6 +28,10 @@ MISSING = {
     **each("c", "package", "Refusal", "sluicegate_rules_status tells its fields to a callback"),
     **each("c", "package", "Reservation", "it is a decision, an id and a token, which are written to where the caller says"),
     **each("python", "package", "Usage", "it is an int or a mapping"),
+    **each("c", "package", "Block", "rules are JSON"),
+    **each("rust", "Block", "seconds max_seconds", "elsewhere it is as it stands in a file"),
+    **each("python", "Block", "length max", "it is as it stands in a file"),
+    **each("node", "Block", "length max", "it is as it stands in a file"),
     # Members.
     **each("rust", "Reservation", "commit release renew", "a value has no limiter, whose methods take it"),
     **each("c", "Decision", "parts", "sluicegate_check_all writes them to an array of the caller's"),
@@ -54,6 +58,19 @@ MISSING = {
             language, f"{owner}.{method}()", "request_id", "it takes none; Rust has one struct for all options"
         ).items()
     },
+    **{
+        exception: reason
+        for owner, language in (("RateLimiter", "python"), ("AsyncRateLimiter", "python"), ("RateLimiter", "node"))
+        for method in ("block", "unblock", "set_limit", "clear_limit")
+        for exception, reason in each(
+            language,
+            f"{owner}.{method}()",
+            "cost resource request_id" if method == "set_limit" else "cost limit resource request_id",
+            "they make no difference; Rust has one struct for all",
+        ).items()
+    },
+    **each("python", "RateLimiter.block()", "duration", "it says that it is in seconds"),
+    **each("python", "AsyncRateLimiter.block()", "duration", "it says that it is in seconds"),
     **each("python", "RateLimiter.match_request()", "timeout", "no server is asked; elsewhere a request has it"),
     **each("python", "AsyncRateLimiter.match_request()", "timeout", "no server is asked; elsewhere a request has it"),
     **each("python", "RateLimiter.reset()", "cost limit", "they make no difference; Rust has one struct for all"),
@@ -70,6 +87,12 @@ MISSING = {
     # What methods do not insist on.
     **each("rust", "RateLimiter.open() required", "rules", "a builder insists on none of its methods"),
     **each("rust", "AsyncRateLimiter.open() required", "rules", "a builder insists on none of its methods"),
+    **each("rust", "RateLimiter.set_limit() required", "limit", "an option of checks has that name, and is not insisted on"),
+    **each("rust", "AsyncRateLimiter.set_limit() required", "limit", "an option of checks has that name, and is not insisted on"),
+    **each("c", "RateLimiter.set_limit() required", "limit", "an option of checks has that name, and is not insisted on"),
+    **each("python", "RateLimiter.set_limit() required", "expires_in", "there are default arguments, and never is one"),
+    **each("python", "AsyncRateLimiter.set_limit() required", "expires_in", "there are default arguments, and never is one"),
+    **each("node", "RateLimiter.set_limit() required", "expires_in", "there are default arguments, and never is one"),
     **each("python", "RateLimiter.commit() required", "cost", "as much as was reserved is the default"),
     **each("python", "AsyncRateLimiter.commit() required", "cost", "as much as was reserved is the default"),
     **each("node", "RateLimiter.commit() required", "cost", "as much as was reserved is the default"),
@@ -106,6 +129,7 @@ ALONE = {
     **each("rust", "package", "Result", "the short form that crates have"),
     **each("node", "package", "FastifyRateLimitOptions RateLimitOptions", "types of what are arguments elsewhere"),
     **each("node", "package", "PeekOptions PingOptions ResetOptions WaitAllOptions WaitOptions", "types of what are arguments elsewhere"),
+    **each("node", "package", "ChangeOptions SetLimitOptions", "types of what are arguments elsewhere"),
     **each("node", "package", "ReserveAllOptions ReserveOptions", "types of what are arguments elsewhere"),
     **each("c", "package", "KeyPart", "a struct is how an array of texts with lengths is passed"),
     **each("c", "package", "Header PairCallback", "there is no type for pairs and lists of them"),
@@ -140,6 +164,8 @@ ALONE = {
     **each("c", "ErrorKind", "Internal", "a panic, which other languages have exceptions for"),
     **each("c", "Source", "other", "the ABI stays as it is when sources are added"),
     # What methods take.
+    **each("python", "RateLimiter.block()", "by", "how long, in seconds"),
+    **each("python", "AsyncRateLimiter.block()", "by", "how long, in seconds"),
     **each(
         "node",
         "RateLimiter.wait()",

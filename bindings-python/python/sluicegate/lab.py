@@ -67,7 +67,8 @@ def run(
 
 
 def _call(call: Any) -> tuple[int, str, int, int | None]:
-    time, key, cost, duration = (*call, *(1, None)[len(call) - 2 :])
+    filled: tuple[Any, ...] = tuple(call) + (1, None)[len(call) - 2 :]
+    time, key, cost, duration = filled
     return _micros(time), key, cost, None if duration is None else _micros(duration)
 
 

@@ -30,6 +30,10 @@ pub(crate) struct Granted {
     pub(crate) ticket: Ticket,
     pub(crate) token: u64,
     /// How soon it ends unless it is renewed.
+    #[cfg_attr(
+        not(any(feature = "bridge", feature = "tower")),
+        expect(dead_code, reason = "for who renews by itself")
+    )]
     pub(crate) lease: Duration,
 }
 

@@ -11,6 +11,7 @@ const RUN: usize = 16;
 
 /// The text with all that some router takes for the same character written as one: routers compare upper case, or
 /// lower case, and what both do not tell apart is the same.
+#[inline]
 pub(crate) fn fold(text: &str) -> Cow<'_, str> {
     if !text.is_ascii() {
         return Cow::Owned(fold_with(text, |_, _| {}));
@@ -23,6 +24,7 @@ pub(crate) fn fold(text: &str) -> Cow<'_, str> {
 
 /// Folds a text and reports the lengths of the original and of the folded text after each character that differs in
 /// length from what it becomes.
+#[inline]
 fn fold_with(text: &str, mut shifted: impl FnMut(usize, usize)) -> String {
     let mut folded = Vec::with_capacity(text.len() + RUN);
     let mut rest = text;
@@ -55,6 +57,7 @@ pub(super) struct Folded {
 }
 
 impl Folded {
+    #[inline]
     pub(super) fn new(original: &str) -> Self {
         let mut shifts = Vec::new();
         let text = match original.is_ascii() {
@@ -64,11 +67,13 @@ impl Folded {
         Self { text, shifts }
     }
 
+    #[inline]
     pub(super) fn text(&self) -> &str {
         &self.text
     }
 
     /// The folded text of what precedes a place in the original.
+    #[inline]
     pub(super) fn until(&self, end: usize) -> &str {
         let before = self.shifts.partition_point(|(original, _)| *original as usize <= end);
         let (original, folded) = self.shift(before);
@@ -76,11 +81,13 @@ impl Folded {
     }
 
     /// The original of a part of the folded text that begins and ends between characters of the original.
+    #[inline]
     pub(super) fn original<'a>(&self, part: &str, original: &'a str) -> &'a str {
         let start = part.as_ptr() as usize - self.text.as_ptr() as usize;
         original.get(self.origin(start)..self.origin(start + part.len())).unwrap_or(original)
     }
 
+    #[inline]
     fn origin(&self, place: usize) -> usize {
         let before = self.shifts.partition_point(|(_, folded)| *folded as usize <= place);
         let (original, folded) = self.shift(before);
@@ -88,6 +95,7 @@ impl Folded {
     }
 
     /// The last of so many shifts.
+    #[inline]
     fn shift(&self, count: usize) -> (usize, usize) {
         let last = count.checked_sub(1).and_then(|last| self.shifts.get(last));
         last.map_or((0, 0), |(original, folded)| (*original as usize, *folded as usize))

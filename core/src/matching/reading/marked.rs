@@ -16,6 +16,7 @@ pub(super) const ESCAPED_SEMICOLON: u8 = 4;
 pub(super) const ESCAPED_DOT: u8 = 5;
 
 /// The path with its escapes decoded, in each way in which bytes that are not UTF-8 are read.
+#[inline]
 pub(super) fn decoded(path: &[u8]) -> Vec<Vec<u8>> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path;
@@ -35,6 +36,7 @@ pub(super) fn decoded(path: &[u8]) -> Vec<Vec<u8>> {
     utf8(bytes)
 }
 
+#[inline]
 fn utf8(bytes: Vec<u8>) -> Vec<Vec<u8>> {
     if std::str::from_utf8(&bytes).is_ok() {
         return vec![bytes];
@@ -43,6 +45,7 @@ fn utf8(bytes: Vec<u8>) -> Vec<Vec<u8>> {
 }
 
 /// Whether a path escapes what may stand in it as it is (RFC 3986, 3.3).
+#[inline]
 pub(super) fn has_needless_escape(path: &[u8]) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/".contains(&byte);
     let mut bytes = Bytes(path);
@@ -50,10 +53,12 @@ pub(super) fn has_needless_escape(path: &[u8]) -> bool {
 }
 
 /// Whether a byte is another one in the decoded path.
+#[inline]
 fn is_special(byte: u8) -> bool {
     matches!(byte, b'%' | b'\\' | b'?' | b'#') || byte.is_ascii_control()
 }
 
+#[inline]
 fn mark(bytes: &mut Vec<u8>, byte: u8, escaped: bool) {
     match (byte, escaped) {
         (b'/', true) => bytes.push(ESCAPED_SLASH),
@@ -66,6 +71,7 @@ fn mark(bytes: &mut Vec<u8>, byte: u8, escaped: bool) {
 }
 
 /// Django leaves bytes that are not UTF-8 escaped, in capitals: to its handlers they are percent signs.
+#[inline]
 fn escaped_again(bytes: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(bytes.len() + 16);
     for chunk in bytes.utf8_chunks() {
@@ -79,6 +85,7 @@ fn escaped_again(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// The text without marks: what is still marked is part of a segment.
+#[inline]
 pub(super) fn spelled(marked: Vec<u8>) -> Vec<u8> {
     if !marked.iter().fold(false, |found, byte| found | (*byte <= ESCAPED_DOT)) {
         return marked;

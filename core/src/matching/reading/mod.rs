@@ -39,6 +39,7 @@ impl<'a> Reading<'a> {
     }
 
     /// The whole text, as it is spelled.
+    #[inline]
     pub(super) fn text(&self) -> &str {
         &self.text
     }
@@ -93,6 +94,7 @@ pub(super) fn add<'a>(
 
 /// The paths of a target with their escapes as they stand, if one of them needs none: some routers compare paths
 /// before they decode them.
+#[inline]
 pub(super) fn undecoded(target: &str) -> Vec<String> {
     if !target::without_query(target).contains('%') {
         return Vec::new();
@@ -113,6 +115,7 @@ fn is_canonical(path: &str) -> bool {
     path.starts_with('/') && path.bytes().all(is_plain)
 }
 
+#[inline]
 fn texts(target: &str) -> Result<Vec<String>, TooMany> {
     let mut raw = Set::new(target::paths(target));
     raw.first(step::before(b'#'))?;
@@ -135,6 +138,7 @@ fn texts(target: &str) -> Result<Vec<String>, TooMany> {
 }
 
 /// Every step leaves UTF-8 behind.
+#[inline]
 fn text_of(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }

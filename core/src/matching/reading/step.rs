@@ -3,16 +3,19 @@
 use memchr::{memchr, memmem};
 
 /// What precedes the first of these bytes: a fragment is cut off, or what Fastify 4 takes for a query.
+#[inline]
 pub(super) fn before(end: u8) -> impl Fn(&[u8]) -> Option<Vec<u8>> {
     move |text| Some(text[..memchr(end, text)?].to_vec())
 }
 
 /// What precedes the first NUL, as C reads texts.
+#[inline]
 pub(super) fn before_nul(text: &[u8]) -> Option<Vec<u8>> {
     Some(text[..memmem::find(text, b"%00")?].to_vec())
 }
 
 /// A mark is taken for a slash.
+#[inline]
 pub(super) fn as_slash(mark: u8) -> impl Fn(&[u8]) -> Option<Vec<u8>> {
     move |text| {
         memchr(mark, text)?;
@@ -21,6 +24,7 @@ pub(super) fn as_slash(mark: u8) -> impl Fn(&[u8]) -> Option<Vec<u8>> {
 }
 
 /// A path begins with a slash, whether it says so or not.
+#[inline]
 pub(super) fn rooted(mut text: Vec<u8>) -> Vec<u8> {
     if text.first() != Some(&b'/') {
         text.insert(0, b'/');
@@ -30,6 +34,7 @@ pub(super) fn rooted(mut text: Vec<u8>) -> Vec<u8> {
 
 /// What follows one of these bytes in a segment are parameters (RFC 3986, 3.3), which some servers cut off;
 /// nothing changes without the last of these bytes.
+#[inline]
 pub(super) fn without_parameters(marks: &'static [u8]) -> impl Fn(&[u8]) -> Option<Vec<u8>> {
     move |text| {
         memchr(*marks.last()?, text)?;
@@ -42,6 +47,7 @@ pub(super) fn without_parameters(marks: &'static [u8]) -> impl Fn(&[u8]) -> Opti
 }
 
 /// Slashes at the start begin a host, as in a link.
+#[inline]
 pub(super) fn without_host(text: &[u8]) -> Option<Vec<u8>> {
     let host = text.iter().position(|byte| *byte != b'/').unwrap_or(text.len());
     if host < 2 {
@@ -52,6 +58,7 @@ pub(super) fn without_host(text: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Slashes that follow each other are one.
+#[inline]
 pub(super) fn merged(text: &[u8]) -> Option<Vec<u8>> {
     memmem::find(text, b"//")?;
     let mut before = 0;
@@ -63,6 +70,7 @@ pub(super) fn merged(text: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The bytes that are kept; written without a branch, as nothing can be said of what clients send.
+#[inline]
 fn kept(text: &[u8], mut is_kept: impl FnMut(u8) -> bool) -> Vec<u8> {
     let mut kept = vec![0; text.len()];
     let mut length = 0;
@@ -76,6 +84,7 @@ fn kept(text: &[u8], mut is_kept: impl FnMut(u8) -> bool) -> Vec<u8> {
 
 /// Segments of one and two dots are resolved, if the last of these dots is among them; the path does not climb above
 /// its root.
+#[inline]
 pub(super) fn resolved(dots: &'static [u8]) -> impl Fn(&[u8]) -> Option<Vec<u8>> {
     move |text| {
         let last = *dots.last()?;

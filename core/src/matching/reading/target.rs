@@ -5,6 +5,7 @@
 /// Where the host ends is read in two ways: before the query, as RFC 3986 has it, or at the first slash, whatever
 /// precedes it. What has neither a slash nor a scheme at its beginning is left by a server that cut a prefix off; some
 /// routers drop all before the first slash of it.
+#[inline]
 pub(super) fn paths(target: &str) -> impl Iterator<Item = Vec<u8>> {
     let conventional = without_origin(target, &['/', '\\', '?', '#']);
     let careless = without_origin(target, &['/']);
@@ -13,10 +14,12 @@ pub(super) fn paths(target: &str) -> impl Iterator<Item = Vec<u8>> {
     paths.map(|path| without_query(path).as_bytes().to_vec())
 }
 
+#[inline]
 fn from_first_slash(path: &str) -> Option<&str> {
     path.find('/').map(|slash| &path[slash..])
 }
 
+#[inline]
 fn without_origin<'a>(target: &'a str, ends_of_host: &[char]) -> &'a str {
     let scheme = target.bytes().position(|byte| !is_of_scheme(byte)).unwrap_or(0);
     match target[scheme..].strip_prefix("://") {
@@ -27,10 +30,12 @@ fn without_origin<'a>(target: &'a str, ends_of_host: &[char]) -> &'a str {
     }
 }
 
+#[inline]
 pub(super) fn without_query(path: &str) -> &str {
     path.split('?').next().unwrap_or_default()
 }
 
+#[inline]
 fn is_of_scheme(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"+-.".contains(&byte)
 }
