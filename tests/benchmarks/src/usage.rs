@@ -1,6 +1,7 @@
 //! Server time of what rules may do beyond a plain check, as the server itself accounts for it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use redis::{Connection, cmd};
 use sluicegate::{CheckOptions, RateLimiter, Reservation, Rules, Usage};
@@ -14,10 +15,16 @@ use crate::table::Table;
 /// Keys that are called in turn, and how often in a sample.
 const KEYS: usize = 40;
 const TURNS: usize = 25;
+const DAY: Duration = Duration::from_secs(86_400);
 const RULES: &str = r#"[
     {"rule_id": "plain", "algorithm": "gcra", "limit": 1000000, "window_size_seconds": 3600},
     {"rule_id": "held", "algorithm": "gcra", "limit": 1000000, "window_size_seconds": 3600,
      "reservations": true, "lease_seconds": 3600},
+    {"rule_id": "blocking", "algorithm": "gcra", "limit": 1000000, "window_size_seconds": 3600,
+     "block": {"seconds": 600, "factor": 2}},
+    {"rule_id": "barred", "algorithm": "gcra", "limit": 1000000, "window_size_seconds": 3600, "block": {}},
+    {"rule_id": "stated", "algorithm": "gcra", "limit": 1000000, "window_size_seconds": 3600, "overrides": true},
+    {"rule_id": "raised", "algorithm": "gcra", "limit": 1000000, "window_size_seconds": 3600, "overrides": true},
     {"rule_id": "places", "algorithm": "concurrency", "limit": 1000000, "lease_seconds": 3600}
 ]"#;
 
@@ -44,7 +51,7 @@ const fn case(
     Case { name, act, target }
 }
 
-const FIELDS: [Field; 6] = [
+const FIELDS: [Field; 10] = [
     Field {
         rule: "plain",
         held: 0,
@@ -55,6 +62,10 @@ const FIELDS: [Field; 6] = [
             case("check with a known request id", check_again, 0.8),
         ],
     },
+    Field { rule: "blocking", held: 0, cases: &[case("check with blocks", check, 1.25)] },
+    Field { rule: "barred", held: 0, cases: &[case("check of a blocked key", check, 1.0)] },
+    Field { rule: "stated", held: 0, cases: &[case("check with stored limits, none stored", check, 1.2)] },
+    Field { rule: "raised", held: 0, cases: &[case("check with a stored limit", check, 1.2)] },
     Field { rule: "held", held: 0, cases: &[case("check with reservations, none held", check, 1.3)] },
     Field {
         rule: "held",
@@ -137,6 +148,15 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut connection = redis.client()?;
     let limiter = RateLimiter::builder(redis.url()).rules(Rules::from_json(RULES)?).build()?;
     let keys: Vec<Vec<_>> = FIELDS.iter().map(|field| keys(field, options)).collect();
+    for (field, keys) in FIELDS.iter().zip(&keys) {
+        for key in keys {
+            match field.rule {
+                "barred" => limiter.block(field.rule, key, DAY)?,
+                "raised" => limiter.set_limit(field.rule, key, 2_000_000, Some(DAY))?,
+                _ => {}
+            }
+        }
+    }
     let mut held = Vec::new();
     for (field, keys) in FIELDS.iter().zip(&keys) {
         for key in keys.iter().flat_map(|key| vec![key; field.held]) {
