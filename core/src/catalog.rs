@@ -228,8 +228,14 @@ impl ReadyRule {
         Ok(self.with_stored(stated, amount))
     }
 
-    /// The same with a limit that was stored for a key, perhaps under rules with other bounds.
+    /// The same with a limit that was stored for a key, perhaps when the rule had another algorithm: one that this one
+    /// could not count is the largest that it can.
     fn with_stored(&self, stated: &Limit, amount: u64) -> Policy {
+        let amount = match self.rule.algorithm {
+            Algorithm::SlidingLog { .. } => amount.min(MAX_LOG as u64),
+            Algorithm::Gcra { burst: None, .. } => amount.min(MAX_BURST),
+            _ => amount,
+        };
         let policy = self.limits.first().and_then(|limit| limit.policy.with_limit(amount));
         policy.unwrap_or_else(|| Policy::new(&self.rule, stated, Some(amount)))
     }
@@ -397,6 +403,23 @@ mod tests {
             assert!(seen.insert(number(&catalog)));
         }
         assert_eq!(number(&catalog.after(rules("first"))), first);
+    }
+
+    #[test]
+    fn a_stored_limit_that_is_too_large_for_the_rule_is_its_largest() {
+        let most_at = |algorithm: &str, stored| {
+            let rule = format!(
+                r#"[{{"rule_id": "a", "algorithm": {algorithm}, "limit": 1, "window_size_seconds": 60, "overrides": true}}]"#
+            );
+            let catalog = Catalog::new(Rules::from_json(&rule).unwrap(), SecretNames::default());
+            catalog.ready[0].policy_at(stored).unwrap().most()
+        };
+        assert_eq!(most_at(r#""sliding_log""#, 100_000), 100_000);
+        for log in [r#""sliding_log""#, r#""sliding_log", "structure": "sorted_set""#] {
+            assert_eq!(most_at(log, MAX_MICROS - 1), 100_000);
+        }
+        assert_eq!(most_at(r#""gcra""#, MAX_MICROS - 1), 1 << 32);
+        assert_eq!(most_at(r#""fixed_window""#, MAX_MICROS - 1), MAX_MICROS - 1);
     }
 
     #[test]

@@ -226,6 +226,8 @@ end
 -- longest_block, asked (the cost), most_charged (of a charge, in limits; 0: no bound), refill (the time in which the limit
 -- is admitted anew) and burst (0: as much as the limit).
 PARAMS = 137
+-- The most entries that a log may have.
+local MOST_LOGGED = 100000
 local standing_of, counts_denied, standings, own_grants = {}, {}, {}, {}
 
 local function open_standing(standing_key)
@@ -283,9 +285,11 @@ local function interval_at(own_limit, refill, burst)
   local units, unit, cost, full = 0, 0, 0, 0
   -- The numbers of the limit OWN_LIMIT, which takes the place of the rule's: UNITS of cost, REFILL the time in which the
 -- limit is admitted anew, BURST (0: as much as the limit). The interval is rounded as `on_grid` of the crate `sluicegate`
--- rounds it: down to a multiple of a power of two. (The highest power in a number is found as in `commit.lua`.)
-local most = burst > 0 and burst or own_limit
-local interval = refill / own_limit
+-- rounds it: down to a multiple of a power of two. (The highest power in a number is found as in `commit.lua`.) Stored
+-- under another algorithm, the limit may be larger than a burst may be, which is 2^32.
+local taken = burst > 0 and own_limit or math.min(own_limit, 4294967296)
+local most = burst > 0 and burst or taken
+local interval = refill / taken
 local scaled = most * interval * 4503599627370497
 local power = scaled - 0.99999999999999988897769753748 * scaled
 if power < most * interval then power = power * 2 end
@@ -301,6 +305,8 @@ local function at_stored(i, arg)
   local takes_stored, _, _, _, _, cost, most_charged, refill, burst = unpack_numbers('<ddddddddd', arg, 65)
   if takes_stored == 0 or standing.own_until <= now then return arg end
   local price, at_limit, own_limit = 1, '', standing.own_limit
+  -- Only a log bounds what is charged; it was perhaps stored under another algorithm.
+  if most_charged > 0 then own_limit = math.min(own_limit, MOST_LOGGED) end
   standing.in_force = own_limit
   if op == COMMIT or op == CHARGE then
     if most_charged > 0 then cost = math.min(cost, most_charged * own_limit) end

@@ -18,6 +18,7 @@ const STANDINGS_REPLY: &str = include_str!("driver/standings_reply.lua");
 /// The numbers of the interval at a stored limit, for the kernel whose measure is time.
 const STORED_INTERVAL: &str = include_str!("gcra/stored.lua");
 const STORED_LIMIT: &str = include_str!("standing/stored.lua");
+const STORED_LIMIT_OF_LOG: &str = include_str!("sliding_log/stored.lua");
 
 /// The numbers that a check of one limit is called with, beside whose state something may stand.
 const ONE_HEADER: &str = "now, mode, takes_stored, first_block, growth, longest_block";
@@ -30,6 +31,9 @@ pub fn one(kernel: Kernel) -> String {
     let Fragments { helpers, numbers, load, commit, reply, .. } = kernel.fragments();
     let (header, stored) = match kernel {
         Kernel::Gcra => (format!("{ONE_HEADER}, units, refill, burst, {numbers}"), STORED_INTERVAL),
+        Kernel::SlidingLogList | Kernel::SlidingLogSortedSet => {
+            (format!("{ONE_HEADER}, {numbers}"), STORED_LIMIT_OF_LOG)
+        }
         _ => (format!("{ONE_HEADER}, {numbers}"), STORED_LIMIT),
     };
     // A key that is blocked counts nothing.

@@ -88,8 +88,8 @@ impl Statement {
         statement
     }
 
-    /// Adds an item. The names of states are part of it, so that what one algorithm answered is not read as the answer of
-    /// another one.
+    /// Adds an item. The names of states are part of it, and whether anything stands beside them, so that what one script
+    /// answered is not read as the answer of another one.
     pub(super) fn add_item(
         &mut self,
         rule: &ReadyRule,
@@ -105,6 +105,7 @@ impl Statement {
         for limit in &rule.limits {
             self.add(limit.suffix.as_bytes());
         }
+        self.add(&[u8::from(rule.holds.is_some()), u8::from(rule.stands.is_some())]);
     }
 
     fn add(&mut self, part: &[u8]) {

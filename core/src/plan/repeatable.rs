@@ -89,6 +89,21 @@ mod tests {
     }
 
     #[test]
+    fn what_the_answer_of_a_script_consists_of_tells_calls_apart() {
+        let fields = ["", r#", "block": {}"#, r#", "overrides": true"#, r#", "reservations": true"#];
+        let fingerprints = fields.map(|field| {
+            let rules = format!(r#"[{{"rule_id": "a", "rate": "5/minute"{field}}}]"#);
+            let catalog = Catalog::new(Rules::from_json(&rules).unwrap(), SecretNames::default());
+            let check = [Check::new("a", "k")];
+            let plan = Plan::repeatable(&catalog, &check, (Op::Check, Form::Single), Some("id")).unwrap();
+            plan.request.unwrap().fingerprint
+        });
+        let [plain, block, overrides, reservations] = fingerprints;
+        assert!(plain != block && plain != reservations && block != reservations);
+        assert_eq!(block, overrides);
+    }
+
+    #[test]
     fn no_id_is_the_name_of_a_state() {
         let catalog = Catalog::new(Rules::from_json(RULES).unwrap(), SecretNames::default());
         let name = |key, id| {

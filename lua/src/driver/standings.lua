@@ -5,6 +5,8 @@
 -- longest_block, asked (the cost), most_charged (of a charge, in limits; 0: no bound), refill (the time in which the limit
 -- is admitted anew) and burst (0: as much as the limit).
 PARAMS = 137
+-- The most entries that a log may have.
+local MOST_LOGGED = 100000
 local standing_of, counts_denied, standings, own_grants = {}, {}, {}, {}
 
 local function open_standing(standing_key)
@@ -40,6 +42,8 @@ local function at_stored(i, arg)
   local takes_stored, _, _, _, _, cost, most_charged, refill, burst = unpack_numbers('<ddddddddd', arg, 65)
   if takes_stored == 0 or standing.own_until <= now then return arg end
   local price, at_limit, own_limit = 1, '', standing.own_limit
+  -- Only a log bounds what is charged; it was perhaps stored under another algorithm.
+  if most_charged > 0 then own_limit = math.min(own_limit, MOST_LOGGED) end
   standing.in_force = own_limit
   if op == COMMIT or op == CHARGE then
     if most_charged > 0 then cost = math.min(cost, most_charged * own_limit) end

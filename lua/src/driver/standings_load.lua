@@ -7,6 +7,11 @@
       grant = 0
     elseif (op == CHECK or op == RESERVE) and not repeated and found[2] < units[i] * price_of[i] then
       standing.is_denied = true
-      if counts_denied[i] == 1 and (op == CHECK or not holding) then found[3] = units[i] * price_of[i] end
+      if counts_denied[i] == 1 and (op == CHECK or not holding) then
+        -- The slot that a wait depends on is that of the same cost after this one is charged.
+        arg = sub(arg, 1, PARAMS - 1) .. pack('<d', 2 * cost) .. sub(arg, PARAMS + 8)
+        found = { load_of[which[i]](keys[i], arg) }
+        found[3] = cost
+      end
     end
   end

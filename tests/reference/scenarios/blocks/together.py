@@ -28,6 +28,18 @@ SCENARIOS = [
         ],
     ),
     Scenario(
+        "together/denied-costs-count",
+        "The rule, whose denied costs count, denies beside another: the wait is that of the cost after this one",
+        [rule("sliding_buckets", 3, 6, resolution_seconds=1, count_denied=True, block={}), plain()],
+        [
+            check(200_000, 2),
+            check(1_400_000, 2, no(0, 5_600_000, 5_600_000)),
+            check_all(4_400_000, item("plain"), item(), by_hand=no(0, 2_600_000, 5_600_000, rule="api")),
+            peek(6_999_999, 1, no(0, 1, 3_000_001)),
+            check(7_000_000, 1, yes(1, 6 * S)),
+        ],
+    ),
+    Scenario(
         "together/another-denial",
         "The other denies: the rule, which had room, begins no block",
         [counter(2), plain()],
