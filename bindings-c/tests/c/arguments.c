@@ -156,7 +156,8 @@ static void wait(void) {
 }
 
 static void check_all(void) {
-    sluicegate_check_options sizeless = {0, 1, NULL, 0, NULL, 0};
+    sluicegate_check_options sizeless = SLUICEGATE_CHECK_OPTIONS_INIT;
+    sizeless.size = 0;
     sluicegate_item items[2] = {{"a", "k", 1, NULL}, {"a", "k", 1, NULL}};
     EXPECT_INVALID("limiter", sluicegate_check_all(NULL, items, 2, &decision, NULL, error));
     EXPECT_INVALID("items", sluicegate_check_all(limiter, NULL, 2, &decision, NULL, error));
@@ -176,6 +177,23 @@ static void check_all(void) {
     items[1].key = "k";
     items[1].options = &sizeless;
     EXPECT_INVALID("items[1].options", sluicegate_check_all(limiter, items, 2, &decision, NULL, error));
+}
+
+static void what_waits_or_is_repeated(void) {
+    char id[SLUICEGATE_RESERVATION_ID_SIZE];
+    uint64_t token;
+    const sluicegate_item items[1] = {{"a", "k", 1, NULL}};
+    EXPECT_INVALID("limiter", sluicegate_check_all_with(NULL, items, 1, "i", 1, &decision, NULL, error));
+    EXPECT_INVALID("decision", sluicegate_check_all_with(limiter, items, 1, "i", 1, NULL, NULL, error));
+    EXPECT_REFUSED(SLUICEGATE_INVALID_ARGUMENT, "",
+                   sluicegate_check_all_with(limiter, items, 1, "", 0, &decision, NULL, error));
+    EXPECT_OK(sluicegate_check_all_with(limiter, items, 1, "i", 1, &decision, NULL, error));
+    EXPECT_INVALID("limiter", sluicegate_reserve_within(NULL, "a", "k", 1, NULL, 0, &decision, id, sizeof id, &token,
+                                                        error));
+    EXPECT_REFUSED(SLUICEGATE_INVALID_ARGUMENT, "",
+                   sluicegate_reserve_within(limiter, "a", "k", 1, NULL, 0, &decision, id, sizeof id, &token, error));
+    EXPECT_REFUSED(SLUICEGATE_INVALID_ARGUMENT, "",
+                   sluicegate_reserve_all_within(limiter, items, 1, 0, &decision, NULL, id, sizeof id, &token, error));
 }
 
 static void wait_all(void) {
@@ -311,6 +329,7 @@ int main(void) {
     RUN(reset);
     RUN(wait);
     RUN(check_all);
+    RUN(what_waits_or_is_repeated);
     RUN(wait_all);
     RUN(clocks);
     RUN(clocks_stop_at_the_last_microsecond);
