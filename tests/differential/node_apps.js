@@ -19,10 +19,10 @@ class Recorder {
     this.charged = [];
   }
 
-  checkRequest(request) {
+  reserveRequest(request) {
     this.charged = [];
     this.charged = this.limiter.matchRequest(request).map(({ ruleId, key }) => [ruleId, key]);
-    return this.limiter.checkRequest(request);
+    return this.limiter.reserveRequest(request);
   }
 
   report(rule, key = null) {

@@ -31,19 +31,19 @@ class Recorder:
 class AsyncRecorder(Recorder):
     limiter: AsyncRateLimiter | None = None
 
-    async def check_request(self, method: str, path: str, **asked: Any) -> Any:
+    async def reserve_request(self, method: str, path: str, **asked: Any) -> Any:
         if self.limiter is None:
             self.limiter = await AsyncRateLimiter.connect("memory://", rules=RULES)
         self.record(self.limiter, method, path, asked)
-        return await self.limiter.check_request(method, path, **asked)
+        return await self.limiter.reserve_request(method, path, **asked)
 
 
 class BlockingRecorder(Recorder):
     limiter = RateLimiter("memory://", rules=RULES)
 
-    def check_request(self, method: str, path: str, **asked: Any) -> Any:
+    def reserve_request(self, method: str, path: str, **asked: Any) -> Any:
         self.record(self.limiter, method, path, asked)
-        return self.limiter.check_request(method, path, **asked)
+        return self.limiter.reserve_request(method, path, **asked)
 
 
 def starlette() -> Any:
