@@ -25,7 +25,7 @@ const place = (rule_id, path_pattern, more) => ({
   ...more,
 });
 const rules = [
-  place('places', '/work/*'),
+  place('places', '/jobs/*'),
   place('short', '/short', { limit: 1, lease_seconds: 0.6 }),
   {
     rule_id: 'tokens',
@@ -33,7 +33,7 @@ const rules = [
     reservations: true,
     cost: 10,
     identifier_type: 'global',
-    match: { path_pattern: '/work/metered' },
+    match: { path_pattern: '/jobs/metered' },
   },
 ];
 
@@ -49,9 +49,9 @@ class Room {
   async work(path, reservation, response) {
     this.most = Math.max(this.most, ++this.inside);
     try {
-      if (path === '/work/raises') throw new Error('broken');
-      if (path === '/work/metered') await reservation.commit({ tokens: 3 });
-      if (path === '/work/stream') return await this.stream(response);
+      if (path === '/jobs/raises') throw new Error('broken');
+      if (path === '/jobs/metered') await reservation.commit({ tokens: 3 });
+      if (path === '/jobs/stream') return await this.stream(response);
       await sleep(path === '/short' ? 1500 : 20);
       return 'done';
     } finally {
@@ -86,7 +86,7 @@ const SERVE = {
     const app = fastify();
     await app.register(forFastify, { limiter });
     app.all('/*', async (request, reply) => {
-      if (request.url === '/work/stream') reply.hijack();
+      if (request.url === '/jobs/stream') reply.hijack();
       return room.work(request.url, request.reservation, reply.raw);
     });
     await app.listen({ port: 0, host: '127.0.0.1' });
@@ -126,7 +126,7 @@ async function until(isSo) {
 }
 
 everywhere('no more than the limit are served at once', async ({ get, limiter, room }) => {
-  for (const path of ['/work/quick', '/work/stream']) {
+  for (const path of ['/jobs/quick', '/jobs/stream']) {
     const answers = await Promise.all(Array.from({ length: 40 }, () => get(path)));
     assert.ok(answers.filter(({ status }) => status === 200).length >= PLACES);
     const denied = answers.find(({ status }) => status === 429);
@@ -139,14 +139,14 @@ everywhere('no more than the limit are served at once', async ({ get, limiter, r
 
 everywhere('one client finds its place free again', async ({ get, limiter }) => {
   const others = await Promise.all([1, 2].map(() => limiter.reserve('places', 'global')));
-  for (let number = 0; number < 20; number++) assert.equal((await get('/work/quick')).status, 200);
+  for (let number = 0; number < 20; number++) assert.equal((await get('/jobs/quick')).status, 200);
   for (const held of others) await held.release();
 });
 
 everywhere('places come back after errors and hang-ups', async ({ get, port, limiter }) => {
   for (let number = 0; number < 2 * PLACES; number++) {
-    assert.equal((await get('/work/raises')).status, 500);
-    const request = open({ port, host: '127.0.0.1', path: '/work/stream' });
+    assert.equal((await get('/jobs/raises')).status, 500);
+    const request = open({ port, host: '127.0.0.1', path: '/jobs/stream' });
     const [response] = await once(request, 'response');
     await once(response, 'data');
     response.on('error', () => {});
@@ -157,7 +157,7 @@ everywhere('places come back after errors and hang-ups', async ({ get, port, lim
 
 everywhere('clients that do not wait for the limiter leave nothing behind', async ({ port, limiter }) => {
   for (let number = 0; number < 40; number++) {
-    const request = open({ port, host: '127.0.0.1', path: '/work/quick' });
+    const request = open({ port, host: '127.0.0.1', path: '/jobs/quick' });
     request.on('error', () => {});
     await once(request, 'finish');
     await sleep(number % 4);
@@ -167,7 +167,7 @@ everywhere('clients that do not wait for the limiter leave nothing behind', asyn
 });
 
 everywhere('an application may commit what it used', async ({ get, limiter }) => {
-  assert.equal((await get('/work/metered')).status, 200);
+  assert.equal((await get('/jobs/metered')).status, 200);
   assert.deepEqual([await left(limiter, 'tokens'), await left(limiter)], [997, PLACES]);
 });
 
@@ -192,9 +192,9 @@ each({ 'http2': http2 }, 'places come back over HTTP/2', async (_, t) => {
   const client = http2.connect(`http://127.0.0.1:${server.address().port}`);
   t.after(() => (client.close(), server.close()));
   for (let number = 0; number < 2 * PLACES; number++) {
-    const done = client.request({ ':path': '/work/quick' });
+    const done = client.request({ ':path': '/jobs/quick' });
     assert.equal((await once(done, 'response'))[0][':status'], 200);
-    const cut = client.request({ ':path': '/work/quick' });
+    const cut = client.request({ ':path': '/jobs/quick' });
     cut.on('error', () => {});
     await sleep(number);
     cut.close(http2.constants.NGHTTP2_CANCEL);
@@ -207,8 +207,8 @@ each({ 'http2': http2 }, 'places come back over HTTP/2', async (_, t) => {
 each({ 'core': undefined }, 'checkRequest names what takes places', async () => {
   const limiter = await RateLimiter.connect(servers.redis, { rules, prefix: 'names' });
   const message = 'rule "places": check_request does not work with algorithm "concurrency" (use reserve_request)';
-  await assert.rejects(limiter.checkRequest({ method: 'GET', path: '/work/quick' }), { code: 'InvalidArgument', message });
-  const held = await limiter.reserveRequest({ method: 'GET', path: '/work/metered' });
+  await assert.rejects(limiter.checkRequest({ method: 'GET', path: '/jobs/quick' }), { code: 'InvalidArgument', message });
+  const held = await limiter.reserveRequest({ method: 'GET', path: '/jobs/metered' });
   assert.deepEqual(held.parts.map(({ rule }) => rule), ['places', 'tokens']);
   assert.ok((await held.commit()) && (await left(limiter, 'tokens')) === 990 && (await left(limiter)) === PLACES);
   const unruled = await limiter.reserveRequest({ method: 'GET', path: '/other' });

@@ -28,7 +28,7 @@ RULES: list[dict[str, Any]] = [
         "algorithm": "concurrency",
         "limit": PLACES,
         "identifier_type": "global",
-        "match": {"path_pattern": "/work/*"},
+        "match": {"path_pattern": "/jobs/*"},
     },
     {
         "rule_id": "tokens",
@@ -38,7 +38,7 @@ RULES: list[dict[str, Any]] = [
         "reservations": True,
         "cost": 10,
         "identifier_type": "global",
-        "match": {"path_pattern": "/work/metered"},
+        "match": {"path_pattern": "/jobs/metered"},
     },
     {
         "rule_id": "short",
@@ -74,11 +74,11 @@ async def asgi_work(room: Room, scope: Any, send: Any) -> None:
     path = scope["path"]
     start = {"type": "http.response.start", "status": 200, "headers": []}
     with room:
-        if path == "/work/raises":
+        if path == "/jobs/raises":
             raise ZeroDivisionError
-        if path == "/work/metered":
+        if path == "/jobs/metered":
             await scope["sluicegate.reservation"].commit({"tokens": 3})
-        if path == "/work/stream":
+        if path == "/jobs/stream":
             await send(start)
             for _ in range(40):
                 await send({"type": "http.response.body", "body": b"x" * 65536, "more_body": True})
@@ -90,7 +90,7 @@ async def asgi_work(room: Room, scope: Any, send: Any) -> None:
             await asyncio.sleep(0.02)
             await send(start)
     await send({"type": "http.response.body", "body": b"done"})
-    if path == "/work/after":
+    if path == "/jobs/after":
         await asyncio.sleep(1)
 
 
@@ -122,13 +122,13 @@ def wsgi_work(room: Room, environ: Any, start: Any) -> Any:
                 yield b"x" * 65536
                 time.sleep(0.005)
 
-    if path == "/work/stream":
+    if path == "/jobs/stream":
         start("200 OK", [])
         return stream()
     with room:
-        if path == "/work/raises":
+        if path == "/jobs/raises":
             raise ZeroDivisionError
-        if path == "/work/metered":
+        if path == "/jobs/metered":
             environ["sluicegate.reservation"].commit({"tokens": 3})
         time.sleep(1.5 if path == "/short" else 0.02)
     start("200 OK", [("Content-Length", "4")])
@@ -180,7 +180,7 @@ class TestInFlight:
     def test_no_more_than_the_limit_are_served_at_once(self, server: Any, redis_url: str, prefix: str) -> None:
         room = Room()
         with server(redis_url, prefix, room) as site, ThreadPoolExecutor(20) as pool:
-            for target in ("/work/quick", "/work/stream"):
+            for target in ("/jobs/quick", "/jobs/stream"):
                 answers = list(pool.map(lambda _, target=target: site.ask("GET", target), range(60)))
                 statuses = [answer.status for answer in answers]
                 assert set(statuses) == {200, 429} and statuses.count(200) >= PLACES
@@ -191,19 +191,19 @@ class TestInFlight:
 
     def test_one_client_finds_its_place_free_again(self, server: Any, redis_url: str, prefix: str) -> None:
         with server(redis_url, prefix, Room()) as site:
-            assert all(site.ask("GET", "/work/quick").status == 200 for _ in range(20))
+            assert all(site.ask("GET", "/jobs/quick").status == 200 for _ in range(20))
 
     def test_places_come_back_after_exceptions_and_hang_ups(self, server: Any, redis_url: str, prefix: str) -> None:
         room = Room()
         with server(redis_url, prefix, room) as site:
             for _ in range(2 * PLACES):
-                assert site.ask("GET", "/work/raises").status == 500
-                hang_up(site, "/work/stream")
+                assert site.ask("GET", "/jobs/raises").status == 500
+                hang_up(site, "/jobs/stream")
                 until(lambda: left(redis_url, prefix) == PLACES)
 
     def test_an_application_may_commit_what_it_used(self, server: Any, redis_url: str, prefix: str) -> None:
         with server(redis_url, prefix, Room()) as site:
-            assert site.ask("GET", "/work/metered").status == 200
+            assert site.ask("GET", "/jobs/metered").status == 200
             assert (left(redis_url, prefix, "tokens"), left(redis_url, prefix)) == (997, PLACES)
 
     def test_what_takes_longer_than_its_lease_is_renewed(self, server: Any, redis_url: str, prefix: str) -> None:
@@ -223,7 +223,7 @@ class TestInFlight:
 
 def test_what_runs_after_the_response_holds_no_place(redis_url: str, prefix: str) -> None:
     with of_asgi(redis_url, prefix, Room()) as site:
-        assert site.ask("GET", "/work/after").status == 200
+        assert site.ask("GET", "/jobs/after").status == 200
         assert left(redis_url, prefix) == PLACES
 
 
@@ -269,9 +269,9 @@ def test_check_request_names_what_takes_places(redis_url: str, prefix: str) -> N
     what = 'rule "places": check_request does not work with algorithm "concurrency" (use reserve_request)'
     with RateLimiter(redis_url, rules=RULES, prefix=prefix) as limiter:
         with pytest.raises(InvalidArgumentError) as raised:
-            limiter.check_request("GET", "/work/quick")
+            limiter.check_request("GET", "/jobs/quick")
         assert str(raised.value) == what
-        with limiter.reserve_request("GET", "/work/metered") as held:
+        with limiter.reserve_request("GET", "/jobs/metered") as held:
             assert [part.rule for part in held.parts] == ["places", "tokens"] and held.id is not None
             assert limiter.peek("tokens", "global").remaining == 990
         plain = limiter.reserve_request("GET", "/plain")

@@ -27,9 +27,9 @@ use tokio::time::{Interval, interval, sleep, timeout};
 const PLACES: u64 = 3;
 const RULES: &str = r#"[
     {"rule_id": "places", "identifier_type": "global", "algorithm": "concurrency", "limit": 3,
-     "match": {"path_pattern": "/work/*"}},
+     "match": {"path_pattern": "/jobs/*"}},
     {"rule_id": "tokens", "identifier_type": "global", "rate": "1000/h", "reservations": true, "cost": 10,
-     "match": {"path_pattern": "/work/metered"}},
+     "match": {"path_pattern": "/jobs/metered"}},
     {"rule_id": "short", "identifier_type": "global", "algorithm": "concurrency", "limit": 1, "lease_seconds": 0.6,
      "match": {"path_pattern": "/short"}}
 ]"#;
@@ -101,10 +101,10 @@ async fn site(limiter: &Arc<AsyncRateLimiter>, room: &Arc<Room>) -> SocketAddr {
         metered.commit(&*held, Usage::Rules(&[("tokens", 3)])).await.unwrap().to_string()
     };
     let app = Router::new()
-        .route("/work/quick", get(quick))
-        .route("/work/stream", get(stream))
-        .route("/work/metered", get(meter))
-        .route("/work/panics", get(async || -> &'static str { panic!("as it is to") }))
+        .route("/jobs/quick", get(quick))
+        .route("/jobs/stream", get(stream))
+        .route("/jobs/metered", get(meter))
+        .route("/jobs/panics", get(async || -> &'static str { panic!("as it is to") }))
         .route("/short", get(async || sleep(Duration::from_millis(1500)).await))
         .layer(RateLimitLayer::new(Arc::clone(limiter)));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -146,7 +146,7 @@ async fn no_more_than_the_limit_are_served_at_once() {
     for url in ["memory://", redis.url()] {
         let (limiter, room) = (connect(url).await, Arc::default());
         let site = site(&limiter, &room).await;
-        for target in ["/work/quick", "/work/stream"] {
+        for target in ["/jobs/quick", "/jobs/stream"] {
             let answers: JoinSet<_> = (0..40).map(|_| ask(site, target)).collect();
             let answers = answers.join_all().await;
             let count = |status: &str| answers.iter().filter(|answer| answer.starts_with(status)).count();
@@ -166,10 +166,10 @@ async fn one_client_finds_its_place_free_again() {
         let site = site(&limiter, &Arc::default()).await;
         let _others = (limiter.reserve("places", "global").await, limiter.reserve("places", "global").await);
         // A script that the server does not know yet is sent twice, and the next request may come in between.
-        ask(site, "/work/quick").await;
+        ask(site, "/jobs/quick").await;
         until_left(&limiter, "places", 1).await;
         for _ in 0..20 {
-            let answer = ask(site, "/work/quick").await;
+            let answer = ask(site, "/jobs/quick").await;
             assert!(answer.starts_with("HTTP/1.1 200"), "{url}: {answer}");
         }
     }
@@ -182,12 +182,12 @@ async fn places_come_back_after_panics_and_hang_ups() {
         let limiter = connect(url).await;
         let site = site(&limiter, &Arc::default()).await;
         for number in 0..2 * PLACES {
-            assert_eq!(ask(site, "/work/panics").await, "");
-            let mut stream = begin(site, "/work/stream").await;
+            assert_eq!(ask(site, "/jobs/panics").await, "");
+            let mut stream = begin(site, "/jobs/stream").await;
             assert!(stream.read(&mut [0; 100]).await.unwrap() > 0);
             drop(stream);
             // Perhaps while the limiter is asked.
-            let early = begin(site, "/work/quick").await;
+            let early = begin(site, "/jobs/quick").await;
             sleep(Duration::from_micros(300 * number)).await;
             drop(early);
             until_left(&limiter, "places", PLACES).await;
@@ -199,7 +199,7 @@ async fn places_come_back_after_panics_and_hang_ups() {
 async fn a_service_may_commit_what_it_used() {
     let limiter = connect("memory://").await;
     let site = site(&limiter, &Arc::default()).await;
-    assert!(ask(site, "/work/metered").await.ends_with("true"));
+    assert!(ask(site, "/jobs/metered").await.ends_with("true"));
     assert_eq!((left(&limiter, "tokens").await, left(&limiter, "places").await), (997, PLACES));
 }
 
