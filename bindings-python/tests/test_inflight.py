@@ -224,7 +224,7 @@ class TestInFlight:
 def test_what_runs_after_the_response_holds_no_place(redis_url: str, prefix: str) -> None:
     with of_asgi(redis_url, prefix, Room()) as site:
         assert site.ask("GET", "/jobs/after").status == 200
-        assert left(redis_url, prefix) == PLACES
+        until(lambda: left(redis_url, prefix) == PLACES)
 
 
 WORKER = """
