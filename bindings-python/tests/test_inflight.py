@@ -91,7 +91,7 @@ async def asgi_work(room: Room, scope: Any, send: Any) -> None:
             await send(start)
     await send({"type": "http.response.body", "body": b"done"})
     if path == "/jobs/after":
-        await asyncio.sleep(1)
+        await asyncio.sleep(4)
 
 
 @contextmanager
@@ -224,7 +224,10 @@ class TestInFlight:
 def test_what_runs_after_the_response_holds_no_place(redis_url: str, prefix: str) -> None:
     with of_asgi(redis_url, prefix, Room()) as site:
         assert site.ask("GET", "/jobs/after").status == 200
+        over = time.monotonic()
         until(lambda: left(redis_url, prefix) == PLACES)
+        # Long before the application is done.
+        assert time.monotonic() < over + 2
 
 
 WORKER = """
