@@ -1,7 +1,7 @@
 """A billing quota per calendar month: what a plan includes, renewed at midnight of the first in the zone of the bills.
 
 A conversion costs as many units as the document has pages. It is charged before the work is done, so that parallel calls
-cannot overspend together, and refunded where the work fails. Whoever has used up a plan is told when the next month begins.
+cannot overspend together, and refunded where the work fails. A denial says when the next month begins.
 
     pip install sluicegate fastapi uvicorn
     uvicorn --app-dir examples monthly_quota:app

@@ -2,7 +2,7 @@
 //!
 //! There is a lane per state that is waited for. Waiters are ordered by arrival, and one is held up by those before
 //! it: by each that asks now for a state of its own, and by each that sleeps because it was denied such a state. A
-//! denial by another state holds up nobody: who waits an hour for one user's limit does not keep others from a limit
+//! denial by another state holds up nobody: a wait of an hour for one user's limit does not delay others at a limit
 //! that all users share. The first of all waiters is never held up, so some waiter always goes on, whatever sets of
 //! states overlap.
 
@@ -114,7 +114,7 @@ impl Lanes {
         }
     }
 
-    /// Lets the first waiter of a lane ask again, now or as soon as it is told what it asks now: something was given
+    /// Lets the first waiter of a lane ask again, now or as soon as its present call is answered: something was given
     /// back.
     pub(super) fn freed(&mut self, lane: u64) {
         if let Some(lane) = self.lanes.get_mut(&lane) {

@@ -74,7 +74,7 @@ pub(super) enum Step<T> {
     Return(T),
 }
 
-/// One who waits. It leaves the queue when it is dropped.
+/// A waiter. It leaves the queue when it is dropped.
 pub(super) struct Waiter<'a, T> {
     shared: &'a Shared,
     generation: u32,

@@ -30,7 +30,7 @@ struct Case {
     together: f64,
 }
 
-/// The two ways by one limiter, and what came of it.
+/// The two ways by one limiter, and their figures.
 struct Contest<'a> {
     case: &'a Case,
     drivers: [&'a Driver; 2],
