@@ -67,8 +67,6 @@ DRIVERS = [Blocking, Asyncio]
 # What a vector says beside the arguments of its call.
 BESIDE = {"id", "note", "only", "why", "url", "rules", "rules_file", "options", "closed", "op", "at_us", "expect", "instead"}
 BESIDE |= {"as", "reserve", "change"}
-BY_HAND = {"unblock": "unblocked", "clear_limit": "cleared"}
-"""What these calls answer, by the names that vectors give it."""
 TIMES = {"connect_timeout", "response_timeout", "timeout", "breaker_probe", "wait"}
 
 
