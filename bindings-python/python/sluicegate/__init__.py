@@ -1,4 +1,4 @@
-"""Distributed rate limiter: decides atomically inside Redis, or in process, with one set of rules."""
+"""Distributed rate limiter: decides atomically inside Redis, or in memory, with one set of rules."""
 
 from ._asynchronous import AsyncRateLimiter
 from ._native import (
