@@ -74,6 +74,8 @@ def make(limiter: Driver, vector: dict[str, Any]) -> Any:
     """Makes the call that a vector names, with the arguments that it states."""
     arguments = {name: value for name, value in vector.items() if name not in BESIDE}
     call = getattr(limiter, vector["op"])
+    if "request" in arguments:
+        return call(**arguments["request"])
     if "items" in arguments:
         items = arguments.pop("items")
         return call([item(each) for each in items] if isinstance(items, list) else items, **in_seconds(arguments))
