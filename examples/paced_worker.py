@@ -25,15 +25,15 @@ RATE = os.environ.get("PROVIDER_RATE", "10/s")
 RULES = [{"rule_id": "provider", "algorithm": "uniform", "rate": RATE, "block": {}}]
 KEY = "account"
 # The longest that a call may wait for its turn, pauses included.
-PATIENCE = 600.0
+LONGEST_WAIT = 600.0
 TRIES = 5
 
 
 def call(limiter: RateLimiter, url: str) -> bytes:
     """Waits for its turn, calls the provider, and repeats both after a 429."""
     for _ in range(TRIES):
-        if not limiter.wait("provider", KEY, timeout=PATIENCE):
-            raise TimeoutError(f"no turn within {PATIENCE:.0f} s")
+        if not limiter.wait("provider", KEY, timeout=LONGEST_WAIT):
+            raise TimeoutError(f"no turn within {LONGEST_WAIT:.0f} s")
         try:
             with urllib.request.urlopen(url, timeout=30) as answer:
                 return bytes(answer.read())
