@@ -1,5 +1,5 @@
 /*
- * Sluicegate: a distributed rate limiter. It decides atomically inside Redis, or inside the process.
+ * Sluicegate: a distributed rate limiter. It decides atomically inside Redis, or in memory.
  *
  *     sluicegate_limiter *limiter;
  *     sluicegate_decision decision;

@@ -33,20 +33,6 @@
  */
 
 /**
- * @typedef {object} Patience
- * @property {number} timeoutMs The longest time to wait; `Infinity`: for ever.
- * @property {AbortSignal | undefined} [signal] Gives up the wait, whose promise is then rejected with the signal's
- *   reason.
- */
-
-/**
- * @typedef {object} Room
- * @property {number | undefined} [waitMs] The longest time to wait for room; `Infinity`: for ever. Default: 0.
- * @property {AbortSignal | undefined} [signal] Gives up the call, whose promise is then rejected with the signal's
- *   reason. What is reserved for it is released.
- */
-
-/**
  * @typedef {object} Verdict
  * @property {boolean} matched Whether the rule applies.
  * @property {string} reason The first condition that does not hold, beginning with the field that states it.

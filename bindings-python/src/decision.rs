@@ -132,7 +132,7 @@ impl Decision {
         self.0.shadow
     }
 
-    /// Who decided: `"server"`, or `"embedded"` for the engine inside the process.
+    /// Who decided: `"server"`, or `"embedded"` for the in-memory engine.
     #[getter]
     fn source(&self) -> &'static str {
         self.0.source.name()

@@ -1,5 +1,4 @@
-//! One rate limiter for a fleet: it decides atomically inside Redis, or inside the process, by one set
-//! of rules.
+//! One rate limiter for a fleet: it decides atomically inside Redis, or in memory, by one set of rules.
 //!
 //! ```
 //! use sluicegate::{RateLimiter, Rules};

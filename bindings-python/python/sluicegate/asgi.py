@@ -6,6 +6,7 @@ import inspect
 import sys
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlparse
 
 from ._asynchronous import AsyncRateLimiter
 from ._inflight import AsyncInFlight
@@ -128,10 +129,27 @@ class RateLimitMiddleware:
 
 
 def _paths(scope: Scope, own_root: str) -> tuple[str, list[str]]:
-    decoded = scope["path"].encode("utf-8", "surrogateescape")
+    decoded, inside = _bytes(scope["path"]), _bytes(_of_link(scope["path"]))
     # Routers look at what is left of the path behind the place of the application.
     roots = (scope.get("root_path", ""), own_root)
-    return paths(scope.get("raw_path") or b"", decoded, *(decoded.removeprefix(root.encode()) for root in roots))
+    return paths(scope.get("raw_path") or b"", decoded, inside, *(_behind(decoded, root.encode()) for root in roots))
+
+
+def _of_link(path: str) -> str:
+    """The path of what does not begin with a slash: Quart decodes the target, and then takes it for a link."""
+    try:
+        return path if path.startswith("/") else urlparse(path).path
+    except ValueError:
+        return path
+
+
+def _behind(path: bytes, root: bytes) -> bytes:
+    """What follows the root path, which Litestar looks for anywhere."""
+    return path.split(root, 1)[-1] if root else path
+
+
+def _bytes(path: str) -> bytes:
+    return path.encode("utf-8", "surrogateescape")
 
 
 def _own_root_path(app: object) -> str:
