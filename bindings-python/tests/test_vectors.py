@@ -19,7 +19,7 @@ from sluicegate import Decision, ManualClock, SluicegateError
 FOLDER = Path(__file__).parents[2] / "tests" / "vectors"
 VECTORS = [
     vector
-    for folder in (".", "reservations", "blocks", "stored_limits", "request_ids", "mixed")
+    for folder in (".", "reservations", "blocks", "stored_limits", "request_ids", "mixed", "waiting", "overview")
     for file in sorted((FOLDER / folder).glob("*.json"))
     if file.name != "schema.json"
     for vector in json.loads(file.read_text(encoding="utf-8"))["vectors"]
@@ -49,6 +49,8 @@ def act(limiter: Driver, step: dict[str, Any], made: dict[str, Any]) -> dict[str
     if isinstance(answer, bool):
         # The vector has a name for it.
         return {next(iter(step["expect"])): answer}
+    if step["op"] == "rules":
+        return {"rules": answer}
     if "as" in step:
         made[step["as"]] = answer
         held = {"id": answer.id is not None}
@@ -62,7 +64,9 @@ def given(reservation: Any) -> Any:
 
 
 def told(step: dict[str, Any], decision: Decision) -> dict[str, Any]:
-    if "items" in step:
+    if not decision.rule_applied:
+        return {"allowed": decision.allowed, "rule_applied": False}
+    if "items" in step or step["op"] in ("inspect", "reserve_request"):
         return {**fields(decision), "parts": [fields(part) for part in decision.parts]}
     return fields(decision)
 
