@@ -67,8 +67,6 @@ DRIVERS = [Blocking, Asyncio]
 # What a vector says beside the arguments of its call.
 BESIDE = {"id", "note", "only", "why", "url", "rules", "rules_file", "options", "closed", "op", "at_us", "expect", "instead"}
 BESIDE |= {"as", "reserve", "change"}
-BY_HAND = {"unblock": "unblocked", "clear_limit": "cleared"}
-"""What these calls answer, by the names that vectors give it."""
 TIMES = {"connect_timeout", "response_timeout", "timeout", "breaker_probe", "wait"}
 
 
@@ -76,6 +74,8 @@ def make(limiter: Driver, vector: dict[str, Any]) -> Any:
     """Makes the call that a vector names, with the arguments that it states."""
     arguments = {name: value for name, value in vector.items() if name not in BESIDE}
     call = getattr(limiter, vector["op"])
+    if "request" in arguments:
+        return call(**arguments["request"])
     if "items" in arguments:
         items = arguments.pop("items")
         return call([item(each) for each in items] if isinstance(items, list) else items, **in_seconds(arguments))
