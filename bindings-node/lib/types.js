@@ -69,7 +69,7 @@
  *   the client is the peer of the connection. Default: 0, and the header is not looked at.
  *
  *   One proxy too many, and clients choose their addresses themselves.
- * @property {HeaderStyle | undefined} [headers] The headers in which clients are told of limits. Default: `ietf`.
+ * @property {HeaderStyle | undefined} [headers] The headers that state the limits to clients. Default: `ietf`.
  * @property {boolean | undefined} [ignoreCase] Whether the application routes without regard to capitals. Default: of
  *   Fastify, what the application says; of Express `true`, since parts of an application cannot be seen. Even then keys
  *   are spelled as the client spelled them.

@@ -114,7 +114,7 @@ export type RateLimitOptions<Request> = {
      */
     trustedProxies?: number | undefined;
     /**
-     * The headers in which clients are told of limits. Default: `ietf`.
+     * The headers that state the limits to clients. Default: `ietf`.
      */
     headers?: HeaderStyle | undefined;
     /**

@@ -157,7 +157,7 @@ class Parameters(Noticed):
             self.assert_noticed(LIMITER, f"    pub fn {method}(&self", ", added: &str", part)
         self.assert_noticed("core/src/limiter/waiting.rs", "pub fn wait_with(", "added: &str, ", "RateLimiter.wait()")
         self.assert_noticed(LIMITER, "pub fn explain_request(", "added: &str, ", "RateLimiter.match_request()")
-        self.assert_noticed("core/src/headers.rs", "pub fn headers(&self, ", "added: u8, ", "Decision.headers()")
+        self.assert_noticed("core/src/http/headers.rs", "pub fn headers(&self, ", "added: u8, ", "Decision.headers()")
         opening = ("RateLimiter.open()", "AsyncRateLimiter.open()")
         self.assert_noticed("core/src/limiter/builder.rs", "impl Builder {\n", f"    {ADDED_OPTION}", *opening)
         self.assert_noticed("core/src/limiter/builder.rs", "pub fn build(", "added: u8, ", *opening)

@@ -1,4 +1,4 @@
-//! Runs of made up traffic.
+//! Runs of simulated traffic.
 
 use std::fs;
 use std::io::Read;
