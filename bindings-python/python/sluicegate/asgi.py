@@ -10,7 +10,8 @@ from urllib.parse import urlparse
 
 from ._asynchronous import AsyncRateLimiter
 from ._inflight import AsyncInFlight
-from ._middleware import Answer, Headers, Policy, ensure, header_name, merged, paths, text
+from ._middleware import Headers, Policy, ensure, fields, header_name, merged, paths, text
+from ._native import Problem
 from ._reservations import AsyncReservation
 from .errors import SluicegateError
 
@@ -90,7 +91,7 @@ class RateLimitMiddleware:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         verdict, held = await self._judge(scope)
-        if isinstance(verdict, Answer):
+        if isinstance(verdict, Problem):
             return await _answer(verdict, scope, send)
         send = _with_headers(send, _encoded(verdict)) if verdict else send
         if held is None or held.id is None:
@@ -102,7 +103,7 @@ class RateLimitMiddleware:
         finally:
             await flight.ended()
 
-    async def _judge(self, scope: Scope) -> tuple[Headers | Answer, AsyncReservation | None]:
+    async def _judge(self, scope: Scope) -> tuple[Headers | Problem, AsyncReservation | None]:
         limiter = self._limiter if isinstance(self._limiter, AsyncRateLimiter) else self._limiter(scope)
         user_id, api_key = await _found(self._user_id, scope), await _found(self._api_key, scope)
         headers = [(name.decode("latin-1"), text(value)) for name, value in scope["headers"]]
@@ -195,6 +196,6 @@ def _ending(send: _Send, flight: AsyncInFlight) -> _Send:
     return send_and_end
 
 
-async def _answer(answer: Answer, scope: Scope, send: _Send) -> None:
-    await send({"type": "http.response.start", "status": answer.status.value, "headers": _encoded(answer.headers)})
-    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else answer.body})
+async def _answer(problem: Problem, scope: Scope, send: _Send) -> None:
+    await send({"type": "http.response.start", "status": problem.status, "headers": _encoded(fields(problem))})
+    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else problem.body})

@@ -1,5 +1,8 @@
 //! Servers that are away, silent, restarted or forgetful.
 
+use std::error::Error as _;
+use std::io;
+
 use sluicegate_test_servers::Redis;
 
 use super::*;
@@ -9,6 +12,8 @@ fn unreachable_server_is_a_connection_error() {
     for error in refusals("redis://127.0.0.1:1", &ConnectOptions::default()) {
         assert_eq!(error.kind(), ErrorKind::Connection);
         assert!(error.message().contains("127.0.0.1:1"), "{error}");
+        let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>()).unwrap();
+        assert_eq!(cause.kind(), io::ErrorKind::ConnectionRefused);
     }
     for error in refusals("unix:///nowhere/redis.sock", &ConnectOptions::default()) {
         assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
@@ -212,7 +217,9 @@ fn without_a_runtime_the_async_driver_fails_in_words() {
     let mut connecting = Box::pin(AsyncRedis::connect(&url, &options));
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     match connecting.as_mut().poll(&mut context) {
-        std::task::Poll::Ready(Err(error)) => assert!(error.message().contains("Tokio"), "{error}"),
+        std::task::Poll::Ready(Err(error)) => {
+            assert!(error.message().contains("Tokio") && !error.is_retryable(), "{error}");
+        }
         _ => panic!("no error"),
     }
 }
