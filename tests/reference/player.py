@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from limiter import Item, Limiter, LimiterError, Reservation
+from limiter import Decision, Item, Limiter, LimiterError, Reservation
 from limiter.decay import State as DecayState
 from limiter.latitude import CHOICES, EXACT
 from limiter.rules import Rule, exact, is_power_of_two
@@ -16,8 +16,9 @@ BY_HAND = {
     "unblock": lambda unblock, now, call: {"unblocked": unblock(now, item_of(call))},
     "set_limit": lambda set_limit, now, call: set_limit(now, item_of(call), expires_in(call)) or {},
     "clear_limit": lambda clear_limit, now, call: {"cleared": clear_limit(now, item_of(call))},
+    "reset_all": lambda reset_all, now, call: reset_all(now, call["key"], call.get("resource")) or {},
 }
-"""What is done about one key without deciding anything."""
+"""What is done about a key without deciding anything."""
 
 
 class UnfairVector(Exception):
@@ -60,25 +61,43 @@ def play(session: Session, call: dict) -> dict:
 
 def answer(limiter: Limiter, call: dict) -> dict:
     now = call["at_us"]
+    if call["op"] == "rules":
+        return {"rules": limiter.rules_in_force()}
     method = getattr(limiter, call["op"])
     if call["op"] in BY_HAND:
         return BY_HAND[call["op"]](method, now, call)
-    repeatable = {"request_id": call["request_id"]} if "request_id" in call else {}
+    if call["op"] == "inspect":
+        return with_parts(*method(now, call["key"], call.get("resource")))
+    options = options_of(call, "request_id", "timeout")
     if "items" in call:
-        overall, parts = method(now, [item_of(item) for item in call["items"]], **repeatable)
-        return overall.as_json() | {"parts": [part.as_json() for part in parts]}
-    decision = method(now, item_of(call), **repeatable)
+        return with_parts(*method(now, [item_of(item) for item in call["items"]], **options))
+    decision = method(now, item_of(call), **options)
     return {} if decision is None else decision.as_json()
+
+
+def options_of(call: dict, *names: str) -> dict:
+    return {name: call[name] for name in names if name in call}
+
+
+def with_parts(decision: Decision | None, parts: list[Decision]) -> dict:
+    """The answer about several rules; without one, all that is to be told."""
+    if decision is None:
+        return {"allowed": True, "rule_applied": False}
+    return decision.as_json() | {"parts": [part.as_json() for part in parts]}
 
 
 def reserve(session: Session, call: dict) -> dict:
     now, limiter = call["at_us"], session.limiter
+    wait = options_of(call, "wait")
     if call["op"] == "reserve":
-        decision, reservation = limiter.reserve(now, item_of(call))
+        decision, reservation = limiter.reserve(now, item_of(call), **wait)
         answered = decision.as_json()
+    elif call["op"] == "reserve_request":
+        decision, parts, reservation = limiter.reserve_request(now, call["request"])
+        answered = with_parts(decision, parts)
     else:
-        decision, parts, reservation = limiter.reserve_all(now, [item_of(item) for item in call["items"]])
-        answered = decision.as_json() | {"parts": [part.as_json() for part in parts]}
+        decision, parts, reservation = limiter.reserve_all(now, [item_of(item) for item in call["items"]], **wait)
+        answered = with_parts(decision, parts)
     session.reservations[call["as"]] = reservation
     token = {} if reservation is None else {"token": reservation.token}
     return answered | {"id": reservation is not None} | token
@@ -87,7 +106,7 @@ def reserve(session: Session, call: dict) -> dict:
 def end(session: Session, call: dict) -> dict:
     """commit, release or renew."""
     method = getattr(session.limiter, call["op"])
-    used = {name: call[name] for name in ("cost", "costs") if name in call}
+    used = options_of(call, "cost", "costs")
     return {"took_effect": method(call["at_us"], session.reservations[call["reservation"]], **used)}
 
 

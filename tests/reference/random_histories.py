@@ -8,10 +8,11 @@ from scenarios.mixed import random_plans as mixed
 from scenarios.random_plans import Plan
 from scenarios.reservations import random_plans as reservations
 from scenarios.script import BASE
+from scenarios.waiting import random_plans as waiting
 
 MASK = 2**64 - 1
 TRIES = 40
-PLANS = random_plans.PLANS | reservations.PLANS | mixed.PLANS
+PLANS = random_plans.PLANS | reservations.PLANS | mixed.PLANS | waiting.PLANS
 ENDING = ("commit", "release", "renew")
 FIELD_OF_RULE = {"block": "block", "unblock": "block", "set_limit": "overrides", "clear_limit": "overrides"}
 REPEATABLE = ("check", "check_all", "charge", "refund")
@@ -68,7 +69,7 @@ class Writer:
                 continue
             self.steps.append(call | {"expect": expect})
             self.remember(call, expect)
-            self.now = call["at_us"]
+            self.now = call["at_us"] + call.get("timeout", call.get("wait", 0))
             announced = call.get("seconds", call.get("expires_in"))
             self.wait = expect.get("retry_after_us", self.wait) if announced is None else int(announced * 1_000_000)
             return
@@ -94,8 +95,11 @@ class Writer:
             return {**self.repeated(), "at_us": at}
         if op in FIELD_OF_RULE:
             return {"at_us": at, "op": op, **self.about_a_key(op)}
+        if op in ("inspect", "reset_all"):
+            return {"at_us": at, "op": op, **self.about_every_rule()}
         name = {"as": f"r{len(self.steps)}"} if op.startswith("reserve") else {}
-        if op in ("check_all", "reserve_all"):
+        name |= self.longest(op)
+        if op in ("check_all", "wait_all", "reserve_all"):
             items = [self.item() for _ in range(2 + self.dice.below(3))]
             return {"at_us": at, "op": op, **name, "items": items, **self.request_id(op)}
         fields = name | self.item() | self.request_id(op)
@@ -107,6 +111,19 @@ class Writer:
         if not self.plan.request_ids or op not in REPEATABLE or self.dice.below(2):
             return {}
         return {"request_id": f"q{len(self.steps)}"}
+
+    def longest(self, op: str) -> dict:
+        """How long a wait may take: often exactly as long as the last denial said, or just not."""
+        if not self.plan.waits or not op.startswith(("wait", "reserve")):
+            return {}
+        announced = self.wait if isinstance(self.wait, int) else 0
+        longest = self.dice.one_of((*self.plan.waits, announced, max(announced - 1, 0)))
+        return {"timeout" if op.startswith("wait") else "wait": longest}
+
+    def about_every_rule(self) -> dict:
+        resources = ("printer", "scanner") if any(map(has_resource, self.plan.rules)) else ()
+        resource = self.dice.one_of((None, *resources))
+        return {"key": self.dice.one_of(self.plan.keys)} | ({"resource": resource} if resource else {})
 
     def repeated(self) -> dict:
         """One of the last calls that had an id, now and then with another cost."""

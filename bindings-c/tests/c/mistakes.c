@@ -4,7 +4,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "vector.h"
+#include "overview.h"
 
 enum { ADDRESS_SIZE = 64, TEXT_SIZE = 2048 };
 
@@ -107,7 +107,7 @@ static sluicegate_status id_of(sluicegate_limiter *limiter, const char *url, con
     if (change && strcmp(change, "prefix") == 0)
         status = sluicegate_limiter_new(url, rules, &options, &other, error);
     if (status == SLUICEGATE_OK)
-        status = reserve_items(other ? other : limiter, reserve, &reserved, error);
+        status = reserve_items(other ? other : limiter, reserve, NULL, &reserved, error);
     sluicegate_limiter_free(other);
     if (status != SLUICEGATE_OK)
         return status;
@@ -140,7 +140,7 @@ static sluicegate_status attempt(const char *url, const char *rules, json_t *vec
     if (status == SLUICEGATE_OK && ends)
         status = end(limiter, vector, id, &answer, error);
     else if (status == SLUICEGATE_OK && json_object_get(vector, "op"))
-        status = make(limiter, vector, &answer, error);
+        status = make_any(limiter, vector, &answer, error);
     sluicegate_limiter_free(limiter);
     return status;
 }

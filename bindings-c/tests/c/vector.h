@@ -161,14 +161,18 @@ static inline sluicegate_status end(sluicegate_limiter *limiter, json_t *vector,
     return sluicegate_commit_usage(limiter, id, usages, count, &answer->took_effect, error);
 }
 
-/* Reserves some items. */
-static inline sluicegate_status reserve_items(sluicegate_limiter *limiter, json_t *given, struct call_answer *answer,
-                                              sluicegate_error *error) {
+/* Reserves some items; waits for room where there is a time for that. */
+static inline sluicegate_status reserve_items(sluicegate_limiter *limiter, json_t *given, json_t *wait,
+                                              struct call_answer *answer, sluicegate_error *error) {
     static struct call_items items;
     sluicegate_status status = read_items(given, &items, error);
     answer->parts_count = items.count;
     if (status != SLUICEGATE_OK)
         return status;
+    if (wait)
+        return sluicegate_reserve_all_within(limiter, items.items, items.count, (uint64_t)json_integer_value(wait),
+                                             &answer->decision, answer->parts, answer->id, sizeof answer->id,
+                                             &answer->token, error);
     return sluicegate_reserve_all(limiter, items.items, items.count, &answer->decision, answer->parts, answer->id,
                                   sizeof answer->id, &answer->token, error);
 }
@@ -232,7 +236,7 @@ static inline sluicegate_status make(sluicegate_limiter *limiter, json_t *vector
         return sluicegate_check_all(limiter, items.items, items.count, &answer->decision, answer->parts, error);
     }
     if (strcmp(op, "reserve_all") == 0)
-        return reserve_items(limiter, json_object_get(vector, "items"), answer, error);
+        return reserve_items(limiter, json_object_get(vector, "items"), json_object_get(vector, "wait"), answer, error);
     const sluicegate_check_options *options = options_of(vector, &room);
     status = read_key(vector, &who, error);
     if (status != SLUICEGATE_OK)
@@ -247,6 +251,10 @@ static inline sluicegate_status make(sluicegate_limiter *limiter, json_t *vector
         uint64_t timeout = (uint64_t)json_integer_value(json_object_get(vector, "timeout"));
         return sluicegate_wait(limiter, rule, key, length, options, timeout, &answer->decision, error);
     }
+    json_t *longest = json_object_get(vector, "wait");
+    if (strcmp(op, "reserve") == 0 && longest)
+        return sluicegate_reserve_within(limiter, rule, key, length, options, (uint64_t)json_integer_value(longest),
+                                         &answer->decision, answer->id, sizeof answer->id, &answer->token, error);
     if (strcmp(op, "reserve") == 0)
         return sluicegate_reserve(limiter, rule, key, length, options, &answer->decision, answer->id,
                                   sizeof answer->id, &answer->token, error);

@@ -1,5 +1,5 @@
 /* Plays the conformance vectors: vectors BACKEND URL FILE... */
-#include "vector.h"
+#include "overview.h"
 
 static json_t *time_as_json(uint64_t us) {
     return us == SLUICEGATE_NEVER ? json_string("never") : json_integer((json_int_t)us);
@@ -16,24 +16,37 @@ static json_t *decision_as_json(const sluicegate_decision *decision) {
     return answer;
 }
 
+static void add_rule(void *rules, const char *name, const char *rule) {
+    (void)name;
+    json_array_append_new((json_t *)rules, json_loads(rule, 0, NULL));
+}
+
+static json_t *rules_in_force(sluicegate_limiter *limiter) {
+    json_t *rules = json_array();
+    sluicegate_limiter_rules(limiter, add_rule, rules, NULL);
+    return json_pack("{s:o}", "rules", rules);
+}
+
 /* `ids` keeps the ids of reservations by the names that the vector gives them. */
 static json_t *play(sluicegate_limiter *limiter, json_t *step, json_t *ids) {
-    struct call_answer told;
+    struct call_answer told = {0};
+    if (strcmp(text(step, "op"), "rules") == 0)
+        return rules_in_force(limiter);
     const char *name = json_string_value(json_object_get(step, "as"));
     bool ending = is_ending(text(step, "op"));
     sluicegate_status status = ending ? end(limiter, step, text(ids, text(step, "reservation")), &told, NULL)
-                                      : make(limiter, step, &told, NULL);
+                                      : make_any(limiter, step, &told, NULL);
     if (status != SLUICEGATE_OK)
         return json_pack("{s:s}", "error", sluicegate_status_name(status));
-    if (ending)
-        return json_pack("{s:b}", "took_effect", told.took_effect);
-    if (strcmp(text(step, "op"), "unblock") == 0)
-        return json_pack("{s:b}", "unblocked", told.took_effect);
-    if (strcmp(text(step, "op"), "clear_limit") == 0)
-        return json_pack("{s:b}", "cleared", told.took_effect);
-    if (!told.is_decision)
-        return json_object();
-    json_t *answer = decision_as_json(&told.decision), *parts = json_array();
+    if (ending || !told.is_decision) {
+        /* Whether it took effect, if the vector has a name for that. */
+        void *wanted = json_object_iter(json_object_get(step, "expect"));
+        return wanted ? json_pack("{s:b}", json_object_iter_key(wanted), told.took_effect) : json_object();
+    }
+    json_t *answer = told.decision.rule_applied ? decision_as_json(&told.decision)
+                                                : json_pack("{s:b, s:b}", "allowed", told.decision.allowed,
+                                                            "rule_applied", told.decision.rule_applied);
+    json_t *parts = json_array();
     for (size_t i = 0; i < told.parts_count; i++)
         json_array_append_new(parts, decision_as_json(&told.parts[i]));
     if (told.parts_count > 0)

@@ -209,6 +209,7 @@ impl Policy {
         policy
     }
 
+    #[inline]
     pub(crate) fn fresh(&self, now: Micros) -> State {
         with_algorithm!(self, |algorithm, wrap| wrap(algorithm.fresh(now)))
     }
@@ -218,16 +219,19 @@ impl Policy {
         dispatch!(self, state, false, |algorithm, inner| algorithm.is_ahead(inner, now))
     }
 
+    #[inline]
     pub(crate) fn settle(&self, state: &mut State, now: Micros) {
         dispatch!(self, state, (), |algorithm, inner| algorithm.settle(inner, now));
     }
 
     /// Whether there is room for `cost`.
+    #[inline]
     pub(crate) fn fits(&self, state: &State, now: Micros, cost: f64) -> bool {
         dispatch!(self, state, false, |algorithm, inner| settling::fits(algorithm, inner, now, cost))
     }
 
     /// Whether a charge of `cost` leaves no larger overdraft than can be counted.
+    #[inline]
     pub(crate) fn bears(&self, state: &State, now: Micros, cost: f64) -> bool {
         dispatch!(self, state, false, |algorithm, inner| settling::bears(algorithm, inner, now, cost))
     }
@@ -270,6 +274,7 @@ impl Policy {
     }
 
     /// [`conclude`](Self::conclude) where weight is held beside the state.
+    #[inline]
     pub(crate) fn conclude_beside(
         &self,
         state: &mut State,
@@ -301,21 +306,25 @@ impl Policy {
     }
 
     /// What one unit takes, in the algorithm's own measure.
+    #[inline]
     pub(crate) fn price(&self) -> f64 {
         with_algorithm!(self, |algorithm, _wrap| algorithm.price(1.0))
     }
 
     /// Whether anything is kept beside what is held.
+    #[inline]
     pub(crate) fn keeps_state(&self) -> bool {
         !matches!(self, Self::Concurrency(_))
     }
 
     /// Whether a price depends on the limit.
+    #[inline]
     pub(crate) fn has_price(&self) -> bool {
         matches!(self, Self::Gcra(_))
     }
 
     /// How long a charge counts at most for which there was room.
+    #[inline]
     pub(crate) fn longest(&self) -> Micros {
         match self {
             Self::FixedWindow(fixed) => fixed.longest(),
@@ -328,6 +337,7 @@ impl Policy {
     }
 
     /// By how much longer, in microseconds, a charge counts on a state that is overdrawn.
+    #[inline]
     pub(crate) fn overdraft(&self, state: &State, now: Micros) -> Micros {
         match (self, state) {
             (Self::Gcra(gcra), State::Debt(debt)) => (-gcra.room(debt, now)).max(0.0) as Micros,
@@ -336,11 +346,13 @@ impl Policy {
     }
 
     /// The time until a state is as if never seen.
+    #[inline]
     pub(crate) fn reset_after(&self, state: &State, now: Micros) -> Micros {
         dispatch!(self, state, 0, |algorithm, inner| algorithm.reset_after(inner, now))
     }
 
     /// Charges a cost whether or not there is room.
+    #[inline]
     pub(crate) fn charge(&self, state: &mut State, now: Micros, cost: f64) {
         dispatch!(self, state, (), |algorithm, inner| {
             settling::charge(algorithm, inner, now, settling::overcharged(algorithm, cost));
@@ -348,6 +360,7 @@ impl Policy {
     }
 
     /// How many units there is room for; below zero when overdrawn.
+    #[inline]
     pub(crate) fn room(&self, state: &State, now: Micros) -> f64 {
         dispatch!(self, state, 0.0, |algorithm, inner| settling::whole_room(algorithm, inner, now))
     }

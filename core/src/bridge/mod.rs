@@ -29,6 +29,7 @@ use std::time::Duration;
 use crate::clock::LATEST;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fork::generation;
+pub use crate::http::{Problem, client_address, is_header_name};
 use crate::limiter::{AsyncRateLimiter, Builder};
 pub use crate::plan::Verdict;
 use crate::redis::forked;

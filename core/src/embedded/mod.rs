@@ -28,7 +28,7 @@ impl Engine {
     /// Decides a plan as a whole: one outcome per charge.
     #[inline]
     pub(crate) fn run(&self, plan: &Plan<'_>, op: Op, clock: impl Fn() -> Micros) -> Few<Outcome> {
-        match plan.charges.as_slice() {
+        match &*plan.charges {
             _ if plan.is_beside() => self.decide_beside(plan, op, clock),
             [charge] if op != Op::Charge => {
                 let task = || task(charge, op, clock());
@@ -108,6 +108,7 @@ impl Engine {
     }
 
     /// Decides a plan beside which something may be held: one outcome per charge.
+    #[inline]
     fn decide_beside(&self, plan: &Plan<'_>, op: Op, clock: impl Fn() -> Micros) -> Few<Outcome> {
         let access = if op == Op::Peek { Access::Look } else { Access::Change };
         self.with_books(plan, access, clock, |books| books.decide(op, HoldId::default()).0)
@@ -115,6 +116,7 @@ impl Engine {
 
     /// Reserves what a plan asks for: one outcome per charge, the fencing token of what was reserved, and whether
     /// something is held.
+    #[inline]
     pub(crate) fn reserve(
         &self,
         plan: &Plan<'_>,
@@ -140,6 +142,7 @@ impl Engine {
     }
 
     /// Ends or renews a reservation: whether it was held; `None`: its charge could not be counted.
+    #[inline]
     pub(crate) fn end(
         &self,
         plan: &Plan<'_>,

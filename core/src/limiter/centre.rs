@@ -51,7 +51,21 @@ impl Centre {
 
     /// The time by which waits are measured: what has passed in truth and by a manual clock.
     pub(super) fn moment(&self) -> Moment {
-        let passed = Moment::try_from(self.began.elapsed().as_micros()).unwrap_or(Moment::MAX);
+        self.moment_after(self.passed())
+    }
+
+    /// What has passed in truth.
+    pub(super) fn passed(&self) -> Moment {
+        Moment::try_from(self.began.elapsed().as_micros()).unwrap_or(Moment::MAX)
+    }
+
+    /// The time by which one asks and is answered who last slept until `passed`. By a manual clock this takes no time, so
+    /// that the clock alone says whether a wait is over, and whether it fits into its timeout.
+    pub(super) fn moment_of_asking(&self, passed: Moment) -> Moment {
+        self.moment_after(if self.is_manual() { passed } else { self.passed() })
+    }
+
+    fn moment_after(&self, passed: Moment) -> Moment {
         passed.saturating_add(self.clock.as_ref().map_or(0, ManualClock::now_us))
     }
 

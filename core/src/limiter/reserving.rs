@@ -28,6 +28,7 @@ struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
+    #[inline]
     fn new(catalog: &'a Catalog, checks: &[Check<'a>], prefix: &str) -> Result<Self> {
         if checks.is_empty() {
             let what = "there is nothing to reserve: the list is empty";
@@ -41,6 +42,7 @@ impl<'a> Wanted<'a> {
     }
 
     /// What came of it.
+    #[inline]
     fn made(self, found: Found, source: Source, form: Form) -> Asked<Reservation> {
         let Found { outcomes, token, is_beside } = found;
         let lease = self.plan.holders.iter().map(|holder| holder.lease).min().unwrap_or(0);
@@ -70,6 +72,7 @@ struct Found {
 }
 
 /// A reservation to end: its plan, and the names of the reservation and of this call.
+#[inline]
 fn ending<'a>(
     catalog: &'a Catalog,
     ticket: &'a Ticket,
@@ -84,6 +87,7 @@ fn reserved(transaction: Transaction<'_>) -> Result<Found> {
     Ok(Found { outcomes: transaction.outcomes()?.0, token, is_beside })
 }
 
+#[inline]
 fn reserved_locally(local: &Local, wanted: &Wanted<'_>) -> Found {
     let (outcomes, token, is_beside) = local.reserve(&wanted.plan, wanted.ticket.id);
     Found { outcomes, token, is_beside }
@@ -151,6 +155,7 @@ impl RateLimiter {
     /// # Errors
     /// As [`check`](Self::check); [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a rule without
     /// reservations.
+    #[inline]
     pub fn reserve(&self, rule: &str, key: &str) -> Result<Reservation> {
         self.reserve_with(rule, key, CheckOptions::new())
     }
@@ -159,6 +164,7 @@ impl RateLimiter {
     ///
     /// # Errors
     /// As [`reserve`](Self::reserve).
+    #[inline]
     pub fn reserve_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Reservation> {
         self.reserve_within(rule, key, options, Duration::ZERO)
     }
@@ -173,6 +179,7 @@ impl RateLimiter {
     }
 
     /// Tries to reserve once.
+    #[inline]
     pub(super) fn hold(
         &self,
         catalog: &Catalog,
@@ -202,6 +209,7 @@ impl RateLimiter {
     /// # Errors
     /// As [`check`](Self::check); `InvalidArgument` for an id that is none, and for a charge that would overdraw a limit
     /// by more than 2^53 units or microseconds, when nothing is done.
+    #[inline]
     pub fn commit<'a>(&self, reservation: impl Into<ReservationRef<'a>>, cost: Usage<'_>) -> Result<bool> {
         self.end(reservation.into(), End::Commit, cost)
     }
@@ -210,6 +218,7 @@ impl RateLimiter {
     ///
     /// # Errors
     /// As [`commit`](Self::commit).
+    #[inline]
     pub fn release<'a>(&self, reservation: impl Into<ReservationRef<'a>>) -> Result<bool> {
         self.end(reservation.into(), End::Release, Usage::AsReserved)
     }
@@ -218,10 +227,12 @@ impl RateLimiter {
     ///
     /// # Errors
     /// As [`commit`](Self::commit).
+    #[inline]
     pub fn renew<'a>(&self, reservation: impl Into<ReservationRef<'a>>) -> Result<bool> {
         self.end(reservation.into(), End::Renew, Usage::AsReserved)
     }
 
+    #[inline]
     pub(crate) fn end(&self, reservation: ReservationRef<'_>, end: End, usage: Usage<'_>) -> Result<bool> {
         self.ensure_open()?;
         let Some(ticket) = reservation.ticket(&self.centre.wire.prefix)? else { return Ok(false) };

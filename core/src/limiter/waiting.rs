@@ -100,16 +100,17 @@ impl RateLimiter {
         mut ask: impl FnMut(Op) -> Result<Asked<T>>,
     ) -> Result<T> {
         let centre = &self.centre;
-        let mut waiter = centre.queue.enter(stakes, timeout, centre.moment());
+        let mut passed = centre.passed();
+        let mut waiter = centre.queue.enter(stakes, timeout, centre.moment_of_asking(passed));
         loop {
-            match waiter.next(centre.moment()) {
+            match waiter.next(centre.moment_of_asking(passed)) {
                 Step::Return(answer) => return Ok(answer),
                 Step::Ask(op) => {
                     let asked = match first.take().filter(|_| op == Op::Check) {
                         Some(asked) => asked,
                         None => ask(op)?,
                     };
-                    if let Some(answer) = waiter.told(op, asked, centre.moment()) {
+                    if let Some(answer) = waiter.told(op, asked, centre.moment_of_asking(passed)) {
                         return Ok(answer);
                     }
                 }
@@ -117,6 +118,7 @@ impl RateLimiter {
                 Step::Sleep { until, .. } => {
                     first = None;
                     self.sleep(&waiter, until, &mut sleep)?;
+                    passed = centre.passed();
                 }
             }
         }
@@ -236,16 +238,17 @@ impl AsyncRateLimiter {
         mut question: impl AskAsync<T>,
     ) -> Result<T> {
         let centre = &self.centre;
-        let mut waiter = centre.queue.enter(stakes, timeout, centre.moment());
+        let mut passed = centre.passed();
+        let mut waiter = centre.queue.enter(stakes, timeout, centre.moment_of_asking(passed));
         loop {
-            match waiter.next(centre.moment()) {
+            match waiter.next(centre.moment_of_asking(passed)) {
                 Step::Return(answer) => return Ok(answer),
                 Step::Ask(op) => {
                     let asked = match first.take().filter(|_| op == Op::Check) {
                         Some(asked) => asked,
                         None => question.ask(op).await?,
                     };
-                    if let Some(answer) = waiter.told(op, asked, centre.moment()) {
+                    if let Some(answer) = waiter.told(op, asked, centre.moment_of_asking(passed)) {
                         return Ok(answer);
                     }
                 }
@@ -253,6 +256,7 @@ impl AsyncRateLimiter {
                 Step::Sleep { until, .. } => {
                     first = None;
                     self.sleep(&waiter, until).await?;
+                    passed = centre.passed();
                 }
             }
         }

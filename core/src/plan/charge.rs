@@ -116,6 +116,7 @@ impl Charge<'_> {
     }
 
     /// The policy where this limit, if it is not 0, is stored for the key.
+    #[inline]
     pub(crate) fn policy_at(&self, stored: u64) -> Cow<'_, Policy> {
         match self.rule.policy_at(stored).filter(|_| self.takes_stored()) {
             Some(policy) => Cow::Owned(policy),

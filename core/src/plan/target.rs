@@ -56,6 +56,7 @@ pub(crate) fn ruled<'a>(catalog: &'a Catalog, check: &Check<'_>) -> Result<&'a R
 }
 
 impl<'a> Target<'a> {
+    #[inline]
     pub(super) fn new(catalog: &'a Catalog, check: &Check<'a>) -> Result<Self> {
         let rule = ruled(catalog, check)?;
         let Check { key, options: CheckOptions { cost, resource, limit, .. }, .. } = *check;
@@ -67,6 +68,7 @@ impl<'a> Target<'a> {
     }
 
     /// One whose key and resource are stored names already.
+    #[inline]
     pub(super) fn stored(catalog: &'a Catalog, item: &'a TicketItem, cost: u64) -> Result<Self> {
         let rule = catalog.find(&item.rule)?;
         if item.member.is_some() != rule.needs_resource {
@@ -79,35 +81,39 @@ impl<'a> Target<'a> {
         Ok(Self { rule, tag, member, cost: cost as f64, weight, limit: item.limit })
     }
 
+    #[inline]
     pub(super) fn member(&self, scope: Scope) -> Option<&Cow<'a, str>> {
         if scope == Scope::Key { self.member.as_ref() } else { None }
     }
 
     /// One for each scope that the rule has.
-    pub(super) fn holders(&self, group: usize) -> Vec<Holder<'a>> {
+    #[inline]
+    pub(super) fn holders(&self, group: usize) -> impl Iterator<Item = Holder<'a>> {
         let rule = self.rule;
-        let Some(holds) = &rule.holds else { return Vec::new() };
-        let holder = |(scope, number, suffix)| Holder {
-            rule,
-            lease: holds.lease,
-            number,
-            scope,
-            suffix,
-            tag: self.tag.clone(),
-            member: self.member(scope).cloned(),
-            weight: self.weight,
-            group,
-        };
-        holds.scopes().map(holder).collect()
+        rule.holds.iter().flat_map(move |holds| {
+            holds.scopes().map(move |(scope, number, suffix)| Holder {
+                rule,
+                lease: holds.lease,
+                number,
+                scope,
+                suffix,
+                tag: self.tag.clone(),
+                member: self.member(scope).cloned(),
+                weight: self.weight,
+                group,
+            })
+        })
     }
 
     /// What may stand beside the states of the key.
+    #[inline]
     pub(super) fn stander(&self) -> Option<Stander<'a>> {
         let rule = self.rule;
         rule.stands.as_ref().map(|stands| Stander { rule, stands, tag: self.tag.clone() })
     }
 
     /// `holders` are the places of the rule's own among `all`; `stander` is that of the key.
+    #[inline]
     pub(super) fn charge(
         &self,
         limit: &'a ReadyLimit,

@@ -3,10 +3,12 @@
 
 mod backend;
 mod limiter;
+mod request;
 mod stored;
 mod vectors;
 
 pub use backend::Backend;
 pub use limiter::{Driver, Limiter, Reservations};
+pub use request::request_of;
 pub use stored::{Entry, Stored};
 pub use vectors::{Tally, act, run_all};

@@ -9,6 +9,7 @@ use sluicegate::{
     Reservation, ReservationRef, Result, Usage,
 };
 
+use crate::request::request_of;
 use crate::vectors::answer;
 use tokio::runtime::{self, Runtime};
 
@@ -100,12 +101,12 @@ impl Limiter {
     pub fn call_about_reservations(&self, vector: &Value, made: &mut Reservations) -> Option<Result<Value>> {
         let reservation = || made.get(vector["reservation"].as_str().unwrap()).unwrap();
         let ended = match vector["op"].as_str().unwrap() {
-            "reserve" | "reserve_all" => {
+            "reserve" | "reserve_all" | "reserve_request" => {
                 let reservation = match self.reserve(vector) {
                     Ok(reservation) => reservation,
                     Err(error) => return Some(Err(error)),
                 };
-                let answer = about(&reservation, vector["op"] == "reserve_all");
+                let answer = about(&reservation, vector["op"] != "reserve");
                 let id = reservation.id();
                 made.insert(vector["as"].as_str().unwrap().to_owned(), (reservation, id));
                 return Some(Ok(answer));
@@ -148,16 +149,52 @@ impl Limiter {
         })
     }
 
+    /// Makes the call that a vector names about every rule; `None` for another call.
+    pub fn call_about_all(&self, vector: &Value) -> Option<Result<Value>> {
+        let op = vector["op"].as_str().unwrap();
+        if op == "rules" {
+            let rules = match self {
+                Self::Blocking(limiter) => limiter.rules(),
+                Self::Async(limiter, _) => limiter.rules(),
+            };
+            return Some(Ok(json!({ "rules": serde_json::from_str::<Value>(&rules.to_json()).unwrap() })));
+        }
+        if !["inspect", "reset_all"].contains(&op) {
+            return None;
+        }
+        let key = match key(vector) {
+            Ok(key) => key,
+            Err(error) => return Some(Err(error)),
+        };
+        let options = options(vector);
+        Some(if op == "inspect" {
+            forward!(self, limiter => limiter.inspect_with(&key, options)).map(|seen| answer(&seen, true))
+        } else {
+            forward!(self, limiter => limiter.reset_all_with(&key, options)).map(|()| json!({}))
+        })
+    }
+
     /// Reserves what a vector says.
     pub fn reserve(&self, vector: &Value) -> Result<Reservation> {
+        if let Some(request) = vector.get("request") {
+            let request = request_of(request);
+            return forward!(self, limiter => limiter.reserve_request(&request));
+        }
+        let wait = vector["wait"].as_u64().map(Duration::from_micros);
         if let Some(items) = vector["items"].as_array() {
             let keys = items.iter().map(key).collect::<Result<Vec<_>>>()?;
             let items: Vec<_> = items.iter().zip(&keys).map(|(item, key)| check(item, key)).collect();
-            return forward!(self, limiter => limiter.reserve_all(&items));
+            return match wait {
+                Some(wait) => forward!(self, limiter => limiter.reserve_all_within(&items, wait)),
+                None => forward!(self, limiter => limiter.reserve_all(&items)),
+            };
         }
         let key = key(vector)?;
         let Check { rule, key, options, .. } = check(vector, &key);
-        forward!(self, limiter => limiter.reserve_with(rule, key, options))
+        match wait {
+            Some(wait) => forward!(self, limiter => limiter.reserve_within(rule, key, options, wait)),
+            None => forward!(self, limiter => limiter.reserve_with(rule, key, options)),
+        }
     }
 
     /// Ends or renews a reservation, as a vector says.
@@ -265,6 +302,10 @@ fn key(item: &Value) -> Result<String> {
 
 /// What an item, or a call about one, states.
 fn check<'a>(item: &'a Value, key: &'a str) -> Check<'a> {
+    Check::new(item["rule"].as_str().unwrap(), key).with(options(item))
+}
+
+fn options(item: &Value) -> CheckOptions<'_> {
     let mut options = CheckOptions::new().cost(item.get("cost").map_or(1, |cost| cost.as_u64().unwrap()));
     options.resource = item["resource"].as_str();
     options.limit = item["limit"].as_u64();
@@ -272,5 +313,5 @@ fn check<'a>(item: &'a Value, key: &'a str) -> Check<'a> {
     // That of a wait is an argument.
     let timeout = item["timeout"].as_u64().filter(|_| item["op"] != "wait");
     options.timeout = timeout.map(Duration::from_micros);
-    Check::new(item["rule"].as_str().unwrap(), key).with(options)
+    options
 }

@@ -33,7 +33,8 @@ pub fn run_all(driver: Driver, backend: &Backend) -> Tally {
 
 fn load() -> Vec<Value> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../vectors");
-    let parts = ["", "reservations", "blocks", "stored_limits", "request_ids", "mixed"];
+    let parts =
+        ["", "reservations", "blocks", "stored_limits", "request_ids", "mixed", "waiting", "overview"];
     let folders: Vec<_> = parts.iter().map(|part| folder.join(part)).collect();
     let files = |folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> = folders.into_iter().flat_map(files).collect();
@@ -69,17 +70,21 @@ fn run(driver: Driver, backend: &Backend, vector: &Value) -> Result<(), String> 
 
 /// Makes the call of a step; its answer in the form of the vectors.
 pub fn act(limiter: &Limiter, step: &Value, made: &mut Reservations) -> Value {
-    let by_hand = || limiter.call_by_hand(step);
-    let answered = limiter.call_about_reservations(step, made).or_else(by_hand).unwrap_or_else(|| {
+    let others = || limiter.call_by_hand(step).or_else(|| limiter.call_about_all(step));
+    let answered = limiter.call_about_reservations(step, made).or_else(others).unwrap_or_else(|| {
         let decision = limiter.call(step)?;
-        Ok(decision.map_or_else(|| json!({}), |decision| answer(&decision, step["op"] == "check_all")))
+        Ok(decision.map_or_else(|| json!({}), |decision| answer(&decision, step.get("items").is_some())))
     });
     answered.unwrap_or_else(|error| json!({ "error": error.kind().name() }))
 }
 
 /// A decision in the form of the vectors.
 pub(crate) fn answer(decision: &Decision, has_parts: bool) -> Value {
-    if has_parts { with_parts(decision) } else { Value::Object(fields(decision)) }
+    match has_parts {
+        true if !decision.rule_applied() => json!({ "allowed": decision.allowed, "rule_applied": false }),
+        true => with_parts(decision),
+        false => Value::Object(fields(decision)),
+    }
 }
 
 fn text<'a>(value: &'a Value, field: &str) -> &'a str {

@@ -11,6 +11,7 @@ use sluicegate::{
     AsyncRateLimiter, Decision, Error, ErrorKind, Explanation, RateLimiter, Request, RequestMatch, Result,
     Rules,
 };
+use sluicegate_conformance::request_of;
 use tokio::runtime;
 
 #[test]
@@ -79,7 +80,7 @@ struct Answers {
 
 fn run(rules: &Value, case: &Value) -> Result<(), String> {
     let rules = Rules::from_json(&rules.to_string()).map_err(|error| error.to_string())?;
-    let request = request(&case["request"]);
+    let request = request_of(&case["request"]);
     compare(case, &blocking(rules.clone(), &request))?;
     compare(case, &asynchronous(rules, &request)).map_err(|difference| format!("async: {difference}"))
 }
@@ -102,23 +103,6 @@ fn asynchronous(rules: Rules, request: &Request<'_>) -> Answers {
             decision: limiter.check_request(request).await,
         }
     })
-}
-
-fn request(fields: &Value) -> Request<'_> {
-    let mut request = Request::new(fields["method"].as_str().unwrap(), fields["path"].as_str().unwrap());
-    request.user_id = fields["user_id"].as_str();
-    request.ip = fields["ip"].as_str();
-    request.api_key = fields["api_key"].as_str();
-    request.api_key_header = fields["api_key_header"].as_str();
-    request.ignore_case = fields["ignore_case"].as_bool().unwrap_or_default();
-    if let Some(paths) = fields["other_paths"].as_array() {
-        request.other_paths = paths.iter().map(|path| path.as_str().unwrap()).collect();
-    }
-    if let Some(headers) = fields["headers"].as_array() {
-        request.headers =
-            headers.iter().map(|pair| (pair[0].as_str().unwrap(), pair[1].as_str().unwrap())).collect();
-    }
-    request
 }
 
 fn compare(case: &Value, answers: &Answers) -> Result<(), String> {

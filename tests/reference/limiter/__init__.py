@@ -7,8 +7,9 @@ wrong in the product is not wrong here too.
 
 from .errors import InvalidArgument, LimiterError, UnknownRule
 from .latitude import Latitude
+from .decision import Decision
 from .items import Item
 from .limiter import Limiter
 from .reservations import Reservation
 
-__all__ = ["InvalidArgument", "Item", "Latitude", "Limiter", "LimiterError", "Reservation", "UnknownRule"]
+__all__ = ["Decision", "InvalidArgument", "Item", "Latitude", "Limiter", "LimiterError", "Reservation", "UnknownRule"]

@@ -1,4 +1,5 @@
-"""The calls that decide or count: check, check_all, peek, refund, charge, reset. A check is a check_all of one item."""
+"""The calls that decide or count: check, check_all, their waits, peek, refund, charge, reset. A check is a check_all of one
+item."""
 
 from dataclasses import replace
 
@@ -16,15 +17,18 @@ from .items import (
     refuse_work_in_flight,
 )
 from .latitude import EXACT, Latitude
+from .overview import Overview
 from .request_ids import RequestIds
+from .requests import Requests
 from .reservations import Reservations
 from .rules import read_rule
 from .together import charge_beyond, charge_denied, charge_fitting, is_admitted, overall, room_in
 from .stored_limits import StoredLimits
 from .view import Store, View, look
+from .waiting import in_time
 
 
-class Limiter(Reservations, Blocks, StoredLimits, RequestIds):
+class Limiter(Reservations, Blocks, StoredLimits, RequestIds, Overview, Requests):
     def __init__(self, rules: list[dict], latitude: Latitude = EXACT):
         self.rules = {rule.id: rule for rule in map(read_rule, rules)}
         assert len(self.rules) == len(rules)
@@ -43,6 +47,13 @@ class Limiter(Reservations, Blocks, StoredLimits, RequestIds):
         charges = self._charges(now, items)
         parts = self._once(now, request_id, "check_all", charges, lambda: self._check(now, charges))
         return overall(charges, parts), parts
+
+    def wait(self, now: int, item: Item, timeout: int) -> Decision:
+        """A check that waits for room."""
+        return in_time(now, timeout, lambda at: (self.check(at, item),))[0]
+
+    def wait_all(self, now: int, items: list[Item], timeout: int) -> tuple[Decision, list[Decision]]:
+        return in_time(now, timeout, lambda at: self.check_all(at, items))
 
     def peek(self, now: int, item: Item) -> Decision:
         charge = self._charge(now, item)

@@ -10,6 +10,7 @@ from .holdings import Hold
 from .items import Charge, Item, Place, Scope, cost_per_place, refuse_bad_cost_of_commit, summed
 from .together import charge_beyond, charge_denied, charge_fitting, is_admitted, overall, room_in
 from .view import View
+from .waiting import in_time
 
 
 @dataclass(frozen=True)
@@ -23,21 +24,15 @@ class Reservation:
 class Reservations:
     """The part of a limiter that holds cost."""
 
-    def reserve(self, now: int, item: Item) -> tuple[Decision, Reservation | None]:
-        """Decides as a check does, and holds the cost in place of charging it."""
-        charge = self._charge(now, item)
-        if not charge.rule.reservations:
-            raise InvalidArgument("a rule without reservations")
-        parts, reservation = self._reserve(now, [charge])
-        return parts[0], reservation
+    def reserve(self, now: int, item: Item, wait: int = 0) -> tuple[Decision, Reservation | None]:
+        """Decides as a check does, and holds the cost in place of charging it; waits for room."""
+        return in_time(now, wait, lambda at: self._reserve_one(at, item))
 
-    def reserve_all(self, now: int, items: list[Item]) -> tuple[Decision, list[Decision], Reservation | None]:
+    def reserve_all(
+        self, now: int, items: list[Item], wait: int = 0
+    ) -> tuple[Decision, list[Decision], Reservation | None]:
         """Holds the items whose rules have reservations and charges the others: all of them, or none."""
-        charges = self._charges(now, items)
-        if not any(charge.rule.reservations for charge in charges):
-            raise InvalidArgument("no rule with reservations")
-        parts, reservation = self._reserve(now, charges)
-        return overall(charges, parts), parts, reservation
+        return in_time(now, wait, lambda at: self._reserve_all(at, items))
 
     def commit(
         self,
@@ -77,6 +72,20 @@ class Reservations:
             view.hold(scope, longer, view.holdings[scope].token)
         self.store.write(view)
         return len(found) == count_of_holds(charges)
+
+    def _reserve_one(self, now: int, item: Item) -> tuple[Decision, Reservation | None]:
+        charge = self._charge(now, item)
+        if not charge.rule.reservations:
+            raise InvalidArgument("a rule without reservations")
+        parts, reservation = self._reserve(now, [charge])
+        return parts[0], reservation
+
+    def _reserve_all(self, now: int, items: list[Item]) -> tuple[Decision, list[Decision], Reservation | None]:
+        charges = self._charges(now, items)
+        if not any(charge.rule.reservations for charge in charges):
+            raise InvalidArgument("no rule with reservations")
+        parts, reservation = self._reserve(now, charges)
+        return overall(charges, parts), parts, reservation
 
     def _reserve(self, now: int, charges: list[Charge]) -> tuple[list[Decision], Reservation | None]:
         view = self._look(now, charges)

@@ -20,6 +20,7 @@ GCRA_FAMILY = {"gcra", "token_bucket", "leaky_bucket", "uniform"}
 CALENDAR = ("window", "time_zone", "month_start_day")
 EVERY_RULE = {
     "rule_id", "description", "algorithm", "limit", "limits", "priority", "shadow", "lease_seconds", "block", "overrides",
+    "identifier_type", "resource_identifier_type", "ipv6_prefix_length", "match", "unless", "cost",
 }  # fmt: skip
 OWN_FIELDS = {
     "fixed_window": {"window_size_seconds", "rate", "window_start", "count_denied", *CALENDAR},
@@ -143,6 +144,9 @@ class Rule:
     overrides: bool
     """Whether limits of single keys may be stored."""
 
+    given: dict
+    """As a vector writes it."""
+
     @property
     def is_concurrency(self) -> bool:
         return self.limits[0].fields["algorithm"] == "concurrency"
@@ -156,8 +160,8 @@ class Rule:
         return any(limit.scope == "resource" for limit in self.limits)
 
 
-def read_rule(fields: dict) -> Rule:
-    fields = {"algorithm": "gcra"} | fields
+def read_rule(given: dict) -> Rule:
+    fields = {"algorithm": "gcra"} | given
     is_concurrency = fields["algorithm"] == "concurrency"
     known = EVERY_RULE | OWN_FIELDS[fields["algorithm"]] | (set() if is_concurrency else {"reservations"})
     unknown = set(fields) - known
@@ -179,6 +183,7 @@ def read_rule(fields: dict) -> Rule:
         lease=microseconds(fields.get("lease_seconds", LEASE_SECONDS)),
         block=read_block(fields["block"]) if "block" in fields else None,
         overrides=fields.get("overrides", False),
+        given=given,
     )
     assert not (made.has_resource and (made.block or made.overrides))
     assert not (made.overrides and len(made.limits) > 1)

@@ -32,6 +32,9 @@ class Plan:
     """Of stored limits, in seconds."""
 
     request_ids: bool = False
+    waits: tuple[int, ...] = ()
+    """How long a wait may take, in microseconds."""
+
     steps: int = 28
     histories: int = 2
 

@@ -13,6 +13,7 @@ DAY = 24 * HOUR
 
 TOOK_EFFECT = {"took_effect": True}
 HAD_ENDED = {"took_effect": False}
+UNRULED = {"allowed": True, "rule_applied": False}
 
 RULE = "api"
 KEY = "alice"
@@ -68,6 +69,18 @@ def reset(at, *, rule=RULE, key=KEY, resource=None, by_hand=None) -> Step:
     return call("reset", at, by_hand, {"rule": rule, "key": key, "resource": resource})
 
 
+def inspect(at, by_hand=None, *, key=KEY, resource=None) -> Step:
+    return call("inspect", at, by_hand, {"key": key, "resource": resource})
+
+
+def reset_all(at, by_hand=None, *, key=KEY, resource=None) -> Step:
+    return call("reset_all", at, by_hand, {"key": key, "resource": resource})
+
+
+def rules_in_force(*by_hand: dict) -> Step:
+    return call("rules", 0, {"rules": list(by_hand)}, {})
+
+
 def block(at, seconds, by_hand=None, *, rule=RULE, key=KEY) -> Step:
     return call("block", at, by_hand, {"rule": rule, "key": key, "seconds": seconds})
 
@@ -89,13 +102,26 @@ def check_all(at, *items: dict, by_hand=None, request_id=None) -> Step:
     return call("check_all", at, by_hand, {"items": list(items), "request_id": request_id})
 
 
-def reserve(at, cost=None, by_hand=None, *, name="a", rule=RULE, key=KEY, resource=None, limit=None) -> Step:
-    fields = {"as": name, "rule": rule, "key": key, "cost": cost, "resource": resource, "limit": limit}
+def wait(at, timeout, cost=None, by_hand=None, *, rule=RULE, key=KEY, resource=None, limit=None) -> Step:
+    fields = {"rule": rule, "key": key, "timeout": timeout, "cost": cost, "resource": resource, "limit": limit}
+    return call("wait", at, by_hand, fields)
+
+
+def wait_all(at, timeout, *items: dict, by_hand=None) -> Step:
+    return call("wait_all", at, by_hand, {"items": list(items), "timeout": timeout})
+
+
+def reserve(at, cost=None, by_hand=None, *, name="a", rule=RULE, key=KEY, resource=None, limit=None, wait=None) -> Step:
+    fields = {"as": name, "rule": rule, "key": key, "cost": cost, "resource": resource, "limit": limit, "wait": wait}
     return call("reserve", at, by_hand, fields)
 
 
-def reserve_all(at, *items: dict, name="a", by_hand=None) -> Step:
-    return call("reserve_all", at, by_hand, {"as": name, "items": list(items)})
+def reserve_all(at, *items: dict, name="a", by_hand=None, wait=None) -> Step:
+    return call("reserve_all", at, by_hand, {"as": name, "items": list(items), "wait": wait})
+
+
+def reserve_request(at, by_hand=None, *, name="a", method="GET", path="/", **identity) -> Step:
+    return call("reserve_request", at, by_hand, {"as": name, "request": {"method": method, "path": path, **identity}})
 
 
 def commit(at, cost=None, by_hand=None, *, name="a", costs=None) -> Step:

@@ -1,6 +1,7 @@
 //! Servers that are away, silent, restarted or forgetful.
 
-use std::io::{Read, Write};
+use std::error::Error as _;
+use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
@@ -13,6 +14,8 @@ fn unreachable_server_is_a_connection_error() {
     for error in refusals("redis://127.0.0.1:1", &ConnectOptions::default()) {
         assert_eq!(error.kind(), ErrorKind::Connection);
         assert!(error.message().contains("127.0.0.1:1"), "{error}");
+        let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>()).unwrap();
+        assert_eq!(cause.kind(), io::ErrorKind::ConnectionRefused);
     }
     for error in refusals("unix:///nowhere/redis.sock", &ConnectOptions::default()) {
         assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
@@ -237,7 +240,9 @@ fn without_a_runtime_the_async_driver_fails_in_words() {
     let mut connecting = Box::pin(AsyncRedis::connect(&url, &options));
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     match connecting.as_mut().poll(&mut context) {
-        std::task::Poll::Ready(Err(error)) => assert!(error.message().contains("Tokio"), "{error}"),
+        std::task::Poll::Ready(Err(error)) => {
+            assert!(error.message().contains("Tokio") && !error.is_retryable(), "{error}");
+        }
         _ => panic!("no error"),
     }
 }

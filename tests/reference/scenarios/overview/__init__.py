@@ -1,0 +1,1 @@
+"""Calls about one key under every rule, and the rules as data."""
