@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use crate::algorithm::{Policy, StandingChange};
+use crate::algorithm::{Policy, Span, StandingChange};
 use crate::error::{Error, ErrorKind, Result};
 use crate::key::canonical;
 use crate::matching::Matcher;
@@ -44,6 +44,8 @@ pub(crate) struct ReadyRule {
     pub(crate) holds: Option<Holds>,
     /// Set where keys may be blocked, or have limits of their own.
     pub(crate) stands: Option<Stands>,
+    /// The number of what stands, or stood before the rule was changed, beside the states of a key.
+    pub(crate) standing: LimitNumber,
     /// The number of the records of requests, as those of limits.
     pub(crate) requests: LimitNumber,
     /// Whether a limit counts a resource, so that a check has to name one.
@@ -152,6 +154,7 @@ impl ReadyRule {
             limits: limits.collect(),
             holds: Holds::new(rule, number),
             stands: Stands::new(rule, number),
+            standing: number(Stands::SUFFIX),
             requests: number("q"),
             needs_resource: rule.limits.iter().any(|limit| limit.scope == Scope::Resource),
             secret_key: is_secret(rule.identifier_type.as_ref()),
@@ -213,22 +216,23 @@ impl ReadyRule {
             )));
         }
         match change {
-            StandingChange::Block(us) => self.validate_span("the length of a block", us),
+            StandingChange::Block(span) => self.validate_span("duration", span),
             StandingChange::SetLimit(limit, expires_in) => {
                 self.with_limit(limit)?;
-                expires_in.map_or(Ok(()), |us| self.validate_span("the time until the limit expires", us))
+                expires_in.map_or(Ok(()), |span| self.validate_span("expires_in", span))
             }
             StandingChange::Unblock | StandingChange::ClearLimit => Ok(()),
         }
     }
 
-    fn validate_span(&self, what: &str, us: u64) -> Result<()> {
-        if (1..=MAX_WINDOW_US).contains(&us) {
+    fn validate_span(&self, name: &str, span: Span) -> Result<()> {
+        if (1..=MAX_WINDOW_US).contains(&span.micros()) {
             return Ok(());
         }
-        let seconds = us as f64 / 1e6;
+        let seconds = span.seconds();
+        let given = if seconds.abs() < 1e16 { seconds.to_string() } else { format!("{seconds:e}") };
         Err(self.refused(&format!(
-            "{what} is {seconds} seconds; it has to be from 0.000001 to 315360000 seconds (10 years)"
+            "{name} {given} seconds: must be from 0.000001 to 315360000 seconds (10 years)"
         )))
     }
 

@@ -106,6 +106,11 @@ if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
       has_room = false
     else
       held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
+      -- Nothing is held, and it should be gone.
+      if held_count == 0 and kept_until <= now and op ~= PEEK then
+        call('DEL', holder)
+        header, token, kept_until, swept = nil, 0, 0, now
+      end
     end
   end
   local weight, lease, longest, own_price, id, named
@@ -198,6 +203,11 @@ local function open_holding(key)
   local held, first_end, count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
   if not (held >= 0 and held <= ENDLESS and count >= 0 and count <= LATEST and token >= 0 and token <= LATEST) then
     return nil
+  end
+  -- Nothing is held, and it should be gone.
+  if count == 0 and kept_until <= now and op ~= PEEK then
+    call('DEL', key)
+    return holding
   end
   holding.header, holding.held, holding.count, holding.token = header, held, count, token
   holding.kept_until, holding.swept, holding.stated_end = kept_until, swept, first_end

@@ -8,6 +8,7 @@ use crate::{Kernel, KernelSet};
 const LOAD: &str = include_str!("standing/load.lua");
 const BEGIN: &str = include_str!("standing/begin.lua");
 const SAVE: &str = include_str!("standing/save.lua");
+const OVER: &str = include_str!("standing/over.lua");
 const DECIDE: &str = include_str!("standing/decide.lua");
 const CHANGE: &str = include_str!("standing/change.lua");
 const FORGET_BLOCKS: &str = include_str!("standing/forget.lua");
@@ -107,7 +108,13 @@ fn beside(kernels: KernelSet, driver: &str) -> String {
 fn with_blocks(driver: &str) -> String {
     filled(
         driver,
-        &[("--LOAD\n", LOAD), ("--BEGIN\n", BEGIN), ("--SAVE\n", SAVE), ("--STORED\n", STORED_INTERVAL)],
+        &[
+            ("--LOAD\n", LOAD),
+            ("--OVER\n", OVER),
+            ("--BEGIN\n", BEGIN),
+            ("--SAVE\n", SAVE),
+            ("--STORED\n", STORED_INTERVAL),
+        ],
     )
 }
 

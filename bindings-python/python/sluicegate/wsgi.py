@@ -143,6 +143,10 @@ class _Body:
         finally:
             self._flight.end()
 
+    def __del__(self) -> None:
+        # A server, or a middleware in between, that never calls `close`: the lease would be renewed for ever.
+        self._flight.end()
+
 
 def _paths(environ: WSGIEnvironment) -> tuple[str, list[str]]:
     raw = _bytes(environ.get("RAW_URI") or environ.get("REQUEST_URI"))

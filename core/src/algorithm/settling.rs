@@ -59,6 +59,10 @@ pub(crate) struct Outcome {
     pub(crate) stored_limit: u64,
 }
 
+/// What a change of a rule changes of a limit whose state stays what it is: the limit (of the gcra family the interval),
+/// what else shapes it (burst, `decay_factor`), and whether denied costs are counted.
+pub(crate) type Terms = [f64; 3];
+
 /// What came of a call that may be repeated, limit by limit.
 #[derive(Debug, Clone)]
 pub(crate) struct Answered {
@@ -67,6 +71,8 @@ pub(crate) struct Answered {
     /// Until when later calls get this answer.
     pub(crate) ends: Micros,
     pub(crate) outcomes: Vec<Outcome>,
+    /// Those of the limits that were asked.
+    pub(crate) terms: Vec<Terms>,
 }
 
 /// What a decision says about one limit.

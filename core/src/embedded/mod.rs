@@ -155,14 +155,20 @@ impl Engine {
 
     /// Forgets what a reset of the plan is to forget.
     pub(crate) fn reset(&self, plan: &Plan<'_>, clock: impl Fn() -> Micros) {
+        if let Some(stranded) = plan.stranded() {
+            self.remove(stranded.local_name());
+        }
         if plan.is_beside() {
             return self.with_books(plan, Access::Change, clock, |books| books.forget());
         }
         for charge in plan.to_reset() {
-            let name = charge.local_name();
-            let place = self.places.of(charge.limit.number, &name);
-            self.shards[self.shard_of(&place)].lock().remove(&place);
+            self.remove((charge.limit.number, &charge.local_name()));
         }
+    }
+
+    fn remove(&self, (number, name): (LimitNumber, &str)) {
+        let place = self.places.of(number, name);
+        self.shards[self.shard_of(&place)].lock().remove(&place);
     }
 }
 

@@ -15,9 +15,10 @@ use crate::catalog::Catalog;
 use crate::decision::Source;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::{ENFORCED, End, Few, Forecast, Form, Op, Outcome, Plan};
-use crate::redis::AsyncRedis;
+use crate::redis::{AsyncRedis, BlockingRedis};
 use crate::request::{Check, CheckOptions};
 use crate::reservation::{Granted, Reservation, ReservationRef, Ticket, Usage, fresh};
+use crate::script::Call;
 use crate::transaction::{Conversation, Transaction};
 
 /// A reservation that is asked for: its plan, and what its id will state.
@@ -92,17 +93,47 @@ fn reserved_locally(local: &Local, wanted: &Wanted<'_>) -> Found {
     Found { outcomes, token, is_beside }
 }
 
+/// Sends what nobody waits for.
+trait Cast {
+    fn cast(&self, call: Call);
+}
+
+impl Cast for BlockingRedis {
+    fn cast(&self, call: Call) {
+        Self::cast(self, call);
+    }
+}
+
+impl Cast for AsyncRedis {
+    fn cast(&self, call: Call) {
+        Self::cast(self, call);
+    }
+}
+
 /// Releases what a call may have reserved of which nobody learns: its future was dropped, or the server's answer was
-/// lost. On one connection that comes after whatever was sent of the call.
-struct Unheard<'a> {
-    redis: &'a AsyncRedis,
+/// lost. The server comes to that after whatever was sent of the call.
+struct Unheard<'a, R: Cast> {
+    redis: &'a R,
     centre: &'a Centre,
     catalog: &'a Catalog,
     ticket: &'a Ticket,
     is_heard: bool,
 }
 
-impl Drop for Unheard<'_> {
+impl<'a, R: Cast> Unheard<'a, R> {
+    fn new(redis: &'a R, centre: &'a Centre, catalog: &'a Catalog, wanted: &'a Wanted<'_>) -> Self {
+        Self { redis, centre, catalog, ticket: &wanted.ticket, is_heard: false }
+    }
+
+    /// What the call has found, of which somebody learns unless an answer was lost.
+    fn hear(mut self, transaction: Transaction<'_>) -> Result<Found> {
+        let found = reserved(transaction);
+        self.is_heard = !found.as_ref().is_err_and(Error::is_maybe_done);
+        found
+    }
+}
+
+impl<R: Cast> Drop for Unheard<'_, R> {
     fn drop(&mut self) {
         let costs = vec![0; self.ticket.items.len()];
         if !self.is_heard
@@ -163,9 +194,10 @@ impl RateLimiter {
                 Ok(wanted.made(found, Source::Embedded, form))
             }
             blocking::Backend::Server(redis) => {
+                let unheard = Unheard::new(&**redis, &self.centre, catalog, &wanted);
                 let mut transaction = self.centre.reserving(&wanted.plan, wanted.ticket.id);
                 talk(redis, &mut transaction, wanted.plan.timeout);
-                let found = reserved(transaction)?;
+                let found = unheard.hear(transaction)?;
                 Ok(wanted.made(found, Source::Server, form))
             }
         }
@@ -271,21 +303,13 @@ impl AsyncRateLimiter {
                 Ok(wanted.made(found, Source::Embedded, form))
             }
             asynchronous::Backend::Server(redis) => {
-                let found = self.hold_there(redis, catalog, &wanted).await?;
+                let unheard = Unheard::new(&**redis, &self.centre, catalog, &wanted);
+                let mut transaction = self.centre.reserving(&wanted.plan, wanted.ticket.id);
+                asynchronous::talk(self, redis, &mut transaction, wanted.plan.timeout).await;
+                let found = unheard.hear(transaction)?;
                 Ok(wanted.made(found, Source::Server, form))
             }
         }
-    }
-
-    async fn hold_there(&self, redis: &AsyncRedis, catalog: &Catalog, wanted: &Wanted<'_>) -> Result<Found> {
-        let mut unheard =
-            Unheard { redis, centre: &self.centre, catalog, ticket: &wanted.ticket, is_heard: false };
-        let mut transaction = self.centre.reserving(&wanted.plan, wanted.ticket.id);
-        asynchronous::talk(self, redis, &mut transaction, wanted.plan.timeout).await;
-        let found = reserved(transaction);
-        let is_lost = |error: &Error| matches!(error.kind(), ErrorKind::Timeout | ErrorKind::Connection);
-        unheard.is_heard = !found.as_ref().is_err_and(is_lost);
-        found
     }
 
     /// Ends a reservation and charges what was really used, also beyond the limit. Whether it took effect: not where the

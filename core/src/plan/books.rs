@@ -163,14 +163,16 @@ impl Books<'_> {
         // Also of a repeated call: what an ended lease is yet to be charged to would else be forgotten as having leaked away.
         self.settle();
         if let Some(answered) = self.answered.as_ref().filter(|answered| answered.ends > self.now) {
-            return (answered.fingerprint == fingerprint).then(|| answered.outcomes.as_slice().into());
+            let repeats = answered.fingerprint == fingerprint && self.plan.answered_on(&answered.terms);
+            return repeats.then(|| answered.outcomes.as_slice().into());
         }
         let outcomes = self.decide(op, HoldId::default()).0;
         // What is refused is no answer.
         let is_answer = op != Op::Charge || outcomes.iter().all(|outcome| outcome.changed);
         self.answered = is_answer.then(|| {
             let ends = self.now + lifetime;
-            Box::new(Answered { fingerprint, ends, outcomes: outcomes.to_vec() })
+            let terms = self.plan.charges.iter().map(|charge| charge.policy.terms()).collect();
+            Box::new(Answered { fingerprint, ends, outcomes: outcomes.to_vec(), terms })
         });
         Some(outcomes)
     }
@@ -206,7 +208,9 @@ impl Books<'_> {
                 holding.kept_until = self.now + holder.lease;
             }
         }
-        self.standings.iter_mut().for_each(Standing::forget);
+        for (stander, standing) in self.plan.standers.iter().zip(&mut self.standings) {
+            standing.forget(stander.stands.overrides);
+        }
     }
 
     /// Charges what was held until its lease ended, before anything else.

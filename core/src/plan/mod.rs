@@ -27,12 +27,12 @@ use crate::rules::{Algorithm, MAX_MICROS, Scope};
 
 pub(crate) use crate::algorithm::Outcome;
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
-pub use crate::algorithm::{Op, StandingChange};
+pub use crate::algorithm::{Op, Span, StandingChange};
 pub(crate) use answer::{Form, answer};
 pub(crate) use books::Books;
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use books::End;
-pub(crate) use charge::{Charge, Holder, Stander};
+pub(crate) use charge::{Charge, Holder, Stander, Stranded};
 pub(crate) use forecast::Forecast;
 use list::List;
 pub(crate) use repeat::{Fingerprint, RequestRecord};
@@ -279,6 +279,11 @@ impl<'a> Plan<'a> {
     pub(crate) fn to_reset(&self) -> impl Iterator<Item = &Charge<'a>> {
         let any = self.counts_keys();
         self.charges.iter().filter(move |charge| !any || charge.limit.scope == Scope::Key)
+    }
+
+    /// What a reset of the one key forgets that its rule has lost.
+    pub(crate) fn stranded(&self) -> Option<Stranded<'_>> {
+        self.charges.first().and_then(Stranded::of)
     }
 
     /// Whether there is a limit that counts keys.

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use once_cell::race::OnceBox;
+
 use super::charge::{Charge, Holder, Stander};
 use super::repeat;
 use crate::catalog::{Catalog, ReadyLimit, ReadyRule};
@@ -134,6 +136,7 @@ impl<'a> Target<'a> {
             group,
             holder: holders.iter().copied().find(|&holder| all[holder].scope == limit.scope),
             stander,
+            first_policy: OnceBox::new(),
         })
     }
 }

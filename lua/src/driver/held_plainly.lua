@@ -10,6 +10,11 @@ if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
       has_room = false
     else
       held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
+      -- Nothing is held, and it should be gone.
+      if held_count == 0 and kept_until <= now and op ~= PEEK then
+        call('DEL', holder)
+        header, token, kept_until, swept = nil, 0, 0, now
+      end
     end
   end
   local weight, lease, longest, own_price, id, named

@@ -8,6 +8,7 @@ mod outage;
 mod pool;
 mod sentinel;
 mod states;
+mod texts;
 mod timeout;
 #[cfg(feature = "tls")]
 mod tls;
