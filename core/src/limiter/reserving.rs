@@ -30,10 +30,6 @@ struct Wanted<'a> {
 impl<'a> Wanted<'a> {
     #[inline]
     fn new(catalog: &'a Catalog, checks: &[Check<'a>], prefix: &str) -> Result<Self> {
-        if checks.is_empty() {
-            let what = "there is nothing to reserve: the list is empty";
-            return Err(Error::new(ErrorKind::InvalidArgument, what));
-        }
         let plan = Plan::new(catalog, checks, Op::Reserve)?;
         let items = Plan::ticket_items(catalog, checks)?;
         let ticket = Ticket { id: fresh()?, prefix: prefix.into(), items };

@@ -79,7 +79,7 @@ impl<'a> Plan<'a> {
         let timeout = checks.iter().filter_map(|check| check.options.timeout).min();
         let targets = checks.iter().map(|check| Target::new(catalog, check));
         let plan = match checks {
-            [] => Err(nothing_to_check()),
+            [] => Err(nothing_to(op)),
             [check] => Self::of_one(&Target::new(catalog, check)?, timeout),
             // A binding may look for the rules of all items before it asks: so they come first everywhere.
             _ => Self::of_several(targets, timeout).map_err(|error| {
@@ -330,8 +330,9 @@ impl<'a> Plan<'a> {
 }
 
 #[cold]
-fn nothing_to_check() -> Error {
-    Error::new(ErrorKind::InvalidArgument, "there is nothing to check: the list is empty")
+fn nothing_to(op: Op) -> Error {
+    let what = if op == Op::Reserve { "reserve" } else { "check" };
+    Error::new(ErrorKind::InvalidArgument, format!("there is nothing to {what}: the list is empty"))
 }
 
 /// What tells one state from another.

@@ -1,7 +1,7 @@
 //! Plans of calls that may be repeated.
 
 use super::repeat::{RequestRecord, Statement, not_repeatable};
-use super::{Form, Op, Plan, Target, nothing_to_check};
+use super::{Form, Op, Plan, Target, nothing_to};
 use crate::algorithm::Terms;
 use crate::catalog::Catalog;
 use crate::error::Result;
@@ -40,7 +40,7 @@ fn record<'a>(
         statement.add_item(rule, (tag, member.as_deref()), *cost, *limit);
     }
     let Some(Target { rule, tag, member, .. }) = targets.into_iter().next() else {
-        return Err(nothing_to_check());
+        return Err(nothing_to(Op::Check));
     };
     if !matches!(op, Op::Check | Op::Charge | Op::Refund) {
         return Err(not_repeatable(rule));

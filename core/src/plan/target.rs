@@ -71,6 +71,11 @@ impl<'a> Target<'a> {
     #[inline]
     pub(super) fn stored(catalog: &'a Catalog, item: &'a TicketItem, cost: u64) -> Result<Self> {
         let rule = catalog.find(&item.rule)?;
+        if rule.holds.is_none() {
+            return Err(rule.refused(
+                "it has no reservations any more, so none can be ended (add \"reservations\": true again)",
+            ));
+        }
         if item.member.is_some() != rule.needs_resource {
             return Err(
                 rule.refused("whether it limits a resource was changed since the reservation was made")

@@ -125,13 +125,13 @@ fn attempt(driver: Driver, url: &str, vector: &Value) -> Result<()> {
     }
     match vector["op"].as_str() {
         None => Ok(()),
-        Some("reserve" | "reserve_all") => limiter.reserve(vector).map(drop),
+        Some("reserve" | "reserve_all" | "reserve_request") => limiter.reserve(vector).map(drop),
         Some("commit" | "release" | "renew") => {
             let id = id(&limiter, || Limiter::new(driver, builder.prefix("other")), vector)?;
             limiter.end((&id).into(), vector).map(drop)
         }
-        Some(_) => match limiter.call_by_hand(vector) {
-            Some(changed) => changed.map(drop),
+        Some(_) => match limiter.call_by_hand(vector).or_else(|| limiter.call_about_all(vector)) {
+            Some(answered) => answered.map(drop),
             None => limiter.call(vector).map(drop),
         },
     }

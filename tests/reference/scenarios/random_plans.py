@@ -206,7 +206,13 @@ CHANGED_LIMITS = [
     )
 ]
 
+RATES = [
+    Plan("rates/random-by-default", "No algorithm is stated: gcra", [{"rule_id": "api", "rate": "7/s"}], S, histories=6),
+    Plan("rates/random-burst", "A burst beside the rate", [{"rule_id": "api", "rate": "3/100ms", "burst": 9}], 100 * MS, histories=4),
+]
+
 PLANS = {
+    "rates": RATES,
     "fixed_window": windowed("fixed_window", "fixed_window")
     + named(windowed("fixed_window", "fixed_window", window_start="first_request"), "first_request"),
     "sliding_window": windowed("sliding_window", "sliding_window"),

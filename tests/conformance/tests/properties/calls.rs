@@ -13,6 +13,8 @@ use crate::rules::{RandomRule, any_rule};
 use crate::world::{KEYS, RESOURCES};
 
 const NAMES: [&str; 3] = ["first", "second", "third"];
+/// How long the answer to a call with a request id is kept.
+const KEPT_US: u64 = 60_000_000;
 /// Times end here.
 const LATEST_US: u64 = 1 << 53;
 
@@ -108,6 +110,8 @@ struct Item {
     resource: usize,
     cost: Cost,
     limit: Option<u64>,
+    /// Whether the call may be repeated, if it is of that kind.
+    is_named: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -122,13 +126,16 @@ enum Call {
     End(&'static str, usize),
     /// `block`, `unblock`, `set_limit` or `clear_limit`, for a time in windows.
     ByHand(&'static str, Item, f64),
+    /// One of the last calls with a request id, again.
+    Repeat(usize),
 }
 
 fn any_item() -> impl Strategy<Value = Item> {
     let limit = prop_oneof![9 => Just(None), 1 => (1..=20_u64).prop_map(Some)];
     let keys = prop_oneof![4 => Just(0), 1 => 1..3_usize];
-    (0..NAMES.len(), keys, 0..2_usize, any_cost(), limit)
-        .prop_map(|(rule, key, resource, cost, limit)| Item { rule, key, resource, cost, limit })
+    (0..NAMES.len(), keys, 0..2_usize, any_cost(), limit, prop::bool::weighted(0.3)).prop_map(
+        |(rule, key, resource, cost, limit, is_named)| Item { rule, key, resource, cost, limit, is_named },
+    )
 }
 
 fn any_call() -> impl Strategy<Value = Call> {
@@ -150,6 +157,7 @@ fn any_call() -> impl Strategy<Value = Call> {
         2 => (0..4_usize).prop_map(|which| Call::End("release", which)),
         2 => (0..4_usize).prop_map(|which| Call::End("renew", which)),
         6 => (by_hand, any_item(), 0.0..3.0).prop_map(|(op, item, time)| Call::ByHand(op, item, time)),
+        5 => (0..4_usize).prop_map(Call::Repeat),
     ]
 }
 
@@ -182,6 +190,8 @@ struct Caller<'a> {
     last: Value,
     /// The calls that have made reservations.
     reserved: Vec<Value>,
+    /// Calls with request ids, each with its answer and the time until that is kept.
+    named: Vec<(Value, Value, u64)>,
 }
 
 impl Caller<'_> {
@@ -241,11 +251,19 @@ impl Caller<'_> {
                     fields.remove("cost");
                     fields.remove("limit");
                 }
+                if item.is_named && ["check", "charge", "refund"].contains(op) {
+                    fields.insert("request_id".into(), json!(number.to_string()));
+                }
                 Value::Object(fields)
             }
             Call::Together(op, items) => {
+                let is_named = items[0].is_named && *op == "check_all";
                 let items: Vec<_> = items.iter().map(|item| self.item(item)).collect();
-                json!({"op": op, "as": number.to_string(), "items": items})
+                let mut call = json!({"op": op, "as": number.to_string(), "items": items});
+                if is_named {
+                    call["request_id"] = json!(number.to_string());
+                }
+                call
             }
             Call::Commit(which, used) => {
                 let mut fields = json!({"op": "commit", "reservation": self.reserved(*which)?["as"]});
@@ -274,6 +292,7 @@ impl Caller<'_> {
                 }
                 Value::Object(fields)
             }
+            Call::Repeat(which) => self.named.iter().rev().nth(*which)?.0.clone(),
             Call::End(op, which) => json!({"op": op, "reservation": self.reserved(*which)?["as"]}),
         })
     }
@@ -292,7 +311,22 @@ impl Caller<'_> {
         self.reserved.iter().rev().nth(which)
     }
 
+    /// The answer that a call has to get because it is a repeat.
+    fn kept(&self, call: &Value) -> Option<&Value> {
+        let id = call.get("request_id")?;
+        let kept =
+            self.named.iter().find(|(named, _, until)| named["request_id"] == *id && self.now < *until);
+        kept.map(|(_, answer, _)| answer)
+    }
+
     fn remember(&mut self, call: Value, answer: Value) {
+        if let Some(id) = call.get("request_id")
+            && answer.get("allowed").is_some()
+            && self.kept(&call).is_none()
+        {
+            self.named.retain(|(named, ..)| named["request_id"] != *id);
+            self.named.push((call.clone(), answer.clone(), self.now + KEPT_US));
+        }
         if answer.get("id").is_some() {
             self.reserved.push(call);
         }
@@ -316,7 +350,8 @@ fn answers_alike(driver: Driver, cases: u32) {
         let prefix = format!("calls{}", NUMBER.fetch_add(1, Ordering::Relaxed));
         let mut in_lua = Side::new(driver, &server.url(), &json, &prefix);
         let mut in_rust = Side::new(driver, "memory://", &json, &prefix);
-        let mut caller = Caller { rules: &rules, now: start, last: Value::Null, reserved: Vec::new() };
+        let mut caller =
+            Caller { rules: &rules, now: start, last: Value::Null, reserved: Vec::new(), named: Vec::new() };
         for (number, (jump, call)) in calls.iter().enumerate() {
             caller.jump(jump);
             let Some(call) = caller.call(call, number) else { continue };
@@ -329,6 +364,9 @@ fn answers_alike(driver: Driver, cases: u32) {
                 call,
                 caller.now
             );
+            if let Some(kept) = caller.kept(&call) {
+                prop_assert_eq!(kept, &answer, "{}: {} is a repeat at {}", number, call, caller.now);
+            }
             caller.remember(call, answer);
         }
         Ok(())

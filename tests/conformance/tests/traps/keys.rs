@@ -156,7 +156,7 @@ fn trap_16_keys_beside_resources() {
 fn trap_17_keys_built_inside_a_script() {
     let mut server = Server::start();
     let rules = every_kind().replacen('[', &rule("two_levels", TWO_LEVELS).replace("}]}]", "}]},"), 1);
-    let limiter = server.limiter(&rules);
+    let (limiter, _) = server.limiter_at(NOW_US, &rules);
     for (kind, _) in KINDS {
         limiter.check(kind, "alice").unwrap();
         limiter.refund_with(kind, "bob", cost(2)).unwrap();
@@ -176,7 +176,7 @@ fn trap_17_keys_built_inside_a_script() {
 #[test]
 fn trap_24_a_key_that_every_call_writes() {
     let mut server = Server::start();
-    let limiter = server.limiter(&every_kind());
+    let (limiter, _) = server.limiter_at(NOW_US, &every_kind());
     for (kind, _) in KINDS {
         for number in 0..20 {
             limiter.check(kind, &format!("caller{number}")).unwrap();

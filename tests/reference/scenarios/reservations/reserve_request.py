@@ -55,13 +55,31 @@ SCENARIOS = (
     + [
         Scenario(
             f"reserve_request/charged-{name}",
-            "A rule without reservations is charged as the request begins, and keeps it when the place is given back",
-            [rule(EVERY[name][0], EVERY[name][1], EVERY[name][2], **EVERY[name][3], **BY_USER), places(2, **BY_ADDRESS)],
+            "A rule without reservations is charged what a request costs as it begins, and keeps it when the place is given back",
+            [
+                rule(EVERY[name][0], EVERY[name][1], EVERY[name][2], **EVERY[name][3], **BY_USER, cost=3),
+                places(2, **BY_ADDRESS),
+            ],
             [
                 asks(0, {"allowed": True, "rule": "places", "remaining": 1}, ip=ADDRESS),
                 release(0),
-                peek(0, 10, {"allowed": False, "remaining": 9}, key=USER),
+                peek(0, 8, {"allowed": False, "remaining": 7}, key=USER),
                 peek(0, 2, yes(2, 0), rule="places", key=ADDRESS),
+            ],
+        )
+        for name in EVERY
+    ]
+    + [
+        Scenario(
+            f"reserve_request/two-costs-{name}",
+            "3 of one rule and 7 of another: the second request has room in one alone; committed as reserved",
+            [holding(name, cost=3, **BY_USER), budget(10, rule_id="other", cost=7, **BY_USER)],
+            [
+                asks(0, {"allowed": True, "rule": "other", "remaining": 3}),
+                asks(0, {"allowed": False, "rule": "other", "remaining": 3}, name="b"),
+                commit(0),
+                peek(0, 8, {"allowed": False, "remaining": 7}, key=USER),
+                peek(0, 4, {"allowed": False, "remaining": 3}, rule="other", key=USER),
             ],
         )
         for name in EVERY
