@@ -13,7 +13,7 @@ use super::queue::{Asked, POLL};
 use crate::algorithm::HoldId;
 use crate::catalog::Catalog;
 use crate::decision::Source;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::plan::{ENFORCED, End, Few, Forecast, Form, Op, Outcome, Plan};
 use crate::redis::{AsyncRedis, BlockingRedis};
 use crate::request::{Check, CheckOptions};
