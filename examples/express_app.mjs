@@ -14,7 +14,7 @@ const url = process.env.LIMITER_URL ?? 'memory://';
 // Or zookeeper://localhost:2181/config/ratelimit/rules.
 const rules = process.env.LIMITER_RULES ?? fileURLToPath(new URL('orders.jsonc', import.meta.url));
 
-/** Stands for authentication: who sends `Authorization: Bearer alice` is alice. */
+/** In place of authentication: `Authorization: Bearer alice` is alice. */
 function userOf(request) {
   return request.headers.authorization?.replace(/^Bearer /, '');
 }

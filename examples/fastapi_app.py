@@ -30,7 +30,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 def user_of(scope: dict[str, Any]) -> str | None:
-    """Stands for authentication: who sends `Authorization: Bearer alice` is alice."""
+    """In place of authentication: `Authorization: Bearer alice` is alice."""
     authorization = dict(scope["headers"]).get(b"authorization", b"").decode("latin-1")
     return authorization.removeprefix("Bearer ") or None
 

@@ -1,8 +1,8 @@
 """A gateway for language models: requests, tokens and concurrency of each tenant, in one call.
 
-What an answer costs is known when it has been streamed. So the gateway reserves the most that it may cost, and
-charges what it did cost then: 15 calls that reserve 4,000 of 60,000 tokens may be under way, and each that used 500 gives 3,500
-back at once. A gateway that crashes gives nothing back before the lease ends.
+The cost of an answer is known only when it has been streamed. So the gateway reserves the most that it may cost, and
+afterwards charges what it did cost: of 60,000 tokens, 15 calls may hold 4,000 each, and a call that used 500 frees 3,500 at once.
+If the gateway crashes, its reservations are held until their leases end.
 
     pip install sluicegate fastapi uvicorn
     uvicorn --app-dir examples language_models:app
@@ -39,7 +39,7 @@ app = FastAPI(lifespan=lifespan)
 
 
 async def toy_model(words: int) -> AsyncIterator[str]:
-    """Stands for the model: one word is one token."""
+    """A toy model: one word is one token."""
     for number in range(words):
         await asyncio.sleep(PACE)
         yield f"word{number} "

@@ -1,8 +1,8 @@
-"""Logins that lock guessers out: 5 wrong passwords an hour per address and name, then an hour without any, then two.
+"""Login lockout: after 5 wrong passwords in an hour, an address may not guess a name's password for an hour, then for two.
 
-Each guess is reserved before the password is looked at. A wrong one is charged, a right one is given back, and the failures
-before it are forgotten. To look at the count first and to charge afterwards would let 32 parallel guesses through, since none
-of them has failed yet when the others ask; what is reserved counts at once.
+Each guess is reserved before the password is checked. A wrong guess is charged. A right one is released, and earlier failures are
+forgotten. Checking the count first and charging afterwards would admit 32 parallel guesses, because none has failed yet when the
+others are checked. A reservation counts at once.
 
     pip install sluicegate fastapi uvicorn
     uvicorn --app-dir examples login:app
@@ -31,14 +31,14 @@ RULES = [
         "algorithm": "sliding_log",
         "limit": 5,
         "window_size_seconds": 3600,
-        # What a process that dies has reserved is charged after 30 s: it may have looked at the password.
+        # If the process dies, its guess is charged after 30 s, because the password may have been checked.
         "reservations": True,
         "lease_seconds": 30,
-        # A guess too many begins an hour; each that begins within a day of the last one is twice as long.
+        # The sixth guess starts a block of an hour. A block within a day of the last one is twice as long.
         "block": {"seconds": 3600, "factor": 2, "max_seconds": 86400},
     }
 ]
-# The tests have a clock of their own; without one the server's counts.
+# Tests set a clock; without one the limiter uses the server's.
 CLOCK: ManualClock | None = None
 
 
@@ -46,12 +46,12 @@ def hashed(password: str) -> bytes:
     return hashlib.scrypt(password.encode(), salt=b"of the example", n=2**14, r=8, p=1)
 
 
-# Stands for the accounts. Real ones have a salt each.
+# In place of a database of accounts, in which each has a salt of its own.
 ACCOUNTS = {"alice": hashed("correct horse")}
 
 
 def is_right(name: str, password: str) -> bool:
-    """Takes as long for a name that nobody has, which is not to be learnt from here."""
+    """Takes the same time for an unknown name, so that the response time does not reveal which names exist."""
     known = ACCOUNTS.get(name, b"")
     return hmac.compare_digest(known, hashed(password))
 
@@ -72,12 +72,12 @@ class Guess(BaseModel):
 
 @app.post("/login")
 async def login(request: Request, guess: Guess) -> dict[str, str]:
-    # Behind a proxy: the address that it tells.
+    # Behind a proxy, use the client's address that the proxy passes on.
     key = [request.client.host if request.client else "unknown", guess.name]
     limiter = app.state.limiter
     reservation = await limiter.reserve("guesses", key)
     if not reservation:
-        # A guess that would fit but for those under way may be repeated soon, and blocks nobody.
+        # If only unfinished guesses stand in the way, the wait is short and no block starts.
         wait = str(math.ceil(reservation.retry_after))
         raise HTTPException(429, "too many wrong passwords", {"Retry-After": wait})
     if not await asyncio.to_thread(is_right, guess.name, guess.password):

@@ -1,7 +1,7 @@
-"""A billing quota per calendar month: what a plan includes, renewed at midnight of the first in the zone of the bills.
+"""A monthly quota: the units that a plan includes, renewed at midnight on the 1st in the billing time zone.
 
 A conversion costs as many units as the document has pages. It is charged before the work is done, so that parallel calls
-cannot overspend together, and refunded where the work fails. A denial says when the next month begins.
+cannot overspend together, and refunded if the work fails. A denial says when the next month begins.
 
     pip install sluicegate fastapi uvicorn
     uvicorn --app-dir examples monthly_quota:app
@@ -22,15 +22,15 @@ from zoneinfo import ZoneInfo
 from fastapi import Depends, FastAPI, Header, HTTPException, Query
 from sluicegate import AsyncRateLimiter, Decision, ManualClock
 
-# A quota of a month must outlive the process: redis://localhost/0.
+# Use redis://localhost/0: a monthly quota must outlive the process.
 URL = os.environ.get("LIMITER_URL", "memory://")
 ZONE = "Europe/Berlin"
 RULES = [{"rule_id": "pages", "algorithm": "fixed_window", "limit": 500, "window": "month", "time_zone": ZONE}]
 # What each plan includes; one that is raised in the middle of the month keeps what was used.
 PLANS = {"free": 500, "team": 20_000}
-# Stands for the accounts.
+# In place of a database of accounts.
 PLAN_OF = {"acme": "team"}
-# The tests have a clock of their own; without one the server's counts.
+# Tests set a clock; without one the limiter uses the server's.
 CLOCK: ManualClock | None = None
 
 
@@ -82,7 +82,7 @@ async def usage(customer: str = Depends(customer_of)) -> dict[str, Any]:
 
 
 def renewal(decision: Decision) -> str:
-    """The day on which the next month begins in the zone of the bills."""
+    """The first day of the next month in the billing time zone."""
     now = datetime.fromtimestamp(CLOCK.now_us / 1e6, UTC) if CLOCK else datetime.now(UTC)
     renewed = (now + timedelta(seconds=decision.reset_after)).astimezone(ZoneInfo(ZONE))
     # To the nearest midnight, since the clock of this process need not be the server's.

@@ -1,7 +1,7 @@
-"""Outgoing calls of a fleet of workers, paced to what a provider admits: 10 a second, from all of them together.
+"""Workers that together call a provider no more often than it admits: 10 times per second.
 
 Each worker waits for its turn. The provider may still say 429, since it counts when calls arrive and others may use the same
-account: then the whole fleet pauses for as long as its `Retry-After` says, by a block that every worker sees.
+account: then the whole fleet pauses for as long as its `Retry-After` says, because the worker blocks the key for all of them.
 
     pip install sluicegate
     LIMITER_URL=redis://localhost/0 python examples/paced_worker.py https://provider.example/jobs/ 1 2 3
@@ -18,22 +18,22 @@ from email.utils import parsedate_to_datetime
 
 from sluicegate import RateLimiter
 
-# Workers of one machine need a server, too: memory:// is of one process.
+# Workers on one machine need a server too: memory:// holds for one process.
 URL = os.environ.get("LIMITER_URL", "redis://localhost/0")
 RATE = os.environ.get("PROVIDER_RATE", "10/s")
 # `block` without seconds: only by hand. One worker's denial is no reason to stop the others.
 RULES = [{"rule_id": "provider", "algorithm": "uniform", "rate": RATE, "block": {}}]
 KEY = "account"
 # The longest that a call may wait for its turn, pauses included.
-PATIENCE = 600.0
+LONGEST_WAIT = 600.0
 TRIES = 5
 
 
 def call(limiter: RateLimiter, url: str) -> bytes:
-    """Calls the provider as soon as it is our turn, and again when the provider had enough."""
+    """Waits for its turn, calls the provider, and repeats both after a 429."""
     for _ in range(TRIES):
-        if not limiter.wait("provider", KEY, timeout=PATIENCE):
-            raise TimeoutError(f"no turn within {PATIENCE:.0f} s")
+        if not limiter.wait("provider", KEY, timeout=LONGEST_WAIT):
+            raise TimeoutError(f"no turn within {LONGEST_WAIT:.0f} s")
         try:
             with urllib.request.urlopen(url, timeout=30) as answer:
                 return bytes(answer.read())
@@ -45,7 +45,7 @@ def call(limiter: RateLimiter, url: str) -> bytes:
 
 
 def pause(retry_after: str | None) -> float:
-    """The seconds of a `Retry-After`, which may be a date; a second where it says nothing of use."""
+    """The seconds of a `Retry-After`, which may be a date; 1 if it cannot be read."""
     try:
         seconds = float(retry_after or "")
     except ValueError:

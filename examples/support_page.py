@@ -1,6 +1,6 @@
 """A page for the support team: what a customer has used, a higher limit for a day, block, unblock, reset.
 
-It has no login of its own: put it behind the one of your other internal pages.
+It has no login of its own: put it behind the login of your other internal pages.
 
     pip install sluicegate
     LIMITER_URL=redis://localhost/0 python examples/support_page.py
@@ -28,7 +28,7 @@ limiter = RateLimiter(URL, rules=RULES)
 
 
 class Refused(Exception):
-    """What a person did wrong, in words for that person."""
+    """A mistake in the form. The message is shown on the page."""
 
 
 def app(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
@@ -43,7 +43,7 @@ def app(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable
     except (Refused, SluicegateError) as error:
         status, body = HTTPStatus.BAD_REQUEST, f"<p>{escape(str(error))}</p>"
     html = f"<!doctype html><meta charset=utf-8><title>Limits</title><h1>Limits</h1>{body}".encode()
-    # A page of ours runs no script, and none of another site shows it in a frame.
+    # The page runs no scripts, and other sites cannot show it in a frame.
     policy = ("Content-Security-Policy", "default-src 'none'; form-action 'self'; frame-ancestors 'none'")
     start_response(f"{status.value} {status.phrase}", [("Content-Type", "text/html; charset=utf-8"), policy])
     return [html]
@@ -57,7 +57,7 @@ def _fields(environ: dict[str, Any]) -> dict[str, str]:
 
 
 def _ensure_own_page(environ: dict[str, Any]) -> None:
-    """Another site may send a form here with the login of whoever looks at it; browsers tell where it comes from."""
+    """Rejects forms that another site submits with the user's login (CSRF): browsers send the `Origin`."""
     if urlsplit(environ.get("HTTP_ORIGIN", "")).netloc != environ.get("HTTP_HOST"):
         raise Refused("this form was not sent by this page")
 
@@ -98,7 +98,7 @@ def page(key: str) -> str:
 
 def row(rule: dict[str, Any], part: Decision, key: str) -> str:
     blocked = f"for {_time(part.retry_after)}" if part.blocked else "no"
-    # A block shows nothing as left, whatever was used.
+    # While a key is blocked, its decision says that 0 are left.
     used = "" if part.blocked else str(part.limit - part.remaining)
     cells = (part.rule, used, str(part.limit), _time(part.reset_after), blocked)
     forms = [("reset", "")]

@@ -1,4 +1,4 @@
-// Stands for the provider of a language model: it streams an answer as lines of JSON, and says what each line cost.
+// A toy provider of a language model: it streams an answer as lines of JSON, and says what each line cost.
 //
 //     node examples/toy_model.mjs
 //     curl -N -X POST "http://localhost:8100/complete?words=500"

@@ -1,34 +1,34 @@
 /*
- * Sluicegate: a distributed rate limiter. It decides atomically inside Redis, or inside the process.
+ * Sluicegate: a distributed rate limiter. It decides atomically inside Redis, or in memory.
  *
  *     sluicegate_limiter *limiter;
  *     sluicegate_decision decision;
  *     sluicegate_limiter_new("redis://127.0.0.1:6379", rules, NULL, &limiter, NULL);
  *     sluicegate_check(limiter, "login", user, strlen(user), NULL, &decision, NULL);
  *
- * Or hand over a whole request, for which the rules that match it are applied: sluicegate_check_request.
+ * sluicegate_check_request takes a whole request and applies the rules that match it.
  *
  * Failure    Functions that can fail return a status. Outputs are written only when it is SLUICEGATE_OK;
  *            a denial is OK too. The last parameter, `error`, may be NULL; it is written only on failure.
  * Ownership  sluicegate_limiter and sluicegate_clock are made by _new, sluicegate_matches by
- *            sluicegate_match_request, and each is ended by its _free. All else is the caller's: nothing
- *            that is passed in is kept, nothing else that is given out is freed.
+ *            sluicegate_match_request. Free each with its _free. The caller owns everything else: the
+ *            library keeps no pointer that is passed in, and nothing else needs to be freed.
  * Threads    Any number of threads may use a handle at once. _free must not run concurrently with
  *            other calls on the handle.
- * NULL       _free(NULL) does nothing. Where NULL means something, the function says so; elsewhere it
- *            is answered with SLUICEGATE_INVALID_ARGUMENT and a message that names the argument.
- * Strings    UTF-8; what is not, is an invalid argument. What has a length, such as a key or what is known
- *            of a request, may hold any character, NUL too; everything else ends with NUL.
+ * NULL       _free(NULL) does nothing. A function that accepts NULL says so; otherwise NULL is a
+ *            SLUICEGATE_INVALID_ARGUMENT, whose message names the argument.
+ * Strings    UTF-8; anything else is a SLUICEGATE_INVALID_ARGUMENT. Strings that are passed with a length,
+ *            such as keys and parts of requests, may contain NUL; all others end with NUL.
  * Panics     A fault inside the library becomes SLUICEGATE_INTERNAL. It never unwinds or aborts.
- * Fork       A limiter works in a forked child, which opens connections of its own. On a server the fork
- *            may happen while other threads are in a call; in memory ("memory://") it must not, and
- *            parent and child go on with counts of their own. The child follows the rules by itself.
+ * Fork       A limiter works in a forked child, which opens connections of its own and watches the rules
+ *            by itself. Do not fork while another thread is in a call on "memory://", where parent and
+ *            child have separate counts; with a server you may.
  * Time       Microseconds, everywhere.
- * Log        Rules that are refused while they are followed, and the like, are told to standard error,
- *            unless the environment variable SLUICEGATE_LOG is "off" when the first limiter is made.
- * Versions   Options and requests grow at their end and begin with their size; decisions and rules have
- *            room to grow, and a match grows at its end. Numbers and all else stay as they are as long as
- *            the library is libsluicegate.so.0.
+ * Log        Warnings, for example about refused rules, go to standard error, unless the environment
+ *            variable SLUICEGATE_LOG is "off" when the first limiter is made.
+ * Versions   Options and requests begin with their size, and get new fields at their end. Decisions and
+ *            rules have reserved fields; a match gets new fields at its end. Numbers and everything else
+ *            stay the same as long as the library is libsluicegate.so.0.
  */
 
 #ifndef SLUICEGATE_H

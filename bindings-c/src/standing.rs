@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_void};
 use std::ptr::NonNull;
 
 use sluicegate::Check;
-use sluicegate::bridge::{self, StandingChange};
+use sluicegate::bridge::{self, Span, StandingChange};
 
 use crate::check::CheckOptions;
 use crate::decision::SLUICEGATE_NEVER;
@@ -22,7 +22,7 @@ export! {
         options: *const CheckOptions,
     ) {
         let check = Check::new(rule, key.text(key_len)?).with(options);
-        bridge::stand(&limiter.0, &check, StandingChange::Block(duration_us))?;
+        bridge::stand(&limiter.0, &check, StandingChange::Block(Span::from_micros(duration_us)))?;
         Ok(())
     }
 }
@@ -58,7 +58,7 @@ export! {
         options: *const CheckOptions,
     ) {
         let check = Check::new(rule, key.text(key_len)?).with(options);
-        let expires_in = (expires_in_us != SLUICEGATE_NEVER).then_some(expires_in_us);
+        let expires_in = (expires_in_us != SLUICEGATE_NEVER).then(|| Span::from_micros(expires_in_us));
         bridge::stand(&limiter.0, &check, StandingChange::SetLimit(limit, expires_in))?;
         Ok(())
     }

@@ -124,7 +124,8 @@ class Calls {
   #expire() {
     clearTimeout(this.#timer);
     const left = this.#weakly.deref()?.expire();
-    this.#timer = left === undefined ? undefined : setTimeout(() => this.#expire(), left).unref();
+    // Rust's `None` is null here.
+    this.#timer = left == null ? undefined : setTimeout(() => this.#expire(), left).unref();
     this.wake();
   }
 

@@ -1,9 +1,9 @@
 'use strict';
 
-// One rate limiter for a fleet: it decides atomically inside Redis, or inside the process, by one set of rules.
+// One rate limiter for a fleet: it decides atomically inside Redis, or in memory, by one set of rules.
 // The types of what it takes and answers are here; scripts/types.js makes types/ of them.
 
-/** @import { DecisionFields, Patience, Room, Subject, Verdict } from './types.js' */
+/** @import { DecisionFields, Subject, Verdict } from './types.js' */
 
 /**
  * Whether a cost is admitted. A denial is a decision too, never an error.
@@ -68,27 +68,33 @@
  */
 
 /**
- * Options of a wait.
- *
- * @typedef {PeekOptions & Patience} WaitOptions
- */
-
-/**
  * Options of a wait for several checks.
  *
- * @typedef {Patience} WaitAllOptions
+ * @typedef {object} WaitAllOptions
+ * @property {number} timeoutMs The longest time to wait; `Infinity`: for ever.
+ * @property {AbortSignal | undefined} [signal] Gives up the wait, whose promise is then rejected with the signal's
+ *   reason.
  */
 
 /**
- * Options of a reservation.
+ * Options of a wait.
  *
- * @typedef {PeekOptions & Room} ReserveOptions
+ * @typedef {PeekOptions & WaitAllOptions} WaitOptions
  */
 
 /**
  * Options of a reservation of several items.
  *
- * @typedef {Room} ReserveAllOptions
+ * @typedef {object} ReserveAllOptions
+ * @property {number | undefined} [waitMs] The longest time to wait for room; `Infinity`: for ever. Default: 0.
+ * @property {AbortSignal | undefined} [signal] Gives up the call, whose promise is then rejected with the signal's
+ *   reason. What is reserved for it is released.
+ */
+
+/**
+ * Options of a reservation.
+ *
+ * @typedef {PeekOptions & ReserveAllOptions} ReserveOptions
  */
 
 /**

@@ -9,7 +9,7 @@
  * @import { Reservation } from './reservation.js'
  */
 
-const { amount, boolean, keyOf, optional, options, span, text, timeout, wrongType } = require('./arguments.js');
+const { amount, boolean, keyOf, number, optional, options, span, text, timeout, wrongType } = require('./arguments.js');
 const { Calls } = require('./calls.js');
 const { endingCall } = require('./ending.js');
 const { errorOf, succeeded } = require('./error.js');
@@ -163,7 +163,7 @@ class RateLimiter {
    */
   async block(rule, key, durationMs, options) {
     const call = this.#call(OP.BLOCK, rule, key, options, CHANGE_OPTIONS);
-    call.extra = timeout('durationMs', durationMs);
+    call.extra = number('durationMs', durationMs);
     return this.#make(call);
   }
 
@@ -192,7 +192,9 @@ class RateLimiter {
   async setLimit(rule, key, limit, options) {
     const call = this.#call(OP.SET_LIMIT, rule, key, options, SET_LIMIT_OPTIONS);
     call.limit = amount('limit', limit);
-    call.extra = optional(timeout, 'expiresInMs', options?.expiresInMs) ?? -1;
+    const expiresInMs = optional(number, 'expiresInMs', options?.expiresInMs);
+    call.cost = expiresInMs === undefined ? 0 : 1;
+    call.extra = expiresInMs ?? 0;
     return this.#make(call);
   }
 

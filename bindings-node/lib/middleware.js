@@ -4,12 +4,11 @@
 
 /** @import { RateLimitOptions } from './types.js' */
 
-const { STATUS_CODES } = require('node:http');
 const { boolean, number, optional, options, text, wrongType } = require('./arguments.js');
-const { clientAddress } = require('./client.js');
 const { SluicegateError, invalidArgument } = require('./error.js');
 const { ensureStyle, headers } = require('./headers.js');
 const { holdDuring } = require('./inflight.js');
+const native = require('./native.js');
 
 const OPTIONS = new Set(['userId', 'apiKey', 'trustedProxies', 'headers', 'onError', 'log', 'ignoreCase']);
 const ON_ERROR = new Set(['admit', 'deny', 'throw']);
@@ -68,7 +67,7 @@ function finder(name, value = () => undefined) {
 }
 
 function headerName(name) {
-  if (!/^[-!#$%&'*+.^_`|~\w]+$/.test(name)) {
+  if (!native.isHeaderName(name)) {
     throw invalidArgument('apiKey must be a function, or the name of an HTTP header');
   }
   return name;
@@ -81,7 +80,8 @@ async function requestOf(request, raw, { target, otherTargets, ignoreCase }, pol
     path: asCharacters(target),
     userId: await policy.userId(request),
     apiKey: await policy.apiKey(request),
-    ip: clientAddress(raw, policy.trustedProxies),
+    // Node joins several lines.
+    ip: native.clientAddress(raw.socket.remoteAddress, raw.headers['x-forwarded-for'], policy.trustedProxies) ?? undefined,
     headers: headersOf(raw),
     apiKeyHeader: policy.apiKeyHeader,
     otherPaths: otherPaths.filter((other) => other !== target),
@@ -114,31 +114,23 @@ function asBytes(target) {
 }
 
 function decided(decision, { style }) {
-  const told = headers(decision, style);
-  if (decision.allowed) return { headers: told };
-  return problem(429, { detail: when(decision.retryAfterMs), rule: decision.rule }, told);
+  if (decision.allowed) return { headers: headers(decision, style) };
+  return answer(native.answerDenied(decision, decision.parts, style));
 }
 
 function undecided(error, { onError }, log) {
   if (!(error instanceof SluicegateError)) throw error;
   // Whatever is wrong with a request was sent by its client.
-  if (error.code === 'InvalidArgument') return problem(400, { detail: error.message });
+  if (error.code === 'InvalidArgument') return answer(native.answerInvalid(error.message));
   if (onError === 'throw') throw error;
   log(error);
   if (onError === 'admit') return { headers: {} };
-  return problem(503, { detail: 'It cannot be decided now whether a limit is exceeded.' });
-}
-
-/** A request costs 1, and whatever its rules are, that is admitted sooner or later. */
-function when(retryAfterMs) {
-  const seconds = Math.ceil(retryAfterMs / 1000);
-  return `Try again in ${seconds} second${seconds === 1 ? '' : 's'}.`;
+  return answer(native.answerUndecided());
 }
 
 /** Problem details (RFC 9457). */
-function problem(status, members, told = {}) {
-  const body = JSON.stringify({ type: 'about:blank', title: STATUS_CODES[status], status, ...members });
-  return { status, headers: { ...told, 'Content-Type': 'application/problem+json' }, body };
+function answer({ status, headers, body }) {
+  return { status, headers: Object.fromEntries(headers), body };
 }
 
 module.exports = { judgeBy };

@@ -33,20 +33,6 @@
  */
 
 /**
- * @typedef {object} Patience
- * @property {number} timeoutMs The longest time to wait; `Infinity`: for ever.
- * @property {AbortSignal | undefined} [signal] Gives up the wait, whose promise is then rejected with the signal's
- *   reason.
- */
-
-/**
- * @typedef {object} Room
- * @property {number | undefined} [waitMs] The longest time to wait for room; `Infinity`: for ever. Default: 0.
- * @property {AbortSignal | undefined} [signal] Gives up the call, whose promise is then rejected with the signal's
- *   reason. What is reserved for it is released.
- */
-
-/**
  * @typedef {object} Verdict
  * @property {boolean} matched Whether the rule applies.
  * @property {string} reason The first condition that does not hold, beginning with the field that states it.
@@ -83,7 +69,7 @@
  *   the client is the peer of the connection. Default: 0, and the header is not looked at.
  *
  *   One proxy too many, and clients choose their addresses themselves.
- * @property {HeaderStyle | undefined} [headers] The headers in which clients are told of limits. Default: `ietf`.
+ * @property {HeaderStyle | undefined} [headers] The headers that state the limits to clients. Default: `ietf`.
  * @property {boolean | undefined} [ignoreCase] Whether the application routes without regard to capitals. Default: of
  *   Fastify, what the application says; of Express `true`, since parts of an application cannot be seen. Even then keys
  *   are spelled as the client spelled them.

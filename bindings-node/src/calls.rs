@@ -73,11 +73,6 @@ pub(crate) struct Reader<'a> {
     row: usize,
 }
 
-/// Milliseconds in whole microseconds, to the nearest; beyond all bounds, the most there is.
-fn microseconds(ms: f64) -> u64 {
-    (ms * 1e3).round() as u64
-}
-
 impl<'a> Reader<'a> {
     pub(crate) fn new(mailbox: &'a Mailbox, names: &'a Names, text: &'a [u16]) -> Self {
         Self { mailbox, names, text, row: 0 }
@@ -106,10 +101,11 @@ impl<'a> Reader<'a> {
             (None, op::COMMIT) => self.end(&row, End::Commit)?,
             (None, op::RELEASE) => self.end(&row, End::Release)?,
             (None, op::RENEW) => self.end(&row, End::Renew)?,
-            (None, op::BLOCK) => self.stand(&row, StandingChange::Block(microseconds(row.extra)))?,
+            (None, op::BLOCK) => self.stand(&row, StandingChange::Block(row.span()))?,
             (None, op::UNBLOCK) => self.stand(&row, StandingChange::Unblock)?,
             (None, op::SET_LIMIT) => {
-                let expires_in = (row.extra >= 0.0).then(|| microseconds(row.extra));
+                // A cost says that it expires.
+                let expires_in = (row.cost > 0).then(|| row.span());
                 self.stand(&row, StandingChange::SetLimit(row.limit?, expires_in))?
             }
             (None, op::CLEAR_LIMIT) => self.stand(&row, StandingChange::ClearLimit)?,

@@ -13,7 +13,7 @@ mod clock;
 mod embedded;
 mod failure;
 mod function;
-mod headers;
+mod http;
 mod key;
 mod limiter;
 mod mailbox;

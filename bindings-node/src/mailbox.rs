@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use napi::bindgen_prelude::Float64Array;
+use sluicegate::bridge::Span;
 
 use crate::options::milliseconds;
 
@@ -32,6 +33,11 @@ impl CallRow {
     #[inline]
     pub(crate) fn timeout(&self) -> Option<Duration> {
         (self.timeout >= 0.0).then(|| milliseconds(self.timeout))
+    }
+
+    /// How long a block, or a stored limit, is to last.
+    pub(crate) fn span(&self) -> Span {
+        Span::from_seconds(self.extra / 1e3)
     }
 }
 

@@ -14,9 +14,6 @@ const camel = (name) => name.replace(/_[a-z]/g, (letter) => letter[1].toUpperCas
 /** The name of an option or of an argument. */
 const renamed = (name) => (name === 'seconds' ? 'durationMs' : camel(name) + (TIMES.has(name) || SECONDS.has(name) ? 'Ms' : ''));
 
-/** What these calls answer, by the names that vectors give it. */
-const ANSWERS = { unblock: 'unblocked', clear_limit: 'cleared' };
-
 /** What is given; what is no number where one is wanted is the mistake. */
 function translated(options = {}) {
   const inUnit = (name, value) => {
@@ -53,4 +50,4 @@ function item(fields) {
   return Object.prototype.toString.call(fields) === '[object Object]' ? translated(fields) : fields;
 }
 
-module.exports = { ANSWERS, item, make, renamed, translated };
+module.exports = { item, make, renamed, translated };

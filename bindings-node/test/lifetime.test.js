@@ -113,6 +113,22 @@ for (const backend of ['memory', 'redis']) {
   });
 }
 
+test('a limiter at rest leaves the event loop alone', async (t) => {
+  const count = 'performance.nodeTiming.uvMetricsInfo?.loopCount';
+  const written = await run(`${prelude(servers.redis)}
+    const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+    open().then(async (limiter) => {
+      await limiter.check('hot', 'quiet');
+      // Beyond the time of the call.
+      await sleep(800);
+      const before = ${count};
+      await sleep(300);
+      process.stdout.write(String(${count} - before));
+    });`);
+  if (written === 'NaN') return t.skip('this Node does not count turns');
+  assert.ok(Number(written) < 30, `${written} turns`);
+});
+
 test('threads of a limiter end with it', async () => {
   const written = await run(
     `${prelude(servers.redis)}

@@ -93,11 +93,11 @@ everywhere('the address is that of the peer, unless proxies are trusted', async 
   assert.equal(await charged({ trustedProxies: 2 }, ['6.6.6.6 , 192.0.2.2', '192.0.2.1']), '192.0.2.2');
   assert.equal(await charged({ trustedProxies: 2 }, '192.0.2.1'), '127.0.0.1');
   assert.equal(await charged({ trustedProxies: 1 }, '192.0.2.1:4711'), '192.0.2.1');
-  for (const six of ['2001:db8::1', '[2001:db8::1]', '[2001:db8::1]:4711']) {
+  for (const six of ['2001:db8::1', '[2001:db8::1]', '[2001:db8::1]:4711', '2001:db8::1%eth0']) {
     assert.equal(await charged({ trustedProxies: 1 }, six), '2001:db8::/64');
   }
   const brackets = ['[192.0.2.1', '[::1]x', `[${':'.repeat(8000)}`];
-  for (const none of ['unknown', '', '192.0.2.1,', '1.2.3', '192.0.2.1:x', ...brackets]) {
+  for (const none of ['unknown', '', '192.0.2.1,', '1.2.3', '192.0.2.1:x', '[192.0.2.1]', ...brackets]) {
     assert.equal(await charged({ trustedProxies: 1 }, none), '127.0.0.1', none);
   }
 });

@@ -69,21 +69,41 @@ export type SetLimitOptions = {
     timeoutMs?: number | undefined;
 };
 /**
- * Options of a wait.
- */
-export type WaitOptions = PeekOptions & Patience;
-/**
  * Options of a wait for several checks.
  */
-export type WaitAllOptions = Patience;
+export type WaitAllOptions = {
+    /**
+     * The longest time to wait; `Infinity`: for ever.
+     */
+    timeoutMs: number;
+    /**
+     * Gives up the wait, whose promise is then rejected with the signal's
+     * reason.
+     */
+    signal?: AbortSignal | undefined;
+};
 /**
- * Options of a reservation.
+ * Options of a wait.
  */
-export type ReserveOptions = PeekOptions & Room;
+export type WaitOptions = PeekOptions & WaitAllOptions;
 /**
  * Options of a reservation of several items.
  */
-export type ReserveAllOptions = Room;
+export type ReserveAllOptions = {
+    /**
+     * The longest time to wait for room; `Infinity`: for ever. Default: 0.
+     */
+    waitMs?: number | undefined;
+    /**
+     * Gives up the call, whose promise is then rejected with the signal's
+     * reason. What is reserved for it is released.
+     */
+    signal?: AbortSignal | undefined;
+};
+/**
+ * Options of a reservation.
+ */
+export type ReserveOptions = PeekOptions & ReserveAllOptions;
 /**
  * One item of a `checkAll`, of a `waitAll` or of a `reserveAll`.
  */
@@ -519,8 +539,6 @@ import { Reservation } from "./reservation.js";
 import { SluicegateError } from "./error.js";
 import { headers } from "./headers.js";
 import type { DecisionFields } from './types.js';
-import type { Patience } from './types.js';
-import type { Room } from './types.js';
 import type { Subject } from './types.js';
 import type { Verdict } from './types.js';
 export { ManualClock, RateLimiter, Reservation, SluicegateError, headers };

@@ -67,28 +67,6 @@ export type Subject = {
      */
     key: string | readonly string[];
 };
-export type Patience = {
-    /**
-     * The longest time to wait; `Infinity`: for ever.
-     */
-    timeoutMs: number;
-    /**
-     * Gives up the wait, whose promise is then rejected with the signal's
-     * reason.
-     */
-    signal?: AbortSignal | undefined;
-};
-export type Room = {
-    /**
-     * The longest time to wait for room; `Infinity`: for ever. Default: 0.
-     */
-    waitMs?: number | undefined;
-    /**
-     * Gives up the call, whose promise is then rejected with the signal's
-     * reason. What is reserved for it is released.
-     */
-    signal?: AbortSignal | undefined;
-};
 export type Verdict = {
     /**
      * Whether the rule applies.
@@ -136,7 +114,7 @@ export type RateLimitOptions<Request> = {
      */
     trustedProxies?: number | undefined;
     /**
-     * The headers in which clients are told of limits. Default: `ietf`.
+     * The headers that state the limits to clients. Default: `ietf`.
      */
     headers?: HeaderStyle | undefined;
     /**

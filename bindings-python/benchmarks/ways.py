@@ -17,6 +17,7 @@ from itertools import cycle
 from statistics import median, quantiles
 from typing import Any
 
+import bare
 from measure import IN_FLIGHT, Results, async_rounds, in_tasks, in_threads, one_by_one, rounds
 from sluicegate import AsyncRateLimiter, RateLimiter, SluicegateError
 
@@ -69,6 +70,16 @@ def blocking(ways: dict[str, dict[str, Any]], options: argparse.Namespace) -> No
         alone = rounds(checks, options.rounds, lambda check: one_by_one(check, keys(number), options.seconds))
         together = rounds(checks, options.rounds, lambda check: in_threads(check, keys(number), options.seconds))
         report("Python, blocking", number, alone, together)
+
+
+def floor(ways: dict[str, dict[str, Any]], options: argparse.Namespace) -> None:
+    """What TLS adds to a command on a bare socket, of which the server and the cipher take the most."""
+    checks = {way: bare.spinning(**ways[way]) for way in ("plain", "TLS")}
+    results = rounds(checks, options.rounds, lambda check: one_by_one(check, keys(1), options.seconds))
+    plain, tls = ([one.p50 for one in results[way]] for way in checks)
+    head("", "plain: p50, us", "TLS: p50, us", "TLS adds, us")
+    adds = median(own - other for own, other in zip(tls, plain, strict=True))
+    row("bare socket that spins, SET", f"{median(plain):.1f}", f"{median(tls):.1f}", f"{adds:.1f}")
 
 
 async def asynchronous(ways: dict[str, dict[str, Any]], options: argparse.Namespace) -> None:
@@ -184,6 +195,8 @@ def main() -> None:
         head("", "plain: p50, us", "p50, us", "ratio", "at most", "plain: 64, checks/s", "checks/s", "ratio", "at least")
         blocking(ways, options)
         asyncio.run(asynchronous(ways, options))
+        print()
+        floor(ways, options)
         print()
         silent(servers["redis"], servers["pids"][0], 3000)
 

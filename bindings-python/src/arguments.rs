@@ -12,7 +12,7 @@ use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
-use sluicegate::bridge::StandingChange;
+use sluicegate::bridge::{Span, StandingChange};
 use sluicegate::{Check, CompositeKey};
 
 use crate::errors::{exception, invalid_argument};
@@ -81,14 +81,13 @@ pub(crate) fn optional_timeout(value: Option<&Bound<'_, PyAny>>) -> PyResult<Opt
 }
 
 /// How long a block, or a stored limit, is to last; the limiter refuses what makes no sense.
-fn micros(value: &Bound<'_, PyAny>, name: &str) -> PyResult<u64> {
-    // To the nearest, as a time in seconds is no whole number of microseconds; negative ones and NaN are refused as 0.
-    Ok((seconds(value, name)? * 1e6).round() as u64)
+fn stated(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Span> {
+    seconds(value, name).map(Span::from_seconds)
 }
 
 /// What `block` is to do.
 pub(crate) fn block(seconds: &Bound<'_, PyAny>) -> PyResult<StandingChange> {
-    Ok(StandingChange::Block(micros(seconds, "seconds")?))
+    Ok(StandingChange::Block(stated(seconds, "seconds")?))
 }
 
 /// What `set_limit` is to do.
@@ -96,7 +95,7 @@ pub(crate) fn stored_limit(
     limit: &Bound<'_, PyAny>,
     expires_in: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<StandingChange> {
-    let expires_in = expires_in.map(|expires_in| micros(expires_in, "expires_in")).transpose()?;
+    let expires_in = expires_in.map(|expires_in| stated(expires_in, "expires_in")).transpose()?;
     Ok(StandingChange::SetLimit(units(limit, "limit")?, expires_in))
 }
 

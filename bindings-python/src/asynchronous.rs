@@ -308,9 +308,13 @@ impl Bridge {
     }
 
     /// Sends the first call of a turn of the loop before the turn is over, if it is the only one on the socket:
-    /// there is nothing that it could travel together with.
-    fn begin(&self, py: Python<'_>) -> PyResult<()> {
-        if self.bridge.is_socket_idle() { self.send(py) } else { Ok(()) }
+    /// there is nothing that it could travel together with. Answers as `drain` does.
+    fn begin<'py>(&self, py: Python<'py>) -> PyResult<Vec<(u64, Object<'py>)>> {
+        if !self.bridge.is_socket_idle() {
+            return Ok(Vec::new());
+        }
+        self.send(py)?;
+        self.drain(py)
     }
 
     /// Sends the calls of this turn of the loop, and answers as `drain` does. It fails in a forked child: nothing

@@ -132,7 +132,7 @@ impl Decision {
         self.0.shadow
     }
 
-    /// Who decided: `"server"`, or `"embedded"` for the engine inside the process.
+    /// Who decided: `"server"`, or `"embedded"` for the in-memory engine.
     #[getter]
     fn source(&self) -> &'static str {
         self.0.source.name()
@@ -148,10 +148,8 @@ impl Decision {
     /// `RateLimit`, with all rules that were applied) or `"x-ratelimit"` (`X-RateLimit-Limit`, `-Remaining`
     /// and `-Reset` of the one that decided). A denial adds `Retry-After`, unless the cost never fits.
     #[pyo3(signature = (style=Given(None)), text_signature = "($self, style='ietf')")]
-    fn headers(&self, py: Python<'_>, style: Given<'_>) -> PyResult<Vec<(&'static str, String)>> {
-        let style = style.or(HeaderStyle::Ietf, "style", |style, name| {
-            text(style, name)?.parse().map_err(|error| exception(py, &error))
-        })?;
+    fn headers(&self, style: Given<'_>) -> PyResult<Vec<(&'static str, String)>> {
+        let style = style.or(HeaderStyle::Ietf, "style", self::style)?;
         Ok(self.0.headers(style))
     }
 
@@ -170,6 +168,10 @@ impl Decision {
 }
 
 impl Decision {
+    pub(crate) fn inner(&self) -> &sluicegate::Decision {
+        &self.0
+    }
+
     /// The keyword arguments that make the same decision.
     pub(crate) fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let fields = PyDict::new(py);
@@ -220,6 +222,11 @@ fn to_seconds(span: Duration) -> f64 {
 fn whole_microseconds(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Duration> {
     let micros = (span(value, name)?.as_secs_f64() * 1e6).round();
     Ok(if micros < MICROSECONDS { Duration::from_micros(micros as u64) } else { Duration::MAX })
+}
+
+/// A style of headers.
+pub(crate) fn style(style: &Bound<'_, PyAny>, name: &str) -> PyResult<HeaderStyle> {
+    text(style, name)?.parse().map_err(|error| exception(style.py(), &error))
 }
 
 fn known_source(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Source> {

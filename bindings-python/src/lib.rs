@@ -10,6 +10,7 @@ mod clock;
 mod decision;
 mod doorbell;
 mod errors;
+mod http;
 mod lab;
 mod matching;
 mod options;
@@ -39,6 +40,8 @@ mod native {
     use crate::clock::ManualClock;
     #[pymodule_export]
     use crate::decision::Decision;
+    #[pymodule_export]
+    use crate::http::{Problem, client_address, is_header_name};
     #[pymodule_export]
     use crate::lab::{LabReport, lab_compare, lab_run};
     #[pymodule_export]

@@ -9,7 +9,7 @@ from typing import Any
 from sluicegate import AsyncRateLimiter, Check, RateLimiter
 
 # Longer than anything takes here; a call that hangs must not hang the tests.
-PATIENCE = 30
+LONGEST_WAIT = 30
 
 
 class Blocking:
@@ -45,7 +45,7 @@ class Asyncio:
         return await AsyncRateLimiter.connect(url, **options)
 
     def _run(self, call: Any) -> Any:
-        return self._loop.run_until_complete(asyncio.wait_for(call, PATIENCE))
+        return self._loop.run_until_complete(asyncio.wait_for(call, LONGEST_WAIT))
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._limiter, name)
@@ -67,8 +67,6 @@ DRIVERS = [Blocking, Asyncio]
 # What a vector says beside the arguments of its call.
 BESIDE = {"id", "note", "only", "why", "url", "rules", "rules_file", "options", "closed", "op", "at_us", "expect", "instead"}
 BESIDE |= {"as", "reserve", "change"}
-BY_HAND = {"unblock": "unblocked", "clear_limit": "cleared"}
-"""What these calls answer, by the names that vectors give it."""
 TIMES = {"connect_timeout", "response_timeout", "timeout", "breaker_probe", "wait"}
 
 

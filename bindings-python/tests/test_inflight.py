@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import signal
@@ -282,3 +283,16 @@ def test_check_request_names_what_takes_places(redis_url: str, prefix: str) -> N
         assert not limiter.reserve_request("GET", "/other").rule_applied
 
 
+
+
+def test_a_body_that_nobody_closes_gives_its_place_back() -> None:
+    with RateLimiter("memory://", rules=RULES) as limiter:
+        site = wsgi.RateLimitMiddleware(lambda _, start: (start("200 OK", []), [b"done"])[1], limiter)
+        environ = {"REQUEST_METHOD": "GET", "PATH_INFO": "/short", "SCRIPT_NAME": "", "REMOTE_ADDR": "192.0.2.1"}
+        answers: list[str] = []
+        for _ in range(3):
+            body = site(environ, lambda status, *_: answers.append(status))  # type: ignore[arg-type, func-returns-value, return-value]
+            # Neither read nor closed.
+            del body
+            gc.collect()
+        assert answers == ["200 OK"] * 3

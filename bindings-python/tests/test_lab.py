@@ -77,6 +77,9 @@ def test_mistakes() -> None:
         lab.compare("gcar", limit=1, window=1)
     with pytest.raises(InvalidRuleError):
         lab.run(lab.compare("gcra", limit=0, window=1), "poisson")
+    for call in [(0,), (0, "k", 1, 1, 1), (-1, "k"), (float("nan"), "k")]:
+        with pytest.raises(InvalidArgumentError, match="has to be"):
+            lab.run(rules, [call])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="not both"):
         lab.run(rules, ["poisson", (1.0, "k")])  # type: ignore[list-item]
 
@@ -95,6 +98,22 @@ def test_plot() -> None:
     figure = lab.run(lab.compare("gcra", "uniform", limit=10, window=10), "poisson:for=1m").plot()
     assert len(figure.axes) == 4 and figure.axes[2].get_ylabel() == "uniform"
     figure.canvas.draw()
+    pyplot.close(figure)
+
+
+def test_bars_narrower_than_a_pixel_are_drawn() -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    calls = [(float(second), "k") for second in range(0, 1_500, 150)]
+    figure = lab.run(lab.compare("gcra", limit=10, window=10), calls, bin=1).plot()
+    figure.canvas.draw()
+    axis = figure.axes[0]
+    row = round(figure.bbox.height - axis.transData.transform((0, 0.5))[1])
+    left, right = (round(x) for x in axis.bbox.intervalx)
+    red = numpy.asarray(figure.canvas.buffer_rgba())[row, left + 3 : right - 3, 0] < 200
+    assert (numpy.diff(red.astype(int)) == 1).sum() == len(calls)
     pyplot.close(figure)
 
 

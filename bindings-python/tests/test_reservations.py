@@ -161,6 +161,26 @@ def test_async_with_commits_or_releases(url: str, prefix: str) -> None:
     asyncio.run(program())
 
 
+def test_what_is_awaited_makes_a_task(url: str, prefix: str) -> None:
+    async def program() -> None:
+        limiter = await asyncio.create_task(AsyncRateLimiter.connect(url, rules=RULES, prefix=prefix))
+        async with limiter:
+            one = asyncio.create_task(limiter.reserve("tokens", "alice", cost=3))
+            several = asyncio.create_task(limiter.reserve_all([Check("tokens", "alice", cost=4)]))
+            both = await asyncio.gather(one, several, limiter.reserve("jobs", "alice"))
+            assert all(both) and await limiter.commit(both[0]) and await both[1].release()
+            assert (await limiter.peek("tokens", "alice")).remaining == 7
+            with pytest.raises(InvalidArgumentError, match="key is empty"):
+                await asyncio.create_task(limiter.reserve("tokens", ""))
+            waiting = asyncio.create_task(limiter.reserve("jobs", "alice", cost=2, wait=30))
+            await asyncio.sleep(0.01)
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+
+    asyncio.run(program())
+
+
 def test_what_is_reserved_for_a_cancelled_task_is_released(redis_url: str, prefix: str) -> None:
     async def program() -> None:
         async with AsyncRateLimiter.connect(redis_url, rules=RULES, prefix=prefix) as limiter:

@@ -30,7 +30,7 @@ from sluicegate import (
 
 OpenLimiter = Callable[..., Driver]
 
-PATIENCE = 10
+LONGEST_WAIT = 10
 
 
 def rule(limit: int, rule_id: str = "r") -> dict[str, Any]:
@@ -45,7 +45,7 @@ def write(path: Path, *rules: dict[str, Any]) -> None:
 
 
 def until(reached: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + LONGEST_WAIT
     while not reached():
         assert time.monotonic() < end
         time.sleep(0.01)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from web import RULES, configured
@@ -11,7 +12,7 @@ from web import RULES, configured
 from sluicegate import AsyncRateLimiter, RateLimiter, asgi, wsgi
 
 
-async def ask_asgi(**scope: Any) -> list[Any]:
+async def ask_asgi(rules: Any = RULES, **scope: Any) -> list[Any]:
     """What an ASGI server gets that hands over just this."""
     seen: list[Any] = []
 
@@ -24,7 +25,7 @@ async def ask_asgi(**scope: Any) -> list[Any]:
     async def receive() -> Any:
         raise AssertionError("nothing is to be read")
 
-    async with AsyncRateLimiter.connect("memory://", rules=RULES) as limiter:
+    async with AsyncRateLimiter.connect("memory://", rules=rules) as limiter:
         middleware = asgi.RateLimitMiddleware(app, limiter, user_id=lambda scope: "alice")
         for _ in range(3):
             await middleware({"headers": [], "method": "GET", **scope}, receive, send)
@@ -145,6 +146,24 @@ def test_an_application_that_is_mounted_is_limited_by_its_own_paths() -> None:
     for root in ("", "/x1"):
         scope = {"type": "http", "path": f"{root}/orders/7", "raw_path": f"{root}/orders/7".encode(), "root_path": root}
         assert asyncio.run(ask_asgi(**scope)) == ["http", "http", 429, "http.response.body"]
+
+
+def test_the_root_path_is_looked_for_anywhere() -> None:
+    """As Litestar does: `/x/x1/orders/7` behind `/x1` is routed to `/orders/7`."""
+    for path in ("/x1/orders/7", "/x/x1/orders/7", "/x/x1/x/x1/orders/7"):
+        behind = path.split("/x1", 1)[-1]
+        limited = asyncio.run(ask_asgi(type="http", path=path, root_path="/x1"))[2:] == [429, "http.response.body"]
+        assert limited == (behind == "/orders/7"), path
+
+
+def test_a_target_that_is_a_link_is_decoded_first() -> None:
+    """As Quart does: a target that does not begin with a slash is parsed once it is decoded."""
+    rules = [{**RULES[1], "identifier_type": "global", "limit": 2}]
+    for target in ("foo:/login%23y", "foo://h/login%3fx", "foo:/log%0ain", "http://h/login%23"):
+        scope = {"type": "http", "path": unquote(target), "raw_path": target.encode()}
+        assert asyncio.run(ask_asgi(rules, **scope)) == ["http", "http", 429, "http.response.body"], target
+    for harmless in ("http://[", "", "*"):
+        assert asyncio.run(ask_asgi(type="http", path=harmless))[:2] == ["http", "http"], harmless
 
 
 def test_clients_that_choose_script_name() -> None:

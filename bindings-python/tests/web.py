@@ -17,7 +17,7 @@ import pytest
 
 from sluicegate import AsyncRateLimiter, RateLimiter, asgi, wsgi
 
-PATIENCE = 30
+LONGEST_WAIT = 30
 METHODS = ["GET", "HEAD", "POST"]
 MINUTE = {"algorithm": "gcra", "window_size_seconds": 60}
 RULES: list[dict[str, Any]] = [
@@ -66,7 +66,7 @@ class Site:
     port: int
 
     def ask(self, method: str, target: str, *headers: tuple[str, str], body: bytes = b"") -> Answer:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LONGEST_WAIT)
         try:
             connection.putrequest(method, target)
             for name, value in headers:

@@ -1,12 +1,14 @@
 //! The rules, made ready for deciding.
 
+mod beside;
+
 use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use crate::algorithm::{Blocking, Micros, Policy, StandingChange};
+use crate::algorithm::{Policy, Span, StandingChange};
 use crate::error::{Error, ErrorKind, Result};
 use crate::key::canonical;
 use crate::matching::Matcher;
@@ -16,6 +18,7 @@ use crate::rules::{
     RuleId, Rules, Scope, Structure, WindowStart,
 };
 use crate::secret::SecretNames;
+pub(crate) use beside::{Holds, LimitNumber, Stands};
 
 /// So many names are compared sooner than one is hashed.
 const FEW: usize = 8;
@@ -32,12 +35,6 @@ pub(crate) struct Catalog {
     secrets: SecretNames,
 }
 
-/// Tells a limit from every other one: a hash of the names of its rule and its state, whose seed is the limiter's. So
-/// a limit keeps its number while rules come and go, and what the embedded engine counted under it is still its own,
-/// though nothing is kept of limits that are gone. (Of 10,000 limits two have the same number in one of
-/// 300 billion limiters.)
-pub(crate) type LimitNumber = u64;
-
 /// A rule with the policies of its limits.
 #[derive(Debug)]
 pub(crate) struct ReadyRule {
@@ -47,6 +44,8 @@ pub(crate) struct ReadyRule {
     pub(crate) holds: Option<Holds>,
     /// Set where keys may be blocked, or have limits of their own.
     pub(crate) stands: Option<Stands>,
+    /// The number of what stands, or stood before the rule was changed, beside the states of a key.
+    pub(crate) standing: LimitNumber,
     /// The number of the records of requests, as those of limits.
     pub(crate) requests: LimitNumber,
     /// Whether a limit counts a resource, so that a check has to name one.
@@ -54,53 +53,6 @@ pub(crate) struct ReadyRule {
     /// Whether the key, and whether the resource, is a secret, which is hashed before it is stored.
     secret_key: bool,
     secret_resource: bool,
-}
-
-/// How a rule holds what is reserved: apart for the key and for the resource.
-#[derive(Debug)]
-pub(crate) struct Holds {
-    pub(crate) lease: Micros,
-    /// Where there is a limit of that scope: its number, as those of limits.
-    numbers: [Option<LimitNumber>; 2],
-}
-
-/// Scopes, as places in [`Holds::numbers`], with the last part of the name of what is held.
-pub(crate) const HOLDING: [(Scope, &str); 2] = [(Scope::Key, "h"), (Scope::Resource, "h.r")];
-
-impl Holds {
-    fn new(rule: &Rule, number: impl Fn(&str) -> LimitNumber) -> Option<Self> {
-        let has = |scope| rule.limits.iter().any(|limit| limit.scope == scope);
-        let numbers = HOLDING.map(|(scope, suffix)| has(scope).then(|| number(suffix)));
-        Some(Self { lease: rule.lease_us? as Micros, numbers })
-    }
-
-    /// The scopes of the rule, each with the number and the suffix of what is held in it.
-    pub(crate) fn scopes(&self) -> impl Iterator<Item = (Scope, LimitNumber, &'static str)> {
-        let all = HOLDING.into_iter().zip(self.numbers);
-        all.filter_map(|((scope, suffix), number)| Some((scope, number?, suffix)))
-    }
-}
-
-/// What may stand beside the state of each key of a rule.
-#[derive(Debug)]
-pub(crate) struct Stands {
-    /// As those of limits.
-    pub(crate) number: LimitNumber,
-    /// How keys are blocked; `None`: they are not.
-    pub(crate) blocking: Option<Blocking>,
-    /// Whether a key may have a limit of its own.
-    pub(crate) overrides: bool,
-}
-
-impl Stands {
-    /// The last part of its name.
-    pub(crate) const SUFFIX: &str = "st";
-
-    fn new(rule: &Rule, number: impl Fn(&str) -> LimitNumber) -> Option<Self> {
-        let blocking = rule.block.as_ref().map(Blocking::from);
-        let overrides = rule.overrides;
-        (blocking.is_some() || overrides).then(|| Self { number: number(Self::SUFFIX), blocking, overrides })
-    }
 }
 
 /// A limit with its policy.
@@ -202,6 +154,7 @@ impl ReadyRule {
             limits: limits.collect(),
             holds: Holds::new(rule, number),
             stands: Stands::new(rule, number),
+            standing: number(Stands::SUFFIX),
             requests: number("q"),
             needs_resource: rule.limits.iter().any(|limit| limit.scope == Scope::Resource),
             secret_key: is_secret(rule.identifier_type.as_ref()),
@@ -263,22 +216,23 @@ impl ReadyRule {
             )));
         }
         match change {
-            StandingChange::Block(us) => self.validate_span("the length of a block", us),
+            StandingChange::Block(span) => self.validate_span("duration", span),
             StandingChange::SetLimit(limit, expires_in) => {
                 self.with_limit(limit)?;
-                expires_in.map_or(Ok(()), |us| self.validate_span("the time until the limit expires", us))
+                expires_in.map_or(Ok(()), |span| self.validate_span("expires_in", span))
             }
             StandingChange::Unblock | StandingChange::ClearLimit => Ok(()),
         }
     }
 
-    fn validate_span(&self, what: &str, us: u64) -> Result<()> {
-        if (1..=MAX_WINDOW_US).contains(&us) {
+    fn validate_span(&self, name: &str, span: Span) -> Result<()> {
+        if (1..=MAX_WINDOW_US).contains(&span.micros()) {
             return Ok(());
         }
-        let seconds = us as f64 / 1e6;
+        let seconds = span.seconds();
+        let given = if seconds.abs() < 1e16 { seconds.to_string() } else { format!("{seconds:e}") };
         Err(self.refused(&format!(
-            "{what} is {seconds} seconds; it has to be from 0.000001 to 315360000 seconds (10 years)"
+            "{name} {given} seconds: must be from 0.000001 to 315360000 seconds (10 years)"
         )))
     }
 

@@ -11,6 +11,9 @@ use crate::words::first_of;
 /// An error about more rules, or more keys, than this names the first of them.
 const NAMED: usize = 4;
 
+/// What is added to an error after which the call may have been carried out all the same.
+const MAYBE_DONE: &str = "; whether the call was carried out is not known";
+
 /// What went wrong. The kinds are the same in every language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -63,6 +66,10 @@ pub struct Error {
     kind: ErrorKind,
     message: String,
     retryable: bool,
+    /// Whether the call may have been carried out all the same.
+    is_maybe_done: bool,
+    /// Whether the server ended a script that may have written something by then.
+    is_midway: bool,
     cause: Option<Arc<io::Error>>,
     key: Option<Box<str>>,
 }
@@ -88,7 +95,7 @@ impl Error {
             Cow::Borrowed(message) => message.to_owned(),
             Cow::Owned(escaped) => escaped,
         };
-        Self { kind, message, retryable, key: None, cause: None }
+        Self { kind, message, retryable, is_maybe_done: false, is_midway: false, key: None, cause: None }
     }
 
     /// What every call of a closed limiter ends with.
@@ -106,6 +113,27 @@ impl Error {
         Self { retryable: false, ..self }
     }
 
+    /// The same error, after which the call may have been carried out all the same: its message says so.
+    pub(crate) fn maybe_done(self) -> Self {
+        let said = if self.is_maybe_done { "" } else { MAYBE_DONE };
+        Self { message: self.message + said, is_maybe_done: true, ..self }
+    }
+
+    /// The same error, by which the server ended a script that may have written something by then.
+    pub(crate) fn midway(self) -> Self {
+        Self { is_midway: true, ..self }
+    }
+
+    /// The same error of a script for several limits: of which some may have been charged.
+    pub(crate) fn of_several(self) -> Self {
+        if self.is_midway { self.maybe_done() } else { self }
+    }
+
+    /// Whether the call may have been carried out all the same.
+    pub(crate) fn is_maybe_done(&self) -> bool {
+        self.is_maybe_done
+    }
+
     /// The same error, of a state of the server that passes by itself.
     pub(crate) fn passing(self) -> Self {
         Self { retryable: true, ..self }
@@ -115,16 +143,18 @@ impl Error {
     /// rules: keys are those of clients, and messages are logged.
     pub(crate) fn about<'a>(
         self,
-        rules: impl ExactSizeIterator<Item = &'a str>,
+        rules: impl Iterator<Item = &'a str>,
         keys: impl Iterator<Item = String>,
     ) -> Self {
         if self.kind != ErrorKind::Server {
             return self;
         }
+        let mut rules: Vec<_> = rules.collect();
+        rules.dedup();
         let keys: Vec<_> = keys.take(NAMED).collect();
         // What stands between the server and us may repeat them.
         let said = keys.iter().fold(self.message, |said, key| said.replace(key, "***"));
-        let message = format!("{said} (rule {})", first_of(rules, NAMED));
+        let message = format!("{said} (rule {})", first_of(rules.into_iter(), NAMED));
         Self { message, key: Some(keys.join(", ").into()), ..self }
     }
 

@@ -1,5 +1,4 @@
-//! One rate limiter for a fleet: it decides atomically inside Redis, or inside the process, by one set
-//! of rules.
+//! One rate limiter for a fleet: it decides atomically inside Redis, or in memory, by one set of rules.
 //!
 //! ```
 //! use sluicegate::{RateLimiter, Rules};
@@ -62,7 +61,7 @@ mod error;
 mod fork;
 #[cfg(test)]
 mod fuzz;
-mod headers;
+mod http;
 mod key;
 #[cfg(feature = "lab")]
 pub mod lab;
@@ -86,11 +85,11 @@ pub mod tower;
 mod transaction;
 mod words;
 
+pub use self::http::HeaderStyle;
 pub use clock::ManualClock;
 pub use composite::CompositeKey;
 pub use decision::{Decision, Source};
 pub use error::{Error, ErrorKind, Result};
-pub use headers::HeaderStyle;
 pub use limiter::{AsyncRateLimiter, Builder, RateLimiter};
 pub use matching::{Explanation, Request, RequestMatch};
 pub use request::{Check, CheckAllOptions, CheckOptions};

@@ -30,12 +30,18 @@ impl Script {
         self.repeatable.get_or_init(|| Box::new(Self::new(sluicegate_lua::repeatable(&self.text))))
     }
 
-    /// The command to send first: the server knows the script after its first use.
+    /// The script that does this for so many keys.
+    pub(crate) fn for_keys(&self, count: usize) -> &Self {
+        self.each.as_deref().filter(|_| count > 1).unwrap_or(self)
+    }
+
+    /// The command for a server that knows the script from its first use.
     pub(crate) fn evalsha(&self, keys: &[&str], args: &[Vec<u8>]) -> Cmd {
         command("EVALSHA", &self.sha, keys, args)
     }
 
-    /// The command for a server that answered NOSCRIPT: the whole text, which the server keeps.
+    /// The command for the first use on a connection, and for a server that answered NOSCRIPT: the whole text, which the
+    /// server keeps.
     pub(crate) fn eval(&self, keys: &[&str], args: &[Vec<u8>]) -> Cmd {
         command("EVAL", &self.text, keys, args)
     }

@@ -55,7 +55,7 @@ def server_time() -> str:
         rows.append((row["admitted"].split(":")[0].replace(", token_bucket, leaky_bucket, uniform", ""),
                      number(row["us"]), f"{number(row['us']):.2f}", True))
         rows.append((f"by hand: {row['by hand']}", number(row["us by hand"]), f"{number(row['us by hand']):.2f}", False))
-    return bars("Server time per check, microseconds", "us", first_of_each(rows))
+    return bars("Server time per check, microseconds", "µs", first_of_each(rows))
 
 
 def first_of_each(rows: list[Bar]) -> list[Bar]:

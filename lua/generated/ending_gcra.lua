@@ -74,8 +74,8 @@ if #ARGV == 1 and op == COMMIT then
   if header and #header == HEADER then
     held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
   end
-  local of_holder = string.sub(ARGV[1], -HOLDER)
-  local weight, lease, _, _, own_price, timeout = unpack_numbers('<dddddd', of_holder)
+  local weight, lease, _, _, own_price, timeout, id, call_id =
+    unpack_numbers('<ddddddc16c16', ARGV[1], #ARGV[1] - HOLDER + 1)
   if swept and first_end > now and own_price == 0 then
     local amount, grant = extra, 0
     -- GCRA: a debt of time that leaks one microsecond per microsecond. It is kept relative to its own
@@ -108,11 +108,14 @@ if interval ~= unit then
   capacity = full - debt / interval * unit
 end
     if capacity and amount <= capacity then
-      local named = 'r' .. string.sub(of_holder, RESERVATION_ID, RESERVATION_ID + 15) .. pack('<d', weight)
+      local named = pack('<c1c16d', 'r', id, weight)
       if call('ZREM', holder, header, named) == 2 then
         local plain_slack = slack
         -- What is written lives on until what is still held may have been charged to it.
-        if held_count > 1 and kept_until > now then slack = slack + math.ceil((kept_until - now) / 1000) end
+        if held_count > 1 and kept_until > now then
+          local more = (kept_until - now) / 1000
+          slack = slack + more - more % 1 + 1
+        end
         if amount > 0 or forced then
           -- Writes the debt, AMOUNT added, as of now; a charge at another interval rescales it, so that the units stay. The
 -- key lives until it has leaked away, and on to the end of a slice of time: a power of two, some twentieth of the
@@ -141,8 +144,8 @@ end
         -- Without a reservation the token is kept for a lease.
         if held_count == 1 then kept_until, first_end = now + lease, 0 end
         if now + timeout > kept_until then kept_until = now + timeout end
-        header = 'h' .. pack('<dddddd', held - weight, first_end, held_count - 1, token, kept_until, swept)
-        call('ZADD', holder, '-inf', header, MARKS + now + timeout, 'e' .. string.sub(of_holder, CALL_ID))
+        header = pack('<c1dddddd', 'h', held - weight, first_end, held_count - 1, token, kept_until, swept)
+        call('ZADD', holder, '-inf', header, MARKS + now + timeout, 'e' .. call_id)
         -- A set that was empty for a moment has no lifetime.
         if held_count == 1 or kept_until ~= kept then
           call('PEXPIRE', holder, math.ceil((kept_until - now) / 1000) + slack)
@@ -165,6 +168,11 @@ local function open_holding(key)
   local held, first_end, count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
   if not (held >= 0 and held <= ENDLESS and count >= 0 and count <= LATEST and token >= 0 and token <= LATEST) then
     return nil
+  end
+  -- Nothing is held, and it should be gone.
+  if count == 0 and kept_until <= now and op ~= PEEK then
+    call('DEL', key)
+    return holding
   end
   holding.header, holding.held, holding.count, holding.token = header, held, count, token
   holding.kept_until, holding.swept, holding.stated_end = kept_until, swept, first_end

@@ -76,6 +76,11 @@ local function open_holding(key)
   if not (held >= 0 and held <= ENDLESS and count >= 0 and count <= LATEST and token >= 0 and token <= LATEST) then
     return nil
   end
+  -- Nothing is held, and it should be gone.
+  if count == 0 and kept_until <= now and op ~= PEEK then
+    call('DEL', key)
+    return holding
+  end
   holding.header, holding.held, holding.count, holding.token = header, held, count, token
   holding.kept_until, holding.swept, holding.stated_end = kept_until, swept, first_end
   local ends = tonumber(first[4])
@@ -112,10 +117,11 @@ end
 -- which ARGV[j + 1] says the length, lasts.
 for i = 1, count do call('DEL', KEYS[i]) end
 for j = 1, #KEYS - count do
-  local holding = open_holding(KEYS[count + j])
-  if not holding then return { err = BAD_STATE } end
-  call('DEL', holding.key)
-  if holding.token > 0 then
+  local found = redis.pcall('ZRANGE', KEYS[count + j], '0', '0')
+  if found.err and not string.find(found.err, 'WRONGTYPE') then return found end
+  local holding = not found.err and open_holding(KEYS[count + j])
+  call('DEL', KEYS[count + j])
+  if holding and holding.token > 0 then
     holding.held, holding.count, holding.header, holding.lease = 0, 0, nil, unpack_numbers('<d', ARGV[1 + j])
     save(holding)
   end

@@ -93,7 +93,10 @@ end
 grown, blocked_until = length_of_block, now + length_of_block
   is_healed, told = true, -blocked_until
 end
-if is_healed and mode == 1 then
+-- Whether all of it is over: then it is still there because it was robbed of its lifetime.
+local is_over = standing and blocked_until <= now and own_until <= now
+  and not (growth > 1 and grown > 0 and now < blocked_until + longest_block)
+if (is_healed or is_over) and mode == 1 then
   -- Writes what stands, for as long as a part of it matters. A limit that does not expire has no end.
 if own_until <= now then own_limit, own_until = 0, 0 end
 local kept_until = math.max(blocked_until, own_until)
@@ -116,6 +119,6 @@ else
   call('SET', key, pack('<dd', start, count + amount), 'PX', math.ceil((start + window - now) / 1000) + slack)
 end
 end
--- Answers with the grant, now, and start and count as loaded.
-local answer = pack('<dddd', grant, now, start, count)
-return pack('<dd', told, in_force) .. answer
+-- Answers with the told, in_force, grant, now, and start and count as loaded.
+local answer = pack('<dddddd', told, in_force, grant, now, start, count)
+return answer

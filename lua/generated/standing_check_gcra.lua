@@ -116,7 +116,10 @@ end
 grown, blocked_until = length_of_block, now + length_of_block
   is_healed, told = true, -blocked_until
 end
-if is_healed and mode == 1 then
+-- Whether all of it is over: then it is still there because it was robbed of its lifetime.
+local is_over = standing and blocked_until <= now and own_until <= now
+  and not (growth > 1 and grown > 0 and now < blocked_until + longest_block)
+if (is_healed or is_over) and mode == 1 then
   -- Writes what stands, for as long as a part of it matters. A limit that does not expire has no end.
 if own_until <= now then own_limit, own_until = 0, 0 end
 local kept_until = math.max(blocked_until, own_until)
@@ -149,6 +152,6 @@ else
   call('SET', key, pack('<ddd', owed, now, counted), 'PX', math.ceil(left / 1000) + slack)
 end
 end
--- Answers with the grant, now, the debt as loaded, and its interval where that is not the unit.
-local answer = interval == unit and pack('<ddd', grant, now, debt) or pack('<dddd', grant, now, debt, interval)
-return pack('<dd', told, in_force) .. answer
+-- Answers with the told, in_force, grant, now, the debt as loaded, and its interval where that is not the unit.
+local answer = interval == unit and pack('<ddddd', told, in_force, grant, now, debt) or pack('<dddddd', told, in_force, grant, now, debt, interval)
+return answer

@@ -64,26 +64,17 @@ local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 49, 65, 49, 80
 local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
 -- As in the other scripts: 1 charge, 0 only look.
 local mode = op == PEEK and 0 or 1
--- Forgets the blocks in the last OP keys, and that there were any. Limits stay.
-for i = #KEYS - op + 1, #KEYS do
+-- Forgets the blocks in the last |OP| keys, and that there were any. Limits stay where OP is not negative, as far as the
+-- value is one of ours.
+for i = #KEYS - math.abs(op) + 1, #KEYS do
   local standing_key = KEYS[i]
-  -- What stands beside the state of one key, as STANDING_KEY says: until when the key is, or was, blocked, how long that was
--- to last, how long the last block was to last that began with a denial, the limit that is stored for the key and until
--- when it holds (LATEST: for ever). What there is none of is 0. After a step of the clock back, a block begins now.
-local blocked_until, length_of_block, grown, own_limit, own_until, is_healed = 0, 0, 0, 0, 0, false
-local standing = call('GET', standing_key)
-if standing then
-  if #standing ~= 40 then return { err = BAD_STATE } end
-  blocked_until, length_of_block, grown, own_limit, own_until = unpack_numbers('<ddddd', standing)
-  if not (blocked_until >= 0 and blocked_until <= ENDLESS and length_of_block >= 0 and length_of_block <= LATEST
-    and grown >= 0 and grown <= LATEST and own_limit >= 0 and own_limit < LATEST and own_until >= 0
-    and own_until <= ENDLESS) then
-    return { err = BAD_STATE }
+  local standing, own_limit, own_until = redis.pcall('GET', standing_key), 0, 0
+  if type(standing) == 'table' and not string.find(standing.err, 'WRONGTYPE') then return standing end
+  if op > 0 and type(standing) == 'string' and #standing == 40 then
+    own_limit, own_until = unpack_numbers('<dd', standing, 25)
+    if not (own_limit > 0 and own_limit < LATEST and own_until <= ENDLESS) then own_limit, own_until = 0, 0 end
   end
-  if blocked_until > now + length_of_block then blocked_until, is_healed = now + length_of_block, true end
-end
-  local growth, longest_block = 0, 0
-  blocked_until, length_of_block, grown = 0, 0, 0
+  local growth, longest_block, blocked_until, length_of_block, grown = 0, 0, 0, 0, 0
   if standing then
     -- Writes what stands, for as long as a part of it matters. A limit that does not expire has no end.
 if own_until <= now then own_limit, own_until = 0, 0 end
@@ -100,7 +91,7 @@ end
   end
 end
 -- The script that follows forgets the others.
-local KEYS = { unpack(KEYS, 1, #KEYS - op) }
+local KEYS = { unpack(KEYS, 1, #KEYS - math.abs(op)) }
 local sub, floor = string.sub, math.floor
 
 -- The set of a holder; nil when it is somebody else's.
@@ -112,6 +103,11 @@ local function open_holding(key)
   local held, first_end, count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
   if not (held >= 0 and held <= ENDLESS and count >= 0 and count <= LATEST and token >= 0 and token <= LATEST) then
     return nil
+  end
+  -- Nothing is held, and it should be gone.
+  if count == 0 and kept_until <= now and op ~= PEEK then
+    call('DEL', key)
+    return holding
   end
   holding.header, holding.held, holding.count, holding.token = header, held, count, token
   holding.kept_until, holding.swept, holding.stated_end = kept_until, swept, first_end
@@ -149,10 +145,11 @@ end
 -- which ARGV[j + 1] says the length, lasts.
 for i = 1, count do call('DEL', KEYS[i]) end
 for j = 1, #KEYS - count do
-  local holding = open_holding(KEYS[count + j])
-  if not holding then return { err = BAD_STATE } end
-  call('DEL', holding.key)
-  if holding.token > 0 then
+  local found = redis.pcall('ZRANGE', KEYS[count + j], '0', '0')
+  if found.err and not string.find(found.err, 'WRONGTYPE') then return found end
+  local holding = not found.err and open_holding(KEYS[count + j])
+  call('DEL', KEYS[count + j])
+  if holding and holding.token > 0 then
     holding.held, holding.count, holding.header, holding.lease = 0, 0, nil, unpack_numbers('<d', ARGV[1 + j])
     save(holding)
   end

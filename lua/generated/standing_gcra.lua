@@ -76,6 +76,11 @@ local function open_holding(key)
   if not (held >= 0 and held <= ENDLESS and count >= 0 and count <= LATEST and token >= 0 and token <= LATEST) then
     return nil
   end
+  -- Nothing is held, and it should be gone.
+  if count == 0 and kept_until <= now and op ~= PEEK then
+    call('DEL', key)
+    return holding
+  end
   holding.header, holding.held, holding.count, holding.token = header, held, count, token
   holding.kept_until, holding.swept, holding.stated_end = kept_until, swept, first_end
   local ends = tonumber(first[4])
@@ -247,7 +252,7 @@ if standing then
   if blocked_until > now + length_of_block then blocked_until, is_healed = now + length_of_block, true end
 end
   return {
-    key = standing_key, blocked_until = blocked_until, length_of_block = length_of_block, grown = grown,
+    key = standing_key, is_stored = standing, blocked_until = blocked_until, length_of_block = length_of_block, grown = grown,
     own_limit = own_limit, own_until = own_until, is_healed = is_healed, in_force = 0,
   }
 end
@@ -278,6 +283,16 @@ else
   call('DEL', standing_key)
 end
   standing.blocked_until = blocked_until
+end
+
+-- Whether what is stored is over.
+local function is_over(found)
+  local standing, blocked_until, own_until, grown = found.is_stored, found.blocked_until, found.own_until, found.grown
+  local growth, longest_block = found.growth, found.longest_block
+  -- Whether all of it is over: then it is still there because it was robbed of its lifetime.
+local is_over = standing and blocked_until <= now and own_until <= now
+  and not (growth > 1 and grown > 0 and now < blocked_until + longest_block)
+  return is_over
 end
 
 -- The interval of a debt, and the debt that uses up a burst, at a limit.
@@ -343,6 +358,7 @@ for i = 1, limits do
   local standing, arg, stated = standings[standing_of[i]], ARGV[1 + i], ARGV[1 + limits + i]
   if standing then
     standing.first_block, standing.growth, standing.longest_block = unpack_numbers('<ddd', arg, 81)
+    standing.is_healed = standing.is_healed or is_over(standing)
     if stated ~= '' then ARGV[1 + limits + i] = at_stored(i, stated) end
     standing.in_force = 0
     ARGV[1 + i] = at_stored(i, arg)

@@ -129,9 +129,12 @@ fn unmarked(driver: &str) -> String {
 
 /// The numbers of a call about one limit, and a driver with the fragments of its kernel at the marks.
 fn inlined(driver: &str, kernel: Kernel) -> (String, String) {
-    let Fragments { numbers, load, commit, reply, .. } = kernel.fragments();
+    let fragments = kernel.fragments();
+    let beside = fragments.reply_after("BESIDE, held, token");
+    let Fragments { numbers, load, commit, reply, .. } = fragments;
     let numbers = format!("{HELD_HEADER}, which, group, holder_of, price, units, extra, kind, {numbers}");
-    let marks = [("--LOAD\n", load), ("--COMMIT\n", commit), ("--REPLY\n", reply)];
+    let marks =
+        [("--LOAD\n", load), ("--COMMIT\n", commit), ("--REPLY\n", reply), ("--REPLY_BESIDE\n", &beside)];
     let driver =
         marks.into_iter().fold(driver.to_owned(), |driver, (mark, fragment)| driver.replace(mark, fragment));
     (numbers, driver)
@@ -249,6 +252,16 @@ mod tests {
         assert_eq!(set.place(Kernel::SlidingWindow), 1);
         assert_eq!(set.place(Kernel::Decay), 2);
         assert_eq!(set.iter().collect::<Vec<_>>(), [Kernel::SlidingWindow, Kernel::Decay]);
+    }
+
+    #[test]
+    fn whatever_is_answered_beside_a_limit_is_packed_with_its_answer() {
+        for kernel in Kernel::ALL {
+            let reply = kernel.fragments().reply_after("told, in_force");
+            let count = |what: &str| reply.matches(what).count();
+            assert!(count("pack(") > 0 && count("pack('<ddddd") == count("pack("), "{kernel:?}: {reply}");
+            assert_eq!(count("', told, in_force, grant, now, "), count("pack("), "{kernel:?}: {reply}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::{Kernel, KernelSet};
 const LOAD: &str = include_str!("standing/load.lua");
 const BEGIN: &str = include_str!("standing/begin.lua");
 const SAVE: &str = include_str!("standing/save.lua");
+const OVER: &str = include_str!("standing/over.lua");
 const DECIDE: &str = include_str!("standing/decide.lua");
 const CHANGE: &str = include_str!("standing/change.lua");
 const FORGET_BLOCKS: &str = include_str!("standing/forget.lua");
@@ -28,7 +29,9 @@ const PARAMS: usize = 137;
 
 /// The script that checks, or looks at, one limit, beside whose state something may stand.
 pub fn one(kernel: Kernel) -> String {
-    let Fragments { helpers, numbers, load, commit, reply, .. } = kernel.fragments();
+    let fragments = kernel.fragments();
+    let reply = fragments.reply_after("told, in_force");
+    let Fragments { helpers, numbers, load, commit, .. } = fragments;
     let (header, stored) = match kernel {
         Kernel::Gcra => (format!("{ONE_HEADER}, units, refill, burst, {numbers}"), STORED_INTERVAL),
         Kernel::SlidingLogList | Kernel::SlidingLogSortedSet => {
@@ -45,7 +48,6 @@ pub fn one(kernel: Kernel) -> String {
     let keys = "local key, standing_key, in_force = KEYS[1], KEYS[2], 0\n";
     let takes = "if own_until > now and takes_stored == 1 then\nin_force = own_limit\n";
     let decide = with_blocks(DECIDE);
-    let answer = "return pack('<dd', told, in_force) .. answer\n";
     [
         &opening(&header),
         helpers,
@@ -59,8 +61,8 @@ pub fn one(kernel: Kernel) -> String {
         &decide,
         commit,
         "end\n",
-        reply,
-        answer,
+        &reply,
+        "return answer\n",
     ]
     .concat()
 }
@@ -106,7 +108,13 @@ fn beside(kernels: KernelSet, driver: &str) -> String {
 fn with_blocks(driver: &str) -> String {
     filled(
         driver,
-        &[("--LOAD\n", LOAD), ("--BEGIN\n", BEGIN), ("--SAVE\n", SAVE), ("--STORED\n", STORED_INTERVAL)],
+        &[
+            ("--LOAD\n", LOAD),
+            ("--OVER\n", OVER),
+            ("--BEGIN\n", BEGIN),
+            ("--SAVE\n", SAVE),
+            ("--STORED\n", STORED_INTERVAL),
+        ],
     )
 }
 

@@ -127,6 +127,32 @@ def fastapi_inside() -> Any:
     return fastapi(is_outside=True)
 
 
+def quart() -> Any:
+    from quart import Quart, Response, request
+
+    recorder = AsyncRecorder()
+    app = Quart(__name__)
+
+    def add(path: str, rule: str, key: Any = lambda **_: None, **options: Any) -> None:
+        async def handle(**found: Any) -> Any:
+            return Response("ran", headers=recorder.report(rule, key(**found)))
+
+        app.add_url_rule(path, path, handle, **options)
+
+    add("/login", "login", methods=["POST"])
+    add("/status", "status")
+    add("/a", "a", strict_slashes=False)
+    add("/api/<t>/<path:rest>", "tenant", lambda t, rest: t)
+    add("/items/<id>", "item", lambda id: id)
+    add("/files/<path:rest>", "files")
+    add("/graphql", "graphql")
+    add("/graphql/<path:rest>", "graphql")
+    add("/sub/inner/<t>", "inner", lambda t: t)
+    add("/keys", "keys", lambda: request.headers.get("X-Api-Key"))
+    add("/<path:any>/download", "download")
+    return asgi.RateLimitMiddleware(app, lambda _: recorder)
+
+
 def flask_by_asgi() -> Any:
     from asgiref.wsgi import WsgiToAsgi
 

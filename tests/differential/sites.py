@@ -144,6 +144,7 @@ SITES: dict[str, Callable[[], Any]] = {
     "fastapi, uvicorn, h11": _uvicorn("fastapi", "h11"),
     "fastapi, uvicorn, httptools": _uvicorn("fastapi", "httptools"),
     "fastapi inside, uvicorn, h11": _uvicorn("fastapi_inside", "h11"),
+    "quart, hypercorn": _hypercorn("quart"),
     "flask, gunicorn": _gunicorn("flask"),
     "flask by asgi, uvicorn, httptools": _uvicorn("flask_by_asgi", "httptools"),
     "django, gunicorn": _gunicorn("django"),

@@ -13,7 +13,7 @@ PATHS = [
 ]  # fmt: skip
 BEFORE = [
     b"//h", b"/", b"//", b"\\", b"/\\h", b"http://h", b"http://h?", b"http://h#", b"http://h\\", b"HTTP://u@h:1", b"foo://h",
-    b"http:", b"http:///", b"/x/..", b"/x/%2e%2e", b"/..", b"/./", b"/%2f", b"/;", b"/x;/..", b"/%5c..", b"/x1",
+    b"http:", b"http:///", b"foo:", b"/x/..", b"/x/%2e%2e", b"/..", b"/./", b"/%2f", b"/;", b"/x;/..", b"/%5c..", b"/x1",
 ]  # fmt: skip
 BETWEEN = [
     b"/", b"/.", b"/..", b"/x/..", b"/%2e", b"/%2E%2e", b"/x/%2e.", b"\\", b"%5c", b"%2f", b"%2F", b"/..%2fother", b"/../other",
@@ -39,7 +39,7 @@ KNOWN = [
     (b"GET", b"/api/victim/..%2fother/q"), (b"POST", b"/LOGIN"), (b"POST", b"/login;/x"), (b"GET", b"/d/a#/download"),
     (b"GET", b"/a%0a"), (b"POST", b"http://a?/login"), (b"POST", b"/login%20"), (b"POST", b"/login/"),
     (b"GET", b"/items/"), (b"GET", b"/api//x"), (b"GET", b"/items//"), (b"GET", b"/sub/inner/"), (b"GET", b"/api//x/y"), (b"GET", b"/items/;x"),
-    (b"GET", b"/items/#x"), (b"POST", b"/x1/login"),
+    (b"GET", b"/items/#x"), (b"POST", b"/x1/login"), (b"POST", b"foo:/login%23y"), (b"POST", b"foo://h/login%3fy"),
 ]  # fmt: skip
 
 

@@ -85,11 +85,10 @@ def environment(scratch: Path) -> dict[str, str]:
 
 
 def page_folder(scratch: Path, blocks: list[Block]) -> Path:
-    """A folder with the files that a page shows, and the examples of the repository."""
+    """A folder with the files that a page shows, and `examples` as in a clone."""
     folder = scratch / blocks[0].page.relative_to(ROOT).with_suffix("").as_posix().replace("/", "-")
     folder.mkdir()
-    shutil.copytree(ROOT / "examples", folder, dirs_exist_ok=True)
-    shutil.copytree(ROOT / "examples", folder / "examples", dirs_exist_ok=True)
+    shutil.copytree(ROOT / "examples", folder / "examples")
     for block in blocks:
         if block.is_file:
             (folder / block.title).write_text(block.code, encoding="utf-8")

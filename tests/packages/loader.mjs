@@ -52,6 +52,13 @@ test('the native part is found', (t) => {
   assert.equal(run(project(t, { native: true }), 'main.js').stdout, 'true\n');
 });
 
+test('the package of a platform can be required by its name', (t) => {
+  const place = project(t, { native: true });
+  const [name] = readdirSync(join(place, 'node_modules/@sluicegate'));
+  writeFileSync(join(place, 'static.js'), `console.log(typeof require('@sluicegate/${name}').open)`);
+  assert.equal(run(place, 'static.js').stdout, 'function\n');
+});
+
 test('without the package of the platform the error names it, and what to do about each cause', (t) => {
   const { stderr, status } = run(project(t), 'main.js');
   assert.notEqual(status, 0);

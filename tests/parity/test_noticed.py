@@ -157,7 +157,7 @@ class Parameters(Noticed):
             self.assert_noticed(LIMITER, f"    pub fn {method}(&self", ", added: &str", part)
         self.assert_noticed("core/src/limiter/waiting.rs", "pub fn wait_with(", "added: &str, ", "RateLimiter.wait()")
         self.assert_noticed(LIMITER, "pub fn explain_request(", "added: &str, ", "RateLimiter.match_request()")
-        self.assert_noticed("core/src/headers.rs", "pub fn headers(&self, ", "added: u8, ", "Decision.headers()")
+        self.assert_noticed("core/src/http/headers.rs", "pub fn headers(&self, ", "added: u8, ", "Decision.headers()")
         opening = ("RateLimiter.open()", "AsyncRateLimiter.open()")
         self.assert_noticed("core/src/limiter/builder.rs", "impl Builder {\n", f"    {ADDED_OPTION}", *opening)
         self.assert_noticed("core/src/limiter/builder.rs", "pub fn build(", "added: u8, ", *opening)
@@ -188,7 +188,7 @@ class Parameters(Noticed):
         self.assert_noticed(f"{NODE}/limiter.d.ts", explain, "        added: 1;\n", "RateLimiter.match_request()")
         types, limiter = f"{NODE}/types.d.ts", "    limiter: RateLimiter;\n"
         waits = ("RateLimiter.wait()", "RateLimiter.wait_all()")
-        self.assert_noticed(types, "type Patience = {\n", "    added?: string;\n", *waits)
+        self.assert_noticed(f"{NODE}/index.d.ts", "type WaitAllOptions = {\n", "    added?: string;\n", *waits)
         self.assert_noticed(types, "RateLimitOptions<Request> = {\n", "    added?: 1;\n", "RateLimitLayer.new()")
         self.assert_noticed(f"{NODE}/fastify.d.ts", limiter, "    added: 1;\n", "RateLimitLayer.new()")
         options = "type ConnectOptions = {\n"
@@ -218,7 +218,7 @@ class Parameters(Noticed):
     def test_what_is_required(self) -> None:
         required = "RateLimiter.wait() required"
         of_both = {("node", f"RateLimiter.{method}() required", "timeout") for method in ("wait", "wait_all")}
-        self.assertEqual(noticed(f"{NODE}/types.d.ts", "timeoutMs: ", "timeoutMs?: "), of_both)
+        self.assertEqual(noticed(f"{NODE}/index.d.ts", "timeoutMs: ", "timeoutMs?: "), of_both)
         self.assertEqual(noticed(STUBS, "timeout: float,", "timeout: float = 1.0,"), {("python", required, "timeout")})
         opening = {("python", "RateLimiter.open() required", "rules")}
         self.assertEqual(noticed(STUBS, "        rules: _Rules,", "        rules: _Rules = (),"), opening)
@@ -232,7 +232,7 @@ class Middleware(unittest.TestCase):
 
 class Exceptions(unittest.TestCase):
     def test_one_that_is_none_any_longer(self) -> None:
-        index, types = f"{NODE}/index.d.ts", f"{NODE}/types.d.ts"
+        index = f"{NODE}/index.d.ts"
         changes = {
             ("node", "RateLimiter.open()", "pool_size"): (index, "    prefix?:", "    poolSize?: 1;\n    prefix?:"),
             ("python", "__bool__"): (STUBS, "    def __bool__(self) -> bool: ...\n", ""),
@@ -242,7 +242,7 @@ class Exceptions(unittest.TestCase):
                 self.assertEqual(unneeded(changed(*change)) - UNNEEDED, {exception})
         # Both kinds of waits have the same one.
         signals = {("node", f"RateLimiter.{method}()", "signal") for method in ("wait", "wait_all")}
-        self.assertEqual(unneeded(changed(types, "    signal?: AbortSignal | undefined;\n", "")) - UNNEEDED, signals)
+        self.assertEqual(unneeded(changed(index, "    signal?: AbortSignal | undefined;\n", "")) - UNNEEDED, signals)
 
     def test_one_that_another_language_has_too(self) -> None:
         waiting = "def wait(\n        self,"

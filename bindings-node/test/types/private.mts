@@ -7,7 +7,7 @@ import type { DecisionFields } from 'sluicegate';
 // @ts-expect-error A module of its own, but none of the package's.
 import { RateLimiter } from 'sluicegate/lib/limiter.js';
 // @ts-expect-error Neither are the types.
-import type { Patience } from 'sluicegate/types/types.js';
+import type { Verdict } from 'sluicegate/types/types.js';
 
-export type { DecisionFields, Patience };
+export type { DecisionFields, Verdict };
 export { RateLimiter, errorOf };

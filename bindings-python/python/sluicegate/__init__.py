@@ -1,5 +1,6 @@
-"""Distributed rate limiter: decides atomically inside Redis, or in process, with one set of rules."""
+"""Distributed rate limiter: decides atomically inside Redis, or in memory, with one set of rules."""
 
+from . import _loading as _loading  # First: it explains why the native part is missing.
 from ._asynchronous import AsyncRateLimiter
 from ._native import (
     Check,

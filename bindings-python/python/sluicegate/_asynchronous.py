@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from ._awaiting import Awaiting
 from ._calls import Calls
 from ._native import Bridge, Check, Decision, ManualClock, Options, RequestMatch, Reserved, RulesStatus
 from ._reservations import Reserving
@@ -439,8 +440,8 @@ class AsyncRateLimiter:
             warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=1)
 
 
-class Connecting:
-    """A limiter on its way: `await` it, or enter it by `async with`, which closes it at the end."""
+class Connecting(Awaiting["AsyncRateLimiter"]):
+    """A limiter on its way: `await` it, make it a task, or enter it by `async with`, which closes it at the end."""
 
     __slots__ = ("_limiter", "_options")
 
@@ -449,8 +450,8 @@ class Connecting:
     def __init__(self, options: Options) -> None:
         self._options = options
 
-    def __await__(self) -> Generator[Any, None, AsyncRateLimiter]:
-        return AsyncRateLimiter._open(self._options).__await__()
+    async def _run(self) -> AsyncRateLimiter:
+        return await AsyncRateLimiter._open(self._options)
 
     async def __aenter__(self) -> AsyncRateLimiter:
         self._limiter = await self

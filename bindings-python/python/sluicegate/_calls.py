@@ -37,10 +37,14 @@ class Calls:
             raise RuntimeError(_ELSEWHERE)
         future = self._futures[token] = self._loop.create_future()
         if not self._flushing:
-            self._flushing = True
             # What follows is done while the server is at work.
-            self._send(self.bridge.begin)
-            self._loop.call_soon(self._flush)
+            answers = self._send(self.bridge.begin)
+            if answers:
+                self._settle(answers)
+            # One that needed no server is answered already.
+            if not future.done():
+                self._flushing = True
+                self._loop.call_soon(self._flush)
         return future
 
     async def reserved(self, token: int) -> Reserved:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import math
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from http import HTTPStatus
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, AnyStr, Literal
 from urllib.parse import quote
 
-from ._native import Decision
+from ._native import Decision, Problem, client_address, is_header_name
 from .errors import InvalidArgumentError, SluicegateError
 
 if TYPE_CHECKING:
@@ -24,19 +19,7 @@ Headers = list[tuple[str, str]]
 
 # What a path may have as it is, and the percent sign of what is encoded already.
 _VISIBLE = "".join(map(chr, range(0x21, 0x7F)))
-_TOKEN = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 _LOG = logging.getLogger("sluicegate")
-# Some proxies add a port, or write IPv6 in brackets.
-_DECORATED = re.compile(r"\[(?P<six>[^]]*)\](:[0-9]+)?|(?P<four>[0-9.]+):[0-9]+")
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a request is answered that does not get to the application."""
-
-    status: HTTPStatus
-    headers: Headers
-    body: bytes
 
 
 @dataclass(frozen=True)
@@ -62,35 +45,25 @@ class Policy:
 
     def ip(self, peer: str | None, forwarded_for: Iterable[str]) -> str | None:
         """The address that the outermost of the trusted proxies was called from, or else the peer's."""
-        return self._forwarded(",".join(forwarded_for).split(",")) or _address(peer or "")
+        return client_address(peer, list(forwarded_for), self.trusted_proxies)
 
-    def _forwarded(self, addresses: list[str]) -> str | None:
-        # Each proxy adds the address it was called from on the right. What stands further left than as many as
-        # are trusted is the client's own word.
-        if 0 < self.trusted_proxies <= len(addresses):
-            return _address(addresses[-self.trusted_proxies].strip())
-        return None
-
-    def decided(self, decision: Decision) -> Headers | Answer:
+    def decided(self, decision: Decision) -> Headers | Problem:
         """The headers for the answer of the application, or the answer to a request that is denied."""
-        headers = decision.headers(self.headers)
         if decision.allowed:
-            return headers
-        detail = _when(decision.retry_after)
-        return _problem(HTTPStatus.TOO_MANY_REQUESTS, headers, detail=detail, rule=decision.rule)
+            return decision.headers(self.headers)
+        return Problem.denied(decision, self.headers)
 
-    def undecided(self, error: SluicegateError) -> Headers | Answer:
+    def undecided(self, error: SluicegateError) -> Headers | Problem:
         """Likewise if the limiter raised an error. It is for the log, not for the client."""
         if isinstance(error, InvalidArgumentError):
-            return _problem(HTTPStatus.BAD_REQUEST, [], detail=str(error))
+            return Problem.invalid(str(error))
         if self.on_error == "raise":
             raise error
         if self.on_error == "admit":
             _LOG.warning("a request is admitted undecided: %s", error)
             return []
         _LOG.warning("a request is refused undecided: %s", error)
-        detail = "It cannot be decided now whether a limit is exceeded."
-        return _problem(HTTPStatus.SERVICE_UNAVAILABLE, [], detail=detail)
+        return Problem.undecided()
 
 
 def ensure(name: str, wanted: str, value: object, is_so: bool) -> None:
@@ -112,7 +85,7 @@ def paths(raw: bytes, decoded: bytes, *mounted: bytes) -> tuple[str, list[str]]:
 
 def header_name(name: str) -> str:
     """Refuses what is no name of a header now rather than with every request."""
-    if not _TOKEN.fullmatch(name):
+    if not is_header_name(name):
         raise InvalidArgumentError("api_key must be a function, or the name of an HTTP header")
     return name
 
@@ -130,28 +103,6 @@ def merged(
     return [(name, value) for name, value in headers if name.lower() not in names] + added
 
 
-def _address(text: str) -> str | None:
-    decorated = _DECORATED.fullmatch(text)
-    if decorated and ":" not in (decorated["six"] or ":"):
-        return None
-    try:
-        address = ip_address(decorated["six"] or decorated["four"] if decorated else text)
-    except ValueError:
-        return None
-    # A link-local address may have a zone, which is the server's name for the network.
-    return str(address).partition("%")[0]
-
-
-def _when(retry_after: float) -> str:
-    if math.isinf(retry_after):
-        return "This is never admitted."
-    seconds = math.ceil(retry_after)
-    return f"Try again in {seconds} second{'' if seconds == 1 else 's'}."
-
-
-def _problem(status: HTTPStatus, headers: Headers, **members: str) -> Answer:
-    """Problem details (RFC 9457)."""
-    problem = {"type": "about:blank", "title": status.phrase, "status": status.value, **members}
-    body = json.dumps(problem).encode()
-    of_body = [("Content-Type", "application/problem+json"), ("Content-Length", str(len(body)))]
-    return Answer(status, of_body + headers, body)
+def fields(problem: Problem) -> Headers:
+    """The headers of an answer that does not come from the application."""
+    return [*problem.headers, ("Content-Length", str(len(problem.body)))]

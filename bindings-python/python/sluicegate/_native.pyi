@@ -16,6 +16,7 @@ __all__ = [
     "LabReport",
     "ManualClock",
     "Options",
+    "Problem",
     "RateLimiter",
     "Refusal",
     "RequestMatch",
@@ -23,6 +24,8 @@ __all__ = [
     "Reserved",
     "RulesStatus",
     "cli",
+    "client_address",
+    "is_header_name",
     "lab_compare",
     "lab_run",
 ]
@@ -728,7 +731,7 @@ class Bridge:
     ) -> int: ...
     def wait_all(self, checks: Iterable[Check], timeout: float) -> int: ...
     def ping(self, timeout: float | None) -> int | None: ...
-    def begin(self) -> None: ...
+    def begin(self) -> list[tuple[int, Decision | SluicegateError | bool | None]]: ...
     def flush(self) -> list[tuple[int, Decision | SluicegateError | bool | None]]: ...
     def drain(self) -> list[tuple[int, Decision | SluicegateError | bool | None]]: ...
     def want_socket(self) -> None: ...
@@ -769,8 +772,41 @@ class LabReport:
     def svg(self, picture: str) -> str:
         """One of the pictures."""
 
+@final
+class Problem:
+    """The answer to a request that middleware does not let through: problem details (RFC 9457)."""
+
+    @staticmethod
+    def denied(decision: Decision, headers: str) -> Problem:
+        """To a request that is denied."""
+
+    @staticmethod
+    def invalid(message: str) -> Problem:
+        """To a request that the limiter cannot make sense of."""
+
+    @staticmethod
+    def undecided() -> Problem:
+        """To a request that is not let through undecided."""
+
+    @property
+    def status(self) -> int: ...
+    @property
+    def title(self) -> str:
+        """The reason phrase of the status."""
+
+    @property
+    def headers(self) -> list[tuple[str, str]]: ...
+    @property
+    def body(self) -> bytes: ...
+
 def cli(arguments: list[str]) -> int:
     """Runs the command-line tool with these arguments, the first of which is its name; returns the exit code."""
+
+def client_address(peer: str | None, forwarded_for: list[str], trusted_proxies: int) -> str | None:
+    """The address of the client behind so many trusted proxies: of these lines of `X-Forwarded-For`, or the peer's."""
+
+def is_header_name(name: str) -> bool:
+    """Whether a text can be the name of an HTTP header."""
 
 def lab_compare(algorithms: list[str], limit: int, window_us: int) -> str:
     """Rules that keep one limit by each of these algorithms, as JSON."""

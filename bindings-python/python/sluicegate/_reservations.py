@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Protocol
 
+from ._awaiting import Awaiting
 from ._native import Reserved
 from .errors import SluicegateError
 
@@ -73,8 +74,8 @@ class AsyncReservation(Reserved):
             await self.release()
 
 
-class Reserving:
-    """A reservation on its way: `await` it, or enter it by `async with`, which ends it."""
+class Reserving(Awaiting[AsyncReservation]):
+    """A reservation on its way: `await` it, make it a task, or enter it by `async with`, which ends it."""
 
     __slots__ = ("_begin", "_limiter", "_reservation", "_reserved")
 
@@ -91,10 +92,7 @@ class Reserving:
         # The answer to a call that has begun, by its token.
         self._reserved = reserved
 
-    def __await__(self) -> Generator[Any, None, AsyncReservation]:
-        return self._reserve().__await__()
-
-    async def _reserve(self) -> AsyncReservation:
+    async def _run(self) -> AsyncReservation:
         answer = self._begin()
         if isinstance(answer, int):
             answer = await self._reserved(answer)

@@ -6,10 +6,12 @@ import inspect
 import sys
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlparse
 
 from ._asynchronous import AsyncRateLimiter
 from ._inflight import AsyncInFlight
-from ._middleware import Answer, Headers, Policy, ensure, header_name, merged, paths, text
+from ._middleware import Headers, Policy, ensure, fields, header_name, merged, paths, text
+from ._native import Problem
 from ._reservations import AsyncReservation
 from .errors import SluicegateError
 
@@ -89,7 +91,7 @@ class RateLimitMiddleware:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         verdict, held = await self._judge(scope)
-        if isinstance(verdict, Answer):
+        if isinstance(verdict, Problem):
             return await _answer(verdict, scope, send)
         send = _with_headers(send, _encoded(verdict)) if verdict else send
         if held is None or held.id is None:
@@ -101,7 +103,7 @@ class RateLimitMiddleware:
         finally:
             await flight.ended()
 
-    async def _judge(self, scope: Scope) -> tuple[Headers | Answer, AsyncReservation | None]:
+    async def _judge(self, scope: Scope) -> tuple[Headers | Problem, AsyncReservation | None]:
         limiter = self._limiter if isinstance(self._limiter, AsyncRateLimiter) else self._limiter(scope)
         user_id, api_key = await _found(self._user_id, scope), await _found(self._api_key, scope)
         headers = [(name.decode("latin-1"), text(value)) for name, value in scope["headers"]]
@@ -128,10 +130,27 @@ class RateLimitMiddleware:
 
 
 def _paths(scope: Scope, own_root: str) -> tuple[str, list[str]]:
-    decoded = scope["path"].encode("utf-8", "surrogateescape")
+    decoded, inside = _bytes(scope["path"]), _bytes(_of_link(scope["path"]))
     # Routers look at what is left of the path behind the place of the application.
     roots = (scope.get("root_path", ""), own_root)
-    return paths(scope.get("raw_path") or b"", decoded, *(decoded.removeprefix(root.encode()) for root in roots))
+    return paths(scope.get("raw_path") or b"", decoded, inside, *(_behind(decoded, root.encode()) for root in roots))
+
+
+def _of_link(path: str) -> str:
+    """The path of what does not begin with a slash: Quart decodes the target, and then takes it for a link."""
+    try:
+        return path if path.startswith("/") else urlparse(path).path
+    except ValueError:
+        return path
+
+
+def _behind(path: bytes, root: bytes) -> bytes:
+    """What follows the root path, which Litestar looks for anywhere."""
+    return path.split(root, 1)[-1] if root else path
+
+
+def _bytes(path: str) -> bytes:
+    return path.encode("utf-8", "surrogateescape")
 
 
 def _own_root_path(app: object) -> str:
@@ -177,6 +196,6 @@ def _ending(send: _Send, flight: AsyncInFlight) -> _Send:
     return send_and_end
 
 
-async def _answer(answer: Answer, scope: Scope, send: _Send) -> None:
-    await send({"type": "http.response.start", "status": answer.status.value, "headers": _encoded(answer.headers)})
-    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else answer.body})
+async def _answer(problem: Problem, scope: Scope, send: _Send) -> None:
+    await send({"type": "http.response.start", "status": problem.status, "headers": _encoded(fields(problem))})
+    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else problem.body})

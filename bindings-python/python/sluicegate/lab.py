@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from math import inf
 from os import PathLike
 from typing import Any
 
 from ._native import LabReport as _LabReport
 from ._native import lab_compare, lab_run
+from .errors import InvalidArgumentError
 
 __all__ = ["Result", "Strategy", "compare", "run"]
 
@@ -67,12 +69,17 @@ def run(
 
 
 def _call(call: Any) -> tuple[int, str, int, int | None]:
-    filled: tuple[Any, ...] = tuple(call) + (1, None)[len(call) - 2 :]
-    time, key, cost, duration = filled
+    given: tuple[Any, ...] = tuple(call)
+    if not 2 <= len(given) <= 4:
+        forms = "(time, key), (time, key, cost) or (time, key, cost, duration)"
+        raise InvalidArgumentError(f"call {given!r} has to be {forms}")
+    time, key, cost, duration = given + (1, None)[len(given) - 2 :]
     return _micros(time), key, cost, None if duration is None else _micros(duration)
 
 
 def _micros(seconds: float) -> int:
+    if not 0 <= seconds < inf:
+        raise InvalidArgumentError(f"{seconds!r} is no time: it has to be seconds from 0 on")
     return round(seconds * _MICROSECONDS)
 
 
@@ -177,14 +184,17 @@ class Result:
         figure, axes = pyplot.subplots(
             rows, 2, figsize=(11, 1 + 1.3 * rows), sharex=True, sharey="col", squeeze=False, layout="constrained"
         )
+        # A bin may be narrower than a pixel: without a line around it, matplotlib leaves some bars out.
+        bars: dict[str, Any] = {"width": self.bin, "align": "edge", "linewidth": 0.8}
+        blue, orange = ({"color": color, "edgecolor": color, **bars} for color in ("#0072b2", "#d55e00"))
         for (calls, windows), strategy in zip(axes, self, strict=False):
             times = [number * self.bin for number in range(len(strategy.bins["admitted"]))]
             denied = [-count for count in strategy.bins["denied"]]
-            calls.bar(times, strategy.bins["admitted"], self.bin, align="edge", color="#0072b2", label="admitted")
-            calls.bar(times, denied, self.bin, align="edge", color="#d55e00", label="denied")
+            calls.bar(times, strategy.bins["admitted"], label="admitted", **blue)
+            calls.bar(times, denied, label="denied", **orange)
             calls.axhline(0, color="0.5", linewidth=0.8)
             calls.set_ylabel(strategy.name, rotation=0, ha="right", va="center")
-            windows.bar(times, strategy.bins["fullest"], self.bin, align="edge", color="#0072b2")
+            windows.bar(times, strategy.bins["fullest"], **blue)
             windows.axhline(1, color="black", linestyle="--", linewidth=1)
         axes[0][0].set_title("calls per bin, denied below the line")
         axes[0][1].set_title("fullest window / limit")

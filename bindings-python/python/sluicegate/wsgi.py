@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ._inflight import InFlight
-from ._middleware import Answer, Headers, Policy, ensure, header_name, merged, paths, text
-from ._native import RateLimiter, Reservation
+from ._middleware import Headers, Policy, ensure, fields, header_name, merged, paths, text
+from ._native import Problem, RateLimiter, Reservation
 from .errors import SluicegateError
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ class RateLimitMiddleware:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         verdict, held = self._judge(environ)
-        if isinstance(verdict, Answer):
-            start_response(f"{verdict.status.value} {verdict.status.phrase}", verdict.headers)
+        if isinstance(verdict, Problem):
+            start_response(f"{verdict.status} {verdict.title}", fields(verdict))
             return [] if environ["REQUEST_METHOD"] == "HEAD" else [verdict.body]
         start_response = _with_headers(start_response, verdict) if verdict else start_response
         if held is None or held.id is None:
@@ -80,7 +80,7 @@ class RateLimitMiddleware:
             body.close()
             raise
 
-    def _judge(self, environ: WSGIEnvironment) -> tuple[Headers | Answer, Reservation | None]:
+    def _judge(self, environ: WSGIEnvironment) -> tuple[Headers | Problem, Reservation | None]:
         user_id = self._user_id(environ) if self._user_id else None
         api_key = self._api_key(environ) if self._api_key else None
         headers = _headers(environ)
@@ -142,6 +142,10 @@ class _Body:
                 close()
         finally:
             self._flight.end()
+
+    def __del__(self) -> None:
+        # A server, or a middleware in between, that never calls `close`: the lease would be renewed for ever.
+        self._flight.end()
 
 
 def _paths(environ: WSGIEnvironment) -> tuple[str, list[str]]:

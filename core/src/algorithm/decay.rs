@@ -12,10 +12,10 @@ const NOTHING: f64 = 1e-9;
 #[derive(Debug, Clone)]
 pub(crate) struct Decay {
     /// May be fractional.
-    limit: f64,
+    pub(super) limit: f64,
     /// Length of a slot.
-    resolution: Micros,
-    factor: f64,
+    pub(super) resolution: Micros,
+    pub(super) factor: f64,
     /// Slots in which a level falls by the factor e.
     slots_per_e: f64,
     pub(crate) count_denied: bool,

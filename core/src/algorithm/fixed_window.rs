@@ -66,10 +66,14 @@ impl FixedWindow {
         }
     }
 
-    /// How long a window is at most. By the calendar, days have an hour more, months and years a day.
+    /// How long a window is at most. By the calendar, days and weeks have an hour or two more, months and years a day.
     pub(crate) fn longest(&self) -> Micros {
-        const MORE: Micros = 2 * 86_400_000_000;
-        if let Begins::Calendar(_) = &self.begins { self.window + MORE } else { self.window }
+        const HOUR: Micros = 3_600_000_000;
+        match &self.begins {
+            Begins::Calendar(_) if self.window <= 7 * 24 * HOUR => self.window + 3 * HOUR,
+            Begins::Calendar(_) => self.window + 48 * HOUR,
+            Begins::Aligned | Begins::FirstRequest => self.window,
+        }
     }
 
     /// What the script for windows of the calendar chooses from by the server's clock: the window of the caller's

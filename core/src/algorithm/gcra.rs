@@ -14,7 +14,7 @@ pub(crate) struct Gcra {
     pub(super) unit: f64,
     /// The debt at which the burst is used up.
     full: f64,
-    burst: f64,
+    pub(super) burst: f64,
     /// The time in which a whole burst leaks away.
     pub(super) window: Micros,
 }
@@ -33,7 +33,11 @@ const LONGEST_DEBT: f64 = 2.0 * LATEST as f64;
 
 impl Gcra {
     pub(crate) fn new(limit: f64, window: Micros, burst: f64) -> Self {
-        let unit = on_grid(window as f64 / limit, burst);
+        Self::of_units(on_grid(window as f64 / limit, burst), burst)
+    }
+
+    /// By what one unit of cost adds.
+    pub(super) fn of_units(unit: f64, burst: f64) -> Self {
         let full = burst * unit;
         Self { unit, full, burst, window: ceil(full) }
     }

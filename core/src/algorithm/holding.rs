@@ -2,7 +2,9 @@
 //!
 //! The twin of `holdings.lua` of the crate `sluicegate-lua`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
 
 use super::concurrency::Leases;
 use crate::clock::Micros;
@@ -27,6 +29,7 @@ pub(crate) struct Lease {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Holding {
     leases: BTreeMap<(Micros, HoldId), Lease>,
+    /// By a fast hash, since no caller chooses the names of what is held here.
     ends: HashMap<HoldId, Micros>,
     held: f64,
     /// The last fencing token that was given.
@@ -37,20 +40,24 @@ pub(crate) struct Holding {
 
 impl Holding {
     /// The weight that counts.
+    #[inline]
     pub(crate) fn held(&self) -> f64 {
         self.held
     }
 
+    #[inline]
     pub(crate) fn is_full(&self) -> bool {
         self.leases.len() >= MOST_HELD
     }
 
     /// The end of the first lease.
+    #[inline]
     pub(crate) fn first_end(&self) -> Option<Micros> {
         self.leases.first_key_value().map(|((end, _), _)| *end)
     }
 
     /// The end of the last lease that counts.
+    #[inline]
     pub(crate) fn last_end(&self) -> Option<Micros> {
         self.leases.iter().rev().find_map(|((end, _), lease)| lease.counts.then_some(*end))
     }
@@ -64,6 +71,7 @@ impl Holding {
     }
 
     /// When places become free: enough of them for a cost, and all.
+    #[inline]
     pub(crate) fn leases(&self, limit: f64, cost: f64) -> Leases {
         let over = self.held() + cost - limit;
         let enough_at = if over > 0.0 { self.frees_at(over).unwrap_or(0) } else { 0 };
@@ -71,6 +79,7 @@ impl Holding {
     }
 
     /// Takes out the first reservation whose lease has ended at `now`.
+    #[inline]
     pub(crate) fn pop_ended(&mut self, now: Micros) -> Option<(Micros, Lease)> {
         let first = self.leases.first_entry().filter(|first| first.key().0 <= now)?;
         let ((end, id), lease) = first.remove_entry();
@@ -79,29 +88,27 @@ impl Holding {
         Some((end, lease))
     }
 
+    #[inline]
     pub(crate) fn hold(&mut self, id: HoldId, end: Micros, lease: Lease) {
         self.ends.insert(id, end);
         self.leases.insert((end, id), lease);
         self.held += if lease.counts { lease.weight } else { 0.0 };
     }
 
-    /// When the lease of a reservation ends.
-    pub(crate) fn end_of(&self, id: &HoldId) -> Option<Micros> {
-        self.ends.get(id).copied()
-    }
-
-    /// Takes out a reservation.
-    pub(crate) fn end(&mut self, id: &HoldId) -> Option<Lease> {
+    /// Takes out a reservation, and says when its lease would have ended.
+    #[inline]
+    pub(crate) fn end(&mut self, id: &HoldId) -> Option<(Micros, Lease)> {
         let end = self.ends.remove(id)?;
         let lease = self.leases.remove(&(end, *id))?;
         self.let_go(&lease);
-        Some(lease)
+        Some((end, lease))
     }
 
     /// Moves the end of a reservation's lease; whether there is one.
+    #[inline]
     pub(crate) fn renew(&mut self, id: &HoldId, end: Micros) -> bool {
-        let lease = self.end(id);
-        lease.map(|lease| self.hold(*id, end, lease)).is_some()
+        let ended = self.end(id);
+        ended.map(|(_, lease)| self.hold(*id, end, lease)).is_some()
     }
 
     /// Lets go of every reservation. The token stays.
@@ -109,19 +116,23 @@ impl Holding {
         *self = Self { token: self.token, kept_until: self.kept_until, ..Self::default() };
     }
 
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.leases.is_empty()
     }
 
     /// The next fencing token.
+    #[inline]
     pub(crate) fn next_token(&self, now: Micros) -> Micros {
         now.max(self.token + 1)
     }
 
+    #[inline]
     pub(crate) fn set_token(&mut self, token: Micros) {
         self.token = token;
     }
 
+    #[inline]
     fn let_go(&mut self, lease: &Lease) {
         if lease.counts {
             self.held -= lease.weight;
@@ -145,7 +156,10 @@ mod tests {
         assert!(holding.renew(&[2; 16], 30));
         assert_eq!((holding.pop_ended(10), holding.pop_ended(19)), (Some((10, LEASE)), None));
         assert_eq!((holding.first_end(), holding.last_end()), (Some(20), Some(30)));
-        assert_eq!((holding.end(&[3; 16]), holding.end(&[3; 16]), holding.held()), (Some(LEASE), None, 2.0));
+        assert_eq!(
+            (holding.end(&[3; 16]), holding.end(&[3; 16]), holding.held()),
+            (Some((20, LEASE)), None, 2.0)
+        );
     }
 
     #[test]

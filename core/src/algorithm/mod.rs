@@ -31,7 +31,7 @@ pub(crate) use numbers::micros;
 pub(crate) use policy::{Policy, State};
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use settling::Op;
-pub(crate) use settling::{Answered, Demand, Outcome};
-#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
-pub use standing::StandingChange;
+pub(crate) use settling::{Answered, Demand, Outcome, Terms};
 pub(crate) use standing::{Blocking, Standing};
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
+pub use standing::{Span, StandingChange};

@@ -12,7 +12,7 @@ use super::fixed_window::{Begins, FixedWindow, Window};
 use super::gcra::{Debt, Gcra};
 use super::holding::{Holding, Lease};
 use super::interface::Algorithm;
-use super::settling::{self, Answered, Demand, Outcome};
+use super::settling::{self, Answered, Demand, Outcome, Terms};
 use super::sliding_buckets::{Buckets, SlidingBuckets};
 use super::sliding_log::{Log, SlidingLog};
 use super::sliding_window::{SlidingWindow, Windows};
@@ -142,6 +142,43 @@ impl Policy {
         Some(Self::FixedWindow(FixedWindow { limit: amount as f64, ..algorithm.clone() }))
     }
 
+    /// What a change of the rule changes of a limit whose state stays what it is.
+    pub(crate) fn terms(&self) -> Terms {
+        let counts = |count_denied: bool| f64::from(u8::from(count_denied));
+        match self {
+            Self::FixedWindow(FixedWindow { limit, count_denied, .. })
+            | Self::SlidingWindow(SlidingWindow { limit, count_denied, .. })
+            | Self::SlidingBuckets(SlidingBuckets { limit, count_denied, .. }) => {
+                [*limit, 0.0, counts(*count_denied)]
+            }
+            Self::SlidingLog(SlidingLog { limit, .. }) | Self::Concurrency(Concurrency { limit }) => {
+                [*limit, 0.0, 0.0]
+            }
+            Self::Gcra(gcra) => [gcra.unit, gcra.burst, 0.0],
+            Self::Decay(decay) => [decay.limit, decay.factor, counts(decay.count_denied)],
+        }
+    }
+
+    /// The same limit on other terms; `None` where those are of no limit.
+    pub(crate) fn on_terms(&self, terms: Terms) -> Option<Self> {
+        let [amount, shape, denied] = terms;
+        let is_sound = amount > 0.0 && amount <= f64::MAX && (0.0..=f64::MAX).contains(&shape);
+        let mut policy = self.clone();
+        match &mut policy {
+            Self::FixedWindow(FixedWindow { limit, count_denied, .. })
+            | Self::SlidingWindow(SlidingWindow { limit, count_denied, .. })
+            | Self::SlidingBuckets(SlidingBuckets { limit, count_denied, .. }) => {
+                (*limit, *count_denied) = (amount, denied != 0.0);
+            }
+            Self::SlidingLog(SlidingLog { limit, .. }) | Self::Concurrency(Concurrency { limit }) => {
+                *limit = amount;
+            }
+            Self::Gcra(gcra) => *gcra = Gcra::of_units(amount, shape),
+            Self::Decay(decay) => *decay = Decay::new(amount, decay.resolution, shape, denied != 0.0),
+        }
+        is_sound.then_some(policy)
+    }
+
     pub(crate) fn kernel(&self) -> Kernel {
         match self {
             Self::FixedWindow(FixedWindow { begins, .. }) => match begins {
@@ -172,6 +209,7 @@ impl Policy {
         policy
     }
 
+    #[inline]
     pub(crate) fn fresh(&self, now: Micros) -> State {
         with_algorithm!(self, |algorithm, wrap| wrap(algorithm.fresh(now)))
     }
@@ -181,16 +219,19 @@ impl Policy {
         dispatch!(self, state, false, |algorithm, inner| algorithm.is_ahead(inner, now))
     }
 
+    #[inline]
     pub(crate) fn settle(&self, state: &mut State, now: Micros) {
         dispatch!(self, state, (), |algorithm, inner| algorithm.settle(inner, now));
     }
 
     /// Whether there is room for `cost`.
+    #[inline]
     pub(crate) fn fits(&self, state: &State, now: Micros, cost: f64) -> bool {
         dispatch!(self, state, false, |algorithm, inner| settling::fits(algorithm, inner, now, cost))
     }
 
     /// Whether a charge of `cost` leaves no larger overdraft than can be counted.
+    #[inline]
     pub(crate) fn bears(&self, state: &State, now: Micros, cost: f64) -> bool {
         dispatch!(self, state, false, |algorithm, inner| settling::bears(algorithm, inner, now, cost))
     }
@@ -233,6 +274,7 @@ impl Policy {
     }
 
     /// [`conclude`](Self::conclude) where weight is held beside the state.
+    #[inline]
     pub(crate) fn conclude_beside(
         &self,
         state: &mut State,
@@ -264,21 +306,25 @@ impl Policy {
     }
 
     /// What one unit takes, in the algorithm's own measure.
+    #[inline]
     pub(crate) fn price(&self) -> f64 {
         with_algorithm!(self, |algorithm, _wrap| algorithm.price(1.0))
     }
 
     /// Whether anything is kept beside what is held.
+    #[inline]
     pub(crate) fn keeps_state(&self) -> bool {
         !matches!(self, Self::Concurrency(_))
     }
 
     /// Whether a price depends on the limit.
+    #[inline]
     pub(crate) fn has_price(&self) -> bool {
         matches!(self, Self::Gcra(_))
     }
 
     /// How long a charge counts at most for which there was room.
+    #[inline]
     pub(crate) fn longest(&self) -> Micros {
         match self {
             Self::FixedWindow(fixed) => fixed.longest(),
@@ -291,6 +337,7 @@ impl Policy {
     }
 
     /// By how much longer, in microseconds, a charge counts on a state that is overdrawn.
+    #[inline]
     pub(crate) fn overdraft(&self, state: &State, now: Micros) -> Micros {
         match (self, state) {
             (Self::Gcra(gcra), State::Debt(debt)) => (-gcra.room(debt, now)).max(0.0) as Micros,
@@ -299,11 +346,13 @@ impl Policy {
     }
 
     /// The time until a state is as if never seen.
+    #[inline]
     pub(crate) fn reset_after(&self, state: &State, now: Micros) -> Micros {
         dispatch!(self, state, 0, |algorithm, inner| algorithm.reset_after(inner, now))
     }
 
     /// Charges a cost whether or not there is room.
+    #[inline]
     pub(crate) fn charge(&self, state: &mut State, now: Micros, cost: f64) {
         dispatch!(self, state, (), |algorithm, inner| {
             settling::charge(algorithm, inner, now, settling::overcharged(algorithm, cost));
@@ -311,6 +360,7 @@ impl Policy {
     }
 
     /// How many units there is room for; below zero when overdrawn.
+    #[inline]
     pub(crate) fn room(&self, state: &State, now: Micros) -> f64 {
         dispatch!(self, state, 0.0, |algorithm, inner| settling::whole_room(algorithm, inner, now))
     }

@@ -59,6 +59,10 @@ pub(crate) struct Outcome {
     pub(crate) stored_limit: u64,
 }
 
+/// What a change of a rule changes of a limit whose state stays what it is: the limit (of the gcra family the interval),
+/// what else shapes it (burst, `decay_factor`), and whether denied costs are counted.
+pub(crate) type Terms = [f64; 3];
+
 /// What came of a call that may be repeated, limit by limit.
 #[derive(Debug, Clone)]
 pub(crate) struct Answered {
@@ -67,6 +71,8 @@ pub(crate) struct Answered {
     /// Until when later calls get this answer.
     pub(crate) ends: Micros,
     pub(crate) outcomes: Vec<Outcome>,
+    /// Those of the limits that were asked.
+    pub(crate) terms: Vec<Terms>,
 }
 
 /// What a decision says about one limit.
@@ -80,17 +86,20 @@ pub(crate) struct Figures {
 
 impl Outcome {
     /// Of a key that holds all that it may, until a lease ends after `wait`.
+    #[inline]
     pub(crate) fn until(self, wait: Micros) -> Self {
         let retry_after = self.figures.retry_after.map(|own| own.max(wait));
         Self { figures: Figures { remaining: 0, retry_after, ..self.figures }, ..self }
     }
 
     /// Whether the cost is admitted, as far as this limit and a block go.
+    #[inline]
     pub(crate) fn is_admitted(&self) -> bool {
         self.fits && self.blocked_for == 0
     }
 
     /// The wait until neither this limit nor a block denies; `None`: never.
+    #[inline]
     pub(crate) fn retry_after(&self) -> Option<Micros> {
         self.figures.retry_after.map(|own| own.max(self.blocked_for))
     }
@@ -156,6 +165,7 @@ pub(super) fn conclude<A: Algorithm>(
 
 /// [`conclude`] where weight is held beside the state, which then counts in full: as a whole number, taken off
 /// what there is room for. The waits are those that there were if it was charged now.
+#[inline]
 pub(super) fn conclude_beside<A: Algorithm>(
     algorithm: &A,
     state: &mut A::State,
@@ -181,11 +191,13 @@ pub(super) fn conclude_beside<A: Algorithm>(
 }
 
 /// What a charge that asks for no room takes, in units of cost.
+#[inline]
 pub(super) fn overcharged<A: Algorithm>(algorithm: &A, cost: f64) -> f64 {
     cost.min(algorithm.most_charged())
 }
 
 /// Whether a charge leaves the limit overdrawn by no more than a double counts in ones.
+#[inline]
 pub(super) fn bears<A: Algorithm>(algorithm: &A, state: &A::State, now: Micros, cost: f64) -> bool {
     let amount = algorithm.price(overcharged(algorithm, cost));
     amount - algorithm.room(state, now) <= LATEST as f64

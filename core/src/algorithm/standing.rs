@@ -33,16 +33,43 @@ pub(crate) struct Blocking {
     pub(crate) longest_block: Micros,
 }
 
+/// A span of time as a caller stated it: perhaps none that makes sense.
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span(u64);
+
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, dead_code, reason = "for bindings"))]
+impl Span {
+    /// So many seconds.
+    pub fn from_seconds(seconds: f64) -> Self {
+        Self(seconds.to_bits())
+    }
+
+    /// So many microseconds.
+    pub fn from_micros(us: u64) -> Self {
+        Self::from_seconds(us as f64 / 1e6)
+    }
+
+    pub(crate) fn seconds(self) -> f64 {
+        f64::from_bits(self.0)
+    }
+
+    /// To the nearest microsecond; what is no span at all is none.
+    pub(crate) fn micros(self) -> u64 {
+        (self.seconds() * 1e6).round() as u64
+    }
+}
+
 /// What is changed by hand.
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StandingChange {
-    /// Blocks a key for so many microseconds from now.
-    Block(u64),
+    /// Blocks a key for so long from now.
+    Block(Span),
     /// Ends its block.
     Unblock,
-    /// Stores a limit of its own, for so many microseconds or for ever.
-    SetLimit(u64, Option<u64>),
+    /// Stores a limit of its own, for so long or for ever.
+    SetLimit(u64, Option<Span>),
     /// Forgets that.
     ClearLimit,
 }
@@ -112,9 +139,9 @@ impl Standing {
     /// Whether a change by hand took effect.
     pub(crate) fn change(&mut self, change: StandingChange, blocking: &Blocking, now: Micros) -> bool {
         match change {
-            StandingChange::Block(us) => {
+            StandingChange::Block(span) => {
                 self.grown = if self.is_remembered(blocking, now) { self.grown } else { 0 };
-                self.length = us as Micros;
+                self.length = span.micros() as Micros;
                 self.blocked_until = now + self.length;
             }
             StandingChange::Unblock => {
@@ -124,7 +151,7 @@ impl Standing {
             }
             StandingChange::SetLimit(limit, expires_in) => {
                 self.limit = limit;
-                self.limit_until = expires_in.map_or(EVER, |us| now + us as Micros);
+                self.limit_until = expires_in.map_or(EVER, |span| now + span.micros() as Micros);
             }
             StandingChange::ClearLimit => {
                 let had_limit = self.limit(now).is_some();
@@ -135,9 +162,10 @@ impl Standing {
         true
     }
 
-    /// Forgets what a reset is to forget: the block, and that there was one.
-    pub(crate) fn forget(&mut self) {
-        *self = Self { limit: self.limit, limit_until: self.limit_until, ..Self::default() };
+    /// Forgets what a reset is to forget: the block, and that there was one; the limit too, unless the rule takes it.
+    pub(crate) fn forget(&mut self, keeps_limit: bool) {
+        let (limit, limit_until) = if keeps_limit { (self.limit, self.limit_until) } else { (0, 0) };
+        *self = Self { limit, limit_until, ..Self::default() };
     }
 
     /// Until when a part of it matters.
@@ -182,7 +210,7 @@ mod tests {
         assert_eq!(standing.kept_until(&BLOCKING), 43);
         standing.begin_block(&BLOCKING, 42);
         assert_eq!(standing.blocked_until(42), Some(57));
-        standing.forget();
+        standing.forget(true);
         assert_eq!(standing, Standing::default());
     }
 
@@ -190,7 +218,7 @@ mod tests {
     fn a_block_by_hand_does_not_grow() {
         let mut standing = Standing::default();
         standing.begin_block(&BLOCKING, 0);
-        assert!(standing.change(StandingChange::Block(100), &BLOCKING, 5));
+        assert!(standing.change(StandingChange::Block(Span::from_micros(100)), &BLOCKING, 5));
         standing.begin_block(&BLOCKING, 105);
         assert_eq!(standing.blocked_until(105), Some(120));
     }
@@ -206,10 +234,10 @@ mod tests {
     #[test]
     fn a_stored_limit_expires() {
         let mut standing = Standing::default();
-        assert!(standing.change(StandingChange::SetLimit(7, Some(5)), &BLOCKING, 10));
+        assert!(standing.change(StandingChange::SetLimit(7, Some(Span::from_micros(5))), &BLOCKING, 10));
         assert_eq!((standing.limit(14), standing.limit(15)), (Some(7), None));
         assert!(standing.change(StandingChange::SetLimit(8, None), &BLOCKING, 10));
-        standing.forget();
+        standing.forget(true);
         assert_eq!(standing.limit(LATEST - 1), Some(8));
         assert!(standing.change(StandingChange::ClearLimit, &BLOCKING, 11));
         assert!(!standing.change(StandingChange::ClearLimit, &BLOCKING, 11));

@@ -7,7 +7,7 @@ use crate::decision::Decision;
 use crate::error::Result;
 use crate::limiter::AsyncRateLimiter;
 use crate::matching::Request;
-pub use crate::plan::{End, Op as Kind, StandingChange};
+pub use crate::plan::{End, Op as Kind, Span, StandingChange};
 use crate::request::{Check, CheckAllOptions, CheckOptions};
 use crate::reservation::{Reservation, Usage};
 

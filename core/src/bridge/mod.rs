@@ -29,6 +29,7 @@ use std::time::Duration;
 use crate::clock::LATEST;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fork::generation;
+pub use crate::http::{Problem, client_address, is_header_name};
 use crate::limiter::{AsyncRateLimiter, Builder};
 pub use crate::plan::Verdict;
 use crate::redis::forked;
@@ -39,7 +40,9 @@ pub use blocking::{
 use completions::OPENED;
 pub use log::log_to_stderr;
 use message::answer;
-pub use message::{Answer, Ask, Completion, End, Item, Kind, OwnedRequest, Reserved, StandingChange, Used};
+pub use message::{
+    Answer, Ask, Completion, End, Item, Kind, OwnedRequest, Reserved, Span, StandingChange, Used,
+};
 use runner::Runner;
 
 /// The most calls in one batch. Several overlap: while the server works on one, the loop takes up the answers of

@@ -191,10 +191,12 @@ impl Runner {
             return None;
         }
         let descriptor = self.host.descriptor()?;
-        let is_new = !self.has_file.swap(true, Ordering::AcqRel);
+        if self.has_file.swap(true, Ordering::AcqRel) {
+            return None;
+        }
         // Ends the thread that has watched so far.
         self.host.notify();
-        is_new.then_some(descriptor)
+        Some(descriptor)
     }
 
     /// Whether nothing more comes of the connections.

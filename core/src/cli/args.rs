@@ -96,7 +96,7 @@ pub(crate) enum Command {
     Match(Match),
     /// Admit a request by all the rules that apply to it, or deny it
     CheckRequest(CheckRequest),
-    /// Show what each rule lets through, of made up traffic or of a log
+    /// Show what each rule admits and denies, of simulated traffic or of an access log
     #[cfg(feature = "lab")]
     Lab(Box<Lab>),
     /// Look at rules where they are kept, and change them

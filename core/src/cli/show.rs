@@ -62,7 +62,8 @@ impl<'a> Show<'a> {
             return writeln!(out, "{object}");
         }
         if was_counted {
-            return writeln!(out, "refunded  {}", figures(decision));
+            // Not the wait for a cost as large as the refund, which nobody is about to use.
+            return writeln!(out, "refunded  {}{}", left(decision), reset(decision));
         }
         let (rule, key) = (self.rule.escape_debug(), self.key.escape_debug());
         writeln!(out, "nothing to refund: {rule} has counted nothing for {key}")
@@ -132,18 +133,25 @@ pub(crate) fn line(decision: &Decision) -> String {
 }
 
 fn figures(decision: &Decision) -> String {
-    let width = decision.limit.to_string().len();
     let retry = match decision.retry_after {
         Duration::ZERO => String::new(),
         Duration::MAX => "  never fits".to_owned(),
         retry_after => format!("  retry in {}", about(retry_after)),
     };
-    let reset = match decision.reset_after {
+    format!("{}{retry}{}", left(decision), reset(decision))
+}
+
+fn left(decision: &Decision) -> String {
+    let (remaining, limit) = (decision.remaining, decision.limit);
+    let width = limit.to_string().len();
+    format!("{remaining:>width$} of {limit} left")
+}
+
+fn reset(decision: &Decision) -> String {
+    match decision.reset_after {
         Duration::ZERO => String::new(),
         reset_after => format!("  resets in {}", about(reset_after)),
-    };
-    let (remaining, limit) = (decision.remaining, decision.limit);
-    format!("{remaining:>width$} of {limit} left{retry}{reset}")
+    }
 }
 
 /// The one word that counts.

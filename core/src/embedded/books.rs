@@ -3,7 +3,7 @@
 
 use smallvec::SmallVec;
 
-use super::engine::Engine;
+use super::engine::{CALLS_PER_SWEEP, Engine};
 use super::places::Place;
 use super::shard::Shard;
 use crate::algorithm::Micros;
@@ -23,6 +23,7 @@ pub(crate) enum Access {
 
 impl Engine {
     /// Does some work on the books of a plan, with all their shards locked as for several limits.
+    #[inline]
     pub(crate) fn with_books<T>(
         &self,
         plan: &Plan<'_>,
@@ -79,8 +80,16 @@ impl Engine {
                 None => shard.remove(place),
             });
         }
+        // Each place counts as a call, so that what calls leave behind is swept as fast as they come.
+        let count = places.len() as u32;
+        let calls = locked.first_mut().map_or(0, |shard| {
+            shard.calls = shard.calls.wrapping_add(count);
+            shard.calls
+        });
         drop(locked);
-        self.sweep(now);
+        if calls % CALLS_PER_SWEEP < count {
+            self.sweep(now);
+        }
         done
     }
 }

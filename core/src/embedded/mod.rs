@@ -28,7 +28,7 @@ impl Engine {
     /// Decides a plan as a whole: one outcome per charge.
     #[inline]
     pub(crate) fn run(&self, plan: &Plan<'_>, op: Op, clock: impl Fn() -> Micros) -> Few<Outcome> {
-        match plan.charges.as_slice() {
+        match &*plan.charges {
             _ if plan.is_beside() => self.decide_beside(plan, op, clock),
             [charge] if op != Op::Charge => {
                 let task = || task(charge, op, clock());
@@ -108,6 +108,7 @@ impl Engine {
     }
 
     /// Decides a plan beside which something may be held: one outcome per charge.
+    #[inline]
     fn decide_beside(&self, plan: &Plan<'_>, op: Op, clock: impl Fn() -> Micros) -> Few<Outcome> {
         let access = if op == Op::Peek { Access::Look } else { Access::Change };
         self.with_books(plan, access, clock, |books| books.decide(op, HoldId::default()).0)
@@ -115,6 +116,7 @@ impl Engine {
 
     /// Reserves what a plan asks for: one outcome per charge, the fencing token of what was reserved, and whether
     /// something is held.
+    #[inline]
     pub(crate) fn reserve(
         &self,
         plan: &Plan<'_>,
@@ -140,6 +142,7 @@ impl Engine {
     }
 
     /// Ends or renews a reservation: whether it was held; `None`: its charge could not be counted.
+    #[inline]
     pub(crate) fn end(
         &self,
         plan: &Plan<'_>,
@@ -152,14 +155,20 @@ impl Engine {
 
     /// Forgets what a reset of the plan is to forget.
     pub(crate) fn reset(&self, plan: &Plan<'_>, clock: impl Fn() -> Micros) {
+        if let Some(stranded) = plan.stranded() {
+            self.remove(stranded.local_name());
+        }
         if plan.is_beside() {
             return self.with_books(plan, Access::Change, clock, |books| books.forget());
         }
         for charge in plan.to_reset() {
-            let name = charge.local_name();
-            let place = self.places.of(charge.limit.number, &name);
-            self.shards[self.shard_of(&place)].lock().remove(&place);
+            self.remove((charge.limit.number, &charge.local_name()));
         }
+    }
+
+    fn remove(&self, (number, name): (LimitNumber, &str)) {
+        let place = self.places.of(number, name);
+        self.shards[self.shard_of(&place)].lock().remove(&place);
     }
 }
 

@@ -1,5 +1,7 @@
 use super::*;
 use crate::catalog::Catalog;
+use crate::decision::Source;
+use crate::plan::Form;
 use crate::request::Check;
 use crate::rules::Rules;
 use crate::secret::SecretNames;
@@ -135,4 +137,43 @@ fn what_has_expired_makes_room() {
         }
     }
     assert_eq!(engine.room.evicted(), 0);
+}
+
+fn key() -> [Check<'static>; 1] {
+    [Check::new("r", "k")]
+}
+
+/// What the answer to a plan about one limit states.
+fn limit_and_remaining(plan: &Plan<'_>, outcomes: &[Outcome]) -> (u64, u64) {
+    let verdict = plan.verdict(&plan.items[0], outcomes, Source::Embedded);
+    (verdict.limit, verdict.remaining)
+}
+
+#[test]
+fn a_repeated_call_is_answered_with_the_limit_of_the_first() {
+    let (engine, before) = (Engine::new(MAX_KEYS), catalog(r#""rate": "9/m""#));
+    let after = before.after(Rules::from_json(r#"[{"rule_id": "r", "rate": "5/m"}]"#).unwrap());
+    let told = |catalog: &Catalog| {
+        let plan = Plan::repeatable(catalog, &key(), (Op::Check, Form::Single), Some("id")).unwrap();
+        let known_by = (plan.request.as_ref().unwrap().fingerprint, SECOND);
+        let outcomes = engine.run_once(&plan, Op::Check, known_by, || 0).unwrap();
+        limit_and_remaining(&plan, &outcomes)
+    };
+    assert_eq!([told(&before), told(&after)], [(9, 8), (9, 8)]);
+}
+
+#[test]
+fn a_reset_forgets_what_the_rule_has_lost() {
+    let (engine, with) = (Engine::new(MAX_KEYS), catalog(r#""rate": "9/m", "overrides": true"#));
+    for left in ["", r#", "block": {}"#, r#", "reservations": true"#] {
+        let rule = format!(r#"[{{"rule_id": "r", "rate": "9/m"{left}}}]"#);
+        let without = with.after(Rules::from_json(&rule).unwrap());
+        let plan = Plan::new(&with, &key(), Op::Peek).unwrap();
+        let limit = || limit_and_remaining(&plan, &engine.run(&plan, Op::Peek, || 0)).0;
+        engine.change(&plan, StandingChange::SetLimit(3, None), || 0);
+        engine.reset(&plan, || 0);
+        assert_eq!(limit(), 3, "{left}");
+        engine.reset(&Plan::new(&without, &key(), Op::Peek).unwrap(), || 0);
+        assert_eq!(limit(), 9, "{left}");
+    }
 }

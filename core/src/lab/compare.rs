@@ -24,9 +24,14 @@ pub const ALGORITHMS: [&str; 9] = [
 /// With `key`, such as `ip_address`, the rules apply to every request, and what they count is that.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidArgument`] for an algorithm that is not known, with the nearest. Limits and windows that no
+/// [`ErrorKind::InvalidArgument`] for an algorithm that is not known, with the nearest, or is given twice. Limits and windows that no
 /// rule may have are found when the rules are read.
 pub fn compare(algorithms: &[&str], limit: u64, window_us: u64, key: Option<&str>) -> Result<String> {
+    let twice = (1..algorithms.len()).find(|place| algorithms[..*place].contains(&algorithms[*place]));
+    if let Some(place) = twice {
+        let message = format!("algorithm {} is given twice", quote(algorithms[place]));
+        return Err(Error::new(ErrorKind::InvalidArgument, message));
+    }
     let rules = algorithms.iter().map(|name| {
         let mut rule = rule(name, limit, window_us as f64 / 1e6)?;
         if let Some(key) = key {
@@ -71,6 +76,8 @@ mod tests {
             error.message(),
             "algorithm \"sliding_windo\" is not known; did you mean \"sliding_window\"?"
         );
+        let twice = compare(&["gcra", "decay", "gcra"], 10, 60_000_000, None).unwrap_err();
+        assert_eq!(twice.message(), "algorithm \"gcra\" is given twice");
         assert!(read(compare(&["gcra"], 0, 60_000_000, None).unwrap()).is_err());
     }
 }

@@ -27,7 +27,6 @@ const MOST_BINS: usize = 1200;
 pub struct Replay {
     limiter: RateLimiter,
     clock: ManualClock,
-    apart: bool,
     numbers: HashMap<RuleId, usize>,
     tallies: Vec<Tally>,
     start_us: Option<u64>,
@@ -54,12 +53,11 @@ impl Replay {
         Ok(Self {
             limiter: RateLimiter::builder("memory://").rules(rules.clone()).clock(clock.clone()).build()?,
             clock,
-            apart,
             numbers: rules.iter().zip(0..).map(|(rule, number)| (rule.id.clone(), number)).collect(),
             tallies: rules.iter().map(|rule| Tally::new(rule, width_us, MOST_BINS)).collect(),
             start_us: None,
             now_us: 0,
-            requests: Requests::default(),
+            requests: Requests { apart, ..Requests::default() },
             under_way: UnderWay::new(rules, duration),
         })
     }
@@ -91,7 +89,7 @@ impl Replay {
             self.requests.unmatched += 1;
             return Ok(true);
         }
-        let admitted = match self.apart {
+        let admitted = match self.requests.apart {
             true => self.each(&matches, duration_us, observer)?,
             false => self.together(&matches, duration_us, observer)?,
         };
@@ -257,7 +255,7 @@ mod tests {
     #[test]
     fn rules_decide_together_as_in_production() {
         let report = replayed(false);
-        let requests = Requests { total: 6, unmatched: 1, admitted: 3, denied: 2, late: 1 };
+        let requests = Requests { total: 6, unmatched: 1, admitted: 3, denied: 2, late: 1, apart: false };
         assert_eq!(report.requests, Some(requests));
         let counts = |number: usize| {
             let strategy = &report.strategies[number];

@@ -42,6 +42,8 @@ pub struct Requests {
     pub denied: u64,
     /// Which were logged after a later one, and are taken to have come with it.
     pub late: u64,
+    /// Whether each rule decided alone, to be compared with the others; then none denied a request for all of them.
+    pub apart: bool,
 }
 
 /// What one rule let through.
@@ -196,6 +198,11 @@ impl Report {
     /// Whether there was no call at all.
     pub fn is_empty(&self) -> bool {
         self.strategies.iter().all(|strategy| strategy.calls() == 0)
+    }
+
+    /// Whether anything came, even if no rule matched it.
+    pub(crate) fn has_traffic(&self) -> bool {
+        self.requests.map_or(!self.is_empty(), |requests| requests.total > 0)
     }
 }
 

@@ -59,6 +59,7 @@ impl Answer for Reservation {
 }
 
 /// The answer to a plan.
+#[inline]
 pub(super) fn asked(
     plan: &Plan<'_>,
     outcomes: &[Outcome],

@@ -15,12 +15,12 @@ use crate::error::Result;
 use crate::fork::PerProcess;
 use crate::matching::{Explanation, Request, RequestMatch};
 use crate::plan::{Few, Forecast, Form, Op, Outcome, Plan};
-use crate::redis::AsyncRedis;
+use crate::redis::{AsyncRedis, Attempts};
 use crate::request::{Check, CheckAllOptions, CheckOptions};
 use crate::rules::Rules;
 use crate::sources::RulesStatus;
 use crate::timeout::validate_time;
-use crate::transaction::{Conversation, Reset, reset};
+use crate::transaction::{Conversation, Reset, located_by_hand, reset};
 
 /// Decides whether a cost is admitted; each call is a future that takes one round trip.
 ///
@@ -245,10 +245,13 @@ impl AsyncRateLimiter {
             Backend::Local(local) => local.reset(&plan),
             Backend::Server(redis) => {
                 let deadline = redis.deadline(plan.timeout);
-                match reset(&plan, &self.centre.wire, self.centre.now()) {
-                    Reset::Delete(names) => redis.delete(&names, deadline).await?,
-                    Reset::Forget(call) => drop(redis.call(call, deadline).await?),
-                }
+                let reset = reset(&plan, &self.centre.wire, self.centre.now());
+                let keys = reset.keys();
+                let done = match reset {
+                    Reset::Delete(names) => redis.delete(&names, deadline).await,
+                    Reset::Forget(call) => redis.call(call, deadline).await.map(drop),
+                };
+                done.map_err(|error| located_by_hand(error, &plan, keys))?;
             }
         }
         self.freed(&check);
@@ -378,15 +381,15 @@ pub(super) async fn talk(
     while let Some(request) = conversation.next() {
         let undoing = conversation.is_undoing();
         let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
-        let may_repeat = conversation.may_repeat();
+        let mut attempts = Attempts::new(deadline, conversation.may_repeat());
         let mut reply = redis.call(request.clone(), deadline).await;
-        while may_repeat && let Some(pause) = deadline.pause_after(&reply) {
+        while let Some(pause) = attempts.pause_after(&reply) {
             reply = match limiter.pause(pause).await {
                 Ok(()) => redis.call(request.clone(), deadline).await,
                 Err(closed) => Err(closed),
             };
         }
-        conversation.feed(reply);
+        conversation.feed(attempts.last(reply));
     }
 }
 

@@ -11,12 +11,12 @@ use crate::decision::{Decision, Source};
 use crate::error::Result;
 use crate::matching::{Explanation, Request, RequestMatch};
 use crate::plan::{Few, Forecast, Form, Op, Outcome, Plan};
-use crate::redis::BlockingRedis;
+use crate::redis::{Attempts, BlockingRedis};
 use crate::request::{Check, CheckAllOptions, CheckOptions};
 use crate::rules::Rules;
 use crate::sources::RulesStatus;
 use crate::timeout::validate_time;
-use crate::transaction::{Conversation, Reset, reset};
+use crate::transaction::{Conversation, Reset, located_by_hand, reset};
 
 /// Decides whether a cost is admitted; blocks the calling thread for one round trip.
 ///
@@ -232,10 +232,13 @@ impl RateLimiter {
             Backend::Local(local) => local.reset(&plan),
             Backend::Server(redis) => {
                 let deadline = redis.deadline(plan.timeout);
-                match reset(&plan, &self.centre.wire, self.centre.now()) {
-                    Reset::Delete(names) => redis.delete(&names, deadline)?,
-                    Reset::Forget(call) => drop(redis.call(call, deadline)?),
-                }
+                let reset = reset(&plan, &self.centre.wire, self.centre.now());
+                let keys = reset.keys();
+                let done = match reset {
+                    Reset::Delete(names) => redis.delete(&names, deadline),
+                    Reset::Forget(call) => redis.call(call, deadline).map(drop),
+                };
+                done.map_err(|error| located_by_hand(error, &plan, keys))?;
             }
         }
         self.freed(&check);
@@ -349,13 +352,13 @@ pub(super) fn talk(redis: &BlockingRedis, conversation: &mut impl Conversation, 
     while let Some(request) = conversation.next() {
         let undoing = conversation.is_undoing();
         let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
-        let may_repeat = conversation.may_repeat();
+        let mut attempts = Attempts::new(deadline, conversation.may_repeat());
         let mut reply = redis.call(request.clone(), deadline);
-        while may_repeat && let Some(pause) = deadline.pause_after(&reply) {
+        while let Some(pause) = attempts.pause_after(&reply) {
             thread::sleep(pause);
             reply = redis.call(request.clone(), deadline);
         }
-        conversation.feed(reply);
+        conversation.feed(attempts.last(reply));
     }
 }
 

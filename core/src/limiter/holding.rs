@@ -27,6 +27,7 @@ impl RateLimiter {
     ///
     /// # Errors
     /// As [`reserve`](Self::reserve).
+    #[inline]
     pub fn reserve_within(
         &self,
         rule: &str,
@@ -47,6 +48,7 @@ impl RateLimiter {
     }
 
     /// Waits as `wait_sleeping` does.
+    #[inline]
     pub(crate) fn reserve_sleeping(
         &self,
         checks: &[Check<'_>],
@@ -152,6 +154,7 @@ impl Centre {
     }
 
     /// Lets the first waiters ask again for that of which a reservation left more than it was charged.
+    #[inline]
     pub(super) fn freed_by(&self, plan: &Plan<'_>, end: End) {
         if end == End::Renew || self.queue.is_idle() {
             return;

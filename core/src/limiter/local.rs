@@ -121,6 +121,7 @@ impl Local {
 
     /// Reserves what a plan asks for: one outcome per charge, the fencing token where it is granted, and whether
     /// something is held.
+    #[inline]
     pub(super) fn reserve(&self, plan: &Plan<'_>, id: HoldId) -> (Few<Outcome>, Option<u64>, bool) {
         self.engine().reserve(plan, id, || self.now())
     }
@@ -131,6 +132,7 @@ impl Local {
     }
 
     /// Ends or renews a reservation: whether it was held.
+    #[inline]
     pub(super) fn end(&self, plan: &Plan<'_>, end: End, id: &HoldId) -> Result<bool> {
         let ended = self.engine().end(plan, end, id, || self.now());
         ended.ok_or_else(|| {

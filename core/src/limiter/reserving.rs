@@ -15,9 +15,10 @@ use crate::catalog::Catalog;
 use crate::decision::Source;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::{ENFORCED, End, Few, Forecast, Form, Op, Outcome, Plan};
-use crate::redis::AsyncRedis;
+use crate::redis::{AsyncRedis, BlockingRedis};
 use crate::request::{Check, CheckOptions};
 use crate::reservation::{Granted, Reservation, ReservationRef, Ticket, Usage, fresh};
+use crate::script::Call;
 use crate::transaction::{Conversation, Transaction};
 
 /// A reservation that is asked for: its plan, and what its id will state.
@@ -27,6 +28,7 @@ struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
+    #[inline]
     fn new(catalog: &'a Catalog, checks: &[Check<'a>], prefix: &str) -> Result<Self> {
         let plan = Plan::new(catalog, checks, Op::Reserve)?;
         let items = Plan::ticket_items(catalog, checks)?;
@@ -36,6 +38,7 @@ impl<'a> Wanted<'a> {
     }
 
     /// What came of it.
+    #[inline]
     fn made(self, found: Found, source: Source, form: Form) -> Asked<Reservation> {
         let Found { outcomes, token, is_beside } = found;
         let lease = self.plan.holders.iter().map(|holder| holder.lease).min().unwrap_or(0);
@@ -65,6 +68,7 @@ struct Found {
 }
 
 /// A reservation to end: its plan, and the names of the reservation and of this call.
+#[inline]
 fn ending<'a>(
     catalog: &'a Catalog,
     ticket: &'a Ticket,
@@ -79,22 +83,53 @@ fn reserved(transaction: Transaction<'_>) -> Result<Found> {
     Ok(Found { outcomes: transaction.outcomes()?.0, token, is_beside })
 }
 
+#[inline]
 fn reserved_locally(local: &Local, wanted: &Wanted<'_>) -> Found {
     let (outcomes, token, is_beside) = local.reserve(&wanted.plan, wanted.ticket.id);
     Found { outcomes, token, is_beside }
 }
 
+/// Sends what nobody waits for.
+trait Cast {
+    fn cast(&self, call: Call);
+}
+
+impl Cast for BlockingRedis {
+    fn cast(&self, call: Call) {
+        Self::cast(self, call);
+    }
+}
+
+impl Cast for AsyncRedis {
+    fn cast(&self, call: Call) {
+        Self::cast(self, call);
+    }
+}
+
 /// Releases what a call may have reserved of which nobody learns: its future was dropped, or the server's answer was
-/// lost. On one connection that comes after whatever was sent of the call.
-struct Unheard<'a> {
-    redis: &'a AsyncRedis,
+/// lost. The server comes to that after whatever was sent of the call.
+struct Unheard<'a, R: Cast> {
+    redis: &'a R,
     centre: &'a Centre,
     catalog: &'a Catalog,
     ticket: &'a Ticket,
     is_heard: bool,
 }
 
-impl Drop for Unheard<'_> {
+impl<'a, R: Cast> Unheard<'a, R> {
+    fn new(redis: &'a R, centre: &'a Centre, catalog: &'a Catalog, wanted: &'a Wanted<'_>) -> Self {
+        Self { redis, centre, catalog, ticket: &wanted.ticket, is_heard: false }
+    }
+
+    /// What the call has found, of which somebody learns unless an answer was lost.
+    fn hear(mut self, transaction: Transaction<'_>) -> Result<Found> {
+        let found = reserved(transaction);
+        self.is_heard = !found.as_ref().is_err_and(Error::is_maybe_done);
+        found
+    }
+}
+
+impl<R: Cast> Drop for Unheard<'_, R> {
     fn drop(&mut self) {
         let costs = vec![0; self.ticket.items.len()];
         if !self.is_heard
@@ -116,6 +151,7 @@ impl RateLimiter {
     /// # Errors
     /// As [`check`](Self::check); [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a rule without
     /// reservations.
+    #[inline]
     pub fn reserve(&self, rule: &str, key: &str) -> Result<Reservation> {
         self.reserve_with(rule, key, CheckOptions::new())
     }
@@ -124,6 +160,7 @@ impl RateLimiter {
     ///
     /// # Errors
     /// As [`reserve`](Self::reserve).
+    #[inline]
     pub fn reserve_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Reservation> {
         self.reserve_within(rule, key, options, Duration::ZERO)
     }
@@ -138,6 +175,7 @@ impl RateLimiter {
     }
 
     /// Tries to reserve once.
+    #[inline]
     pub(super) fn hold(
         &self,
         catalog: &Catalog,
@@ -152,9 +190,10 @@ impl RateLimiter {
                 Ok(wanted.made(found, Source::Embedded, form))
             }
             blocking::Backend::Server(redis) => {
+                let unheard = Unheard::new(&**redis, &self.centre, catalog, &wanted);
                 let mut transaction = self.centre.reserving(&wanted.plan, wanted.ticket.id);
                 talk(redis, &mut transaction, wanted.plan.timeout);
-                let found = reserved(transaction)?;
+                let found = unheard.hear(transaction)?;
                 Ok(wanted.made(found, Source::Server, form))
             }
         }
@@ -166,6 +205,7 @@ impl RateLimiter {
     /// # Errors
     /// As [`check`](Self::check); `InvalidArgument` for an id that is none, and for a charge that would overdraw a limit
     /// by more than 2^53 units or microseconds, when nothing is done.
+    #[inline]
     pub fn commit<'a>(&self, reservation: impl Into<ReservationRef<'a>>, cost: Usage<'_>) -> Result<bool> {
         self.end(reservation.into(), End::Commit, cost)
     }
@@ -174,6 +214,7 @@ impl RateLimiter {
     ///
     /// # Errors
     /// As [`commit`](Self::commit).
+    #[inline]
     pub fn release<'a>(&self, reservation: impl Into<ReservationRef<'a>>) -> Result<bool> {
         self.end(reservation.into(), End::Release, Usage::AsReserved)
     }
@@ -182,10 +223,12 @@ impl RateLimiter {
     ///
     /// # Errors
     /// As [`commit`](Self::commit).
+    #[inline]
     pub fn renew<'a>(&self, reservation: impl Into<ReservationRef<'a>>) -> Result<bool> {
         self.end(reservation.into(), End::Renew, Usage::AsReserved)
     }
 
+    #[inline]
     pub(crate) fn end(&self, reservation: ReservationRef<'_>, end: End, usage: Usage<'_>) -> Result<bool> {
         self.ensure_open()?;
         let Some(ticket) = reservation.ticket(&self.centre.wire.prefix)? else { return Ok(false) };
@@ -256,21 +299,13 @@ impl AsyncRateLimiter {
                 Ok(wanted.made(found, Source::Embedded, form))
             }
             asynchronous::Backend::Server(redis) => {
-                let found = self.hold_there(redis, catalog, &wanted).await?;
+                let unheard = Unheard::new(&**redis, &self.centre, catalog, &wanted);
+                let mut transaction = self.centre.reserving(&wanted.plan, wanted.ticket.id);
+                asynchronous::talk(self, redis, &mut transaction, wanted.plan.timeout).await;
+                let found = unheard.hear(transaction)?;
                 Ok(wanted.made(found, Source::Server, form))
             }
         }
-    }
-
-    async fn hold_there(&self, redis: &AsyncRedis, catalog: &Catalog, wanted: &Wanted<'_>) -> Result<Found> {
-        let mut unheard =
-            Unheard { redis, centre: &self.centre, catalog, ticket: &wanted.ticket, is_heard: false };
-        let mut transaction = self.centre.reserving(&wanted.plan, wanted.ticket.id);
-        asynchronous::talk(self, redis, &mut transaction, wanted.plan.timeout).await;
-        let found = reserved(transaction);
-        let is_lost = |error: &Error| matches!(error.kind(), ErrorKind::Timeout | ErrorKind::Connection);
-        unheard.is_heard = !found.as_ref().is_err_and(is_lost);
-        found
     }
 
     /// Ends a reservation and charges what was really used, also beyond the limit. Whether it took effect: not where the

@@ -6,9 +6,9 @@ use super::asynchronous::{self, AsyncRateLimiter};
 use super::blocking::{self, RateLimiter};
 use crate::catalog::Catalog;
 use crate::error::Result;
-use crate::plan::{Op, Plan, StandingChange};
+use crate::plan::{Op, Plan, Span, StandingChange};
 use crate::request::{Check, CheckOptions};
-use crate::transaction::{change, changed, unanswered};
+use crate::transaction::{change, changed, located_by_hand, unanswered};
 
 /// A plan for one key, where its rule allows the change.
 fn planned<'a>(catalog: &'a Catalog, check: &Check<'a>, change: StandingChange) -> Result<Plan<'a>> {
@@ -26,8 +26,8 @@ fn planned<'a>(catalog: &'a Catalog, check: &Check<'a>, change: StandingChange) 
     Ok(plan)
 }
 
-fn micros(span: Duration) -> u64 {
-    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
+fn span(duration: Duration) -> Span {
+    Span::from_seconds(duration.as_secs_f64())
 }
 
 impl RateLimiter {
@@ -52,7 +52,7 @@ impl RateLimiter {
         duration: Duration,
         options: CheckOptions<'_>,
     ) -> Result<()> {
-        let change = StandingChange::Block(micros(duration));
+        let change = StandingChange::Block(span(duration));
         self.stand(&Check::new(rule, key).with(options), change).map(drop)
     }
 
@@ -95,7 +95,7 @@ impl RateLimiter {
         expires_in: Option<Duration>,
         options: CheckOptions<'_>,
     ) -> Result<()> {
-        let change = StandingChange::SetLimit(limit, expires_in.map(micros));
+        let change = StandingChange::SetLimit(limit, expires_in.map(span));
         self.stand(&Check::new(rule, key).with(options), change).map(drop)
     }
 
@@ -124,7 +124,9 @@ impl RateLimiter {
             blocking::Backend::Server(redis) => {
                 let call = change(&plan, &self.centre.wire, by_hand, self.centre.now());
                 let call = call.ok_or_else(unanswered)?;
-                changed(&redis.call(call, redis.deadline(plan.timeout))?)?
+                let keys = call.keys.clone();
+                let reply = redis.call(call, redis.deadline(plan.timeout));
+                changed(&reply.map_err(|error| located_by_hand(error, &plan, keys))?)?
             }
         };
         self.freed(check);
@@ -154,7 +156,7 @@ impl AsyncRateLimiter {
         duration: Duration,
         options: CheckOptions<'_>,
     ) -> Result<()> {
-        let change = StandingChange::Block(micros(duration));
+        let change = StandingChange::Block(span(duration));
         self.stand(&Check::new(rule, key).with(options), change).await.map(drop)
     }
 
@@ -203,7 +205,7 @@ impl AsyncRateLimiter {
         expires_in: Option<Duration>,
         options: CheckOptions<'_>,
     ) -> Result<()> {
-        let change = StandingChange::SetLimit(limit, expires_in.map(micros));
+        let change = StandingChange::SetLimit(limit, expires_in.map(span));
         self.stand(&Check::new(rule, key).with(options), change).await.map(drop)
     }
 
@@ -232,7 +234,9 @@ impl AsyncRateLimiter {
             asynchronous::Backend::Server(redis) => {
                 let call = change(&plan, &self.centre.wire, by_hand, self.centre.now());
                 let call = call.ok_or_else(unanswered)?;
-                changed(&redis.call(call, redis.deadline(plan.timeout)).await?)?
+                let keys = call.keys.clone();
+                let reply = redis.call(call, redis.deadline(plan.timeout)).await;
+                changed(&reply.map_err(|error| located_by_hand(error, &plan, keys))?)?
             }
         };
         self.freed(check);

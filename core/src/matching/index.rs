@@ -8,7 +8,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::automaton::Automaton as _;
+use aho_corasick::nfa::contiguous::NFA;
 
 use super::conditions::Conditions;
 use super::view::RequestView;
@@ -44,7 +45,7 @@ pub(super) struct Index {
     /// Rules without a mark.
     always: Vec<Number>,
     /// Finds all literals of a path in one pass, without regard to capitals.
-    automaton: Option<AhoCorasick>,
+    automaton: Option<NFA>,
     by_literal: Vec<Vec<ByLiteral>>,
     /// By place of the header.
     by_header: HashMap<usize, HashMap<String, Vec<Number>>>,
@@ -108,7 +109,7 @@ impl Index {
         if literals.texts.is_empty() {
             return;
         }
-        match AhoCorasick::new(&literals.texts) {
+        match NFA::new(&literals.texts) {
             Ok(automaton) => self.automaton = Some(automaton),
             Err(_) => self.always.extend(self.by_literal.iter().flatten().map(|rule| rule.number)),
         }
@@ -137,7 +138,9 @@ impl Index {
         let mut hits = Hits::new(self.by_literal.len());
         for reading in &view.readings {
             let text = reading.folded_text();
-            automaton.find_overlapping_iter(text.as_ref()).for_each(|hit| hits.add(hit.pattern().as_u32()));
+            // Overlapping matches are refused only of an automaton that prefers the leftmost, which this is not.
+            let found = automaton.try_find_overlapping_iter(text.as_ref().into()).into_iter().flatten();
+            found.for_each(|hit| hits.add(hit.pattern().as_u32()));
         }
         let rules = hits.once.iter().flat_map(|literal| &self.by_literal[*literal as usize]);
         let may_match = |rule: &&ByLiteral| rule.second.is_none_or(|literal| hits.contain(literal));

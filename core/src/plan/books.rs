@@ -17,7 +17,8 @@ pub(crate) struct Books<'a> {
     pub(crate) states: Few<State>,
     /// Which of them were never seen: they have no time yet.
     pub(super) is_new: Few<bool>,
-    pub(crate) holdings: Few<Holding>,
+    /// In the boxes in which they are kept.
+    pub(crate) holdings: Few<Box<Holding>>,
     pub(super) standings: Few<Standing>,
     /// For each charge, the rule's policy at the limit that is stored for the key, where one is.
     pub(super) stored: Few<Option<Policy>>,
@@ -37,31 +38,38 @@ pub enum End {
     Renew,
 }
 
+/// What was taken out of a holding, and when its lease would have ended.
+type Ended = Option<(Micros, Lease)>;
+
 impl<'a> Books<'a> {
-    /// The books of keys never seen.
+    /// The books of keys never seen, in which what is held is yet to be entered.
+    #[inline]
     pub(crate) fn new(plan: &'a Plan<'a>, now: Micros) -> Self {
         let states: Few<_> = plan.charges.iter().map(|charge| charge.policy.fresh(now)).collect();
         let (is_new, stored) = (smallvec![true; states.len()], states.iter().map(|_| None).collect());
-        let holdings = plan.holders.iter().map(|_| Holding::default()).collect();
         let standings = smallvec![Standing::default(); plan.standers.len()];
+        let holdings = Few::with_capacity(plan.holders.len());
         Self { plan, now, states, is_new, holdings, standings, stored, answered: None }
     }
 
-    /// Enters what is kept: for a charge or, after them, for a holder, a stander or, after these, for the request.
-    /// (`concurrency` keeps nothing else than what is held.)
+    /// Enters what is kept: for a charge or, after them, for a holder, a stander or, after these, for the request; in
+    /// this order. (`concurrency` keeps nothing else than what is held.)
+    #[inline]
     pub(crate) fn open(&mut self, index: usize, kept: Option<State>) {
+        let charges = self.states.len();
+        let held = charges..charges + self.plan.holders.len();
+        if held.contains(&index) {
+            self.holdings.push(match kept {
+                Some(State::Holding(holding)) => holding,
+                _ => Box::default(),
+            });
+            return;
+        }
         match kept {
             Some(State::Standing(standing)) => {
-                let before = self.states.len() + self.holdings.len();
+                let before = held.end;
                 if let Some(own) = index.checked_sub(before).and_then(|at| self.standings.get_mut(at)) {
                     *own = *standing;
-                }
-            }
-            Some(State::Holding(holding)) => {
-                if let Some(own) =
-                    index.checked_sub(self.states.len()).and_then(|at| self.holdings.get_mut(at))
-                {
-                    *own = *holding;
                 }
             }
             Some(State::Answered(answered)) => self.answered = Some(answered),
@@ -76,6 +84,7 @@ impl<'a> Books<'a> {
 
     /// What is to be kept, in the same order, each with the time until which; `None`: nothing. What is held may be
     /// charged to a state long after it ended, to the state as it was then: it is kept for that long.
+    #[inline]
     pub(crate) fn close(self) -> SmallVec<[Option<(State, Micros)>; 2]> {
         let Self { plan, now, states, holdings, standings, stored, answered, .. } = self;
         let held = |number: usize| Some(&holdings[number]).filter(|holding| !holding.is_empty());
@@ -94,7 +103,7 @@ impl<'a> Books<'a> {
             .collect();
         let holdings = holdings.into_iter().map(|holding| {
             let ends = holding.kept_until;
-            (ends > now).then(|| (State::Holding(Box::new(holding)), ends))
+            (ends > now).then(|| (State::Holding(holding), ends))
         });
         let standings = plan.standers.iter().zip(standings).map(|(stander, standing)| {
             let ends = standing.kept_until(&stander.blocking());
@@ -110,6 +119,7 @@ impl<'a> Books<'a> {
 
 impl Books<'_> {
     /// Decides: one outcome per charge, and the fencing token of what was reserved.
+    #[inline]
     pub(crate) fn decide(&mut self, op: Op, id: HoldId) -> (Few<Outcome>, Option<u64>) {
         self.settle();
         if op == Op::Charge && !self.bears_all() {
@@ -153,25 +163,29 @@ impl Books<'_> {
         // Also of a repeated call: what an ended lease is yet to be charged to would else be forgotten as having leaked away.
         self.settle();
         if let Some(answered) = self.answered.as_ref().filter(|answered| answered.ends > self.now) {
-            return (answered.fingerprint == fingerprint).then(|| answered.outcomes.as_slice().into());
+            let repeats = answered.fingerprint == fingerprint && self.plan.answered_on(&answered.terms);
+            return repeats.then(|| answered.outcomes.as_slice().into());
         }
         let outcomes = self.decide(op, HoldId::default()).0;
         // What is refused is no answer.
         let is_answer = op != Op::Charge || outcomes.iter().all(|outcome| outcome.changed);
         self.answered = is_answer.then(|| {
             let ends = self.now + lifetime;
-            Box::new(Answered { fingerprint, ends, outcomes: outcomes.to_vec() })
+            let terms = self.plan.charges.iter().map(|charge| charge.policy.terms()).collect();
+            Box::new(Answered { fingerprint, ends, outcomes: outcomes.to_vec(), terms })
         });
         Some(outcomes)
     }
 
     /// Whether something is held.
+    #[inline]
     pub(crate) fn holds(&self) -> bool {
         self.holdings.iter().any(|holding| holding.held() > 0.0)
     }
 
     /// Ends or renews a reservation: whether it was held wherever it should be. `None`: a charge could not be
     /// counted, and nothing was done.
+    #[inline]
     pub(crate) fn end(&mut self, end: End, id: &HoldId) -> Option<bool> {
         self.settle();
         match end {
@@ -194,10 +208,13 @@ impl Books<'_> {
                 holding.kept_until = self.now + holder.lease;
             }
         }
-        self.standings.iter_mut().for_each(Standing::forget);
+        for (stander, standing) in self.plan.standers.iter().zip(&mut self.standings) {
+            standing.forget(stander.stands.overrides);
+        }
     }
 
     /// Charges what was held until its lease ended, before anything else.
+    #[inline]
     fn settle(&mut self) {
         self.take_stored();
         for number in 0..self.holdings.len() {
@@ -225,10 +242,12 @@ impl Books<'_> {
         }
     }
 
+    #[inline]
     fn held(&self, charge: &Charge<'_>) -> f64 {
         charge.holder.map_or(0.0, |holder| self.holdings[holder].held())
     }
 
+    #[inline]
     fn fits(&self, index: usize, op: Op) -> bool {
         let charge = &self.plan.charges[index];
         let is_full = || charge.holder.is_some_and(|holder| self.holdings[holder].is_full());
@@ -255,6 +274,7 @@ impl Books<'_> {
     }
 
     /// Holds the weight wherever there is a holder, when all that is enforced has room.
+    #[inline]
     fn reserve(&mut self, id: HoldId, fits: &[bool]) -> Option<u64> {
         let group_fits = |group| {
             let charges = self.plan.charges.iter().zip(fits);
@@ -272,6 +292,7 @@ impl Books<'_> {
         Some(token.unsigned_abs())
     }
 
+    #[inline]
     fn hold(&mut self, number: usize, id: HoldId, counts: bool) {
         let (holder, end) = (&self.plan.holders[number], self.now + self.plan.holders[number].lease);
         let lease = Lease { weight: holder.weight, counts, price: self.plan.own_price(number) };
@@ -280,6 +301,7 @@ impl Books<'_> {
     }
 
     /// Keeps a holding until what is charged at the end of a lease would be gone.
+    #[inline]
     fn keep(&mut self, number: usize, end: Micros) {
         let longest = self.own(number).map(|index| {
             let policy = self.policy(index);
@@ -290,10 +312,11 @@ impl Books<'_> {
         holding.kept_until = holding.kept_until.max(until);
     }
 
+    #[inline]
     fn conclude(&mut self, index: usize, op: Op, fits: bool, permitted: bool) -> Outcome {
         let charge = &self.plan.charges[index];
         self.with_state(index, |books, policy, state| {
-            let holding = charge.holder.map(|holder| &books.holdings[holder]);
+            let holding = charge.holder.map(|holder| &*books.holdings[holder]);
             // What has nothing to hold is charged at once.
             let op = if op == Op::Reserve && holding.is_none() { Op::Check } else { op };
             let held = holding.map_or(0.0, Holding::held);
@@ -309,6 +332,7 @@ impl Books<'_> {
         })
     }
 
+    #[inline]
     fn renew(&mut self, id: &HoldId) -> bool {
         let mut renewed = true;
         for number in 0..self.holdings.len() {
@@ -322,16 +346,16 @@ impl Books<'_> {
         renewed
     }
 
+    #[inline]
     fn finish(&mut self, id: &HoldId, charges: bool) -> Option<bool> {
-        let ends: Few<_> = self.holdings.iter().map(|holding| holding.end_of(id)).collect();
         let ended: Few<_> = self.holdings.iter_mut().map(|holding| holding.end(id)).collect();
         let used = |index| if charges { self.used(index, &ended) } else { 0.0 };
         let costs: Few<_> = (0..self.states.len()).map(used).collect();
         let bears =
             |(index, cost): (usize, &f64)| self.policy(index).bears(&self.states[index], self.now, *cost);
         if !costs.iter().enumerate().all(bears) {
-            for (holding, (end, lease)) in self.holdings.iter_mut().zip(ends.into_iter().zip(ended)) {
-                if let (Some(end), Some(lease)) = (end, lease) {
+            for (holding, ended) in self.holdings.iter_mut().zip(ended) {
+                if let Some((end, lease)) = ended {
                     holding.hold(*id, end, lease);
                 }
             }
@@ -348,21 +372,22 @@ impl Books<'_> {
 
     /// What a commit charges to a limit: nothing where the reservation is not held and, where it holds nothing, no
     /// more than there is room for.
-    fn used(&self, index: usize, ended: &[Option<Lease>]) -> f64 {
+    #[inline]
+    fn used(&self, index: usize, ended: &[Ended]) -> f64 {
         let charge = &self.plan.charges[index];
         let lease = charge.holder.and_then(|holder| ended[holder]);
         match lease {
             None => 0.0,
-            Some(lease) if lease.counts => charge.cost,
+            Some((_, lease)) if lease.counts => charge.cost,
             Some(_) => charge.cost.min(self.room_of_group(charge.group, ended)),
         }
     }
 
     /// What all limits of a rule in shadow have room for.
-    fn room_of_group(&self, group: usize, ended: &[Option<Lease>]) -> f64 {
+    fn room_of_group(&self, group: usize, ended: &[Ended]) -> f64 {
         let own = self.plan.charges.iter().enumerate().filter(|(_, charge)| {
             let lease = charge.holder.and_then(|holder| ended[holder]);
-            charge.group == group && lease.is_some_and(|lease| !lease.counts)
+            charge.group == group && lease.is_some_and(|(_, lease)| !lease.counts)
         });
         let room = own.map(|(index, charge)| {
             self.policy(index).room(&self.states[index], self.now) - self.held(charge)
@@ -372,6 +397,7 @@ impl Books<'_> {
 
     /// After something was charged: an overdraft makes what is still held count longer; where nothing is, the token
     /// is kept for a lease.
+    #[inline]
     fn keep_on(&mut self, number: usize) {
         let end = self.now + self.plan.holders[number].lease;
         if self.holdings[number].is_empty() && self.holdings[number].kept_until > 0 {
@@ -381,12 +407,14 @@ impl Books<'_> {
         }
     }
 
+    #[inline]
     fn is_overdrawn(&self, number: usize) -> bool {
         let overdraft = |index: usize| self.policy(index).overdraft(&self.states[index], self.now);
         self.own(number).any(|index| overdraft(index) > 0)
     }
 
     /// The charges of a holder, as indices.
+    #[inline]
     fn own(&self, number: usize) -> impl Iterator<Item = usize> {
         let charges = self.plan.charges.iter().enumerate();
         charges.filter(move |(_, charge)| charge.holder == Some(number)).map(|(index, _)| index)

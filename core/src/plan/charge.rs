@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::algorithm::{Blocking, Micros, Policy};
+use once_cell::race::OnceBox;
+
+use crate::algorithm::{Blocking, Micros, Policy, Terms};
 use crate::catalog::{LimitNumber, ReadyLimit, ReadyRule, Stands};
 use crate::key;
 use crate::rules::Scope;
@@ -25,6 +27,8 @@ pub(crate) struct Charge<'a> {
     pub(crate) holder: Option<usize>,
     /// What may stand beside it, as an index of the plan's.
     pub(crate) stander: Option<usize>,
+    /// The policy of the first call, where this one repeats it and the rule was changed in between.
+    pub(super) first_policy: OnceBox<Policy>,
 }
 
 /// What is held for a key, or a resource, of a rule, and what is asked of it.
@@ -80,6 +84,31 @@ impl Stander<'_> {
     }
 }
 
+/// What may stand beside the states of a key although its rule has neither blocks nor stored limits: it had them once.
+#[derive(Debug)]
+pub(crate) struct Stranded<'a> {
+    rule: &'a ReadyRule,
+    tag: &'a str,
+}
+
+impl<'a> Stranded<'a> {
+    /// That of the key of a charge.
+    pub(super) fn of(charge: &'a Charge<'_>) -> Option<Self> {
+        let rule = charge.rule;
+        (rule.stands.is_none() && !rule.needs_resource).then_some(Self { rule, tag: &charge.tag })
+    }
+
+    /// The name in Redis.
+    pub(crate) fn name(&self, prefix: &str) -> String {
+        key::name(prefix, &self.rule.rule.id, self.tag, None, Stands::SUFFIX)
+    }
+
+    /// Its number, as those of limits, and the name among those of that number.
+    pub(crate) fn local_name(&self) -> (LimitNumber, &str) {
+        (self.rule.standing, self.tag)
+    }
+}
+
 impl Charge<'_> {
     /// Whether a limit that is stored for the key takes the place of the rule's.
     pub(crate) fn takes_stored(&self) -> bool {
@@ -87,11 +116,21 @@ impl Charge<'_> {
     }
 
     /// The policy where this limit, if it is not 0, is stored for the key.
+    #[inline]
     pub(crate) fn policy_at(&self, stored: u64) -> Cow<'_, Policy> {
         match self.rule.policy_at(stored).filter(|_| self.takes_stored()) {
             Some(policy) => Cow::Owned(policy),
-            None => Cow::Borrowed(self.policy.as_ref()),
+            None => Cow::Borrowed(self.first_policy.get().unwrap_or(self.policy.as_ref())),
         }
+    }
+
+    /// Takes note that the answer is that of an earlier call, on these terms. Whether they are those of a limit.
+    pub(crate) fn answered_on(&self, terms: Terms) -> bool {
+        if terms == self.policy.terms() {
+            return true;
+        }
+        let policy = self.policy.on_terms(terms);
+        policy.is_some_and(|policy| self.first_policy.set(Box::new(policy)).is_ok())
     }
 
     /// The name of the state in Redis.

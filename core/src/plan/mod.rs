@@ -4,6 +4,7 @@ mod answer;
 mod books;
 mod charge;
 mod forecast;
+mod list;
 mod repeat;
 mod repeatable;
 mod standings;
@@ -26,13 +27,14 @@ use crate::rules::{Algorithm, MAX_MICROS, Scope};
 
 pub(crate) use crate::algorithm::Outcome;
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
-pub use crate::algorithm::{Op, StandingChange};
+pub use crate::algorithm::{Op, Span, StandingChange};
 pub(crate) use answer::{Form, answer};
 pub(crate) use books::Books;
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use books::End;
-pub(crate) use charge::{Charge, Holder, Stander};
+pub(crate) use charge::{Charge, Holder, Stander, Stranded};
 pub(crate) use forecast::Forecast;
+use list::List;
 pub(crate) use repeat::{Fingerprint, RequestRecord};
 use target::Target;
 pub(crate) use target::ruled;
@@ -49,12 +51,12 @@ pub(crate) type Few<T> = SmallVec<[T; 1]>;
 #[derive(Debug)]
 pub(crate) struct Plan<'a> {
     /// Each state once, with the sum of what the items ask of it.
-    pub(crate) charges: Vec<Charge<'a>>,
-    pub(crate) items: Vec<Item<'a>>,
+    pub(crate) charges: List<Charge<'a>>,
+    pub(crate) items: List<Item<'a>>,
     /// What rules with reservations hold, each once.
-    pub(crate) holders: Vec<Holder<'a>>,
+    pub(crate) holders: List<Holder<'a>>,
     /// The keys of rules with blocks or limits of single keys, each once.
-    pub(crate) standers: Vec<Stander<'a>>,
+    pub(crate) standers: List<Stander<'a>>,
     /// The whole time that the call may take: the shortest that an item states.
     pub(crate) timeout: Option<Duration>,
     /// Where the answer is kept, of a call that may be repeated.
@@ -89,6 +91,7 @@ impl<'a> Plan<'a> {
     }
 
     /// What a reservation was made of, with what is to be charged of each of its items.
+    #[inline]
     pub(crate) fn of_ticket(catalog: &'a Catalog, ticket: &'a Ticket, costs: &[u64]) -> Result<Self> {
         if let ([item], [cost]) = (ticket.items.as_slice(), costs) {
             return Self::of_one(&Target::stored(catalog, item, *cost)?, None);
@@ -98,6 +101,7 @@ impl<'a> Plan<'a> {
     }
 
     /// What the id of a reservation says of these checks: of those whose rules have reservations.
+    #[inline]
     pub(crate) fn ticket_items(catalog: &Catalog, checks: &[Check<'_>]) -> Result<SmallVec<[TicketItem; 1]>> {
         let mut items: SmallVec<[TicketItem; 1]> = SmallVec::with_capacity(checks.len());
         for (place, check) in checks.iter().enumerate() {
@@ -122,6 +126,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Refuses what rules with reservations have to be asked otherwise, and the others cannot be asked.
+    #[inline]
     fn refuse_wrong(&self, op: Op) -> Result<()> {
         if op == Op::Reserve && self.holders.is_empty() {
             return Err(self.holds_nothing());
@@ -151,19 +156,24 @@ impl<'a> Plan<'a> {
     }
 
     /// The limits of one rule are states apart; there is nothing to merge.
+    #[inline]
     fn of_one(target: &Target<'a>, timeout: Option<Duration>) -> Result<Self> {
         let limits = &target.rule.limits;
         let group = if target.rule.rule.shadow { ENFORCED + 1 } else { ENFORCED };
-        let holders = target.holders(group);
+        let holders: List<_> = target.holders(group).collect();
         let places: Few<_> = (0..holders.len()).collect();
         let stander = target.stander();
         let place = stander.as_ref().map(|_| 0);
         let charge = |limit| target.charge(limit, group, (&places, &holders), place);
+        let charges = match limits.as_slice() {
+            [limit] => List::One(charge(limit)?),
+            _ => limits.iter().map(charge).collect::<Result<_>>()?,
+        };
         Ok(Self {
-            charges: limits.iter().map(charge).collect::<Result<_>>()?,
+            charges,
             holders,
             standers: stander.into_iter().collect(),
-            items: vec![Item { rule: target.rule, charges: (0..limits.len()).collect() }],
+            items: List::One(Item { rule: target.rule, charges: (0..limits.len()).collect() }),
             timeout,
             request: None,
             groups: group + 1,
@@ -175,8 +185,8 @@ impl<'a> Plan<'a> {
         targets: impl ExactSizeIterator<Item = Result<Target<'a>>>,
         timeout: Option<Duration>,
     ) -> Result<Self> {
-        let charges = Vec::with_capacity(targets.len());
-        let (items, holders, standers) = (Vec::new(), Vec::new(), Vec::new());
+        let (charges, items) = (List::with_capacity(targets.len()), List::with_capacity(targets.len()));
+        let (holders, standers) = (List::new(), List::new());
         let mut plan = Self { charges, items, holders, standers, timeout, request: None, groups: 1 };
         let (mut places, mut shadows) = (HashMap::new(), HashMap::new());
         for target in targets {
@@ -225,7 +235,7 @@ impl<'a> Plan<'a> {
             }
             found.unwrap_or(self.holders.len() - 1)
         };
-        target.holders(group).into_iter().map(&mut place).collect()
+        target.holders(group).map(&mut place).collect()
     }
 
     /// Adds a key beside whose states something may stand, once.
@@ -259,6 +269,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Whether anything is held, or may stand, beside the states.
+    #[inline]
     pub(crate) fn is_beside(&self) -> bool {
         !self.holders.is_empty() || !self.standers.is_empty()
     }
@@ -268,6 +279,11 @@ impl<'a> Plan<'a> {
     pub(crate) fn to_reset(&self) -> impl Iterator<Item = &Charge<'a>> {
         let any = self.counts_keys();
         self.charges.iter().filter(move |charge| !any || charge.limit.scope == Scope::Key)
+    }
+
+    /// What a reset of the one key forgets that its rule has lost.
+    pub(crate) fn stranded(&self) -> Option<Stranded<'_>> {
+        self.charges.first().and_then(Stranded::of)
     }
 
     /// Whether there is a limit that counts keys.
@@ -281,6 +297,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The price of a unit that a holder's limit has by the limit that the call gave.
+    #[inline]
     pub(crate) fn own_price(&self, holder: usize) -> Option<f64> {
         let own = self.charges.iter().find(|charge| charge.holder == Some(holder))?;
         let is_own = own.amount.is_some() && own.policy.has_price();
@@ -288,6 +305,7 @@ impl<'a> Plan<'a> {
     }
 
     /// What the rule of an item says; one outcome per charge of the plan.
+    #[inline]
     pub(crate) fn verdict(&self, item: &Item<'a>, outcomes: &[Outcome], source: Source) -> Verdict<'a> {
         let limits: Few<_> = item
             .charges
@@ -300,6 +318,7 @@ impl<'a> Plan<'a> {
 
     /// Which of some charges may be made when `fits` says which of them have room: all the enforced ones
     /// or none, and each rule in shadow when it has room itself and the enforced ones are admitted.
+    #[inline]
     pub(crate) fn permitted(&self, charges: &[usize], fits: &[bool]) -> Few<bool> {
         let group = |index: &usize| self.charges[*index].group;
         let mut group_fits: Few<bool> = smallvec![true; self.groups];

@@ -2,6 +2,7 @@
 
 use super::repeat::{RequestRecord, Statement, not_repeatable};
 use super::{Form, Op, Plan, Target, nothing_to};
+use crate::algorithm::Terms;
 use crate::catalog::Catalog;
 use crate::error::Result;
 use crate::request::Check;
@@ -19,6 +20,11 @@ impl<'a> Plan<'a> {
             plan.request = Some(record(catalog, checks, (op, form), id)?);
         }
         Ok(plan)
+    }
+
+    /// Takes note that the answer is that of an earlier call, on these terms of its limits.
+    pub(super) fn answered_on(&self, terms: &[Terms]) -> bool {
+        self.charges.iter().zip(terms).all(|(charge, terms)| charge.answered_on(*terms))
     }
 }
 

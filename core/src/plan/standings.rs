@@ -7,6 +7,7 @@ use crate::algorithm::{Leases, Policy, Standing, State};
 
 impl Books<'_> {
     /// The policy of a charge: that of a stored limit unless the call brought one.
+    #[inline]
     pub(super) fn policy(&self, index: usize) -> &Policy {
         let charge = &self.plan.charges[index];
         let stored = self.stored[index].as_ref().filter(|_| charge.amount.is_none());
@@ -19,6 +20,7 @@ impl Books<'_> {
     }
 
     /// Puts limits that are stored in the place of the rules'.
+    #[inline]
     pub(super) fn take_stored(&mut self) {
         self.standings.iter_mut().for_each(|standing| standing.heal(self.now));
         for (index, charge) in self.plan.charges.iter().enumerate() {
@@ -31,6 +33,7 @@ impl Books<'_> {
     }
 
     /// Does some work on the state of a charge.
+    #[inline]
     pub(super) fn with_state<T>(
         &mut self,
         index: usize,
@@ -43,6 +46,7 @@ impl Books<'_> {
     }
 
     /// What stands beside a state changes its outcome.
+    #[inline]
     pub(super) fn beside(&self, index: usize, outcome: Outcome) -> Outcome {
         let Some(standing) = self.standing(index) else { return outcome };
         let stored_limit = standing.limit(self.now).filter(|_| self.plan.charges[index].takes_stored());
@@ -51,6 +55,7 @@ impl Books<'_> {
     }
 
     /// The keys, as indices of standers, that are denied by limits of their own: not for what is held.
+    #[inline]
     pub(super) fn denied(&self, op: Op) -> Few<usize> {
         let is_denied = |index: &usize| {
             let cost = self.plan.charges[*index].cost;
@@ -68,6 +73,7 @@ impl Books<'_> {
     }
 
     /// Begins blocks where none is.
+    #[inline]
     pub(super) fn block(&mut self, denied: &[usize]) {
         for &at in denied {
             let (blocking, standing) = (self.plan.standers[at].blocking(), &mut self.standings[at]);

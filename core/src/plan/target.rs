@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use once_cell::race::OnceBox;
+
 use super::charge::{Charge, Holder, Stander};
 use super::repeat;
 use crate::catalog::{Catalog, ReadyLimit, ReadyRule};
@@ -54,6 +56,7 @@ pub(crate) fn ruled<'a>(catalog: &'a Catalog, check: &Check<'_>) -> Result<&'a R
 }
 
 impl<'a> Target<'a> {
+    #[inline]
     pub(super) fn new(catalog: &'a Catalog, check: &Check<'a>) -> Result<Self> {
         let rule = ruled(catalog, check)?;
         let Check { key, options: CheckOptions { cost, resource, limit, .. }, .. } = *check;
@@ -65,6 +68,7 @@ impl<'a> Target<'a> {
     }
 
     /// One whose key and resource are stored names already.
+    #[inline]
     pub(super) fn stored(catalog: &'a Catalog, item: &'a TicketItem, cost: u64) -> Result<Self> {
         let rule = catalog.find(&item.rule)?;
         if rule.holds.is_none() {
@@ -82,35 +86,39 @@ impl<'a> Target<'a> {
         Ok(Self { rule, tag, member, cost: cost as f64, weight, limit: item.limit })
     }
 
+    #[inline]
     pub(super) fn member(&self, scope: Scope) -> Option<&Cow<'a, str>> {
         if scope == Scope::Key { self.member.as_ref() } else { None }
     }
 
     /// One for each scope that the rule has.
-    pub(super) fn holders(&self, group: usize) -> Vec<Holder<'a>> {
+    #[inline]
+    pub(super) fn holders(&self, group: usize) -> impl Iterator<Item = Holder<'a>> {
         let rule = self.rule;
-        let Some(holds) = &rule.holds else { return Vec::new() };
-        let holder = |(scope, number, suffix)| Holder {
-            rule,
-            lease: holds.lease,
-            number,
-            scope,
-            suffix,
-            tag: self.tag.clone(),
-            member: self.member(scope).cloned(),
-            weight: self.weight,
-            group,
-        };
-        holds.scopes().map(holder).collect()
+        rule.holds.iter().flat_map(move |holds| {
+            holds.scopes().map(move |(scope, number, suffix)| Holder {
+                rule,
+                lease: holds.lease,
+                number,
+                scope,
+                suffix,
+                tag: self.tag.clone(),
+                member: self.member(scope).cloned(),
+                weight: self.weight,
+                group,
+            })
+        })
     }
 
     /// What may stand beside the states of the key.
+    #[inline]
     pub(super) fn stander(&self) -> Option<Stander<'a>> {
         let rule = self.rule;
         rule.stands.as_ref().map(|stands| Stander { rule, stands, tag: self.tag.clone() })
     }
 
     /// `holders` are the places of the rule's own among `all`; `stander` is that of the key.
+    #[inline]
     pub(super) fn charge(
         &self,
         limit: &'a ReadyLimit,
@@ -133,6 +141,7 @@ impl<'a> Target<'a> {
             group,
             holder: holders.iter().copied().find(|&holder| all[holder].scope == limit.scope),
             stander,
+            first_policy: OnceBox::new(),
         })
     }
 }

@@ -52,6 +52,16 @@ impl BlockingRedis {
         self.connections()?.carry_out(Request::Script(call), deadline)
     }
 
+    /// Sends a script whose reply nobody waits for.
+    pub(crate) fn cast(&self, call: Call) {
+        let request = Request::Script(call);
+        if let Ok(connections) = self.connections()
+            && let Some(pool) = connections.router.owner(request.slot())
+        {
+            pool.cast(request);
+        }
+    }
+
     /// Removes keys of one slot.
     pub(crate) fn delete(&self, keys: &[String], deadline: CallDeadline) -> Result<()> {
         self.connections()?.carry_out(Request::delete(keys), deadline).map(drop)

@@ -92,26 +92,40 @@ impl<S: Read + Write> Channel<S> {
 
     /// Takes up what has come.
     pub(super) fn receive(&mut self, session: &mut Session, now: Instant) -> io::Result<Progress> {
+        let mut stream = Draining { stream: &mut self.stream, is_empty: false };
         let mut total = 0;
         while !session.is_over() && total < MOST_AT_ONCE {
             let read = match &mut self.tls {
-                Some(tls) => tls.receive(&mut self.stream, &mut self.buffer),
-                None => self.stream.read(&mut self.buffer),
+                Some(tls) => tls.receive(&mut stream, &mut self.buffer),
+                None => stream.read(&mut self.buffer),
             };
             match read {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(read) => {
                     session.receive(&self.buffer[..read], now);
                     total += read;
-                    // A short read has emptied the stream.
-                    if read < CHUNK && self.tls.is_none() {
-                        return Ok(Progress::Done);
-                    }
                 }
                 Err(err) if err.kind() == io::ErrorKind::WouldBlock => return Ok(Progress::Done),
                 Err(err) => return Err(err),
             }
         }
         Ok(if session.is_over() { Progress::Done } else { Progress::More })
+    }
+}
+
+/// A stream that is not asked again once it is empty, which a short read shows.
+struct Draining<'a, S> {
+    stream: &'a mut S,
+    is_empty: bool,
+}
+
+impl<S: Read> Read for Draining<'_, S> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.is_empty {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let read = self.stream.read(buffer)?;
+        self.is_empty = read < buffer.len();
+        Ok(read)
     }
 }

@@ -27,7 +27,6 @@ const PASSING: [&str; 11] = [
 /// What a server says that has `maxclients` connections: it has no code of its own.
 const FULL: &str = "max number of clients";
 const LACKING: &str = " (`sluicegate rules acl` prints what the user has to be allowed)";
-const MAYBE_DONE: &str = "whether the call was carried out is not known";
 
 /// A failed call.
 #[derive(Debug, Clone)]
@@ -118,20 +117,17 @@ pub(super) fn broken(fault: &Fault, address: &Address, limit: Duration) -> Failu
     Failure::unanswered(match fault {
         Fault::Silent => overdue(address, limit),
         Fault::Io(err) => {
-            let message = format!("the connection to {address} broke: {err}; {MAYBE_DONE}");
-            Error::new(ErrorKind::Connection, message).caused_by(Arc::clone(err))
+            let message = format!("the connection to {address} broke: {err}");
+            Error::new(ErrorKind::Connection, message).maybe_done().caused_by(Arc::clone(err))
         }
-        Fault::Protocol(what) => {
-            Error::new(ErrorKind::Connection, format!("{address}: {what}; {MAYBE_DONE}"))
-        }
+        Fault::Protocol(what) => Error::new(ErrorKind::Connection, format!("{address}: {what}")).maybe_done(),
         Fault::Refused(_, err) => answered(err, address).error,
     })
 }
 
 /// The server did not answer a call in time.
 pub(super) fn overdue(address: &Address, limit: Duration) -> Error {
-    let message = format!("{address} did not answer within {limit:?}; {MAYBE_DONE}");
-    Error::new(ErrorKind::Timeout, message)
+    Error::new(ErrorKind::Timeout, format!("{address} did not answer within {limit:?}")).maybe_done()
 }
 
 /// A call was given up before it was sent.
@@ -142,8 +138,8 @@ pub(super) fn unsent(address: &Address) -> Failure {
 
 /// The server became a replica, whose state may be old.
 pub(super) fn not_primary(address: &Address) -> Failure {
-    let message = format!("{address}: READONLY the server is a replica; {MAYBE_DONE}");
-    let error = Error::new(ErrorKind::Server, message).passing();
+    let message = format!("{address}: READONLY the server is a replica");
+    let error = Error::new(ErrorKind::Server, message).passing().maybe_done();
     Failure { error, moved_on: true, unanswered: false }
 }
 
@@ -186,6 +182,7 @@ fn server_error(err: &RedisError, address: &Address) -> Error {
             let detail = without_code(&detail, code);
             let hint = if lacks_permission(code, detail) { LACKING } else { "" };
             let error = Error::new(ErrorKind::Server, format!("{address}: {code} {detail}{hint}"));
+            let error = if is_of_script(detail) { error.midway() } else { error };
             if is_passing(err) { error.passing() } else { error }
         }
     }
@@ -193,8 +190,13 @@ fn server_error(err: &RedisError, address: &Address) -> Error {
 
 /// Whether the server's ACL forbids the user a command, or a script of the user's.
 fn lacks_permission(code: &str, detail: &str) -> bool {
-    let of_scripts = ["ACL failure in script", "The user executing the script can't run"];
-    code == "NOPERM" || of_scripts.iter().any(|words| detail.starts_with(words))
+    code == "NOPERM" || is_of_script(detail)
+}
+
+/// Whether a script came to a command that its user is forbidden.
+fn is_of_script(detail: &str) -> bool {
+    let words = ["ACL failure in script", "The user executing the script can't run"];
+    words.iter().any(|words| detail.starts_with(words))
 }
 
 /// Whether the error is a state of the server that ends by itself.
@@ -249,8 +251,7 @@ pub(super) fn exhausted(address: &Address, size: usize, limit: Duration) -> Fail
 
 /// The thread that carried out the call for others came to no end.
 pub(super) fn abandoned() -> Failure {
-    let message = format!("the thread that made the call ended early; {MAYBE_DONE}");
-    Error::new(ErrorKind::Connection, message).into()
+    Error::new(ErrorKind::Connection, "the thread that made the call ended early").maybe_done().into()
 }
 
 /// Nobody could say which server to ask.
@@ -281,7 +282,7 @@ pub(super) fn undiscoverable(limit: Duration) -> Error {
 
 /// A connection ended without any word about a request.
 pub(super) fn no_answer() -> Failure {
-    Error::new(ErrorKind::Connection, format!("the connection ended early; {MAYBE_DONE}")).into()
+    Error::new(ErrorKind::Connection, "the connection ended early").maybe_done().into()
 }
 
 /// Timers and sockets of the asynchronous driver are those of a Tokio runtime.

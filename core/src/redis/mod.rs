@@ -55,6 +55,7 @@ pub(crate) use hub::{Host, Hub};
 #[cfg(feature = "bridge")]
 pub(crate) use loop_host::LoopHost;
 pub(crate) use options::ConnectOptions;
+pub(crate) use request::Attempts;
 pub(crate) use slots::slot_of;
 #[cfg(feature = "bridge")]
 pub(crate) use spin::{LONGEST as LONGEST_SPIN, Spin};

@@ -154,6 +154,21 @@ impl Pool {
         }
     }
 
+    /// Sends a request whose reply nobody waits for, on a connection of its own: the server comes to it after whatever it
+    /// was sent before, however long it has been silent.
+    pub(super) fn cast(self: &Arc<Self>, request: Request) {
+        let this = Arc::clone(self);
+        self.connector.background.spawn(move |cancelled| {
+            let by = Instant::now() + this.connector.timeout();
+            let deadline = Deadline { by, cancelled: Some(cancelled) };
+            if let Ok(mut connection) = Connection::open(&this.connector, &this.address, Role::Data, deadline)
+            {
+                connection.session.submit(Pending::new(ONLY, request, false, by), Instant::now());
+                connection.complete(None, Some(cancelled));
+            }
+        });
+    }
+
     fn keep(&self, connection: Connection) {
         let mut state = self.lock();
         if self.has_room(&state) && !state.closed {

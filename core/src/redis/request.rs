@@ -35,19 +35,39 @@ impl CallDeadline {
         self.timeout >= response_timeout && self.by + SHORTEST_TIMEOUT >= now + response_timeout
     }
 
-    /// How long to wait before a request is sent again that was not answered; `None`: it was, or there is no time left.
-    pub(crate) fn pause_after(&self, reply: &Result<Value>) -> Option<Duration> {
-        let error = reply.as_ref().err()?;
-        let is_unanswered = matches!(error.kind(), ErrorKind::Connection | ErrorKind::Timeout);
-        let is_soon = self.by.saturating_duration_since(Instant::now()) > RESEND_PAUSE;
-        (is_unanswered && error.is_retryable() && is_soon).then_some(RESEND_PAUSE)
-    }
-
     /// For a request that undoes what the call did: it gets as long again as the call, but no longer than one answer
     /// may take.
     pub(crate) fn to_undo(self, response_timeout: Duration) -> Self {
         let by = Instant::now() + self.timeout.min(response_timeout);
         Self { by: self.by.max(by), ..self }
+    }
+}
+
+/// The attempts of a request that may be sent again for as long as there is no answer.
+pub(crate) struct Attempts {
+    by: Instant,
+    may_repeat: bool,
+    /// Whether one of them may have been carried out although its answer was lost.
+    is_maybe_done: bool,
+}
+
+impl Attempts {
+    pub(crate) fn new(deadline: CallDeadline, may_repeat: bool) -> Self {
+        Self { by: deadline.by, may_repeat, is_maybe_done: false }
+    }
+
+    /// How long to wait before the request is sent again; `None`: it was answered, or there is no time left.
+    pub(crate) fn pause_after(&mut self, reply: &Result<Value>) -> Option<Duration> {
+        let error = reply.as_ref().err()?;
+        self.is_maybe_done |= error.is_maybe_done();
+        let is_unanswered = matches!(error.kind(), ErrorKind::Connection | ErrorKind::Timeout);
+        let is_soon = self.by.saturating_duration_since(Instant::now()) > RESEND_PAUSE;
+        (self.may_repeat && is_unanswered && error.is_retryable() && is_soon).then_some(RESEND_PAUSE)
+    }
+
+    /// The reply to the last one. Its error says what may have come of those before it.
+    pub(crate) fn last(self, reply: Result<Value>) -> Result<Value> {
+        reply.map_err(|error| if self.is_maybe_done { error.maybe_done() } else { error })
     }
 }
 

@@ -38,6 +38,7 @@ pub(crate) struct Granted {
 }
 
 impl Reservation {
+    #[inline]
     pub(crate) fn new(decision: Decision, granted: Option<Granted>) -> Self {
         let ended = AtomicBool::new(granted.is_none());
         Self { decision, granted, ended }
@@ -101,6 +102,7 @@ impl fmt::Debug for Reservation {
 }
 
 impl Drop for Reservation {
+    #[inline]
     fn drop(&mut self) {
         if !*self.ended.get_mut() {
             log::debug!(
@@ -140,6 +142,7 @@ impl<'a> From<&'a String> for ReservationRef<'a> {
 
 impl<'a> ReservationRef<'a> {
     /// What it states, for a limiter with this prefix; `None` for one that was denied.
+    #[inline]
     pub(crate) fn ticket(&self, prefix: &str) -> Result<Option<Cow<'a, Ticket>>> {
         match self {
             Self::Made(made) => Ok(made.granted.as_ref().map(|granted| Cow::Borrowed(&granted.ticket))),
@@ -148,6 +151,7 @@ impl<'a> ReservationRef<'a> {
     }
 
     /// Notes that the caller has ended it.
+    #[inline]
     pub(crate) fn note_end(&self) {
         if let Self::Made(made) = self {
             made.ended.store(true, Ordering::Relaxed);
@@ -172,6 +176,7 @@ pub enum Usage<'a> {
 
 impl Usage<'_> {
     /// The cost of each item.
+    #[inline]
     pub(crate) fn costs(&self, ticket: &Ticket) -> Result<SmallVec<[u64; 1]>> {
         let mut costs: SmallVec<[u64; 1]> = ticket.items.iter().map(|item| item.cost).collect();
         match *self {

@@ -28,6 +28,7 @@ impl Names {
 }
 
 /// A name that no other process, nor another call of this one, has given.
+#[inline]
 pub(crate) fn fresh() -> Result<HoldId> {
     static NAMES: OnceBox<PerProcess<Names>> = OnceBox::new();
     let names = NAMES.get_or_try_init(|| Names::new().map(|names| Box::new(PerProcess::new(names))))?;

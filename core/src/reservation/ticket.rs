@@ -51,6 +51,7 @@ impl Ticket {
     }
 
     /// Refuses a reservation whose id would be too long. Few are long enough to be looked at.
+    #[inline]
     pub(crate) fn ensure_short(&self) -> Result<()> {
         let names = |item: &TicketItem| {
             item.rule.len() + item.tag.len() + item.member.as_ref().map_or(0, SmolStr::len) + 50

@@ -16,6 +16,8 @@ mod object;
 mod rate;
 mod rule;
 mod schema;
+#[cfg(test)]
+mod schema_maker;
 mod standing;
 mod table;
 #[cfg(test)]

@@ -10,6 +10,7 @@ pub(super) const MAX_FACTOR: f64 = 1e6;
 pub(super) const LAST_DAY: i64 = 31;
 
 /// A field of an object.
+#[cfg_attr(not(test), expect(dead_code, reason = "what only the schema says of it"))]
 pub(super) struct Field {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
@@ -21,6 +22,7 @@ pub(super) struct Field {
 }
 
 /// What a field holds, as far as that does not depend on other fields.
+#[cfg_attr(not(test), expect(dead_code, reason = "what only the schema says of it"))]
 pub(super) enum Kind {
     Text,
     Flag,

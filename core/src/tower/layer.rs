@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use http::request::Parts;
 
-use super::client;
+use crate::http::forwarded_address;
 use crate::{AsyncRateLimiter, HeaderStyle, Request, Reservation, Result};
 
 /// Finds something in the head of a request.
@@ -82,7 +82,7 @@ impl RateLimitLayer {
         self
     }
 
-    /// The fields in which clients are told of limits. Default: [`HeaderStyle::Ietf`].
+    /// The header fields that state the limits to clients. Default: [`HeaderStyle::Ietf`].
     pub fn headers(mut self, style: HeaderStyle) -> Self {
         self.style = style;
         self
@@ -104,7 +104,7 @@ impl RateLimitLayer {
     /// Decides a request.
     pub(super) async fn decide(&self, parts: &Parts) -> Result<Reservation> {
         let (user_id, api_key) = ((self.user_id)(parts), (self.api_key)(parts));
-        let ip = client::address(&parts.headers, (self.peer)(parts), self.trusted_proxies);
+        let ip = self.forwarded(parts).or_else(|| (self.peer)(parts));
         let ip = ip.map(|address| address.to_string());
         let headers = texts(parts);
         let mut request = Request::new(parts.method.as_str(), target(parts));
@@ -114,6 +114,11 @@ impl RateLimitLayer {
         request.headers = headers.iter().map(|(name, value)| (*name, value.as_ref())).collect();
         request.ignore_case = self.ignore_case;
         self.limiter.reserve_request(&request).await
+    }
+
+    fn forwarded(&self, parts: &Parts) -> Option<IpAddr> {
+        let lines = parts.headers.get_all("x-forwarded-for").iter();
+        forwarded_address(lines.map(|line| line.as_bytes()), self.trusted_proxies)
     }
 }
 

@@ -55,8 +55,6 @@
 //! read is given with [`Request`](crate::Request); a request that can be read in too many ways is answered with
 //! `400 Bad Request`.
 
-mod answer;
-mod client;
 mod flight;
 mod layer;
 mod service;

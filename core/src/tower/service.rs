@@ -5,14 +5,15 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
-use http::{HeaderMap, Request, Response};
+use http::{Request, Response, StatusCode};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::answer;
 use super::flight::{Flight, ResponseBody};
 use super::layer::{OnError, RateLimitLayer};
+use crate::http::Problem;
 use crate::{Error, ErrorKind};
 
 /// A service whose requests are limited. Made by [`RateLimitLayer`].
@@ -54,8 +55,8 @@ where
             let (mut parts, body) = request.into_parts();
             let (headers, flight) = match judge(&layer, &mut parts).await {
                 Ruling::Admit(headers, flight) => (headers, flight),
-                Ruling::Answer(answer) => {
-                    return Ok(answer.map(|text| ResponseBody::new(Answered::from(text), None)));
+                Ruling::Answer(problem) => {
+                    return Ok(response(problem).map(|text| ResponseBody::new(Answered::from(text), None)));
                 }
             };
             let mut response = inner.call(Request::from_parts(parts, body)).await?;
@@ -72,13 +73,13 @@ enum Ruling {
     /// It goes on to the service, whose answer gets these headers, and until its end something may be held.
     Admit(HeaderMap, Option<Flight>),
     /// It does not get there.
-    Answer(Response<String>),
+    Answer(Problem),
 }
 
 async fn judge(layer: &RateLimitLayer, parts: &mut Parts) -> Ruling {
     match layer.decide(parts).await {
         Ok(reservation) if reservation.allowed => {
-            let headers = answer::headers(&reservation, layer.style);
+            let headers = fields(reservation.headers(layer.style));
             let reservation = Arc::new(reservation);
             let flight = Flight::begin(Arc::clone(&layer.limiter), Arc::clone(&reservation));
             if flight.is_some() {
@@ -86,8 +87,10 @@ async fn judge(layer: &RateLimitLayer, parts: &mut Parts) -> Ruling {
             }
             Ruling::Admit(headers, flight)
         }
-        Ok(decision) => Ruling::Answer(answer::denied(&decision, layer.style)),
-        Err(error) if error.kind() == ErrorKind::InvalidArgument => Ruling::Answer(answer::invalid(&error)),
+        Ok(decision) => Ruling::Answer(Problem::denied(&decision, layer.style)),
+        Err(error) if error.kind() == ErrorKind::InvalidArgument => {
+            Ruling::Answer(Problem::invalid(error.message()))
+        }
         Err(error) => undecided(&error, layer.on_error),
     }
 }
@@ -100,7 +103,22 @@ fn undecided(error: &Error, on_error: OnError) -> Ruling {
         }
         OnError::Deny => {
             log::warn!("a request is refused undecided: {error}");
-            Ruling::Answer(answer::undecided())
+            Ruling::Answer(Problem::undecided())
         }
     }
+}
+
+fn response(problem: Problem) -> Response<String> {
+    let mut response = Response::new(problem.body);
+    *response.status_mut() =
+        StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.headers_mut() = fields(problem.headers);
+    response
+}
+
+fn fields(headers: Vec<(&'static str, String)>) -> HeaderMap {
+    let field = |(name, value): (&str, String)| {
+        Some((HeaderName::from_bytes(name.as_bytes()).ok()?, HeaderValue::try_from(value).ok()?))
+    };
+    headers.into_iter().filter_map(field).collect()
 }

@@ -5,7 +5,7 @@ use redis::Value;
 use super::held::Part;
 use super::protocol::unexpected;
 use super::step::{Clocks, Wire};
-use super::{Conversation, outside, stages};
+use super::{Conversation, located, outside, stages};
 use crate::algorithm::{HoldId, Micros};
 use crate::error::{Error, Result};
 use crate::plan::{End, Few, Plan};
@@ -69,6 +69,7 @@ impl Conversation for Ending<'_> {
             self.clocks.server_now = Some(now);
             return;
         }
+        let done = self.done;
         self.done += 1;
         let overdrawn = || {
             let cost = self.plan.charges.iter().map(|charge| charge.cost).fold(0.0, f64::max);
@@ -81,7 +82,7 @@ impl Conversation for Ending<'_> {
             }
             Ok(Value::Int(-1)) => overdrawn(),
             Ok(_) => unexpected("it does not say whether the reservation was held"),
-            Err(error) => error,
+            Err(error) => located(error, self.plan, &self.stages[done], self.wire),
         };
         self.failure.get_or_insert(failure);
     }

@@ -353,7 +353,10 @@ pub(super) fn forget(plan: &Plan<'_>, wire: &Wire, clock: Option<Micros>) -> Cal
     let states = plan.to_reset().filter(|charge| charge.policy.keeps_state());
     let mut keys: SmallVec<[String; 1]> = states.map(|charge| charge.name(&wire.prefix)).collect();
     let clock = clock.map_or(SERVER_CLOCK, |now| now as f64);
-    let mut args = SmallVec::from_elem(bytes(&[clock, plan.standers.len() as f64, keys.len() as f64]), 1);
+    keys.extend(plan.stranded().map(|stranded| stranded.name(&wire.prefix)));
+    let keeps_limits = plan.standers.iter().all(|stander| stander.stands.overrides);
+    let standers = plan.standers.len() as f64 * if keeps_limits { 1.0 } else { -1.0 };
+    let mut args = SmallVec::from_elem(bytes(&[clock, standers, keys.len() as f64]), 1);
     for holder in plan.holders_to_reset() {
         keys.push(holder.name(&wire.prefix));
         args.push(bytes(&[holder.lease as f64]));

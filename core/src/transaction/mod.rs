@@ -201,6 +201,7 @@ impl<'a> Transaction<'a> {
         if let Some(request) = self.plan.request.as_ref().filter(|_| protocol::is_of_another(&reply)) {
             return Err(request.of_another());
         }
+        let reply = self.answer_on_terms(step, reply)?;
         match (step.op, step.charged_at) {
             (Op::Reserve, Some(now)) => return Ok((now, Few::new())),
             _ if let Some(charge) = self.stands_alone(step) => {
@@ -291,14 +292,6 @@ impl<'a> Transaction<'a> {
             self.pending.push_front(step);
         }
     }
-
-    /// An error of a step, with the rules and keys it was about.
-    fn located(&self, error: Error, step: &Step) -> Error {
-        let charges = || step.charges.iter().map(|&index| &self.plan.charges[index]);
-        let mut rules: Vec<&str> = charges().map(|charge| charge.rule.rule.id.as_ref()).collect();
-        rules.dedup();
-        error.about(rules.into_iter(), charges().map(|charge| charge.name(&self.wire.prefix)))
-    }
 }
 
 impl Conversation for Transaction<'_> {
@@ -328,15 +321,29 @@ impl Conversation for Transaction<'_> {
             Ok(_) if step.op == Op::Reserve && step.charged_at.is_some() => {}
             Ok((now, outcomes)) => self.note(step, now, outcomes),
             Err(error) if self.failure.is_none() => {
-                self.failure = Some(self.located(error, &step));
+                // A script for one limit mends what it has begun.
+                let error = if step.charges.len() > 1 { error.of_several() } else { error };
+                self.failure = Some(located(error, self.plan, &step.charges, self.wire));
                 // What was to be given back still is, and then whatever was charged since.
                 self.pending.retain(|step| step.charged_at.is_some());
                 self.pending.extend(self.compensations.drain(..).rev());
             }
             // The first failure is the one to tell; this one left a charge that could not be undone.
-            Err(_) => {}
+            Err(_) => self.failure = self.failure.take().map(Error::maybe_done),
         }
     }
+}
+
+/// An error, with the rules and keys of the charges it was about.
+fn located(error: Error, plan: &Plan<'_>, charges: &[usize], wire: &Wire) -> Error {
+    let charges = || charges.iter().map(|&index| &plan.charges[index]);
+    let rules = charges().map(|charge| charge.rule.rule.id.as_ref());
+    error.about(rules, charges().map(|charge| charge.name(&wire.prefix)))
+}
+
+/// An error of a call by hand, with the one rule and the keys it was about.
+pub(crate) fn located_by_hand(error: Error, plan: &Plan<'_>, keys: Few<String>) -> Error {
+    error.about(plan.items.iter().map(|item| item.rule.rule.id.as_ref()), keys.into_iter())
 }
 
 /// The server's time, where a script did nothing since that is in none of the windows of a calendar that it was told.
@@ -367,10 +374,23 @@ pub(crate) enum Reset {
     Forget(Call),
 }
 
+impl Reset {
+    /// The names of what it is about.
+    pub(crate) fn keys(&self) -> Few<String> {
+        match self {
+            Self::Delete(names) => names.as_slice().into(),
+            Self::Forget(call) => call.keys.clone(),
+        }
+    }
+}
+
 /// What a reset of a plan sends.
 pub(crate) fn reset(plan: &Plan<'_>, wire: &Wire, clock: Option<Micros>) -> Reset {
     if !plan.is_beside() {
-        return Reset::Delete(plan.to_reset().map(|charge| charge.name(&wire.prefix)).collect());
+        let states = plan.to_reset().map(|charge| charge.name(&wire.prefix));
+        return Reset::Delete(
+            states.chain(plan.stranded().map(|stranded| stranded.name(&wire.prefix))).collect(),
+        );
     }
     Reset::Forget(held::forget(plan, wire, clock))
 }

@@ -1,6 +1,9 @@
 //! Scripts whose answers are stored, so that they may be sent again: `repeatable.lua` of the crate `sluicegate-lua`.
 
+use redis::Value;
+
 use super::{Micros, Op, Step, Transaction, protocol};
+use crate::error::Result;
 use crate::key;
 use crate::script::Call;
 
@@ -21,11 +24,13 @@ impl Transaction<'_> {
         }
         match &self.plan.request {
             Some(request) => {
-                call.recorded(request.name(&self.wire.prefix), self.known_by(&request.fingerprint))
+                call.recorded(request.name(&self.wire.prefix), self.known_by(step, &request.fingerprint))
             }
             None => match step.charges.first() {
                 // No other call has the random name of a reservation.
-                Some(&first) => call.recorded(self.reserving_record(step.op, first), self.known_by(&self.id)),
+                Some(&first) => {
+                    call.recorded(self.reserving_record(step.op, first), self.known_by(step, &self.id))
+                }
                 None => call,
             },
         }
@@ -37,13 +42,31 @@ impl Transaction<'_> {
         key::name(&self.wire.prefix, &charge.rule.rule.id, &charge.tag, charge.member.as_deref(), &suffix)
     }
 
-    /// What tells the call from others, and how long the record is kept: never shorter than the call itself may take.
-    fn known_by(&self, fingerprint: &[u8; 16]) -> Vec<u8> {
+    /// What tells the call from others, how long the record is kept (never shorter than the call itself may take), and the
+    /// terms of the limits.
+    fn known_by(&self, step: &Step, fingerprint: &[u8; 16]) -> Vec<u8> {
         let lifetime = self.wire.request_lifetime;
         let timeout = self.plan.timeout.map_or(self.wire.patience, |timeout| timeout.as_micros() as Micros);
         let slack = if self.clock.is_some() { SLACK_OF_MANUAL } else { 1 };
         let kept = lifetime.max(timeout) as u64;
         let keep = kept.div_ceil(1000) as f64 + slack as f64;
-        [fingerprint.as_slice(), &protocol::bytes(&[lifetime as f64, keep])].concat()
+        let terms = step.charges.iter().flat_map(|&index| self.plan.charges[index].policy.terms());
+        let numbers: Vec<_> = [lifetime as f64, keep].into_iter().chain(terms).collect();
+        [fingerprint.as_slice(), &protocol::bytes(&numbers)].concat()
+    }
+
+    /// The answer in a reply. That of an earlier call may come with its terms, where the rules were changed since.
+    pub(super) fn answer_on_terms(&self, step: &Step, reply: Value) -> Result<Value> {
+        let Value::Array(mut both) = reply else { return Ok(reply) };
+        let [Value::Array(terms), _] = both.as_slice() else { return Ok(Value::Array(both)) };
+        let terms = terms.first().and_then(protocol::doubles).ok_or_else(protocol::no_numbers)?;
+        let charges = step.charges.iter().map(|&index| &self.plan.charges[index]);
+        let terms = terms.as_chunks::<3>().0;
+        if terms.len() != charges.len()
+            || !charges.zip(terms).all(|(charge, terms)| charge.answered_on(*terms))
+        {
+            return Err(protocol::unexpected("it is on terms of no limit"));
+        }
+        Ok(both.swap_remove(1))
     }
 }

@@ -118,9 +118,11 @@ pub(crate) fn change(
     let script = CHANGE.get_or_init(|| Box::new(Script::new(standing::change())));
     let stander = plan.standers.first()?;
     let (op, limit, span) = match change {
-        StandingChange::Block(us) => (1.0, 0, us as f64),
+        StandingChange::Block(span) => (1.0, 0, span.micros() as f64),
         StandingChange::Unblock => (2.0, 0, 0.0),
-        StandingChange::SetLimit(limit, expires_in) => (3.0, limit, expires_in.map_or(EVER, |us| us as f64)),
+        StandingChange::SetLimit(limit, expires_in) => {
+            (3.0, limit, expires_in.map_or(EVER, |span| span.micros() as f64))
+        }
         StandingChange::ClearLimit => (4.0, 0, 0.0),
     };
     let (clock, blocking) = (clock.map_or(SERVER_CLOCK, |now| now as f64), stander.blocking());

@@ -71,6 +71,9 @@ fn calls_share_their_counts_on_a_server() {
     let nothing = "nothing to refund: login has counted nothing for k\n";
     assert_eq!(call("refund"), (1, nothing.to_owned()));
     assert_eq!(call("check").0, 0);
+    let all = ["refund", "examples/rules.jsonc", "login", "k", "--cost", "9", "--url", redis.url()];
+    assert_eq!(stdout(&run(&all)), "refunded  5 of 5 left\n");
+    assert_eq!(call("check").0, 0);
     assert!(call("charge").1.starts_with("charged  0 of 5 left  retry in "));
     assert_eq!(call("peek").0, 1);
     assert_eq!(call("reset"), (0, "reset login for k\n".to_owned()));

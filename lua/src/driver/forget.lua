@@ -2,10 +2,11 @@
 -- which ARGV[j + 1] says the length, lasts.
 for i = 1, count do call('DEL', KEYS[i]) end
 for j = 1, #KEYS - count do
-  local holding = open_holding(KEYS[count + j])
-  if not holding then return { err = BAD_STATE } end
-  call('DEL', holding.key)
-  if holding.token > 0 then
+  local found = redis.pcall('ZRANGE', KEYS[count + j], '0', '0')
+  if found.err and not string.find(found.err, 'WRONGTYPE') then return found end
+  local holding = not found.err and open_holding(KEYS[count + j])
+  call('DEL', KEYS[count + j])
+  if holding and holding.token > 0 then
     holding.held, holding.count, holding.header, holding.lease = 0, 0, nil, unpack_numbers('<d', ARGV[1 + j])
     save(holding)
   end

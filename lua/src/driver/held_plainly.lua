@@ -10,13 +10,17 @@ if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
       has_room = false
     else
       held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
+      -- Nothing is held, and it should be gone.
+      if held_count == 0 and kept_until <= now and op ~= PEEK then
+        call('DEL', holder)
+        header, token, kept_until, swept = nil, 0, 0, now
+      end
     end
   end
-  local weight, lease, longest, own_price, named
+  local weight, lease, longest, own_price, id, named
   if op == RESERVE then
-    local of_holder = string.sub(ARGV[1], -HOLDER)
-    weight, lease, longest, group, own_price = unpack_numbers('<ddddd', of_holder)
-    named = 'r' .. string.sub(of_holder, RESERVATION_ID, RESERVATION_ID + 15) .. pack('<d', weight)
+    weight, lease, longest, group, own_price, id = unpack_numbers('<dddddxxxxxxxxc16', ARGV[1], #ARGV[1] - HOLDER + 1)
+    named = pack('<c1c16d', 'r', id, weight)
     has_room = has_room and held_count < MOST_HELD and group == 0 and own_price == 0
   end
   if has_room and (first_end > now or first_end == 0) then
@@ -33,29 +37,37 @@ if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
       end
       if amount and op ~= PEEK then
         -- What is written lives on until what is held may have been charged to it.
-        if held_count > 0 and kept_until > now then slack = slack + math.ceil((kept_until - now) / 1000) end
+        if held_count > 0 and kept_until > now then
+          local more = (kept_until - now) / 1000
+          slack = slack + more - more % 1 + 1
+        end
         --COMMIT
         slack = plain_slack
       end
-      --REPLY
       if op ~= RESERVE or grant == 0 then
-        if held == 0 then return answer end
-        return pack('<ddd', BESIDE, held, 0) .. answer
+        if held == 0 then
+          --REPLY
+          return answer
+        end
+        token = 0
+        --REPLY_BESIDE
+        return answer
       end
       if now > token then token = now else token = token + 1 end
-      local ends, kept = now + lease, kept_until
+      -- The reply reads what `load` has found, so none of that is assigned here.
+      local ends, kept_before = now + lease, kept_until
       if first_end == 0 or ends < first_end then first_end = ends end
-      if ends + longest > kept then
+      if ends + longest > kept_before then
         -- Rounded up, so that calls in quick succession share a lifetime.
         local slice = lease / 16
         kept_until = ends + longest
         kept_until = kept_until - kept_until % slice + slice
       end
-      local written = 'h' .. pack('<dddddd', held + weight, first_end, held_count + 1, token, kept_until, swept)
+      local written = pack('<c1dddddd', 'h', held + weight, first_end, held_count + 1, token, kept_until, swept)
       if call('ZADD', holder, 'NX', '-inf', written, ends, named) == 2 then
         -- Not before: a set that was empty for a moment has no lifetime.
         if header then call('ZREM', holder, header) end
-        if kept_until ~= kept then
+        if kept_until ~= kept_before then
           local life = math.ceil((kept_until - now) / 1000) + slack
           local done = redis.pcall('PEXPIRE', holder, life)
           if done ~= 1 then
@@ -69,7 +81,8 @@ if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
             if left >= 0 and left < life then call('PEXPIRE', key, life) end
           end
         end
-        return pack('<ddd', BESIDE, held, token) .. answer
+        --REPLY_BESIDE
+        return answer
       end
       call('ZREM', holder, written)
     end

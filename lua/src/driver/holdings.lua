@@ -10,6 +10,11 @@ local function open_holding(key)
   if not (held >= 0 and held <= ENDLESS and count >= 0 and count <= LATEST and token >= 0 and token <= LATEST) then
     return nil
   end
+  -- Nothing is held, and it should be gone.
+  if count == 0 and kept_until <= now and op ~= PEEK then
+    call('DEL', key)
+    return holding
+  end
   holding.header, holding.held, holding.count, holding.token = header, held, count, token
   holding.kept_until, holding.swept, holding.stated_end = kept_until, swept, first_end
   local ends = tonumber(first[4])

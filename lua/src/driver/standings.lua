@@ -12,7 +12,7 @@ local standing_of, counts_denied, standings, own_grants = {}, {}, {}, {}
 local function open_standing(standing_key)
   --LOAD
   return {
-    key = standing_key, blocked_until = blocked_until, length_of_block = length_of_block, grown = grown,
+    key = standing_key, is_stored = standing, blocked_until = blocked_until, length_of_block = length_of_block, grown = grown,
     own_limit = own_limit, own_until = own_until, is_healed = is_healed, in_force = 0,
   }
 end
@@ -27,6 +27,14 @@ local function write_block(standing, begins)
   end
   --SAVE
   standing.blocked_until = blocked_until
+end
+
+-- Whether what is stored is over.
+local function is_over(found)
+  local standing, blocked_until, own_until, grown = found.is_stored, found.blocked_until, found.own_until, found.grown
+  local growth, longest_block = found.growth, found.longest_block
+  --OVER
+  return is_over
 end
 
 -- The interval of a debt, and the debt that uses up a burst, at a limit.
@@ -80,6 +88,7 @@ for i = 1, limits do
   local standing, arg, stated = standings[standing_of[i]], ARGV[1 + i], ARGV[1 + limits + i]
   if standing then
     standing.first_block, standing.growth, standing.longest_block = unpack_numbers('<ddd', arg, 81)
+    standing.is_healed = standing.is_healed or is_over(standing)
     if stated ~= '' then ARGV[1 + limits + i] = at_stored(i, stated) end
     standing.in_force = 0
     ARGV[1 + i] = at_stored(i, arg)

@@ -11,7 +11,8 @@ elseif first_block > 0 and mode == 1 then
   --BEGIN
   is_healed, told = true, -blocked_until
 end
-if is_healed and mode == 1 then
+--OVER
+if (is_healed or is_over) and mode == 1 then
   --SAVE
 end
 if amount and mode == 1 then

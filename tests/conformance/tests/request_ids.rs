@@ -8,7 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use redis::Commands;
-use sluicegate::{Builder, Check, CheckOptions, Decision, ErrorKind, ManualClock, RateLimiter, Rules};
+use sluicegate::{
+    Builder, Check, CheckAllOptions, CheckOptions, Decision, ErrorKind, ManualClock, RateLimiter, Rules,
+};
 use sluicegate_conformance::{Backend, Driver, Limiter};
 
 const PROCESSES: usize = 4;
@@ -236,5 +238,47 @@ fn records_are_small_and_end() {
         println!("{name}: {bytes} bytes");
         assert!(bytes <= 250, "{name}: {bytes}");
         assert!((6_000..=7_001).contains(&left), "{left}");
+    }
+}
+
+/// The limit that is told is that of the first call, as are the figures.
+#[test]
+fn a_repeated_call_gets_the_first_answer_although_the_rule_was_changed() {
+    let Backend::Redis(server) = Backend::redis() else { unreachable!() };
+    let rules = |limit: u64| {
+        let rule = |id: &str, fields: &str| format!(r#"{{"rule_id": "{id}", "limit": {limit}, {fields}}}"#);
+        let window = |fields| format!(r#""window_size_seconds": 3600, {fields}"#);
+        let kinds = [
+            ("fixed_window", window(r#""algorithm": "fixed_window""#)),
+            ("sliding_window", window(r#""algorithm": "sliding_window""#)),
+            ("sliding_log", window(r#""algorithm": "sliding_log""#)),
+            ("sliding_buckets", window(r#""algorithm": "sliding_buckets""#)),
+            ("gcra", window(&format!(r#""algorithm": "gcra", "burst": {}"#, limit + 1))),
+            ("decay", format!(r#""algorithm": "decay", "resolution_seconds": 60, "decay_factor": {limit}"#)),
+            ("held", window(r#""algorithm": "gcra", "reservations": true"#)),
+            ("blocked", window(r#""algorithm": "gcra", "block": {}"#)),
+        ];
+        let rules: Vec<_> = kinds.iter().map(|(id, fields)| rule(id, fields)).collect();
+        Rules::from_json(&format!("[{}]", rules.join(","))).unwrap()
+    };
+    let clock = ManualClock::new(1_700_000_000_000_000);
+    let limiter = |limit| {
+        let builder = RateLimiter::builder(server.url()).rules(rules(limit));
+        builder.clock(clock.clone()).build().unwrap()
+    };
+    let (before, after) = (limiter(9), limiter(5));
+    let ids: Vec<String> = before.rules().iter().map(|rule| rule.id.to_string()).collect();
+    for rule in &ids {
+        for (id, cost) in [("admitted", 7), ("denied", 7)] {
+            let named = CheckOptions::new().request_id(id).cost(cost);
+            let first = before.check_with(rule, "k", named).unwrap();
+            assert_eq!(first.allowed, id == "admitted", "{rule}");
+            assert_eq!(after.check_with(rule, "k", named).unwrap(), first, "{rule}");
+        }
+        let items = [Check::new(rule, "l"), Check::new(rule, "l")];
+        let named = CheckAllOptions::new().request_id("all");
+        let first = before.check_all_with(&items, named).unwrap();
+        assert_eq!(after.check_all_with(&items, named).unwrap(), first, "{rule}");
+        assert_ne!(after.peek(rule, "l").unwrap().limit, first.limit, "{rule}");
     }
 }

@@ -7,7 +7,7 @@ Where section 12 of the contract leaves a choice:
   that would fit but for held weight begins one, and the charge that fills a key up does. `commit` is none of the calls
   that begin a block, not even one that goes beyond what was reserved.
 - A denial that begins a block was made by the limit: rules with `count_denied` still count it. Later ones count nothing.
-- Only the blocks that a rule begins grow. One made by hand lasts as long as it was told to, whatever `max_seconds` says,
+- Only the blocks that a rule begins grow. One by hand lasts for its seconds, whatever `max_seconds` says,
   and takes the place of one that runs, also of a longer one. The next block of the rule is `factor` times longer than
   the rule's last one, counted from when the last block of either kind ended; `unblock` ends a block then and there.
 - `reset_after` contains the block that runs, for the key is not as if never seen before its end.

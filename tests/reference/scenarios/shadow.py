@@ -21,7 +21,7 @@ def would_deny(left: int, retry: int | str, reset: int, **others) -> dict:
 SCENARIOS = [
     Scenario(
         "shadow/check",
-        "The fourth is admitted and told so; it is not charged, so after a refund of 1 exactly 1 is free",
+        "The fourth is admitted, with shadow_denied; it is not charged, so after a refund of 1 exactly 1 is free",
         [shadow()],
         [
             check(0, 3, yes(0, 10 * S, shadow_denied=False), rule="shadow"),

@@ -135,6 +135,13 @@ fn calls_are_answered_without_the_other_thread() {
 }
 
 #[test]
+fn a_loop_that_asks_for_the_file_again_is_not_woken_by_it() {
+    let redis = Redis::start().unwrap();
+    let mut own = Loop::open(redis.url());
+    own.run_until(|this| this.bridge.new_socket().is_none() && !this.is_readable());
+}
+
+#[test]
 fn the_answer_to_a_single_call_may_be_spun_for() {
     let redis = Redis::start().unwrap();
     let own = Loop::open(redis.url());

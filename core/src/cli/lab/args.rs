@@ -36,15 +36,15 @@ pub(crate) struct Lab {
     #[arg(long, value_name = "ALGORITHMS", value_delimiter = ',')]
     compare: Vec<String>,
     /// The limit to compare at
-    #[arg(long, value_name = "N", default_value_t = 10, requires = "compare")]
+    #[arg(long, value_name = "N", default_value_t = 10, conflicts_with = "rules")]
     limit: u64,
     /// The window to compare at
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time, requires = "compare")]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time, conflicts_with = "rules")]
     window: u64,
-    /// What comes; several are sent at once
+    /// Simulated traffic, as described below: poisson unless given; several are sent at once
     #[arg(long, value_name = "SPEC")]
     pub(super) traffic: Vec<String>,
-    /// Requests of the past instead, from an access log; - for standard input
+    /// Replay the requests of an access log instead; - for standard input
     #[arg(long, value_name = "LOG", conflicts_with_all = ["traffic", "url"])]
     pub(super) replay: Option<PathBuf>,
     /// Format of the log
@@ -58,24 +58,30 @@ pub(crate) struct Lab {
     #[arg(long, value_name = "TIME", requires = "replay")]
     pub(super) duration: Option<CallDuration>,
     /// What of a request is the key when algorithms are compared: ip_address, user_id, header:NAME, ...
-    #[arg(long, value_name = "IDENTIFIER", default_value = "ip_address", requires_all = ["replay", "compare"])]
+    #[arg(
+        long,
+        value_name = "IDENTIFIER",
+        default_value = "ip_address",
+        requires = "replay",
+        conflicts_with = "rules"
+    )]
     key: String,
     /// Stop at a line of the log that cannot be read
     #[arg(long, requires = "replay")]
     pub(super) strict: bool,
-    /// Folder for page, pictures and figures
+    /// Folder for the page, the pictures and the figures
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
-    /// Write every decision into the folder, too
+    /// Write every decision into the folder as well
     #[arg(long, value_enum, value_name = "FORMAT", requires = "out")]
     pub(super) decisions: Option<DecisionFormat>,
-    /// Use a folder that holds other files, and replace what was recorded before
+    /// Write into a folder that holds other files, and replace earlier records of --record
     #[arg(long)]
     pub(super) force: bool,
     /// Width of a bin, such as 1s
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(super) bin: Option<u64>,
-    /// Fixes what is random
+    /// Seed of random traffic: the same seed gives the same run
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
     /// When virtual time begins, such as 2026-01-01T00:00:00Z
@@ -88,10 +94,10 @@ pub(crate) struct Lab {
     /// What every name on that server begins with; one of the run's own unless given
     #[arg(long, requires = "url")]
     pub(super) prefix: Option<String>,
-    /// Record what was admitted on a Redis server: redis://host:port/db
+    /// Record what was admitted on a Redis server: redis://host:port/db or unix:///path/to/socket
     #[arg(long, value_name = "URL")]
     pub(super) record: Option<String>,
-    /// As what
+    /// How to record
     #[arg(long, value_enum, default_value_t = RecordAs::Timeseries, requires = "record")]
     pub(super) record_as: RecordAs,
     /// What the names of the records begin with
@@ -142,7 +148,9 @@ impl Lab {
 }
 
 fn time(text: &str) -> Result<u64, &'static str> {
-    duration_us(text).filter(|us| *us > 0).ok_or("a time is a number and a unit, as in 250ms, 10s or 1h")
+    duration_us(text)
+        .filter(|us| *us > 0)
+        .ok_or("write a number above zero and a unit, as in 250ms, 10s or 1h")
 }
 
 fn start(text: &str) -> Result<u64, String> {

@@ -15,8 +15,10 @@ use crate::cli::outcome::Failure;
 use crate::cli::stderr::warn;
 
 const PAGE: &str = "index.html";
-/// Files that a run writes besides its pictures.
-const FILES: [&str; 5] = [PAGE, "lab.json", "bins.csv", "decisions.csv", "decisions.jsonl"];
+/// Files that every run writes besides its pictures.
+const FILES: [&str; 3] = [PAGE, "lab.json", "bins.csv"];
+/// Files that some runs write: of an earlier run, they would be taken for those of the run that has none.
+const DECISIONS: [&str; 2] = ["decisions.csv", "decisions.jsonl"];
 
 pub(super) struct Folder(PathBuf);
 
@@ -31,11 +33,14 @@ impl Folder {
                 format!("the folder holds other files, such as {other} (choose another, or pass --force)");
             return Err(Failure::Other(format!("cannot write into {path}: {reason}")));
         }
+        DECISIONS.iter().for_each(|name| drop(fs::remove_file(folder.file(name))));
         Ok(folder)
     }
 
     fn other_file(&self) -> Result<Option<String>, Failure> {
-        let known = |name: &str| FILES.contains(&name) || pictures().any(|picture| picture == name);
+        let known = |name: &str| {
+            FILES.contains(&name) || DECISIONS.contains(&name) || pictures().any(|picture| picture == name)
+        };
         for entry in fs::read_dir(&self.0).map_err(|error| cannot_write(&self.0, &error))? {
             let entry = entry.map_err(|error| cannot_write(&self.0, &error))?;
             let name = entry.file_name().to_string_lossy().into_owned();

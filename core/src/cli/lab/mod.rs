@@ -45,10 +45,11 @@ pub(crate) fn lab(args: &Lab, out: &mut impl Write) -> Result<Verdict, Failure> 
         Some(path) => replay::replay(path, args, &rules, &mut watch)?,
         None => run(args, &rules, &mut watch)?,
     };
-    watch.finish()?;
+    let written = watch.finish();
     if let Some(folder) = &folder {
         folder.write(&report)?;
     }
+    written?;
     match args.json {
         true => writeln!(out, "{}", report.summary_json())?,
         false => table::show(out, &report)?,

@@ -40,7 +40,7 @@ struct Sample {
 impl Recorder {
     pub(super) fn open(url: &str, args: &Lab, rules: &Rules) -> Result<Self, Failure> {
         let mut recorder = Self {
-            connection: connect(url).map_err(|error| cannot("connect", &error))?,
+            connection: connect(url).map_err(|error| cannot("connect to", &error))?,
             how: args.record_as,
             prefix: args.record_prefix.clone(),
             force: args.force,
@@ -81,7 +81,7 @@ impl Recorder {
     }
 
     fn make(&mut self, name: &str, rule: &str) -> Result<(), Failure> {
-        let failed = |error: RedisError| cannot("record", &error);
+        let failed = |error: RedisError| cannot("write to", &error);
         if self.force {
             cmd("DEL").arg(name).exec(&mut self.connection).map_err(failed)?;
         } else if cmd("EXISTS").arg(name).query(&mut self.connection).map_err(failed)? {
@@ -112,7 +112,7 @@ impl Recorder {
             pipeline.add_command(command);
         }
         let replies: Vec<Value> =
-            pipeline.query(&mut self.connection).map_err(|error| cannot("record", &error))?;
+            pipeline.query(&mut self.connection).map_err(|error| cannot("write to", &error))?;
         // Of many samples each has an answer of its own.
         let errors = replies.into_iter().flat_map(|reply| match reply {
             Value::Array(each) => each,
@@ -121,7 +121,7 @@ impl Recorder {
         errors
             .map(Value::extract_error)
             .collect::<Result<Vec<_>, _>>()
-            .map_err(|error| cannot("record", &error))?;
+            .map_err(|error| cannot("write to", &error))?;
         Ok(())
     }
 
@@ -162,10 +162,15 @@ fn connect(url: &str) -> Result<Connection, RedisError> {
 
 fn cannot(what: &str, error: &RedisError) -> Failure {
     let is_unknown = error.kind() != ErrorKind::Io && error.to_string().contains("unknown command");
-    let reason = match is_unknown && error.to_string().contains("TS.") {
-        true => "the server has no RedisTimeSeries (use Redis 8 or load the module, or pass --record-as stream or zset)"
-            .to_owned(),
-        false => error.to_string(),
+    let reason = if is_unknown && error.to_string().contains("TS.") {
+        "the server has no RedisTimeSeries (use Redis 8 or load the module, or pass --record-as stream or zset)"
+            .to_owned()
+    } else if error.kind() == ErrorKind::InvalidClientConfig {
+        "the URL has to be redis://host:port/db or unix:///path/to/socket (records are written without TLS, and to one \
+         server)"
+            .to_owned()
+    } else {
+        error.to_string()
     };
-    Failure::Other(format!("cannot {what} where --record says: {reason}"))
+    Failure::Other(format!("cannot {what} the server of --record: {reason}"))
 }

@@ -13,15 +13,16 @@ const COLUMNS: usize = 64;
 const PERCENT: u64 = 100;
 
 pub(super) fn show(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    if let Some(requests) = &report.requests {
-        writeln!(
-            out,
-            "{} requests: {} admitted, {} denied, {} matched by no rule\n",
-            requests.total, requests.admitted, requests.denied, requests.unmatched
-        )?;
-    }
-    if report.is_empty() && report.requests.is_none() {
+    if !report.has_traffic() {
         return writeln!(out, "there was no traffic: no call came");
+    }
+    if let Some(requests) = &report.requests {
+        write!(out, "{} requests: ", requests.total)?;
+        // Rules that are compared have no common decision.
+        if !requests.apart {
+            write!(out, "{} admitted, {} denied, ", requests.admitted, requests.denied)?;
+        }
+        writeln!(out, "{} matched by no rule\n", requests.unmatched)?;
     }
     let rows: Vec<[String; 8]> = report.strategies.iter().map(row).collect();
     let heads =

@@ -1,5 +1,6 @@
 //! What happens during a run besides it: records, progress, Ctrl-C, and the passing of real time.
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -13,6 +14,7 @@ use super::decisions::Decisions;
 use super::progress::Progress;
 use super::record::Recorder;
 use crate::cli::outcome::Failure;
+use crate::cli::stderr::warn;
 
 /// How soon Ctrl-C ends a wait.
 const NAP: Duration = Duration::from_millis(50);
@@ -46,6 +48,12 @@ impl Watch {
             recorder: None,
             failure: None,
         })
+    }
+
+    /// Warns on a line of its own: not behind the progress bar.
+    pub(super) fn warn(&mut self, message: impl Display) {
+        self.progress.clear();
+        warn(message);
     }
 
     pub(super) fn is_stopped(&self) -> bool {

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use crate::Rules;
 
-use super::tree::{Content, Node};
+use super::tree::{Content, Node, unreadable_from};
 
 /// A rule cannot have more faults than this reports.
 const MOST: usize = 100;
@@ -27,7 +27,7 @@ pub(super) fn faults(text: &str) -> Vec<String> {
     // A byte order mark is not part of the text that is parsed.
     let bare = text.trim_start_matches('\u{feff}');
     let Some(root) = Node::read(bare).filter(|_| !first.message().starts_with("not valid JSON")) else {
-        return vec![first.message().to_owned()];
+        return vec![with_its_place(first.message(), bare)];
     };
     let mut found = match rules_of(&root) {
         Some(rules) => faults_of_rules(rules),
@@ -115,6 +115,14 @@ fn placeholder(path: &str) -> Option<&'static str> {
     PLACEHOLDERS.iter().find(|(field, _)| *field == name).map(|(_, text)| *text)
 }
 
+/// The place in front of what is said of a text that is not JSON.
+fn with_its_place(message: &str, text: &str) -> String {
+    match message.rsplit_once(" at line ").and_then(|(what, at)| Some((what, at.split_once(" column ")?))) {
+        Some((what, (line, column))) => format!("{line}:{column}: {what}"),
+        None => format!("{}: {message}", line_and_column(text, unreadable_from(text))),
+    }
+}
+
 /// The path of the field that a message is about.
 fn field_of(message: &str) -> Option<&str> {
     let (_, rest) = message.split_once("field \"")?;
@@ -148,7 +156,9 @@ mod tests {
             faults(other),
             ["2:16: field \"version\" is not known; it could be \"rules\" or \"$schema\""]
         );
-        assert_eq!(faults("[{"), ["not valid JSON: EOF while parsing an object at line 1 column 2"]);
+        assert_eq!(faults("[{"), ["1:2: not valid JSON: EOF while parsing an object"]);
+        let comment = "not valid JSON: the comment that begins with /* in line 2 has no */";
+        assert_eq!(faults("[\n  /* a /* b\n]"), [format!("2:3: {comment}")]);
     }
 
     #[test]

@@ -29,6 +29,12 @@ enum Step<'a> {
     Place(usize),
 }
 
+/// The byte from which on a text cannot be read.
+pub(super) fn unreadable_from(text: &str) -> usize {
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default());
+    parsed.err().map_or(0, |error| error.range().start)
+}
+
 impl Node {
     /// The value of a text, if it can be read at all.
     pub(super) fn read(text: &str) -> Option<Self> {

@@ -3,7 +3,7 @@
 use super::figures::{count, date, decimal, span};
 use super::frame::limits;
 use super::{Picture, escaped, style};
-use crate::lab::{LimitReport, Report, StrategyReport};
+use crate::lab::{LimitReport, Report, Requests, StrategyReport};
 
 const CSS: &str = "\
 :root{color-scheme:light dark}
@@ -35,10 +35,10 @@ pub fn page(report: &Report) -> String {
     let pictures = Picture::ALL.into_iter().filter(|picture| picture.applies(report));
     let figures: String =
         pictures.map(|picture| format!("<figure>\n{}</figure>\n", picture.inline(report))).collect();
-    let body = match report.is_empty() {
-        true => "<p><strong>There was no traffic: no call came, so there is nothing to show.</strong></p>\n"
+    let body = match report.has_traffic() {
+        false => "<p><strong>There was no traffic: no call came, so there is nothing to show.</strong></p>\n"
             .to_owned(),
-        false => format!("{}{}{figures}", table(report), denied_keys(report)),
+        true => format!("{}{}{figures}", table(report), denied_keys(report)),
     };
     let (sheet, plots) = (style::sheet(), DARK);
     format!(
@@ -54,21 +54,26 @@ fn introduction(report: &Report) -> String {
     let specs: Vec<_> = report.specs.iter().map(|spec| format!("<code>{}</code>", escaped(spec))).collect();
     let (year, month, day) = date(report.start_us);
     let traffic = match (&report.requests, specs.is_empty()) {
-        (Some(requests), _) => {
-            let &crate::lab::Requests { total, unmatched, admitted, denied, .. } = requests;
-            format!(
-                "{} requests replayed, from {year}-{month:02}-{day:02} on: {} admitted, {} denied, {} that no rule matches",
-                count(total),
-                count(admitted),
-                count(denied),
-                count(unmatched)
-            )
-        }
+        (Some(requests), _) if requests.total == 0 => "0 requests replayed".to_owned(),
+        (Some(requests), _) => format!(
+            "{} requests replayed, from {year}-{month:02}-{day:02} on: {}{} that no rule matches",
+            count(requests.total),
+            decided_together(requests),
+            count(requests.unmatched)
+        ),
         (None, true) => "Given calls".to_owned(),
         (None, false) => format!("Traffic {}", specs.join(" and ")),
     };
     let ended = if report.interrupted { " The run was ended before its time." } else { "" };
     format!("<p class=\"muted\">{traffic}; {} in all.{ended}</p>\n", span(report.length_us))
+}
+
+/// What all rules made of requests together, if they decided together.
+fn decided_together(requests: &Requests) -> String {
+    match requests.apart {
+        true => String::new(),
+        false => format!("{} admitted, {} denied, ", count(requests.admitted), count(requests.denied)),
+    }
 }
 
 fn table(report: &Report) -> String {

@@ -1,8 +1,8 @@
 //! The conversation on one connection, without I/O: bytes in, bytes out, time as a parameter.
 //!
 //! A session opens the conversation (protocol, login, database), packs requests in batches in which calls of one
-//! kind share a script, matches replies to requests in their order, sends the text of scripts that the server does
-//! not know, and ends requests whose time is up. It judges what each reply, or its absence, means for each request;
+//! kind share a script, matches replies to requests in their order, sends the text of a script with its first use and
+//! whenever the server has forgotten it, and ends requests whose time is up. It judges what each reply, or its absence, means for each request;
 //! whoever drives it only moves bytes and waits.
 //!
 //! One rule governs it: what may have been executed is never sent again.
@@ -11,7 +11,7 @@ mod ending;
 mod packing;
 mod replies;
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use ::redis::Parser;
@@ -120,6 +120,8 @@ pub(super) struct Session {
     stage: Stage,
     /// Why it is over, or was never ready.
     fault: Option<Fault>,
+    /// The scripts whose text was sent on this connection, by their addresses.
+    told: HashSet<usize>,
     /// Whether keys of one script have to lie in one hash slot.
     minds_slots: bool,
     batches: usize,
@@ -153,6 +155,7 @@ impl Session {
             outcomes: VecDeque::new(),
             stage: Stage::Opening,
             fault: None,
+            told: HashSet::new(),
             minds_slots,
             batches: 0,
             window: usize::MAX,

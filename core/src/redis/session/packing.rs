@@ -42,16 +42,18 @@ impl Session {
             self.pack(&::redis::cmd("ASKING"), About::Asking, now);
         }
         let Some(first) = bundle.first() else { return };
+        let mut is_whole = whole;
         let cmd = match &first.request {
             Request::Command(cmd, _) => cmd.clone(),
             Request::Script(call) => {
                 let keys: SmallVec<[&str; 4]> = bundle.iter().flat_map(keys).collect();
-                let each = call.script.each.as_deref().filter(|_| bundle.len() > 1);
-                let script = each.unwrap_or(call.script);
-                if whole { script.eval(&keys, &call.args) } else { script.evalsha(&keys, &call.args) }
+                let script = call.script.for_keys(bundle.len());
+                // Asked for the text, a server would come to what follows first.
+                is_whole |= self.told.insert(std::ptr::from_ref(script).addr());
+                if is_whole { script.eval(&keys, &call.args) } else { script.evalsha(&keys, &call.args) }
             }
         };
-        self.pack(&cmd, About::Requests(bundle, whole), now);
+        self.pack(&cmd, About::Requests(bundle, is_whole), now);
     }
 
     pub(super) fn pack(&mut self, cmd: &::redis::Cmd, about: About, now: Instant) {
@@ -86,11 +88,17 @@ impl Session {
         self.output.truncate(usize::try_from(start - self.written).unwrap_or(usize::MAX));
         let unpacked = self.awaited.split_off(first);
         self.batches -= unpacked.iter().filter(|awaited| awaited.ends_batch).count();
-        let requests = unpacked.into_iter().flat_map(|awaited| match awaited.about {
-            About::Requests(bundle, _) => bundle,
-            _ => Bundle::new(),
-        });
-        self.queue.splice(..0, requests.filter(|pending| !pending.ended));
+        let mut requests = Bundle::new();
+        for awaited in unpacked {
+            let About::Requests(bundle, is_whole) = awaited.about else { continue };
+            if let (true, Some(Request::Script(call))) =
+                (is_whole, bundle.first().map(|first| &first.request))
+            {
+                self.told.remove(&std::ptr::from_ref(call.script.for_keys(bundle.len())).addr());
+            }
+            requests.extend(bundle.into_iter().filter(|pending| !pending.ended));
+        }
+        self.queue.splice(..0, requests);
     }
 }
 

@@ -56,11 +56,14 @@ fn by_threads<T: Send>(call: impl Fn(usize) -> T + Sync) -> Vec<T> {
     })
 }
 
-/// How often a server ran a script by its digest.
+/// How often a server ran a script.
 fn scripts_run(server: &mut ::redis::Connection) -> usize {
     let stats: String = ::redis::cmd("INFO").arg("commandstats").query(server).unwrap();
-    let line = stats.lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:calls=")).unwrap();
-    line.split(',').next().unwrap().parse().unwrap()
+    let calls = |command: &str| {
+        let line = stats.lines().find_map(|line| line.strip_prefix(command));
+        line.map_or(0, |line| line.split(',').next().unwrap().parse().unwrap())
+    };
+    calls("cmdstat_eval:calls=") + calls("cmdstat_evalsha:calls=")
 }
 
 fn every_count(answers: impl IntoIterator<Item = usize>) -> bool {
@@ -326,10 +329,11 @@ fn server(answer: impl Fn(usize, &str) -> Option<String> + Clone + Send + 'stati
                 let mut commands = vec![0; 1 << 20];
                 while let Ok(length @ 1..) = stream.read(&mut commands) {
                     let text = String::from_utf8_lossy(&commands[..length]);
-                    let name = if text.contains("PING") { "PING" } else { "EVALSHA" };
+                    // By its text or by its digest.
+                    let name = if text.contains("PING") { "PING" } else { "EVAL" };
                     let Some(answer) = answer(number, name) else { return };
                     let roles = MASTER.repeat(text.matches(ROLE).count());
-                    let answers = roles + &answer.repeat(text.matches(name).count());
+                    let answers = roles + &answer.repeat(text.matches(&format!("\r\n{name}")).count());
                     let _ = stream.write_all(answers.as_bytes());
                 }
             });

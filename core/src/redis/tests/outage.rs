@@ -1,8 +1,7 @@
 //! Servers that are away, silent, restarted or forgetful.
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::thread;
+use std::error::Error as _;
+use std::io;
 
 use sluicegate_test_servers::Redis;
 
@@ -13,6 +12,8 @@ fn unreachable_server_is_a_connection_error() {
     for error in refusals("redis://127.0.0.1:1", &ConnectOptions::default()) {
         assert_eq!(error.kind(), ErrorKind::Connection);
         assert!(error.message().contains("127.0.0.1:1"), "{error}");
+        let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>()).unwrap();
+        assert_eq!(cause.kind(), io::ErrorKind::ConnectionRefused);
     }
     for error in refusals("unix:///nowhere/redis.sock", &ConnectOptions::default()) {
         assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
@@ -58,33 +59,12 @@ fn silent_server_gets_at_most_the_calls_that_were_on_their_way() {
 
 #[test]
 fn an_answer_that_comes_byte_by_byte_is_a_timeout_in_time() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("redis://{}", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            thread::spawn(move || trickle(stream.unwrap()));
-        }
-    });
+    let url = format!("redis://{}", trickling(b"$1000000\r\n"));
     for driver in both(&url) {
         for _ in 0..2 {
             let (outcome, took) = timed(|| driver.increment("key"));
             assert_eq!(kind(&outcome), Some(ErrorKind::Timeout));
             assert!(took >= Duration::from_millis(450) && took < PROMPT, "{took:?}");
-        }
-    }
-}
-
-/// Answers a PING at once and all else without end.
-fn trickle(mut stream: TcpStream) {
-    let mut command = [0; 4096];
-    while let Ok(1..) = stream.read(&mut command) {
-        if command.starts_with(b"*1\r\n$4\r\nPING") {
-            stream.write_all(b"+PONG\r\n").unwrap();
-            continue;
-        }
-        let _ = stream.write_all(b"$1000000\r\n");
-        while stream.write_all(b"x").is_ok() {
-            thread::sleep(Duration::from_millis(50));
         }
     }
 }
@@ -237,7 +217,9 @@ fn without_a_runtime_the_async_driver_fails_in_words() {
     let mut connecting = Box::pin(AsyncRedis::connect(&url, &options));
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     match connecting.as_mut().poll(&mut context) {
-        std::task::Poll::Ready(Err(error)) => assert!(error.message().contains("Tokio"), "{error}"),
+        std::task::Poll::Ready(Err(error)) => {
+            assert!(error.message().contains("Tokio") && !error.is_retryable(), "{error}");
+        }
         _ => panic!("no error"),
     }
 }

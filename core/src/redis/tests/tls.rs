@@ -90,6 +90,18 @@ fn a_silent_server_is_a_timeout() {
 }
 
 #[test]
+fn a_handshake_that_comes_byte_by_byte_is_a_timeout_in_time() {
+    // The head of a record of 16,383 bytes.
+    let url = format!("rediss://{}", trickling(&[22, 3, 3, 0x3F, 0xFF]));
+    let options = ConnectOptions { connect_timeout: Duration::from_millis(300), ..ConnectOptions::default() };
+    let (errors, took) = timed(|| refusals(&url, &options));
+    for error in errors {
+        assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
+    }
+    assert!(took < 2 * PROMPT, "{took:?}");
+}
+
+#[test]
 fn files_are_checked_when_the_limiter_is_made() {
     let missing = ConnectOptions { tls_ca: Some("/nowhere/ca.pem".into()), ..ConnectOptions::default() };
     let error = Driver::blocking("rediss://localhost", &missing).err().unwrap();

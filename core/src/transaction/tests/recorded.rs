@@ -112,11 +112,12 @@ fn what_cannot_tell_the_window_is_no_answer() {
 fn an_answer_is_given_again_when_the_limit_was_lowered_since() {
     let (mut server, catalog) = (Server::start(), catalog(RULES));
     let item = check("plain", "k", 8);
-    assert_eq!(named(&mut server, &catalog, item, NOON).0.unwrap().remaining, 1);
+    let first = named(&mut server, &catalog, item, NOON).0.unwrap();
+    assert_eq!(first.remaining, 1);
     let lowered = catalog
         .after(crate::rules::Rules::from_json(&RULES.replace("\"limit\": 9", "\"limit\": 4")).unwrap());
     let again = named(&mut server, &lowered, item, NOON).0.unwrap();
-    assert_eq!((again.allowed, again.remaining, again.limit), (true, 0, 4));
+    assert_eq!(again, first);
 }
 
 #[test]
@@ -151,7 +152,7 @@ fn a_record_outlives_the_call() {
             request_lifetime: 60_000_000,
         };
         let call = Transaction::new(&plan, &wire, Op::Check, None).next().unwrap();
-        f64::from_le_bytes(call.args.last().unwrap()[24..].try_into().unwrap())
+        f64::from_le_bytes(call.args.last().unwrap()[24..32].try_into().unwrap())
     };
     assert_eq!(keep(std::time::Duration::from_secs(1)), 60_001.0);
     assert_eq!(keep(std::time::Duration::from_secs(3600)), 3_600_001.0);

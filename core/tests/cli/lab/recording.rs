@@ -53,11 +53,18 @@ fn a_server_without_the_module_is_told() {
     let redis = Redis::start().unwrap();
     assert_eq!(
         failure(&record(redis.url(), &[])),
-        "error: cannot record where --record says: the server has no RedisTimeSeries (use Redis 8 or load the \
+        "error: cannot write to the server of --record: the server has no RedisTimeSeries (use Redis 8 or load the \
          module, or pass --record-as stream or zset)\n"
     );
     let away = failure(&record("redis://127.0.0.1:1", &[]));
-    assert!(away.starts_with("error: cannot connect where --record says: "), "{away}");
+    assert!(away.starts_with("error: cannot connect to the server of --record: "), "{away}");
+    for url in ["rediss://localhost:1", "redis-cluster://localhost:1", "http://localhost"] {
+        let other = failure(&record(url, &[]));
+        assert!(
+            other.contains("the URL has to be redis://host:port/db or unix:///path/to/socket"),
+            "{other}"
+        );
+    }
 }
 
 /// On a server with the module, which `tests/timeseries/run` starts.

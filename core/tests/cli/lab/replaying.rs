@@ -1,8 +1,10 @@
 //! Requests of the past.
 
+use std::fs;
+
 use serde_json::json;
 
-use super::{failure, figures};
+use super::{failure, figures, folder};
 use crate::{file, outcome};
 
 const RULES: &str = r#"[
@@ -45,6 +47,29 @@ fn a_rule_that_matches_nothing_is_said() {
     assert!(out.contains("4 requests: 3 admitted, 1 denied, 0 matched by no rule"), "{out}");
     assert!(out.lines().any(|line| line == "nobody       matches nothing"), "{out}");
     assert!(out.contains("per_address denies most: 192.0.2.1 (1)"), "{out}");
+}
+
+#[test]
+fn requests_that_no_rule_matches_are_said_and_no_lack_of_traffic() {
+    let log = file("unmatched.log", &combined());
+    let folder = folder("unmatched");
+    let rules = r#"[{"rule_id": "plain", "algorithm": "gcra", "limit": 1, "window_size_seconds": 10}]"#;
+    let (code, out, err) = outcome(&["lab", rules, "--replay", &log, "--out", folder.to_str().unwrap()]);
+    assert_eq!(
+        (code, out.lines().next()),
+        (0, Some("4 requests: 0 admitted, 0 denied, 4 matched by no rule"))
+    );
+    assert_eq!(err, "warning: no request matches rules without \"match\" (add it to them): \"plain\"\n");
+    let page = fs::read_to_string(folder.join("index.html")).unwrap();
+    assert!(page.contains("matches nothing") && !page.contains("no traffic"), "{page}");
+}
+
+#[test]
+fn compared_algorithms_have_no_common_decision() {
+    let log = file("compared.log", &combined());
+    let args = ["lab", "--compare", "gcra,fixed_window", "--limit", "2", "--replay", &log];
+    let (code, out, _) = outcome(&args);
+    assert_eq!((code, out.lines().next()), (0, Some("4 requests: 0 matched by no rule")));
 }
 
 #[test]
@@ -118,7 +143,7 @@ fn requests_under_way_are_counted_by_rules_of_concurrency() {
 fn an_empty_log_is_no_traffic() {
     let (code, out, _) = outcome(&["lab", RULES, "--replay", &file("empty.log", "")]);
     assert_eq!(code, 0);
-    assert!(out.starts_with("0 requests"), "{out}");
+    assert_eq!(out, "there was no traffic: no call came\n");
 }
 
 #[test]
@@ -131,4 +156,11 @@ fn mistakes_are_named() {
         ),
         "{columns}"
     );
+    let csv = file("misspelt.csv", "time,path,account\n1,/a,ann\n");
+    assert_eq!(
+        failure(&[RULES, "--replay", &csv, "--columns", "user=acount"]),
+        "error: the log has no column \"acount\"; did you mean \"account\"?\n"
+    );
+    let alone = failure(&[RULES, "--replay", &csv, "--limit", "5"]);
+    assert!(alone.contains("'[RULES]' cannot be used with '--limit <N>'"), "{alone}");
 }

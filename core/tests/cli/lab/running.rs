@@ -1,4 +1,4 @@
-//! Runs of made up traffic.
+//! Runs of simulated traffic.
 
 use std::fs;
 use std::io::Read;
@@ -74,6 +74,7 @@ fn a_folder_gets_everything() {
     assert_eq!((code, folder.join("waits.svg").exists()), (0, false));
     let line = String::from_utf8(read("decisions.jsonl")).unwrap().lines().next().unwrap().to_owned();
     assert_eq!(serde_json::from_str::<serde_json::Value>(&line).unwrap()["admitted"], true);
+    assert!(!folder.join("decisions.csv").exists());
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use redis::ToRedisArgs;
-use sluicegate::{Check, Error, ErrorKind, RateLimiter};
+use sluicegate::{Check, Error, ErrorKind, RateLimiter, Usage};
 
 use crate::server::Server;
 use crate::{CALENDAR, KINDS, NOW_US, cost, every_kind};
@@ -228,4 +228,64 @@ fn trap_30_sorted_sets_of_something_else() {
         }
     }
     none(&failures);
+}
+
+const STANDING: &str = r#"[
+    {"rule_id": "r", "rate": "5/minute", "block": {}, "overrides": true, "reservations": true}
+]"#;
+
+/// What stands and what is held beside a state: every call that meets the damage says so and names the rule, and a reset
+/// is the way out.
+#[test]
+fn trap_30_what_is_beside_a_state() {
+    let mut server = Server::start();
+    let limiter = server.limiter(STANDING);
+    for (suffix, own) in [("st", 0), ("h", 1)] {
+        let name = format!("sluicegate:r:{{k}}:{suffix}");
+        for (command, args) in
+            [("SET", vec!["junk"]), ("HSET", vec!["field", "value"]), ("ZADD", vec!["1", "junk"])]
+        {
+            let made = limiter.reserve("r", "k").unwrap();
+            plant(&mut server, &name, command, [vec![name.as_str()], args].concat());
+            let (mut errors, what) = (Vec::new(), format!("{suffix}, {command}"));
+            errors.extend(limiter.check("r", "k").err());
+            errors.extend(limiter.reserve("r", "k").err());
+            errors.extend(limiter.commit(&made, Usage::AsReserved).err());
+            errors.extend(limiter.renew(&made).err());
+            if own == 0 {
+                errors.extend(limiter.block("r", "k", Duration::from_secs(9)).err());
+                errors.extend(limiter.unblock("r", "k").err());
+                errors.extend(limiter.set_limit("r", "k", 9, None).err());
+                errors.extend(limiter.clear_limit("r", "k").err());
+            }
+            assert_eq!(errors.len(), 4 + 4 * usize::from(own == 0), "{what}: {errors:?}");
+            for error in errors {
+                assert!(
+                    error.kind() == ErrorKind::Server && error.message().contains("(rule \"r\")"),
+                    "{what}: {error}"
+                );
+            }
+            limiter.reset("r", "k").unwrap();
+            assert_eq!(limiter.check("r", "k").unwrap().remaining, 4, "{what}");
+            limiter.reset("r", "k").unwrap();
+        }
+    }
+}
+
+/// A rule that had stored limits, and has them no more.
+#[test]
+fn what_a_rule_has_lost_is_removed_by_a_reset() {
+    let mut server = Server::start();
+    for left in ["", r#", "block": {}"#, r#", "reservations": true"#] {
+        server.limiter(STANDING).set_limit("r", "k", 9, None).unwrap();
+        let limiter = server.limiter(&format!(r#"[{{"rule_id": "r", "rate": "5/minute"{left}}}]"#));
+        assert_eq!(limiter.peek("r", "k").unwrap().limit, 5, "{left}");
+        assert_eq!(server.stored.names().len(), 1, "{left}");
+        limiter.reset("r", "k").unwrap();
+        assert_eq!(server.stored.names(), Vec::<String>::new(), "{left}");
+    }
+    let limiter = server.limiter(STANDING);
+    limiter.set_limit("r", "k", 9, None).unwrap();
+    limiter.reset("r", "k").unwrap();
+    assert_eq!(limiter.peek("r", "k").unwrap().limit, 9);
 }

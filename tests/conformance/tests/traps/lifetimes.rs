@@ -51,6 +51,41 @@ fn trap_03_a_key_that_lost_its_lifetime() {
     }
 }
 
+/// What is beside the states: answers to requests, blocks and stored limits, tokens of reservations. Each says itself
+/// until when it matters, and who comes after that finds it over.
+#[test]
+fn trap_03_what_is_beside_a_state_lost_its_lifetime() {
+    const BESIDE: [(&str, &str); 5] = [
+        ("repeated", r#""rate": "10/minute""#),
+        ("blocked", r#""rate": "1/minute", "block": {"seconds": 60, "factor": 2, "max_seconds": 600}"#),
+        ("blocked_beside", r#""rate": "1/minute", "block": {"seconds": 60}, "reservations": true"#),
+        ("held", r#""rate": "10/minute", "reservations": true"#),
+        ("places", r#""algorithm": "concurrency", "limit": 1"#),
+    ];
+    let mut server = Server::start();
+    let rules = BESIDE.map(|(id, fields)| format!(r#"{{"rule_id": "{id}", {fields}}}"#)).join(",");
+    let (limiter, clock) = server.limiter_at(NOW_US, &format!("[{rules}]"));
+    let come = |kind: &str| match kind {
+        "repeated" => drop(limiter.check_with(kind, "k", CheckOptions::new().request_id("id")).unwrap()),
+        "held" | "places" => {
+            let reserved = limiter.reserve(kind, "k").unwrap();
+            assert!(limiter.release(&reserved).unwrap(), "{kind}");
+        }
+        _ => assert!(limiter.check(kind, "k").unwrap().allowed, "{kind}"),
+    };
+    for (kind, _) in BESIDE {
+        come(kind);
+        if kind.starts_with("blocked") {
+            assert!(limiter.check(kind, "k").unwrap().blocked, "{kind}");
+        }
+        server.stored.persist_all();
+        clock.advance(Duration::from_secs(7200));
+        come(kind);
+        assert_eq!(server.stored.immortal(), Vec::<String>::new(), "{kind}");
+        server.stored.clear();
+    }
+}
+
 #[test]
 fn trap_04_a_lifetime_of_zero() {
     let mut server = Server::start();
@@ -137,6 +172,17 @@ fn a_state_is_kept_for_what_is_held_beside_it() {
     clock.advance(Duration::from_secs(200));
     assert!(limiter.renew(&made).unwrap());
     assert!(is_kept(&mut server, 500_000), "after a renewal");
+}
+
+/// What is held is kept for as long as its charge may count: to the end of a day, which is never much longer than a day.
+#[test]
+fn what_is_held_is_kept_no_longer_than_its_charge_counts() {
+    let mut server = Server::start();
+    let daily = r#""algorithm": "fixed_window", "limit": 10, "window": "day", "reservations": true, "lease_seconds": 3600"#;
+    let (limiter, _) = server.limiter_at(NOW_US, &rule("r", daily));
+    limiter.reserve("r", "k").unwrap();
+    let entry = server.stored.entry("sluicegate:r:{k}:h").unwrap();
+    assert!((25 * 3_600_000..29 * 3_600_000).contains(&entry.ttl_ms), "{} ms", entry.ttl_ms);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use sluicegate::{Check, ErrorKind};
+use sluicegate::{Check, ErrorKind, RateLimiter, Rules};
 
 use crate::server::Server;
 use crate::{KINDS, NOW_US, cost, every_kind};
@@ -198,4 +198,28 @@ fn trap_25_commands_that_touch_the_whole_keyspace() {
     let strange: Vec<_> =
         names.filter(|name| !USED.contains(name) && !OWN.contains(name) && !setup(name)).collect();
     assert!(strange.is_empty(), "{strange:?}");
+}
+
+/// A script that is refused a command after it has charged a limit: of one limit nothing is charged, and of several the
+/// error says that some may have been.
+#[test]
+fn what_was_charged_before_a_refusal_is_told() {
+    let mut server = Server::start();
+    let unknown = "whether the call was carried out is not known";
+    let url = server.redis.url().replace("redis://", "redis://narrow:secret@");
+    let rules = || Rules::from_json(&every_kind()).unwrap();
+    for (command, kind) in [("-pexpire", "list"), ("-lpush", "list"), ("-zadd", "sorted_set")] {
+        let _: () = server
+            .stored
+            .command("ACL", ("SETUSER", "narrow", "reset", "on", ">secret", "~*", "+@all", command));
+        let narrow = RateLimiter::builder(&url).rules(rules()).build().unwrap();
+        let alone = narrow.check(kind, "k").unwrap_err();
+        assert!(alone.message().contains("rules acl") && !alone.message().contains(unknown), "{alone}");
+        let together = narrow.check_all(&[Check::new("gcra", "k"), Check::new(kind, "k")]).unwrap_err();
+        assert!(
+            together.message().contains("rules acl") && together.message().contains(unknown),
+            "{together}"
+        );
+        assert_eq!(narrow.peek(kind, "k").unwrap().remaining, 10, "{command}");
+    }
 }

@@ -131,7 +131,7 @@ SCENARIOS = [
     ),
     Scenario(
         "by_hand/two-limits",
-        "With several limits: that is told which would be told without the block",
+        "With several limits: the decision names the limit that it would name without the block",
         [
             rule(
                 "fixed_window",

@@ -114,7 +114,7 @@ SCENARIOS = [
     ),
     Scenario(
         "grow/by-hand",
-        "A block made by hand is as long as it was told to and does not grow the next one, but keeps the memory awake",
+        "A block by hand lasts for its seconds and does not make the next one longer, but keeps the memory awake",
         [counter(block=for_a(10, 2))],
         [
             denied(0, 10),

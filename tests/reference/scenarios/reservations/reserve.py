@@ -31,7 +31,7 @@ DENIED = {"allowed": False, "id": False}
 SCENARIOS = [
     *per_algorithm(
         "reserve/holds",
-        "6 of 10 are held: 4 more fit and 5 do not, and what is left is told less what is held",
+        "6 of 10 are held: 4 more fit and 5 do not, and remaining is what is left without it",
         [
             reserve(0, 6, {"allowed": True, "remaining": 4, "retry_after_us": 0, **HELD}),
             peek(0, 5, {"allowed": False, "remaining": 4}),

@@ -26,6 +26,8 @@ pub(super) struct Columns {
     names: [Vec<String>; NAMES.len()],
     /// Names of headers, and their columns.
     pub(super) headers: Vec<(String, String)>,
+    /// The columns that the command line names.
+    given: Vec<String>,
 }
 
 impl Columns {
@@ -40,7 +42,16 @@ impl Columns {
         let header = |(name, column): &(String, String)| {
             name.strip_prefix("header:").map(|name| (name.to_owned(), column.clone()))
         };
-        Self { names: std::array::from_fn(names), headers: map.iter().filter_map(header).collect() }
+        Self {
+            names: std::array::from_fn(names),
+            headers: map.iter().filter_map(header).collect(),
+            given: map.iter().map(|(_, column)| column.clone()).collect(),
+        }
+    }
+
+    /// The columns that the command line names.
+    pub(super) fn given(&self) -> impl Iterator<Item = &str> {
+        self.given.iter().map(String::as_str)
     }
 
     /// The names that a column may have, in the order in which they are looked for.

@@ -24,7 +24,8 @@ pub(super) fn read(line: &str) -> Result<Entry<'_>, &'static str> {
         }
     }
     Ok(Entry {
-        at_us: time::of_web_servers(time).ok_or("its time is none, such as [10/Oct/2000:13:55:36 -0700]")?,
+        at_us: time::of_web_servers(time)
+            .ok_or("its time is not of the form [10/Oct/2000:13:55:36 -0700]")?,
         method: method.into(),
         path: unescaped(path),
         ip: present(ip.into()),
@@ -85,7 +86,7 @@ mod tests {
             ("hello world", "it has no [time]"),
             (
                 r#"::1 - - [yesterday] "GET / HTTP/1.1" 200 1"#,
-                "its time is none, such as [10/Oct/2000:13:55:36 -0700]",
+                "its time is not of the form [10/Oct/2000:13:55:36 -0700]",
             ),
             ("::1 - - [10/Oct/2000:13:55:36 +0000] GET", "it has no \"request\""),
             ("::1 - - [10/Oct/2000:13:55:36 +0000] \"-\" 400 0", "its request has no path"),

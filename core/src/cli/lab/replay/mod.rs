@@ -21,10 +21,12 @@ use super::log::LogFormat;
 use super::watch::Watch;
 use crate::cli::outcome::Failure;
 use crate::cli::stderr::warn;
+use crate::words::first_of;
 use columns::Columns;
 use entry::Entry;
 use format::Format;
 use lines::Lines;
+use structured::CsvReader;
 
 /// So many of the lines that cannot be read are shown.
 const SHOWN: u64 = 3;
@@ -41,6 +43,7 @@ pub(super) fn replay(path: &Path, args: &Lab, rules: &Rules, watch: &mut Watch) 
             (Box::new(file), size)
         }
     };
+    warn_of_unmatched(rules);
     let mut run = Run {
         replay: Replay::new(rules, args.compares(), args.bin, args.duration)?,
         needs_durations: needing_durations(rules, args),
@@ -76,6 +79,16 @@ struct Run {
     needs_durations: Option<RuleId>,
 }
 
+/// Rules are matched to requests as in production: those that say nothing of requests apply to none.
+fn warn_of_unmatched(rules: &Rules) {
+    let unmatched: Vec<&str> =
+        rules.iter().filter(|rule| rule.matches.is_none()).map(|rule| &*rule.id).collect();
+    if !unmatched.is_empty() {
+        let names = first_of(unmatched.into_iter(), 3);
+        warn(format!("no request matches rules without \"match\" (add it to them): {names}"));
+    }
+}
+
 /// The rule that needs to know how long requests were under way, unless the command line tells it.
 fn needing_durations(rules: &Rules, args: &Lab) -> Option<RuleId> {
     let mut limiting = rules.iter().filter(|rule| rule.algorithm == Algorithm::Concurrency);
@@ -93,7 +106,7 @@ impl Run {
     fn line(&mut self, number: u64, line: lines::Line<'_>, watch: &mut Watch) -> Result<(), Failure> {
         let text = match line {
             lines::Line::Whole(bytes) => String::from_utf8_lossy(bytes),
-            lines::Line::TooLong => return self.refuse(number, "", "it is longer than 1 MiB"),
+            lines::Line::TooLong => return self.refuse(number, "", "it is longer than 1 MiB", watch),
         };
         let text = text.trim_end_matches(['\r', '\n']);
         if text.trim().is_empty() {
@@ -108,7 +121,8 @@ impl Run {
                 }
                 // The first line of CSV has the names.
                 if matches!(format, Format::Csv(_)) {
-                    return Ok(());
+                    let missing = CsvReader::missing(text, &self.columns);
+                    return missing.map_or(Ok(()), |reason| Err(Failure::Other(reason)));
                 }
                 format
             }
@@ -119,10 +133,10 @@ impl Run {
                 .request(entry.at_us, entry.duration_us, &request, watch)
                 .map_err(|error| error.message().to_owned())
         });
-        decided.map_or_else(|reason| self.refuse(number, text, &reason), |_| Ok(()))
+        decided.map_or_else(|reason| self.refuse(number, text, &reason, watch), |_| Ok(()))
     }
 
-    fn refuse(&mut self, number: u64, text: &str, reason: &str) -> Result<(), Failure> {
+    fn refuse(&mut self, number: u64, text: &str, reason: &str, watch: &mut Watch) -> Result<(), Failure> {
         let shown: String = text.chars().take(SHOWN_CHARS).collect();
         let message = format!("line {number} cannot be read: {reason}: {}", shown.escape_debug());
         if self.strict {
@@ -130,20 +144,22 @@ impl Run {
         }
         self.bad += 1;
         if self.bad <= SHOWN {
-            warn(message);
+            watch.warn(message);
         }
         Ok(())
     }
 
-    fn finish(self, watch: &Watch) -> Result<Report, Failure> {
+    fn finish(self, watch: &mut Watch) -> Result<Report, Failure> {
         if self.bad > 0 {
             let (lines, requests) = (if self.bad == 1 { "line" } else { "lines" }, self.replay.requests());
-            warn(format!("{} {lines} could not be read; {requests} requests could", self.bad));
+            watch.warn(format!("{} {lines} could not be read; {requests} requests could", self.bad));
         }
         let report = self.replay.finish(watch.is_stopped());
         let late = report.requests.map_or(0, |requests| requests.late);
         if late > 0 {
-            warn(format!("{late} requests are logged after later ones, and taken to have come with them"));
+            watch.warn(format!(
+                "{late} requests are logged after later ones, and taken to have come with them"
+            ));
         }
         Ok(report)
     }

@@ -9,10 +9,11 @@ use super::super::log::NAMES;
 use super::columns::{API_KEY, Columns, DURATION, IP, METHOD, PATH, TIME, USER};
 use super::entry::{Entry, present};
 use super::time;
+use crate::words::{nearest, quote};
 
 /// A request from JSON. Columns such as `request.uri` are inside of others.
 pub(super) fn json<'a>(line: &str, columns: &'a Columns) -> Result<Entry<'a>, String> {
-    let value: Value = serde_json::from_str(line).map_err(|error| format!("it is no JSON: {error}"))?;
+    let value: Value = serde_json::from_str(line).map_err(|error| format!("it is not JSON: {error}"))?;
     let text = |place: usize| columns.of(place).iter().find_map(|name| find(&value, name)).and_then(text);
     let header = |(name, column): &'a (String, String)| {
         Some((Cow::Borrowed(name.as_str()), Cow::Owned(find(&value, column).and_then(text_of)?)))
@@ -47,7 +48,7 @@ fn entry<'a>(
     let at = text(TIME).ok_or("it has no time (name its column with --columns time=NAME)")?;
     let at_us = time::of_anything(&at).or_else(|| time::of_web_servers(&at));
     Ok(Entry {
-        at_us: at_us.ok_or_else(|| format!("its time {at:?} is none"))?,
+        at_us: at_us.ok_or_else(|| format!("its time {at:?} is in no known format"))?,
         method: text(METHOD).unwrap_or(Cow::Borrowed("GET")),
         path: text(PATH).ok_or("it has no path (name its column with --columns path=NAME)")?,
         ip: text(IP).and_then(present),
@@ -94,6 +95,21 @@ impl CsvReader {
         (csv.places, csv.headers) = (places, headers);
         csv.duration_name = duration_name.unwrap_or_default();
         csv
+    }
+
+    /// A column that the command line names and the log lacks, with the nearest that it has.
+    pub(super) fn missing(names: &str, columns: &Columns) -> Option<String> {
+        let mut csv = Self::new(names, columns);
+        let count = csv.split(names.trim_start_matches('\u{feff}'));
+        let present: Vec<_> = (0..count).filter_map(|place| csv.field(place)).map(str::trim).collect();
+        let absent = |name: &&str| !present.iter().any(|it| it.eq_ignore_ascii_case(name));
+        let name = columns.given().find(absent)?;
+        let near = nearest(name, present.iter().copied());
+        let instead = match near {
+            Some(near) => format!("did you mean {}?", quote(near)),
+            None => format!("its columns are {}", present.join(", ")),
+        };
+        Some(format!("the log has no column {}; {instead}", quote(name)))
     }
 
     /// Whether a request can be had from such lines.
@@ -159,10 +175,10 @@ mod tests {
         assert_eq!((&*entry.method, &*entry.path, entry.at_us), ("POST", "/x", 971_211_336_250_000));
         assert_eq!((entry.user.as_deref(), entry.ip.as_deref()), (Some("7"), Some("::1")));
         assert_eq!(entry.headers, [("X-Client".into(), "::1".into())]);
-        assert!(json("{", &columns).unwrap_err().starts_with("it is no JSON"));
+        assert!(json("{", &columns).unwrap_err().starts_with("it is not JSON"));
         assert_eq!(
             json(r#"{"ts": "soon", "path": "/"}"#, &columns).unwrap_err(),
-            "its time \"soon\" is none"
+            "its time \"soon\" is in no known format"
         );
     }
 
@@ -179,5 +195,10 @@ mod tests {
             "it has no path (name its column with --columns path=NAME)"
         );
         assert!(!CsvReader::new("a,b", &columns).is_usable());
+        assert_eq!(CsvReader::missing("when,path,A", &columns), None);
+        assert_eq!(
+            CsvReader::missing("whn,path,a", &columns).unwrap(),
+            "the log has no column \"When\"; did you mean \"whn\"?"
+        );
     }
 }

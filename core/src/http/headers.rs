@@ -13,7 +13,7 @@ const MAX_INTEGER: u64 = 999_999_999_999_999;
 /// A name and its value.
 type Header = (&'static str, String);
 
-/// The fields in which clients are told of limits.
+/// The header fields that state the limits to clients.
 ///
 /// ```
 /// use sluicegate::HeaderStyle;
@@ -30,6 +30,12 @@ pub enum HeaderStyle {
     /// `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset` (in seconds from now): the rule
     /// that decided.
     XRateLimit,
+}
+
+/// Whether a text can be the name of a header.
+#[cfg(feature = "bridge")]
+pub fn is_header_name(name: &str) -> bool {
+    crate::rules::is_token(name)
 }
 
 impl HeaderStyle {
@@ -143,7 +149,8 @@ fn rank(part: &Decision) -> (Reverse<Duration>, u64) {
     (Reverse(part.retry_after), part.remaining)
 }
 
-fn seconds(span: Duration) -> u64 {
+/// Whole seconds, rounded up.
+pub(super) fn seconds(span: Duration) -> u64 {
     span.as_secs().saturating_add(u64::from(span.subsec_nanos() > 0))
 }
 

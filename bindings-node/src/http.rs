@@ -1,0 +1,129 @@
+//! What middleware does about HTTP.
+
+use std::time::Duration;
+
+use napi::bindgen_prelude::{Either, Error};
+use napi_derive::napi;
+use sluicegate::{Decision, HeaderStyle, bridge};
+
+use crate::failure::Failure;
+
+/// What headers are made from: a decision as JavaScript has it, or one of its parts.
+#[napi(object, object_to_js = false)]
+pub(crate) struct Figures {
+    /// Whether it was admitted.
+    pub allowed: bool,
+    /// The rule; empty where none applied.
+    pub rule: String,
+    /// The most that is admitted at once.
+    pub limit: f64,
+    /// The time in which that comes back.
+    pub window_ms: f64,
+    /// What is left.
+    pub remaining: f64,
+    /// Time until the cost fits.
+    pub retry_after_ms: f64,
+    /// Time until all is back.
+    pub reset_after_ms: f64,
+    /// Whether nothing but rules in shadow decided.
+    pub shadow: bool,
+}
+
+/// Pairs of a name and a value.
+#[napi(catch_unwind)]
+pub(crate) fn headers(
+    decision: Figures,
+    parts: Vec<Figures>,
+    style: String,
+) -> Either<Vec<Vec<String>>, Failure> {
+    let style: HeaderStyle = match style.parse() {
+        Ok(style) => style,
+        Err(error) => return Either::B(Failure::from(&error)),
+    };
+    Either::A(pairs(whole(&decision, &parts).headers(style)))
+}
+
+/// The answer to a request that middleware does not let through.
+#[napi(object, object_from_js = false)]
+pub(crate) struct Problem {
+    /// The status.
+    pub status: u16,
+    /// Pairs of a name and a value.
+    pub headers: Vec<Vec<String>>,
+    /// JSON.
+    pub body: String,
+}
+
+/// To a request that is denied.
+#[napi(catch_unwind)]
+pub(crate) fn answer_denied(decision: Figures, parts: Vec<Figures>, style: String) -> napi::Result<Problem> {
+    let style = style.parse().map_err(|error: sluicegate::Error| Error::from_reason(error.message()))?;
+    Ok(bridge::Problem::denied(&whole(&decision, &parts), style).into())
+}
+
+/// To a request that the limiter cannot make sense of.
+#[napi(catch_unwind)]
+pub(crate) fn answer_invalid(message: String) -> Problem {
+    bridge::Problem::invalid(&message).into()
+}
+
+/// To a request that is not let through undecided.
+#[napi(catch_unwind)]
+pub(crate) fn answer_undecided() -> Problem {
+    bridge::Problem::undecided().into()
+}
+
+/// The address of the client behind so many trusted proxies: of the lines of `X-Forwarded-For`, joined, or the peer's.
+#[napi(catch_unwind)]
+pub(crate) fn client_address(
+    peer: Option<String>,
+    forwarded_for: Option<String>,
+    trusted_proxies: f64,
+) -> Option<String> {
+    let lines = forwarded_for.iter().map(|line| line.as_bytes());
+    let peer = peer.as_deref().unwrap_or_default();
+    bridge::client_address(lines, peer, trusted_proxies as usize).map(|address| address.to_string())
+}
+
+/// Whether a text can be the name of an HTTP header.
+#[napi(catch_unwind)]
+pub(crate) fn is_header_name(name: String) -> bool {
+    bridge::is_header_name(&name)
+}
+
+impl From<bridge::Problem> for Problem {
+    fn from(problem: bridge::Problem) -> Self {
+        let bridge::Problem { status, headers, body, .. } = problem;
+        Self { status, headers: pairs(headers), body }
+    }
+}
+
+fn pairs(headers: Vec<(&'static str, String)>) -> Vec<Vec<String>> {
+    headers.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect()
+}
+
+fn whole(decision: &Figures, parts: &[Figures]) -> Decision {
+    let mut decision = Decision::from(decision);
+    decision.parts = parts.iter().map(Decision::from).collect();
+    decision
+}
+
+impl From<&Figures> for Decision {
+    fn from(figures: &Figures) -> Self {
+        let mut decision = Self::blank();
+        decision.allowed = figures.allowed;
+        decision.rule = figures.rule.as_str().into();
+        decision.limit = figures.limit as u64;
+        decision.window = span(figures.window_ms);
+        decision.remaining = figures.remaining as u64;
+        decision.retry_after = span(figures.retry_after_ms);
+        decision.reset_after = span(figures.reset_after_ms);
+        decision.shadow = figures.shadow;
+        decision
+    }
+}
+
+/// The whole microseconds that the figure was made from.
+fn span(ms: f64) -> Duration {
+    if ms == f64::INFINITY { Duration::MAX } else { Duration::from_micros((ms * 1e3).round() as u64) }
+}

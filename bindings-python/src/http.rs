@@ -1,0 +1,75 @@
+//! What middleware does about HTTP.
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::PyString;
+use sluicegate::bridge;
+
+use crate::arguments::amount;
+use crate::decision::{Decision, style};
+
+/// The address of the client behind so many trusted proxies: of these lines of `X-Forwarded-For`, or the peer's.
+#[pyfunction]
+pub(crate) fn client_address(
+    peer: Option<&Bound<'_, PyString>>,
+    forwarded_for: Vec<PyBackedStr>,
+    trusted_proxies: &Bound<'_, PyAny>,
+) -> PyResult<Option<String>> {
+    let peer = peer.and_then(|peer| peer.to_str().ok()).unwrap_or_default();
+    let trusted_proxies = usize::try_from(amount(trusted_proxies, "trusted_proxies")?).unwrap_or(usize::MAX);
+    let lines = forwarded_for.iter().map(|line| line.as_bytes());
+    Ok(bridge::client_address(lines, peer, trusted_proxies).map(|address| address.to_string()))
+}
+
+/// Whether a text can be the name of an HTTP header.
+#[pyfunction]
+pub(crate) fn is_header_name(name: &str) -> bool {
+    bridge::is_header_name(name)
+}
+
+/// The answer to a request that middleware does not let through: problem details (RFC 9457).
+#[pyclass(module = "sluicegate._native", frozen)]
+pub(crate) struct Problem(bridge::Problem);
+
+#[pymethods]
+impl Problem {
+    /// To a request that is denied.
+    #[staticmethod]
+    fn denied(decision: &Bound<'_, Decision>, headers: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let style = style(headers, "headers")?;
+        Ok(Self(bridge::Problem::denied(decision.get().inner(), style)))
+    }
+
+    /// To a request that the limiter cannot make sense of.
+    #[staticmethod]
+    fn invalid(message: &str) -> Self {
+        Self(bridge::Problem::invalid(message))
+    }
+
+    /// To a request that is not let through undecided.
+    #[staticmethod]
+    fn undecided() -> Self {
+        Self(bridge::Problem::undecided())
+    }
+
+    #[getter]
+    fn status(&self) -> u16 {
+        self.0.status
+    }
+
+    /// The reason phrase of the status.
+    #[getter]
+    fn title(&self) -> &'static str {
+        self.0.title
+    }
+
+    #[getter]
+    fn headers(&self) -> Vec<(&'static str, String)> {
+        self.0.headers.clone()
+    }
+
+    #[getter]
+    fn body(&self) -> &[u8] {
+        self.0.body.as_bytes()
+    }
+}

@@ -1,0 +1,103 @@
+//! The answers to requests that middleware does not let through: problem details (RFC 9457).
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::headers::{HeaderStyle, seconds};
+use crate::decision::Decision;
+
+/// An answer, ready to be sent.
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The status: 429, 400 or 503.
+    pub status: u16,
+    /// The reason phrase of the status.
+    pub title: &'static str,
+    /// Names and values. `Content-Length` is left to the framework.
+    pub headers: Vec<(&'static str, String)>,
+    /// JSON.
+    pub body: String,
+}
+
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
+impl Problem {
+    /// To a request that is denied.
+    pub fn denied(decision: &Decision, style: HeaderStyle) -> Self {
+        let mut problem = Self::new(
+            429,
+            "Too Many Requests",
+            &[("detail", &when(decision.retry_after)), ("rule", &decision.rule)],
+        );
+        problem.headers.extend(decision.headers(style));
+        problem
+    }
+
+    /// To a request that the limiter cannot make sense of: `message` is that of its `InvalidArgument`.
+    pub fn invalid(message: &str) -> Self {
+        Self::new(400, "Bad Request", &[("detail", message)])
+    }
+
+    /// To a request that is not let through undecided. The reason is for the log, not for the client.
+    pub fn undecided() -> Self {
+        let detail = "It cannot be decided now whether a limit is exceeded.";
+        Self::new(503, "Service Unavailable", &[("detail", detail)])
+    }
+
+    fn new(status: u16, title: &'static str, members: &[(&str, &str)]) -> Self {
+        // Written by hand for the order of the members, which people read.
+        let mut all = format!(r#""type":"about:blank","title":"{title}","status":{status}"#);
+        for (name, text) in members {
+            all.push_str(&format!(r#","{name}":{}"#, Value::from(*text)));
+        }
+        let body = format!("{{{all}}}");
+        Self { status, title, headers: vec![("Content-Type", "application/problem+json".to_owned())], body }
+    }
+}
+
+fn when(retry_after: Duration) -> String {
+    match seconds(retry_after) {
+        _ if retry_after == Duration::MAX => "This is never admitted.".to_owned(),
+        1 => "Try again in 1 second.".to_owned(),
+        seconds => format!("Try again in {seconds} seconds."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn denied(retry_after: Duration) -> Problem {
+        let mut decision = Decision::blank();
+        (decision.allowed, decision.rule, decision.limit) = (false, "orders".into(), 3);
+        decision.retry_after = retry_after;
+        Problem::denied(&decision, HeaderStyle::XRateLimit)
+    }
+
+    #[test]
+    fn a_denial_has_the_headers_of_the_decision() {
+        let Problem { status, title, headers, body } = denied(Duration::from_micros(1_000_001));
+        assert_eq!((status, title), (429, "Too Many Requests"));
+        assert_eq!(headers[0], ("Content-Type", "application/problem+json".to_owned()));
+        assert_eq!(headers.last().unwrap(), &("Retry-After", "2".to_owned()));
+        let members = r#""status":429,"detail":"Try again in 2 seconds.","rule":"orders""#;
+        assert_eq!(body, format!(r#"{{"type":"about:blank","title":"Too Many Requests",{members}}}"#));
+    }
+
+    #[test]
+    fn a_client_is_told_when_to_try_again() {
+        let detail = |wait| {
+            let problem: Value = serde_json::from_str(&denied(wait).body).unwrap();
+            problem["detail"].as_str().unwrap().to_owned()
+        };
+        assert_eq!(detail(Duration::from_micros(1)), "Try again in 1 second.");
+        assert_eq!(detail(Duration::MAX), "This is never admitted.");
+    }
+
+    #[test]
+    fn texts_are_escaped() {
+        let Problem { body, .. } = Problem::invalid("path \"\u{e9}\n\" has to be");
+        assert!(body.ends_with(",\"detail\":\"path \\\"\u{e9}\\n\\\" has to be\"}"), "{body}");
+    }
+}
