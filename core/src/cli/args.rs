@@ -13,7 +13,7 @@ use crate::cli::lab::Lab;
 use crate::cli::one::{Check, One, Repeatable, Wait};
 use crate::cli::overview::OneKey;
 use crate::cli::place::Place;
-use crate::cli::reserving::{Commit, Reserved};
+use crate::cli::reserving::{Commit, Reserve, Reserved};
 use crate::cli::rules::RulesCommand;
 use crate::cli::standing::{Block, LimitCommand, Subject};
 
@@ -71,7 +71,7 @@ pub(crate) enum Command {
     #[command(after_help = "Exit code: 0 charged, 2 error.")]
     Charge(Repeatable),
     /// Hold a cost until the usage is known, or deny it; needs a server
-    Reserve(One),
+    Reserve(Reserve),
     /// End a reservation and charge what was used, also beyond the limit; needs a server
     #[command(after_help = "Exit code: 0 committed, 1 the reservation had ended or expired, 2 error.")]
     Commit(Commit),

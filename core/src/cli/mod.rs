@@ -76,7 +76,7 @@ fn carry_out(command: &Command, out: &mut impl Write) -> Result<Verdict, Failure
         Command::Peek(one) => run::peek(one, out),
         Command::Refund(one) => run::refund(one, out),
         Command::Charge(one) => charge::charge(one, out),
-        Command::Reserve(one) => reserving::reserve(one, out),
+        Command::Reserve(args) => reserving::reserve(args, out),
         Command::Commit(args) => reserving::commit(args, out),
         Command::Release(args) => reserving::release(args, out),
         Command::Renew(args) => reserving::renew(args, out),

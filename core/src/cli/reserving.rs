@@ -1,6 +1,7 @@
 //! `reserve`, and `commit`, `release` and `renew` of what it answered.
 
 use std::io::Write;
+use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use serde_json::json;
@@ -13,6 +14,15 @@ use super::show::json_line;
 use super::source::RulesArgs;
 use crate::Usage;
 use crate::plan::End;
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Reserve {
+    #[command(flatten)]
+    one: One,
+    /// The longest time to wait for room, such as 500ms or 1m
+    #[arg(long, default_value = "0s", value_name = "TIME", value_parser = humantime::parse_duration)]
+    wait: Duration,
+}
 
 /// One reservation.
 #[derive(Debug, ClapArgs)]
@@ -37,10 +47,11 @@ pub(crate) struct Commit {
     cost: Option<u64>,
 }
 
-pub(crate) fn reserve(args: &One, out: &mut impl Write) -> Result<Verdict, Failure> {
-    let limiter = args.place.server("reserve", args.rules.load()?)?;
-    let reservation = limiter.reserve_with(&args.rule, &args.key, options(args))?;
-    show(args).reservation(out, &reservation)?;
+pub(crate) fn reserve(args: &Reserve, out: &mut impl Write) -> Result<Verdict, Failure> {
+    let one = &args.one;
+    let limiter = one.place.server("reserve", one.rules.load()?)?;
+    let reservation = limiter.reserve_within(&one.rule, &one.key, options(one), args.wait)?;
+    show(one).reservation(out, &reservation)?;
     Ok(Verdict::of(reservation.allowed))
 }
 

@@ -1,5 +1,7 @@
 //! What `rules acl` prints: a user with just that can do everything, and with less cannot.
 
+mod standing;
+
 use std::time::Duration;
 
 use redis::{Cmd, Connection, cmd};

@@ -139,6 +139,53 @@ fn a_reservation_is_shown_with_its_id() {
 }
 
 #[test]
+fn a_reservation_waits_for_room() {
+    let redis = Redis::start().unwrap();
+    let place = r#"[{"rule_id": "place", "algorithm": "concurrency", "limit": 1, "lease_seconds": 2}]"#;
+    let reserve =
+        |wait: &[&str]| outcome(&[&["reserve", place, "place", "k", "--url", redis.url()], wait].concat());
+    assert_eq!(reserve(&["--wait", "1m"]).0, 0);
+    assert_eq!(reserve(&[]).0, 1);
+    let (code, out, _) = reserve(&["--wait", "1ms"]);
+    assert!(code == 1 && out.starts_with("denied") && !out.contains("id "), "{out}");
+    let (code, out, _) = reserve(&["--wait", "1m"]);
+    assert!(code == 0 && out.starts_with("admitted") && out.contains("id "), "{out}");
+    assert_eq!(reserve(&["--wait", "long"]).0, 2);
+}
+
+#[test]
+fn a_call_with_an_id_counts_once() {
+    let redis = Redis::start().unwrap();
+    let call = |command: &str, more: &[&str]| {
+        let (code, out, err) = outcome(
+            &[&[command, "examples/rules.jsonc", "login", "k", "--url", redis.url(), "--json"], more]
+                .concat(),
+        );
+        let told: Value = serde_json::from_str(&out).unwrap_or_default();
+        (code, told["remaining"].as_u64(), err)
+    };
+    let is = |answer: (i32, Option<u64>, String), code: i32, left: Option<u64>| {
+        assert_eq!((answer.0, answer.1), (code, left), "{}", answer.2);
+    };
+    for _ in 0..3 {
+        is(call("check", &["--cost", "2", "--request-id", "a"]), 0, Some(3));
+    }
+    for _ in 0..3 {
+        is(call("charge", &["--request-id", "b"]), 0, Some(2));
+    }
+    for _ in 0..3 {
+        is(call("refund", &["--cost", "2", "--request-id", "c"]), 0, Some(4));
+    }
+    is(call("peek", &[]), 0, Some(4));
+    let (code, left, err) = call("check", &["--cost", "3", "--request-id", "a"]);
+    assert!(code == 2 && left.is_none() && err.contains("request_id"), "{err}");
+    for command in ["peek", "reserve", "wait"] {
+        let (code, _, err) = call(command, &["--request-id", "d"]);
+        assert!(code == 2 && err.contains("--request-id"), "{err}");
+    }
+}
+
+#[test]
 fn time_passes_between_checks() {
     let began = std::time::Instant::now();
     let output = run(&["check", "examples/rules.jsonc", "login", "k", "--times", "3", "--every", "20ms"]);
