@@ -180,7 +180,7 @@ fn what_is_held_is_kept_no_longer_than_its_charge_counts() {
     let mut server = Server::start();
     let daily = r#""algorithm": "fixed_window", "limit": 10, "window": "day", "reservations": true, "lease_seconds": 3600"#;
     let (limiter, _) = server.limiter_at(NOW_US, &rule("r", daily));
-    limiter.reserve("r", "k").unwrap();
+    let _held = limiter.reserve("r", "k").unwrap();
     let entry = server.stored.entry("sluicegate:r:{k}:h").unwrap();
     assert!((25 * 3_600_000..29 * 3_600_000).contains(&entry.ttl_ms), "{} ms", entry.ttl_ms);
 }
