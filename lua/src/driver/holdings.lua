@@ -24,23 +24,26 @@ local function open_holding(key)
   return holding
 end
 
+-- The reply. A user without the right to the command leaves no new set, which would have no life.
+local function of_right(holding, reply)
+  if type(reply) ~= 'table' or not reply.err then return reply end
+  if not holding.header then call('DEL', holding.key) end
+  error(reply.err, 0)
+end
+
 -- Writes what changed. Without a reservation the token is kept for a lease.
 local function save(holding)
   if holding.count == 0 then holding.kept_until = now + holding.lease end
   if holding.marked_until and holding.marked_until > holding.kept_until then holding.kept_until = holding.marked_until end
-  local first = call('ZRANGEBYSCORE', holding.key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1')
+  local first =
+    of_right(holding, redis.pcall('ZRANGEBYSCORE', holding.key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
   local header = 'h' .. pack('<dddddd', holding.held, tonumber(first[2] or 0), holding.count, holding.token,
     holding.kept_until, holding.swept)
   if holding.header ~= header then
     call('ZADD', holding.key, '-inf', header)
     if holding.header then call('ZREM', holding.key, holding.header) end
   end
-  local done = redis.pcall('PEXPIRE', holding.key, math.ceil((holding.kept_until - now) / 1000) + slack)
-  if done ~= 1 then
-    -- A user who may give no key a life leaves none without.
-    if not holding.header then call('DEL', holding.key) end
-    error(done.err, 0)
-  end
+  of_right(holding, redis.pcall('PEXPIRE', holding.key, math.ceil((holding.kept_until - now) / 1000) + slack))
   holding.header = header
 end
 

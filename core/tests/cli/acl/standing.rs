@@ -5,7 +5,7 @@ use std::time::Duration;
 use sluicegate::{Check, CheckOptions};
 use sluicegate_test_servers::Redis;
 
-use super::{KINDS, SECOND_US, World, each_is_needed};
+use super::{HELD_KINDS, KINDS, SECOND_US, World, each_is_needed};
 
 const STANDING: &str = r#", "block": {"seconds": 5, "factor": 2}, "overrides": true"#;
 
@@ -46,6 +46,18 @@ fn blocks_and_stored_limits_need_each_of_their_commands() {
     for (kind, fields) in KINDS {
         each_is_needed(&redis, (kind, &format!("{fields}{STANDING}")), |world, rule| {
             world.everything(rule);
+            world.standing(rule);
+        });
+    }
+}
+
+#[test]
+fn reservations_beside_blocks_and_stored_limits_need_each_of_their_commands() {
+    let redis = Redis::start().unwrap();
+    for (kind, fields) in HELD_KINDS.into_iter().filter(|(kind, _)| *kind != "concurrency") {
+        each_is_needed(&redis, (kind, &format!("{fields}{STANDING}")), |world, rule| {
+            world.everything(rule);
+            world.reserving(rule);
             world.standing(rule);
         });
     }
