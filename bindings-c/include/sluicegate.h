@@ -102,8 +102,8 @@ typedef enum {
     SLUICEGATE_SOURCE_OTHER = 0,
     /// A Redis server: the decision holds for every process that shares it.
     SLUICEGATE_SOURCE_SERVER = 1,
-    /// The engine inside this process.
-    SLUICEGATE_SOURCE_EMBEDDED = 2,
+    /// The in-memory engine.
+    SLUICEGATE_SOURCE_MEMORY = 2,
 } sluicegate_source;
 
 /// A clock that moves only when it is advanced, for testing an application's limits without

@@ -22,8 +22,8 @@ pub enum Source {
     Other = 0,
     /// A Redis server: the decision holds for every process that shares it.
     Server = 1,
-    /// The engine inside this process.
-    Embedded = 2,
+    /// The in-memory engine.
+    Memory = 2,
 }
 
 /// Whether a cost is admitted, and what the caller may want to tell the one who asked. A plain value:
@@ -92,7 +92,7 @@ impl From<sluicegate::Source> for Source {
     fn from(source: sluicegate::Source) -> Self {
         match source {
             sluicegate::Source::Server => Self::Server,
-            sluicegate::Source::Embedded => Self::Embedded,
+            sluicegate::Source::Memory => Self::Memory,
             _ => Self::Other,
         }
     }

@@ -89,7 +89,7 @@ unsafe fn returned(given: *const Decision, name: &str) -> Result<sluicegate::Dec
             shadow_denied: flag(&raw const (*given).shadow_denied),
             shadow: flag(&raw const (*given).shadow),
             // No header tells it.
-            source: Source::Embedded,
+            source: Source::Memory,
         };
         Ok(verdict.into())
     }

@@ -25,10 +25,10 @@ function sluicegate(rule) {
 }
 
 /** One limiter with several rules, as an application has it. */
-const embedded = await RateLimiter.connect('memory://', { rules: RULES });
+const inMemory = await RateLimiter.connect('memory://', { rules: RULES });
 
 function sluicegateMemory(rule) {
-  return async () => ({ check: (key) => embedded.check(rule, key), close() {} });
+  return async () => ({ check: (key) => inMemory.check(rule, key), close() {} });
 }
 
 /** A script registered by hand, as somebody does who uses no library. */
@@ -75,7 +75,7 @@ async function nothing() {
       resetAfterMs: WINDOW_SECONDS * 1000,
       shadow: false,
       shadowDenied: false,
-      source: 'embedded',
+      source: 'memory',
       parts: NO_PARTS,
     });
   };

@@ -40,7 +40,7 @@ class Calls {
     return this.#expect(native, call.token, call);
   }
 
-  /** Makes a call where the engine is inside the process: it crosses to no other thread. */
+  /** Makes a call in memory: it crosses to no other thread. */
   sendAtOnce(native, call) {
     call.token = ++this.#lastToken;
     const answer = this.#expect(native, call.token, call);

@@ -19,7 +19,7 @@ const UNTOLD = Object.freeze({
   blocked: false,
   shadow: false,
   shadowDenied: false,
-  source: 'embedded',
+  source: 'memory',
   parts: [],
 });
 

@@ -269,7 +269,7 @@
  *   limiter that is made while the source is away begins with them. Default: none; then `connect` is rejected.
  * @property {string | undefined} [prefix] What every name in Redis begins with: 1 to 128 bytes without braces.
  *   Default: `sluicegate`.
- * @property {ManualClock | undefined} [clock] A clock that the caller moves, instead of the server's (or, embedded,
+ * @property {ManualClock | undefined} [clock] A clock that the caller moves, instead of the server's (or, in memory,
  *   the system's).
  * @property {number | undefined} [connectTimeoutMs] The longest time to open a connection. Default: 1000.
  * @property {number | undefined} [responseTimeoutMs] The longest time to wait for an answer; then the call is rejected

@@ -20,7 +20,7 @@ const OP = Object.freeze({ ...operations() });
 /** What came of it; src/answers.rs has the same numbers. A decision is a sum of flags. */
 const ALLOWED = 1;
 const SHADOW_DENIED = 2;
-const EMBEDDED = 4;
+const IN_MEMORY = 4;
 const SHADOW = 8;
 const RESERVED = 16;
 const BLOCKED = 32;
@@ -163,7 +163,7 @@ class Mailbox {
       blocked: (outcome & BLOCKED) !== 0,
       shadow: (outcome & SHADOW) !== 0,
       shadowDenied: (outcome & SHADOW_DENIED) !== 0,
-      source: (outcome & EMBEDDED) !== 0 ? 'embedded' : 'server',
+      source: (outcome & IN_MEMORY) !== 0 ? 'memory' : 'server',
       parts: parts === 0 ? NO_PARTS : Array.from({ length: parts }, (_, part) => this.answer(row + 1 + part)),
     };
   }

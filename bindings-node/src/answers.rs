@@ -12,7 +12,7 @@ use crate::names::Names;
 mod outcome {
     pub(super) const ALLOWED: i32 = 1;
     pub(super) const SHADOW_DENIED: i32 = 2;
-    pub(super) const EMBEDDED: i32 = 4;
+    pub(super) const IN_MEMORY: i32 = 4;
     pub(super) const SHADOW: i32 = 8;
     pub(super) const RESERVED: i32 = 16;
     pub(super) const BLOCKED: i32 = 32;
@@ -147,7 +147,7 @@ fn flags(verdict: &Verdict<'_>) -> i32 {
     let flag = |is_set, flag| i32::from(is_set) * flag;
     flag(verdict.allowed, outcome::ALLOWED)
         + flag(verdict.shadow_denied, outcome::SHADOW_DENIED)
-        + flag(verdict.source == Source::Embedded, outcome::EMBEDDED)
+        + flag(verdict.source == Source::Memory, outcome::IN_MEMORY)
         + flag(verdict.shadow, outcome::SHADOW)
         + flag(verdict.blocked, outcome::BLOCKED)
 }

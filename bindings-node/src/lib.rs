@@ -10,7 +10,6 @@ mod answers;
 mod calls;
 mod cli;
 mod clock;
-mod embedded;
 mod failure;
 mod function;
 mod http;
@@ -18,6 +17,7 @@ mod key;
 mod limiter;
 mod mailbox;
 mod matching;
+mod memory;
 mod names;
 mod options;
 #[cfg(unix)]

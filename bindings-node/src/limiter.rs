@@ -12,11 +12,11 @@ use sluicegate::bridge::{Ask, Bridge, Completion};
 
 use crate::answers::{self, Held, Writer};
 use crate::calls::Reader;
-use crate::embedded;
 use crate::failure::Failure;
 use crate::function::Function;
 use crate::mailbox::Mailbox;
 use crate::matching::{Match, matches};
+use crate::memory;
 use crate::options::Options;
 use crate::poll::{self, Poll};
 use crate::shared::{Shared, foreign};
@@ -92,7 +92,7 @@ impl NativeLimiter {
         Ok(limiter)
     }
 
-    /// Whether calls are answered at once, since the engine is inside the process.
+    /// Whether calls are answered at once, since the limiter is in memory.
     #[napi(getter, catch_unwind)]
     pub fn is_local(&self) -> bool {
         self.shared.bridge.at_once(&Ask::Ping(None)).is_some()
@@ -142,13 +142,13 @@ impl NativeLimiter {
         Ok(self.limiter()?.rules_status().into())
     }
 
-    /// The shortest way to the engine inside the process; see `embedded`.
+    /// The shortest way to the in-memory engine; see `memory`.
     #[napi(catch_unwind, ts_return_type = "() => Failure | undefined")]
     pub fn single_at_once<'env>(&self, env: &'env Env, key: Uint8Array) -> Result<Function<'env>> {
-        embedded::function(env, Rc::clone(&self.shared), key)
+        memory::function(env, Rc::clone(&self.shared), key)
     }
 
-    /// Answers the call that begins in the first row by the engine inside the process.
+    /// Answers the call that begins in the first row by the in-memory engine.
     #[napi(catch_unwind)]
     pub fn at_once(&self, text: Utf16String) -> Result<Option<Failure>> {
         let (token, ask) = self.first(&text)?;

@@ -54,7 +54,7 @@ everywhere('a decision has all fields', async (limiter, _, backend) => {
     shadow: false,
     shadowDenied: false,
     blocked: false,
-    source: backend === 'memory' ? 'embedded' : 'server',
+    source: backend === 'memory' ? 'memory' : 'server',
     parts: [],
   });
 });

@@ -133,7 +133,7 @@ test('a request with more headers, and one with more rules, than the mailbox has
   }
 });
 
-test('an embedded limiter needs no other thread', async () => {
+test('an in-memory limiter needs no other thread', async () => {
   const limiter = await RateLimiter.connect('memory://', { rules: RULES });
   const threads = () => readdirSync('/proc/self/task').length;
   const before = threads();

@@ -470,7 +470,7 @@ export type ConnectOptions = {
      */
     prefix?: string | undefined;
     /**
-     * A clock that the caller moves, instead of the server's (or, embedded,
+     * A clock that the caller moves, instead of the server's (or, in memory,
      * the system's).
      */
     clock?: ManualClock | undefined;

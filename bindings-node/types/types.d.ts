@@ -48,9 +48,9 @@ export type DecisionFields = {
      */
     shadowDenied: boolean;
     /**
-     * Who decided: a Redis server, or the engine inside this process.
+     * Who decided: a Redis server, or the in-memory engine.
      */
-    source: "server" | "embedded";
+    source: "server" | "memory";
     /**
      * One decision per item of a `checkAll`, or rule of a
      * `checkRequest`, in order; empty otherwise.

@@ -58,10 +58,10 @@ async def compare_asyncio(url: str, options: argparse.Namespace) -> None:
             table(f"asyncio, {tasks} in flight, {name}", results, "redis-py: return 1", columns, ratio)
 
 
-def compare_embedded(options: argparse.Namespace) -> None:
+def compare_in_memory(options: argparse.Namespace) -> None:
     key = contenders.keys(10_000)
-    results = rounds(contenders.embedded(), options.rounds, lambda check: in_strides(check, key, options.seconds))
-    table("Embedded, one thread, 10,000 keys", results, "sluicegate gcra", {"us": "cpu_us"}, "cpu_us")
+    results = rounds(contenders.in_memory(), options.rounds, lambda check: in_strides(check, key, options.seconds))
+    table("In memory, one thread, 10,000 keys", results, "sluicegate gcra", {"us": "cpu_us"}, "cpu_us")
 
 
 def main() -> None:
@@ -76,7 +76,7 @@ def main() -> None:
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout
         url = json.loads(server.stdout.readline())["redis"]
-        compare_embedded(options)
+        compare_in_memory(options)
         compare_blocking(url, options)
         asyncio.run(compare_asyncio(url, options))
 

@@ -78,7 +78,7 @@ async def asynchronous(url: str) -> dict[str, AsyncCheck]:
     }
 
 
-def embedded() -> dict[str, Check]:
+def in_memory() -> dict[str, Check]:
     ours = sluicegate.RateLimiter("memory://", rules=RULES)
     window = limits.strategies.FixedWindowRateLimiter(limits.storage.MemoryStorage())
     item = limits.RateLimitItemPerMinute(PER_MINUTE)

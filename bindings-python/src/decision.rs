@@ -31,7 +31,7 @@ impl Decision {
             shadow=Given(None), blocked=Given(None)
         ),
         text_signature = "(*, allowed, rule, limit, remaining, retry_after=0.0, reset_after=0.0, \
-            shadow_denied=False, source='embedded', parts=(), window=0.0, shadow=False, blocked=False)"
+            shadow_denied=False, source='memory', parts=(), window=0.0, shadow=False, blocked=False)"
     )]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
@@ -59,7 +59,7 @@ impl Decision {
         decision.shadow_denied = shadow_denied.or(false, "shadow_denied", flag)?;
         decision.blocked = blocked.or(false, "blocked", flag)?;
         decision.shadow = shadow.or(false, "shadow", flag)?;
-        decision.source = source.or(Source::Embedded, "source", known_source)?;
+        decision.source = source.or(Source::Memory, "source", known_source)?;
         decision.parts = parts.or(Vec::new(), "parts", decisions)?;
         Ok(Self(decision))
     }
@@ -132,7 +132,7 @@ impl Decision {
         self.0.shadow
     }
 
-    /// Who decided: `"server"`, or `"embedded"` for the in-memory engine.
+    /// Who decided: `"server"`, or `"memory"` for the in-memory engine.
     #[getter]
     fn source(&self) -> &'static str {
         self.0.source.name()
@@ -231,8 +231,8 @@ pub(crate) fn style(style: &Bound<'_, PyAny>, name: &str) -> PyResult<HeaderStyl
 
 fn known_source(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Source> {
     let source = text(value, name)?;
-    let known = [Source::Server, Source::Embedded].into_iter().find(|known| known.name() == source);
-    known.ok_or_else(|| invalid_argument(value.py(), "source must be \"server\" or \"embedded\""))
+    let known = [Source::Server, Source::Memory].into_iter().find(|known| known.name() == source);
+    known.ok_or_else(|| invalid_argument(value.py(), "source must be \"server\" or \"memory\""))
 }
 
 fn decisions(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<sluicegate::Decision>> {

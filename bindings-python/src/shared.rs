@@ -10,12 +10,12 @@ use crate::reserved::Reference;
 pub(crate) struct Shared {
     pub(crate) limiter: RateLimiter,
     /// Then nothing is gained by letting other threads run meanwhile.
-    is_embedded: bool,
+    is_in_memory: bool,
 }
 
 impl Shared {
     pub(crate) fn new(limiter: RateLimiter) -> Self {
-        Self { is_embedded: bridge::is_embedded(&limiter), limiter }
+        Self { is_in_memory: bridge::is_in_memory(&limiter), limiter }
     }
 
     pub(crate) fn end(
@@ -36,7 +36,7 @@ impl Shared {
         call: impl FnOnce(&RateLimiter) -> Result<T> + Send,
     ) -> PyResult<T> {
         let limiter = &self.limiter;
-        let result = if self.is_embedded { call(limiter) } else { py.detach(|| call(limiter)) };
+        let result = if self.is_in_memory { call(limiter) } else { py.detach(|| call(limiter)) };
         result.map_err(|error| exception(py, &error))
     }
 }

@@ -22,7 +22,7 @@ def test_check_admits_up_to_the_limit(url: str, open_limiter: Open) -> None:
     assert [bool(answer) for answer in answers] == [True] * 10 + [False] * 2
     assert [answer.remaining for answer in answers[:3]] == [9, 8, 7]
     assert 0 < answers[-1].retry_after <= 3600
-    assert answers[0].source == ("embedded" if url == "memory://" else "server")
+    assert answers[0].source == ("memory" if url == "memory://" else "server")
 
 
 def test_cost_limit_and_resource(url: str, open_limiter: Open) -> None:

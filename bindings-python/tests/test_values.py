@@ -52,7 +52,7 @@ def test_decisions_differ_in_any_field() -> None:
 def test_a_decision_reads_well() -> None:
     assert repr(PART) == (
         "Decision(allowed=True, rule='b', limit=9, window=0.0, remaining=3, retry_after=0.0, reset_after=0.0, "
-        "shadow_denied=False, shadow=False, source='embedded')"
+        "shadow_denied=False, shadow=False, source='memory')"
     )
     assert repr(CHECK) == """Check('login', "it's", cost=2, resource='r', limit=7, timeout=0.25)"""
     assert (bool(PART), bool(DECISION)) == (True, False)

@@ -74,7 +74,7 @@ impl SystemClock {
     }
 }
 
-/// Microseconds since some moment in the past. With `Instant`, an embedded decision takes a fifteenth more:
+/// Microseconds since some moment in the past. With `Instant`, an in-memory decision takes a fifteenth more:
 /// it tells time only as a difference, with checks of both its parts.
 #[cfg(unix)]
 #[allow(unsafe_code, reason = "nothing safe reads the clock without that")]

@@ -10,16 +10,16 @@ use crate::rules::{MAX_MICROS, RuleId};
 pub enum Source {
     /// A Redis server: the decision holds for every process that shares it.
     Server,
-    /// The engine inside this process.
-    Embedded,
+    /// The in-memory engine.
+    Memory,
 }
 
 impl Source {
-    /// `"server"` or `"embedded"`.
+    /// `"server"` or `"memory"`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Server => "server",
-            Self::Embedded => "embedded",
+            Self::Memory => "memory",
         }
     }
 }
@@ -67,7 +67,7 @@ impl Decision {
     /// A decision to be filled in, for bindings that keep decisions in a form of their own.
     #[cfg(feature = "bridge")]
     pub fn blank() -> Self {
-        Self::unruled(Source::Embedded)
+        Self::unruled(Source::Memory)
     }
 
     /// The answer to a request to which no rule applies. Its figures are the largest a rule could have,

@@ -8,7 +8,7 @@ use once_cell::race::OnceBox;
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
 /// Differs between a process and its forked children, and costs a load: asking the kernel for the
-/// process id with every call would cost more than an embedded decision.
+/// process id with every call would cost more than an in-memory decision.
 pub(crate) fn generation() -> u32 {
     // Not a `Once`, in which a child that is forked meanwhile would wait for ever. That forks may be counted
     // twice for it does no harm.

@@ -56,7 +56,6 @@ pub mod cli;
 mod clock;
 mod composite;
 mod decision;
-mod embedded;
 mod error;
 mod fork;
 #[cfg(test)]
@@ -67,6 +66,7 @@ mod key;
 pub mod lab;
 mod limiter;
 mod matching;
+mod memory;
 mod percent;
 mod plan;
 mod printable;

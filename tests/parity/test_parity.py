@@ -81,7 +81,7 @@ class Parity(unittest.TestCase):
             "ErrorKind": {
                 "InvalidRule", "UnknownRule", "InvalidArgument", "Connection", "Timeout", "Server", "Closed",
             },
-            "Source": {"server", "embedded"},
+            "Source": {"server", "memory"},
         }  # fmt: skip
         for language, surface in SURFACES.items():
             for part, names in known.items():

@@ -50,7 +50,7 @@ static void a_check_admits_and_denies(void) {
     EXPECT(decision.limit == 3 && decision.remaining == 0);
     EXPECT(decision.retry_after_us == 6000000 && decision.reset_after_us == 6000000);
     EXPECT(strcmp(decision.rule, "three") == 0);
-    EXPECT(decision.source == (strcmp(url, "memory://") ? SLUICEGATE_SOURCE_SERVER : SLUICEGATE_SOURCE_EMBEDDED));
+    EXPECT(decision.source == (strcmp(url, "memory://") ? SLUICEGATE_SOURCE_SERVER : SLUICEGATE_SOURCE_MEMORY));
     for (size_t i = 0; i < sizeof decision.reserved; i++)
         EXPECT(decision.reserved[i] == 0);
     close_limiter();

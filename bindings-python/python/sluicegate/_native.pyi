@@ -56,7 +56,7 @@ class Decision:
         retry_after: float = 0.0,
         reset_after: float = 0.0,
         shadow_denied: bool = False,
-        source: str = "embedded",
+        source: str = "memory",
         parts: tuple[Decision, ...] = (),
         window: float = 0.0,
         shadow: bool = False,
@@ -113,7 +113,7 @@ class Decision:
         """Whether nothing but rules in shadow decided."""
 
     @property
-    def source(self) -> Literal["server", "embedded"]:
+    def source(self) -> Literal["server", "memory"]:
         """Who decided."""
 
     @property

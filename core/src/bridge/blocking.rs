@@ -9,9 +9,9 @@ use crate::limiter::RateLimiter;
 use crate::plan::Form;
 use crate::request::Check;
 
-/// Whether the limiter answers inside this process, so that no call blocks for long.
-pub fn is_embedded(limiter: &RateLimiter) -> bool {
-    limiter.is_embedded()
+/// Whether the limiter is in memory, so that no call blocks for long.
+pub fn is_in_memory(limiter: &RateLimiter) -> bool {
+    limiter.is_in_memory()
 }
 
 /// [`RateLimiter::commit`], [`release`](RateLimiter::release) or [`renew`](RateLimiter::renew); without an id, of a

@@ -35,7 +35,7 @@ pub use crate::plan::Verdict;
 use crate::redis::forked;
 use crate::request::Check;
 pub use blocking::{
-    end, is_embedded, reserve_all_sleeping, reserve_sleeping, stand, wait_all_sleeping, wait_sleeping,
+    end, is_in_memory, reserve_all_sleeping, reserve_sleeping, stand, wait_all_sleeping, wait_sleeping,
 };
 use completions::OPENED;
 pub use log::log_to_stderr;
@@ -100,8 +100,8 @@ impl Bridge {
     /// The answer to a call, if it needs neither I/O nor sleep.
     #[inline]
     pub fn at_once(&self, ask: &Ask) -> Option<Result<Answer>> {
-        let local = self.limiter().filter(|limiter| limiter.is_embedded())?;
-        if ask.sleeps() { None } else { at_once(answer(local, ask)) }
+        let memory = self.limiter().filter(|limiter| limiter.is_in_memory())?;
+        if ask.sleeps() { None } else { at_once(answer(memory, ask)) }
     }
 
     /// Sends calls on their way, each with a token of the caller's choice. Each is answered, within the
@@ -147,8 +147,8 @@ impl Bridge {
     /// Closes the limiter. Final: calls from then on are answered with [`ErrorKind::Closed`].
     pub fn close(&self) {
         self.closed.store(true, Ordering::Relaxed);
-        if let Some(local) = self.limiter().filter(|limiter| limiter.is_embedded()) {
-            local.close();
+        if let Some(memory) = self.limiter().filter(|limiter| limiter.is_in_memory()) {
+            memory.close();
         }
         if self.is_mine() {
             self.runner.close();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::local::Local;
+use super::memory::InMemory;
 use super::queue::{Answer, Asked, Stake, WaitQueue};
 use crate::decision::{Decision, Source};
 use crate::error::Result;
@@ -40,8 +40,13 @@ impl Answer for Decision {
     }
 }
 
-pub(super) fn asked_locally(local: &Local, plan: &Plan<'_>, op: Op, form: Form) -> Result<Asked<Decision>> {
-    Ok(asked(plan, &local.outcomes(plan, op)?, None, Source::Embedded, form))
+pub(super) fn asked_in_memory(
+    memory: &InMemory,
+    plan: &Plan<'_>,
+    op: Op,
+    form: Form,
+) -> Result<Asked<Decision>> {
+    Ok(asked(plan, &memory.outcomes(plan, op)?, None, Source::Memory, form))
 }
 
 impl Answer for Reservation {

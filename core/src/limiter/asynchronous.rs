@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 use super::centre::Centre;
-use super::local::Local;
+use super::memory::InMemory;
 use super::sleeper::{self, Sleeper};
 use crate::catalog::Catalog;
 use crate::decision::{Decision, Source};
@@ -59,7 +59,7 @@ impl fmt::Debug for AsyncRateLimiter {
 }
 
 pub(super) enum Backend {
-    Local(Local),
+    Memory(InMemory),
     Server(Box<AsyncRedis>),
 }
 
@@ -142,7 +142,7 @@ impl AsyncRateLimiter {
         self.ensure_open()?;
         let plan = Plan::repeatable(catalog, checks, (op, Form::WithParts), request_id)?;
         match &self.backend {
-            Backend::Local(local) => local.all(&plan, op),
+            Backend::Memory(memory) => memory.all(&plan, op),
             Backend::Server(redis) => self.converse(redis, &plan, op, Form::WithParts).await,
         }
     }
@@ -242,7 +242,7 @@ impl AsyncRateLimiter {
     pub(super) async fn forget(&self, catalog: &Catalog, check: Check<'_>) -> Result<()> {
         let plan = Plan::new(catalog, &[check], Op::Peek)?;
         match &self.backend {
-            Backend::Local(local) => local.reset(&plan),
+            Backend::Memory(memory) => memory.reset(&plan),
             Backend::Server(redis) => {
                 let deadline = redis.deadline(plan.timeout);
                 let reset = reset(&plan, &self.centre.wire, self.centre.now());
@@ -278,7 +278,7 @@ impl AsyncRateLimiter {
         self.ensure_open()?;
         timeout.map_or(Ok(()), |timeout| validate_time("timeout", timeout))?;
         match &self.backend {
-            Backend::Local(_) => Ok(()),
+            Backend::Memory(_) => Ok(()),
             Backend::Server(redis) => redis.ping(redis.deadline(timeout)).await,
         }
     }
@@ -288,7 +288,7 @@ impl AsyncRateLimiter {
     pub fn close(&self) {
         self.centre.rules.close();
         match &self.backend {
-            Backend::Local(local) => local.close(),
+            Backend::Memory(memory) => memory.close(),
             Backend::Server(redis) => redis.close(),
         }
         self.closing().notify_waiters();
@@ -306,7 +306,7 @@ impl AsyncRateLimiter {
 
     pub(super) fn unruled(&self) -> Result<Decision> {
         match &self.backend {
-            Backend::Local(_) => Ok(Decision::unruled(Source::Embedded)),
+            Backend::Memory(_) => Ok(Decision::unruled(Source::Memory)),
             Backend::Server(redis) => redis.usable().map(|()| Decision::unruled(Source::Server)),
         }
     }
@@ -314,14 +314,14 @@ impl AsyncRateLimiter {
     /// Before the arguments are looked at: a closed limiter says so, whatever it is asked.
     pub(crate) fn ensure_open(&self) -> Result<()> {
         match &self.backend {
-            Backend::Local(local) => local.ensure_open(),
+            Backend::Memory(memory) => memory.ensure_open(),
             Backend::Server(redis) => redis.ensure_open(),
         }
     }
 
     pub(crate) async fn single(&self, check: &Check<'_>, op: Op) -> Result<Decision> {
         match &self.backend {
-            Backend::Local(local) => local.single(&self.centre.rules.snapshot(), check, op),
+            Backend::Memory(memory) => memory.single(&self.centre.rules.snapshot(), check, op),
             Backend::Server(redis) => {
                 redis.ensure_open()?;
                 let catalog = self.centre.rules.snapshot();

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::centre::Centre;
-use super::local::Local;
+use super::memory::InMemory;
 use crate::catalog::Catalog;
 use crate::decision::{Decision, Source};
 use crate::error::Result;
@@ -49,7 +49,7 @@ impl fmt::Debug for RateLimiter {
 }
 
 pub(super) enum Backend {
-    Local(Local),
+    Memory(InMemory),
     Server(Box<BlockingRedis>),
 }
 
@@ -129,7 +129,7 @@ impl RateLimiter {
         self.ensure_open()?;
         let plan = Plan::repeatable(catalog, checks, (op, Form::WithParts), request_id)?;
         match &self.backend {
-            Backend::Local(local) => local.all(&plan, op),
+            Backend::Memory(memory) => memory.all(&plan, op),
             Backend::Server(redis) => self.converse(redis, &plan, op, Form::WithParts),
         }
     }
@@ -229,7 +229,7 @@ impl RateLimiter {
     pub(super) fn forget(&self, catalog: &Catalog, check: Check<'_>) -> Result<()> {
         let plan = Plan::new(catalog, &[check], Op::Peek)?;
         match &self.backend {
-            Backend::Local(local) => local.reset(&plan),
+            Backend::Memory(memory) => memory.reset(&plan),
             Backend::Server(redis) => {
                 let deadline = redis.deadline(plan.timeout);
                 let reset = reset(&plan, &self.centre.wire, self.centre.now());
@@ -265,7 +265,7 @@ impl RateLimiter {
         self.ensure_open()?;
         timeout.map_or(Ok(()), |timeout| validate_time("timeout", timeout))?;
         match &self.backend {
-            Backend::Local(_) => Ok(()),
+            Backend::Memory(_) => Ok(()),
             Backend::Server(redis) => redis.ping(redis.deadline(timeout)),
         }
     }
@@ -275,14 +275,14 @@ impl RateLimiter {
     pub fn close(&self) {
         self.centre.rules.close();
         match &self.backend {
-            Backend::Local(local) => local.close(),
+            Backend::Memory(memory) => memory.close(),
             Backend::Server(redis) => redis.close(),
         }
     }
 
     #[cfg(feature = "bridge")]
-    pub(crate) fn is_embedded(&self) -> bool {
-        matches!(self.backend, Backend::Local(_))
+    pub(crate) fn is_in_memory(&self) -> bool {
+        matches!(self.backend, Backend::Memory(_))
     }
 
     /// The rules in force.
@@ -298,14 +298,14 @@ impl RateLimiter {
     /// Before the arguments are looked at: a closed limiter says so, whatever it is asked.
     pub(crate) fn ensure_open(&self) -> Result<()> {
         match &self.backend {
-            Backend::Local(local) => local.ensure_open(),
+            Backend::Memory(memory) => memory.ensure_open(),
             Backend::Server(redis) => redis.ensure_open(),
         }
     }
 
     pub(super) fn source(&self) -> Source {
         match &self.backend {
-            Backend::Local(_) => Source::Embedded,
+            Backend::Memory(_) => Source::Memory,
             Backend::Server(_) => Source::Server,
         }
     }
@@ -313,7 +313,7 @@ impl RateLimiter {
     #[inline]
     pub(super) fn single(&self, check: &Check<'_>, op: Op) -> Result<Decision> {
         match &self.backend {
-            Backend::Local(local) => local.single(&self.centre.rules.snapshot(), check, op),
+            Backend::Memory(memory) => memory.single(&self.centre.rules.snapshot(), check, op),
             Backend::Server(redis) => {
                 redis.ensure_open()?;
                 let catalog = self.centre.rules.snapshot();

@@ -10,15 +10,15 @@ use crate::redis::Hub;
 use crate::request::Check;
 
 impl AsyncRateLimiter {
-    pub(crate) fn is_embedded(&self) -> bool {
-        matches!(self.backend, Backend::Local(_))
+    pub(crate) fn is_in_memory(&self) -> bool {
+        matches!(self.backend, Backend::Memory(_))
     }
 
     /// The connections, if there are any.
     pub(crate) fn hub(&self) -> Option<&Arc<Hub>> {
         match &self.backend {
             Backend::Server(redis) => Some(&redis.hub),
-            Backend::Local(_) => None,
+            Backend::Memory(_) => None,
         }
     }
 
@@ -31,7 +31,7 @@ impl AsyncRateLimiter {
         make: impl FnOnce(Verdict<'_>) -> T,
     ) -> Option<Result<T>> {
         match &self.backend {
-            Backend::Local(local) => Some(local.decide(&self.centre.rules.snapshot(), check, op, make)),
+            Backend::Memory(memory) => Some(memory.decide(&self.centre.rules.snapshot(), check, op, make)),
             Backend::Server(_) => None,
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::centre::Centre;
-use super::local::Local;
+use super::memory::InMemory;
 #[cfg(feature = "bridge")]
 use super::sleeper::Sleeper;
 use super::{AsyncRateLimiter, RateLimiter, asynchronous, blocking};
@@ -105,7 +105,7 @@ impl Builder {
         self
     }
 
-    /// A clock that the caller moves, instead of the server's (or, embedded, the system's).
+    /// A clock that the caller moves, instead of the server's (or, in memory, the system's).
     pub fn clock(mut self, clock: ManualClock) -> Self {
         self.clock = Some(clock);
         self
@@ -195,7 +195,7 @@ impl Builder {
     pub fn build(mut self) -> Result<RateLimiter> {
         let wire = self.prepare()?;
         let backend = match Backend::parse(&self.url.0)? {
-            Backend::Memory => blocking::Backend::Local(self.local()),
+            Backend::Memory => blocking::Backend::Memory(self.in_memory()),
             Backend::Redis(url) => {
                 blocking::Backend::Server(BlockingRedis::new(&url, &self.connection)?.into())
             }
@@ -220,7 +220,7 @@ impl Builder {
         let centre = Centre::new(rules, wire, self.clock.clone());
         let backend = match Backend::parse(&self.url.0)? {
             Backend::Memory => {
-                asynchronous::Backend::Local(Local::new(self.clock, self.max_keys, request_lifetime))
+                asynchronous::Backend::Memory(InMemory::new(self.clock, self.max_keys, request_lifetime))
             }
             Backend::Redis(url) => {
                 asynchronous::Backend::Server(AsyncRedis::connect(&url, &self.connection).await?.into())
@@ -241,7 +241,7 @@ impl Builder {
             (Backend::Redis(url), Some(host)) => {
                 asynchronous::Backend::Server(AsyncRedis::on(&url, &self.connection, host)?.into())
             }
-            _ => asynchronous::Backend::Local(self.local()),
+            _ => asynchronous::Backend::Memory(self.in_memory()),
         };
         let centre = Centre::new(self.rules.open()?, wire, self.clock);
         Ok(AsyncRateLimiter::new(centre, backend).sleeping_by(sleeper))
@@ -314,8 +314,8 @@ impl Builder {
         self.request_id_seconds as Micros * 1_000_000
     }
 
-    fn local(&self) -> Local {
-        Local::new(self.clock.clone(), self.max_keys, self.request_lifetime())
+    fn in_memory(&self) -> InMemory {
+        InMemory::new(self.clock.clone(), self.max_keys, self.request_lifetime())
     }
 }
 

@@ -56,8 +56,8 @@ impl RateLimiter {
         wait: Duration,
         sleep: impl FnMut(Duration) -> bool,
     ) -> Result<Reservation> {
-        let is_local = matches!(self.backend, blocking::Backend::Local(_));
-        if wait.is_zero() || is_local && self.centre.queue.is_idle() {
+        let is_in_memory = matches!(self.backend, blocking::Backend::Memory(_));
+        if wait.is_zero() || is_in_memory && self.centre.queue.is_idle() {
             let reservation = self.hold(&self.centre.rules.snapshot(), checks, form)?.answer;
             if wait.is_zero() || reservation.allowed {
                 return Ok(reservation);
@@ -110,8 +110,8 @@ impl AsyncRateLimiter {
     }
 
     async fn reserve_in_turn(&self, checks: &[Check<'_>], form: Form, wait: Duration) -> Result<Reservation> {
-        let is_local = matches!(self.backend, asynchronous::Backend::Local(_));
-        if wait.is_zero() || is_local && self.centre.queue.is_idle() {
+        let is_in_memory = matches!(self.backend, asynchronous::Backend::Memory(_));
+        if wait.is_zero() || is_in_memory && self.centre.queue.is_idle() {
             let reservation = self.hold(&self.centre.rules.snapshot(), checks, form).await?.answer;
             if wait.is_zero() || reservation.allowed {
                 return Ok(reservation);

@@ -9,7 +9,7 @@ mod bridged;
 mod builder;
 mod centre;
 mod holding;
-mod local;
+mod memory;
 mod overview;
 mod queue;
 mod requests;

@@ -8,7 +8,7 @@ use super::asked::asked;
 use super::asynchronous::{self, AsyncRateLimiter};
 use super::blocking::{self, RateLimiter, talk};
 use super::centre::Centre;
-use super::local::Local;
+use super::memory::InMemory;
 use super::queue::{Asked, POLL};
 use crate::algorithm::HoldId;
 use crate::catalog::Catalog;
@@ -84,8 +84,8 @@ fn reserved(transaction: Transaction<'_>) -> Result<Found> {
 }
 
 #[inline]
-fn reserved_locally(local: &Local, wanted: &Wanted<'_>) -> Found {
-    let (outcomes, token, is_beside) = local.reserve(&wanted.plan, wanted.ticket.id);
+fn reserved_in_memory(memory: &InMemory, wanted: &Wanted<'_>) -> Found {
+    let (outcomes, token, is_beside) = memory.reserve(&wanted.plan, wanted.ticket.id);
     Found { outcomes, token, is_beside }
 }
 
@@ -185,9 +185,9 @@ impl RateLimiter {
         self.ensure_open()?;
         let wanted = Wanted::new(catalog, checks, &self.centre.wire.prefix)?;
         match &self.backend {
-            blocking::Backend::Local(local) => {
-                let found = reserved_locally(local, &wanted);
-                Ok(wanted.made(found, Source::Embedded, form))
+            blocking::Backend::Memory(memory) => {
+                let found = reserved_in_memory(memory, &wanted);
+                Ok(wanted.made(found, Source::Memory, form))
             }
             blocking::Backend::Server(redis) => {
                 let unheard = Unheard::new(&**redis, &self.centre, catalog, &wanted);
@@ -235,7 +235,7 @@ impl RateLimiter {
         let catalog = self.centre.rules.snapshot();
         let (plan, names) = ending(&catalog, &ticket, &usage.costs(&ticket)?)?;
         let ended = match &self.backend {
-            blocking::Backend::Local(local) => local.end(&plan, end, &ticket.id)?,
+            blocking::Backend::Memory(memory) => memory.end(&plan, end, &ticket.id)?,
             blocking::Backend::Server(redis) => {
                 let mut ending = self.centre.ending(&plan, end, names);
                 talk(redis, &mut ending, plan.timeout);
@@ -294,9 +294,9 @@ impl AsyncRateLimiter {
         self.ensure_open()?;
         let wanted = Wanted::new(catalog, checks, &self.centre.wire.prefix)?;
         match &self.backend {
-            asynchronous::Backend::Local(local) => {
-                let found = reserved_locally(local, &wanted);
-                Ok(wanted.made(found, Source::Embedded, form))
+            asynchronous::Backend::Memory(memory) => {
+                let found = reserved_in_memory(memory, &wanted);
+                Ok(wanted.made(found, Source::Memory, form))
             }
             asynchronous::Backend::Server(redis) => {
                 let unheard = Unheard::new(&**redis, &self.centre, catalog, &wanted);
@@ -349,7 +349,7 @@ impl AsyncRateLimiter {
         let catalog = self.centre.rules.snapshot();
         let (plan, names) = ending(&catalog, &ticket, &usage.costs(&ticket)?)?;
         let ended = match &self.backend {
-            asynchronous::Backend::Local(local) => local.end(&plan, end, &ticket.id)?,
+            asynchronous::Backend::Memory(memory) => memory.end(&plan, end, &ticket.id)?,
             asynchronous::Backend::Server(redis) => {
                 let mut ending = self.centre.ending(&plan, end, names);
                 asynchronous::talk(self, redis, &mut ending, plan.timeout).await;

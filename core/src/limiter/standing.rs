@@ -120,7 +120,7 @@ impl RateLimiter {
         let catalog = self.centre.rules.snapshot();
         let plan = planned(&catalog, check, by_hand)?;
         let took_effect = match &self.backend {
-            blocking::Backend::Local(local) => local.change(&plan, by_hand),
+            blocking::Backend::Memory(memory) => memory.change(&plan, by_hand),
             blocking::Backend::Server(redis) => {
                 let call = change(&plan, &self.centre.wire, by_hand, self.centre.now());
                 let call = call.ok_or_else(unanswered)?;
@@ -230,7 +230,7 @@ impl AsyncRateLimiter {
         let catalog = self.centre.rules.snapshot();
         let plan = planned(&catalog, check, by_hand)?;
         let took_effect = match &self.backend {
-            asynchronous::Backend::Local(local) => local.change(&plan, by_hand),
+            asynchronous::Backend::Memory(memory) => memory.change(&plan, by_hand),
             asynchronous::Backend::Server(redis) => {
                 let call = change(&plan, &self.centre.wire, by_hand, self.centre.now());
                 let call = call.ok_or_else(unanswered)?;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::select;
 
-use super::asked::{alone, asked, asked_locally};
+use super::asked::{alone, asked, asked_in_memory};
 use super::asynchronous::{self, AsyncRateLimiter};
 use super::blocking::{self, RateLimiter};
 use super::centre::Centre;
@@ -76,9 +76,9 @@ impl RateLimiter {
         sleep: impl FnMut(Duration) -> bool,
     ) -> Result<Decision> {
         self.ensure_open()?;
-        let is_local = matches!(self.backend, blocking::Backend::Local(_));
+        let is_in_memory = matches!(self.backend, blocking::Backend::Memory(_));
         let mut first = None;
-        if timeout.is_zero() || is_local && self.centre.queue.is_idle() {
+        if timeout.is_zero() || is_in_memory && self.centre.queue.is_idle() {
             let asked = self.ask(checks, Op::Check, form)?;
             if timeout.is_zero() || asked.answer.is_admitted() {
                 return Ok(asked.answer);
@@ -148,13 +148,13 @@ impl RateLimiter {
         self.ensure_open()?;
         let catalog = self.centre.rules.snapshot();
         match (&self.backend, checks) {
-            (blocking::Backend::Local(local), [check])
+            (blocking::Backend::Memory(memory), [check])
                 if form == Form::Single && check.options.request_id.is_none() =>
             {
-                local.single(&catalog, check, op).map(alone)
+                memory.single(&catalog, check, op).map(alone)
             }
-            (blocking::Backend::Local(local), _) => {
-                asked_locally(local, &Plan::new(&catalog, checks, op)?, op, form)
+            (blocking::Backend::Memory(memory), _) => {
+                asked_in_memory(memory, &Plan::new(&catalog, checks, op)?, op, form)
             }
             (blocking::Backend::Server(redis), _) => {
                 let plan = Plan::new(&catalog, checks, op)?;
@@ -215,9 +215,9 @@ impl AsyncRateLimiter {
 
     async fn wait_for(&self, checks: &[Check<'_>], form: Form, timeout: Duration) -> Result<Decision> {
         self.ensure_open()?;
-        let is_local = matches!(self.backend, asynchronous::Backend::Local(_));
+        let is_in_memory = matches!(self.backend, asynchronous::Backend::Memory(_));
         let mut first = None;
-        if timeout.is_zero() || is_local && self.centre.queue.is_idle() {
+        if timeout.is_zero() || is_in_memory && self.centre.queue.is_idle() {
             let asked = self.ask(checks, Op::Check, form).await?;
             if timeout.is_zero() || asked.answer.is_admitted() {
                 return Ok(asked.answer);
@@ -285,13 +285,13 @@ impl AsyncRateLimiter {
         self.ensure_open()?;
         let catalog = self.centre.rules.snapshot();
         match (&self.backend, checks) {
-            (asynchronous::Backend::Local(local), [check])
+            (asynchronous::Backend::Memory(memory), [check])
                 if form == Form::Single && check.options.request_id.is_none() =>
             {
-                local.single(&catalog, check, op).map(alone)
+                memory.single(&catalog, check, op).map(alone)
             }
-            (asynchronous::Backend::Local(local), _) => {
-                asked_locally(local, &Plan::new(&catalog, checks, op)?, op, form)
+            (asynchronous::Backend::Memory(memory), _) => {
+                asked_in_memory(memory, &Plan::new(&catalog, checks, op)?, op, form)
             }
             (asynchronous::Backend::Server(redis), _) => {
                 let plan = Plan::new(&catalog, checks, op)?;

@@ -10,7 +10,7 @@ use crate::decision::{Decision, Source};
 use crate::rules::RuleId;
 
 /// A [`Decision`] of one rule as it is worked out: it borrows the rule's name, and keeps each time as one number.
-/// An embedded check is so short that a caller who needs no more is better off without the decision.
+/// An in-memory check is so short that a caller who needs no more is better off without the decision.
 #[derive(Debug, Clone, Copy)]
 pub struct Verdict<'a> {
     /// Whether the cost was, or for a peek would be, admitted.

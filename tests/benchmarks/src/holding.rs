@@ -1,4 +1,4 @@
-//! What reservations take in memory: time in the engine inside the process, and bytes on a server.
+//! What reservations take in memory: time in the in-memory engine, and bytes on a server.
 
 use std::hint::black_box;
 

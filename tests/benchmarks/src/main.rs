@@ -4,8 +4,8 @@
 //! both sides of a ratio. Tables go to standard output as Markdown.
 
 mod client;
-mod embedded;
 mod holding;
+mod in_memory;
 mod lab;
 mod machine;
 mod matching;
@@ -54,7 +54,7 @@ fn run() -> Result<()> {
             Part::Server => server::run(&options)?,
             Part::Memory => memory::run(&options)?,
             Part::Client => client::run(&options)?,
-            Part::Embedded => embedded::run(&options)?,
+            Part::InMemory => in_memory::run(&options)?,
             Part::Matching => matching::run(&options)?,
             Part::Usage => {
                 usage::run(&options)?;

@@ -8,7 +8,7 @@ use crate::Result;
 pub(crate) const USAGE: &str = "\
 usage: sluicegate-benchmarks [--quick] [--only ALGORITHM] [--baseline FOLDER] [PART ...]
 
-parts: server, memory, client, embedded, matching, tls, cluster, silent, usage, lab; all of them if none is named
+parts: server, memory, client, in-memory, matching, tls, cluster, silent, usage, lab; all of them if none is named
   --quick             a smoke run of seconds: everything runs, the figures mean nothing
   --only ALGORITHM    of server and memory only the rows that begin with this
   --baseline FOLDER   hand-written scripts to compare with, instead of this crate's own: return1.lua, gcra.lua,
@@ -20,7 +20,7 @@ pub(crate) enum Part {
     Server,
     Memory,
     Client,
-    Embedded,
+    InMemory,
     Matching,
     Tls,
     Cluster,
@@ -33,7 +33,7 @@ const PARTS: [(&str, Part); 10] = [
     ("server", Part::Server),
     ("memory", Part::Memory),
     ("client", Part::Client),
-    ("embedded", Part::Embedded),
+    ("in-memory", Part::InMemory),
     ("matching", Part::Matching),
     ("tls", Part::Tls),
     ("cluster", Part::Cluster),

@@ -138,8 +138,8 @@ fn under_a_stored_limit(url: &str, number: usize, algorithm: &str, others: &str)
         limiter.check_with("r", "k", options(2)).unwrap(),
     ];
     for decision in &mut decided {
-        decision.source = Source::Embedded;
-        decision.parts.iter_mut().for_each(|part| part.source = Source::Embedded);
+        decision.source = Source::Memory;
+        decision.parts.iter_mut().for_each(|part| part.source = Source::Memory);
     }
     decided
 }

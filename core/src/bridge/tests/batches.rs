@@ -93,7 +93,7 @@ fn decision(completion: Completion) -> Decision {
     }
 }
 
-/// Turns of many calls each, against the embedded engine, which is asked one by one. The first time makes the
+/// Turns of many calls each, against the in-memory engine, which is asked one by one. The first time makes the
 /// servers know all scripts: one that has to be sent again comes after those that are known.
 fn a_batch_is_as_good_as_single_calls(server: impl Fn(&ManualClock) -> Builder, way: Way) {
     let clock = ManualClock::new(START);

@@ -106,7 +106,7 @@ fn a_wait_can_be_given_up_in_memory_and_on_a_server() {
 }
 
 #[test]
-fn the_embedded_engine_answers_at_once() {
+fn the_in_memory_engine_answers_at_once() {
     let (bridge, _woken) = open("memory://");
     let began = Instant::now();
     for _ in 0..10 {

@@ -1,4 +1,4 @@
-//! The embedded engine with its clock, as both limiters use it.
+//! The in-memory engine with its clock, as both limiters use it.
 
 use std::iter::once;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,10 +7,10 @@ use crate::algorithm::{Demand, HoldId, Micros, Policy};
 use crate::catalog::{Catalog, ReadyLimit, ReadyRule};
 use crate::clock::{ManualClock, SystemClock};
 use crate::decision::{Decision, Source};
-use crate::embedded::{Engine, Task};
 use crate::error::{Error, Result};
 use crate::fork::PerProcess;
 use crate::key::is_canonical;
+use crate::memory::{Engine, Task};
 use crate::plan::{End, Few, Form, Op, Outcome, Plan, StandingChange, Verdict, answer, ruled};
 use crate::request::Check;
 
@@ -18,7 +18,7 @@ use crate::request::Check;
 const MAX_KEYS: usize = 1_000_000;
 
 #[derive(Debug)]
-pub(super) struct Local {
+pub(super) struct InMemory {
     engine: PerProcess<Engine>,
     clock: Clock,
     max_keys: usize,
@@ -33,7 +33,7 @@ enum Clock {
     Manual(ManualClock),
 }
 
-impl Local {
+impl InMemory {
     pub(super) fn new(clock: Option<ManualClock>, max_keys: Option<usize>, request_lifetime: Micros) -> Self {
         let clock = clock.map_or_else(|| Clock::System(SystemClock::new()), Clock::Manual);
         let max_keys = max_keys.unwrap_or(MAX_KEYS);
@@ -60,7 +60,7 @@ impl Local {
         self.ensure_open()?;
         if let (check, Some(id)) = check.split_request_id() {
             let plan = Plan::repeatable(catalog, &[check], (op, Form::Single), Some(id))?;
-            return Ok(make(plan.verdict(&plan.items[0], &self.outcomes(&plan, op)?, Source::Embedded)));
+            return Ok(make(plan.verdict(&plan.items[0], &self.outcomes(&plan, op)?, Source::Memory)));
         }
         let rule = ruled(catalog, check)?;
         match rule.limits.as_slice() {
@@ -72,7 +72,7 @@ impl Local {
             }
             _ => {
                 let plan = Plan::new(catalog, &[*check], op)?;
-                Ok(make(plan.verdict(&plan.items[0], &self.outcomes(&plan, op)?, Source::Embedded)))
+                Ok(make(plan.verdict(&plan.items[0], &self.outcomes(&plan, op)?, Source::Memory)))
             }
         }
     }
@@ -90,12 +90,12 @@ impl Local {
         let cost = check.options.cost as f64;
         let task = || Task { policy, demand: Demand { op, cost, now: self.now() } };
         let outcome = self.engine().one(limit.number, check.key, task);
-        Ok(make(Verdict::of(rule, once((policy, &outcome)), Source::Embedded)))
+        Ok(make(Verdict::of(rule, once((policy, &outcome)), Source::Memory)))
     }
 
     #[inline]
     pub(super) fn all(&self, plan: &Plan<'_>, op: Op) -> Result<Decision> {
-        Ok(answer(plan, &self.outcomes(plan, op)?, Source::Embedded, Form::WithParts))
+        Ok(answer(plan, &self.outcomes(plan, op)?, Source::Memory, Form::WithParts))
     }
 
     /// What an operation on the states of a plan has come to, one outcome per charge.

@@ -1,4 +1,4 @@
-//! The engine inside the process against `governor`, the in-process limiter that Rust programs use.
+//! The in-memory engine against `governor`, the in-process limiter that Rust programs use.
 
 use std::hint::black_box;
 use std::num::NonZeroU32;
@@ -116,7 +116,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             }
         }
     }
-    println!("\n## Embedded engine\n");
+    println!("\n## In-memory engine\n");
     println!(
         "Nanoseconds per admitted check, {calls} per thread; ratios to governor with the same clock. One thread:"
     );

@@ -1,4 +1,4 @@
-//! The engine inside the process: the same decisions as on a server, for one process alone.
+//! The in-memory engine: the same decisions as on a server, for one process alone.
 //!
 //! States are spread over shards, each behind a lock of its own. What has expired is swept by the
 //! calls themselves, a few places each, so memory follows the keys that are alive without a thread

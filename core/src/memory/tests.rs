@@ -145,7 +145,7 @@ fn key() -> [Check<'static>; 1] {
 
 /// What the answer to a plan about one limit states.
 fn limit_and_remaining(plan: &Plan<'_>, outcomes: &[Outcome]) -> (u64, u64) {
-    let verdict = plan.verdict(&plan.items[0], outcomes, Source::Embedded);
+    let verdict = plan.verdict(&plan.items[0], outcomes, Source::Memory);
     (verdict.limit, verdict.remaining)
 }
 

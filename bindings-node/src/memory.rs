@@ -1,4 +1,4 @@
-//! The shortest way to the engine inside the process: a check there takes less time than Node-API needs to
+//! The shortest way to the in-memory engine: a check there takes less time than Node-API needs to
 //! pass a string and to find the object that a method belongs to. So the key passes through memory that both
 //! sides see, and the function is one of its own.
 
