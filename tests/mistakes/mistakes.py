@@ -104,13 +104,13 @@ MISTAKES = [
     ),
     Mistake(
         "NOSCRIPT is delivered as an error",
-        "reply.rs",
+        "session/replies.rs",
         "ServerErrorKind::NoScript) => Judgement::UnknownScript(err)",
         "ServerErrorKind::NoScript) => Judgement::Refused(err)",
     ),
     Mistake(
         "a replica is used on",
-        "reply.rs",
+        "session/replies.rs",
         "=> Judgement::NotPrimary(err),",
         "=> Judgement::Refused(err),",
     ),
@@ -122,7 +122,7 @@ MISTAKES = [
     ),
     Mistake(
         "bundles overtake calls of the same key",
-        "bundle.rs",
+        "session/packing.rs",
         "open.filter(|&open| Some(open) >= earliest && ",
         "open.filter(|&open| ",
     ),

@@ -1,6 +1,6 @@
 //! The blocking connections to one server.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::breaker::{Admission, Breaker};
@@ -16,6 +16,7 @@ use super::session::{Id, Pending};
 use super::spin::Spin;
 use crate::address::Address;
 use crate::error::ErrorKind;
+use crate::lock::Mutex;
 use crate::timeout::SHORTEST_TIMEOUT;
 
 /// A connection idle for longer is tried before use: the server may have been restarted meanwhile, or a
@@ -78,7 +79,7 @@ impl Node for Pool {
     }
 
     fn close(&self) {
-        self.lock().closed = true;
+        self.state.lock().closed = true;
         self.discard(None);
     }
 }
@@ -103,7 +104,7 @@ impl Pool {
             Request::Script(_) | Request::Command(..) => return self.alone(request, asking, times),
         };
         let by = times.deadline.by.min(times.start + self.connector.response_timeout);
-        match self.combiner.join(&call, times.deadline.by, by, || self.has_room(&self.lock())) {
+        match self.combiner.join(&call, times.deadline.by, by, || self.has_room(&self.state.lock())) {
             Part::Served(outcome) => outcome,
             Part::Combiner(permit) => {
                 let times = Times { waited: permit.waited, ..times };
@@ -121,18 +122,15 @@ impl Pool {
 
     /// Reports the outcome of a call to the circuit breaker.
     fn note(&self, outcome: &Outcome, times: Times) {
-        // Less time than the server may take says nothing about the server.
-        let is_patient = times.deadline.is_patient(self.connector.response_timeout, times.start);
+        let is_patient = || times.deadline.is_patient(self.connector.response_timeout, times.start);
         match outcome {
-            Outcome::Done(Err(failure)) if failure.error.kind() == ErrorKind::Timeout && !is_patient => {}
-            Outcome::Done(Err(failure)) if failure.unanswered => {
-                if self.breaker.unanswered(Instant::now()) {
+            Outcome::Done(result) => {
+                if self.breaker.note(result, is_patient, Instant::now()) {
                     self.discard(None);
                 }
             }
-            Outcome::Done(Err(failure)) if failure.error.kind() != ErrorKind::Server => {}
             Outcome::Again(_, Hint::Unsent(..)) => {}
-            Outcome::Done(_) | Outcome::Again(..) => self.breaker.answered(),
+            Outcome::Again(..) => self.breaker.answered(),
         }
     }
 
@@ -170,7 +168,7 @@ impl Pool {
     }
 
     fn keep(&self, connection: Connection) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if self.has_room(&state) && !state.closed {
             state.open += 1;
             state.idle.push(Idle { connection: Box::new(connection), since: Instant::now() });
@@ -188,7 +186,7 @@ impl Pool {
     pub(super) fn lease(&self, times: Times) -> Result<Lease<'_>, Failure> {
         let limit = self.connector.response_timeout;
         let by = times.deadline.by.min(times.start + limit);
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let mut waited = times.waited;
         loop {
             if self.has_room(&state) {
@@ -225,7 +223,7 @@ impl Pool {
 
     /// Closes the idle connections, once for each break however many calls notice it.
     fn discard(&self, generation: Option<u64>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if generation.is_some_and(|broken| broken != state.generation) {
             return;
         }
@@ -234,10 +232,6 @@ impl Pool {
         let idle = std::mem::take(&mut state.idle);
         drop(state);
         drop(idle);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -278,7 +272,7 @@ impl Lease<'_> {
         let connection = match self.idle.take() {
             Some(idle) => idle.connection,
             None => {
-                self.generation = self.pool.lock().generation;
+                self.generation = self.pool.state.lock().generation;
                 Box::new(self.pool.open(times)?)
             }
         };
@@ -323,7 +317,7 @@ const ONLY: Id = 0;
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
         let idle = self.idle.take();
-        let mut state = self.pool.lock();
+        let mut state = self.pool.state.lock();
         let outdated = match idle {
             Some(idle) if self.generation == state.generation && !state.closed => {
                 state.idle.push(idle);
