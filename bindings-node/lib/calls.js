@@ -6,7 +6,7 @@ const { Call, Mailbox, OP } = require('./mailbox.js');
 /** Rows of a new mailbox. A batch that is larger crosses in several parts. */
 const ROWS = 256;
 
-/** The token of the answer that tells whether the limiter is connected. */
+/** The token of the answer that says whether the limiter is connected. */
 const OPENED = 0;
 
 /**

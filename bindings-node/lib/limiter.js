@@ -404,7 +404,7 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   async wait(rule, key, options) {
-    const extra = patience(options, WAIT_OPTIONS);
+    const extra = timeoutOfWait(options, WAIT_OPTIONS);
     const call = this.#call(OP.WAIT, rule, key, options, WAIT_OPTIONS);
     // That of the wait, not of each try.
     call.timeoutMs = undefined;
@@ -421,7 +421,7 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   async waitAll(items, given) {
-    const wanted = { timeoutMs: patience(given, WAIT_ALL_OPTIONS) };
+    const wanted = { timeoutMs: timeoutOfWait(given, WAIT_ALL_OPTIONS) };
     const call = this.#several(OP.WAIT_ALL, items, wanted);
     this.#calls.reserve(this.#native, call.rows);
     return this.#wait(call, given.signal);
@@ -566,7 +566,7 @@ function keyCall(op, key, given) {
 }
 
 /** The timeout of a wait, which is a mistake of its own if it is no time: it is reported before every mistake about the rule. */
-function patience(given, known) {
+function timeoutOfWait(given, known) {
   return span('timeout', options('options', given, known).timeoutMs);
 }
 

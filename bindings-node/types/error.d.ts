@@ -19,7 +19,7 @@ export class SluicegateError extends Error {
     readonly retryable: boolean;
     /**
      * The names, in Redis, of the keys that a `Server` error is about. Not a property of the error itself: they hold what
-     * clients are known by, and whoever logs an error logs its properties.
+     * clients are known by, and loggers print the properties of an error.
      *
      * @returns {string | undefined}
      */

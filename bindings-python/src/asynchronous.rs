@@ -380,7 +380,7 @@ impl Bridge {
             return None;
         }
         self.bridge.close();
-        // Whoever listens has to hear of it.
+        // The listeners have to learn of it.
         self.doorbell.ring();
         Some(errors::closed(py).into_value(py).into_bound(py).into_any())
     }

@@ -12,16 +12,16 @@ use super::{Answer, Completion};
 use crate::error::Result;
 
 /// A call under way.
-pub(super) type Call = Pin<Box<dyn Future<Output = Result<Answer>> + Send>>;
+pub(super) type CallFuture = Pin<Box<dyn Future<Output = Result<Answer>> + Send>>;
 
 /// The calls of one limiter. They are polled by one thread at a time.
 pub(super) struct Tasks {
-    calls: Mutex<HashMap<u64, (Call, Waker)>>,
-    ready: Arc<Ready>,
+    calls: Mutex<HashMap<u64, (CallFuture, Waker)>>,
+    ready: Arc<ReadyQueue>,
 }
 
 /// The calls that can go on.
-struct Ready {
+struct ReadyQueue {
     tokens: Mutex<VecDeque<u64>>,
     /// Whether a thread is about to look at them.
     is_looked_at: AtomicBool,
@@ -31,7 +31,7 @@ struct Ready {
 /// Wakes one call.
 struct TaskWaker {
     token: u64,
-    ready: Arc<Ready>,
+    ready: Arc<ReadyQueue>,
 }
 
 impl Wake for TaskWaker {
@@ -51,7 +51,7 @@ impl Wake for TaskWaker {
 impl Tasks {
     /// `notify` is called, from any thread, when [`run`](Self::run) should be.
     pub(super) fn new(notify: impl Fn() + Send + Sync + 'static) -> Self {
-        let ready = Ready {
+        let ready = ReadyQueue {
             tokens: Mutex::default(),
             is_looked_at: AtomicBool::new(false),
             notify: Box::new(notify),
@@ -60,7 +60,7 @@ impl Tasks {
     }
 
     /// Begins a call, as far as it goes by itself. Answers it if that is the end.
-    pub(super) fn begin(&self, token: u64, mut call: Call) -> Option<Completion> {
+    pub(super) fn begin(&self, token: u64, mut call: CallFuture) -> Option<Completion> {
         let waker = Waker::from(Arc::new(TaskWaker { token, ready: Arc::clone(&self.ready) }));
         let mut calls = self.lock();
         match call.as_mut().poll(&mut Context::from_waker(&waker)) {
@@ -118,7 +118,7 @@ impl Tasks {
         self.lock().is_empty()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, (Call, Waker)>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, (CallFuture, Waker)>> {
         lock(&self.calls)
     }
 }

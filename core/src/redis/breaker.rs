@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::errors::{self, Failure};
+use super::errors::{self, CallError};
 use crate::address::Address;
 
 /// Opens after so many calls in a row without an answer; while it is open, one probe at a time tries the server.
@@ -30,8 +30,8 @@ struct Outage {
 pub(super) enum Admission {
     /// The call may be sent.
     Closed,
-    /// It ends with this error. `probe` tells the caller to try the server, without the call.
-    Open { failure: Failure, probe: bool },
+    /// It ends with this error. `probe` asks the caller to try the server, without the call.
+    Open { failure: CallError, probe: bool },
 }
 
 impl Breaker {

@@ -12,10 +12,10 @@ use crate::script::{Call, Script};
 pub(super) const LARGEST: usize = 64;
 
 /// What calls have in common that can share a script: script, arguments and, where that matters, hash slot.
-type Kind<'a> = (*const Script, &'a [u8], Option<u16>);
+type BundleKey<'a> = (*const Script, &'a [u8], Option<u16>);
 
 /// The kind of a call; `None` if it has to be sent on its own.
-fn kind(call: &Call, minds_slots: bool) -> Option<Kind<'_>> {
+fn kind(call: &Call, minds_slots: bool) -> Option<BundleKey<'_>> {
     match (&call.script.each, call.keys.as_slice(), call.args.as_slice()) {
         (Some(_), [key], [arg]) => {
             let slot = minds_slots.then(|| slot_of(key.as_bytes()));
@@ -43,7 +43,7 @@ pub(super) fn bundle<T>(
 /// The bundle of each item, and how many bundles there are.
 fn places<T>(items: &[T], call: impl Fn(&T) -> Option<&Call>, minds_slots: bool) -> (Vec<usize>, usize) {
     let mut sizes: Vec<usize> = Vec::new();
-    let mut growing: HashMap<Kind<'_>, usize> = HashMap::new();
+    let mut growing: HashMap<BundleKey<'_>, usize> = HashMap::new();
     let mut last_with: HashMap<&str, usize> = HashMap::with_capacity(items.len());
     let mut places = Vec::with_capacity(items.len());
     for item in items {

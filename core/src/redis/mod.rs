@@ -16,6 +16,7 @@ mod bundle;
 mod channel;
 mod combined;
 mod combining;
+mod command;
 mod connection;
 mod connector;
 mod deadline;
@@ -29,7 +30,6 @@ mod multiplexer;
 mod options;
 mod pool;
 mod reply;
-mod request;
 mod resolve;
 mod router;
 mod scout;
@@ -48,6 +48,7 @@ mod url;
 
 pub(crate) use asynchronous::AsyncRedis;
 pub(crate) use blocking::BlockingRedis;
+pub(crate) use command::Attempts;
 #[cfg(feature = "bridge")]
 pub(crate) use errors::forked;
 #[cfg(feature = "bridge")]
@@ -55,7 +56,6 @@ pub(crate) use hub::{Host, Hub};
 #[cfg(feature = "bridge")]
 pub(crate) use loop_host::LoopHost;
 pub(crate) use options::ConnectOptions;
-pub(crate) use request::Attempts;
 pub(crate) use slots::slot_of;
 #[cfg(feature = "bridge")]
 pub(crate) use spin::{LONGEST as LONGEST_SPIN, Spin};

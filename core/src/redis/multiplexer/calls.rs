@@ -1,4 +1,4 @@
-//! What comes of each call: an outcome, or another attempt elsewhere.
+//! The end of each call: its result, or another attempt on another server.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use ::redis::Value;
 
 use super::{Delayed, EntryState, LinkState, Multiplexer, Order, Peer};
 use crate::error::{ErrorKind, Result};
-use crate::redis::errors::{self, Failure};
-use crate::redis::request::{Hint, Request};
-use crate::redis::router::Step;
-use crate::redis::session::{Id, Pending};
+use crate::redis::command::{Hint, RedisCommand};
+use crate::redis::errors::{self, CallError};
+use crate::redis::router::NextHop;
+use crate::redis::session::{Id, PendingCommand};
 
 impl<S: Read + Write> Multiplexer<S> {
-    pub(super) fn conclude(&mut self, peer: &Peer, call: Id, result: Result<Value, Failure>, now: Instant) {
+    pub(super) fn conclude(&mut self, peer: &Peer, call: Id, result: Result<Value, CallError>, now: Instant) {
         match &result {
             Ok(_) => peer.breaker.answered(),
             Err(failure) => {
@@ -32,10 +32,10 @@ impl<S: Read + Write> Multiplexer<S> {
         self.complete(call, result.map_err(|failure| failure.error));
     }
 
-    /// Tells the circuit breaker. While it is open, nothing is sent on the connection that there is.
-    fn count_unanswered(&mut self, peer: &Peer, call: Id, failure: &Failure, now: Instant) {
+    /// Reports a failure to the circuit breaker. While it is open, nothing is sent on the connection that there is.
+    fn count_unanswered(&mut self, peer: &Peer, call: Id, failure: &CallError, now: Instant) {
         // Less time than the server may take says nothing about the server.
-        let is_due = failure.error.kind() != ErrorKind::Timeout || self.is_patient(call);
+        let is_due = failure.error.kind() != ErrorKind::Timeout || self.allows_response(call);
         if !is_due || !peer.breaker.unanswered(now) {
             return;
         }
@@ -49,12 +49,19 @@ impl<S: Read + Write> Multiplexer<S> {
     }
 
     /// Whether the call leaves a server the time that it may take to answer.
-    pub(super) fn is_patient(&self, call: Id) -> bool {
-        self.calls.get(call).is_some_and(|entry| entry.is_patient)
+    pub(super) fn allows_response(&self, call: Id) -> bool {
+        self.calls.get(call).is_some_and(|entry| entry.allows_response)
     }
 
     /// Sends a request on that was not executed.
-    pub(super) fn go_on(&mut self, peer: &Arc<Peer>, call: Id, request: Request, hint: Hint, now: Instant) {
+    pub(super) fn go_on(
+        &mut self,
+        peer: &Arc<Peer>,
+        call: Id,
+        request: RedisCommand,
+        hint: Hint,
+        now: Instant,
+    ) {
         let Some(entry) = self.calls.get_mut(call) else { return };
         if let EntryState::Abandoned = entry.state {
             self.calls.remove(call);
@@ -74,16 +81,16 @@ impl<S: Read + Write> Multiplexer<S> {
             }
         }
         let (by, slot) = (entry.by, entry.slot);
-        let pending = |asking| Pending::new(call, request, asking, by);
+        let pending = |asking| PendingCommand::new(call, request, asking, by);
         match self.router.next(&mut entry.journey, peer, hint, slot) {
-            Step::To { node, asking } => self.send(&node, pending(asking), now),
-            Step::Later(pause) => {
+            NextHop::To { node, asking } => self.send(&node, pending(asking), now),
+            NextHop::Later(pause) => {
                 let until = now + pause;
                 self.note_deadline(until);
                 self.delayed.push(Delayed { pending: pending(false), peer: Arc::clone(peer), until });
             }
-            Step::Rediscover => self.wait_for_topology(pending(false), by),
-            Step::Fail(error) => self.complete(call, Err(error)),
+            NextHop::Rediscover => self.wait_for_topology(pending(false), by),
+            NextHop::Fail(error) => self.complete(call, Err(error)),
         }
     }
 
@@ -96,7 +103,7 @@ impl<S: Read + Write> Multiplexer<S> {
         }
     }
 
-    /// What came of a call; or keeps the waker for when that is known.
+    /// Returns the result of a call, or stores the waker until there is one.
     pub(in crate::redis) fn poll(&mut self, call: Id, context: &Context<'_>) -> Poll<Result<Value>> {
         let Some(entry) = self.calls.get_mut(call) else {
             return Poll::Ready(Err(errors::no_answer().error));

@@ -4,19 +4,19 @@ use std::time::Instant;
 
 use smallvec::SmallVec;
 
-use super::{About, Awaited, Bundle, Pending, ROLE_INTERVAL, Session, Stage};
+use super::{About, Awaited, Bundle, PendingCommand, ROLE_INTERVAL, Session, SessionStage};
 use crate::redis::bundle::bundle;
+use crate::redis::command::RedisCommand;
 use crate::redis::discovery::role;
-use crate::redis::request::Request;
 
 impl Session {
     /// Packs the requests that wait, unless enough is under way: then they go together with those to come.
     pub(in crate::redis) fn flush(&mut self, now: Instant) {
         let held_back = self.queue.is_empty() || !self.output.is_empty() || self.batches >= self.window;
-        if self.stage != Stage::Ready || held_back {
+        if self.stage != SessionStage::Ready || held_back {
             return;
         }
-        // Whoever made them has given up, or is about to.
+        // Their callers have given up, or are about to.
         if self.queue.iter().any(|pending| pending.by <= now) {
             self.expire_unsent(now);
             if self.queue.is_empty() {
@@ -27,7 +27,7 @@ impl Session {
             self.role_asked = now;
             self.pack(&role(), About::Role, now);
         }
-        for bundle in bundle(std::mem::take(&mut self.queue), Pending::call, self.minds_slots) {
+        for bundle in bundle(std::mem::take(&mut self.queue), PendingCommand::call, self.minds_slots) {
             self.pack_bundle(bundle, false, now);
         }
         if let Some(last) = self.awaited.back_mut() {
@@ -44,12 +44,12 @@ impl Session {
         let Some(first) = bundle.first() else { return };
         let mut is_whole = whole;
         let cmd = match &first.request {
-            Request::Command(cmd, _) => cmd.clone(),
-            Request::Script(call) => {
+            RedisCommand::Plain(cmd, _) => cmd.clone(),
+            RedisCommand::Script(call) => {
                 let keys: SmallVec<[&str; 4]> = bundle.iter().flat_map(keys).collect();
                 let script = call.script.for_keys(bundle.len());
                 // Asked for the text, a server would come to what follows first.
-                is_whole |= self.told.insert(std::ptr::from_ref(script).addr());
+                is_whole |= self.sent_scripts.insert(std::ptr::from_ref(script).addr());
                 if is_whole { script.eval(&keys, &call.args) } else { script.evalsha(&keys, &call.args) }
             }
         };
@@ -63,7 +63,7 @@ impl Session {
     }
 
     /// Whether there is such a request of which nothing was sent yet, although it is packed.
-    pub(super) fn has_unsent(&self, is_such: impl Fn(&Pending) -> bool) -> bool {
+    pub(super) fn has_unsent(&self, is_such: impl Fn(&PendingCommand) -> bool) -> bool {
         let mut unsent = self.awaited.iter().rev().take_while(|awaited| awaited.start >= self.written);
         unsent.any(|awaited| match &awaited.about {
             About::Requests(bundle, _) => bundle.iter().any(&is_such),
@@ -91,10 +91,10 @@ impl Session {
         let mut requests = Bundle::new();
         for awaited in unpacked {
             let About::Requests(bundle, is_whole) = awaited.about else { continue };
-            if let (true, Some(Request::Script(call))) =
+            if let (true, Some(RedisCommand::Script(call))) =
                 (is_whole, bundle.first().map(|first| &first.request))
             {
-                self.told.remove(&std::ptr::from_ref(call.script.for_keys(bundle.len())).addr());
+                self.sent_scripts.remove(&std::ptr::from_ref(call.script.for_keys(bundle.len())).addr());
             }
             requests.extend(bundle.into_iter().filter(|pending| !pending.ended));
         }
@@ -102,10 +102,10 @@ impl Session {
     }
 }
 
-fn keys(pending: &Pending) -> impl Iterator<Item = &str> {
+fn keys(pending: &PendingCommand) -> impl Iterator<Item = &str> {
     let keys = match &pending.request {
-        Request::Script(call) => call.keys.as_slice(),
-        Request::Command(..) => &[],
+        RedisCommand::Script(call) => call.keys.as_slice(),
+        RedisCommand::Plain(..) => &[],
     };
     keys.iter().map(String::as_str)
 }
