@@ -115,7 +115,7 @@ const KNOWN = Object.freeze({
 });
 
 /** The timeout of a wait, which is a mistake of its own if it is no time: it is reported before every mistake about the rule. */
-function patience(given, known) {
+function timeoutOfWait(given, known) {
   return span('timeout', options('options', given, known).timeoutMs);
 }
 
@@ -137,5 +137,5 @@ function checkOptions(prefix, { cost, resource, limit, timeoutMs, requestId }) {
 }
 
 module.exports = {
-  KNOWN, amount, boolean, checkOptions, keyOf, number, optional, optionalSpan, options, pair, patience, text, timeout, wrongType,
+  KNOWN, amount, boolean, checkOptions, keyOf, number, optional, optionalSpan, options, pair, text, timeout, timeoutOfWait, wrongType,
 };

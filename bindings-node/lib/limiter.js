@@ -10,7 +10,7 @@
  */
 
 const {
-  KNOWN, amount, boolean, checkOptions, keyOf, number, optional, optionalSpan, options, patience, text, wrongType,
+  KNOWN, amount, boolean, checkOptions, keyOf, number, optional, optionalSpan, options, text, timeoutOfWait, wrongType,
 } = require('./arguments.js');
 const { Calls } = require('./calls.js');
 const { endingCall } = require('./ending.js');
@@ -392,7 +392,7 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   async wait(rule, key, options) {
-    const extra = patience(options, KNOWN.wait);
+    const extra = timeoutOfWait(options, KNOWN.wait);
     const call = this.#call(OP.WAIT, rule, key, options, KNOWN.wait);
     // That of the wait, not of each try.
     call.timeoutMs = undefined;
@@ -409,7 +409,7 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   async waitAll(items, given) {
-    const wanted = { timeoutMs: patience(given, KNOWN.waitAll) };
+    const wanted = { timeoutMs: timeoutOfWait(given, KNOWN.waitAll) };
     const call = this.#several(OP.WAIT_ALL, items, wanted);
     this.#calls.reserve(this.#native, call.rows);
     return this.#wait(call, given.signal);

@@ -364,7 +364,7 @@ impl Bridge {
         if !self.calls.close() {
             return None;
         }
-        // Whoever listens has to hear of it.
+        // The listeners have to learn of it.
         self.doorbell.ring();
         Some(errors::closed(py).into_value(py).into_bound(py).into_any())
     }

@@ -58,7 +58,7 @@ pub(crate) struct ReadyRule {
 /// A limit with its policy.
 #[derive(Debug)]
 pub(crate) struct ReadyLimit {
-    /// Tells the limit from every other one, also in later catalogs.
+    /// Identifies the limit, also in later catalogs.
     pub(crate) number: LimitNumber,
     pub(crate) policy: Policy,
     pub(crate) scope: Scope,
@@ -104,7 +104,7 @@ impl Catalog {
         if rule.secret_resource { self.secrets.name(resource).into() } else { canonical(resource) }
     }
 
-    /// A check of cost 1 under every rule that can be asked by a key alone, and by a resource if there is one.
+    /// A check of cost 1 under every rule that can be checked with a key alone, and by a resource if there is one.
     pub(crate) fn checks_of<'a>(&'a self, key: &'a str, options: CheckOptions<'a>) -> Vec<Check<'a>> {
         let rules = self.ready.iter().filter(|rule| !rule.needs_resource || options.resource.is_some());
         let check = |rule: &'a ReadyRule| {

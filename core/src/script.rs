@@ -62,7 +62,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// The same call, whose answer is stored in a record; `known_by` tells it from others, and says how long.
+    /// The same call, whose answer is stored in a record; `known_by` identifies it, and says how long.
     pub(crate) fn recorded(mut self, record: String, known_by: Vec<u8>) -> Self {
         self.keys.push(record);
         self.args.push(known_by);

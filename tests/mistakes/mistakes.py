@@ -16,9 +16,9 @@ MISTAKES = [
     Mistake(
         "a call is sent again after a timeout",
         "session/ending.rs",
-        "self.outcomes.push_back((pending.id, Outcome::Done(Err(failure))));\n            }\n        }\n        if let Some(next)",
-        "let hint = crate::redis::request::Hint::Unsent(failure, pending.by);\n"
-        "                let again = Outcome::Again(pending.request.clone(), hint);\n"
+        "self.outcomes.push_back((pending.id, CommandOutcome::Done(Err(failure))));\n            }\n        }\n        if let Some(next)",
+        "let hint = crate::redis::command::Hint::Unsent(failure, pending.by);\n"
+        "                let again = CommandOutcome::Again(pending.request.clone(), hint);\n"
         "                self.outcomes.push_back((pending.id, again));\n            }\n        }\n        if let Some(next)",
     ),
     Mistake(

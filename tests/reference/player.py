@@ -72,7 +72,7 @@ def options_of(call: dict, *names: str) -> dict:
 
 
 def with_parts(decision: Decision | None, parts: list[Decision]) -> dict:
-    """The answer about several rules; without one, all that is to be told."""
+    """The answer about several rules; without one, all that is reported."""
     if decision is None:
         return {"allowed": True, "rule_applied": False}
     return decision.as_json() | {"parts": [part.as_json() for part in parts]}

@@ -263,7 +263,7 @@ class RulesStatus:
 
     @property
     def version(self) -> str:
-        """Tells the rules in force from others."""
+        """Identifies the rules in force."""
 
     @property
     def rules(self) -> int:
@@ -318,7 +318,7 @@ class Refusal:
 
 @final
 class ManualClock:
-    """A clock that stands still until it is told to move, for testing limits without waiting."""
+    """A clock that moves only when `advance` is called, for testing limits without waiting."""
 
     def __new__(cls, now_us: int = 0) -> ManualClock: ...
     @property

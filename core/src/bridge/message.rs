@@ -193,7 +193,7 @@ pub enum Ask {
     End(End, Option<String>, Used),
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// A decision.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::message::{Answer, Ask, Completion, answer};
 use super::tasks::{Completions, OPENED, Tasks};
-use super::timers::{Clock, Timers};
+use super::timers::{TimerSleeper, Timers};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limiter::{AsyncRateLimiter, Builder, Sleeper};
@@ -60,7 +60,7 @@ impl Runner {
 
     /// What tasks sleep by.
     pub(super) fn sleeper(&self) -> Arc<dyn Sleeper> {
-        Arc::new(Clock(Arc::clone(&self.timers)))
+        Arc::new(TimerSleeper(Arc::clone(&self.timers)))
     }
 
     /// Loads the rules and connects, on a thread that ends when a loop takes over.
@@ -166,6 +166,10 @@ impl Runner {
 
     pub(super) fn drain(&self) -> Vec<Completion> {
         self.completions.fetch()
+    }
+
+    pub(super) fn has_answers(&self) -> bool {
+        self.completions.has_answers()
     }
 
     /// Closes the limiter.

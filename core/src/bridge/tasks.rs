@@ -13,16 +13,16 @@ use crate::error::Result;
 use crate::lock::Mutex;
 
 /// A call under way.
-pub(super) type Call = Pin<Box<dyn Future<Output = Result<Answer>> + Send>>;
+pub(super) type CallFuture = Pin<Box<dyn Future<Output = Result<Answer>> + Send>>;
 
 /// The calls of one limiter. They are polled by one thread at a time.
 pub(super) struct Tasks {
-    calls: Mutex<HashMap<u64, (Call, Waker)>>,
-    ready: Arc<Ready>,
+    calls: Mutex<HashMap<u64, (CallFuture, Waker)>>,
+    ready: Arc<ReadyQueue>,
 }
 
 /// The calls that can go on.
-struct Ready {
+struct ReadyQueue {
     tokens: Mutex<VecDeque<u64>>,
     /// Whether a thread is about to look at them.
     is_looked_at: AtomicBool,
@@ -32,7 +32,7 @@ struct Ready {
 /// Wakes one call.
 struct TaskWaker {
     token: u64,
-    ready: Arc<Ready>,
+    ready: Arc<ReadyQueue>,
 }
 
 impl Wake for TaskWaker {
@@ -52,7 +52,7 @@ impl Wake for TaskWaker {
 impl Tasks {
     /// `notify` is called, from any thread, when [`run`](Self::run) should be.
     pub(super) fn new(notify: impl Fn() + Send + Sync + 'static) -> Self {
-        let ready = Ready {
+        let ready = ReadyQueue {
             tokens: Mutex::default(),
             is_looked_at: AtomicBool::new(false),
             notify: Box::new(notify),
@@ -61,7 +61,7 @@ impl Tasks {
     }
 
     /// Begins a call, as far as it goes by itself. Answers it if that is the end.
-    pub(super) fn begin(&self, token: u64, mut call: Call) -> Option<Completion> {
+    pub(super) fn begin(&self, token: u64, mut call: CallFuture) -> Option<Completion> {
         let waker = Waker::from(Arc::new(TaskWaker { token, ready: Arc::clone(&self.ready) }));
         let mut calls = self.calls.lock();
         match call.as_mut().poll(&mut Context::from_waker(&waker)) {
@@ -156,6 +156,11 @@ impl Completions {
         if !answers.is_empty() {
             self.answers.lock().extend(answers);
         }
+    }
+
+    /// Whether there are answers to fetch.
+    pub(super) fn has_answers(&self) -> bool {
+        !self.answers.lock().is_empty()
     }
 
     pub(super) fn fetch(&self) -> Vec<Completion> {

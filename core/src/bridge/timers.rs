@@ -10,7 +10,7 @@ use std::time::Instant;
 use crate::limiter::Sleeper;
 use crate::lock::Mutex;
 
-/// Names a sleep: when it ends, and a number that tells it from others.
+/// Names a sleep: when it ends, and a number of its own.
 type Name = (Instant, u64);
 
 /// The sleeps of one limiter, in the order of their ends.
@@ -50,9 +50,9 @@ impl Timers {
 }
 
 /// Makes sleeps.
-pub(super) struct Clock(pub(super) Arc<Timers>);
+pub(super) struct TimerSleeper(pub(super) Arc<Timers>);
 
-impl Sleeper for Clock {
+impl Sleeper for TimerSleeper {
     fn sleep(&self, end: Instant) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         let mut state = self.0.state.lock();
         state.last += 1;

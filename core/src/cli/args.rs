@@ -8,11 +8,11 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::cli::asking::{CheckRequest, Match};
+use crate::cli::backend::BackendArgs;
 #[cfg(feature = "lab")]
 use crate::cli::lab::Lab;
 use crate::cli::one::{Check, One, Repeatable, Wait};
 use crate::cli::overview::OneKey;
-use crate::cli::place::Place;
 use crate::cli::reserving::{Commit, Reserve, Reserved};
 use crate::cli::rules::RulesCommand;
 use crate::cli::standing::{Block, LimitCommand, Subject};
@@ -91,7 +91,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Limit(LimitCommand),
     /// Try the server
-    Ping(Place),
+    Ping(BackendArgs),
     /// Say which rules apply to a request, and count nothing
     Match(Match),
     /// Admit a request by all the rules that apply to it, or deny it

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args as ClapArgs;
 
-use super::place::Place;
+use super::backend::BackendArgs;
 use super::source::RulesArgs;
 
 /// One rule and key.
@@ -17,7 +17,7 @@ pub(crate) struct One {
     /// Who is counted: a user, an address, an API key
     pub(crate) key: String,
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) backend: BackendArgs,
     /// How much to admit
     #[arg(long, default_value_t = 1)]
     pub(crate) cost: u64,

@@ -1,4 +1,4 @@
-//! What a decision tells an HTTP client.
+//! HTTP headers from decisions.
 
 use std::cmp::Reverse;
 use std::str::FromStr;

@@ -8,7 +8,7 @@ use crate::rules::Scope;
 /// Curves have at most so many points.
 const POINTS: usize = 720;
 
-/// A whole run.
+/// The results of a run.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Report {
@@ -24,11 +24,11 @@ pub struct Report {
     pub interrupted: bool,
     /// One for each rule, in order.
     pub strategies: Vec<StrategyReport>,
-    /// Of a replay: what became of the requests as a whole.
+    /// Of a replay: the totals over all requests.
     pub requests: Option<Requests>,
 }
 
-/// What became of the requests of a replay.
+/// The totals of a replay.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Requests {
@@ -46,7 +46,7 @@ pub struct Requests {
     pub apart: bool,
 }
 
-/// What one rule let through.
+/// What one rule admitted.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StrategyReport {
@@ -79,7 +79,7 @@ pub struct StrategyReport {
     pub most_denied: Vec<DeniedKey>,
 }
 
-/// How one limit was kept.
+/// How close admissions came to one limit.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct LimitReport {
@@ -167,7 +167,7 @@ pub struct DeniedKey {
 
 /// What is known of a run when it ends.
 #[derive(Debug, Default)]
-pub(super) struct Ending {
+pub(super) struct RunEnd {
     pub(super) specs: Vec<String>,
     pub(super) start_us: u64,
     pub(super) length_us: u64,
@@ -176,7 +176,7 @@ pub(super) struct Ending {
 }
 
 impl Report {
-    pub(super) fn new(mut tallies: Vec<Tally>, ending: Ending) -> Self {
+    pub(super) fn new(mut tallies: Vec<Tally>, ending: RunEnd) -> Self {
         let end_us = ending.length_us.saturating_sub(1);
         tallies.iter_mut().for_each(|tally| tally.tell_in_flight(end_us));
         let bin_us = tallies.iter().map(|tally| tally.counts.width_us()).max().unwrap_or(1);

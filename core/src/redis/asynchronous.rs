@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use ::redis::Value;
 
+use super::command::{CallDeadline, RedisCommand};
 use super::connector::Connector;
 use super::errors;
 use super::hub::{Host, Hub};
 use super::options::ConnectOptions;
-use super::request::{CallDeadline, Request};
 use super::session::Id;
 use super::url::RedisUrl;
 use crate::error::{Error, Result};
@@ -54,25 +54,26 @@ impl AsyncRedis {
 
     /// Runs the script at most once.
     pub(crate) async fn call(&self, call: Call, deadline: CallDeadline) -> Result<Value> {
-        self.carry_out(Request::Script(call), deadline).await
+        self.carry_out(RedisCommand::Script(call), deadline).await
     }
 
     /// Sends a script whose reply nobody waits for.
     pub(crate) fn cast(&self, call: Call) {
         if self.usable().is_ok() {
             let deadline = self.deadline(None);
-            self.hub.act(|multiplexer| multiplexer.cast(Request::Script(call), deadline, Instant::now()));
+            self.hub
+                .act(|multiplexer| multiplexer.cast(RedisCommand::Script(call), deadline, Instant::now()));
         }
     }
 
     /// Removes keys of one slot.
     pub(crate) async fn delete(&self, keys: &[String], deadline: CallDeadline) -> Result<()> {
-        self.carry_out(Request::delete(keys), deadline).await.map(drop)
+        self.carry_out(RedisCommand::delete(keys), deadline).await.map(drop)
     }
 
     /// Tries a server.
     pub(crate) async fn ping(&self, deadline: CallDeadline) -> Result<()> {
-        self.carry_out(Request::ping(), deadline).await.map(drop)
+        self.carry_out(RedisCommand::ping(), deadline).await.map(drop)
     }
 
     /// Final. Calls under way end as they would have.
@@ -99,10 +100,10 @@ impl AsyncRedis {
         Ok(())
     }
 
-    async fn carry_out(&self, request: Request, deadline: CallDeadline) -> Result<Value> {
+    async fn carry_out(&self, request: RedisCommand, deadline: CallDeadline) -> Result<Value> {
         self.usable()?;
         let id = self.hub.act(|multiplexer| multiplexer.submit(request, deadline, Instant::now()));
-        Answer { hub: &self.hub, id: Some(id) }.await
+        ReplyFuture { hub: &self.hub, id: Some(id) }.await
     }
 }
 
@@ -113,13 +114,13 @@ impl Drop for AsyncRedis {
 }
 
 /// The answer to a call.
-struct Answer<'a> {
+struct ReplyFuture<'a> {
     hub: &'a Arc<Hub>,
     /// The call, until it is answered.
     id: Option<Id>,
 }
 
-impl Future for Answer<'_> {
+impl Future for ReplyFuture<'_> {
     type Output = Result<Value>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -132,7 +133,7 @@ impl Future for Answer<'_> {
     }
 }
 
-impl Drop for Answer<'_> {
+impl Drop for ReplyFuture<'_> {
     fn drop(&mut self) {
         if let Some(id) = self.id {
             self.hub.act(|multiplexer| multiplexer.abandon(id));

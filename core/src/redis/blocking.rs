@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use ::redis::Value;
 
+use super::command::{CallDeadline, CommandOutcome, RedisCommand};
 use super::connector::Connector;
 use super::errors;
 use super::options::ConnectOptions;
 use super::pool::{Pool, Times};
-use super::request::{CallDeadline, Outcome, Request};
-use super::router::{Due, Journey, Learnt, PATIENCE, Router, Step};
+use super::router::{DiscoveryNeed, Journey, Learnt, NextHop, Router, TOPOLOGY_WAIT};
 use super::scout::Scout;
 use super::url::RedisUrl;
 use crate::error::{Error, Result};
@@ -50,12 +50,12 @@ impl BlockingRedis {
 
     /// Runs the script at most once.
     pub(crate) fn call(&self, call: Call, deadline: CallDeadline) -> Result<Value> {
-        self.connections()?.carry_out(Request::Script(call), deadline)
+        self.connections()?.carry_out(RedisCommand::Script(call), deadline)
     }
 
     /// Sends a script whose reply nobody waits for.
     pub(crate) fn cast(&self, call: Call) {
-        let request = Request::Script(call);
+        let request = RedisCommand::Script(call);
         if let Ok(connections) = self.connections()
             && let Some(pool) = connections.router.owner(request.slot())
         {
@@ -65,12 +65,12 @@ impl BlockingRedis {
 
     /// Removes keys of one slot.
     pub(crate) fn delete(&self, keys: &[String], deadline: CallDeadline) -> Result<()> {
-        self.connections()?.carry_out(Request::delete(keys), deadline).map(drop)
+        self.connections()?.carry_out(RedisCommand::delete(keys), deadline).map(drop)
     }
 
     /// Tries a server.
     pub(crate) fn ping(&self, deadline: CallDeadline) -> Result<()> {
-        self.connections()?.carry_out(Request::ping(), deadline).map(drop)
+        self.connections()?.carry_out(RedisCommand::ping(), deadline).map(drop)
     }
 
     /// Final. Calls under way end as they would have.
@@ -104,18 +104,18 @@ struct Connections {
     connector: Arc<Connector>,
     router: Router<Pool>,
     scout: Arc<Scout>,
-    rounds: Arc<Rounds>,
+    rounds: Arc<DiscoveryRounds>,
 }
 
 /// The searches for the topology.
 #[derive(Default)]
-struct Rounds {
-    state: Mutex<Round>,
+struct DiscoveryRounds {
+    state: Mutex<DiscoveryRound>,
     ended: Condvar,
 }
 
 #[derive(Default)]
-struct Round {
+struct DiscoveryRound {
     under_way: bool,
     number: u64,
     /// Why the last one found nothing.
@@ -141,35 +141,35 @@ impl Connections {
     }
 
     /// Asks the owner of the slot, and whom that one points to.
-    fn carry_out(&self, mut request: Request, deadline: CallDeadline) -> Result<Value> {
+    fn carry_out(&self, mut request: RedisCommand, deadline: CallDeadline) -> Result<Value> {
         let slot = request.slot();
         let mut times = Times { start: Instant::now(), deadline, waited: false };
         let mut journey = Journey::default();
         let (mut node, mut asking) = (self.owner(slot, &mut times)?, false);
         loop {
             let hint = match node.request(request, asking, times) {
-                Outcome::Done(Ok(value)) => return Ok(value),
-                Outcome::Done(Err(failure)) => {
+                CommandOutcome::Done(Ok(value)) => return Ok(value),
+                CommandOutcome::Done(Err(failure)) => {
                     if failure.moved_on {
                         self.router.doubt(&node);
                     }
                     return Err(failure.error);
                 }
-                Outcome::Again(again, hint) => {
+                CommandOutcome::Again(again, hint) => {
                     request = again;
                     hint
                 }
             };
             match self.router.next(&mut journey, &node, hint, slot) {
-                Step::To { node: next, asking: announce } => (node, asking) = (next, announce),
-                Step::Later(pause) => {
+                NextHop::To { node: next, asking: announce } => (node, asking) = (next, announce),
+                NextHop::Later(pause) => {
                     thread::sleep(pause.min(deadline.by.saturating_duration_since(Instant::now())));
                 }
-                Step::Rediscover => {
+                NextHop::Rediscover => {
                     self.discover(deadline.by, times)?;
                     node = self.router.owner(slot).ok_or_else(|| errors::unowned(slot))?;
                 }
-                Step::Fail(error) => return Err(error),
+                NextHop::Fail(error) => return Err(error),
             }
             if Instant::now() >= deadline.by {
                 return Err(errors::out_of_time(deadline.timeout));
@@ -179,17 +179,17 @@ impl Connections {
 
     fn owner(&self, slot: u16, times: &mut Times) -> Result<Arc<Pool>> {
         match self.router.due(times.start) {
-            Due::No => {}
-            Due::Refused { error, probe } => {
+            DiscoveryNeed::No => {}
+            DiscoveryNeed::Refused { error, probe } => {
                 if probe {
                     self.begin_discovery();
                 }
                 return Err(error);
             }
-            Due::Meanwhile => self.begin_discovery(),
-            Due::First => {
+            DiscoveryNeed::Meanwhile => self.begin_discovery(),
+            DiscoveryNeed::First => {
                 let by = times.deadline.by;
-                let by = if self.router.is_known() { by.min(times.start + PATIENCE) } else { by };
+                let by = if self.router.is_known() { by.min(times.start + TOPOLOGY_WAIT) } else { by };
                 self.discover(by, *times)?;
                 // The time to find the server is none of that to answer.
                 times.start = Instant::now();
@@ -214,9 +214,9 @@ impl Connections {
         if self.router.is_known() {
             return Ok(());
         }
-        // Less time than a server may take to answer says nothing about the servers; that they were asked in vain does.
+        // Less time than a server may take to answer says nothing about the servers; a discovery that failed does.
         let has_failed = round.number != number && round.failure.is_some();
-        if has_failed || times.deadline.is_patient(self.connector.response_timeout, times.start) {
+        if has_failed || times.deadline.allows_response(self.connector.response_timeout, times.start) {
             self.router.undiscovered(Instant::now());
         }
         let failure = if has_failed { round.failure.clone() } else { None };
@@ -240,10 +240,10 @@ impl Connections {
     }
 }
 
-impl Rounds {
+impl DiscoveryRounds {
     fn end(&self, failure: Option<Error>) {
         let mut round = self.state.lock();
-        *round = Round { under_way: false, number: round.number + 1, failure };
+        *round = DiscoveryRound { under_way: false, number: round.number + 1, failure };
         drop(round);
         self.ended.notify_all();
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ::redis::Value;
 
-use super::errors::{self, Failure};
+use super::errors::{self, CallError};
 use crate::address::Address;
 use crate::error::ErrorKind;
 use crate::lock::Mutex;
@@ -33,8 +33,8 @@ struct Outage {
 pub(super) enum Admission {
     /// The call may be sent.
     Closed,
-    /// It ends with this error. `probe` tells the caller to try the server, without the call.
-    Open { failure: Failure, probe: bool },
+    /// It ends with this error. `probe` asks the caller to try the server, without the call.
+    Open { failure: CallError, probe: bool },
 }
 
 impl Breaker {
@@ -68,16 +68,16 @@ impl Breaker {
         self.is_open.load(Ordering::Acquire)
     }
 
-    /// Takes note of what came of a call. Answers whether the breaker opens with this one. Unless the call `is_patient`,
-    /// it had less time than the server may take, which says nothing about the server.
+    /// Takes note of the outcome of a call. Returns whether the breaker opens with this one. A call that leaves the server
+    /// less time than it may take, which `allows_response` tells, says nothing about the server by a timeout.
     pub(super) fn note(
         &self,
-        result: &Result<Value, Failure>,
-        is_patient: impl FnOnce() -> bool,
+        result: &Result<Value, CallError>,
+        allows_response: impl FnOnce() -> bool,
         now: Instant,
     ) -> bool {
         match result {
-            Err(failure) if failure.error.kind() == ErrorKind::Timeout && !is_patient() => false,
+            Err(failure) if failure.error.kind() == ErrorKind::Timeout && !allows_response() => false,
             Err(failure) if failure.unanswered => self.unanswered(now),
             Err(failure) if failure.error.kind() != ErrorKind::Server => false,
             Ok(_) | Err(_) => {

@@ -11,25 +11,25 @@ use std::sync::Arc;
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
+use super::command::CommandOutcome;
 use super::connection::batches;
 use super::errors;
-use super::request::Outcome;
 use crate::lock::Mutex;
 use crate::script::Call;
 
-/// The most calls that one thread takes along: their answers hold up its own.
+/// The most calls of other threads that one thread pipelines: their answers delay its own.
 const MOST: usize = 64;
 
 /// How often a thread looks for the outcome of its call, and lets others run, before it sleeps: to be woken takes
-/// longer than that, and costs whoever wakes it as much.
+/// longer than that, and costs the waking thread as much.
 const LOOKS: u32 = 5;
 
-/// How long a published call waits to be taken along, before its thread goes all the same if there is a connection
+/// How long a published call waits to be pipelined, before its thread makes it itself if there is a connection
 /// for it: many times the round trip to a server that is near. So a connection that hangs holds up no calls but
 /// those that are on it.
 const SOLO_AFTER: Duration = Duration::from_micros(300);
 
-/// The calls that wait to be taken along to one server.
+/// The calls to one server that wait to be pipelined.
 pub(super) struct Combiner {
     state: Mutex<State>,
     solo_after: Duration,
@@ -42,12 +42,12 @@ struct State {
     published: VecDeque<Arc<PendingCall>>,
 }
 
-/// How a thread goes on with its call.
-pub(super) enum Part<'a> {
-    /// It makes the call, and takes along what others have published.
+/// What a thread does next with its call.
+pub(super) enum NextStep<'a> {
+    /// It makes the call, and pipelines the published calls of other threads.
     Combiner(Permit<'a>),
     /// Another thread has made the call.
-    Served(Outcome),
+    Served(CommandOutcome),
 }
 
 impl Combiner {
@@ -63,18 +63,18 @@ impl Combiner {
     }
 
     /// Waits, if so many are under way already that others go along sooner than alone; but not beyond `by`, the end of
-    /// this attempt of a call whose time ends at `end`. `is_free` tells whether there is a connection for one more.
+    /// this attempt of a call whose time ends at `end`. `is_free` says whether there is a connection for one more.
     pub(super) fn join(
         &self,
         call: &Call,
         end: Instant,
         by: Instant,
         is_free: impl Fn() -> bool,
-    ) -> Part<'_> {
+    ) -> NextStep<'_> {
         let mut state = self.state.lock();
         if state.under_way < state.most_under_way {
             state.under_way += 1;
-            return Part::Combiner(Permit { combiner: self, counts: true, waited: false });
+            return NextStep::Combiner(Permit { combiner: self, counts: true, waited: false });
         }
         let pending = Arc::new(PendingCall::new(call, end));
         state.published.push_back(Arc::clone(&pending));
@@ -82,31 +82,31 @@ impl Combiner {
         self.wait(&pending, by, is_free)
     }
 
-    fn wait(&self, pending: &Arc<PendingCall>, by: Instant, is_free: impl Fn() -> bool) -> Part<'_> {
+    fn wait(&self, pending: &Arc<PendingCall>, by: Instant, is_free: impl Fn() -> bool) -> NextStep<'_> {
         let mut pause = self.solo_after;
         let mut end = Instant::now() + pause;
         for look in 0.. {
             let stage = pending.state_of_call.lock().stage;
             match stage {
-                Stage::Served => break,
+                CallStage::Served => break,
                 _ if look < LOOKS => thread::yield_now(),
-                // The time of whoever took it is limited.
-                Stage::Taken => thread::park(),
-                Stage::Published => {
+                // The thread that took it has a deadline.
+                CallStage::Taken => thread::park(),
+                CallStage::Published => {
                     let now = Instant::now();
                     if now >= end && now < by && !is_free() {
                         pause *= 2;
                         end = by.min(now + pause);
                     }
                     if let Some(permit) = self.leave(pending, end) {
-                        return Part::Combiner(permit);
+                        return NextStep::Combiner(permit);
                     }
                     thread::park_timeout(end.saturating_duration_since(now));
                 }
             }
         }
         let outcome = pending.state_of_call.lock().outcome.take();
-        Part::Served(outcome.unwrap_or_else(|| Outcome::Done(Err(errors::abandoned()))))
+        NextStep::Served(outcome.unwrap_or_else(|| CommandOutcome::Done(Err(errors::abandoned()))))
     }
 
     /// The permit of a thread that need not wait for others any longer, or waits in vain. That one takes along who
@@ -129,14 +129,14 @@ impl Combiner {
 /// runs already comes first and takes it along.
 pub(super) struct Permit<'a> {
     combiner: &'a Combiner,
-    /// Whether it is one of those that may be under way, and not of one who has waited for them in vain.
+    /// Whether it is one of those that may be under way, not of a thread that timed out waiting for them.
     counts: bool,
     /// Whether the thread has waited for it.
     pub(super) waited: bool,
 }
 
 impl Permit<'_> {
-    /// Takes along what was published, of which `may_join` tells by the end of its time whether it may be.
+    /// Takes the published calls whose deadline `may_join` accepts.
     pub(super) fn take(&self, may_join: impl Fn(Instant) -> bool) -> Batch {
         let mut state = self.combiner.state.lock();
         let mut taken = Vec::with_capacity(state.published.len().min(MOST));
@@ -150,7 +150,7 @@ impl Permit<'_> {
         drop(state);
         let take = |pending: Arc<PendingCall>| {
             let mut state_of_call = pending.state_of_call.lock();
-            state_of_call.stage = Stage::Taken;
+            state_of_call.stage = CallStage::Taken;
             let call = state_of_call.call.take();
             drop(state_of_call);
             (pending, call)
@@ -171,7 +171,7 @@ impl Drop for Permit<'_> {
     }
 }
 
-/// Calls that were taken along. Whatever happens, their threads are told.
+/// Calls of other threads in a pipeline. Whatever happens, their threads get an outcome.
 pub(super) struct Batch {
     taken: Vec<(Arc<PendingCall>, Option<Call>)>,
 }
@@ -188,7 +188,7 @@ impl Batch {
     }
 
     /// Hands all threads the outcomes of their calls, which are given with their places.
-    pub(super) fn serve(mut self, outcomes: impl IntoIterator<Item = (usize, Outcome)>) {
+    pub(super) fn serve(mut self, outcomes: impl IntoIterator<Item = (usize, CommandOutcome)>) {
         for (place, outcome) in outcomes {
             if let Some((pending, _)) = self.taken.get(place) {
                 pending.put(outcome);
@@ -202,7 +202,7 @@ impl Batch {
     }
 }
 
-/// Those for whom there is no outcome are told that.
+/// Calls without an outcome end with an error.
 impl Drop for Batch {
     fn drop(&mut self) {
         self.tell();
@@ -220,13 +220,13 @@ struct PendingCall {
 
 #[derive(Default)]
 struct CallState {
-    stage: Stage,
+    stage: CallStage,
     call: Option<Call>,
-    outcome: Option<Outcome>,
+    outcome: Option<CommandOutcome>,
 }
 
 #[derive(Clone, Copy, Default)]
-enum Stage {
+enum CallStage {
     #[default]
     Published,
     Taken,
@@ -239,12 +239,12 @@ impl PendingCall {
         Self { state_of_call: Mutex::new(state_of_call), end, thread: thread::current() }
     }
 
-    fn put(&self, outcome: Outcome) {
+    fn put(&self, outcome: CommandOutcome) {
         self.state_of_call.lock().outcome = Some(outcome);
     }
 
     fn serve(&self) {
-        self.state_of_call.lock().stage = Stage::Served;
+        self.state_of_call.lock().stage = CallStage::Served;
         self.thread.unpark();
     }
 }
@@ -271,8 +271,8 @@ mod tests {
 
     fn permit<'a>(combiner: &'a Combiner, call: &Call) -> Permit<'a> {
         match combiner.join(call, Instant::now(), Instant::now(), || true) {
-            Part::Combiner(permit) => permit,
-            Part::Served(_) => unreachable!("nobody is under way"),
+            NextStep::Combiner(permit) => permit,
+            NextStep::Served(_) => unreachable!("nobody is under way"),
         }
     }
 
@@ -281,7 +281,7 @@ mod tests {
         scope: &'scope thread::Scope<'scope, '_>,
         combiner: &'scope Combiner,
         call: &'scope Call,
-    ) -> thread::ScopedJoinHandle<'scope, Part<'scope>> {
+    ) -> thread::ScopedJoinHandle<'scope, NextStep<'scope>> {
         let thread =
             scope.spawn(|| combiner.join(call, Instant::now() + LONG, Instant::now() + LONG, || true));
         while combiner.state.lock().published.is_empty() {
@@ -306,7 +306,7 @@ mod tests {
         let (combiner, call) = combiner(SOLO_AFTER);
         let permit = permit(&combiner, &call);
         let start = Instant::now();
-        let Part::Combiner(another) = combiner.join(&call, start + LONG, start + LONG, || true) else {
+        let NextStep::Combiner(another) = combiner.join(&call, start + LONG, start + LONG, || true) else {
             unreachable!()
         };
         assert!((SOLO_AFTER..LONG).contains(&start.elapsed()));
@@ -329,9 +329,12 @@ mod tests {
                 thread::yield_now();
             }
             let part = combiner.join(&call, Instant::now() + LONG, Instant::now() + LONG, || true);
-            let Part::Combiner(another) = part else { unreachable!("nobody else goes") };
-            another.take(|_| true).serve([(0, Outcome::Done(Ok(Value::Int(7))))]);
-            assert!(matches!(other.join().unwrap(), Part::Served(Outcome::Done(Ok(Value::Int(7))))));
+            let NextStep::Combiner(another) = part else { unreachable!("nobody else goes") };
+            another.take(|_| true).serve([(0, CommandOutcome::Done(Ok(Value::Int(7))))]);
+            assert!(matches!(
+                other.join().unwrap(),
+                NextStep::Served(CommandOutcome::Done(Ok(Value::Int(7))))
+            ));
         });
     }
 
@@ -340,7 +343,7 @@ mod tests {
         let (combiner, call) = combiner(SOLO_AFTER);
         let _permit = permit(&combiner, &call);
         let by = Instant::now() + SOLO_AFTER * 20;
-        assert!(matches!(combiner.join(&call, by, by, || false), Part::Combiner(_)));
+        assert!(matches!(combiner.join(&call, by, by, || false), NextStep::Combiner(_)));
         assert!(Instant::now() >= by);
     }
 
@@ -350,13 +353,15 @@ mod tests {
         let permit = permit(&combiner, &call);
         thread::scope(|scope| {
             let thread = published(scope, &combiner, &call);
-            permit.take(|_| true).serve([(0, Outcome::Done(Ok(Value::Int(7))))]);
+            permit.take(|_| true).serve([(0, CommandOutcome::Done(Ok(Value::Int(7))))]);
             let part = thread.join().unwrap();
-            assert!(matches!(part, Part::Served(Outcome::Done(Ok(Value::Int(7))))));
+            assert!(matches!(part, NextStep::Served(CommandOutcome::Done(Ok(Value::Int(7))))));
 
             let thread = published(scope, &combiner, &call);
             drop(permit.take(|_| true));
-            let Part::Served(Outcome::Done(Err(failure))) = thread.join().unwrap() else { unreachable!() };
+            let NextStep::Served(CommandOutcome::Done(Err(failure))) = thread.join().unwrap() else {
+                unreachable!()
+            };
             assert!(failure.error.message().contains("whether the call was carried out is not known"));
         });
     }
@@ -371,7 +376,7 @@ mod tests {
             thread::sleep(Duration::from_millis(20));
             let start = Instant::now();
             drop(permit);
-            assert!(matches!(thread.join().unwrap(), Part::Combiner(_)));
+            assert!(matches!(thread.join().unwrap(), NextStep::Combiner(_)));
             assert!(start.elapsed() < LONG / 2);
         });
         assert_eq!(combiner.state.lock().under_way, 0);

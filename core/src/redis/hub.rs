@@ -3,7 +3,7 @@
 use std::sync::{Arc, MutexGuard};
 use std::time::Instant;
 
-use super::channel::Progress;
+use super::channel::ReadProgress;
 use super::connection::Connection;
 use super::connector::Connector;
 use super::deadline::Deadline;
@@ -87,7 +87,7 @@ impl Hub {
             }
         });
         if !started {
-            let failure = super::errors::Failure::from(Error::closed());
+            let failure = super::errors::CallError::from(Error::closed());
             self.act(|multiplexer| multiplexer.opened(&peer, Err(failure), Instant::now()));
         }
     }
@@ -105,7 +105,7 @@ impl Hub {
     }
 
     /// Moves bytes on a connection. Answers what is left to do, or nothing if the connection is gone.
-    pub(super) fn pump(self: &Arc<Self>, line: LineId) -> Option<Progress> {
+    pub(super) fn pump(self: &Arc<Self>, line: LineId) -> Option<ReadProgress> {
         self.act(|multiplexer| {
             multiplexer.stream(line)?;
             Some(multiplexer.pump(line, Instant::now()))

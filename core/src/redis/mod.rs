@@ -15,6 +15,7 @@ mod breaker;
 mod channel;
 mod combined;
 mod combining;
+mod command;
 mod connection;
 mod connector;
 mod deadline;
@@ -27,7 +28,6 @@ mod loop_host;
 mod multiplexer;
 mod options;
 mod pool;
-mod request;
 mod resolve;
 mod router;
 mod scout;
@@ -46,6 +46,7 @@ mod url;
 
 pub(crate) use asynchronous::AsyncRedis;
 pub(crate) use blocking::BlockingRedis;
+pub(crate) use command::Attempts;
 #[cfg(feature = "bridge")]
 pub(crate) use errors::forked;
 #[cfg(feature = "bridge")]
@@ -53,7 +54,6 @@ pub(crate) use hub::{Host, Hub};
 #[cfg(feature = "bridge")]
 pub(crate) use loop_host::LoopHost;
 pub(crate) use options::ConnectOptions;
-pub(crate) use request::Attempts;
 pub(crate) use slots::slot_of;
 #[cfg(feature = "bridge")]
 pub(crate) use spin::{LONGEST as LONGEST_SPIN, Spin};

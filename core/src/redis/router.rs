@@ -6,10 +6,10 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use super::breaker::{Admission, Breaker};
+use super::command::Hint;
 use super::connector::Connector;
 use super::discovery::{Discovery, Range, Topology};
 use super::errors;
-use super::request::Hint;
 use super::url::Servers;
 use crate::address::Address;
 use crate::error::Error;
@@ -26,7 +26,7 @@ const REFRESH: Duration = Duration::from_millis(400);
 const MAX_AGE: Duration = Duration::from_millis(800);
 
 /// How long a call waits for Sentinels while a server is known.
-pub(super) const PATIENCE: Duration = Duration::from_millis(100);
+pub(super) const TOPOLOGY_WAIT: Duration = Duration::from_millis(100);
 
 /// How often a call follows a redirection, as often as it takes for a slot to be moved twice.
 const MAX_HOPS: usize = 5;
@@ -50,13 +50,13 @@ pub(super) enum Router<N> {
 
 /// Whether to ask for the topology before a call is sent.
 #[derive(Debug)]
-pub(super) enum Due {
+pub(super) enum DiscoveryNeed {
     No,
     /// Yes, while the call goes on with what is known.
     Meanwhile,
     /// Yes, and the call waits for the answer.
     First,
-    /// The call ends with this error: nothing is known, and nobody has answered for a while. `probe` tells the
+    /// The call ends with this error: nothing is known, and nobody has answered for a while. `probe` asks the
     /// caller to ask all the same, without the call.
     Refused {
         error: Error,
@@ -71,7 +71,7 @@ pub(super) struct Journey {
 }
 
 /// Where a call goes next that no server has executed.
-pub(super) enum Step<N> {
+pub(super) enum NextHop<N> {
     To {
         node: Arc<N>,
         asking: bool,
@@ -121,9 +121,9 @@ impl<N: Node> Router<N> {
     }
 
     /// Whether to ask for the topology before a call.
-    pub(super) fn due(&self, now: Instant) -> Due {
+    pub(super) fn due(&self, now: Instant) -> DiscoveryNeed {
         match self {
-            Self::Fixed(_) => Due::No,
+            Self::Fixed(_) => DiscoveryNeed::No,
             Self::Learnt(learnt) => learnt.due(now),
         }
     }
@@ -136,7 +136,7 @@ impl<N: Node> Router<N> {
         }
     }
 
-    /// A call ended because nobody told the topology.
+    /// A call ended because topology discovery failed.
     pub(super) fn undiscovered(&self, now: Instant) {
         if let Self::Learnt(learnt) = self {
             learnt.breaker.unanswered(now);
@@ -159,35 +159,35 @@ impl<N: Node> Router<N> {
     }
 
     /// Where a call for a slot goes next that `from` has not executed.
-    pub(super) fn next(&self, journey: &mut Journey, from: &Arc<N>, hint: Hint, slot: u16) -> Step<N> {
+    pub(super) fn next(&self, journey: &mut Journey, from: &Arc<N>, hint: Hint, slot: u16) -> NextHop<N> {
         journey.hops += 1;
         match (self, hint) {
             (_, Hint::NotPrimary(failure) | Hint::Unsent(failure, _)) if journey.hops > MAX_HOPS => {
-                Step::Fail(failure.error)
+                NextHop::Fail(failure.error)
             }
-            _ if journey.hops > MAX_HOPS => Step::Fail(errors::lost(slot)),
-            (_, Hint::TryAgain) => Step::Later(PAUSE_BETWEEN_TRIES),
-            (Self::Fixed(_), Hint::Moved(_) | Hint::Ask(_)) => Step::Fail(errors::lost(slot)),
+            _ if journey.hops > MAX_HOPS => NextHop::Fail(errors::lost(slot)),
+            (_, Hint::TryAgain) => NextHop::Later(PAUSE_BETWEEN_TRIES),
+            (Self::Fixed(_), Hint::Moved(_) | Hint::Ask(_)) => NextHop::Fail(errors::lost(slot)),
             (Self::Learnt(learnt), Hint::Moved(to)) => {
                 learnt.doubt(from.address());
-                Step::To { node: learnt.node(&to), asking: false }
+                NextHop::To { node: learnt.node(&to), asking: false }
             }
-            (Self::Learnt(learnt), Hint::Ask(to)) => Step::To { node: learnt.node(&to), asking: true },
+            (Self::Learnt(learnt), Hint::Ask(to)) => NextHop::To { node: learnt.node(&to), asking: true },
             // Behind a name or a virtual address, a new connection may lead to the new primary.
             (Self::Fixed(node), Hint::NotPrimary(_)) if journey.hops == 1 => {
-                Step::To { node: Arc::clone(node), asking: false }
+                NextHop::To { node: Arc::clone(node), asking: false }
             }
             (Self::Learnt(learnt), Hint::NotPrimary(_)) if journey.hops == 1 => {
                 learnt.doubt(from.address());
-                Step::Rediscover
+                NextHop::Rediscover
             }
             (_, Hint::NotPrimary(failure)) => {
                 self.doubt(from);
-                Step::Fail(failure.error)
+                NextHop::Fail(failure.error)
             }
             (_, Hint::Unsent(..)) => {
                 let node = self.owner(slot).unwrap_or_else(|| Arc::clone(from));
-                Step::To { node, asking: false }
+                NextHop::To { node, asking: false }
             }
         }
     }
@@ -247,10 +247,10 @@ impl<N: Node> Learnt<N> {
         !self.read().ranges.is_empty()
     }
 
-    fn due(&self, now: Instant) -> Due {
+    fn due(&self, now: Instant) -> DiscoveryNeed {
         let stale = self.stale.load(Ordering::Acquire);
         if !stale && matches!(self.discovery, Discovery::Cluster) {
-            return Due::No;
+            return DiscoveryNeed::No;
         }
         let map = self.read();
         if map.ranges.is_empty() {
@@ -260,24 +260,26 @@ impl<N: Node> Learnt<N> {
         let (asked, age) = (since(map.asked_at), since(map.learnt_at));
         match self.discovery {
             Discovery::Sentinel(_) if map.under_way => {
-                if age >= MAX_AGE && asked < PATIENCE {
-                    Due::First
+                if age >= MAX_AGE && asked < TOPOLOGY_WAIT {
+                    DiscoveryNeed::First
                 } else {
-                    Due::No
+                    DiscoveryNeed::No
                 }
             }
-            _ if map.under_way || asked < PAUSE => Due::No,
-            Discovery::Sentinel(_) if age >= MAX_AGE => Due::First,
-            Discovery::Sentinel(_) if age >= REFRESH => Due::Meanwhile,
-            _ if stale => Due::Meanwhile,
-            _ => Due::No,
+            _ if map.under_way || asked < PAUSE => DiscoveryNeed::No,
+            Discovery::Sentinel(_) if age >= MAX_AGE => DiscoveryNeed::First,
+            Discovery::Sentinel(_) if age >= REFRESH => DiscoveryNeed::Meanwhile,
+            _ if stale => DiscoveryNeed::Meanwhile,
+            _ => DiscoveryNeed::No,
         }
     }
 
-    fn due_first(&self, now: Instant) -> Due {
+    fn due_first(&self, now: Instant) -> DiscoveryNeed {
         match self.seeds.first().map(|seed| self.breaker.admit(seed, now)) {
-            Some(Admission::Open { failure, probe }) => Due::Refused { error: failure.error, probe },
-            Some(Admission::Closed) | None => Due::First,
+            Some(Admission::Open { failure, probe }) => {
+                DiscoveryNeed::Refused { error: failure.error, probe }
+            }
+            Some(Admission::Closed) | None => DiscoveryNeed::First,
         }
     }
 

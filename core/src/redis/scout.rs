@@ -11,7 +11,7 @@ use super::connection::Connection;
 use super::connector::Connector;
 use super::deadline::Deadline;
 use super::discovery::{self, Discovery, Topology};
-use super::errors::{self, Failure};
+use super::errors::{self, CallError};
 use super::login::Role;
 use super::router::{Learnt, Node};
 use crate::address::Address;
@@ -48,11 +48,11 @@ impl Scout {
     ) -> Result<Topology> {
         let start = Instant::now();
         let by = start + learnt.connector.timeout();
-        let (told, answers) = channel();
+        let (sender, answers) = channel();
         let mut failure = None;
         let mut asked = 0;
         for seed in learnt.seeds_to_ask(start) {
-            if !self.ask_aside(learnt, seed, by, &told) {
+            if !self.ask_aside(learnt, seed, by, &sender) {
                 break;
             }
             asked += 1;
@@ -70,14 +70,14 @@ impl Scout {
         learnt: &Arc<Learnt<N>>,
         seed: Address,
         by: Instant,
-        told: &Sender<Result<Topology>>,
+        sender: &Sender<Result<Topology>>,
     ) -> bool {
-        let (this, learnt, told) = (Arc::clone(self), Arc::clone(learnt), told.clone());
+        let (this, learnt, sender) = (Arc::clone(self), Arc::clone(learnt), sender.clone());
         let background = Arc::clone(&learnt.connector.background);
         background.spawn(move |cancelled| {
             let deadline = Deadline { by, cancelled: Some(cancelled) };
             // Another seed may have been faster.
-            let _ = told.send(this.ask(&learnt, &seed, deadline));
+            let _ = sender.send(this.ask(&learnt, &seed, deadline));
         })
     }
 
@@ -144,7 +144,7 @@ impl Scout {
         connection: &mut Connection,
         cmd: &Cmd,
         deadline: Deadline<'_>,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, CallError> {
         connection.query(cmd.clone(), deadline.by, deadline.cancelled)
     }
 

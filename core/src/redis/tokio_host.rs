@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use tokio::task::yield_now;
 use tokio::time::sleep_until;
 
-use super::channel::Progress;
+use super::channel::ReadProgress;
 use super::errors;
 use super::hub::{Host, Hub};
 use super::multiplexer::LineId;
@@ -102,8 +102,8 @@ async fn serve(served: Served) {
             ready = watched.ready(interest) => ready.ok(),
         };
         match served.hub.pump(served.line) {
-            Some(Progress::More) => yield_now().await,
-            Some(Progress::Done) => {
+            Some(ReadProgress::More) => yield_now().await,
+            Some(ReadProgress::Done) => {
                 if let Some(mut ready) = ready {
                     ready.clear_ready();
                 }

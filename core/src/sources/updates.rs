@@ -1,4 +1,4 @@
-//! What a source reports: judged, put in force, and told to whoever asks for the status.
+//! What a source reports: judged, put in force, and stated in the status.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use arc_swap::{ArcSwap, Guard};
 
-use super::book::{Book, Report};
+use super::book::{Book, SourceReport};
 use super::cache;
 use super::status::{Refusal, RulesStatus};
 use crate::catalog::Catalog;
@@ -17,7 +17,7 @@ use crate::lock::Mutex;
 use crate::printable::printable;
 use crate::words::one_line;
 
-/// What a source reports to.
+/// Receives the reports of a source.
 #[derive(Debug)]
 pub struct Updates {
     name: String,
@@ -28,8 +28,8 @@ pub struct Updates {
     cached: AtomicBool,
     /// Held for a whole report: to judge texts takes long, and so may the log.
     book: Mutex<Book>,
-    /// Whoever asks for the status waits for it: it is held for a moment, or until the copy is written, since
-    /// rules that the status tells of are in the copy. Taken after the book, if both are.
+    /// Reading the status waits for it: it is held for a moment, or until the copy is written, since
+    /// rules that the status lists are in the copy. Taken after the book, if both are.
     state: Mutex<State>,
 }
 
@@ -71,18 +71,18 @@ impl Updates {
     /// All rules in one text, which is taken or refused as a whole. `Err` says why it cannot be had; the last
     /// good one stays in force.
     pub fn file(&self, text: Result<String, String>) {
-        self.report(Report::File(text));
+        self.report(SourceReport::File(text));
     }
 
     /// All the rules there are: the name of each and its text, or why that cannot be had. Each is taken or
     /// refused by itself; rules that are not listed are gone.
     pub fn rules(&self, texts: Vec<(String, Result<String, String>)>) {
-        self.report(Report::Rules(texts));
+        self.report(SourceReport::Rules(texts));
     }
 
     /// Rules that are new, or changed, or gone, which `None` says. They take effect together.
     pub fn changed(&self, texts: Vec<(String, Option<Result<String, String>>)>) {
-        self.report(Report::Changed(texts));
+        self.report(SourceReport::Changed(texts));
     }
 
     /// The source cannot be read for now. Before the first report this ends the start of the limiter.
@@ -100,8 +100,8 @@ impl Updates {
         }
     }
 
-    fn report(&self, report: Report) {
-        let reachable = !matches!(report, Report::File(Err(_)));
+    fn report(&self, report: SourceReport) {
+        let reachable = !matches!(report, SourceReport::File(Err(_)));
         let mut book = self.book.lock();
         let effect = book.apply(&self.name, report);
         let refused: Vec<_> = effect.refused.iter().map(|refusal| self.message(refusal)).collect();
@@ -117,7 +117,7 @@ impl Updates {
     }
 
     /// Puts the rules of the book in force, unless nothing was ever good or they are so already, and says in
-    /// the status what became of a report. Returns why the copy cannot be written.
+    /// the status the effect of a report. Returns why the copy cannot be written.
     fn note(&self, book: &Book, changed: bool, refused: &[String], reachable: bool) -> Option<String> {
         let is_due = changed || self.is_cached() || self.state.lock().updates == 0;
         let catalog = (is_due && !book.is_blank()).then(|| self.current.load().after(book.in_force()));
@@ -222,7 +222,7 @@ impl State {
     /// Wakes the constructor that waits for the first report; later reports have no receiver.
     fn first(&mut self, outcome: Result<()>) {
         if let Some(started) = self.started.take() {
-            // Whoever waited may have lost patience.
+            // The waiter may have timed out.
             let _ = started.send(outcome);
         }
     }

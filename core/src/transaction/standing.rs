@@ -7,10 +7,10 @@ use sluicegate_lua::{Kernel, standing};
 use smallvec::smallvec;
 
 use super::protocol::{self, Scripts, Stood, bytes, doubles, unexpected};
-use super::step::{Clocks, SERVER_CLOCK, Wire};
+use super::step::{CallSettings, Clocks, SERVER_CLOCK};
 use crate::algorithm::{Micros, Policy};
 use crate::error::Result;
-use crate::plan::{Charge, Few, Op, Outcome, Plan, Stander, StandingChange};
+use crate::plan::{Charge, Op, Outcome, Plan, SmallList, Stander, StandingChange};
 use crate::rules::{Algorithm, MAX_MICROS};
 use crate::script::{Call, Script};
 
@@ -62,7 +62,7 @@ pub(super) fn read(
     charge: &Charge<'_>,
     (op, is_recorded): (Op, bool),
     reply: &Value,
-) -> Result<(Micros, Few<Outcome>)> {
+) -> Result<(Micros, SmallList<Outcome>)> {
     let numbers = doubles(reply).ok_or_else(protocol::no_numbers)?;
     let (stood, numbers) = numbers.split_at_checked(2).ok_or_else(|| unexpected("it is too short"))?;
     let reply = protocol::read_one(charge, (op, is_recorded), numbers, 0.0, Stood::read(stood)?)?;
@@ -110,7 +110,7 @@ pub(super) fn numbers(
 /// The call that changes by hand what stands beside the states of the one key of a plan.
 pub(crate) fn change(
     plan: &Plan<'_>,
-    wire: &Wire,
+    wire: &CallSettings,
     change: StandingChange,
     clock: Option<Micros>,
 ) -> Option<Call> {

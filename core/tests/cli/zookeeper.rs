@@ -32,8 +32,8 @@ fn rules_in_zookeeper_are_put_used_and_deleted() {
     let warned: Vec<_> = err.lines().collect();
     assert_eq!(warned.len(), 2, "{err}");
     for (line, node) in warned.iter().zip(["/config/rules/a", "/config/rules/team%2Fb"]) {
-        let told = format!("warning: {source}: {node} was made without a login, so anybody may change it");
-        assert!(line.starts_with(&told), "{line}");
+        let warning = format!("warning: {source}: {node} was made without a login, so anybody may change it");
+        assert!(line.starts_with(&warning), "{line}");
     }
     let stored = zookeeper.admin().get("/config/rules/team%2Fb").unwrap();
     assert_eq!(stored, Some(rule("team/b", 2).into_bytes()));

@@ -8,7 +8,7 @@ use crate::lab::{CallDuration, compare, duration_us};
 use clap::{Args as ClapArgs, ValueEnum};
 
 use super::log::{LogFormat, NAMES};
-use crate::cli::outcome::Failure;
+use crate::cli::outcome::CommandError;
 use crate::cli::source::{Contents, faults, source};
 use crate::cli::stderr::warn;
 
@@ -127,7 +127,7 @@ pub(super) enum RecordAs {
 }
 
 impl Lab {
-    pub(super) fn rules(&self) -> Result<Rules, Failure> {
+    pub(super) fn rules(&self) -> Result<Rules, CommandError> {
         if let Some(argument) = &self.rules {
             let contents = Contents::load(source(argument)?)?;
             faults(&contents.status).for_each(warn);

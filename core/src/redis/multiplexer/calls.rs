@@ -1,4 +1,4 @@
-//! What comes of each call: an outcome, or another attempt elsewhere.
+//! The end of each call: its result, or another attempt on another server.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -9,17 +9,17 @@ use ::redis::Value;
 
 use super::{Delayed, EntryState, LinkState, Multiplexer, Order, Peer};
 use crate::error::{ErrorKind, Result};
-use crate::redis::errors::{self, Failure};
-use crate::redis::request::{Hint, Request};
-use crate::redis::router::Step;
-use crate::redis::session::{Id, Pending};
+use crate::redis::command::{Hint, RedisCommand};
+use crate::redis::errors::{self, CallError};
+use crate::redis::router::NextHop;
+use crate::redis::session::{Id, PendingCommand};
 
 impl<S: Read + Write> Multiplexer<S> {
-    pub(super) fn conclude(&mut self, peer: &Peer, call: Id, result: Result<Value, Failure>, now: Instant) {
+    pub(super) fn conclude(&mut self, peer: &Peer, call: Id, result: Result<Value, CallError>, now: Instant) {
         if result.as_ref().is_err_and(|failure| failure.moved_on) {
             self.router.doubt(peer);
         }
-        if peer.breaker.note(&result, || self.is_patient(call), now) {
+        if peer.breaker.note(&result, || self.allows_response(call), now) {
             self.retire_open(peer);
         }
         self.complete(call, result.map_err(|failure| failure.error));
@@ -37,12 +37,19 @@ impl<S: Read + Write> Multiplexer<S> {
     }
 
     /// Whether the call leaves a server the time that it may take to answer.
-    pub(super) fn is_patient(&self, call: Id) -> bool {
-        self.calls.get(call).is_some_and(|entry| entry.is_patient)
+    pub(super) fn allows_response(&self, call: Id) -> bool {
+        self.calls.get(call).is_some_and(|entry| entry.allows_response)
     }
 
     /// Sends a request on that was not executed.
-    pub(super) fn go_on(&mut self, peer: &Arc<Peer>, call: Id, request: Request, hint: Hint, now: Instant) {
+    pub(super) fn go_on(
+        &mut self,
+        peer: &Arc<Peer>,
+        call: Id,
+        request: RedisCommand,
+        hint: Hint,
+        now: Instant,
+    ) {
         let Some(entry) = self.calls.get_mut(call) else { return };
         if let EntryState::Abandoned = entry.state {
             self.calls.remove(call);
@@ -62,16 +69,16 @@ impl<S: Read + Write> Multiplexer<S> {
             }
         }
         let (by, slot) = (entry.by, entry.slot);
-        let pending = |asking| Pending::new(call, request, asking, by);
+        let pending = |asking| PendingCommand::new(call, request, asking, by);
         match self.router.next(&mut entry.journey, peer, hint, slot) {
-            Step::To { node, asking } => self.send(&node, pending(asking), now),
-            Step::Later(pause) => {
+            NextHop::To { node, asking } => self.send(&node, pending(asking), now),
+            NextHop::Later(pause) => {
                 let until = now + pause;
                 self.note_deadline(until);
                 self.delayed.push(Delayed { pending: pending(false), peer: Arc::clone(peer), until });
             }
-            Step::Rediscover => self.wait_for_topology(pending(false), by),
-            Step::Fail(error) => self.complete(call, Err(error)),
+            NextHop::Rediscover => self.wait_for_topology(pending(false), by),
+            NextHop::Fail(error) => self.complete(call, Err(error)),
         }
     }
 
@@ -84,7 +91,7 @@ impl<S: Read + Write> Multiplexer<S> {
         }
     }
 
-    /// What came of a call; or keeps the waker for when that is known.
+    /// Returns the result of a call, or stores the waker until there is one.
     pub(in crate::redis) fn poll(&mut self, call: Id, context: &Context<'_>) -> Poll<Result<Value>> {
         let Some(entry) = self.calls.get_mut(call) else {
             return Poll::Ready(Err(errors::no_answer().error));

@@ -34,18 +34,18 @@ impl<S: Read + Write> Multiplexer<S> {
     }
 
     fn expire_unrouted(&mut self, now: Instant) {
-        for Unrouted { pending, patience } in std::mem::take(&mut self.unrouted) {
+        for Unrouted { pending, topology_by } in std::mem::take(&mut self.unrouted) {
             if pending.by <= now {
                 // Less time than the servers may take says nothing about them.
-                if !self.router.is_known() && self.is_patient(pending.id) {
+                if !self.router.is_known() && self.allows_response(pending.id) {
                     self.router.undiscovered(now);
                 }
                 self.run_out_of_time(pending.id);
-            } else if patience <= now && self.router.is_known() {
+            } else if topology_by <= now && self.router.is_known() {
                 self.route(pending, now);
             } else {
-                self.note_deadline(patience.min(pending.by));
-                self.unrouted.push(Unrouted { pending, patience });
+                self.note_deadline(topology_by.min(pending.by));
+                self.unrouted.push(Unrouted { pending, topology_by });
             }
         }
     }

@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use super::{Line, LineId, Link, LinkState, Multiplexer, Order, Peer};
 use crate::error::{Error, Result};
-use crate::redis::channel::{Channel, Progress};
-use crate::redis::errors::{self, Failure};
-use crate::redis::request::Outcome;
-use crate::redis::session::{Pending, Session};
+use crate::redis::channel::{Channel, ReadProgress};
+use crate::redis::command::CommandOutcome;
+use crate::redis::errors::{self, CallError};
+use crate::redis::session::{PendingCommand, Session};
 
 impl<S: Read + Write> Multiplexer<S> {
     pub(super) fn open(&mut self, peer: &Arc<Peer>, link: &mut Link) {
@@ -25,7 +25,7 @@ impl<S: Read + Write> Multiplexer<S> {
     pub(in crate::redis) fn opened(
         &mut self,
         peer: &Arc<Peer>,
-        opened: Result<(Channel<S>, Session), Failure>,
+        opened: Result<(Channel<S>, Session), CallError>,
         now: Instant,
     ) -> Option<LineId> {
         self.opening.retain(|opening| !Arc::ptr_eq(opening, peer));
@@ -57,7 +57,13 @@ impl<S: Read + Write> Multiplexer<S> {
         Some(line)
     }
 
-    fn not_opened(&mut self, peer: &Arc<Peer>, waiting: Vec<Pending>, failure: &Failure, now: Instant) {
+    fn not_opened(
+        &mut self,
+        peer: &Arc<Peer>,
+        waiting: Vec<PendingCommand>,
+        failure: &CallError,
+        now: Instant,
+    ) {
         self.router.doubt(peer);
         for pending in waiting {
             self.conclude(peer, pending.id, Err(failure.clone()), now);
@@ -102,8 +108,8 @@ impl<S: Read + Write> Multiplexer<S> {
     }
 
     /// Moves bytes on a connection that is ready, or has something to send.
-    pub(in crate::redis) fn pump(&mut self, id: LineId, now: Instant) -> Progress {
-        let Some(line) = self.lines.get_mut(id) else { return Progress::Done };
+    pub(in crate::redis) fn pump(&mut self, id: LineId, now: Instant) -> ReadProgress {
+        let Some(line) = self.lines.get_mut(id) else { return ReadProgress::Done };
         let progress = line.channel.advance(&mut line.session, now);
         self.collect(id, now);
         progress
@@ -143,8 +149,8 @@ impl<S: Read + Write> Multiplexer<S> {
         while let Some((call, outcome)) = self.lines[id].session.next_outcome() {
             let peer = Arc::clone(&self.lines[id].peer);
             match outcome {
-                Outcome::Done(result) => self.conclude(&peer, call, result, now),
-                Outcome::Again(request, hint) => self.go_on(&peer, call, request, hint, now),
+                CommandOutcome::Done(result) => self.conclude(&peer, call, result, now),
+                CommandOutcome::Again(request, hint) => self.go_on(&peer, call, request, hint, now),
             }
         }
         let line = &self.lines[id];
@@ -184,8 +190,8 @@ impl<S: Read + Write> Multiplexer<S> {
         let mut answered = Vec::new();
         while let Some((call, outcome)) = self.lines[line].session.next_outcome() {
             match outcome {
-                Outcome::Again(..) => self.complete(call, Err(error.clone())),
-                Outcome::Done(result) => answered.push((call, result)),
+                CommandOutcome::Again(..) => self.complete(call, Err(error.clone())),
+                CommandOutcome::Done(result) => answered.push((call, result)),
             }
         }
         let peer = Arc::clone(&self.lines[line].peer);

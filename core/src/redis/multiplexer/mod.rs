@@ -1,6 +1,6 @@
 //! The calls of many tasks over one connection to each server, without I/O.
 //!
-//! Whoever drives it moves bytes when a connection is ready, opens the connections and asks for the topology when
+//! Its driver moves bytes when a connection is ready, opens the connections and asks for the topology when
 //! it is ordered to, and wakes the tasks whose calls have an outcome. No call waits in a queue for a server to come
 //! back: while a connection is being opened nothing is sent, and none is used before its server has answered on it.
 
@@ -18,11 +18,11 @@ use slab::Slab;
 
 use super::breaker::{Admission, Breaker};
 use super::channel::Channel;
+use super::command::{CallDeadline, RedisCommand};
 use super::connector::Connector;
-use super::errors::{self, Failure};
-use super::request::{CallDeadline, Request};
-use super::router::{Due, Journey, Node, PATIENCE, Router};
-use super::session::{Id, Pending, Session};
+use super::errors::{self, CallError};
+use super::router::{DiscoveryNeed, Journey, Node, Router, TOPOLOGY_WAIT};
+use super::session::{Id, PendingCommand, Session};
 use crate::address::Address;
 use crate::error::{Error, Result};
 use crate::lock::Mutex;
@@ -41,7 +41,7 @@ pub(super) struct Peer {
 struct Link {
     state: LinkState,
     /// Requests that wait for the connection.
-    waiting: Vec<Pending>,
+    waiting: Vec<PendingCommand>,
     /// The server owns no slots any more, or the limiter is closed.
     is_gone: bool,
 }
@@ -76,14 +76,14 @@ struct Line<S> {
 }
 
 /// A call that has not been taken up yet.
-struct Entry {
+struct QueuedCall {
     journey: Journey,
     slot: u16,
     /// Its whole time, for errors.
     timeout: Duration,
     by: Instant,
     /// Whether it has at least the time that a server may take to answer.
-    is_patient: bool,
+    allows_response: bool,
     state: EntryState,
 }
 
@@ -110,14 +110,14 @@ pub(super) enum Order {
 
 /// A request that waits for the topology.
 struct Unrouted {
-    pending: Pending,
+    pending: PendingCommand,
     /// When to go on with what is known.
-    patience: Instant,
+    topology_by: Instant,
 }
 
 /// A request that waits for keys which are being moved.
 struct Delayed {
-    pending: Pending,
+    pending: PendingCommand,
     peer: Arc<Peer>,
     until: Instant,
 }
@@ -126,7 +126,7 @@ pub(super) struct Multiplexer<S> {
     connector: Arc<Connector>,
     pub(super) router: Router<Peer>,
     lines: Slab<Line<S>>,
-    calls: Slab<Entry>,
+    calls: Slab<QueuedCall>,
     opening: Vec<Arc<Peer>>,
     unrouted: Vec<Unrouted>,
     delayed: Vec<Delayed>,
@@ -159,45 +159,51 @@ impl<S: Read + Write> Multiplexer<S> {
     }
 
     /// Begins a call that ends by its deadline.
-    pub(super) fn submit(&mut self, request: Request, deadline: CallDeadline, now: Instant) -> Id {
+    pub(super) fn submit(&mut self, request: RedisCommand, deadline: CallDeadline, now: Instant) -> Id {
         let slot = request.slot();
         let state = EntryState::Waiting(None);
-        let is_patient = deadline.is_patient(self.connector.response_timeout, now);
+        let allows_response = deadline.allows_response(self.connector.response_timeout, now);
         let (by, timeout) = (deadline.by, deadline.timeout);
-        let id =
-            self.calls.insert(Entry { journey: Journey::default(), slot, timeout, by, is_patient, state });
+        let id = self.calls.insert(QueuedCall {
+            journey: Journey::default(),
+            slot,
+            timeout,
+            by,
+            allows_response,
+            state,
+        });
         if let Some(error) = &self.closed {
             let error = error.clone();
             self.complete(id, Err(error));
             return id;
         }
         self.note_deadline(by);
-        let pending = Pending::new(id, request, false, by);
+        let pending = PendingCommand::new(id, request, false, by);
         match self.router.due(now) {
-            Due::Refused { error, probe } => {
+            DiscoveryNeed::Refused { error, probe } => {
                 if probe {
                     self.discover();
                 }
                 self.complete(id, Err(error));
             }
-            Due::No => self.route(pending, now),
-            Due::Meanwhile => {
+            DiscoveryNeed::No => self.route(pending, now),
+            DiscoveryNeed::Meanwhile => {
                 self.discover();
                 self.route(pending, now);
             }
-            Due::First => {
-                let patience = if self.router.is_known() { now + PATIENCE } else { by };
-                self.wait_for_topology(pending, patience);
+            DiscoveryNeed::First => {
+                let topology_by = if self.router.is_known() { now + TOPOLOGY_WAIT } else { by };
+                self.wait_for_topology(pending, topology_by);
             }
         }
         id
     }
 
-    /// Begins a call of which nobody wants to know what came.
-    pub(super) fn cast(&mut self, request: Request, deadline: CallDeadline, now: Instant) {
+    /// Begins a call whose result is discarded.
+    pub(super) fn cast(&mut self, request: RedisCommand, deadline: CallDeadline, now: Instant) {
         let id = self.submit(request, deadline, now);
         match self.calls.get_mut(id) {
-            Some(Entry { state: EntryState::Done(_), .. }) => drop(self.calls.remove(id)),
+            Some(QueuedCall { state: EntryState::Done(_), .. }) => drop(self.calls.remove(id)),
             Some(entry) => entry.state = EntryState::Cast,
             None => {}
         }
@@ -215,14 +221,14 @@ impl<S: Read + Write> Multiplexer<S> {
         }
     }
 
-    fn wait_for_topology(&mut self, pending: Pending, patience: Instant) {
+    fn wait_for_topology(&mut self, pending: PendingCommand, topology_by: Instant) {
         self.discover();
-        self.note_deadline(patience);
-        self.unrouted.push(Unrouted { pending, patience });
+        self.note_deadline(topology_by);
+        self.unrouted.push(Unrouted { pending, topology_by });
     }
 
     /// Sends a request to the owner of its slot.
-    fn route(&mut self, pending: Pending, now: Instant) {
+    fn route(&mut self, pending: PendingCommand, now: Instant) {
         let slot = self.calls.get(pending.id).map_or(0, |entry| entry.slot);
         match self.router.owner(slot) {
             Some(peer) => self.send(&peer, pending, now),
@@ -230,7 +236,7 @@ impl<S: Read + Write> Multiplexer<S> {
         }
     }
 
-    fn send(&mut self, peer: &Arc<Peer>, pending: Pending, now: Instant) {
+    fn send(&mut self, peer: &Arc<Peer>, pending: PendingCommand, now: Instant) {
         if let Admission::Open { failure, probe } = peer.breaker.admit(&peer.address, now) {
             if probe {
                 self.open(peer, &mut peer.link.lock());
@@ -254,7 +260,7 @@ impl<S: Read + Write> Multiplexer<S> {
     }
 
     /// Sends requests to the owners of their slots instead of a server that is gone.
-    fn reroute(&mut self, waiting: Vec<Pending>, now: Instant) {
+    fn reroute(&mut self, waiting: Vec<PendingCommand>, now: Instant) {
         for mut pending in waiting {
             pending.asking = false;
             self.route(pending, now);
@@ -299,7 +305,7 @@ impl<S: Read + Write> Multiplexer<S> {
         }
         let lines: Vec<_> = self.lines().collect();
         for line in lines {
-            self.lines[line].session.retire(&Failure::from(error.clone()));
+            self.lines[line].session.retire(&CallError::from(error.clone()));
             self.close_line(line, error, now);
         }
     }

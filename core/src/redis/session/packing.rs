@@ -6,9 +6,9 @@ use std::time::Instant;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-use super::{About, Awaited, Bundle, Pending, ROLE_INTERVAL, Session, Stage};
+use super::{About, Awaited, Bundle, PendingCommand, ROLE_INTERVAL, Session, SessionStage};
+use crate::redis::command::RedisCommand;
 use crate::redis::discovery::role;
-use crate::redis::request::Request;
 use crate::redis::slots::slot_of;
 use crate::script::{Call, Script};
 
@@ -19,10 +19,10 @@ impl Session {
     /// Packs the requests that wait, unless enough is under way: then they go together with those to come.
     pub(in crate::redis) fn flush(&mut self, now: Instant) {
         let held_back = self.queue.is_empty() || !self.output.is_empty() || self.batches >= self.window;
-        if self.stage != Stage::Ready || held_back {
+        if self.stage != SessionStage::Ready || held_back {
             return;
         }
-        // Whoever made them has given up, or is about to.
+        // Their callers have given up, or are about to.
         if self.queue.iter().any(|pending| pending.by <= now) {
             self.expire_unsent(now);
             if self.queue.is_empty() {
@@ -33,7 +33,7 @@ impl Session {
             self.role_asked = now;
             self.pack(&role(), About::Role, now);
         }
-        for bundle in bundle(std::mem::take(&mut self.queue), Pending::call, self.minds_slots) {
+        for bundle in bundle(std::mem::take(&mut self.queue), PendingCommand::call, self.minds_slots) {
             self.pack_bundle(bundle, false, now);
         }
         if let Some(last) = self.awaited.back_mut() {
@@ -50,12 +50,12 @@ impl Session {
         let Some(first) = bundle.first() else { return };
         let mut is_whole = whole;
         let cmd = match &first.request {
-            Request::Command(cmd, _) => cmd.clone(),
-            Request::Script(call) => {
+            RedisCommand::Plain(cmd, _) => cmd.clone(),
+            RedisCommand::Script(call) => {
                 let keys: SmallVec<[&str; 4]> = bundle.iter().flat_map(keys).collect();
                 let script = call.script.for_keys(bundle.len());
                 // Asked for the text, a server would come to what follows first.
-                is_whole |= self.told.insert(ptr::from_ref(script).addr());
+                is_whole |= self.sent_scripts.insert(ptr::from_ref(script).addr());
                 if is_whole { script.eval(&keys, &call.args) } else { script.evalsha(&keys, &call.args) }
             }
         };
@@ -69,7 +69,7 @@ impl Session {
     }
 
     /// Whether there is such a request of which nothing was sent yet, although it is packed.
-    pub(super) fn has_unsent(&self, is_such: impl Fn(&Pending) -> bool) -> bool {
+    pub(super) fn has_unsent(&self, is_such: impl Fn(&PendingCommand) -> bool) -> bool {
         let mut unsent = self.awaited.iter().rev().take_while(|awaited| awaited.start >= self.written);
         unsent.any(|awaited| match &awaited.about {
             About::Requests(bundle, _) => bundle.iter().any(&is_such),
@@ -97,10 +97,10 @@ impl Session {
         let mut requests = Bundle::new();
         for awaited in unpacked {
             let About::Requests(bundle, is_whole) = awaited.about else { continue };
-            if let (true, Some(Request::Script(call))) =
+            if let (true, Some(RedisCommand::Script(call))) =
                 (is_whole, bundle.first().map(|first| &first.request))
             {
-                self.told.remove(&ptr::from_ref(call.script.for_keys(bundle.len())).addr());
+                self.sent_scripts.remove(&ptr::from_ref(call.script.for_keys(bundle.len())).addr());
             }
             requests.extend(bundle.into_iter().filter(|pending| !pending.ended));
         }
@@ -108,19 +108,19 @@ impl Session {
     }
 }
 
-fn keys(pending: &Pending) -> impl Iterator<Item = &str> {
+fn keys(pending: &PendingCommand) -> impl Iterator<Item = &str> {
     let keys = match &pending.request {
-        Request::Script(call) => call.keys.as_slice(),
-        Request::Command(..) => &[],
+        RedisCommand::Script(call) => call.keys.as_slice(),
+        RedisCommand::Plain(..) => &[],
     };
     keys.iter().map(String::as_str)
 }
 
 /// What calls have in common that can share a script: script, arguments and, where that matters, hash slot.
-type Kind<'a> = (*const Script, &'a [u8], Option<u16>);
+type BundleKey<'a> = (*const Script, &'a [u8], Option<u16>);
 
 /// The kind of a call; `None` if it has to be sent on its own.
-fn kind(call: &Call, minds_slots: bool) -> Option<Kind<'_>> {
+fn kind(call: &Call, minds_slots: bool) -> Option<BundleKey<'_>> {
     match (&call.script.each, call.keys.as_slice(), call.args.as_slice()) {
         (Some(_), [key], [arg]) => {
             let slot = minds_slots.then(|| slot_of(key.as_bytes()));
@@ -144,7 +144,7 @@ fn bundle<T>(items: Vec<T>, call: impl Fn(&T) -> Option<&Call>, minds_slots: boo
 /// The bundle of each item, and how many bundles there are.
 fn places<T>(items: &[T], call: impl Fn(&T) -> Option<&Call>, minds_slots: bool) -> (Vec<usize>, usize) {
     let mut sizes: Vec<usize> = Vec::new();
-    let mut growing: HashMap<Kind<'_>, usize> = HashMap::new();
+    let mut growing: HashMap<BundleKey<'_>, usize> = HashMap::new();
     let mut last_with: HashMap<&str, usize> = HashMap::with_capacity(items.len());
     let mut places = Vec::with_capacity(items.len());
     for item in items {

@@ -4,18 +4,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-use super::super::channel::{Channel, Progress};
+use super::super::channel::{Channel, ReadProgress};
+use super::super::command::{CallDeadline, RedisCommand};
 use super::super::connector::Connector;
-use super::super::errors::{self, Fault};
+use super::super::errors::{self, ConnectionError};
 use super::super::login::Role;
 use super::super::multiplexer::{LineId, Multiplexer, Order, Peer};
 use super::super::options::ConnectOptions;
-use super::super::request::{CallDeadline, Request};
 use super::super::router::Node;
 use super::super::session::{Id, Session};
 use super::super::url::Backend;
-use super::ledger::Check;
-use super::plan::{Kind, MS, Plan, Setup, Time};
+use super::ledger::Invariant;
+use super::plan::{CallKind, MS, Scenario, Setup, Time};
 use super::protocol::{Key, PAIR, SHARED, SINGLE};
 use super::search::Search;
 use super::wire::Wire;
@@ -218,7 +218,7 @@ impl Client {
         let world = &mut *self.world.get();
         world.note_event(format_args!("open {}", peer.address()));
         if let Err(what) = world.ledger.breaker.opening(world.now, &world.plan) {
-            world.ledger.violate(Check::Breaker, what);
+            world.ledger.violate(Invariant::Breaker, what);
         }
         self.openings.push(Opening { peer, begun: world.now, parts: None, is_over: false });
         let delay = world.latency();
@@ -248,8 +248,10 @@ impl Client {
             return;
         }
         if now < down_until {
-            return self
-                .not_opened(id, &Fault::from(std::io::Error::from(std::io::ErrorKind::ConnectionRefused)));
+            return self.not_opened(
+                id,
+                &ConnectionError::from(std::io::Error::from(std::io::ErrorKind::ConnectionRefused)),
+            );
         }
         let wire = Wire::open(&self.world, server);
         let limit = self.connector.response_timeout;
@@ -264,11 +266,11 @@ impl Client {
 
     pub(super) fn give_up(&mut self, opening: usize) {
         if !self.openings[opening].is_over {
-            self.not_opened(opening, &Fault::Silent);
+            self.not_opened(opening, &ConnectionError::Silent);
         }
     }
 
-    fn not_opened(&mut self, opening: usize, fault: &Fault) {
+    fn not_opened(&mut self, opening: usize, fault: &ConnectionError) {
         let waited = Duration::from_micros(self.now() - self.openings[opening].begun);
         let Opening { peer, parts, is_over, .. } = &mut self.openings[opening];
         *is_over = true;
@@ -282,7 +284,7 @@ impl Client {
         match self.owners[connection] {
             Owner::Opening(opening) => self.pump_opening(opening, connection),
             Owner::Line(line) => {
-                if self.act(|multiplexer, now| multiplexer.pump(line, now)) == Progress::More {
+                if self.act(|multiplexer, now| multiplexer.pump(line, now)) == ReadProgress::More {
                     self.after(10, Event::Pump(connection));
                 }
                 self.watch(line);
@@ -344,7 +346,7 @@ impl Client {
     }
 }
 
-fn connector(plan: &Plan) -> Connector {
+fn connector(plan: &Scenario) -> Connector {
     let servers = match plan.setup {
         Setup::One => "redis://vip:1/2?",
         Setup::Cluster => "redis-cluster://h0:1,h1:1,h2:1?",
@@ -364,20 +366,20 @@ fn connector(plan: &Plan) -> Connector {
     Connector::new(&url, &options).unwrap()
 }
 
-fn request(key: Key, kind: Kind) -> Request {
+fn request(key: Key, kind: CallKind) -> RedisCommand {
     let name = key.name();
     let script = |script: &'static Script, keys: &[String], arg: &str| {
-        Request::Script(Call {
+        RedisCommand::Script(Call {
             script,
             keys: keys.iter().cloned().collect(),
             args: std::iter::once(arg.as_bytes().to_vec()).collect(),
         })
     };
     match kind {
-        Kind::Check => script(*SHARED, &[name], "1"),
-        Kind::Peek => script(*SHARED, &[name], "0"),
-        Kind::Single => script(*SINGLE, &[name], "1"),
-        Kind::Pair => script(*PAIR, &[name.clone(), name + "+"], "1"),
-        Kind::Delete => Request::delete(&[name]),
+        CallKind::Check => script(*SHARED, &[name], "1"),
+        CallKind::Peek => script(*SHARED, &[name], "0"),
+        CallKind::Single => script(*SINGLE, &[name], "1"),
+        CallKind::Pair => script(*PAIR, &[name.clone(), name + "+"], "1"),
+        CallKind::Delete => RedisCommand::delete(&[name]),
     }
 }

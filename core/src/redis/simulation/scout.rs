@@ -30,9 +30,9 @@ impl Client {
     pub(super) fn discover(&mut self) {
         let Some(learnt) = self.learnt() else { return };
         let seeds = learnt.seeds_to_ask(instant(self.now()));
-        let told = vec![None; seeds.len()];
+        let topologies = vec![None; seeds.len()];
         let search =
-            Search { seeds, asked: 0, awaited: 0, told, failure: None, is_over: false, result: None };
+            Search { seeds, asked: 0, awaited: 0, topologies, failure: None, is_over: false, result: None };
         self.searches.push(search);
         let search = self.searches.len() - 1;
         let limit = u64::try_from(self.connector.timeout().as_micros()).unwrap_or(Time::MAX);
@@ -51,11 +51,11 @@ impl Client {
         let delay = world.latency() * 2;
         world.after(HEDGE, Event::Ask(id, place + 1));
         if world.plan.setup == Setup::Cluster || world.plan.is_calm || !world.random.percent(5) {
-            world.after(delay, Event::Told(id, place));
+            world.after(delay, Event::SeedAnswered(id, place));
         }
     }
 
-    pub(super) fn told(&mut self, id: usize, place: usize) {
+    pub(super) fn seed_answered(&mut self, id: usize, place: usize) {
         let Some(learnt) = self.learnt().filter(|_| !self.searches[id].is_over) else { return };
         let seed = self.searches[id].seeds[place].clone();
         let question = learnt.discovery.question().get_packed_command();
@@ -79,7 +79,7 @@ impl Client {
                     self.found(id, topology);
                 }
                 Ok(topology) => {
-                    self.searches[id].told[place] = Some(topology);
+                    self.searches[id].topologies[place] = Some(topology);
                     let delay = self.world.get().latency() * 2;
                     self.after(delay, Event::Confirmed(id, place));
                 }
@@ -89,7 +89,8 @@ impl Client {
 
     /// The server that a Sentinel named says what it is.
     pub(super) fn confirmed(&mut self, id: usize, place: usize) {
-        let Some(topology) = self.searches[id].told[place].take().filter(|_| !self.searches[id].is_over)
+        let Some(topology) =
+            self.searches[id].topologies[place].take().filter(|_| !self.searches[id].is_over)
         else {
             return;
         };
@@ -98,7 +99,7 @@ impl Client {
             None => {}
             Some(Err(error)) => self.refused(id, error),
             Some(Ok(server)) => {
-                let text = self.world.get().describe(server, &protocol::Command::Role);
+                let text = self.world.get().describe(server, &protocol::ServerCommand::Role);
                 match parse(&text) {
                     Ok(role) if discovery::is_primary(&role) => self.found(id, topology),
                     _ => {

@@ -21,16 +21,16 @@ const WORLD: &str = "world";
 /// Whatever the version of the data is.
 const ANY_VERSION: i32 = -1;
 
-/// A request, without the header.
+/// An operation: a request without its header.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Request<'a> {
-    /// The children of a znode; to be told once when there are others.
+pub(super) enum Operation<'a> {
+    /// The children of a znode; sets a watch on them.
     Children(&'a str),
-    /// The data of a znode; to be told once when it changes or goes.
+    /// The data of a znode; sets a watch on it.
     Data(&'a str),
-    /// Whether a znode exists; to be told once when it comes, changes or goes.
+    /// Whether a znode exists; sets a watch for when it is created, changed or deleted.
     Exists(&'a str),
-    /// What comes after it is as new as what the leader had.
+    /// Reads after it are as recent as the state of the leader.
     Sync(&'a str),
     /// A znode that stays; `owned` by who created it, or open to everybody.
     Create {
@@ -48,7 +48,7 @@ pub(super) enum Request<'a> {
     Close,
 }
 
-impl Request<'_> {
+impl Operation<'_> {
     /// The frame with the request, its length included.
     pub(super) fn frame(&self, xid: i32) -> Vec<u8> {
         let mut frame = Writer::new();
@@ -133,7 +133,7 @@ impl Writer {
     }
 }
 
-/// What a frame says that is not what it should.
+/// A frame that is not ZooKeeper's protocol.
 pub(super) struct Garbled;
 
 /// Reads a frame, without its length.
@@ -171,7 +171,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether an answer to [`Request::Acl`] lets everybody do more than read.
+/// Whether an answer to [`Operation::Acl`] lets everybody do more than read.
 pub(super) fn is_open(acl: &[u8]) -> Result<bool, Garbled> {
     let mut reader = Reader(acl);
     let mut is_open = false;
@@ -182,28 +182,28 @@ pub(super) fn is_open(acl: &[u8]) -> Result<bool, Garbled> {
     Ok(is_open)
 }
 
-/// Why something could not be done.
+/// Why an operation failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Failure {
+pub(super) enum ZooKeeperError {
     /// There is no connection, or no longer.
     Lost(String),
     /// The server refused, with this code.
     Refused(i32),
 }
 
-impl From<Garbled> for Failure {
+impl From<Garbled> for ZooKeeperError {
     fn from(_: Garbled) -> Self {
         Self::Lost("the server sent what is not ZooKeeper's protocol".to_owned())
     }
 }
 
-impl From<std::io::Error> for Failure {
+impl From<std::io::Error> for ZooKeeperError {
     fn from(error: std::io::Error) -> Self {
         Self::Lost(format!("the connection broke: {error}"))
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for ZooKeeperError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Lost(why) => f.write_str(why),
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn garbage_is_told() {
+    fn garbage_is_an_error() {
         for bytes in [&[][..], &[0, 0, 0], &[0, 0, 0, 9, 1], &[0xff; 3]] {
             assert!(Reader(bytes).bytes().is_err());
         }
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn frames_begin_with_their_length() {
-        let frame = Request::Delete("/a").frame(7);
+        let frame = Operation::Delete("/a").frame(7);
         assert_eq!(
             frame,
             [0, 0, 0, 18, 0, 0, 0, 7, 0, 0, 0, 2, 0, 0, 0, 2, b'/', b'a', 0xff, 0xff, 0xff, 0xff]

@@ -52,7 +52,7 @@ fn calls(options: &Options) -> usize {
     options.size(CALLS_PER_ROUND)
 }
 
-/// One key, in the state that the case tells of.
+/// One key, in the state of the case.
 fn hot(options: &Options) -> Result<()> {
     let mut lab = Lab::start()?;
     let mut floor = Contender::floor(&mut lab, &options.baseline("return1")?)?;
@@ -92,7 +92,7 @@ fn admitted(floor: &Samples, contests: &[Contest]) -> Table {
 fn denied(contests: &[Contest]) -> Table {
     let columns = ["denied", "us", "of admitted", "target", "us by hand", "of admitted by hand"];
     let mut table = Table::new(&columns);
-    // A full log is a full log: the other case tells of it.
+    // A full log is a full log: the other case measures it.
     let contests = contests.iter().filter(|contest| contest.case.story != Story::Steady);
     for Contest { case, ours: [admitted, denied], by_hand: [admitted_by_hand, denied_by_hand] } in contests {
         let ratio = denied.micros.over(&admitted.micros);
