@@ -13,7 +13,6 @@ mod background;
 mod blocking;
 mod breaker;
 mod channel;
-mod combined;
 mod combining;
 mod command;
 mod connection;
