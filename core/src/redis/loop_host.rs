@@ -5,8 +5,8 @@
 
 use std::collections::HashSet;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use polling::{Event, Events, PollMode, Poller};
@@ -14,6 +14,7 @@ use polling::{Event, Events, PollMode, Poller};
 use super::hub::{Host, Hub};
 use super::multiplexer::{LineId, Multiplexer};
 use super::stream::Stream;
+use crate::lock::Mutex;
 
 #[derive(Default)]
 pub(crate) struct LoopHost {
@@ -47,7 +48,7 @@ struct Watched {
 impl LoopHost {
     /// Opens the file, unless it is open. Answers whether it did.
     pub(crate) fn open(&self) -> io::Result<bool> {
-        let mut file = lock(&self.file);
+        let mut file = self.file.lock();
         let is_new = matches!(*file, File::Unopened);
         if is_new {
             *file = File::Open(Arc::new(Poller::new()?));
@@ -64,7 +65,7 @@ impl LoopHost {
 
     /// Closes the file, which nobody watches any more.
     pub(crate) fn close_file(&self) {
-        *lock(&self.file) = File::Closed;
+        *self.file.lock() = File::Closed;
     }
 
     /// Makes the file readable, or ends a [`wait`](Self::wait): there is something to take up.
@@ -88,7 +89,7 @@ impl LoopHost {
             // Nobody could notify it before: there may be something to take up.
             return;
         }
-        let mut events = lock(&self.events);
+        let mut events = self.events.lock();
         let events = events.get_or_insert_with(Events::new);
         events.clear();
         let _ = poller.wait(events, limit);
@@ -100,7 +101,7 @@ impl LoopHost {
         if self.notified.load(Ordering::Acquire) {
             self.wait(Some(Duration::ZERO));
         }
-        let lines: smallvec::SmallVec<[LineId; 8]> = lock(&self.watched).lines.iter().copied().collect();
+        let lines: smallvec::SmallVec<[LineId; 8]> = self.watched.lock().lines.iter().copied().collect();
         for line in lines {
             // What a connection that talks without end leaves, the next turn takes up: the file stays readable.
             hub.pump(line);
@@ -117,7 +118,7 @@ impl LoopHost {
     /// Sends what calls have queued.
     pub(crate) fn flush_dirty(&self, hub: &Arc<Hub>) {
         loop {
-            let dirty = std::mem::take(&mut lock(&self.watched).dirty);
+            let dirty = std::mem::take(&mut self.watched.lock().dirty);
             if dirty.is_empty() {
                 return;
             }
@@ -141,7 +142,7 @@ impl LoopHost {
     fn watch_writing(&self, hub: &Arc<Hub>, line: LineId) {
         let multiplexer = hub.lock();
         let wants = multiplexer.wants_write(line);
-        let mut watched = lock(&self.watched);
+        let mut watched = self.watched.lock();
         if wants == watched.writing.contains(&line) || !watched.lines.contains(&line) {
             return;
         }
@@ -156,7 +157,7 @@ impl LoopHost {
     }
 
     fn poller(&self) -> Option<Arc<Poller>> {
-        match &*lock(&self.file) {
+        match &*self.file.lock() {
             File::Open(poller) => Some(Arc::clone(poller)),
             File::Unopened | File::Closed => None,
         }
@@ -202,7 +203,7 @@ impl Host for LoopHost {
             _ => false,
         };
         if added {
-            lock(&self.watched).lines.insert(line);
+            self.watched.lock().lines.insert(line);
             // On the thread that opened it: the loop need not wait for its turn.
             self.flush_dirty(hub);
         } else {
@@ -213,7 +214,7 @@ impl Host for LoopHost {
     }
 
     fn flush(&self, _: &Arc<Hub>, line: LineId) {
-        let mut watched = lock(&self.watched);
+        let mut watched = self.watched.lock();
         if watched.dirty.last() != Some(&line) {
             watched.dirty.push(line);
         }
@@ -225,7 +226,7 @@ impl Host for LoopHost {
             let _ = delete(&poller, stream);
         }
         drop(multiplexer);
-        let mut watched = lock(&self.watched);
+        let mut watched = self.watched.lock();
         watched.lines.remove(&line);
         watched.writing.remove(&line);
         drop(watched);
@@ -235,10 +236,4 @@ impl Host for LoopHost {
     fn hurry(&self) {
         self.hurried.store(true, Ordering::Release);
     }
-
-    fn end(&self) {}
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

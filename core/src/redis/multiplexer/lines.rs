@@ -29,7 +29,7 @@ impl<S: Read + Write> Multiplexer<S> {
         now: Instant,
     ) -> Option<LineId> {
         self.opening.retain(|opening| !Arc::ptr_eq(opening, peer));
-        let mut link = peer.link();
+        let mut link = peer.link.lock();
         let waiting = std::mem::take(&mut link.waiting);
         peer.breaker.probed(opened.is_ok());
         let (channel, session) = match opened {
@@ -73,14 +73,14 @@ impl<S: Read + Write> Multiplexer<S> {
     /// Makes no more use of servers that own nothing any more.
     pub(super) fn retire_gone(&mut self, now: Instant) {
         let gone: Vec<_> =
-            self.lines.iter().filter(|(_, line)| line.peer.link().is_gone).map(|(id, _)| id).collect();
+            self.lines.iter().filter(|(_, line)| line.peer.link.lock().is_gone).map(|(id, _)| id).collect();
         for line in gone {
             let failure = errors::not_primary(&self.lines[line].peer.address);
             self.lines[line].session.retire(&failure);
             self.collect(line, now);
         }
         for peer in self.opening.clone() {
-            let mut link = peer.link();
+            let mut link = peer.link.lock();
             let waiting = if link.is_gone { std::mem::take(&mut link.waiting) } else { Vec::new() };
             drop(link);
             self.reroute(waiting, now);
@@ -165,7 +165,7 @@ impl<S: Read + Write> Multiplexer<S> {
     /// Sends nothing more on a connection that takes no more requests.
     pub(super) fn detach(&self, id: LineId) {
         let line = &self.lines[id];
-        let mut link = line.peer.link();
+        let mut link = line.peer.link.lock();
         if link.state == LinkState::Open(id) && !line.session.is_ready() {
             link.state = LinkState::Absent;
         }
