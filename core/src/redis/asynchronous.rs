@@ -53,8 +53,8 @@ impl AsyncRedis {
     }
 
     /// Runs the script at most once.
-    pub(crate) async fn call(&self, call: Call, deadline: CallDeadline) -> Result<Value> {
-        self.carry_out(RedisCommand::Script(call), deadline).await
+    pub(crate) fn call(&self, call: Call, deadline: CallDeadline) -> ReplyFuture<'_> {
+        self.carry_out(RedisCommand::Script(call), deadline)
     }
 
     /// Sends a script whose reply nobody waits for.
@@ -100,10 +100,10 @@ impl AsyncRedis {
         Ok(())
     }
 
-    async fn carry_out(&self, request: RedisCommand, deadline: CallDeadline) -> Result<Value> {
-        self.usable()?;
-        let id = self.hub.act(|multiplexer| multiplexer.submit(request, deadline, Instant::now()));
-        ReplyFuture { hub: &self.hub, id: Some(id) }.await
+    /// Submits at once, so that no future carries the command along.
+    fn carry_out(&self, command: RedisCommand, deadline: CallDeadline) -> ReplyFuture<'_> {
+        let submit = || self.hub.act(|multiplexer| multiplexer.submit(command, deadline, Instant::now()));
+        ReplyFuture { hub: &self.hub, submitted: Some(self.usable().map(|()| submit())) }
     }
 }
 
@@ -113,29 +113,32 @@ impl Drop for AsyncRedis {
     }
 }
 
-/// The answer to a call.
-struct ReplyFuture<'a> {
+/// The reply to a command.
+pub(crate) struct ReplyFuture<'a> {
     hub: &'a Arc<Hub>,
-    /// The call, until it is answered.
-    id: Option<Id>,
+    /// The call, or why it was not submitted; `None` as soon as it is answered.
+    submitted: Option<Result<Id>>,
 }
 
 impl Future for ReplyFuture<'_> {
     type Output = Result<Value>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Some(id) = self.id else { return Poll::Ready(Err(errors::no_answer().error)) };
-        let answer = self.hub.lock().poll(id, context);
-        if answer.is_ready() {
-            self.id = None;
+        let Some(submitted) = self.submitted.take() else {
+            return Poll::Ready(Err(errors::no_answer().error));
+        };
+        let id = submitted?;
+        let reply = self.hub.lock().poll(id, context);
+        if reply.is_pending() {
+            self.submitted = Some(Ok(id));
         }
-        answer
+        reply
     }
 }
 
 impl Drop for ReplyFuture<'_> {
     fn drop(&mut self) {
-        if let Some(id) = self.id {
+        if let Some(Ok(id)) = self.submitted {
             self.hub.act(|multiplexer| multiplexer.abandon(id));
         }
     }
