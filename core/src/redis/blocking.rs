@@ -12,7 +12,7 @@ use super::connector::Connector;
 use super::errors;
 use super::options::ConnectOptions;
 use super::pool::{Pool, Times};
-use super::router::{DiscoveryNeed, Journey, Learnt, NextHop, Router, TOPOLOGY_WAIT};
+use super::router::{DiscoveryNeed, LearnedTopology, NextHop, Redirections, Router, TOPOLOGY_WAIT};
 use super::scout::Scout;
 use super::url::RedisUrl;
 use crate::error::{Error, Result};
@@ -143,7 +143,7 @@ impl Connections {
     fn carry_out(&self, mut request: RedisCommand, deadline: CallDeadline) -> Result<Value> {
         let slot = request.slot();
         let mut times = Times { start: Instant::now(), deadline, waited: false };
-        let mut journey = Journey::default();
+        let mut redirections = Redirections::default();
         let (mut node, mut asking) = (self.owner(slot, &mut times)?, false);
         loop {
             let hint = match node.request(request, asking, times) {
@@ -159,7 +159,7 @@ impl Connections {
                     hint
                 }
             };
-            match self.router.next(&mut journey, &node, hint, slot) {
+            match self.router.next(&mut redirections, &node, hint, slot) {
                 NextHop::To { node: next, asking: announce } => (node, asking) = (next, announce),
                 NextHop::Later(pause) => {
                     thread::sleep(pause.min(deadline.by.saturating_duration_since(Instant::now())));
@@ -224,17 +224,17 @@ impl Connections {
 
     /// Starts a search on a thread of its own, unless one is under way.
     fn begin_discovery(&self) {
-        let Router::Learnt(learnt) = &self.router else { return };
+        let Router::LearnedTopology(learned) = &self.router else { return };
         let mut round = self.rounds.lock();
         if round.under_way {
             return;
         }
-        let (learnt, scout, rounds): (Arc<Learnt<Pool>>, _, _) =
-            (Arc::clone(learnt), Arc::clone(&self.scout), Arc::clone(&self.rounds));
+        let (learned, scout, rounds): (Arc<LearnedTopology<Pool>>, _, _) =
+            (Arc::clone(learned), Arc::clone(&self.scout), Arc::clone(&self.rounds));
         round.under_way = self.connector.background.spawn(move |cancelled| {
-            let failure = scout.discover(&learnt, cancelled).err();
+            let failure = scout.discover(&learned, cancelled).err();
             rounds.end(failure);
-            learnt.searched();
+            learned.searched();
         });
     }
 }

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_in_vain_goes_all_the_same() {
+    fn a_thread_that_timed_out_makes_its_own_call() {
         let (combiner, call) = combiner(SOLO_AFTER);
         let permit = permit(&combiner, &call);
         let start = Instant::now();
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_in_vain_takes_along_who_waits_too() {
+    fn a_thread_that_timed_out_pipelines_waiting_calls() {
         let (combiner, call) = combiner(SOLO_AFTER);
         let _permit = permit(&combiner, &call);
         thread::scope(|scope| {
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_connection_waits_to_be_taken_along() {
+    fn a_thread_without_a_connection_waits_to_be_pipelined() {
         let (combiner, call) = combiner(SOLO_AFTER);
         let _permit = permit(&combiner, &call);
         let by = Instant::now() + SOLO_AFTER * 20;
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_taken_along_is_told_whatever_happens() {
+    fn a_pipelined_call_always_gets_an_outcome() {
         let (combiner, call) = combiner(LONG);
         let permit = permit(&combiner, &call);
         thread::scope(|scope| {

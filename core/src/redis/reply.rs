@@ -6,7 +6,7 @@ use crate::address::Address;
 
 /// What a reply to a script or a command means.
 #[derive(Debug)]
-pub(super) enum Judgement {
+pub(super) enum ReplyKind {
     Answered(Value),
     /// The server asks for the text of the script.
     UnknownScript(RedisError),
@@ -28,23 +28,23 @@ pub(super) enum Judgement {
 
 /// Judges a reply of the server at `answered`. Errors inside an array concern some of its items and are left to
 /// whoever asked for several.
-pub(super) fn judge(value: Value, answered: &Address) -> Judgement {
+pub(super) fn judge(value: Value, answered: &Address) -> ReplyKind {
     let err = match value {
         Value::ServerError(err) => RedisError::from(err),
-        value => return Judgement::Answered(value),
+        value => return ReplyKind::Answered(value),
     };
     let target = || err.redirect_node().and_then(|(node, _)| Address::parse_redirect(node, answered));
     let redirect = match err.kind() {
-        Cause::Server(ServerErrorKind::Moved) => target().map(Judgement::Moved),
-        Cause::Server(ServerErrorKind::Ask) => target().map(Judgement::Ask),
+        Cause::Server(ServerErrorKind::Moved) => target().map(ReplyKind::Moved),
+        Cause::Server(ServerErrorKind::Ask) => target().map(ReplyKind::Ask),
         _ => None,
     };
     redirect.unwrap_or_else(|| match err.kind() {
-        Cause::Server(ServerErrorKind::NoScript) => Judgement::UnknownScript(err),
-        Cause::Server(ServerErrorKind::CrossSlot) => Judgement::AcrossSlots(err),
-        Cause::Server(ServerErrorKind::NoPerm) => Judgement::Forbidden(err),
-        Cause::Server(ServerErrorKind::TryAgain) => Judgement::TryAgain,
-        Cause::Server(ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown) => Judgement::NotPrimary(err),
-        _ => Judgement::Refused(err),
+        Cause::Server(ServerErrorKind::NoScript) => ReplyKind::UnknownScript(err),
+        Cause::Server(ServerErrorKind::CrossSlot) => ReplyKind::AcrossSlots(err),
+        Cause::Server(ServerErrorKind::NoPerm) => ReplyKind::Forbidden(err),
+        Cause::Server(ServerErrorKind::TryAgain) => ReplyKind::TryAgain,
+        Cause::Server(ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown) => ReplyKind::NotPrimary(err),
+        _ => ReplyKind::Refused(err),
     })
 }

@@ -10,7 +10,7 @@ use crate::redis::command::{CommandOutcome, Hint};
 use crate::redis::discovery::is_replica;
 use crate::redis::errors::{self, CallError, ConnectionError};
 use crate::redis::login::HandshakeStep;
-use crate::redis::reply::{self, Judgement};
+use crate::redis::reply::{self, ReplyKind};
 
 impl Session {
     /// Takes bytes that came.
@@ -60,40 +60,40 @@ impl Session {
 
     /// What a reply says about each request of a bundle.
     fn settle(&mut self, bundle: Bundle, whole: bool, value: Value, now: Instant) {
-        let company = bundle.len() > 1;
+        let is_batch = bundle.len() > 1;
         match reply::judge(value, &self.address) {
-            Judgement::UnknownScript(_) if !whole && self.stage != SessionStage::Ready => {
+            ReplyKind::UnknownScript(_) if !whole && self.stage != SessionStage::Ready => {
                 self.elsewhere(bundle)
             }
-            Judgement::UnknownScript(_) if !whole => {
+            ReplyKind::UnknownScript(_) if !whole => {
                 let wanted = self.wanted(bundle);
                 self.note_deadline(now + self.response_timeout);
                 self.pack_bundle(wanted, true, now);
             }
-            Judgement::AcrossSlots(_) if company => {
+            ReplyKind::AcrossSlots(_) if is_batch => {
                 self.minds_slots = true;
                 self.requeue(bundle);
             }
             // Each key by itself is either here or there.
-            Judgement::Forbidden(_) | Judgement::TryAgain if company => self.requeue(bundle),
-            Judgement::Moved(to) => self.again(bundle, || Hint::Moved(to.clone())),
-            Judgement::Ask(to) => self.again(bundle, || Hint::Ask(to.clone())),
-            Judgement::TryAgain => self.again(bundle, || Hint::TryAgain),
-            Judgement::NotPrimary(err) => {
+            ReplyKind::Forbidden(_) | ReplyKind::TryAgain if is_batch => self.requeue(bundle),
+            ReplyKind::Moved(to) => self.again(bundle, || Hint::Moved(to.clone())),
+            ReplyKind::Ask(to) => self.again(bundle, || Hint::Ask(to.clone())),
+            ReplyKind::TryAgain => self.again(bundle, || Hint::TryAgain),
+            ReplyKind::NotPrimary(err) => {
                 self.is_replica = true;
                 self.demoted(bundle, &errors::answered(&err, &self.address));
             }
             // Its state may be old. It may also have been promoted meanwhile, and have executed the script.
-            Judgement::Answered(_) if self.is_replica => {
+            ReplyKind::Answered(_) if self.is_replica => {
                 let failure = errors::not_primary(&self.address);
                 self.fail(bundle, &failure);
                 self.retire(&failure);
             }
-            Judgement::Answered(value) => self.share(bundle, value),
-            Judgement::UnknownScript(err)
-            | Judgement::AcrossSlots(err)
-            | Judgement::Forbidden(err)
-            | Judgement::Refused(err) => {
+            ReplyKind::Answered(value) => self.share(bundle, value),
+            ReplyKind::UnknownScript(err)
+            | ReplyKind::AcrossSlots(err)
+            | ReplyKind::Forbidden(err)
+            | ReplyKind::Refused(err) => {
                 let failure = errors::answered(&err, &self.address);
                 self.fail(bundle, &failure);
             }
