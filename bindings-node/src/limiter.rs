@@ -182,6 +182,12 @@ impl NativeLimiter {
         self.poll.is_some()
     }
 
+    /// Whether calls were answered as they were submitted; that is to be fetched.
+    #[napi(getter, catch_unwind)]
+    pub fn has_answers(&self) -> bool {
+        self.shared.bridge.has_answers()
+    }
+
     /// Waits a moment for the answer to a call that is alone on the socket; what came is to be fetched.
     #[napi(catch_unwind)]
     pub fn spin(&self) {

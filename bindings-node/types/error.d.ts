@@ -35,6 +35,13 @@ export class SluicegateError extends Error {
  */
 export let errorOf: (failure: Failure) => SluicegateError;
 /**
+ * The error of a call whose caller is not on the stack, since the event loop has come back in between: collecting the
+ * frames would take longer than all else about the error, and show none of the caller's.
+ *
+ * @param {Failure} failure
+ */
+export function errorWithoutStack(failure: Failure): SluicegateError;
+/**
  * The error for an argument of the right type with a value that makes no sense.
  *
  * @param {string} message

@@ -84,7 +84,7 @@ impl Bridge {
         request_id: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
         let kind = Kind::ALL.into_iter().find(|kind| kind.name() == method);
-        let kind = kind.ok_or_else(|| PyValueError::new_err(format!("no method is called {method}")))?;
+        let kind = kind.ok_or_else(|| unknown(method))?;
         let check = requested(rule, &key, &cost, resource, limit, timeout)?;
         self.single(rule.py(), kind, &identified(check, request_id)?)
     }
@@ -255,13 +255,16 @@ impl Bridge {
         self.stand(rule, &key, block(seconds)?, timeout)
     }
 
-    fn unblock<'py>(
+    /// Any call about a block or a stored limit that says no more than the name of its method.
+    fn change<'py>(
         &self,
+        method: &str,
         rule: &Bound<'py, PyAny>,
         key: Key<'py>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
-        self.stand(rule, &key, StandingChange::Unblock, timeout)
+        let change = StandingChange::PLAIN.into_iter().find(|change| change.name() == method);
+        self.stand(rule, &key, change.ok_or_else(|| unknown(method))?, timeout)
     }
 
     fn set_limit<'py>(
@@ -273,15 +276,6 @@ impl Bridge {
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
         self.stand(rule, &key, stored_limit(limit, expires_in)?, timeout)
-    }
-
-    fn clear_limit<'py>(
-        &self,
-        rule: &Bound<'py, PyAny>,
-        key: Key<'py>,
-        timeout: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Object<'py>> {
-        self.stand(rule, &key, StandingChange::ClearLimit, timeout)
     }
 
     fn wait(
@@ -476,6 +470,10 @@ impl Bridge {
     fn calls(&self) -> MutexGuard<'_, Calls> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn unknown(method: &str) -> PyErr {
+    PyValueError::new_err(format!("no method is called {method}"))
 }
 
 fn answer(py: Python<'_>, result: sluicegate::Result<Answer>) -> PyResult<Object<'_>> {

@@ -47,8 +47,7 @@ def act(limiter: Driver, step: dict[str, Any], made: dict[str, Any]) -> dict[str
     except SluicegateError as error:
         return {"error": type(error).__name__}
     if isinstance(answer, bool):
-        # The vector has a name for it.
-        return {next(iter(step["expect"])): answer}
+        return {"took_effect": answer}
     if step["op"] == "rules":
         return {"rules": answer}
     if "as" in step:

@@ -33,16 +33,15 @@ static json_t *play(sluicegate_limiter *limiter, json_t *step, json_t *ids) {
     if (strcmp(text(step, "op"), "rules") == 0)
         return rules_in_force(limiter);
     const char *name = json_string_value(json_object_get(step, "as"));
-    bool ending = is_ending(text(step, "op"));
-    sluicegate_status status = ending ? end(limiter, step, text(ids, text(step, "reservation")), &given, NULL)
-                                      : make_any(limiter, step, &given, NULL);
+    bool ends = is_ending(text(step, "op"));
+    sluicegate_status status = ends ? end(limiter, step, text(ids, text(step, "reservation")), &given, NULL)
+                                    : make_any(limiter, step, &given, NULL);
     if (status != SLUICEGATE_OK)
         return json_pack("{s:s}", "error", sluicegate_status_name(status));
-    if (ending || !given.is_decision) {
-        /* Whether it took effect, if the vector has a name for that. */
-        void *wanted = json_object_iter(json_object_get(step, "expect"));
-        return wanted ? json_pack("{s:b}", json_object_iter_key(wanted), given.took_effect) : json_object();
-    }
+    if (ends || ending_named(text(step, "op")))
+        return json_pack("{s:b}", "took_effect", given.took_effect);
+    if (!given.is_decision)
+        return json_object();
     json_t *answer = given.decision.rule_applied ? decision_as_json(&given.decision)
                                                 : json_pack("{s:b, s:b}", "allowed", given.decision.allowed,
                                                             "rule_applied", given.decision.rule_applied);

@@ -136,6 +136,11 @@ impl Bridge {
         if self.is_mine() { self.runner.drain() } else { Vec::new() }
     }
 
+    /// Whether there are answers to fetch.
+    pub fn has_answers(&self) -> bool {
+        self.is_mine() && self.runner.has_answers()
+    }
+
     /// Whether calls still make sense.
     ///
     /// # Errors

@@ -168,6 +168,10 @@ impl Runner {
         std::mem::take(&mut *self.completions.lock())
     }
 
+    pub(super) fn has_answers(&self) -> bool {
+        !self.completions.lock().is_empty()
+    }
+
     /// Closes the limiter.
     pub(super) fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
