@@ -17,7 +17,7 @@ use super::scout::Scout;
 use super::url::RedisUrl;
 use crate::error::{Error, Result};
 use crate::fork::PerProcess;
-use crate::script::Call;
+use crate::script::ScriptCall;
 
 /// Redis for threads. Opens connections when they are needed; survives `fork`.
 pub(crate) struct BlockingRedis {
@@ -48,12 +48,12 @@ impl BlockingRedis {
     }
 
     /// Runs the script at most once.
-    pub(crate) fn call(&self, call: Call, deadline: CallDeadline) -> Result<Value> {
+    pub(crate) fn call(&self, call: ScriptCall, deadline: CallDeadline) -> Result<Value> {
         self.connections()?.carry_out(RedisCommand::Script(call), deadline)
     }
 
     /// Sends a script whose reply nobody waits for.
-    pub(crate) fn cast(&self, call: Call) {
+    pub(crate) fn cast(&self, call: ScriptCall) {
         let request = RedisCommand::Script(call);
         if let Ok(connections) = self.connections()
             && let Some(pool) = connections.router.owner(request.slot())

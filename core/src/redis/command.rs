@@ -8,7 +8,7 @@ use super::errors::CallError;
 use super::slots::slot_of;
 use crate::address::Address;
 use crate::error::{ErrorKind, Result};
-use crate::script::Call;
+use crate::script::ScriptCall;
 use crate::timeout::SHORTEST_TIMEOUT;
 
 /// Between two attempts of a call that may be sent again.
@@ -74,7 +74,7 @@ impl Attempts {
 /// A script call or a plain command, to be executed at most once.
 #[derive(Debug, Clone)]
 pub(crate) enum RedisCommand {
-    Script(Call),
+    Script(ScriptCall),
     /// A command and the slot of its keys.
     Plain(Cmd, u16),
 }

@@ -21,7 +21,7 @@ use super::search::Search;
 use super::wire::Wire;
 use super::world::{Event, Shared, instant, time_of};
 use crate::error::Error;
-use crate::script::{Call, Script};
+use crate::script::{Script, ScriptCall};
 
 /// Who has the driver's end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -369,7 +369,7 @@ fn connector(plan: &Scenario) -> Connector {
 fn request(key: Key, kind: CallKind) -> RedisCommand {
     let name = key.name();
     let script = |script: &'static Script, keys: &[String], arg: &str| {
-        RedisCommand::Script(Call {
+        RedisCommand::Script(ScriptCall {
             script,
             keys: keys.iter().cloned().collect(),
             args: std::iter::once(arg.as_bytes().to_vec()).collect(),
