@@ -17,7 +17,7 @@ MISTAKES = [
         "a call is sent again after a timeout",
         "session/ending.rs",
         "self.outcomes.push_back((pending.id, CommandOutcome::Done(Err(failure))));\n            }\n        }\n        if let Some(next)",
-        "let hint = crate::redis::request::Hint::Unsent(failure, pending.by);\n"
+        "let hint = crate::redis::command::Hint::Unsent(failure, pending.by);\n"
         "                let again = CommandOutcome::Again(pending.request.clone(), hint);\n"
         "                self.outcomes.push_back((pending.id, again));\n            }\n        }\n        if let Some(next)",
     ),
@@ -104,13 +104,13 @@ MISTAKES = [
     ),
     Mistake(
         "NOSCRIPT is delivered as an error",
-        "reply.rs",
+        "session/replies.rs",
         "ServerErrorKind::NoScript) => ReplyKind::UnknownScript(err)",
         "ServerErrorKind::NoScript) => ReplyKind::Refused(err)",
     ),
     Mistake(
         "a replica is used on",
-        "reply.rs",
+        "session/replies.rs",
         "=> ReplyKind::NotPrimary(err),",
         "=> ReplyKind::Refused(err),",
     ),
@@ -122,7 +122,7 @@ MISTAKES = [
     ),
     Mistake(
         "bundles overtake calls of the same key",
-        "bundle.rs",
+        "session/packing.rs",
         "open.filter(|&open| Some(open) >= earliest && ",
         "open.filter(|&open| ",
     ),

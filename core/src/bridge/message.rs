@@ -46,6 +46,21 @@ impl Item {
     }
 }
 
+impl From<&Check<'_>> for Item {
+    fn from(check: &Check<'_>) -> Self {
+        let options = &check.options;
+        Self {
+            rule: check.rule.to_owned(),
+            key: check.key.to_owned(),
+            cost: options.cost,
+            resource: options.resource.map(str::to_owned),
+            limit: options.limit,
+            timeout: options.timeout,
+            request_id: options.request_id.map(str::to_owned),
+        }
+    }
+}
+
 /// A request whose texts are its own.
 #[derive(Clone, PartialEq, Eq)]
 pub struct OwnedRequest {
@@ -172,7 +187,7 @@ pub enum Ask {
     ReserveAll(Vec<Item>, Duration),
     /// `reserve_request`
     ReserveRequest(OwnedRequest),
-    /// `block`, `unblock`, `set_limit` or `clear_limit`
+    /// A change of a block or of a stored limit.
     Stand(Item, StandingChange),
     /// `commit`, `release` or `renew`, with the id, which a denied reservation lacks
     End(End, Option<String>, Used),

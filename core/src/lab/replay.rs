@@ -216,7 +216,8 @@ impl Replay {
         let start_us = self.start_us.unwrap_or(0);
         let length_us = self.start_us.map_or(0, |start| self.now_us - start + 1);
         let requests = Some(self.requests);
-        Report::new(self.tallies, RunEnd { specs: Vec::new(), start_us, length_us, interrupted, requests })
+        let ending = RunEnd { start_us, length_us, interrupted, requests, ..RunEnd::default() };
+        Report::new(self.tallies, ending)
     }
 }
 

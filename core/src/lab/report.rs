@@ -14,6 +14,8 @@ const POINTS: usize = 720;
 pub struct Report {
     /// The specs of the traffic; empty for calls that were given, and for a replay.
     pub specs: Vec<String>,
+    /// What fixes what is random in the traffic; `None` without specs.
+    pub seed: Option<u64>,
     /// When it begins, in microseconds since 1970.
     pub start_us: u64,
     /// How long it is.
@@ -169,6 +171,7 @@ pub struct DeniedKey {
 #[derive(Debug, Default)]
 pub(super) struct RunEnd {
     pub(super) specs: Vec<String>,
+    pub(super) seed: u64,
     pub(super) start_us: u64,
     pub(super) length_us: u64,
     pub(super) interrupted: bool,
@@ -186,6 +189,7 @@ impl Report {
         let strategy = |tally| StrategyReport::new(tally, ending.start_us, bins);
         Self {
             strategies: tallies.into_iter().map(strategy).collect(),
+            seed: (!ending.specs.is_empty()).then_some(ending.seed),
             specs: ending.specs,
             start_us: ending.start_us,
             length_us: ending.length_us,

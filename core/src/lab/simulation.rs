@@ -43,6 +43,7 @@ pub fn simulate(
     lanes.iter_mut().try_for_each(RuleRun::release_all)?;
     let ending = RunEnd {
         specs: traffic.specs().to_vec(),
+        seed: options.seed,
         start_us: options.start_us,
         length_us: reached_us,
         interrupted: reached_us < length_us,

@@ -1,7 +1,7 @@
 //! The blocking driver: pooled connections, any number of threads.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,7 @@ use super::scout::Scout;
 use super::url::RedisUrl;
 use crate::error::{Error, Result};
 use crate::fork::PerProcess;
+use crate::lock::Mutex;
 use crate::script::ScriptCall;
 
 /// Redis for threads. Opens connections when they are needed; survives `fork`.
@@ -199,9 +200,9 @@ impl Connections {
 
     /// Learns anew who owns which slots, unless that takes too long. Fails only if nothing is known.
     fn discover(&self, by: Instant, times: Times) -> Result<()> {
-        let number = self.rounds.lock().number;
+        let number = self.rounds.state.lock().number;
         self.begin_discovery();
-        let mut round = self.rounds.lock();
+        let mut round = self.rounds.state.lock();
         while round.under_way && round.number == number {
             let left = by.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -225,7 +226,7 @@ impl Connections {
     /// Starts a search on a thread of its own, unless one is under way.
     fn begin_discovery(&self) {
         let Router::LearnedTopology(learned) = &self.router else { return };
-        let mut round = self.rounds.lock();
+        let mut round = self.rounds.state.lock();
         if round.under_way {
             return;
         }
@@ -241,13 +242,9 @@ impl Connections {
 
 impl DiscoveryRounds {
     fn end(&self, failure: Option<Error>) {
-        let mut round = self.lock();
+        let mut round = self.state.lock();
         *round = DiscoveryRound { under_way: false, number: round.number + 1, failure };
         drop(round);
         self.ended.notify_all();
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, DiscoveryRound> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

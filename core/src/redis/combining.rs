@@ -7,13 +7,14 @@
 //! tradeoff", SPAA 2010), and from databases as group commit.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use super::command::CommandOutcome;
 use super::connection::batches;
 use super::errors;
+use crate::lock::Mutex;
 use crate::script::ScriptCall;
 
 /// The most calls of other threads that one thread pipelines: their answers delay its own.
@@ -58,7 +59,7 @@ impl Combiner {
 
     /// As many calls as a server can answer within a round trip need not wait for each other.
     pub(super) fn learn(&self, round_trip: Option<Duration>, connections: usize) {
-        self.lock().most_under_way = batches(round_trip, connections);
+        self.state.lock().most_under_way = batches(round_trip, connections);
     }
 
     /// Waits, if so many are under way already that others go along sooner than alone; but not beyond `by`, the end of
@@ -70,7 +71,7 @@ impl Combiner {
         by: Instant,
         is_free: impl Fn() -> bool,
     ) -> NextStep<'_> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.under_way < state.most_under_way {
             state.under_way += 1;
             return NextStep::Combiner(Permit { combiner: self, counts: true, waited: false });
@@ -85,7 +86,7 @@ impl Combiner {
         let mut pause = self.solo_after;
         let mut end = Instant::now() + pause;
         for look in 0.. {
-            let stage = pending.lock().stage;
+            let stage = pending.state_of_call.lock().stage;
             match stage {
                 CallStage::Served => break,
                 _ if look < LOOKS => thread::yield_now(),
@@ -104,7 +105,7 @@ impl Combiner {
                 }
             }
         }
-        let outcome = pending.lock().outcome.take();
+        let outcome = pending.state_of_call.lock().outcome.take();
         NextStep::Served(outcome.unwrap_or_else(|| CommandOutcome::Done(Err(errors::abandoned()))))
     }
 
@@ -112,7 +113,7 @@ impl Combiner {
     /// it pipelines the other waiting calls: when many threads each looked for the one connection that does not hang,
     /// some never found it free.
     fn leave(&self, pending: &Arc<PendingCall>, end: Instant) -> Option<Permit<'_>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let may_go = state.under_way < state.most_under_way;
         if !may_go && Instant::now() < end {
             return None;
@@ -121,10 +122,6 @@ impl Combiner {
         state.published.remove(place);
         state.under_way += usize::from(may_go);
         Some(Permit { combiner: self, counts: may_go, waited: true })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -141,7 +138,7 @@ pub(super) struct Permit<'a> {
 impl Permit<'_> {
     /// Takes the published calls whose deadline `may_join` accepts.
     pub(super) fn take(&self, may_join: impl Fn(Instant) -> bool) -> Batch {
-        let mut state = self.combiner.lock();
+        let mut state = self.combiner.state.lock();
         let mut taken = Vec::with_capacity(state.published.len().min(MOST));
         state.published.retain(|pending| {
             let joins = taken.len() < MOST && may_join(pending.end);
@@ -152,7 +149,7 @@ impl Permit<'_> {
         });
         drop(state);
         let take = |pending: Arc<PendingCall>| {
-            let mut state_of_call = pending.lock();
+            let mut state_of_call = pending.state_of_call.lock();
             state_of_call.stage = CallStage::Taken;
             let call = state_of_call.call.take();
             drop(state_of_call);
@@ -164,7 +161,7 @@ impl Permit<'_> {
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        let mut state = self.combiner.lock();
+        let mut state = self.combiner.state.lock();
         state.under_way -= usize::from(self.counts);
         let next = state.published.front().map(|next| next.thread.clone());
         drop(state);
@@ -243,16 +240,12 @@ impl PendingCall {
     }
 
     fn put(&self, outcome: CommandOutcome) {
-        self.lock().outcome = Some(outcome);
+        self.state_of_call.lock().outcome = Some(outcome);
     }
 
     fn serve(&self) {
-        self.lock().stage = CallStage::Served;
+        self.state_of_call.lock().stage = CallStage::Served;
         self.thread.unpark();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, CallState> {
-        self.state_of_call.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -291,7 +284,7 @@ mod tests {
     ) -> thread::ScopedJoinHandle<'scope, NextStep<'scope>> {
         let thread =
             scope.spawn(|| combiner.join(call, Instant::now() + LONG, Instant::now() + LONG, || true));
-        while combiner.lock().published.is_empty() {
+        while combiner.state.lock().published.is_empty() {
             thread::yield_now();
         }
         thread
@@ -302,10 +295,10 @@ mod tests {
         let combiner = Combiner::new(16);
         for (round_trip, most) in [(None, 16), (Some(0), 2), (Some(60), 5), (Some(100_000), 16)] {
             combiner.learn(round_trip.map(Duration::from_micros), 16);
-            assert_eq!(combiner.lock().most_under_way, most, "{round_trip:?}");
+            assert_eq!(combiner.state.lock().most_under_way, most, "{round_trip:?}");
         }
         combiner.learn(Some(Duration::ZERO), 1);
-        assert_eq!(combiner.lock().most_under_way, 1);
+        assert_eq!(combiner.state.lock().most_under_way, 1);
     }
 
     #[test]
@@ -317,11 +310,11 @@ mod tests {
             unreachable!()
         };
         assert!((SOLO_AFTER..LONG).contains(&start.elapsed()));
-        assert!(combiner.lock().published.is_empty());
+        assert!(combiner.state.lock().published.is_empty());
         drop(another);
-        assert_eq!(combiner.lock().under_way, 1, "the permit of the other");
+        assert_eq!(combiner.state.lock().under_way, 1, "the permit of the other");
         drop(permit);
-        assert_eq!(combiner.lock().under_way, 0);
+        assert_eq!(combiner.state.lock().under_way, 0);
     }
 
     #[test]
@@ -332,7 +325,7 @@ mod tests {
             // Never sees a connection that is free.
             let other =
                 scope.spawn(|| combiner.join(&call, Instant::now() + LONG, Instant::now() + LONG, || false));
-            while combiner.lock().published.is_empty() {
+            while combiner.state.lock().published.is_empty() {
                 thread::yield_now();
             }
             let part = combiner.join(&call, Instant::now() + LONG, Instant::now() + LONG, || true);
@@ -386,6 +379,6 @@ mod tests {
             assert!(matches!(thread.join().unwrap(), NextStep::Combiner(_)));
             assert!(start.elapsed() < LONG / 2);
         });
-        assert_eq!(combiner.lock().under_way, 0);
+        assert_eq!(combiner.state.lock().under_way, 0);
     }
 }

@@ -1,6 +1,6 @@
 //! A multiplexer shared by tasks, and the host on whose event loop it runs.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Instant;
 
 use super::channel::ReadProgress;
@@ -13,6 +13,7 @@ use super::router::Router;
 use super::scout::Scout;
 use super::stream::Stream;
 use crate::error::Error;
+use crate::lock::Mutex;
 
 /// The event loop that watches the connections: that of Tokio, or a foreign one.
 pub(crate) trait Host: Send + Sync {
@@ -24,10 +25,8 @@ pub(crate) trait Host: Send + Sync {
     fn flush(&self, hub: &Arc<Hub>, connection: ConnectionId);
     /// Stops watching the connection, then forgets it.
     fn close(&self, hub: &Arc<Hub>, connection: ConnectionId);
-    /// The deadline has come nearer.
+    /// The deadline has come nearer, or the limiter is closed: no more calls come.
     fn hurry(&self);
-    /// The limiter is closed: no more calls come.
-    fn end(&self);
 }
 
 pub(crate) struct Hub {
@@ -118,7 +117,7 @@ impl Hub {
         self.act(|multiplexer| multiplexer.close(&Error::closed(), Instant::now()));
         self.connector.background.end();
         self.scout.close();
-        self.host.end();
+        self.host.hurry();
     }
 
     /// Closes the connections at once.
@@ -146,6 +145,6 @@ impl Hub {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Multiplexer<Stream>> {
-        self.multiplexer.lock().unwrap_or_else(PoisonError::into_inner)
+        self.multiplexer.lock()
     }
 }

@@ -5,8 +5,8 @@
 
 use std::collections::HashSet;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use polling::{Event, Events, PollMode, Poller};
@@ -14,6 +14,7 @@ use polling::{Event, Events, PollMode, Poller};
 use super::hub::{Host, Hub};
 use super::multiplexer::{ConnectionId, Multiplexer};
 use super::stream::Stream;
+use crate::lock::Mutex;
 
 #[derive(Default)]
 pub(crate) struct LoopHost {
@@ -47,7 +48,7 @@ struct Watched {
 impl LoopHost {
     /// Opens the file, unless it is open. Answers whether it did.
     pub(crate) fn open(&self) -> io::Result<bool> {
-        let mut file = lock(&self.file);
+        let mut file = self.file.lock();
         let is_new = matches!(*file, File::Unopened);
         if is_new {
             *file = File::Open(Arc::new(Poller::new()?));
@@ -64,7 +65,7 @@ impl LoopHost {
 
     /// Closes the file, which nobody watches any more.
     pub(crate) fn close_file(&self) {
-        *lock(&self.file) = File::Closed;
+        *self.file.lock() = File::Closed;
     }
 
     /// Makes the file readable, or ends a [`wait`](Self::wait): there is something to take up.
@@ -88,7 +89,7 @@ impl LoopHost {
             // Nobody could notify it before: there may be something to take up.
             return;
         }
-        let mut events = lock(&self.events);
+        let mut events = self.events.lock();
         let events = events.get_or_insert_with(Events::new);
         events.clear();
         let _ = poller.wait(events, limit);
@@ -101,7 +102,7 @@ impl LoopHost {
             self.wait(Some(Duration::ZERO));
         }
         let connections: smallvec::SmallVec<[ConnectionId; 8]> =
-            lock(&self.watched).connections.iter().copied().collect();
+            self.watched.lock().connections.iter().copied().collect();
         for connection in connections {
             // What a connection that talks without end leaves, the next turn takes up: the file stays readable.
             hub.pump(connection);
@@ -118,7 +119,7 @@ impl LoopHost {
     /// Sends what calls have queued.
     pub(crate) fn flush_dirty(&self, hub: &Arc<Hub>) {
         loop {
-            let dirty = std::mem::take(&mut lock(&self.watched).dirty);
+            let dirty = std::mem::take(&mut self.watched.lock().dirty);
             if dirty.is_empty() {
                 return;
             }
@@ -142,7 +143,7 @@ impl LoopHost {
     fn watch_writing(&self, hub: &Arc<Hub>, connection: ConnectionId) {
         let multiplexer = hub.lock();
         let wants = multiplexer.wants_write(connection);
-        let mut watched = lock(&self.watched);
+        let mut watched = self.watched.lock();
         if wants == watched.writing.contains(&connection) || !watched.connections.contains(&connection) {
             return;
         }
@@ -157,7 +158,7 @@ impl LoopHost {
     }
 
     fn poller(&self) -> Option<Arc<Poller>> {
-        match &*lock(&self.file) {
+        match &*self.file.lock() {
             File::Open(poller) => Some(Arc::clone(poller)),
             File::Unopened | File::Closed => None,
         }
@@ -203,7 +204,7 @@ impl Host for LoopHost {
             _ => false,
         };
         if added {
-            lock(&self.watched).connections.insert(connection);
+            self.watched.lock().connections.insert(connection);
             // On the thread that opened it: the loop need not wait for its turn.
             self.flush_dirty(hub);
         } else {
@@ -214,7 +215,7 @@ impl Host for LoopHost {
     }
 
     fn flush(&self, _: &Arc<Hub>, connection: ConnectionId) {
-        let mut watched = lock(&self.watched);
+        let mut watched = self.watched.lock();
         if watched.dirty.last() != Some(&connection) {
             watched.dirty.push(connection);
         }
@@ -226,7 +227,7 @@ impl Host for LoopHost {
             let _ = delete(&poller, stream);
         }
         drop(multiplexer);
-        let mut watched = lock(&self.watched);
+        let mut watched = self.watched.lock();
         watched.connections.remove(&connection);
         watched.writing.remove(&connection);
         drop(watched);
@@ -236,10 +237,4 @@ impl Host for LoopHost {
     fn hurry(&self) {
         self.hurried.store(true, Ordering::Release);
     }
-
-    fn end(&self) {}
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

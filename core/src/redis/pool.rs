@@ -1,6 +1,6 @@
 //! The blocking connections to one server.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::breaker::{Admission, Breaker};
@@ -16,6 +16,7 @@ use super::session::{Id, PendingCommand};
 use super::spin::Spin;
 use crate::address::Address;
 use crate::error::ErrorKind;
+use crate::lock::Mutex;
 use crate::timeout::SHORTEST_TIMEOUT;
 
 /// A connection idle for longer is tried before use: the server may have been restarted meanwhile, or a
@@ -78,7 +79,7 @@ impl Node for Pool {
     }
 
     fn close(&self) {
-        self.lock().closed = true;
+        self.state.lock().closed = true;
         self.discard(None);
     }
 }
@@ -108,7 +109,7 @@ impl Pool {
             RedisCommand::Script(_) | RedisCommand::Plain(..) => return self.alone(request, asking, times),
         };
         let by = times.deadline.by.min(times.start + self.connector.response_timeout);
-        match self.combiner.join(&call, times.deadline.by, by, || self.has_room(&self.lock())) {
+        match self.combiner.join(&call, times.deadline.by, by, || self.has_room(&self.state.lock())) {
             NextStep::Served(outcome) => outcome,
             NextStep::Combiner(permit) => {
                 let times = Times { waited: permit.waited, ..times };
@@ -126,19 +127,15 @@ impl Pool {
 
     /// Reports the outcome of a call to the circuit breaker.
     fn note(&self, outcome: &CommandOutcome, times: Times) {
-        // Less time than the server may take says nothing about the server.
-        let allows_response = times.deadline.allows_response(self.connector.response_timeout, times.start);
+        let allows_response = || times.deadline.allows_response(self.connector.response_timeout, times.start);
         match outcome {
-            CommandOutcome::Done(Err(failure))
-                if failure.error.kind() == ErrorKind::Timeout && !allows_response => {}
-            CommandOutcome::Done(Err(failure)) if failure.unanswered => {
-                if self.breaker.unanswered(Instant::now()) {
+            CommandOutcome::Done(result) => {
+                if self.breaker.note(result, allows_response, Instant::now()) {
                     self.discard(None);
                 }
             }
-            CommandOutcome::Done(Err(failure)) if failure.error.kind() != ErrorKind::Server => {}
             CommandOutcome::Again(_, Hint::Unsent(..)) => {}
-            CommandOutcome::Done(_) | CommandOutcome::Again(..) => self.breaker.answered(),
+            CommandOutcome::Again(..) => self.breaker.answered(),
         }
     }
 
@@ -176,7 +173,7 @@ impl Pool {
     }
 
     fn keep(&self, connection: Connection) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if self.has_room(&state) && !state.closed {
             state.open += 1;
             state.idle.push(Idle { connection: Box::new(connection), since: Instant::now() });
@@ -194,7 +191,7 @@ impl Pool {
     pub(super) fn lease(&self, times: Times) -> Result<ConnectionLease<'_>, CallError> {
         let limit = self.connector.response_timeout;
         let by = times.deadline.by.min(times.start + limit);
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let mut waited = times.waited;
         loop {
             if self.has_room(&state) {
@@ -231,7 +228,7 @@ impl Pool {
 
     /// Closes the idle connections, once for each break however many calls notice it.
     fn discard(&self, generation: Option<u64>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if generation.is_some_and(|broken| broken != state.generation) {
             return;
         }
@@ -240,10 +237,6 @@ impl Pool {
         let idle = std::mem::take(&mut state.idle);
         drop(state);
         drop(idle);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -284,7 +277,7 @@ impl ConnectionLease<'_> {
         let connection = match self.idle.take() {
             Some(idle) => idle.connection,
             None => {
-                self.generation = self.pool.lock().generation;
+                self.generation = self.pool.state.lock().generation;
                 Box::new(self.pool.open(times)?)
             }
         };
@@ -329,7 +322,7 @@ const ONLY: Id = 0;
 impl Drop for ConnectionLease<'_> {
     fn drop(&mut self) {
         let idle = self.idle.take();
-        let mut state = self.pool.lock();
+        let mut state = self.pool.state.lock();
         let outdated = match idle {
             Some(idle) if self.generation == state.generation && !state.closed => {
                 state.idle.push(idle);

@@ -1,8 +1,8 @@
 //! Asks seeds, nodes or Sentinels for the topology, on threads that no caller waits for.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ::redis::{Cmd, Value};
@@ -16,6 +16,7 @@ use super::login::Role;
 use super::router::{LearnedTopology, Node};
 use crate::address::Address;
 use crate::error::{Error, Result};
+use crate::lock::Mutex;
 
 /// How long one seed is waited for before the next one is asked as well.
 const HEDGE: Duration = Duration::from_millis(50);
@@ -129,17 +130,17 @@ impl Scout {
         deadline: Deadline<'_>,
     ) -> Result<Value> {
         let name = (address.clone(), role == Role::Sentinel);
-        let kept = self.lock().remove(&name);
+        let kept = self.idle.lock().remove(&name);
         if let Some(mut connection) = kept
             && let Ok(value) = self.ask_on(&mut connection, &cmd, deadline)
         {
-            self.lock().insert(name, connection);
+            self.idle.lock().insert(name, connection);
             return Ok(value);
         }
         let opened = Connection::open(connector, address, role, deadline);
         let mut connection = opened.map_err(|failure| failure.error)?;
         let value = self.ask_on(&mut connection, &cmd, deadline).map_err(|failure| failure.error)?;
-        self.lock().insert(name, connection);
+        self.idle.lock().insert(name, connection);
         Ok(value)
     }
 
@@ -154,11 +155,7 @@ impl Scout {
 
     /// Closes the connections.
     pub(super) fn close(&self) {
-        self.lock().clear();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<(Address, bool), Connection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle.lock().clear();
     }
 }
 

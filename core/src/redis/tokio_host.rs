@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::os::fd::{AsRawFd, RawFd};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use tokio::io::Interest;
@@ -20,6 +20,7 @@ use super::channel::ReadProgress;
 use super::errors;
 use super::hub::{Host, Hub};
 use super::multiplexer::ConnectionId;
+use crate::lock::Mutex;
 
 /// How long to sleep when there is nothing to wait for.
 const FAR: Duration = Duration::from_secs(3600);
@@ -35,10 +36,6 @@ impl TokioHost {
     pub(super) fn new(runtime: Handle) -> Self {
         Self { runtime, timer: Arc::default(), tasks: Mutex::default() }
     }
-
-    fn tasks(&self) -> MutexGuard<'_, HashMap<ConnectionId, Arc<Notify>>> {
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Host for TokioHost {
@@ -50,7 +47,7 @@ impl Host for TokioHost {
         let wake = Arc::new(Notify::new());
         // What was queued before the task was there.
         wake.notify_one();
-        self.tasks().insert(connection, Arc::clone(&wake));
+        self.tasks.lock().insert(connection, Arc::clone(&wake));
         self.runtime.spawn(serve(Served { hub: Arc::clone(hub), connection, wake }));
     }
 
@@ -63,23 +60,19 @@ impl Host for TokioHost {
             }
             is_alone && !multiplexer.wants_write(connection)
         });
-        if !is_alone && let Some(wake) = self.tasks().get(&connection) {
+        if !is_alone && let Some(wake) = self.tasks.lock().get(&connection) {
             wake.notify_one();
         }
     }
 
     fn close(&self, _: &Arc<Hub>, connection: ConnectionId) {
         // The task forgets the connection when it does not watch it any more.
-        if let Some(wake) = self.tasks().get(&connection) {
+        if let Some(wake) = self.tasks.lock().get(&connection) {
             wake.notify_one();
         }
     }
 
     fn hurry(&self) {
-        self.timer.notify_one();
-    }
-
-    fn end(&self) {
         self.timer.notify_one();
     }
 }

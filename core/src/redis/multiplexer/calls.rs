@@ -16,30 +16,18 @@ use crate::redis::session::{Id, PendingCommand};
 
 impl<S: Read + Write> Multiplexer<S> {
     pub(super) fn conclude(&mut self, peer: &Peer, call: Id, result: Result<Value, CallError>, now: Instant) {
-        match &result {
-            Ok(_) => peer.breaker.answered(),
-            Err(failure) => {
-                if failure.moved_on {
-                    self.router.doubt(peer);
-                }
-                if failure.unanswered {
-                    self.count_unanswered(peer, call, failure, now);
-                } else if failure.error.kind() == ErrorKind::Server {
-                    peer.breaker.answered();
-                }
-            }
+        if result.as_ref().is_err_and(|failure| failure.moved_on) {
+            self.router.doubt(peer);
+        }
+        if peer.breaker.note(&result, || self.allows_response(call), now) {
+            self.retire_open(peer);
         }
         self.complete(call, result.map_err(|failure| failure.error));
     }
 
-    /// Reports a failure to the circuit breaker. While it is open, nothing is sent on the connection that there is.
-    fn count_unanswered(&mut self, peer: &Peer, call: Id, failure: &CallError, now: Instant) {
-        // Less time than the server may take says nothing about the server.
-        let is_due = failure.error.kind() != ErrorKind::Timeout || self.allows_response(call);
-        if !is_due || !peer.breaker.unanswered(now) {
-            return;
-        }
-        let state = peer.link().state;
+    /// While the circuit breaker is open, nothing is sent on the connection that there is.
+    fn retire_open(&mut self, peer: &Peer) {
+        let state = peer.link.lock().state;
         if let LinkState::Open(connection) = state {
             self.connections[connection].session.retire(&errors::unsent(&peer.address));
             self.detach(connection);
@@ -138,7 +126,7 @@ impl<S: Read + Write> Multiplexer<S> {
         self.delayed.retain(|delayed| delayed.pending.id != call);
         let mut withdrawn = before != self.unrouted.len() + self.delayed.len();
         for peer in &self.opening {
-            let mut link = peer.link();
+            let mut link = peer.link.lock();
             let before = link.waiting.len();
             link.waiting.retain(|pending| pending.id != call);
             withdrawn |= before != link.waiting.len();

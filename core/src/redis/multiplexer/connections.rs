@@ -29,7 +29,7 @@ impl<S: Read + Write> Multiplexer<S> {
         now: Instant,
     ) -> Option<ConnectionId> {
         self.opening.retain(|opening| !Arc::ptr_eq(opening, peer));
-        let mut link = peer.link();
+        let mut link = peer.link.lock();
         let waiting = std::mem::take(&mut link.waiting);
         peer.breaker.probed(opened.is_ok());
         let (channel, session) = match opened {
@@ -75,7 +75,7 @@ impl<S: Read + Write> Multiplexer<S> {
         let gone: Vec<_> = self
             .connections
             .iter()
-            .filter(|(_, connection)| connection.peer.link().is_gone)
+            .filter(|(_, connection)| connection.peer.link.lock().is_gone)
             .map(|(id, _)| id)
             .collect();
         for connection in gone {
@@ -84,7 +84,7 @@ impl<S: Read + Write> Multiplexer<S> {
             self.collect(connection, now);
         }
         for peer in self.opening.clone() {
-            let mut link = peer.link();
+            let mut link = peer.link.lock();
             let waiting = if link.is_gone { std::mem::take(&mut link.waiting) } else { Vec::new() };
             drop(link);
             self.reroute(waiting, now);
@@ -175,7 +175,7 @@ impl<S: Read + Write> Multiplexer<S> {
     /// Sends nothing more on a connection that takes no more requests.
     pub(super) fn detach(&self, id: ConnectionId) {
         let connection = &self.connections[id];
-        let mut link = connection.peer.link();
+        let mut link = connection.peer.link.lock();
         if link.state == LinkState::Open(id) && !connection.session.is_ready() {
             link.state = LinkState::Absent;
         }

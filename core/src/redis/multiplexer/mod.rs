@@ -9,7 +9,7 @@ mod connections;
 mod expiry;
 
 use std::io::{Read, Write};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,7 @@ use super::router::{DiscoveryNeed, Node, Redirections, Router, TOPOLOGY_WAIT};
 use super::session::{Id, PendingCommand, Session};
 use crate::address::Address;
 use crate::error::{Error, Result};
+use crate::lock::Mutex;
 
 /// Names a connection.
 pub(super) type ConnectionId = usize;
@@ -63,13 +64,7 @@ impl Node for Peer {
     }
 
     fn close(&self) {
-        self.link().is_gone = true;
-    }
-}
-
-impl Peer {
-    fn link(&self) -> MutexGuard<'_, Link> {
-        self.link.lock().unwrap_or_else(PoisonError::into_inner)
+        self.link.lock().is_gone = true;
     }
 }
 
@@ -244,11 +239,11 @@ impl<S: Read + Write> Multiplexer<S> {
     fn send(&mut self, peer: &Arc<Peer>, pending: PendingCommand, now: Instant) {
         if let Admission::Open { failure, probe } = peer.breaker.admit(&peer.address, now) {
             if probe {
-                self.open(peer, &mut peer.link());
+                self.open(peer, &mut peer.link.lock());
             }
             return self.complete(pending.id, Err(failure.error));
         }
-        let mut link = peer.link();
+        let mut link = peer.link.lock();
         match link.state {
             LinkState::Open(connection) => {
                 self.connections[connection].session.submit(pending, now);
@@ -303,7 +298,7 @@ impl<S: Read + Write> Multiplexer<S> {
         let mut unsent: Vec<Id> = self.unrouted.drain(..).map(|unrouted| unrouted.pending.id).collect();
         unsent.extend(self.delayed.drain(..).map(|delayed| delayed.pending.id));
         for peer in std::mem::take(&mut self.opening) {
-            unsent.extend(peer.link().waiting.drain(..).map(|pending| pending.id));
+            unsent.extend(peer.link.lock().waiting.drain(..).map(|pending| pending.id));
         }
         for call in unsent {
             self.complete(call, Err(error.clone()));
