@@ -17,7 +17,7 @@ use super::session::Id;
 use super::url::RedisUrl;
 use crate::error::{Error, Result};
 use crate::fork::generation;
-use crate::script::Call;
+use crate::script::ScriptCall;
 
 /// Redis for tasks. Dropping the future of a call disturbs no other call.
 pub(crate) struct AsyncRedis {
@@ -53,12 +53,12 @@ impl AsyncRedis {
     }
 
     /// Runs the script at most once.
-    pub(crate) fn call(&self, call: Call, deadline: CallDeadline) -> ReplyFuture<'_> {
+    pub(crate) fn call(&self, call: ScriptCall, deadline: CallDeadline) -> ReplyFuture<'_> {
         self.carry_out(RedisCommand::Script(call), deadline)
     }
 
     /// Sends a script whose reply nobody waits for.
-    pub(crate) fn cast(&self, call: Call) {
+    pub(crate) fn cast(&self, call: ScriptCall) {
         if self.usable().is_ok() {
             let deadline = self.deadline(None);
             self.hub

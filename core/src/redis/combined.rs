@@ -8,12 +8,12 @@ use super::command::{CommandOutcome, RedisCommand};
 use super::errors;
 use super::pool::{Pool, Times};
 use super::session::PendingCommand;
-use crate::script::Call;
+use crate::script::ScriptCall;
 use crate::timeout::SHORTEST_TIMEOUT;
 
 impl Pool {
     /// Carries out the call, and whatever was published by the time there is a connection for it.
-    pub(super) fn combine(&self, permit: Permit<'_>, own: Call, times: Times) -> CommandOutcome {
+    pub(super) fn combine(&self, permit: Permit<'_>, own: ScriptCall, times: Times) -> CommandOutcome {
         let mut lease = match self.lease(times) {
             Ok(lease) => lease,
             Err(failure) => return CommandOutcome::Done(Err(failure)),

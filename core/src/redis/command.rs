@@ -8,7 +8,7 @@ use super::errors::CallError;
 use super::slots::slot_of;
 use crate::address::Address;
 use crate::error::{ErrorKind, Result};
-use crate::script::Call;
+use crate::script::ScriptCall;
 use crate::timeout::SHORTEST_TIMEOUT;
 
 /// Between two attempts of a call that may be sent again.
@@ -47,19 +47,19 @@ impl CallDeadline {
 pub(crate) struct Attempts {
     by: Instant,
     /// What may be sent again.
-    call: Option<Call>,
+    call: Option<ScriptCall>,
     /// Whether one of them may have been carried out although its answer was lost.
     is_maybe_done: bool,
 }
 
 impl Attempts {
     /// `call` is what may be sent again, if it may.
-    pub(crate) fn new(deadline: CallDeadline, call: Option<Call>) -> Self {
+    pub(crate) fn new(deadline: CallDeadline, call: Option<ScriptCall>) -> Self {
         Self { by: deadline.by, call, is_maybe_done: false }
     }
 
     /// How long to wait, and what to send then; `None`: it was answered, or there is no time left.
-    pub(crate) fn next(&mut self, reply: &Result<Value>) -> Option<(Duration, Call)> {
+    pub(crate) fn next(&mut self, reply: &Result<Value>) -> Option<(Duration, ScriptCall)> {
         let error = reply.as_ref().err()?;
         self.is_maybe_done |= error.is_maybe_done();
         let is_unanswered = matches!(error.kind(), ErrorKind::Connection | ErrorKind::Timeout);
@@ -77,7 +77,7 @@ impl Attempts {
 /// A script call or a plain command, to be executed at most once.
 #[derive(Debug, Clone)]
 pub(crate) enum RedisCommand {
-    Script(Call),
+    Script(ScriptCall),
     /// A command and the slot of its keys.
     Plain(Cmd, u16),
 }
