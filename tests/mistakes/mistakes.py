@@ -86,7 +86,7 @@ MISTAKES = [
     ),
     Mistake(
         "calls given back by a connection are queued on it again",
-        "multiplexer/lines.rs",
+        "multiplexer/connections.rs",
         "        self.detach(id);\n        while",
         "        while",
     ),
@@ -99,20 +99,20 @@ MISTAKES = [
     Mistake(
         "TRYAGAIN to a bundle is not divided",
         "session/replies.rs",
-        "Judgement::Forbidden(_) | Judgement::TryAgain if company",
-        "Judgement::Forbidden(_) if company",
+        "ReplyKind::Forbidden(_) | ReplyKind::TryAgain if is_batch",
+        "ReplyKind::Forbidden(_) if is_batch",
     ),
     Mistake(
         "NOSCRIPT is delivered as an error",
         "session/replies.rs",
-        "ServerErrorKind::NoScript) => Judgement::UnknownScript(err)",
-        "ServerErrorKind::NoScript) => Judgement::Refused(err)",
+        "ServerErrorKind::NoScript) => ReplyKind::UnknownScript(err)",
+        "ServerErrorKind::NoScript) => ReplyKind::Refused(err)",
     ),
     Mistake(
         "a replica is used on",
         "session/replies.rs",
-        "=> Judgement::NotPrimary(err),",
-        "=> Judgement::Refused(err),",
+        "=> ReplyKind::NotPrimary(err),",
+        "=> ReplyKind::Refused(err),",
     ),
     Mistake(
         "the old primary is used until it fails",
@@ -153,7 +153,7 @@ MISTAKES = [
     Mistake(
         "the connection is kept when the circuit breaker opens",
         "multiplexer/calls.rs",
-        "            self.lines[line].session.retire(&errors::unsent(&peer.address));\n            self.detach(line);",
+        "            self.connections[connection].session.retire(&errors::unsent(&peer.address));\n            self.detach(connection);",
         "",
     ),
     Mistake(

@@ -101,8 +101,7 @@ impl Tasks {
         let ready = std::mem::take(&mut *self.ready.tokens.lock());
         for token in ready {
             let Some((call, waker)) = calls.get_mut(&token) else { continue };
-            let waker = waker.clone();
-            if let Poll::Ready(result) = call.as_mut().poll(&mut Context::from_waker(&waker)) {
+            if let Poll::Ready(result) = call.as_mut().poll(&mut Context::from_waker(waker)) {
                 calls.remove(&token);
                 completions.push(Completion { token, result });
             }

@@ -2,7 +2,7 @@
 //!
 //! Where a server is near, what limits many threads is not the time that calls travel but the work for each:
 //! both sides make a system call for every call and every answer. So while some calls are under way, those of
-//! further threads are published, and the thread that may go next takes all of them along in one pipeline. Known
+//! further threads are published, and the thread that may go next sends all of them in one pipeline. Known
 //! as flat combining (Hendler, Incze, Shavit, Tzafrir: "Flat combining and the synchronization-parallelism
 //! tradeoff", SPAA 2010), and from databases as group commit.
 
@@ -15,7 +15,7 @@ use super::command::CommandOutcome;
 use super::connection::batches;
 use super::errors;
 use crate::lock::Mutex;
-use crate::script::Call;
+use crate::script::ScriptCall;
 
 /// The most calls of other threads that one thread pipelines: their answers delay its own.
 const MOST: usize = 64;
@@ -66,7 +66,7 @@ impl Combiner {
     /// this attempt of a call whose time ends at `end`. `is_free` says whether there is a connection for one more.
     pub(super) fn join(
         &self,
-        call: &Call,
+        call: &ScriptCall,
         end: Instant,
         by: Instant,
         is_free: impl Fn() -> bool,
@@ -109,9 +109,9 @@ impl Combiner {
         NextStep::Served(outcome.unwrap_or_else(|| CommandOutcome::Done(Err(errors::abandoned()))))
     }
 
-    /// The permit of a thread that need not wait for others any longer, or waits in vain. That one takes along who
-    /// waits too: of many who looked for the one connection that does not hang, each on its own, some never found
-    /// it free.
+    /// The permit of a thread that need not wait for others any longer, or that timed out waiting. In the latter case
+    /// it pipelines the other waiting calls: when many threads each looked for the one connection that does not hang,
+    /// some never found it free.
     fn leave(&self, pending: &Arc<PendingCall>, end: Instant) -> Option<Permit<'_>> {
         let mut state = self.state.lock();
         let may_go = state.under_way < state.most_under_way;
@@ -126,7 +126,7 @@ impl Combiner {
 }
 
 /// The right to be under way. When it ends, the thread that has waited the longest is woken to go, unless one that
-/// runs already comes first and takes it along.
+/// runs already comes first and pipelines it.
 pub(super) struct Permit<'a> {
     combiner: &'a Combiner,
     /// Whether it is one of those that may be under way, not of a thread that timed out waiting for them.
@@ -173,7 +173,7 @@ impl Drop for Permit<'_> {
 
 /// Calls of other threads in a pipeline. Whatever happens, their threads get an outcome.
 pub(super) struct Batch {
-    taken: Vec<(Arc<PendingCall>, Option<Call>)>,
+    taken: Vec<(Arc<PendingCall>, Option<ScriptCall>)>,
 }
 
 impl Batch {
@@ -182,7 +182,7 @@ impl Batch {
     }
 
     /// The calls, with their places and the ends of their times.
-    pub(super) fn calls(&mut self) -> impl Iterator<Item = (usize, Call, Instant)> {
+    pub(super) fn calls(&mut self) -> impl Iterator<Item = (usize, ScriptCall, Instant)> {
         let calls = self.taken.iter_mut().enumerate();
         calls.filter_map(|(place, (pending, call))| Some((place, call.take()?, pending.end)))
     }
@@ -221,7 +221,7 @@ struct PendingCall {
 #[derive(Default)]
 struct CallState {
     stage: CallStage,
-    call: Option<Call>,
+    call: Option<ScriptCall>,
     outcome: Option<CommandOutcome>,
 }
 
@@ -234,7 +234,7 @@ enum CallStage {
 }
 
 impl PendingCall {
-    fn new(call: &Call, end: Instant) -> Self {
+    fn new(call: &ScriptCall, end: Instant) -> Self {
         let state_of_call = CallState { call: Some(call.clone()), ..CallState::default() };
         Self { state_of_call: Mutex::new(state_of_call), end, thread: thread::current() }
     }
@@ -261,15 +261,15 @@ mod tests {
     const LONG: Duration = Duration::from_secs(20);
 
     /// Lets one thread go at a time.
-    fn combiner(solo_after: Duration) -> (Combiner, Call) {
+    fn combiner(solo_after: Duration) -> (Combiner, ScriptCall) {
         let script = eternal(Script::new(String::new()));
         (
             Combiner { solo_after, ..Combiner::new(1) },
-            Call { script, keys: SmallVec::new(), args: SmallVec::new() },
+            ScriptCall { script, keys: SmallVec::new(), args: SmallVec::new() },
         )
     }
 
-    fn permit<'a>(combiner: &'a Combiner, call: &Call) -> Permit<'a> {
+    fn permit<'a>(combiner: &'a Combiner, call: &ScriptCall) -> Permit<'a> {
         match combiner.join(call, Instant::now(), Instant::now(), || true) {
             NextStep::Combiner(permit) => permit,
             NextStep::Served(_) => unreachable!("nobody is under way"),
@@ -280,7 +280,7 @@ mod tests {
     fn published<'scope>(
         scope: &'scope thread::Scope<'scope, '_>,
         combiner: &'scope Combiner,
-        call: &'scope Call,
+        call: &'scope ScriptCall,
     ) -> thread::ScopedJoinHandle<'scope, NextStep<'scope>> {
         let thread =
             scope.spawn(|| combiner.join(call, Instant::now() + LONG, Instant::now() + LONG, || true));
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_in_vain_goes_all_the_same() {
+    fn a_thread_that_timed_out_makes_its_own_call() {
         let (combiner, call) = combiner(SOLO_AFTER);
         let permit = permit(&combiner, &call);
         let start = Instant::now();
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_in_vain_takes_along_who_waits_too() {
+    fn a_thread_that_timed_out_pipelines_waiting_calls() {
         let (combiner, call) = combiner(SOLO_AFTER);
         let _permit = permit(&combiner, &call);
         thread::scope(|scope| {
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_connection_waits_to_be_taken_along() {
+    fn a_thread_without_a_connection_waits_to_be_pipelined() {
         let (combiner, call) = combiner(SOLO_AFTER);
         let _permit = permit(&combiner, &call);
         let by = Instant::now() + SOLO_AFTER * 20;
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_taken_along_is_told_whatever_happens() {
+    fn a_pipelined_call_always_gets_an_outcome() {
         let (combiner, call) = combiner(LONG);
         let permit = permit(&combiner, &call);
         thread::scope(|scope| {

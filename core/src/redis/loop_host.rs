@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use polling::{Event, Events, PollMode, Poller};
 
 use super::hub::{Host, Hub};
-use super::multiplexer::{LineId, Multiplexer};
+use super::multiplexer::{ConnectionId, Multiplexer};
 use super::stream::Stream;
 use crate::lock::Mutex;
 
@@ -38,11 +38,11 @@ enum File {
 
 #[derive(Default)]
 struct Watched {
-    lines: HashSet<LineId>,
+    connections: HashSet<ConnectionId>,
     /// Those of which it is watched when they take more.
-    writing: HashSet<LineId>,
+    writing: HashSet<ConnectionId>,
     /// Those that have something to send.
-    dirty: Vec<LineId>,
+    dirty: Vec<ConnectionId>,
 }
 
 impl LoopHost {
@@ -101,11 +101,12 @@ impl LoopHost {
         if self.notified.load(Ordering::Acquire) {
             self.wait(Some(Duration::ZERO));
         }
-        let lines: smallvec::SmallVec<[LineId; 8]> = self.watched.lock().lines.iter().copied().collect();
-        for line in lines {
+        let connections: smallvec::SmallVec<[ConnectionId; 8]> =
+            self.watched.lock().connections.iter().copied().collect();
+        for connection in connections {
             // What a connection that talks without end leaves, the next turn takes up: the file stays readable.
-            hub.pump(line);
-            self.watch_writing(hub, line);
+            hub.pump(connection);
+            self.watch_writing(hub, connection);
         }
         self.flush_dirty(hub);
     }
@@ -122,9 +123,9 @@ impl LoopHost {
             if dirty.is_empty() {
                 return;
             }
-            for line in dirty {
-                hub.act(|multiplexer| multiplexer.flush(line, Instant::now()));
-                self.watch_writing(hub, line);
+            for connection in dirty {
+                hub.act(|multiplexer| multiplexer.flush(connection, Instant::now()));
+                self.watch_writing(hub, connection);
             }
         }
     }
@@ -139,20 +140,20 @@ impl LoopHost {
     }
 
     /// Watches whether the connection takes more only while there is more: else it would always be ready.
-    fn watch_writing(&self, hub: &Arc<Hub>, line: LineId) {
+    fn watch_writing(&self, hub: &Arc<Hub>, connection: ConnectionId) {
         let multiplexer = hub.lock();
-        let wants = multiplexer.wants_write(line);
+        let wants = multiplexer.wants_write(connection);
         let mut watched = self.watched.lock();
-        if wants == watched.writing.contains(&line) || !watched.lines.contains(&line) {
+        if wants == watched.writing.contains(&connection) || !watched.connections.contains(&connection) {
             return;
         }
-        let (Some(stream), Some(poller)) = (multiplexer.stream(line), self.poller()) else { return };
-        let event = if wants { Event::all(line) } else { Event::readable(line) };
+        let (Some(stream), Some(poller)) = (multiplexer.stream(connection), self.poller()) else { return };
+        let event = if wants { Event::all(connection) } else { Event::readable(connection) };
         let _ = modify(&poller, stream, event);
         if wants {
-            watched.writing.insert(line);
+            watched.writing.insert(connection);
         } else {
-            watched.writing.remove(&line);
+            watched.writing.remove(&connection);
         }
     }
 
@@ -173,8 +174,8 @@ fn modify(poller: &Poller, stream: &Stream, event: Event) -> io::Result<()> {
 }
 
 #[allow(unsafe_code, reason = "a socket must not be closed before it is taken out of the poller")]
-fn add(poller: &Poller, stream: &Stream, line: LineId) -> io::Result<()> {
-    let event = Event::readable(line);
+fn add(poller: &Poller, stream: &Stream, connection: ConnectionId) -> io::Result<()> {
+    let event = Event::readable(connection);
     // SAFETY: the connection is removed from the multiplexer, which closes it, only by `close` below, after it was
     // taken out; or with the multiplexer itself, whose poller is gone by then.
     unsafe {
@@ -197,40 +198,40 @@ fn delete(poller: &Poller, stream: &Stream) -> io::Result<()> {
 impl Host for LoopHost {
     fn begin(&self, _: &Arc<Hub>) {}
 
-    fn watch(&self, hub: &Arc<Hub>, line: LineId) {
-        let added = match (hub.lock().stream(line), self.poller()) {
-            (Some(stream), Some(poller)) => add(&poller, stream, line).is_ok(),
+    fn watch(&self, hub: &Arc<Hub>, connection: ConnectionId) {
+        let added = match (hub.lock().stream(connection), self.poller()) {
+            (Some(stream), Some(poller)) => add(&poller, stream, connection).is_ok(),
             _ => false,
         };
         if added {
-            self.watched.lock().lines.insert(line);
+            self.watched.lock().connections.insert(connection);
             // On the thread that opened it: the loop need not wait for its turn.
             self.flush_dirty(hub);
         } else {
             let error = super::errors::unwatched();
-            hub.act(|multiplexer| multiplexer.orphan(line, &error, Instant::now()));
+            hub.act(|multiplexer| multiplexer.orphan(connection, &error, Instant::now()));
         }
         self.notify();
     }
 
-    fn flush(&self, _: &Arc<Hub>, line: LineId) {
+    fn flush(&self, _: &Arc<Hub>, connection: ConnectionId) {
         let mut watched = self.watched.lock();
-        if watched.dirty.last() != Some(&line) {
-            watched.dirty.push(line);
+        if watched.dirty.last() != Some(&connection) {
+            watched.dirty.push(connection);
         }
     }
 
-    fn close(&self, hub: &Arc<Hub>, line: LineId) {
+    fn close(&self, hub: &Arc<Hub>, connection: ConnectionId) {
         let multiplexer = hub.lock();
-        if let (Some(stream), Some(poller)) = (multiplexer.stream(line), self.poller()) {
+        if let (Some(stream), Some(poller)) = (multiplexer.stream(connection), self.poller()) {
             let _ = delete(&poller, stream);
         }
         drop(multiplexer);
         let mut watched = self.watched.lock();
-        watched.lines.remove(&line);
-        watched.writing.remove(&line);
+        watched.connections.remove(&connection);
+        watched.writing.remove(&connection);
         drop(watched);
-        hub.act(|multiplexer| multiplexer.remove(line));
+        hub.act(|multiplexer| multiplexer.remove(connection));
     }
 
     fn hurry(&self) {

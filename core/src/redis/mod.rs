@@ -1,6 +1,6 @@
 //! Connections to Redis: one server, a Cluster, or whatever primary the Sentinels name.
 //!
-//! [`BlockingRedis`] and [`AsyncRedis`] carry out a [`Call`](crate::script::Call) and share all that does no
+//! [`BlockingRedis`] and [`AsyncRedis`] carry out a [`Call`](crate::script::ScriptCall) and share all that does no
 //! I/O: the URL, the options, the errors, where a key lives (`router`) and what a reply asks for (`session`).
 //!
 //! One rule governs both: **what may have been executed is never sent again**. A call is repeated only after

@@ -17,7 +17,7 @@ use super::spin::Spin;
 use crate::address::Address;
 use crate::error::ErrorKind;
 use crate::lock::Mutex;
-use crate::script::Call;
+use crate::script::ScriptCall;
 use crate::timeout::SHORTEST_TIMEOUT;
 
 /// A connection idle for longer is tried before use: the server may have been restarted meanwhile, or a
@@ -120,7 +120,7 @@ impl Pool {
     }
 
     /// Carries out the call, and whatever was published by the time there is a connection for it.
-    fn combine(&self, permit: Permit<'_>, own: Call, times: Times) -> CommandOutcome {
+    fn combine(&self, permit: Permit<'_>, own: ScriptCall, times: Times) -> CommandOutcome {
         let mut lease = match self.lease(times) {
             Ok(lease) => lease,
             Err(failure) => return CommandOutcome::Done(Err(failure)),

@@ -28,11 +28,11 @@ impl<S: Read + Write> Multiplexer<S> {
     /// While the circuit breaker is open, nothing is sent on the connection that there is.
     fn retire_open(&mut self, peer: &Peer) {
         let state = peer.link.lock().state;
-        if let LinkState::Open(line) = state {
-            self.lines[line].session.retire(&errors::unsent(&peer.address));
-            self.detach(line);
+        if let LinkState::Open(connection) = state {
+            self.connections[connection].session.retire(&errors::unsent(&peer.address));
+            self.detach(connection);
             // What it gives back is taken up there.
-            self.orders.push(Order::Flush(line));
+            self.orders.push(Order::Flush(connection));
         }
     }
 
@@ -70,7 +70,7 @@ impl<S: Read + Write> Multiplexer<S> {
         }
         let (by, slot) = (entry.by, entry.slot);
         let pending = |asking| PendingCommand::new(call, request, asking, by);
-        match self.router.next(&mut entry.journey, peer, hint, slot) {
+        match self.router.next(&mut entry.redirections, peer, hint, slot) {
             NextHop::To { node, asking } => self.send(&node, pending(asking), now),
             NextHop::Later(pause) => {
                 let until = now + pause;
@@ -131,12 +131,15 @@ impl<S: Read + Write> Multiplexer<S> {
             link.waiting.retain(|pending| pending.id != call);
             withdrawn |= before != link.waiting.len();
         }
-        let found = self.lines.iter_mut().find_map(|(id, line)| line.session.withdraw(call).then_some(id));
+        let found = self
+            .connections
+            .iter_mut()
+            .find_map(|(id, connection)| connection.session.withdraw(call).then_some(id));
         if found.is_none() {
-            self.lines.iter_mut().for_each(|(_, line)| line.session.disown(call));
+            self.connections.iter_mut().for_each(|(_, connection)| connection.session.disown(call));
         }
-        if let Some(line) = found {
-            self.orders.push(Order::Flush(line));
+        if let Some(connection) = found {
+            self.orders.push(Order::Flush(connection));
             withdrawn = true;
         }
         if withdrawn {

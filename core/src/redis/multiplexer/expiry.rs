@@ -19,12 +19,12 @@ impl<S: Read + Write> Multiplexer<S> {
             return;
         }
         self.next_deadline = None;
-        let lines: Vec<_> = self.lines().collect();
-        for id in lines {
+        let connections: Vec<_> = self.connections().collect();
+        for id in connections {
             // Should the driver have been late itself, the answers are there.
             self.pump(id, now);
-            if let Some(line) = self.lines.get_mut(id) {
-                line.session.expire(now);
+            if let Some(connection) = self.connections.get_mut(id) {
+                connection.session.expire(now);
                 self.collect(id, now);
             }
         }

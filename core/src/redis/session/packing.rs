@@ -10,7 +10,7 @@ use super::{About, Awaited, Bundle, PendingCommand, ROLE_INTERVAL, Session, Sess
 use crate::redis::command::RedisCommand;
 use crate::redis::discovery::role;
 use crate::redis::slots::slot_of;
-use crate::script::{Call, Script};
+use crate::script::{Script, ScriptCall};
 
 /// The most calls in one script: while it runs the server serves nobody else.
 const LARGEST: usize = 64;
@@ -120,7 +120,7 @@ fn keys(pending: &PendingCommand) -> impl Iterator<Item = &str> {
 type BundleKey<'a> = (*const Script, &'a [u8], Option<u16>);
 
 /// The kind of a call; `None` if it has to be sent on its own.
-fn kind(call: &Call, minds_slots: bool) -> Option<BundleKey<'_>> {
+fn kind(call: &ScriptCall, minds_slots: bool) -> Option<BundleKey<'_>> {
     match (&call.script.each, call.keys.as_slice(), call.args.as_slice()) {
         (Some(_), [key], [arg]) => {
             let slot = minds_slots.then(|| slot_of(key.as_bytes()));
@@ -132,7 +132,11 @@ fn kind(call: &Call, minds_slots: bool) -> Option<BundleKey<'_>> {
 
 /// Divides items into bundles, in the order in which to send them. `call` answers the call of an item, or `None`
 /// for an item to be sent alone. Of calls that touch the same key, the earlier ones stay before the later ones.
-fn bundle<T>(items: Vec<T>, call: impl Fn(&T) -> Option<&Call>, minds_slots: bool) -> Vec<SmallVec<[T; 1]>> {
+fn bundle<T>(
+    items: Vec<T>,
+    call: impl Fn(&T) -> Option<&ScriptCall>,
+    minds_slots: bool,
+) -> Vec<SmallVec<[T; 1]>> {
     let (places, count) = places(&items, call, minds_slots);
     let mut bundles: Vec<SmallVec<[T; 1]>> = (0..count).map(|_| SmallVec::new()).collect();
     for (item, place) in items.into_iter().zip(places) {
@@ -142,7 +146,11 @@ fn bundle<T>(items: Vec<T>, call: impl Fn(&T) -> Option<&Call>, minds_slots: boo
 }
 
 /// The bundle of each item, and how many bundles there are.
-fn places<T>(items: &[T], call: impl Fn(&T) -> Option<&Call>, minds_slots: bool) -> (Vec<usize>, usize) {
+fn places<T>(
+    items: &[T],
+    call: impl Fn(&T) -> Option<&ScriptCall>,
+    minds_slots: bool,
+) -> (Vec<usize>, usize) {
     let mut sizes: Vec<usize> = Vec::new();
     let mut growing: HashMap<BundleKey<'_>, usize> = HashMap::new();
     let mut last_with: HashMap<&str, usize> = HashMap::with_capacity(items.len());
@@ -186,7 +194,7 @@ mod tests {
         let (script, refund) = (check(), eternal(Script::new("refund".to_owned())));
         let call = |(place, (key, arg)): (usize, &(&str, u8))| {
             let script = if *arg == REFUND { refund } else { script };
-            (place, Call { script, keys: smallvec![(*key).to_owned()], args: smallvec![vec![*arg]] })
+            (place, ScriptCall { script, keys: smallvec![(*key).to_owned()], args: smallvec![vec![*arg]] })
         };
         let calls: Vec<_> = calls.iter().enumerate().map(call).collect();
         let bundles = bundle(calls, |(_, call)| Some(call), minds_slots);
@@ -214,7 +222,8 @@ mod tests {
 
     #[test]
     fn nothing_overtakes_what_is_sent_alone() {
-        let check = || Call { script: check(), keys: smallvec!["a".to_owned()], args: smallvec![vec![1]] };
+        let check =
+            || ScriptCall { script: check(), keys: smallvec!["a".to_owned()], args: smallvec![vec![1]] };
         // The second may be a reset of the key of the third.
         let bundles = bundle(vec![Some(check()), None, Some(check())], Option::as_ref, false);
         assert_eq!(bundles.iter().map(SmallVec::len).collect::<Vec<_>>(), [1, 1, 1]);
