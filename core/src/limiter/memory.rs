@@ -10,8 +10,8 @@ use crate::decision::{Decision, Source};
 use crate::error::{Error, Result};
 use crate::fork::PerProcess;
 use crate::key::is_canonical;
-use crate::memory::{Engine, Task};
-use crate::plan::{End, Few, Form, Op, Outcome, Plan, StandingChange, Verdict, answer, ruled};
+use crate::memory::{Engine, LoneLimit, Task};
+use crate::plan::{Account, End, Few, Form, Op, Outcome, Plan, StandingChange, Verdict, answer, ruled};
 use crate::request::Check;
 
 /// How many states are kept, unless another number is chosen: some 200 MB.
@@ -139,6 +139,12 @@ impl InMemory {
             let cost = plan.charges.iter().map(|charge| charge.cost).fold(0.0, f64::max);
             plan.items[0].rule.overdrawn(cost)
         })
+    }
+
+    /// Does some work on the account of a limit that is alone in its rule.
+    #[inline(always)]
+    pub(super) fn with_account<T>(&self, lone: LoneLimit<'_>, work: impl FnOnce(&mut Account<'_>) -> T) -> T {
+        self.engine().with_account(lone, || self.now(), work)
     }
 
     #[inline]

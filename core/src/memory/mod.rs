@@ -4,6 +4,7 @@
 //! calls themselves, a few places each, so memory follows the keys that are alive without a thread
 //! in the background.
 
+mod account;
 mod books;
 mod engine;
 mod lock;
@@ -17,6 +18,7 @@ use smallvec::{SmallVec, smallvec};
 use crate::algorithm::{Demand, HoldId, Micros};
 use crate::catalog::LimitNumber;
 use crate::plan::{Charge, End, Few, Fingerprint, Op, Outcome, Plan, StandingChange};
+pub(crate) use account::LoneLimit;
 use books::Access;
 use engine::CALLS_PER_SWEEP;
 pub(crate) use engine::Engine;
