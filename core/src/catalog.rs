@@ -115,7 +115,7 @@ impl Catalog {
         rules.map(check).collect()
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn find(&self, id: &str) -> Result<&ReadyRule> {
         let found = if self.ready.len() <= FEW {
             self.ready.iter().find(|ready| ready.rule.id == *id)
@@ -165,7 +165,7 @@ impl ReadyRule {
 
     /// Whether the name of a key is made of it alone, and of nothing that is hidden, and nothing is held or stands
     /// beside the state.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_plain(&self) -> bool {
         !self.needs_resource && !self.secret_key && self.holds.is_none() && self.stands.is_none()
     }

@@ -27,7 +27,7 @@ impl RateLimiter {
     ///
     /// # Errors
     /// As [`reserve`](Self::reserve).
-    #[inline]
+    #[inline(always)]
     pub fn reserve_within(
         &self,
         rule: &str,

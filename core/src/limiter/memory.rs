@@ -42,7 +42,7 @@ impl InMemory {
     }
 
     /// One check.
-    #[inline]
+    #[inline(always)]
     pub(super) fn single(&self, catalog: &Catalog, check: &Check<'_>, op: Op) -> Result<Decision> {
         self.decide(catalog, check, op, |verdict| verdict.into())
     }
@@ -147,7 +147,7 @@ impl InMemory {
         self.engine().with_account(lone, || self.now(), work)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn ensure_open(&self) -> Result<()> {
         if self.closed.load(Ordering::Relaxed) {
             return Err(Error::closed());
@@ -161,12 +161,12 @@ impl InMemory {
 
     /// This process's engine. A forked child begins with nothing counted: the parent's states may have been
     /// in the hands of a thread that does not exist in the child.
-    #[inline]
+    #[inline(always)]
     fn engine(&self) -> &Engine {
         self.engine.get(|_| Engine::new(self.max_keys))
     }
 
-    #[inline]
+    #[inline(always)]
     fn now(&self) -> Micros {
         match &self.clock {
             Clock::System(clock) => clock.now(),

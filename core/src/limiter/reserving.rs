@@ -152,7 +152,7 @@ impl RateLimiter {
     /// # Errors
     /// As [`check`](Self::check); [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a rule without
     /// reservations.
-    #[inline]
+    #[inline(always)]
     pub fn reserve(&self, rule: &str, key: &str) -> Result<Reservation> {
         self.reserve_with(rule, key, CheckOptions::new())
     }
@@ -161,7 +161,7 @@ impl RateLimiter {
     ///
     /// # Errors
     /// As [`reserve`](Self::reserve).
-    #[inline]
+    #[inline(always)]
     pub fn reserve_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Reservation> {
         self.reserve_within(rule, key, options, Duration::ZERO)
     }

@@ -60,7 +60,7 @@ impl Engine {
     }
 
     /// The table inside a shard uses the low and the topmost bits of a hash; these are others.
-    #[inline]
+    #[inline(always)]
     pub(super) fn shard_of(&self, place: &Place<'_>) -> usize {
         (place.hash >> SHARD_SHIFT) as usize & (self.shards.len() - 1)
     }

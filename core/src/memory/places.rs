@@ -29,14 +29,14 @@ impl Places {
         Self { seed: random(), shared: SharedSeed::from_u64(random()) }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn of<'a>(&self, limit: LimitNumber, name: &'a str) -> Place<'a> {
         let [place] = self.of_each([limit], name);
         place
     }
 
     /// The places of several states of one name.
-    #[inline]
+    #[inline(always)]
     pub(super) fn of_each<'a, const N: usize>(
         &self,
         limits: [LimitNumber; N],

@@ -94,7 +94,7 @@ impl Shard {
         if demand.op == Op::Peek && policy.is_ahead(&entry.state, demand.now) {
             return peek_ahead(&entry.state, task, permitted);
         }
-        let outcome = policy.settle_up(&mut entry.state, demand, permitted);
+        let outcome = policy.settle_up_inline(&mut entry.state, demand, permitted);
         if outcome.changed {
             entry.expires_at = demand.now + outcome.figures.reset_after;
             if outcome.figures.reset_after == 0 {
