@@ -34,7 +34,6 @@ impl HeldLimit<'_> {
     }
 
     /// Makes a state ready to be asked for `cost`.
-    #[inline(always)]
     pub(super) fn settle(self, state: &mut State, cost: f64) {
         if self.policy.is_ahead(state, self.now) {
             self.policy.settle(state, self.now);
@@ -45,14 +44,12 @@ impl HeldLimit<'_> {
     }
 
     /// Whether there is room for `cost` beside what is held.
-    #[inline(always)]
     pub(super) fn fits(self, state: &State, op: Op, cost: f64) -> bool {
         let is_full = || self.holding.is_some_and(Holding::is_full);
         self.policy.fits(state, self.now, cost + self.held()) && !(op == Op::Reserve && is_full())
     }
 
     /// Carries out an operation of which it is known whether the cost `fits`.
-    #[inline]
     pub(super) fn conclude(
         self,
         state: &mut State,
@@ -71,20 +68,17 @@ impl HeldLimit<'_> {
     }
 
     /// What there is room for beside what is held.
-    #[inline(always)]
     pub(super) fn room(self, state: &State) -> f64 {
         self.policy.room(state, self.now) - self.held()
     }
 
     /// How long a charge counts at most that is made when a lease ends.
-    #[inline(always)]
     pub(super) fn lasts(self, state: &State) -> Micros {
         self.policy.longest() + self.policy.overdraft(state, self.now)
     }
 
     /// Until when a state is to be kept; `None`: it is as if never seen. What is held may be charged to it long after it
     /// ended, as it was then.
-    #[inline(always)]
     pub(super) fn kept_until(self, state: &State) -> Option<Micros> {
         let ends = self.now + self.policy.reset_after(state, self.now);
         let held = self.holding.filter(|holding| !holding.is_empty());
