@@ -27,7 +27,7 @@ if #ARGV == 1 and op == COMMIT then
         end
         slack = plain_slack
         if now - swept > timeout then
-          call('ZREMRANGEBYSCORE', holder, MARKS, MARKS + now)
+          call('ZREMRANGEBYSCORE', holder, MARKS - math.floor(now / 1000), MARKS)
           swept = now
         end
         local kept = kept_until
@@ -35,7 +35,7 @@ if #ARGV == 1 and op == COMMIT then
         if held_count == 1 then kept_until, first_end = now + lease, 0 end
         if now + timeout > kept_until then kept_until = now + timeout end
         header = pack('<c1dddddd', 'h', held - weight, first_end, held_count - 1, token, kept_until, swept)
-        call('ZADD', holder, '-inf', header, MARKS + now + timeout, 'e' .. call_id)
+        call('ZADD', holder, '-inf', header, string.format('%d', MARKS - math.ceil((now + timeout) / 1000)), 'e' .. call_id)
         -- A set that was empty for a moment has no lifetime.
         if held_count == 1 or kept_until ~= kept then
           call('PEXPIRE', holder, math.ceil((kept_until - now) / 1000) + slack)

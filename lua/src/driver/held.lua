@@ -78,8 +78,8 @@ local function hold(holding, counts, token)
   holding.count, holding.token = holding.count + 1, token
   prolong(holding, ends + holding.longest)
   if not holding.is_repeated then
-    call('ZADD', holding.key, ends, (counts and 'r' or 's') .. named)
-    if holding.price > 0 then call('ZADD', holding.key, -holding.price, 'p' .. holding.id) end
+    call('ZADD', holding.key, -ends, (counts and 'r' or 's') .. named)
+    if holding.price > 0 then call('ZADD', holding.key, holding.price, 'p' .. holding.id) end
   end
   save(holding)
 end
@@ -113,7 +113,7 @@ local function decide()
     local holding = holdings[j]
     local frees = 0
     if holding.count >= MOST_HELD then
-      frees = tonumber(call('ZRANGEBYSCORE', holding.key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1')[2] or now)
+      frees = first_end_of(call('ZREVRANGEBYSCORE', holding.key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1')) or now
     end
     replies[limits + j] = pack('<ddd', holding.held, frees, token)
     -- What was stated was the end of a lease that is no more.

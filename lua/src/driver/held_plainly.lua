@@ -64,7 +64,7 @@ if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
         kept_until = kept_until - kept_until % slice + slice
       end
       local written = pack('<c1dddddd', 'h', held + weight, first_end, held_count + 1, token, kept_until, swept)
-      if call('ZADD', holder, 'NX', '-inf', written, ends, named) == 2 then
+      if call('ZADD', holder, 'NX', '-inf', written, string.format('%d', -ends), named) == 2 then
         -- Not before: a set that was empty for a moment has no lifetime.
         if header then call('ZREM', holder, header) end
         if kept_until ~= kept_before then
