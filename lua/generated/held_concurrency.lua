@@ -51,6 +51,10 @@ end
 -- A small set is searched from its start for the place of what is new: so the latest stand before the earlier ones. Scores
 -- are whole (but for prices), and small enough for the server to keep them as integers.
 --
+-- A state that is one string of always the same length may be followed by a copy of the header. So a call about one limit
+-- reads both at once, and the set only to change it. Whoever writes the header writes the copy too, if there is one;
+-- a state that is written anew by who knows nothing of what is held has none. A copy that is over says nothing.
+--
 -- ARGV[1]  now, op, limits (how many); then the numbers of ARGV[2] once more
 -- ARGV[1 + i], for the limit of KEYS[i]: its algorithm's place, its group, its holder's number (0: none), price (what a
 --          unit takes in the algorithm's measure), units (the cost), extra (what is charged; or the time of a charge
@@ -58,11 +62,11 @@ end
 --          -1: it keeps nothing); then its own numbers
 -- ARGV[1 + limits + i]  the same at the limit that the rule states, if the call brought another; else empty
 -- ARGV[1 + 2 * limits + j], for the holder of KEYS[limits + j]: weight, lease, longest (how long a charge counts), group,
---          price (0: the rule's own), timeout; then the reservation's id and that of the call
--- A call about one limit may come as ARGV[1] alone: the first, that of the limit, and in the last 80 bytes that of the
+--          price (0: the rule's own), timeout; then the member 'r' id weight of the reservation, and the id of the call
+-- A call about one limit may come as ARGV[1] alone: the first, that of the limit, and in the last 89 bytes that of the
 -- holder.
 local MARKS, MOST_HELD, PARAMS = 4e15, 10000, 57
-local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 49, 65, 49, 80
+local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 50, 74, 49, 89
 local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
 -- As in the other scripts: 1 charge, 0 only look.
 local mode = op == PEEK and 0 or 1
@@ -101,26 +105,29 @@ end
 -- or was reserved, BESIDE, the weight that was held before and the token; then the limit's answer.
 if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
   local holder, key = KEYS[2], KEYS[1]
-  local header, held, first_end, has_room = call('ZRANGE', holder, '0', '0')[1], 0, 0, true
-  local held_count, token, kept_until, swept, plain_slack = 0, 0, 0, now, slack
-  if header then
-    if #header ~= HEADER then
-      has_room = false
-    else
-      held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
-      -- Nothing is held, and it should be gone.
-      if held_count == 0 and kept_until <= now and op ~= PEEK then
-        call('DEL', holder)
-        header, token, kept_until, swept = nil, 0, 0, now
+  local header, has_room, has_summary, plain_slack = nil, true, false, slack
+  local held, first_end, held_count, token, kept_until, swept = 0, 0, 0, 0, 0, now
+    if not has_summary then
+    header, held, first_end, held_count = call('ZRANGE', holder, '0', '0')[1], 0, 0, 0
+    token, kept_until, swept = 0, 0, now
+    if header then
+      if #header ~= HEADER then
+        has_room = false
+      else
+        held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
+        -- Nothing is held, and it should be gone.
+        if held_count == 0 and kept_until <= now and op ~= PEEK then
+          call('DEL', holder)
+          header, token, kept_until, swept = nil, 0, 0, now
+        end
       end
     end
   end
-  local weight, lease, longest, own_price, id, named
+  local weight, lease, longest, own_price, _, named
   if op == RESERVE then
-    weight, lease, longest, group, own_price, id = unpack_numbers('<dddddxxxxxxxxc16', ARGV[1], #ARGV[1] - HOLDER + 1)
-    named = pack('<c1c16d', 'r', id, weight)
+    weight, lease, longest, group, own_price, _, named = unpack_numbers('<ddddddc25', ARGV[1], #ARGV[1] - HOLDER + 1)
     has_room = has_room and held_count < MOST_HELD and group == 0 and own_price == 0
-  end
+      end
   if has_room and (first_end > now or first_end == 0) then
     local own = cost
     if held > 0 then cost = (units + held) * price end
@@ -169,10 +176,11 @@ local answer = pack('<ddddddd', BESIDE, held, token, grant, now, enough_at, last
         kept_until = kept_until - kept_until % slice + slice
       end
       local written = pack('<c1dddddd', 'h', held + weight, first_end, held_count + 1, token, kept_until, swept)
-      if call('ZADD', holder, 'NX', '-inf', written, string.format('%d', -ends), named) == 2 then
-        -- Not before: a set that was empty for a moment has no lifetime.
-        if header then call('ZREM', holder, header) end
-        if kept_until ~= kept_before then
+      local added = call('ZADD', holder, 'NX', '-inf', written, string.format('%d', -ends), named)
+      -- Not before: a set that was empty for a moment has no lifetime.
+      if added == 2 and (not header or call('ZREM', holder, header) == 1) then
+        local is_alive = kept_until == kept_before and held_count > 0
+                if not is_alive then
           local life = math.ceil((kept_until - now) / 1000) + slack
           local done = redis.pcall('PEXPIRE', holder, life)
           if done ~= 1 then
@@ -183,14 +191,16 @@ local answer = pack('<ddddddd', BESIDE, held, token, grant, now, enough_at, last
           -- Else the state was given that life when the set was.
           if kind > 0 then
             local left = call('PTTL', key)
-            if left >= 0 and left < life then call('PEXPIRE', key, life) end
+            if left ~= -2 and left < life then call('PEXPIRE', key, life) end
           end
         end
         -- Answers with the BESIDE, held, token, grant, now, and the two ends of leases.
 local answer = pack('<ddddddd', BESIDE, held, token, grant, now, enough_at, last_at)
         return answer
       end
+      -- The very call was carried out already, or what the state tells is not so.
       call('ZREM', holder, written)
+      if added == 2 then call('ZREM', holder, named) end
     end
   end
 end
@@ -204,7 +214,7 @@ end
 -- The set of a holder; nil when it is somebody else's.
 local function open_holding(key)
   local first = call('ZRANGE', key, '0', '0', 'WITHSCORES')
-  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now }
+  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now, size_of = {} }
   if not header then return holding end
   if first[2] ~= '-inf' or #header ~= HEADER then return nil end
   local held, first_end, count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
@@ -248,7 +258,7 @@ end
 local function prolong(holding, kept_until)
   if kept_until > holding.kept_until then holding.kept_until = kept_until end
 end
-local load_of, conclude_of, refund_of = {}, {}, {}
+local load_of, conclude_of, refund_of, size_of = {}, {}, {}, {}
 load_of[1] = function(key, arg)
 local cost, limit = unpack_numbers('<dd', arg, 57)
 -- Concurrency: what is in flight at once. Nothing is charged; KEY holds what is held, as `holdings.lua` states.
@@ -289,8 +299,13 @@ for j = 1, #ARGV - 1 - 2 * limits do
   holding.weight, holding.lease, holding.longest, holding.group, holding.price, holding.timeout =
     unpack_numbers('<dddddd', arg)
   holding.id, holding.call_id = sub(arg, RESERVATION_ID, RESERVATION_ID + 15), sub(arg, CALL_ID)
+  holding.named = sub(arg, RESERVATION_ID, CALL_ID - 1)
   holdings[j] = holding
   if holding.first_end and holding.first_end <= now then is_due = true end
+end
+for i = 1, limits do
+  local holding = holdings[holder_of[i]]
+  if holding then holding.size_of[KEYS[i]] = size_of[which[i]] end
 end
 
 -- Charges to a limit what was held until its lease ended. The life of what is written is reckoned from then.
@@ -401,7 +416,7 @@ end
 local function is_repeated()
   for j = 1, #holdings do
     local holding = holdings[j]
-    local named = holding.id .. pack('<d', holding.weight)
+    local named = holding.named
     if call('ZSCORE', holding.key, 'r' .. named) then
       holding.held, holding.count = holding.held - holding.weight, holding.count - 1
       holding.is_repeated, holding.counted = true, true
@@ -454,7 +469,7 @@ local function conclude(i, repeated)
 end
 
 local function hold(holding, counts, token)
-  local named, ends = holding.id .. pack('<d', holding.weight), now + holding.lease
+  local named, ends = holding.named, now + holding.lease
   if holding.is_repeated then counts = holding.counted end
   if counts then holding.held = holding.held + holding.weight end
   holding.count, holding.token = holding.count + 1, token

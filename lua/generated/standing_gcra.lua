@@ -51,6 +51,10 @@ end
 -- A small set is searched from its start for the place of what is new: so the latest stand before the earlier ones. Scores
 -- are whole (but for prices), and small enough for the server to keep them as integers.
 --
+-- A state that is one string of always the same length may be followed by a copy of the header. So a call about one limit
+-- reads both at once, and the set only to change it. Whoever writes the header writes the copy too, if there is one;
+-- a state that is written anew by who knows nothing of what is held has none. A copy that is over says nothing.
+--
 -- ARGV[1]  now, op, limits (how many); then the numbers of ARGV[2] once more
 -- ARGV[1 + i], for the limit of KEYS[i]: its algorithm's place, its group, its holder's number (0: none), price (what a
 --          unit takes in the algorithm's measure), units (the cost), extra (what is charged; or the time of a charge
@@ -58,11 +62,11 @@ end
 --          -1: it keeps nothing); then its own numbers
 -- ARGV[1 + limits + i]  the same at the limit that the rule states, if the call brought another; else empty
 -- ARGV[1 + 2 * limits + j], for the holder of KEYS[limits + j]: weight, lease, longest (how long a charge counts), group,
---          price (0: the rule's own), timeout; then the reservation's id and that of the call
--- A call about one limit may come as ARGV[1] alone: the first, that of the limit, and in the last 80 bytes that of the
+--          price (0: the rule's own), timeout; then the member 'r' id weight of the reservation, and the id of the call
+-- A call about one limit may come as ARGV[1] alone: the first, that of the limit, and in the last 89 bytes that of the
 -- holder.
 local MARKS, MOST_HELD, PARAMS = 4e15, 10000, 57
-local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 49, 65, 49, 80
+local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 50, 74, 49, 89
 local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
 -- As in the other scripts: 1 charge, 0 only look.
 local mode = op == PEEK and 0 or 1
@@ -76,7 +80,7 @@ end
 -- The set of a holder; nil when it is somebody else's.
 local function open_holding(key)
   local first = call('ZRANGE', key, '0', '0', 'WITHSCORES')
-  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now }
+  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now, size_of = {} }
   if not header then return holding end
   if first[2] ~= '-inf' or #header ~= HEADER then return nil end
   local held, first_end, count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
@@ -115,12 +119,16 @@ local function save(holding)
   end
   of_right(holding, redis.pcall('PEXPIRE', holding.key, math.ceil((holding.kept_until - now) / 1000) + slack))
   holding.header = header
+  for key, size in pairs(holding.size_of) do
+    local state = call('GET', key)
+    if state and #state == size + HEADER then call('SETRANGE', key, size, header) end
+  end
 end
 
 local function prolong(holding, kept_until)
   if kept_until > holding.kept_until then holding.kept_until = kept_until end
 end
-local load_of, conclude_of, refund_of = {}, {}, {}
+local load_of, conclude_of, refund_of, size_of = {}, {}, {}, {}
 load_of[1] = function(key, arg)
 local cost, full, unit = unpack_numbers('<ddd', arg, 137)
 -- GCRA: a debt of time that leaks one microsecond per microsecond. It is kept relative to its own
@@ -136,7 +144,7 @@ local debt, interval, forced = 0, unit, nil
 local kept, at = 0, 0
 local state = call('GET', key)
 if state then
-  if #state ~= 24 then return { err = BAD_STATE } end
+  if #state ~= 24 and #state ~= 73 then return { err = BAD_STATE } end
   kept, at, interval = unpack_numbers('<ddd', state)
   if not (kept > 0 and kept < ENDLESS and at >= 0 and at <= LATEST) then return { err = BAD_STATE } end
   debt = kept
@@ -209,6 +217,7 @@ end
 if interval ~= unit then amount = amount / unit * interval end
 if debt > amount then commit(key, -amount, debt, kept, at, interval, unit) else call('DEL', key) end
 end
+size_of[1] = 24
 local ARGV = ARGV
 if #ARGV == 1 then
   local all = ARGV[1]
@@ -227,8 +236,13 @@ for j = 1, #ARGV - 1 - 2 * limits do
   holding.weight, holding.lease, holding.longest, holding.group, holding.price, holding.timeout =
     unpack_numbers('<dddddd', arg)
   holding.id, holding.call_id = sub(arg, RESERVATION_ID, RESERVATION_ID + 15), sub(arg, CALL_ID)
+  holding.named = sub(arg, RESERVATION_ID, CALL_ID - 1)
   holdings[j] = holding
   if holding.first_end and holding.first_end <= now then is_due = true end
+end
+for i = 1, limits do
+  local holding = holdings[holder_of[i]]
+  if holding then holding.size_of[KEYS[i]] = size_of[which[i]] end
 end
 
 -- What stands beside the states of keys: their blocks and limits of their own. Its keys are the last ones.
@@ -245,18 +259,25 @@ local standing_of, counts_denied, standings, own_grants = {}, {}, {}, {}
 local function open_standing(standing_key)
   -- What stands beside the state of one key, as STANDING_KEY says: until when the key is, or was, blocked, how long that was
 -- to last, how long the last block was to last that began with a denial, the limit that is stored for the key and until
--- when it holds (LATEST: for ever). What there is none of is 0. After a step of the clock back, a block begins now.
+-- when it holds (LATEST: for ever). What there is none of is 0. Of a key that was never blocked only the last two are kept.
+-- After a step of the clock back, a block begins now.
 local blocked_until, length_of_block, grown, own_limit, own_until, is_healed = 0, 0, 0, 0, 0, false
 local standing = call('GET', standing_key)
 if standing then
-  if #standing ~= 40 then return { err = BAD_STATE } end
-  blocked_until, length_of_block, grown, own_limit, own_until = unpack_numbers('<ddddd', standing)
-  if not (blocked_until >= 0 and blocked_until <= ENDLESS and length_of_block >= 0 and length_of_block <= LATEST
-    and grown >= 0 and grown <= LATEST and own_limit >= 0 and own_limit < LATEST and own_until >= 0
-    and own_until <= ENDLESS) then
+  if #standing == 16 then
+    own_limit, own_until = unpack_numbers('<dd', standing)
+  else
+    if #standing ~= 40 then return { err = BAD_STATE } end
+    blocked_until, length_of_block, grown, own_limit, own_until = unpack_numbers('<ddddd', standing)
+    if not (blocked_until >= 0 and blocked_until <= ENDLESS and length_of_block >= 0 and length_of_block <= LATEST
+      and grown >= 0 and grown <= LATEST) then
+      return { err = BAD_STATE }
+    end
+    if blocked_until > now + length_of_block then blocked_until, is_healed = now + length_of_block, true end
+  end
+  if not (own_limit >= 0 and own_limit < LATEST and own_until >= 0 and own_until <= ENDLESS) then
     return { err = BAD_STATE }
   end
-  if blocked_until > now + length_of_block then blocked_until, is_healed = now + length_of_block, true end
 end
   return {
     key = standing_key, is_stored = standing, blocked_until = blocked_until, length_of_block = length_of_block, grown = grown,
@@ -281,7 +302,8 @@ grown, blocked_until = length_of_block, now + length_of_block
 if own_until <= now then own_limit, own_until = 0, 0 end
 local kept_until = math.max(blocked_until, own_until)
 if growth > 1 and grown > 0 then kept_until = math.max(kept_until, blocked_until + longest_block) end
-local written = pack('<ddddd', blocked_until, length_of_block, grown, own_limit, own_until)
+local written = pack('<dd', own_limit, own_until)
+if length_of_block > 0 then written = pack('<ddd', blocked_until, length_of_block, grown) .. written end
 if own_until >= LATEST then
   call('SET', standing_key, written)
 elseif kept_until > now then
@@ -309,14 +331,18 @@ local function interval_at(own_limit, refill, burst)
 -- limit is admitted anew, BURST (0: as much as the limit). The interval is rounded as `on_grid` of the crate `sluicegate`
 -- rounds it: down to a multiple of a power of two. (The highest power in a number is found as in `commit.lua`.) Stored
 -- under another algorithm, the limit may be larger than a burst may be, which is 2^32.
-local taken = burst > 0 and own_limit or math.min(own_limit, 4294967296)
-local most = burst > 0 and burst or taken
+local taken, most = own_limit, burst
+if burst == 0 then
+  if taken > 4294967296 then taken = 4294967296 end
+  most = taken
+end
 local interval = refill / taken
 local scaled = most * interval * 4503599627370497
 local power = scaled - 0.99999999999999988897769753748 * scaled
 if power < most * interval then power = power * 2 end
 local scale = 4503599627370496 / power
-unit = math.floor(interval * scale) / scale
+local steps = interval * scale
+unit = (steps - steps % 1) / scale
 cost, full = units * unit, most * unit
   return unit, full
 end
@@ -480,7 +506,7 @@ end
 local function is_repeated()
   for j = 1, #holdings do
     local holding = holdings[j]
-    local named = holding.id .. pack('<d', holding.weight)
+    local named = holding.named
     if call('ZSCORE', holding.key, 'r' .. named) then
       holding.held, holding.count = holding.held - holding.weight, holding.count - 1
       holding.is_repeated, holding.counted = true, true
@@ -551,7 +577,7 @@ local function conclude(i, repeated)
 end
 
 local function hold(holding, counts, token)
-  local named, ends = holding.id .. pack('<d', holding.weight), now + holding.lease
+  local named, ends = holding.named, now + holding.lease
   if holding.is_repeated then counts = holding.counted end
   if counts then holding.held = holding.held + holding.weight end
   holding.count, holding.token = holding.count + 1, token

@@ -11,7 +11,7 @@ end
 local is_held = 1
 for j = 1, #holdings do
   local holding = holdings[j]
-  local named = holding.id .. pack('<d', holding.weight)
+  local named = holding.named
   for _, kept in ipairs({ 'r', 's' }) do
     if call('ZSCORE', holding.key, kept .. named) then holding.member, holding.counts = kept .. named, kept == 'r' end
   end

@@ -17,7 +17,7 @@ end
 local function is_repeated()
   for j = 1, #holdings do
     local holding = holdings[j]
-    local named = holding.id .. pack('<d', holding.weight)
+    local named = holding.named
     if call('ZSCORE', holding.key, 'r' .. named) then
       holding.held, holding.count = holding.held - holding.weight, holding.count - 1
       holding.is_repeated, holding.counted = true, true
@@ -72,7 +72,7 @@ local function conclude(i, repeated)
 end
 
 local function hold(holding, counts, token)
-  local named, ends = holding.id .. pack('<d', holding.weight), now + holding.lease
+  local named, ends = holding.named, now + holding.lease
   if holding.is_repeated then counts = holding.counted end
   if counts then holding.held = holding.held + holding.weight end
   holding.count, holding.token = holding.count + 1, token

@@ -16,8 +16,13 @@ for j = 1, #ARGV - 1 - 2 * limits do
   holding.weight, holding.lease, holding.longest, holding.group, holding.price, holding.timeout =
     unpack_numbers('<dddddd', arg)
   holding.id, holding.call_id = sub(arg, RESERVATION_ID, RESERVATION_ID + 15), sub(arg, CALL_ID)
+  holding.named = sub(arg, RESERVATION_ID, CALL_ID - 1)
   holdings[j] = holding
   if holding.first_end and holding.first_end <= now then is_due = true end
+end
+for i = 1, limits do
+  local holding = holdings[holder_of[i]]
+  if holding then holding.size_of[KEYS[i]] = size_of[which[i]] end
 end
 
 --STANDINGS
