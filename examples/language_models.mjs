@@ -56,7 +56,7 @@ async function stream(question, response, reservation, signal) {
   let used = 0;
   let failure;
   try {
-    // The model is told to stop when the client hangs up.
+    // Stops the model when the client closes the connection.
     const answer = await fetch(question, { method: 'POST', signal });
     if (!answer.ok) throw new Error(`the model answered ${answer.status}`);
     response.type('text/plain').flushHeaders();

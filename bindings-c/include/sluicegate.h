@@ -174,7 +174,7 @@ typedef struct {
     uint64_t request_id_seconds;
 } sluicegate_options;
 
-/// Is told a name and what belongs to it, which both live until it returns; `context` is what came with
+/// Receives a name and its value, which both live until it returns; `context` is what came with
 /// it. It has to return: neither by longjmp nor by an exception.
 typedef void (*sluicegate_pair_callback)(void *context, const char *name, const char *value);
 
@@ -195,7 +195,7 @@ typedef struct {
     bool reachable;
     /// Whether the rules are the copy of the cache, as the source could not be read yet.
     bool cached;
-    /// Tells the rules in force from others: processes with the same version decide by the same rules.
+    /// Identifies the rules in force: processes with the same version decide by the same rules.
     char version[SLUICEGATE_RULES_VERSION_SIZE];
     /// Where the rules come from, without passwords; "fixed" for rules that never change.
     char source[SLUICEGATE_MESSAGE_SIZE];
@@ -232,7 +232,7 @@ typedef struct {
     size_t request_id_len;
 } sluicegate_check_options;
 
-/// Whether a cost is admitted, and what the caller may want to tell the one who asked. A plain value:
+/// The result of a check: whether the cost is admitted, what is left, and when to retry. A plain value:
 /// copy it, keep it, and free nothing.
 typedef struct {
     /// The most that the deciding limit admits at once from a key never seen, in units of cost.
@@ -399,7 +399,7 @@ sluicegate_status sluicegate_clock_set(const sluicegate_clock *clock,
                                        uint64_t now_us,
                                        sluicegate_error *error);
 
-/// Tells what a clock shows, in microseconds since 1970.
+/// Returns the time of a clock, in microseconds since 1970.
 sluicegate_status sluicegate_clock_now(const sluicegate_clock *clock,
                                        uint64_t *now_us,
                                        sluicegate_error *error);
@@ -448,14 +448,14 @@ sluicegate_status sluicegate_limiter_close(const sluicegate_limiter *limiter,
 /// Closes and frees a limiter that no other thread is using. NULL is fine.
 void sluicegate_limiter_free(sluicegate_limiter *limiter);
 
-/// Tells the rules in force: `rule` is called for each with its name and its JSON, in which what is left to its
+/// Lists the rules in force: `rule` is called for each with its name and its JSON, in which what is left to its
 /// default is left out. Both texts live as long as the call of `rule`.
 sluicegate_status sluicegate_limiter_rules(const sluicegate_limiter *limiter,
                                            sluicegate_pair_callback rule,
                                            void *context,
                                            sluicegate_error *error);
 
-/// Tells which rules are in force, since when, and what was refused of their source. `refused` is
+/// Returns the status of the rules: which are in force, since when, and what was refused of their source. `refused` is
 /// called for each refused file, or rule of ZooKeeper, with its name and the reason; it may be NULL.
 sluicegate_status sluicegate_rules_status(const sluicegate_limiter *limiter,
                                           sluicegate_rules *rules,
@@ -501,7 +501,7 @@ sluicegate_status sluicegate_check_all_with(const sluicegate_limiter *limiter,
 /// that no rule matches is admitted, and `rule_applied` of the decision says so.
 ///
 /// `parts` has room for `parts_room` decisions, one per rule in order of priority, of which `parts_count`
-/// tells how many were written: the first if there are more. Both may be NULL.
+/// receives how many were written: the first if there are more. Both may be NULL.
 sluicegate_status sluicegate_check_request(const sluicegate_limiter *limiter,
                                            const sluicegate_request *request,
                                            sluicegate_decision *decision,
@@ -510,7 +510,7 @@ sluicegate_status sluicegate_check_request(const sluicegate_limiter *limiter,
                                            size_t *parts_count,
                                            sluicegate_error *error);
 
-/// Tells what sluicegate_check would answer now; changes nothing.
+/// Returns what sluicegate_check would answer now; changes nothing.
 sluicegate_status sluicegate_peek(const sluicegate_limiter *limiter,
                                   const char *rule,
                                   const void *key,
@@ -740,7 +740,7 @@ sluicegate_status sluicegate_clear_limit(const sluicegate_limiter *limiter,
                                          sluicegate_error *error);
 
 /// Joins the parts of a key, such as a user and an address, as a rule does whose identifier_type is an array.
-/// `key` has room for `key_size` bytes, of which `key_len` tells how many were written: the key to pass to other
+/// `key` has room for `key_size` bytes, `key_len` receives how many were written: the key to pass to other
 /// calls. Twice the length of all parts and `count` more bytes are always enough.
 sluicegate_status sluicegate_join_key(const sluicegate_key_part *parts,
                                       size_t count,
@@ -766,7 +766,7 @@ const sluicegate_match *sluicegate_matches_at(const sluicegate_matches *matches,
 /// Frees a list and all that it points to. NULL is fine.
 void sluicegate_matches_free(sluicegate_matches *matches);
 
-/// Tells the headers of the answer to a request, one call of `header` for each; `style` is "ietf"
+/// Computes the headers of the answer to a request, with one call of `header` for each; `style` is "ietf"
 /// (RateLimit-Policy and RateLimit, as draft-ietf-httpapi-ratelimit-headers-10 has them, with all the
 /// rules that were applied) or "x-ratelimit" (X-RateLimit-Limit, -Remaining and -Reset of the rule that
 /// decided). A denial adds Retry-After, unless the cost never fits.

@@ -1,4 +1,4 @@
-//! How pairs of texts are told without memory that has to be freed.
+//! Callbacks that receive pairs of texts: no memory has to be freed.
 
 use std::ffi::{c_char, c_void};
 
@@ -6,7 +6,7 @@ use crate::argument::Argument;
 use crate::error::Failure;
 use crate::text::terminated;
 
-/// Is told a name and what belongs to it, which both live until it returns; `context` is what came with
+/// Receives a name and its value, which both live until it returns; `context` is what came with
 /// it. It has to return: neither by longjmp nor by an exception.
 pub type PairCallback =
     Option<unsafe extern "C" fn(context: *mut c_void, name: *const c_char, value: *const c_char)>;

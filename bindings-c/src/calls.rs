@@ -74,7 +74,7 @@ export! {
     /// that no rule matches is admitted, and `rule_applied` of the decision says so.
     ///
     /// `parts` has room for `parts_room` decisions, one per rule in order of priority, of which `parts_count`
-    /// tells how many were written: the first if there are more. Both may be NULL.
+    /// receives how many were written: the first if there are more. Both may be NULL.
     fn sluicegate_check_request(
         limiter: *const Limiter,
         request: *const Request,
@@ -91,7 +91,7 @@ export! {
 }
 
 export! {
-    /// Tells what sluicegate_check would answer now; changes nothing.
+    /// Returns what sluicegate_check would answer now; changes nothing.
     fn sluicegate_peek(
         limiter: *const Limiter,
         rule: *const c_char,

@@ -138,21 +138,21 @@ impl<'a> Items<'a> {
 }
 
 /// Room for decisions, if wanted.
-pub(crate) struct Parts<'a> {
+pub(crate) struct DecisionBuffer<'a> {
     start: Option<NonNull<Decision>>,
     lifetime: PhantomData<&'a mut Decision>,
 }
 
 impl<'a> Argument<'a> for Option<NonNull<Decision>> {
-    type Received = Parts<'a>;
+    type Received = DecisionBuffer<'a>;
 
-    unsafe fn receive(self, _: &'static str) -> Result<Parts<'a>, Failure> {
-        Ok(Parts { start: self, lifetime: PhantomData })
+    unsafe fn receive(self, _: &'static str) -> Result<DecisionBuffer<'a>, Failure> {
+        Ok(DecisionBuffer { start: self, lifetime: PhantomData })
     }
 }
 
-impl Parts<'_> {
-    /// Writes the parts for which there is room, and tells how many.
+impl DecisionBuffer<'_> {
+    /// Writes the parts for which there is room, and returns how many.
     pub(crate) fn write(self, parts: &[sluicegate::Decision], room: usize) -> usize {
         let Some(start) = self.start else { return 0 };
         for (at, part) in parts.iter().take(room).enumerate() {
@@ -164,7 +164,7 @@ impl Parts<'_> {
 }
 
 /// Where a number or a flag goes, if wanted.
-pub(crate) struct Place<'a, T> {
+pub(crate) struct OutParam<'a, T> {
     place: Option<NonNull<T>>,
     lifetime: PhantomData<&'a mut T>,
 }
@@ -177,14 +177,14 @@ impl Unimportant for u64 {}
 impl Unimportant for usize {}
 
 impl<'a, T: Unimportant + 'a> Argument<'a> for Option<NonNull<T>> {
-    type Received = Place<'a, T>;
+    type Received = OutParam<'a, T>;
 
-    unsafe fn receive(self, _: &'static str) -> Result<Place<'a, T>, Failure> {
-        Ok(Place { place: self, lifetime: PhantomData })
+    unsafe fn receive(self, _: &'static str) -> Result<OutParam<'a, T>, Failure> {
+        Ok(OutParam { place: self, lifetime: PhantomData })
     }
 }
 
-impl<T> Place<'_, T> {
+impl<T> OutParam<'_, T> {
     pub(crate) fn write(self, answer: T) {
         if let Some(place) = self.place {
             // SAFETY: promised when the argument was received.

@@ -39,7 +39,7 @@ export! {
 }
 
 export! {
-    /// Tells what a clock shows, in microseconds since 1970.
+    /// Returns the time of a clock, in microseconds since 1970.
     fn sluicegate_clock_now(clock: *const Clock, now_us: *mut u64) {
         now_us.write(clock.0.now_us());
         Ok(())

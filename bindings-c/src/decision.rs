@@ -26,7 +26,7 @@ pub enum Source {
     Memory = 2,
 }
 
-/// Whether a cost is admitted, and what the caller may want to tell the one who asked. A plain value:
+/// The result of a check: whether the cost is admitted, what is left, and when to retry. A plain value:
 /// copy it, keep it, and free nothing.
 #[repr(C)]
 #[derive(Clone, Copy)]

@@ -24,13 +24,13 @@ macro_rules! export {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($argument: $type,)* error: *mut $crate::error::Error) -> $crate::status::Status {
             let run = || -> Result<(), $crate::error::Failure> {
-                // SAFETY: the header tells the caller what each pointer has to be.
+                // SAFETY: the header states what each pointer has to be.
                 $(let $argument = unsafe { $crate::argument::Argument::receive($argument, stringify!($argument)) }?;)*
                 #[deny(unsafe_code)]
                 let outcome = $body;
                 outcome
             };
-            // SAFETY: the header tells the caller that `error` is NULL or can be written to.
+            // SAFETY: the header states that `error` is NULL or can be written to.
             unsafe { $crate::export::report(run, error) }
         }
     };
@@ -46,13 +46,13 @@ macro_rules! export {
     };
 }
 
-/// Runs a function that can fail, and tells how it went.
+/// Runs a function that can fail, and returns its status.
 ///
 /// # Safety
 /// `error` is NULL, or points to memory for an error.
 pub(crate) unsafe fn report(run: impl FnOnce() -> Result<(), Failure>, error: *mut Error) -> Status {
     let outcome =
-        catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(Failure::panic(told(&*panic))));
+        catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(Failure::panic(message_of(&*panic))));
     let Err(failure) = outcome else { return Status::Ok };
     if !error.is_null() {
         // SAFETY: promised by the caller.
@@ -84,7 +84,7 @@ impl Fallback for *const c_char {
 }
 
 /// What a panic says.
-fn told(panic: &(dyn Any + Send)) -> &str {
+fn message_of(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
 }

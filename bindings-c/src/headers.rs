@@ -1,4 +1,4 @@
-//! What a decision tells an HTTP client.
+//! HTTP headers from decisions.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::marker::PhantomData;
@@ -12,7 +12,7 @@ use crate::decision::{Decision, SLUICEGATE_RULE_SIZE};
 use crate::error::Failure;
 
 export! {
-    /// Tells the headers of the answer to a request, one call of `header` for each; `style` is "ietf"
+    /// Computes the headers of the answer to a request, with one call of `header` for each; `style` is "ietf"
     /// (RateLimit-Policy and RateLimit, as draft-ietf-httpapi-ratelimit-headers-10 has them, with all the
     /// rules that were applied) or "x-ratelimit" (X-RateLimit-Limit, -Remaining and -Reset of the rule that
     /// decided). A denial adds Retry-After, unless the cost never fits.
@@ -38,21 +38,21 @@ export! {
 }
 
 /// Decisions that this library made: one, or as many as the next argument says.
-pub(crate) struct Given<'a> {
+pub(crate) struct GivenDecisions<'a> {
     start: *const Decision,
     name: &'static str,
     lifetime: PhantomData<&'a Decision>,
 }
 
 impl<'a> Argument<'a> for *const Decision {
-    type Received = Given<'a>;
+    type Received = GivenDecisions<'a>;
 
-    unsafe fn receive(self, name: &'static str) -> Result<Given<'a>, Failure> {
-        Ok(Given { start: self, name, lifetime: PhantomData })
+    unsafe fn receive(self, name: &'static str) -> Result<GivenDecisions<'a>, Failure> {
+        Ok(GivenDecisions { start: self, name, lifetime: PhantomData })
     }
 }
 
-impl Given<'_> {
+impl GivenDecisions<'_> {
     fn one(&self) -> Result<sluicegate::Decision, Failure> {
         self.several(1)?.pop().ok_or_else(|| Failure::null(self.name))
     }
@@ -88,7 +88,7 @@ unsafe fn returned(given: *const Decision, name: &str) -> Result<sluicegate::Dec
             blocked: flag(&raw const (*given).blocked),
             shadow_denied: flag(&raw const (*given).shadow_denied),
             shadow: flag(&raw const (*given).shadow),
-            // No header tells it.
+            // No header has it.
             source: Source::Memory,
         };
         Ok(verdict.into())

@@ -19,20 +19,20 @@ pub struct KeyPart {
 }
 
 /// Parts of which the count is the next argument.
-pub(crate) struct Parts<'a> {
+pub(crate) struct KeyParts<'a> {
     start: *const KeyPart,
     lifetime: PhantomData<&'a KeyPart>,
 }
 
 impl<'a> Argument<'a> for *const KeyPart {
-    type Received = Parts<'a>;
+    type Received = KeyParts<'a>;
 
-    unsafe fn receive(self, _: &'static str) -> Result<Parts<'a>, Failure> {
-        Ok(Parts { start: self, lifetime: PhantomData })
+    unsafe fn receive(self, _: &'static str) -> Result<KeyParts<'a>, Failure> {
+        Ok(KeyParts { start: self, lifetime: PhantomData })
     }
 }
 
-impl<'a> Parts<'a> {
+impl<'a> KeyParts<'a> {
     /// The texts, given the count that came with them.
     fn texts(self, count: usize) -> Result<Vec<&'a str>, Failure> {
         // SAFETY: promised when the argument was received.
@@ -48,23 +48,23 @@ impl<'a> Parts<'a> {
 }
 
 /// Room for a key, of which the size is the next argument.
-pub(crate) struct Room<'a> {
+pub(crate) struct KeyBuffer<'a> {
     start: *mut c_char,
     lifetime: PhantomData<&'a mut c_char>,
 }
 
 impl<'a> Argument<'a> for *mut c_char {
-    type Received = Room<'a>;
+    type Received = KeyBuffer<'a>;
 
-    unsafe fn receive(self, name: &'static str) -> Result<Room<'a>, Failure> {
+    unsafe fn receive(self, name: &'static str) -> Result<KeyBuffer<'a>, Failure> {
         if self.is_null() {
             return Err(Failure::null(name));
         }
-        Ok(Room { start: self, lifetime: PhantomData })
+        Ok(KeyBuffer { start: self, lifetime: PhantomData })
     }
 }
 
-impl Room<'_> {
+impl KeyBuffer<'_> {
     pub(crate) fn write(self, text: &str, size: usize) -> Result<usize, Failure> {
         if text.len() > size {
             let what = format!("has room for {size} bytes; the joined parts need {}", text.len());
@@ -78,7 +78,7 @@ impl Room<'_> {
 
 export! {
     /// Joins the parts of a key, such as a user and an address, as a rule does whose identifier_type is an array.
-    /// `key` has room for `key_size` bytes, of which `key_len` tells how many were written: the key to pass to other
+    /// `key` has room for `key_size` bytes, `key_len` receives how many were written: the key to pass to other
     /// calls. Twice the length of all parts and `count` more bytes are always enough.
     fn sluicegate_join_key(
         parts: *const KeyPart,

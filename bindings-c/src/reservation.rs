@@ -11,7 +11,7 @@ use crate::argument::{Argument, array, optional_text};
 use crate::check::{CheckOptions, Item};
 use crate::decision::Decision;
 use crate::error::Failure;
-use crate::key::Room;
+use crate::key::KeyBuffer;
 use crate::limiter::Limiter;
 use crate::request::Request;
 
@@ -80,7 +80,7 @@ fn ensure_room(id_room: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-fn write_id(room: Room<'_>, id: Option<&str>, id_room: usize) -> Result<(), Failure> {
+fn write_id(room: KeyBuffer<'_>, id: Option<&str>, id_room: usize) -> Result<(), Failure> {
     room.write(&format!("{}\0", id.unwrap_or_default()), id_room).map(drop)
 }
 

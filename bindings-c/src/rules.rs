@@ -33,7 +33,7 @@ pub struct Rules {
     pub reachable: bool,
     /// Whether the rules are the copy of the cache, as the source could not be read yet.
     pub cached: bool,
-    /// Tells the rules in force from others: processes with the same version decide by the same rules.
+    /// Identifies the rules in force: processes with the same version decide by the same rules.
     pub version: [c_char; SLUICEGATE_RULES_VERSION_SIZE],
     /// Where the rules come from, without passwords; "fixed" for rules that never change.
     pub source: [c_char; SLUICEGATE_MESSAGE_SIZE],
@@ -73,7 +73,7 @@ fn since_1970(time: SystemTime) -> u64 {
 }
 
 export! {
-    /// Tells the rules in force: `rule` is called for each with its name and its JSON, in which what is left to its
+    /// Lists the rules in force: `rule` is called for each with its name and its JSON, in which what is left to its
     /// default is left out. Both texts live as long as the call of `rule`.
     fn sluicegate_limiter_rules(limiter: *const Limiter, rule: PairCallback, context: *mut c_void) {
         let rule = rule.required()?;
@@ -85,7 +85,7 @@ export! {
 }
 
 export! {
-    /// Tells which rules are in force, since when, and what was refused of their source. `refused` is
+    /// Returns the status of the rules: which are in force, since when, and what was refused of their source. `refused` is
     /// called for each refused file, or rule of ZooKeeper, with its name and the reason; it may be NULL.
     fn sluicegate_rules_status(
         limiter: *const Limiter,

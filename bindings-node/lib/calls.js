@@ -1,12 +1,12 @@
 'use strict';
 
-const { errorOf } = require('./error.js');
+const { errorOf, errorWithoutStack } = require('./error.js');
 const { Call, Mailbox, OP } = require('./mailbox.js');
 
 /** Rows of a new mailbox. A batch that is larger crosses in several parts. */
 const ROWS = 256;
 
-/** The token of the answer that tells whether the limiter is connected. */
+/** The token of the answer that says whether the limiter is connected. */
 const OPENED = 0;
 
 /**
@@ -49,7 +49,7 @@ class Calls {
     } catch (error) {
       this.#fail([call], error);
     }
-    this.wake();
+    this.wake(errorOf);
     return answer;
   }
 
@@ -70,14 +70,14 @@ class Calls {
     native.useMailbox(this.mailbox.numbers);
   }
 
-  /** Fetches the answers that have come. Rust calls it, once per burst. */
-  wake() {
+  /** Fetches the answers that have come. Rust calls it, once per burst; then no caller is on the stack. */
+  wake(toError = errorWithoutStack) {
     const native = this.#weakly.deref();
     for (let rows = native === undefined ? 0 : 1; rows > 0; ) {
       this.reserve(native, rows);
       const burst = native.fetch();
       this.mailbox.learn(burst.names);
-      this.#settle(burst);
+      this.#settle(burst, toError);
       rows = burst.more;
     }
     this.#restIfDone();
@@ -103,6 +103,9 @@ class Calls {
 
   /** Sees to the calls on a socket, of which no other thread takes care. */
   #sent() {
+    // Such as those that an open circuit breaker refuses.
+    if (this.#native.hasAnswers) this.wake();
+    if (this.#pending.size === 0) return;
     if (this.#pending.size === 1) setImmediate(() => this.#spin());
     else this.#expireInTime();
   }
@@ -148,7 +151,7 @@ class Calls {
     return next;
   }
 
-  #settle({ rows, failures, held }) {
+  #settle({ rows, failures, held }, toError) {
     let failed = 0;
     let reserved = 0;
     for (let row = 0; row < rows; row += this.mailbox.rowsOf(row)) {
@@ -161,7 +164,7 @@ class Calls {
         if (rest?.id) this.#release(rest.id);
         continue;
       }
-      if (failure) call.reject(errorOf(failure));
+      if (failure) call.reject(toError(failure));
       else if (rest) call.resolve({ decision: this.mailbox.answer(row), ...rest });
       else call.resolve(this.mailbox.answer(row));
     }

@@ -40,7 +40,7 @@ class SluicegateError extends Error {
 
   /**
    * The names, in Redis, of the keys that a `Server` error is about. Not a property of the error itself: they hold what
-   * clients are known by, and whoever logs an error logs its properties.
+   * clients are known by, and loggers print the properties of an error.
    *
    * @returns {string | undefined}
    */
@@ -55,6 +55,21 @@ Object.defineProperty(SluicegateError.prototype, 'name', {
   configurable: true,
   writable: true,
 });
+
+/**
+ * The error of a call whose caller is not on the stack, since the event loop has come back in between: collecting the
+ * frames would take longer than all else about the error, and show none of the caller's.
+ *
+ * @param {Failure} failure
+ */
+function errorWithoutStack(failure) {
+  const { stackTraceLimit } = Error;
+  // Refused where built-in objects are frozen.
+  if (!Reflect.set(Error, 'stackTraceLimit', 0)) return errorOf(failure);
+  const error = errorOf(failure);
+  Error.stackTraceLimit = stackTraceLimit;
+  return error;
+}
 
 /**
  * The error for an argument of the right type with a value that makes no sense.
@@ -76,4 +91,4 @@ function succeeded(answer) {
   return answer;
 }
 
-module.exports = { SluicegateError, errorOf, invalidArgument, succeeded };
+module.exports = { SluicegateError, errorOf, errorWithoutStack, invalidArgument, succeeded };

@@ -46,7 +46,7 @@ function rateLimit(limiter, options) {
 /**
  * Within a router, `url` is what is left of the target; earlier middleware may have changed it.
  *
- * Express routes without regard to capitals unless each application and router is told otherwise, and some of them
+ * Express routes without regard to capitals unless each application and router is configured otherwise, and some of them
  * cannot be seen from here: a parent, or what a function hides. So capitals count only where an option says so.
  *
  * @param {{ originalUrl?: string, baseUrl?: string, url?: string | undefined }} request

@@ -34,10 +34,10 @@ const UNTOLD = Object.freeze({
  */
 function headers(decision, style = 'ietf') {
   if (typeof decision !== 'object' || decision === null) throw wrongType('decision', 'a decision', decision);
-  return Object.fromEntries(succeeded(told(decision, text('style', style))));
+  return Object.fromEntries(succeeded(nativeHeaders(decision, text('style', style))));
 }
 
-function told(decision, style) {
+function nativeHeaders(decision, style) {
   try {
     return native.headers(decision, decision.parts, style);
   } catch (error) {

@@ -152,7 +152,7 @@
  *
  * @typedef {object} RulesStatus
  * @property {string} source Where the rules come from, without passwords; `fixed` for rules that never change.
- * @property {string} version Tells the rules in force from others.
+ * @property {string} version Identifies the rules in force.
  * @property {number} rules How many rules are in force.
  * @property {Date} loadedAt When the rules in force were loaded.
  * @property {number} updates How often rules took effect, those of the start included.

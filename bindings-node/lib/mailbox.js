@@ -17,7 +17,7 @@ const ROW = 10;
  */
 const OP = Object.freeze({ ...operations() });
 
-/** What came of it; src/answers.rs has the same numbers. A decision is a sum of flags. */
+/** The result of a call; src/answers.rs has the same numbers. A decision is a sum of flags. */
 const ALLOWED = 1;
 const SHADOW_DENIED = 2;
 const IN_MEMORY = 4;
@@ -179,7 +179,7 @@ class Mailbox {
  * objects of one shape.
  */
 class Call {
-  /** Tells its answer from others. */
+  /** Identifies its answer. */
   token = 0;
   resolve;
   reject;

@@ -39,7 +39,7 @@
  */
 
 /**
- * What went wrong, as the native part tells it.
+ * An error, as the native part reports it.
  *
  * @typedef {object} Failure
  * @property {ErrorCode} code
@@ -76,7 +76,7 @@
  * @property {'admit' | 'deny' | 'throw' | undefined} [onError] What becomes of a request if the limiter cannot decide,
  *   such as when its server is away: it goes on, is answered with 503, or the error is thrown to the framework.
  *   Default: `admit`.
- * @property {((error: SluicegateError) => void) | undefined} [log] Told why the limiter could not decide, unless that
+ * @property {((error: SluicegateError) => void) | undefined} [log] Receives the error when the limiter could not decide, unless that
  *   is thrown.
  */
 

@@ -28,9 +28,9 @@ mod op {
     pub(super) const RENEW: u8 = RELEASE + 1;
     pub(super) const RESERVE_REQUEST: u8 = RENEW + 1;
     pub(super) const BLOCK: u8 = RESERVE_REQUEST + 1;
-    pub(super) const UNBLOCK: u8 = BLOCK + 1;
-    pub(super) const SET_LIMIT: u8 = UNBLOCK + 1;
-    pub(super) const CLEAR_LIMIT: u8 = SET_LIMIT + 1;
+    pub(super) const SET_LIMIT: u8 = BLOCK + 1;
+    /// The first of [`StandingChange::PLAIN`](super::StandingChange::PLAIN).
+    pub(super) const CHANGES: u8 = SET_LIMIT + 1;
 }
 
 /// The numbers of the operations, by which `lib/mailbox.js` asks for them.
@@ -52,12 +52,11 @@ pub(crate) fn operations() -> HashMap<String, u32> {
         ("release", op::RELEASE),
         ("renew", op::RENEW),
         ("block", op::BLOCK),
-        ("unblock", op::UNBLOCK),
         ("set_limit", op::SET_LIMIT),
-        ("clear_limit", op::CLEAR_LIMIT),
         ("reserve_request", op::RESERVE_REQUEST),
     ];
-    kinds.chain(others).map(|(name, number)| (name.to_uppercase(), number.into())).collect()
+    let changes = StandingChange::PLAIN.into_iter().map(StandingChange::name).zip(op::CHANGES..);
+    kinds.chain(others).chain(changes).map(|(name, number)| (name.to_uppercase(), number.into())).collect()
 }
 
 /// The operation on a single item, if it is one.
@@ -102,14 +101,15 @@ impl<'a> Reader<'a> {
             (None, op::RELEASE) => self.end(&row, End::Release)?,
             (None, op::RENEW) => self.end(&row, End::Renew)?,
             (None, op::BLOCK) => self.stand(&row, StandingChange::Block(row.span()))?,
-            (None, op::UNBLOCK) => self.stand(&row, StandingChange::Unblock)?,
             (None, op::SET_LIMIT) => {
                 // A cost says that it expires.
                 let expires_in = (row.cost > 0).then(|| row.span());
                 self.stand(&row, StandingChange::SetLimit(row.limit?, expires_in))?
             }
-            (None, op::CLEAR_LIMIT) => self.stand(&row, StandingChange::ClearLimit)?,
-            _ => return None,
+            (None, other) => {
+                let change = other.checked_sub(op::CHANGES)?;
+                self.stand(&row, *StandingChange::PLAIN.get(usize::from(change))?)?
+            }
         };
         Some((row.token, ask))
     }

@@ -104,7 +104,7 @@ impl NativeLimiter {
         self.shared.mailbox.replace(Mailbox::new(mailbox));
     }
 
-    /// Gives a rule its number: that of its place among the names that JavaScript has learnt, these included.
+    /// Gives a rule its number: that of its place among the names that JavaScript has, these included.
     #[napi(catch_unwind)]
     pub fn learn(&self, name: String) -> Result<Either<Vec<String>, Failure>> {
         let rules = self.limiter()?.rules();
@@ -112,7 +112,7 @@ impl NativeLimiter {
             Ok(rule) => {
                 let mut names = self.shared.names.borrow_mut();
                 names.number(&rule.id);
-                Either::A(names.news())
+                Either::A(names.take_new())
             }
             Err(error) => Either::B(Failure::from(&error)),
         })
@@ -182,6 +182,12 @@ impl NativeLimiter {
         self.poll.is_some()
     }
 
+    /// Whether calls were answered as they were submitted; that is to be fetched.
+    #[napi(getter, catch_unwind)]
+    pub fn has_answers(&self) -> bool {
+        self.shared.bridge.has_answers()
+    }
+
     /// Waits a moment for the answer to a call that is alone on the socket; what came is to be fetched.
     #[napi(catch_unwind)]
     pub fn spin(&self) {
@@ -216,7 +222,7 @@ impl NativeLimiter {
         let rows = writer.written() as u32;
         let held = writer.held();
         let more = self.backlog.front().map_or(0, |next| answers::rows(&next.result)) as u32;
-        Burst { rows, failures, held, names: names.news(), more }
+        Burst { rows, failures, held, names: names.take_new(), more }
     }
 
     /// Gives up a wait; it may be answered nevertheless.

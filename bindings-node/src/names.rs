@@ -10,7 +10,7 @@ pub(crate) struct Names {
     in_order: Vec<Arc<str>>,
     numbers: HashMap<Arc<str>, usize>,
     /// How many of them JavaScript knows.
-    told: usize,
+    sent: usize,
 }
 
 impl Names {
@@ -28,10 +28,10 @@ impl Names {
         number
     }
 
-    /// The names, in order, that JavaScript is not told of yet.
-    pub(crate) fn news(&mut self) -> Vec<String> {
-        let news = self.in_order[self.told..].iter().map(ToString::to_string).collect();
-        self.told = self.in_order.len();
-        news
+    /// The names, in order, that JavaScript does not have yet.
+    pub(crate) fn take_new(&mut self) -> Vec<String> {
+        let unsent = self.in_order[self.sent..].iter().map(ToString::to_string).collect();
+        self.sent = self.in_order.len();
+        unsent
     }
 }

@@ -9,7 +9,7 @@ use napi_derive::napi;
 pub struct Status {
     /// Where the rules come from.
     pub source: String,
-    /// Tells them from others.
+    /// Identifies them.
     pub version: String,
     /// How many there are.
     pub rules: f64,

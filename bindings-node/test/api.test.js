@@ -59,7 +59,7 @@ everywhere('a decision has all fields', async (limiter, _, backend) => {
   });
 });
 
-everywhere('a denial says when to come back', async (limiter, clock) => {
+everywhere('a denial says when to retry', async (limiter, clock) => {
   await limiter.check('login', 'alice', { cost: 2 });
   const denial = await limiter.check('login', 'alice');
   assert.deepEqual([denial.allowed, denial.retryAfterMs], [false, 30_000]);
@@ -134,7 +134,7 @@ everywhere('many calls in one turn are answered each', async (limiter) => {
   assert.equal(decisions.filter((decision) => decision.remaining === 6).length, 500);
 });
 
-everywhere('keys of every length and script are told apart', async (limiter) => {
+everywhere('keys of every length and script are distinguished', async (limiter) => {
   const keys = ['a', 'a\0', 'é', 'e\u0301', '\u0080', '鍵', '😀', 'x'.repeat(63), 'x'.repeat(64), 'x'.repeat(65), 'x'.repeat(100_000)];
   for (const [at, key] of keys.entries()) {
     await limiter.checkAll([{ rule: 'orders', key, cost: at % 5 + 1 }]);
@@ -209,7 +209,7 @@ test('rules are a path, JSON text, an array or an object', async () => {
   rmSync(folder, { recursive: true });
 });
 
-test('a clock shows what it was told', () => {
+test('a manual clock shows the time that was set', () => {
   const clock = new ManualClock(5);
   clock.advance(1.5);
   assert.equal(clock.nowUs, 1505);

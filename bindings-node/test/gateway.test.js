@@ -65,7 +65,7 @@ test('an answer is charged what it used', async (t) => {
   assert.deepEqual([answer.status, answer.body.trim().split(' ').length], [200, 500]);
   assert.ok((await left('requests')) >= 599);
   const tokens = await left('tokens');
-  // Some of the tokens may have come back meanwhile.
+  // Some of the tokens may have been refilled meanwhile.
   assert.ok(tokens >= 59_500 && tokens < 60_000, tokens);
   assert.equal(await left('in_flight'), 20);
   const never = await chat('max_tokens=60001');
@@ -90,7 +90,7 @@ test('calls that hang up give back what they did not use', async (t) => {
   await until(async () => (await left('in_flight')) === 20);
   assert.ok((await left('tokens')) > 55_000);
   const connections = () => new Promise((resume) => model.getConnections((_, count) => resume(count)));
-  await until(async () => (await connections()) === 0); // the model was told to stop
+  await until(async () => (await connections()) === 0); // the gateway stopped the model
 });
 
 test('a model that does not answer costs nothing', async (t) => {

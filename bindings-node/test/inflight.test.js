@@ -143,7 +143,7 @@ everywhere('one client finds its place free again', async ({ get, limiter }) => 
   for (const held of others) await held.release();
 });
 
-everywhere('places come back after errors and hang-ups', async ({ get, port, limiter }) => {
+everywhere('places are released after errors and closed connections', async ({ get, port, limiter }) => {
   for (let number = 0; number < 2 * PLACES; number++) {
     assert.equal((await get('/jobs/raises')).status, 500);
     const request = open({ port, host: '127.0.0.1', path: '/jobs/stream' });
@@ -180,7 +180,7 @@ everywhere('what takes longer than its lease is renewed', async ({ get, limiter 
   await until(async () => (await left(limiter, 'short')) === 1);
 });
 
-each({ 'http2': http2 }, 'places come back over HTTP/2', async (_, t) => {
+each({ 'http2': http2 }, 'places are released over HTTP/2', async (_, t) => {
   const limiter = await RateLimiter.connect('memory://', { rules });
   const room = new Room();
   const limit = forExpress(limiter);

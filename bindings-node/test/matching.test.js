@@ -206,7 +206,7 @@ test('rules in shadow have no headers', async () => {
   assert.deepEqual([trial.shadow, headers(trial), headers(trial, 'x-ratelimit')], [true, {}, {}]);
 });
 
-test('what never fits has no time to come back', async () => {
+test('a cost that never fits has no retry time', async () => {
   const denial = await limiters[0].check('user', 'carol', { cost: 4 });
   assert.deepEqual(headers(denial), { 'RateLimit-Policy': '"user";q=3;w=60', RateLimit: '"user";r=3' });
 });

@@ -120,8 +120,8 @@ everywhere('a request that makes no sense is a bad one', async (open) => {
 everywhere('a limiter that cannot decide', async (open) => {
   const servers = await start('redis');
   const limiter = await RateLimiter.connect(servers.redis, { rules: RULES });
-  const told = [];
-  const log = (error) => told.push(error.code);
+  const logged = [];
+  const log = (error) => logged.push(error.code);
   const admitting = await open({ log }, limiter);
   const denying = await open({ log, onError: 'deny' }, limiter);
   const throwing = await open({ log, onError: 'throw' }, limiter);
@@ -137,10 +137,10 @@ everywhere('a limiter that cannot decide', async (open) => {
     status: 503,
     detail: 'It cannot be decided now whether a limit is exceeded.',
   }]);
-  assert.deepEqual(told, ['Connection', 'Connection']);
+  assert.deepEqual(logged, ['Connection', 'Connection']);
   const thrown = await throwing('/login');
   assert.deepEqual([thrown.status, thrown.body.split(':')[0]], [500, 'SluicegateError']);
-  assert.equal(told.length, 2);
+  assert.equal(logged.length, 2);
   await limiter.close();
 });
 
@@ -183,11 +183,11 @@ everywhere('rules change while requests run', async (open, t) => {
   let asked = 0;
   for (const limit of [1_000_000, 1_000_001, 1_000_002, 1]) {
     write(limit);
-    for (let told; told !== `"all";q=${limit};w=3600`; asked++) {
+    for (let policy; policy !== `"all";q=${limit};w=3600`; asked++) {
       const { status, headers } = await get('/');
       // No request is lost, and none is decided by half a change.
-      told = headers['ratelimit-policy'];
-      assert.equal(status, told === '"all";q=1;w=3600' ? 429 : 200);
+      policy = headers['ratelimit-policy'];
+      assert.equal(status, policy === '"all";q=1;w=3600' ? 429 : 200);
     }
   }
   write(1_000_000);

@@ -53,10 +53,10 @@ everywhere('what yields too many keys is refused', async (open) => {
 });
 
 each(EXPRESS, 'capitals count only if an option says so', async (express, t) => {
-  const told = 'case sensitive routing';
+  const setting = 'case sensitive routing';
   const reached = (request, response) => response.send('reached');
   const limited = (app, limiter, options) => app.use(forExpress(limiter, options)).use('/login', reached);
-  const sensitive = () => express().set(told, true);
+  const sensitive = () => express().set(setting, true);
   // Each makes an application in which some router ignores capitals, or none.
   const behindClosure = (...limits) => {
     const router = express.Router().post('/login', reached);

@@ -15,7 +15,7 @@ let servers;
 before(async () => (servers = await start('redis')));
 after(() => servers.stop());
 
-/** Stands before a server. Once told to, it lets so many bytes more of an answer through and hangs up. */
+/** A proxy before a server. On request it passes so many more bytes of an answer on and closes the connection. */
 class Cutter {
   left = Infinity;
 

@@ -1,6 +1,6 @@
 'use strict';
 
-// What users' compilers and editors are told of the package.
+// What users' compilers and editors read from the package's types.
 
 const assert = require('node:assert/strict');
 const { execFileSync } = require('node:child_process');

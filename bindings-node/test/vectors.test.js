@@ -60,8 +60,7 @@ async function act(limiter, step, made) {
   try {
     const call = step.reservation === undefined ? step : { ...step, reservation: given(made[step.reservation]) };
     const answer = await make(limiter, call);
-    // The vector has a name for it.
-    if (typeof answer === 'boolean') return { [Object.keys(step.expect)[0]]: answer };
+    if (typeof answer === 'boolean') return { took_effect: answer };
     if (step.op === 'rules') return { rules: answer };
     const withParts = 'items' in step || step.op === 'inspect' || step.op === 'reserve_request';
     if (step.as === undefined) return answer === undefined ? {} : seen(answer, withParts);

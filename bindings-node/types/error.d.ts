@@ -19,7 +19,7 @@ export class SluicegateError extends Error {
     readonly retryable: boolean;
     /**
      * The names, in Redis, of the keys that a `Server` error is about. Not a property of the error itself: they hold what
-     * clients are known by, and whoever logs an error logs its properties.
+     * clients are known by, and loggers print the properties of an error.
      *
      * @returns {string | undefined}
      */
@@ -34,6 +34,13 @@ export class SluicegateError extends Error {
  * @type {(failure: Failure) => SluicegateError}
  */
 export let errorOf: (failure: Failure) => SluicegateError;
+/**
+ * The error of a call whose caller is not on the stack, since the event loop has come back in between: collecting the
+ * frames would take longer than all else about the error, and show none of the caller's.
+ *
+ * @param {Failure} failure
+ */
+export function errorWithoutStack(failure: Failure): SluicegateError;
 /**
  * The error for an argument of the right type with a value that makes no sense.
  *

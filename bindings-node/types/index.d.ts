@@ -192,7 +192,7 @@ export type RulesStatus = {
      */
     source: string;
     /**
-     * Tells the rules in force from others.
+     * Identifies the rules in force.
      */
     version: string;
     /**

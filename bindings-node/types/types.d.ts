@@ -78,7 +78,7 @@ export type Verdict = {
     reason: string;
 };
 /**
- * What went wrong, as the native part tells it.
+ * An error, as the native part reports it.
  */
 export type Failure = {
     code: ErrorCode;
@@ -130,7 +130,7 @@ export type RateLimitOptions<Request> = {
      */
     onError?: "admit" | "deny" | "throw" | undefined;
     /**
-     * Told why the limiter could not decide, unless that
+     * Receives the error when the limiter could not decide, unless that
      * is thrown.
      */
     log?: ((error: SluicegateError) => void) | undefined;

@@ -11,10 +11,10 @@ use crate::arguments::{Given, flag, instances, span, text, whole};
 use crate::errors::{exception, invalid_argument};
 use crate::representation::representation;
 
-/// So many of them are no longer told apart from never.
+/// So many of them cannot be distinguished from never.
 const MICROSECONDS: f64 = u64::MAX as f64;
 
-/// Whether a cost is admitted, and what the caller may want to tell the one who asked.
+/// The result of a check: whether the cost is admitted, what is left, and when to retry.
 ///
 /// True or false like `allowed`. A denial is a decision too, never an exception.
 #[pyclass(module = "sluicegate", subclass, frozen, eq, hash)]
@@ -218,7 +218,7 @@ fn to_seconds(span: Duration) -> f64 {
     if span == Duration::MAX { f64::INFINITY } else { span.as_micros() as f64 / 1e6 }
 }
 
-/// Seconds, to the nearest microsecond; what is too long to be told in them never ends.
+/// Seconds, to the nearest microsecond; what is too long for them is infinite.
 fn whole_microseconds(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Duration> {
     let micros = (span(value, name)?.as_secs_f64() * 1e6).round();
     Ok(if micros < MICROSECONDS { Duration::from_micros(micros as u64) } else { Duration::MAX })

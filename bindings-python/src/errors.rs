@@ -54,7 +54,7 @@ fn class(py: Python<'_>, kind: ErrorKind) -> &Bound<'_, PyString> {
         ErrorKind::Timeout => intern!(py, "ResponseTimeoutError"),
         ErrorKind::Server => intern!(py, "ServerError"),
         ErrorKind::Closed => intern!(py, "ClosedError"),
-        // Kinds may be added; whoever catches the base class is served then, too.
+        // Kinds may be added; code that catches the base class handles them, too.
         _ => intern!(py, "SluicegateError"),
     }
 }

@@ -53,7 +53,7 @@ mod native {
     #[pymodule_export]
     use crate::status::{Refusal, RulesStatus};
 
-    /// Rules that are refused while they are followed are told of by a thread that is none of Python's.
+    /// Rules that are refused while they are followed are logged by a thread that is not Python's.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         sluicegate::bridge::log_to_stderr();

@@ -1,4 +1,4 @@
-//! What can be told of the rules in force.
+//! The status of the rules in force.
 
 use std::time::SystemTime;
 
@@ -21,7 +21,7 @@ impl RulesStatus {
         &self.0.source
     }
 
-    /// Tells the rules in force from others.
+    /// Identifies the rules in force.
     #[getter]
     fn version(&self) -> &str {
         &self.0.version

@@ -76,7 +76,7 @@ def test_a_gateway_charges_what_an_answer_used(gateway: Any, redis_url: str) -> 
         answer = site.ask("POST", "/chat?max_tokens=4000&words=500", ("Authorization", "Bearer acme"))
         assert (answer.status, len(answer.body.split())) == (200, 500)
         left = {rule: limiter.peek(rule, "acme").remaining for rule in ("requests", "tokens", "in_flight")}
-        # A second of the tokens may have come back.
+        # A second of the tokens may have been refilled.
         assert left["requests"] >= 599 and 59_500 <= left["tokens"] < 60_000 and left["in_flight"] == 20
         denied = site.ask("POST", "/chat?max_tokens=60001", ("Authorization", "Bearer acme"))
         assert (denied.status, denied.header("Retry-After")) == (400, None)

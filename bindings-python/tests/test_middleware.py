@@ -199,8 +199,8 @@ def test_a_limiter_that_cannot_decide(
 ) -> None:
     answer = serve(closed=True, **options).ask("GET", "/orders/7", ALICE)
     assert answer.status == status
-    told = [record for record in caplog.records if record.name == "sluicegate"]
-    assert [(record.levelno, record.getMessage()) for record in told] == ([(logging.WARNING, said)] if said else [])
+    logged = [record for record in caplog.records if record.name == "sluicegate"]
+    assert [(record.levelno, record.getMessage()) for record in logged] == ([(logging.WARNING, said)] if said else [])
     if status == 200:
         assert answer.header("RateLimit") == "mine"
     if status == 503:

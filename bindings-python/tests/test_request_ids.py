@@ -18,7 +18,7 @@ Open = Callable[..., Driver]
 
 
 class Cutter:
-    """Stands before a server. Once told to, it lets so many bytes more of an answer through and hangs up."""
+    """A proxy before a server. On request it passes so many more bytes of an answer on and closes the connection."""
 
     def __init__(self, server: tuple[str, int]) -> None:
         self.left: int | None = None

@@ -152,13 +152,13 @@ with RateLimiter("memory://", rules=sys.argv[1]) as limiter:
 """
 
 
-@pytest.mark.parametrize(("log", "told"), [("", True), ("off", False)])
-def test_refusals_are_told_to_standard_error(log: str, told: bool, path: Path) -> None:
+@pytest.mark.parametrize(("log", "is_logged"), [("", True), ("off", False)])
+def test_refusals_are_logged_to_standard_error(log: str, is_logged: bool, path: Path) -> None:
     command = [sys.executable, "-c", REFUSED, str(path)]
     environment = {**os.environ, "SLUICEGATE_LOG": log}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
-    assert done.stderr.startswith(f"sluicegate: rules refused: {path}: ") == told
-    assert done.stderr.count("\n") == told
+    assert done.stderr.startswith(f"sluicegate: rules refused: {path}: ") == is_logged
+    assert done.stderr.count("\n") == is_logged
 
 
 @pytest.fixture(scope="module")

@@ -47,15 +47,14 @@ def act(limiter: Driver, step: dict[str, Any], made: dict[str, Any]) -> dict[str
     except SluicegateError as error:
         return {"error": type(error).__name__}
     if isinstance(answer, bool):
-        # The vector has a name for it.
-        return {next(iter(step["expect"])): answer}
+        return {"took_effect": answer}
     if step["op"] == "rules":
         return {"rules": answer}
     if "as" in step:
         made[step["as"]] = answer
         held = {"id": answer.id is not None}
-        return {**told(step, answer), **held, **({} if answer.token is None else {"token": answer.token})}
-    return {} if answer is None else told(step, answer)
+        return {**decision_as_json(step, answer), **held, **({} if answer.token is None else {"token": answer.token})}
+    return {} if answer is None else decision_as_json(step, answer)
 
 
 def given(reservation: Any) -> Any:
@@ -63,7 +62,7 @@ def given(reservation: Any) -> Any:
     return reservation if reservation.id is None or len(reservation.id) % 2 else reservation.id
 
 
-def told(step: dict[str, Any], decision: Decision) -> dict[str, Any]:
+def decision_as_json(step: dict[str, Any], decision: Decision) -> dict[str, Any]:
     if not decision.rule_applied:
         return {"allowed": decision.allowed, "rule_applied": False}
     if "items" in step or step["op"] in ("inspect", "reserve_request"):

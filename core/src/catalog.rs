@@ -58,7 +58,7 @@ pub(crate) struct ReadyRule {
 /// A limit with its policy.
 #[derive(Debug)]
 pub(crate) struct ReadyLimit {
-    /// Tells the limit from every other one, also in later catalogs.
+    /// Identifies the limit, also in later catalogs.
     pub(crate) number: LimitNumber,
     pub(crate) policy: Policy,
     pub(crate) scope: Scope,
@@ -104,7 +104,7 @@ impl Catalog {
         if rule.secret_resource { self.secrets.name(resource).into() } else { canonical(resource) }
     }
 
-    /// A check of cost 1 under every rule that can be asked by a key alone, and by a resource if there is one.
+    /// A check of cost 1 under every rule that can be checked with a key alone, and by a resource if there is one.
     pub(crate) fn checks_of<'a>(&'a self, key: &'a str, options: CheckOptions<'a>) -> Vec<Check<'a>> {
         let rules = self.ready.iter().filter(|rule| !rule.needs_resource || options.resource.is_some());
         let check = |rule: &'a ReadyRule| {
@@ -202,27 +202,21 @@ impl ReadyRule {
     /// Refuses a change by hand that the rule does not allow, or whose numbers make no sense.
     pub(crate) fn validate_change(&self, change: StandingChange) -> Result<()> {
         let stands = self.stands.as_ref();
-        let is_block = matches!(change, StandingChange::Block(_) | StandingChange::Unblock);
-        if is_block && stands.is_none_or(|stands| stands.blocking.is_none()) {
+        let (is_allowed, field, value) = if change.is_block() {
+            (stands.is_some_and(|stands| stands.blocking.is_some()), "block", "{}")
+        } else {
+            (stands.is_some_and(|stands| stands.overrides), "overrides", "true")
+        };
+        if !is_allowed {
             return Err(self.refused(&format!(
-                "{} works with rules that have \"block\" (add \"block\": {{}} to the rule)",
+                "{} works with rules that have \"{field}\" (add \"{field}\": {value} to the rule)",
                 change.name()
             )));
         }
-        if !is_block && stands.is_none_or(|stands| !stands.overrides) {
-            return Err(self.refused(&format!(
-                "{} works with rules that have \"overrides\" (add \"overrides\": true to the rule)",
-                change.name()
-            )));
+        if let Some(limit) = change.limit() {
+            self.with_limit(limit)?;
         }
-        match change {
-            StandingChange::Block(span) => self.validate_span("duration", span),
-            StandingChange::SetLimit(limit, expires_in) => {
-                self.with_limit(limit)?;
-                expires_in.map_or(Ok(()), |span| self.validate_span("expires_in", span))
-            }
-            StandingChange::Unblock | StandingChange::ClearLimit => Ok(()),
-        }
+        change.span().map_or(Ok(()), |(name, span)| self.validate_span(name, span))
     }
 
     fn validate_span(&self, name: &str, span: Span) -> Result<()> {

@@ -46,7 +46,7 @@ impl ManualClock {
         self.0.store(Micros::try_from(now_us).unwrap_or(LATEST).min(LATEST), Ordering::SeqCst);
     }
 
-    /// What the clock shows, in microseconds since 1970.
+    /// Returns the time of the clock, in microseconds since 1970.
     pub fn now_us(&self) -> u64 {
         self.now().unsigned_abs()
     }

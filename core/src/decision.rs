@@ -24,7 +24,7 @@ impl Source {
     }
 }
 
-/// Whether a cost is admitted, and what the caller may want to tell the one who asked.
+/// The result of a check: whether the cost is admitted, what is left, and when to retry.
 ///
 /// A denial is a decision too, never an error.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,7 +14,7 @@ const NAMED: usize = 4;
 /// What is added to an error after which the call may have been carried out all the same.
 const MAYBE_DONE: &str = "; whether the call was carried out is not known";
 
-/// What went wrong. The kinds are the same in every language.
+/// The kind of an error. The kinds are the same in every language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {

@@ -21,7 +21,7 @@ pub(crate) fn generation() -> u32 {
 }
 
 #[cfg(unix)]
-#[allow(unsafe_code, reason = "nothing safe tells a process that it was forked")]
+#[allow(unsafe_code, reason = "no safe API reports a fork")]
 fn watch() {
     extern "C" fn forked() {
         GENERATION.fetch_add(1, Ordering::Relaxed);

@@ -11,7 +11,7 @@ use crate::plan::{Form, Op, Plan};
 use crate::printable::is_control;
 use crate::request::{Check, CheckOptions};
 use crate::secret::SecretNames;
-use crate::transaction::{Conversation, Transaction, Wire};
+use crate::transaction::{CallSettings, Conversation, Transaction};
 use crate::{Decision, ManualClock, RateLimiter, Request, Result, Rules};
 
 /// One of each kind.
@@ -126,8 +126,12 @@ fn fuzz_replies() {
         Catalog::new(Rules::from_json(&rule).unwrap(), SecretNames::default())
     };
     let catalogs: Vec<_> = ALGORITHMS.iter().map(rule).collect();
-    let wire =
-        Wire { prefix: "p".to_owned(), cluster: false, patience: 1_500_000, request_lifetime: 60_000_000 };
+    let wire = CallSettings {
+        prefix: "p".to_owned(),
+        cluster: false,
+        default_timeout: 1_500_000,
+        request_lifetime: 60_000_000,
+    };
     let ops = prop::sample::select(Op::ALL.to_vec());
     let reply = prop::collection::vec(number(), 0..9);
     let cost = prop::sample::select(vec![1, 2, 5, 6, 1 << 52]);

@@ -19,7 +19,7 @@
 //!   runs: [`sources`].
 //! - A [`Request`] chooses the rules that apply to it ([`check_request`](RateLimiter::check_request)), and a
 //!   decision knows the [headers](Decision::headers) of the answer.
-//! - A [`Decision`] says whether a cost is admitted, what is left, and when to come back. A denial is a
+//! - A [`Decision`] says whether a cost is admitted, what is left, and when to retry. A denial is a
 //!   decision, never an error. An [`Error`] has a [kind](ErrorKind).
 //! - [`ManualClock`] stands in for the server's clock in tests of your own.
 //!
@@ -65,6 +65,7 @@ mod key;
 #[cfg(feature = "lab")]
 pub mod lab;
 mod limiter;
+mod lock;
 mod matching;
 mod memory;
 mod percent;

@@ -1,6 +1,6 @@
 //! Identifiers that are secrets of a client: API keys and values of headers.
 //!
-//! Names of keys are seen by whoever may look at the server, at its traffic, its snapshots or its slow log. So a
+//! Names of keys are visible to everybody with access to the server, its traffic, its snapshots or its slow log. So a
 //! secret is hashed before it becomes a name, by every language and every call alike. Without an
 //! `identifier_secret` the hash is plain SHA-256, which hides keys that cannot be guessed; with one it is
 //! HMAC-SHA-256, which hides the others too from who has not got that secret.

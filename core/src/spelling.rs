@@ -9,7 +9,7 @@ const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
 /// The text of a pattern. An escaped slash in it separates nothing.
 pub(crate) fn canonical(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
-    for (byte, escaped) in Bytes(text.as_bytes()) {
+    for (byte, escaped) in DecodedBytes(text.as_bytes()) {
         match byte {
             b'/' if escaped => push_escape(&mut bytes, byte),
             _ => push(&mut bytes, byte),
@@ -41,9 +41,9 @@ pub(crate) fn push_digits(bytes: &mut Vec<u8>, byte: u8) {
 
 /// The bytes of a text with its escapes decoded once, each with whether it was escaped. A `%` that begins no
 /// escape is itself.
-pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
+pub(crate) struct DecodedBytes<'a>(pub(crate) &'a [u8]);
 
-impl Iterator for Bytes<'_> {
+impl Iterator for DecodedBytes<'_> {
     type Item = (u8, bool);
 
     fn next(&mut self) -> Option<(u8, bool)> {

@@ -16,7 +16,7 @@ use sluicegate::sources::{FileSource, RulesStatus};
 struct Asking;
 
 static LIMITER: OnceLock<RateLimiter> = OnceLock::new();
-static TOLD: Mutex<Option<Sender<RulesStatus>>> = Mutex::new(None);
+static STATUSES: Mutex<Option<Sender<RulesStatus>>> = Mutex::new(None);
 
 impl Log for Asking {
     fn enabled(&self, _: &Metadata<'_>) -> bool {
@@ -24,8 +24,8 @@ impl Log for Asking {
     }
 
     fn log(&self, _: &Record<'_>) {
-        if let (Some(limiter), Some(told)) = (LIMITER.get(), &*TOLD.lock().unwrap()) {
-            told.send(limiter.rules_status()).unwrap();
+        if let (Some(limiter), Some(sender)) = (LIMITER.get(), &*STATUSES.lock().unwrap()) {
+            sender.send(limiter.rules_status()).unwrap();
         }
     }
 
@@ -33,13 +33,13 @@ impl Log for Asking {
 }
 
 #[test]
-fn the_status_can_be_asked_for_while_the_log_is_told() {
+fn the_status_can_be_read_while_the_log_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rules.json");
     fs::write(&path, "[]").unwrap();
     LIMITER.set(RateLimiter::builder("memory://").rules(FileSource::new(&path)).build().unwrap()).unwrap();
-    let (told, statuses) = channel();
-    *TOLD.lock().unwrap() = Some(told);
+    let (sender, statuses) = channel();
+    *STATUSES.lock().unwrap() = Some(sender);
     log::set_logger(&Asking).unwrap();
     log::set_max_level(LevelFilter::Warn);
 

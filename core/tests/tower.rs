@@ -58,13 +58,13 @@ async fn server(layer: RateLimitLayer) -> SocketAddr {
 }
 
 /// What a server answered.
-struct Answer {
+struct HttpResponse {
     status: u16,
     head: String,
     body: String,
 }
 
-impl Answer {
+impl HttpResponse {
     fn header(&self, name: &str) -> Option<&str> {
         let lines = self.head.lines().filter_map(|line| line.split_once(": "));
         lines.filter(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value).next()
@@ -77,7 +77,7 @@ impl Answer {
 }
 
 /// Sends a request with these lines, the first of which is its method and target.
-async fn ask(server: SocketAddr, lines: &[&str]) -> Answer {
+async fn ask(server: SocketAddr, lines: &[&str]) -> HttpResponse {
     let (first, headers) = lines.split_first().unwrap();
     let headers: String = headers.iter().map(|line| format!("{line}\r\n")).collect();
     let body = "here";
@@ -91,7 +91,7 @@ async fn ask(server: SocketAddr, lines: &[&str]) -> Answer {
     stream.read_to_string(&mut answer).await.unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    Answer { status, head: head.to_owned(), body: body.to_owned() }
+    HttpResponse { status, head: head.to_owned(), body: body.to_owned() }
 }
 
 #[tokio::test]

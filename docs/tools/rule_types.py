@@ -65,7 +65,7 @@ def in_node(name: str, value: dict[str, Any]) -> str:
 
 
 def python() -> str:
-    parts = ['"""The types of rules, for type checkers. Written by docs/tools/rule_types.py."""\n']
+    parts = ['"""The types of rules, for type checkers."""\n# Written by docs/tools/rule_types.py.\n']
     parts.append("from collections.abc import Mapping, Sequence\nfrom typing import Literal, TypedDict\n")
     parts.append('__all__ = ["Block", "Limit", "Match", "Rule"]\n')
     for name, schema in objects().items():

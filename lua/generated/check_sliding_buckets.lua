@@ -3,7 +3,7 @@
 --
 -- KEYS  the state of each limit; all in one hash slot
 -- ARGV[1]  little-endian doubles: clock (microseconds since 1970, or -1 for the server's),
---          units (how many times the cost is asked for; once in a script for one limit, which is not told),
+--          units (how many times the cost is asked for; once in a script for one limit, which does not receive it),
 --          mode (1 charge, 0 only look)
 -- In a script for one limit the limit's own numbers follow in ARGV[1]. In a script for several,
 -- ARGV[i + 1] holds those of KEYS[i], after its algorithm's place in the set, its group, and the time of

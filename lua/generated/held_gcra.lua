@@ -3,7 +3,7 @@
 --
 -- KEYS  the state of each limit; all in one hash slot
 -- ARGV[1]  little-endian doubles: clock (microseconds since 1970, or -1 for the server's),
---          units (how many times the cost is asked for; once in a script for one limit, which is not told),
+--          units (how many times the cost is asked for; once in a script for one limit, which does not receive it),
 --          mode (1 charge, 0 only look)
 -- In a script for one limit the limit's own numbers follow in ARGV[1]. In a script for several,
 -- ARGV[i + 1] holds those of KEYS[i], after its algorithm's place in the set, its group, and the time of
@@ -137,7 +137,7 @@ if interval ~= unit then
   capacity = full - debt / interval * unit
 end
     local is_repeated = op == RESERVE and header and capacity and capacity < cost and call('ZSCORE', holder, named)
-    -- What is somebody else's is told below, and of a call that is sent again what it did the first time.
+    -- What others hold is reported below; for a call that is sent again, what it did the first time.
     if capacity and not is_repeated then
       local grant, amount = 0, forced
       if capacity >= cost then

@@ -3,7 +3,7 @@
 --
 -- KEYS  the state of each limit; all in one hash slot
 -- ARGV[1]  little-endian doubles: clock (microseconds since 1970, or -1 for the server's),
---          units (how many times the cost is asked for; once in a script for one limit, which is not told),
+--          units (how many times the cost is asked for; once in a script for one limit, which does not receive it),
 --          mode (1 charge, 0 only look)
 -- In a script for one limit the limit's own numbers follow in ARGV[1]. In a script for several,
 -- ARGV[i + 1] holds those of KEYS[i], after its algorithm's place in the set, its group, and the time of
@@ -79,8 +79,8 @@ if count > amount then commit(key, -amount, start, count, window, running) else 
 end
 -- Gives back the cost of each limit; the driver that follows then looks at what is left. The number after
 -- a limit's group is the time of the charge that is undone, or -1: then the newest is given back, whoever
--- was charged it. When the clock stepped back since, nobody knows what became of a charge: nothing is
--- touched. (`forced` is then set, and only then: refunds are told that no limit counts denied costs.)
+-- was charged it. When the clock stepped back since, the limiter cannot know whether a charge still counts: nothing is
+-- touched. (`forced` is then set, and only then: for refunds no limit counts denied costs.)
 -- All limits are loaded before one is touched, for a fragment may end the script.
 local loaded = {}
 for i = 1, #KEYS do

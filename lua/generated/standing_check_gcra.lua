@@ -3,7 +3,7 @@
 --
 -- KEYS  the state of each limit; all in one hash slot
 -- ARGV[1]  little-endian doubles: clock (microseconds since 1970, or -1 for the server's),
---          units (how many times the cost is asked for; once in a script for one limit, which is not told),
+--          units (how many times the cost is asked for; once in a script for one limit, which does not receive it),
 --          mode (1 charge, 0 only look)
 -- In a script for one limit the limit's own numbers follow in ARGV[1]. In a script for several,
 -- ARGV[i + 1] holds those of KEYS[i], after its algorithm's place in the set, its group, and the time of
@@ -110,12 +110,12 @@ if interval ~= unit then
   capacity = full - debt / interval * unit
 end
 -- Decides one limit, beside whose state something may stand. A denial by the limit begins a block, if the rule says so;
--- a key that is blocked is told what room its limit has, and charged nothing. The last line opens what the commit that
+-- for a blocked key the reply has the room of its limit, and nothing is charged. The last line opens what the commit that
 -- follows stands in.
-local grant, amount, told = 0, forced, 0
+local grant, amount, block = 0, forced, 0
 if capacity >= cost then grant = 1 end
 if blocked_until > now then
-  told = blocked_until
+  block = blocked_until
 elseif grant == 1 then
   amount = cost
 elseif first_block > 0 and mode == 1 then
@@ -125,7 +125,7 @@ if growth > 1 and grown > 0 and now < blocked_until + longest_block then
   length_of_block = math.max(first_block, math.min(math.ceil(grown * growth), longest_block))
 end
 grown, blocked_until = length_of_block, now + length_of_block
-  is_healed, told = true, -blocked_until
+  is_healed, block = true, -blocked_until
 end
 -- Whether all of it is over: then it is still there because it was robbed of its lifetime.
 local is_over = standing and blocked_until <= now and own_until <= now
@@ -164,6 +164,6 @@ else
   call('SET', key, pack('<ddd', owed, now, counted), 'PX', math.ceil(left / 1000) + slack)
 end
 end
--- Answers with the told, in_force, grant, now, the debt as loaded, and its interval where that is not the unit.
-local answer = interval == unit and pack('<ddddd', told, in_force, grant, now, debt) or pack('<dddddd', told, in_force, grant, now, debt, interval)
+-- Answers with the block, in_force, grant, now, the debt as loaded, and its interval where that is not the unit.
+local answer = interval == unit and pack('<ddddd', block, in_force, grant, now, debt) or pack('<dddddd', block, in_force, grant, now, debt, interval)
 return answer

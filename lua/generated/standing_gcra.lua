@@ -3,7 +3,7 @@
 --
 -- KEYS  the state of each limit; all in one hash slot
 -- ARGV[1]  little-endian doubles: clock (microseconds since 1970, or -1 for the server's),
---          units (how many times the cost is asked for; once in a script for one limit, which is not told),
+--          units (how many times the cost is asked for; once in a script for one limit, which does not receive it),
 --          mode (1 charge, 0 only look)
 -- In a script for one limit the limit's own numbers follow in ARGV[1]. In a script for several,
 -- ARGV[i + 1] holds those of KEYS[i], after its algorithm's place in the set, its group, and the time of
@@ -626,7 +626,7 @@ local function decide()
     if is_stale and op == CHECK and grants[1] > 0 then save(holding) end
     if is_granted then hold(holding, group_grant[holding.group] > 0, token) end
   end
-  -- Blocks begin, and what stands is told: until when the key is blocked (negative: it was not before), and the limit
+  -- Blocks begin. The reply has until when the key is blocked (negative: it was not before), and the limit
   -- in force if it is a stored one.
   for i = 1, limits do
     local standing = standings[standing_of[i]]
@@ -638,15 +638,15 @@ local function decide()
     end
   end
   for s = 1, #standings do
-    local standing, told = standings[s], 0
+    local standing, block = standings[s], 0
     if standing.was_blocked then
-      told = repeated and 0 or standing.blocked_until
+      block = repeated and 0 or standing.blocked_until
     elseif standing.is_denied and standing.first_block > 0 then
       write_block(standing, true)
-      told, standing.is_healed = -standing.blocked_until, false
+      block, standing.is_healed = -standing.blocked_until, false
     end
     if standing.is_healed and op ~= PEEK then write_block(standing, false) end
-    replies[limits + #holdings + s] = pack('<dd', told, standing.in_force)
+    replies[limits + #holdings + s] = pack('<dd', block, standing.in_force)
   end
   if op ~= PEEK then keep_states() end
   return replies

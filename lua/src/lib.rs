@@ -298,10 +298,10 @@ mod tests {
     #[test]
     fn whatever_is_answered_beside_a_limit_is_packed_with_its_answer() {
         for kernel in Kernel::ALL {
-            let reply = kernel.fragments().reply_after("told, in_force");
+            let reply = kernel.fragments().reply_after("block, in_force");
             let count = |what: &str| reply.matches(what).count();
             assert!(count("pack(") > 0 && count("pack('<ddddd") == count("pack("), "{kernel:?}: {reply}");
-            assert_eq!(count("', told, in_force, grant, now, "), count("pack("), "{kernel:?}: {reply}");
+            assert_eq!(count("', block, in_force, grant, now, "), count("pack("), "{kernel:?}: {reply}");
         }
     }
 

@@ -30,7 +30,7 @@ const PARAMS: usize = 137;
 /// The script that checks, or looks at, one limit, beside whose state something may stand.
 pub fn one(kernel: Kernel) -> String {
     let fragments = kernel.fragments();
-    let reply = fragments.reply_after("told, in_force");
+    let reply = fragments.reply_after("block, in_force");
     let Fragments { helpers, numbers, load, commit, .. } = fragments;
     let (header, stored) = match kernel {
         Kernel::Gcra => (format!("{ONE_HEADER}, units, refill, burst, {numbers}"), STORED_INTERVAL),

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 HERE = Path(__file__).parent
-PATIENCE = 20
+TIMEOUT = 20
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Client:
 
     def _connect(self) -> None:
         self.close()
-        self._socket = socket.create_connection(("127.0.0.1", self._port), timeout=PATIENCE)
+        self._socket = socket.create_connection(("127.0.0.1", self._port), timeout=TIMEOUT)
         self._file = self._socket.makefile("rb")
 
     def _answer(self, has_body: bool) -> Answer | None:

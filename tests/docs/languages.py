@@ -115,6 +115,6 @@ RUNNERS: dict[str, Callable[[Block, str, Place], str]] = {
     "js": javascript,
     "c": c,
     "json": rules,
-    "jsonc": rules,
+    "json5": rules,
     "console": console,
 }

@@ -27,7 +27,7 @@ if __name__ == "__main__":
 }
 
 _REQUEST = re.compile(r"(?P<method>[A-Z]+) (?P<path>\S+)(?P<headers>(?: [\w-]+=\S+)*)(?P<statuses>(?: \d{3})+)$")
-_PATIENCE = 30
+_TIMEOUT = 30
 
 
 def answers(command: list[Any], place: Place, requests: list[str]) -> str:
@@ -61,7 +61,7 @@ def _ask(port: int, request: str) -> tuple[list[int], list[int]]:
 
 
 def _status(port: int, method: str, path: str, headers: dict[str, str]) -> int:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_TIMEOUT)
     connection.request(method, path, headers=headers)
     status = connection.getresponse().status
     connection.close()
@@ -75,10 +75,10 @@ def _free_port() -> int:
 
 
 def _wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + _TIMEOUT
     while server.poll() is None and time.monotonic() < deadline:
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return
         time.sleep(0.02)
-    raise OSError(f"the server did not start within {_PATIENCE} s (exit code {server.poll()})")
+    raise OSError(f"the server did not start within {_TIMEOUT} s (exit code {server.poll()})")

@@ -1,4 +1,4 @@
-"""What each algorithm may admit while windows pass, judged from what the workers were told.
+"""What each algorithm may admit while windows pass, judged from the answers that the workers got.
 
 When a decision was made is known to lie between two times. A check here fails only if the bound was broken wherever
 between them each decision was made, so a slow machine cannot make it fail.

@@ -17,12 +17,12 @@ import stored
 
 HERE = Path(__file__).parent
 # So long a whole run may take; a worker that hangs is ended.
-PATIENCE = 60
+TIMEOUT = 60
 
 
 @dataclass(frozen=True)
 class Report:
-    """One check as a worker was told. The decision was made between `before` and `after`; times in microseconds."""
+    """One check and its answer. The decision was made between `before` and `after`; times in microseconds."""
 
     target: int
     cost: int
@@ -47,8 +47,8 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Told:
-    """What one worker was told: by its checks, and by a peek at each target when all workers were done."""
+class WorkerAnswers:
+    """The answers one worker got: to its checks, and to a peek at each target when all workers were done."""
 
     name: str
     checks: list[Report]
@@ -70,7 +70,7 @@ def keep_in_charge(url: str) -> None:
     """No node is taken for dead, and replaced, because the machine is busy."""
     for address in stored.nodes(url):
         with closing(stored.Server(address)) as node:
-            node.ask("CONFIG", "SET", "cluster-node-timeout", str(PATIENCE * 1000))
+            node.ask("CONFIG", "SET", "cluster-node-timeout", str(TIMEOUT * 1000))
 
 
 def workers() -> list[tuple[str, list[str]]]:
@@ -88,10 +88,10 @@ def workers() -> list[tuple[str, list[str]]]:
     ]
 
 
-def hammer(url: str, prefix: str, plan: Plan) -> list[Told]:
+def hammer(url: str, prefix: str, plan: Plan) -> list[WorkerAnswers]:
     """Lets all workers carry out a plan at once."""
     fleet = workers()
-    together = Barrier(len(fleet), timeout=PATIENCE)
+    together = Barrier(len(fleet), timeout=TIMEOUT)
     with tempfile.NamedTemporaryFile("w", suffix=".json") as rules, ThreadPoolExecutor(len(fleet)) as pool:
         json.dump(plan.rules, rules)
         rules.flush()
@@ -101,15 +101,15 @@ def hammer(url: str, prefix: str, plan: Plan) -> list[Told]:
         return list(pool.map(lambda worker: conduct(worker[0], worker[1] + arguments, together), fleet))
 
 
-def conduct(name: str, command: list[str], together: Barrier) -> Told:
+def conduct(name: str, command: list[str], together: Barrier) -> WorkerAnswers:
     """Runs one worker, which begins, and later peeks, when all others are as far."""
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as worker:
-        end_of_patience = Timer(PATIENCE, worker.kill)
-        end_of_patience.start()
+        watchdog = Timer(TIMEOUT, worker.kill)
+        watchdog.start()
         try:
             assert until(worker, "ready") == []
             go_on(worker, together)
-            checks = until(worker, "told")
+            checks = until(worker, "done")
             go_on(worker, together)
             peeks = [report(line) for line in worker.stdout]
         except BaseException:
@@ -118,9 +118,9 @@ def conduct(name: str, command: list[str], together: Barrier) -> Told:
             worker.kill()
             raise
         finally:
-            end_of_patience.cancel()
+            watchdog.cancel()
     assert worker.returncode == 0, f"{name} ended with status {worker.returncode}"
-    return Told(name, checks, peeks)
+    return WorkerAnswers(name, checks, peeks)
 
 
 def until(worker: subprocess.Popen, word: str) -> list[Report]:

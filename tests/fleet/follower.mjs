@@ -4,11 +4,11 @@ import { RateLimiter } from 'sluicegate';
 
 const [url, rules, prefix] = process.argv.slice(2);
 // Longer than anything takes here.
-const patience = { connectTimeoutMs: 30_000, responseTimeoutMs: 30_000 };
+const timeouts = { connectTimeoutMs: 30_000, responseTimeoutMs: 30_000 };
 let over = false;
 process.stdin.on('end', () => (over = true)).resume();
 
-const limiter = await RateLimiter.connect(url, { rules, prefix, ...patience });
+const limiter = await RateLimiter.connect(url, { rules, prefix, ...timeouts });
 let admitted = 0;
 let last;
 while (!over) {

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import bounds
 import fleet
 import stored
-from fleet import Plan, Report, Told
+from fleet import Plan, Report, WorkerAnswers
 
 KEYS = ["alice", "bob"]
 LIMIT = 301
@@ -84,8 +84,8 @@ def stored_key(rule: str, key: str) -> str:
     return "%s" + hmac.digest(IDENTIFIER_SECRET, key.encode(), "sha256").hex()[:32]
 
 
-def of_target(told: list[Told], target: int) -> list[Report]:
-    return [report for one in told for report in one.checks if report.target == target]
+def of_target(answers: list[WorkerAnswers], target: int) -> list[Report]:
+    return [report for one in answers for report in one.checks if report.target == target]
 
 
 class Fleet(unittest.TestCase):
@@ -99,18 +99,18 @@ class Fleet(unittest.TestCase):
         targets = [(name, key) for name in ALGORITHMS for key in KEYS]
         plan = Plan(rules, targets, lanes=4, rounds=40, heavy=2, pause_us=10_000)
         began = time.monotonic()
-        told = fleet.hammer(self.url, "exhaust", plan)
+        answers = fleet.hammer(self.url, "exhaust", plan)
         self.assertLess(time.monotonic() - began, RUN_SECONDS)
         for at, (rule, key) in enumerate(targets):
             with self.subTest(rule=rule, key=key):
                 # Evenly spaced, units come one by one.
                 most = 1 if rule == "uniform" else LIMIT
-                reports = of_target(told, at)
+                reports = of_target(answers, at)
                 self.assertEqual(bounds.cost(bounds.admitted(reports)), most)
                 self.assert_sensible(reports)
-                for one in told:
+                for one in answers:
                     self.assert_used_up(one.peeks[at])
-        shares = {one.name: bounds.cost(bounds.admitted(one.checks)) for one in told}
+        shares = {one.name: bounds.cost(bounds.admitted(one.checks)) for one in answers}
         print("units admitted:", ", ".join(f"{name} {units}" for name, units in shares.items()))
         self.assert_stored("exhaust", {target: self.units(target[0], window) for target in targets})
 
@@ -118,10 +118,10 @@ class Fleet(unittest.TestCase):
         rules = rules_for(SHORT_WINDOW_US / 1e6, RESOLUTION_US / 1e6, SHORT_LIMIT, burst=BURST)
         targets = [(name, "carol") for name in PASSING]
         plan = Plan(rules, targets, lanes=2, rounds=400, heavy=0, pause_us=25_000)
-        told = fleet.hammer(self.url, "pass", plan)
+        answers = fleet.hammer(self.url, "pass", plan)
         for at, (rule, _) in enumerate(targets):
             with self.subTest(rule=rule):
-                reports = of_target(told, at)
+                reports = of_target(answers, at)
                 self.assert_sensible(reports)
                 bound, span = PASSING[rule]
                 self.assertEqual(bound(reports, SHORT_LIMIT, span), [])

@@ -33,7 +33,7 @@ class Handover(unittest.TestCase):
 
     def ask(self, language: str, prefix: str, *call: object) -> str:
         command = [*self.holders[language], self.url, self.rules, prefix, *map(str, call)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=fleet.PATIENCE)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=fleet.TIMEOUT)
         self.assertEqual(done.returncode, 0, f"{language}: {done.stderr}")
         return done.stdout.strip()
 

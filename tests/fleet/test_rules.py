@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 FOLDER = "/config/ratelimit/rules"
 PREFIX = "follow"
 # Far more than the second within which changes are to be seen, for machines that are busy.
-PATIENCE = 60
+TIMEOUT = 60
 
 
 def rule(name: str, limit: int) -> str:
@@ -47,7 +47,7 @@ class Servers:
 
 
 class Follower:
-    """A process that checks without end, and tells of every new limit of the rule `changing`."""
+    """A process that checks without end, and prints every new limit of the rule `changing`."""
 
     def __init__(self, name: str, process: subprocess.Popen) -> None:
         self.name, self.process = name, process
@@ -61,7 +61,7 @@ class Follower:
     def until(self, beginning: str) -> str:
         while True:
             try:
-                line = self.lines.get(timeout=PATIENCE)
+                line = self.lines.get(timeout=TIMEOUT)
             except Empty:
                 raise AssertionError(f"{self.name} did not say {beginning!r}: {self.process.poll()}") from None
             if line.startswith(beginning):
@@ -71,7 +71,7 @@ class Follower:
         """How many checks were admitted in all."""
         self.process.stdin.close()
         admitted = int(self.until("admitted").split()[1])
-        assert self.process.wait(PATIENCE) == 0, f"{self.name} ended with {self.process.returncode}"
+        assert self.process.wait(TIMEOUT) == 0, f"{self.name} ended with {self.process.returncode}"
         return admitted
 
 

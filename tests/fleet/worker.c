@@ -15,7 +15,7 @@ static char **targets;
 static int target_count, rounds, heavy;
 static long pause_us;
 
-/* One check, as it is told. */
+/* One check and its answer. */
 struct report {
     int target;
     uint64_t cost, before, after;
@@ -125,7 +125,7 @@ int main(int argc, char **argv) {
         ask(sluicegate_peek, at, 1);
     meet("ready");
     hammer_in_lanes(atoi(argv[4]));
-    meet("told");
+    meet("done");
     for (int at = 0; at < target_count; at++) {
         struct report report = ask(sluicegate_peek, at, 1);
         tell(&report);

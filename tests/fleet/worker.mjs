@@ -9,11 +9,11 @@ const [lanes, rounds, heavy, pauseUs] = rest.slice(0, 4).map(Number);
 const names = rest.slice(4);
 const targets = Array.from({ length: names.length / 2 }, (_, at) => [names[2 * at], names[2 * at + 1]]);
 // Longer than anything takes here.
-const patience = { connectTimeoutMs: 30_000, responseTimeoutMs: 30_000 };
+const timeouts = { connectTimeoutMs: 30_000, responseTimeoutMs: 30_000 };
 const identifierSecret = 'known to the whole fleet';
 
 const input = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-const limiter = await RateLimiter.connect(url, { rules, prefix, identifierSecret, ...patience });
+const limiter = await RateLimiter.connect(url, { rules, prefix, identifierSecret, ...timeouts });
 
 /** Whole milliseconds, so it is early; one more is late. */
 const early = () => Date.now() * 1000;
@@ -48,9 +48,9 @@ async function hammer(lane) {
 await peek();
 console.log('ready');
 await input.next();
-const told = await Promise.all(Array.from({ length: lanes }, (_, lane) => hammer(lane)));
-console.log(told.flat().join('\n'));
-console.log('told');
+const answers = await Promise.all(Array.from({ length: lanes }, (_, lane) => hammer(lane)));
+console.log(answers.flat().join('\n'));
+console.log('done');
 await input.next();
 console.log((await peek()).join('\n'));
 await limiter.close();

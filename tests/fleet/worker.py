@@ -63,7 +63,7 @@ def blocking() -> None:
         sys.stdin.readline()
         for lines in pool.map(hammer, range(LANES)):
             say(*lines)
-        say("told")
+        say("done")
         sys.stdin.readline()
         say(*peek())
 
@@ -90,7 +90,7 @@ async def asynchronous() -> None:
         sys.stdin.readline()
         for lines in await asyncio.gather(*map(hammer, range(LANES))):
             say(*lines)
-        say("told")
+        say("done")
         sys.stdin.readline()
         say(*await peek())
 

@@ -41,7 +41,7 @@ function run(place, script, ...options) {
   return spawnSync(process.execPath, [...options, script], { cwd: place, encoding: 'utf8' });
 }
 
-/** A script that is run first, and tells of another machine. */
+/** A script that is run first, and pretends to be another machine. */
 function machine(place, values) {
   const lines = Object.entries(values).map(([name, value]) => `Object.defineProperty(process, '${name}', { value: ${value} });`);
   writeFileSync(join(place, 'machine.js'), lines.join('\n'));

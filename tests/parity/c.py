@@ -34,7 +34,7 @@ METHODS = {
 PARAMETERS = {"items": "checks", "by_us": "by", "id": "reservation"}
 # The arguments of the callback for a refused unit.
 REFUSAL = {"name": "unit", "value": "reason"}
-# A number of this type and such a name tells the length of what stands beside it.
+# A number of this type and such a name is the length of the argument beside it.
 LENGTH = re.compile(r"size_t \*?(?:size|(?:\w+_)?(?:len|count|room))")
 
 

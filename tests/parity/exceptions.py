@@ -25,7 +25,7 @@ MISSING = {
     **each("c", "package", "Explanation", "a sluicegate_match has the reason too"),
     **each("c", "package", "HeaderStyle", "it is a text, as names of rules are"),
     **each("c", "package", "Limit Match Rule", "rules are JSON"),
-    **each("c", "package", "Refusal", "sluicegate_rules_status tells its fields to a callback"),
+    **each("c", "package", "Refusal", "sluicegate_rules_status passes its fields to a callback"),
     **each("c", "package", "Reservation", "it is a decision, an id and a token, which are written to where the caller says"),
     **each("python", "package", "Usage", "it is an int or a mapping"),
     **each("c", "package", "Block", "rules are JSON"),

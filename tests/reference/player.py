@@ -11,16 +11,6 @@ from scenarios.script import Scenario
 ITEM_FIELDS = ("rule", "key", "cost", "resource", "limit")
 
 
-BY_HAND = {
-    "block": lambda block, now, call: block(now, item_of(call), exact(call["seconds"])) or {},
-    "unblock": lambda unblock, now, call: {"unblocked": unblock(now, item_of(call))},
-    "set_limit": lambda set_limit, now, call: set_limit(now, item_of(call), expires_in(call)) or {},
-    "clear_limit": lambda clear_limit, now, call: {"cleared": clear_limit(now, item_of(call))},
-    "reset_all": lambda reset_all, now, call: reset_all(now, call["key"], call.get("resource")) or {},
-}
-"""What is done about a key without deciding anything."""
-
-
 class UnfairVector(Exception):
     """The answer depends on something the definitions leave open, or contradicts its author."""
 
@@ -43,10 +33,6 @@ def item_of(fields: dict) -> Item:
     return Item(**{name: fields[name] for name in ITEM_FIELDS if name in fields})
 
 
-def expires_in(call: dict) -> Fraction | None:
-    return exact(call["expires_in"]) if "expires_in" in call else None
-
-
 def play(session: Session, call: dict) -> dict:
     """The `expect` of one step."""
     try:
@@ -60,19 +46,25 @@ def play(session: Session, call: dict) -> dict:
 
 
 def answer(limiter: Limiter, call: dict) -> dict:
-    now = call["at_us"]
     if call["op"] == "rules":
         return {"rules": limiter.rules_in_force()}
-    method = getattr(limiter, call["op"])
-    if call["op"] in BY_HAND:
-        return BY_HAND[call["op"]](method, now, call)
-    if call["op"] == "inspect":
-        return with_parts(*method(now, call["key"], call.get("resource")))
-    options = options_of(call, "request_id", "timeout")
+    spans = {name: exact(call[name]) for name in ("seconds", "expires_in") if name in call}
+    options = options_of(call, "request_id", "timeout") | spans
     if "items" in call:
-        return with_parts(*method(now, [item_of(item) for item in call["items"]], **options))
-    decision = method(now, item_of(call), **options)
-    return {} if decision is None else decision.as_json()
+        about = [item_of(item) for item in call["items"]]
+    elif "rule" in call:
+        about = item_of(call)
+    else:
+        about, options = call["key"], options_of(call, "resource")
+    return answer_as_json(getattr(limiter, call["op"])(call["at_us"], about, **options))
+
+
+def answer_as_json(answered: Decision | tuple | bool | None) -> dict:
+    if answered is None:
+        return {}
+    if isinstance(answered, bool):
+        return {"took_effect": answered}
+    return with_parts(*answered) if isinstance(answered, tuple) else answered.as_json()
 
 
 def options_of(call: dict, *names: str) -> dict:
@@ -80,7 +72,7 @@ def options_of(call: dict, *names: str) -> dict:
 
 
 def with_parts(decision: Decision | None, parts: list[Decision]) -> dict:
-    """The answer about several rules; without one, all that is to be told."""
+    """The answer about several rules; without one, all that is reported."""
     if decision is None:
         return {"allowed": True, "rule_applied": False}
     return decision.as_json() | {"parts": [part.as_json() for part in parts]}
@@ -107,7 +99,7 @@ def end(session: Session, call: dict) -> dict:
     """commit, release or renew."""
     method = getattr(session.limiter, call["op"])
     used = options_of(call, "cost", "costs")
-    return {"took_effect": method(call["at_us"], session.reservations[call["reservation"]], **used)}
+    return answer_as_json(method(call["at_us"], session.reservations[call["reservation"]], **used))
 
 
 class FairPlay:

@@ -81,7 +81,7 @@ class Writer:
             self.repeatable.append(call)
         if expect.get("id"):
             self.held.append(call["as"])
-        if "took_effect" in expect and call["op"] != "renew" and self.dice.below(4):
+        if call["op"] in ("commit", "release") and "took_effect" in expect and self.dice.below(4):
             self.held.remove(call["reservation"])
 
     def draw(self) -> dict:

@@ -152,7 +152,7 @@ static void a_wait_for_several_charges_all_of_them(void) {
 static void several_checks_are_all_or_nothing(void) {
     sluicegate_check_options four = SLUICEGATE_CHECK_OPTIONS_INIT;
     const sluicegate_item items[] = {{"three", "alice", 5, NULL}, {"one", "alice", 5, NULL}};
-    const sluicegate_item dear[] = {{"one", "bob", 3, NULL}, {"three", "bob", 3, &four}};
+    const sluicegate_item expensive[] = {{"one", "bob", 3, NULL}, {"three", "bob", 3, &four}};
     sluicegate_decision decision, parts[2];
     open_limiter("c/all");
     four.cost = 4;
@@ -161,7 +161,7 @@ static void several_checks_are_all_or_nothing(void) {
     EXPECT(parts[0].remaining == 2 && parts[1].remaining == 0);
     EXPECT_OK(sluicegate_check_all(limiter, items, 2, &decision, NULL, error));
     EXPECT(!decision.allowed && decision.retry_after_us == 10000000);
-    EXPECT_OK(sluicegate_check_all(limiter, dear, 2, &decision, parts, error));
+    EXPECT_OK(sluicegate_check_all(limiter, expensive, 2, &decision, parts, error));
     EXPECT(!decision.allowed && parts[0].allowed && !parts[1].allowed);
     EXPECT(strcmp(parts[0].rule, "one") == 0 && strcmp(parts[1].rule, "three") == 0);
     EXPECT_OK(sluicegate_peek(limiter, "one", "bob", 3, NULL, &decision, error));
@@ -254,7 +254,7 @@ static void damage(const char *name) {
     close(server);
 }
 
-static void a_damaged_key_is_told_to_who_asks(void) {
+static void a_damaged_key_is_reported_to_the_caller(void) {
     static const char name[] = "c/damage:one:{alice}:gt10s";
     sluicegate_decision decision;
     sluicegate_error error;
@@ -288,7 +288,7 @@ int main(int argc, char **argv) {
     RUN(a_clock_can_be_set_and_freed_before_its_limiter);
     RUN(rules_come_from_a_file_too);
     RUN(options_are_used);
-    RUN(a_damaged_key_is_told_to_who_asks);
+    RUN(a_damaged_key_is_reported_to_the_caller);
     RUN(closing_is_final);
     return summary();
 }

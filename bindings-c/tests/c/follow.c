@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include "expect.h"
 
-enum { THREADS = 4, BEFORE = 100000, AFTER = 200000, PATIENCE_MS = 20000, LOOK_EVERY_MS = 10 };
+enum { THREADS = 4, BEFORE = 100000, AFTER = 200000, TIMEOUT_MS = 20000, LOOK_EVERY_MS = 10 };
 
 static const char *url, *source, *change, *spoil, *unit, *cache;
 static sluicegate_limiter *limiter;
@@ -54,7 +54,7 @@ static sluicegate_rules state(void) {
 }
 
 static bool is_seen(uint64_t updates, uint64_t refusals) {
-    for (int ms = 0; ms < PATIENCE_MS; ms += LOOK_EVERY_MS) {
+    for (int ms = 0; ms < TIMEOUT_MS; ms += LOOK_EVERY_MS) {
         sluicegate_rules now = state();
         if (now.updates >= updates && now.refusals >= refusals)
             return true;

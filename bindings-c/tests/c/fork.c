@@ -36,7 +36,7 @@ static int admitted(const char *key) {
     return count;
 }
 
-/* A child frees what it inherited, as a careful program does, and tells by its exit status. */
+/* A child frees what it inherited, as a careful program does, and reports by its exit status. */
 static pid_t start_child(const char *key) {
     fflush(stdout);
     pid_t child = fork();

@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include "expect.h"
 
-enum { CHILDREN = 3, BEFORE = 100000, AFTER = 200000, PATIENCE_MS = 20000, LOOK_EVERY_MS = 10 };
+enum { CHILDREN = 3, BEFORE = 100000, AFTER = 200000, TIMEOUT_MS = 20000, LOOK_EVERY_MS = 10 };
 
 static sluicegate_limiter *limiter;
 
@@ -17,7 +17,7 @@ static bool limit_is(uint64_t limit) {
 }
 
 static bool limit_becomes(uint64_t limit) {
-    for (int ms = 0; ms < PATIENCE_MS; ms += LOOK_EVERY_MS) {
+    for (int ms = 0; ms < TIMEOUT_MS; ms += LOOK_EVERY_MS) {
         if (limit_is(limit))
             return true;
         usleep(LOOK_EVERY_MS * 1000);
@@ -25,7 +25,7 @@ static bool limit_becomes(uint64_t limit) {
     return false;
 }
 
-/* It has the rules of its parent at once. It tells by its exit status. */
+/* It has the rules of its parent at once. It reports by its exit status. */
 static pid_t start_child(void) {
     fflush(stdout);
     pid_t child = fork();

@@ -12,10 +12,11 @@ static const struct {
     const char *name;
     operation *call;
 } operations[] = {
-    {"check", sluicegate_check},
-    {"peek", sluicegate_peek},
-    {"refund", sluicegate_refund},
-    {"charge", sluicegate_charge},
+#define ANSWERS_sluicegate_decision(name) {#name, sluicegate_##name},
+#define ANSWERS_bool(name)
+#include "operations.inc"
+#undef ANSWERS_sluicegate_decision
+#undef ANSWERS_bool
 };
 
 enum { OPERATIONS = sizeof operations / sizeof *operations };

@@ -177,10 +177,32 @@ static inline sluicegate_status reserve_items(sluicegate_limiter *limiter, json_
                                   sizeof answer->id, &answer->token, error);
 }
 
-/* Whether a call changes a block or a stored limit. */
-static inline bool is_by_hand(const char *op) {
-    return strcmp(op, "block") == 0 || strcmp(op, "unblock") == 0 || strcmp(op, "set_limit") == 0 ||
-           strcmp(op, "clear_limit") == 0;
+typedef sluicegate_status ending(const sluicegate_limiter *, const char *, const void *, size_t,
+                                 const sluicegate_check_options *, bool *, sluicegate_error *);
+
+/* The calls about one key that answer whether they took effect. */
+static const struct {
+    const char *name;
+    ending *call;
+} endings[] = {
+#define ANSWERS_sluicegate_decision(name)
+#define ANSWERS_bool(name) {#name, sluicegate_##name},
+#include "operations.inc"
+#undef ANSWERS_sluicegate_decision
+#undef ANSWERS_bool
+};
+
+static inline ending *ending_named(const char *op) {
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        if (strcmp(endings[i].name, op) == 0)
+            return endings[i].call;
+    }
+    return NULL;
+}
+
+/* Whether a call says how long a block or a stored limit is to last. */
+static inline bool sets(const char *op) {
+    return strcmp(op, "block") == 0 || strcmp(op, "set_limit") == 0;
 }
 
 /* A time of a vector in seconds, in microseconds; what is not there is never. */
@@ -192,17 +214,12 @@ static inline uint64_t seconds_of(json_t *vector, const char *field) {
     return us > 0 ? (uint64_t)(us + 0.5) : 0;
 }
 
-/* Changes a block or a stored limit, as a vector says. */
-static inline sluicegate_status change(sluicegate_limiter *limiter, json_t *vector, const struct call_key *key,
-                                       const sluicegate_check_options *options, struct call_answer *answer,
-                                       sluicegate_error *error) {
-    const char *op = text(vector, "op"), *rule = text(vector, "rule");
-    if (strcmp(op, "block") == 0)
+/* Sets a block or a stored limit, as a vector says. */
+static inline sluicegate_status set(sluicegate_limiter *limiter, json_t *vector, const struct call_key *key,
+                                    const sluicegate_check_options *options, sluicegate_error *error) {
+    const char *rule = text(vector, "rule");
+    if (strcmp(text(vector, "op"), "block") == 0)
         return sluicegate_block(limiter, rule, key->text, key->length, seconds_of(vector, "seconds"), options, error);
-    if (strcmp(op, "unblock") == 0)
-        return sluicegate_unblock(limiter, rule, key->text, key->length, options, &answer->took_effect, error);
-    if (strcmp(op, "clear_limit") == 0)
-        return sluicegate_clear_limit(limiter, rule, key->text, key->length, options, &answer->took_effect, error);
     uint64_t limit = (uint64_t)json_integer_value(json_object_get(vector, "limit"));
     return sluicegate_set_limit(limiter, rule, key->text, key->length, limit, seconds_of(vector, "expires_in"),
                                 options, error);
@@ -217,7 +234,8 @@ static inline sluicegate_status make(sluicegate_limiter *limiter, json_t *vector
     static struct call_items items;
     static struct call_key who;
     sluicegate_status status;
-    answer->is_decision = strcmp(op, "ping") != 0 && strcmp(op, "reset") != 0 && !is_by_hand(op);
+    ending *ends = ending_named(op);
+    answer->is_decision = strcmp(op, "ping") != 0 && strcmp(op, "reset") != 0 && !sets(op) && !ends;
     answer->parts_count = 0;
     if (strcmp(op, "ping") == 0)
         return sluicegate_limiter_ping_with(limiter, options_of(vector, &room)->timeout_us, error);
@@ -243,8 +261,10 @@ static inline sluicegate_status make(sluicegate_limiter *limiter, json_t *vector
         return status;
     const char *rule = text(vector, "rule"), *key = who.text;
     size_t length = who.length;
-    if (is_by_hand(op))
-        return change(limiter, vector, &who, options, answer, error);
+    if (ends)
+        return ends(limiter, rule, key, length, options, &answer->took_effect, error);
+    if (sets(op))
+        return set(limiter, vector, &who, options, error);
     if (strcmp(op, "reset") == 0)
         return sluicegate_reset(limiter, rule, key, length, options, error);
     if (strcmp(op, "wait") == 0) {

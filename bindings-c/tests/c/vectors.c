@@ -29,34 +29,33 @@ static json_t *rules_in_force(sluicegate_limiter *limiter) {
 
 /* `ids` keeps the ids of reservations by the names that the vector gives them. */
 static json_t *play(sluicegate_limiter *limiter, json_t *step, json_t *ids) {
-    struct call_answer told = {0};
+    struct call_answer given = {0};
     if (strcmp(text(step, "op"), "rules") == 0)
         return rules_in_force(limiter);
     const char *name = json_string_value(json_object_get(step, "as"));
-    bool ending = is_ending(text(step, "op"));
-    sluicegate_status status = ending ? end(limiter, step, text(ids, text(step, "reservation")), &told, NULL)
-                                      : make_any(limiter, step, &told, NULL);
+    bool ends = is_ending(text(step, "op"));
+    sluicegate_status status = ends ? end(limiter, step, text(ids, text(step, "reservation")), &given, NULL)
+                                    : make_any(limiter, step, &given, NULL);
     if (status != SLUICEGATE_OK)
         return json_pack("{s:s}", "error", sluicegate_status_name(status));
-    if (ending || !told.is_decision) {
-        /* Whether it took effect, if the vector has a name for that. */
-        void *wanted = json_object_iter(json_object_get(step, "expect"));
-        return wanted ? json_pack("{s:b}", json_object_iter_key(wanted), told.took_effect) : json_object();
-    }
-    json_t *answer = told.decision.rule_applied ? decision_as_json(&told.decision)
-                                                : json_pack("{s:b, s:b}", "allowed", told.decision.allowed,
-                                                            "rule_applied", told.decision.rule_applied);
+    if (ends || ending_named(text(step, "op")))
+        return json_pack("{s:b}", "took_effect", given.took_effect);
+    if (!given.is_decision)
+        return json_object();
+    json_t *answer = given.decision.rule_applied ? decision_as_json(&given.decision)
+                                                : json_pack("{s:b, s:b}", "allowed", given.decision.allowed,
+                                                            "rule_applied", given.decision.rule_applied);
     json_t *parts = json_array();
-    for (size_t i = 0; i < told.parts_count; i++)
-        json_array_append_new(parts, decision_as_json(&told.parts[i]));
-    if (told.parts_count > 0)
+    for (size_t i = 0; i < given.parts_count; i++)
+        json_array_append_new(parts, decision_as_json(&given.parts[i]));
+    if (given.parts_count > 0)
         json_object_set(answer, "parts", parts);
     json_decref(parts);
     if (name) {
-        json_object_set_new(ids, name, json_string(told.id));
-        json_object_set_new(answer, "id", json_boolean(told.id[0] != '\0'));
-        if (told.token != 0)
-            json_object_set_new(answer, "token", json_integer((json_int_t)told.token));
+        json_object_set_new(ids, name, json_string(given.id));
+        json_object_set_new(answer, "id", json_boolean(given.id[0] != '\0'));
+        if (given.token != 0)
+            json_object_set_new(answer, "token", json_integer((json_int_t)given.token));
     }
     return answer;
 }

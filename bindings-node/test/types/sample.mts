@@ -51,7 +51,7 @@ await limiter.wait('login', 'alice', { timeoutMs: 100, signal: AbortSignal.timeo
 await limiter.ping();
 
 const request: HttpRequest = { method: 'GET', path: '/', userId: null, ip: '::1', headers: new Headers() };
-const told: Record<string, string> = headers(await limiter.checkRequest(request), 'x-ratelimit');
+const headerFields: Record<string, string> = headers(await limiter.checkRequest(request), 'x-ratelimit');
 await limiter.checkRequest({ ...request, headers: [['a', 'b']] });
 await limiter.checkRequest({ ...request, headers: { a: ['b', 'c'], d: undefined } });
 const matches: RequestMatch[] = limiter.matchRequest(request);
@@ -91,4 +91,4 @@ decision.allowed = true;
 // @ts-expect-error There is no such algorithm.
 rules.push({ rule_id: 'x', algorithm: 'guess' });
 
-console.log(flags, figures, parts, nothing, told, matches, reasons, status);
+console.log(flags, figures, parts, nothing, headerFields, matches, reasons, status);

@@ -321,7 +321,7 @@ class AsyncRateLimiter:
 
     async def unblock(self, rule: str, key: _Key, *, timeout: float | None = None) -> bool:
         """Ends the block of `key` under `rule`. Answers whether there was one."""
-        answer = self._bridge.unblock(rule, key, timeout)
+        answer = self._bridge.change("unblock", rule, key, timeout)
         # A bool is an int, too.
         unblocked: bool = answer if isinstance(answer, bool) else await self._calls.future(answer)
         return unblocked
@@ -345,7 +345,7 @@ class AsyncRateLimiter:
 
     async def clear_limit(self, rule: str, key: _Key, *, timeout: float | None = None) -> bool:
         """Forgets the limit that is stored for `key` under `rule`. Answers whether there was one."""
-        answer = self._bridge.clear_limit(rule, key, timeout)
+        answer = self._bridge.change("clear_limit", rule, key, timeout)
         # A bool is an int, too.
         cleared: bool = answer if isinstance(answer, bool) else await self._calls.future(answer)
         return cleared

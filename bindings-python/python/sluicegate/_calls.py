@@ -100,7 +100,7 @@ class Calls:
     def _settle(self, answers: list[tuple[int, Any]]) -> None:
         for token, answer in answers:
             future = self._futures.pop(token, None)
-            # Whoever waited may have given up.
+            # The waiter may have given up.
             if future is None or future.done():
                 if isinstance(answer, Reserved):
                     self._release(answer)
@@ -142,7 +142,7 @@ class Calls:
         error = self.bridge.close()
         if error is None:
             return False
-        # There is nobody to be told if the loop is closed.
+        # A closed loop has no waiter to wake.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._end, error)
         return True

@@ -54,7 +54,7 @@ class Policy:
         return Problem.denied(decision, self.headers)
 
     def undecided(self, error: SluicegateError) -> Headers | Problem:
-        """Likewise if the limiter raised an error. It is for the log, not for the client."""
+        """Likewise if the limiter raised an error. Log it; do not send it to the client."""
         if isinstance(error, InvalidArgumentError):
             return Problem.invalid(str(error))
         if self.on_error == "raise":

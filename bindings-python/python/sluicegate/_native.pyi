@@ -263,7 +263,7 @@ class RulesStatus:
 
     @property
     def version(self) -> str:
-        """Tells the rules in force from others."""
+        """Identifies the rules in force."""
 
     @property
     def rules(self) -> int:
@@ -318,7 +318,7 @@ class Refusal:
 
 @final
 class ManualClock:
-    """A clock that stands still until it is told to move, for testing limits without waiting."""
+    """A clock that moves only when `advance` is called, for testing limits without waiting."""
 
     def __new__(cls, now_us: int = 0) -> ManualClock: ...
     @property
@@ -721,11 +721,10 @@ class Bridge:
     def end(self, method: str, reservation: str | Reserved, cost: _Used) -> int: ...
     def reset(self, rule: str, key: _Key, resource: str | None, timeout: float | None) -> int | None: ...
     def block(self, rule: str, key: _Key, seconds: float, timeout: float | None) -> int | None: ...
-    def unblock(self, rule: str, key: _Key, timeout: float | None) -> int: ...
+    def change(self, method: str, rule: str, key: _Key, timeout: float | None) -> int: ...
     def set_limit(
         self, rule: str, key: _Key, limit: int, expires_in: float | None, timeout: float | None
     ) -> int | None: ...
-    def clear_limit(self, rule: str, key: _Key, timeout: float | None) -> int: ...
     def wait(
         self, rule: str, key: _Key, timeout: float, cost: int, resource: str | None, limit: int | None
     ) -> int: ...

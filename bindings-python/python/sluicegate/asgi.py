@@ -60,7 +60,7 @@ class RateLimitMiddleware:
     and `FORCE_SCRIPT_NAME` of Django are found without it, unless middleware hides the application in a function.
 
     `on_error`: what becomes of a request if the limiter cannot decide, such as when its server is away: `"admit"`,
-    `"deny"` (503), or `"raise"`. The first two are told to the logger `sluicegate`.
+    `"deny"` (503), or `"raise"`. The first two are logged to the logger `sluicegate`.
     """
 
     def __init__(

@@ -1,4 +1,5 @@
-"""The types of rules, for type checkers. Written by docs/tools/rule_types.py."""
+"""The types of rules, for type checkers."""
+# Written by docs/tools/rule_types.py.
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypedDict

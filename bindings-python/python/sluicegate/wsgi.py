@@ -41,7 +41,7 @@ class RateLimitMiddleware:
     `ignore_case`: the application routes without regard to capitals.
 
     `on_error`: what becomes of a request if the limiter cannot decide, such as when its server is away: `"admit"`,
-    `"deny"` (503), or `"raise"`. The first two are told to the logger `sluicegate`.
+    `"deny"` (503), or `"raise"`. The first two are logged to the logger `sluicegate`.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class RateLimitMiddleware:
 
 
 class _Body:
-    """The body of a response for which something is held until it is over, which its server tells by `close`."""
+    """The body of a response for which something is held until it is over, which its server signals by `close`."""
 
     def __init__(self, flight: InFlight) -> None:
         self._flight = flight

@@ -152,7 +152,7 @@ impl Algorithm for FixedWindow {
     fn parse(&self, numbers: &[f64], _cost: f64) -> Option<Window> {
         let &[now, start, counted] = numbers else { return None };
         let start = match &self.begins {
-            // The script tells the number of the window.
+            // The script returns the number of the window.
             Begins::Calendar(calendar) => {
                 let window = calendar.at(micros(now)?);
                 (window.number as f64 == start).then_some(window.start)?

@@ -48,7 +48,7 @@ pub(super) fn count(number: f64) -> Option<f64> {
     (0.0..1e18).contains(&number).then_some(number)
 }
 
-/// 1 for a rule that counts denied costs, as scripts are told it.
+/// 1 for a rule that counts denied costs, as scripts receive it.
 pub(super) fn flag(value: bool) -> f64 {
     f64::from(u8::from(value))
 }

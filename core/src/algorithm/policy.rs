@@ -366,7 +366,7 @@ impl Policy {
     }
 
     /// Gives back `cost`: the newest first or, where it is known when it was charged, what is left of that
-    /// charge. When the clock stepped back since, nobody knows what became of it: then nothing is touched.
+    /// charge. When the clock stepped back since, the limiter cannot know whether it still counts: then nothing is touched.
     pub(crate) fn refund(&self, state: &mut State, now: Micros, cost: f64, charged_at: Option<Micros>) {
         if charged_at.is_some_and(|at| at > now || self.is_ahead(state, now)) {
             return;

@@ -45,7 +45,7 @@ pub(crate) struct Demand {
     pub(crate) now: Micros,
 }
 
-/// What came of it.
+/// The result of an operation on one limit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outcome {
     /// Whether this limit had room for the cost.
@@ -63,10 +63,10 @@ pub(crate) struct Outcome {
 /// what else shapes it (burst, `decay_factor`), and whether denied costs are counted.
 pub(crate) type Terms = [f64; 3];
 
-/// What came of a call that may be repeated, limit by limit.
+/// The recorded result of a call that may be repeated, limit by limit.
 #[derive(Debug, Clone)]
 pub(crate) struct Answered {
-    /// Tells the call from others with the same id.
+    /// Distinguishes the call from others with the same id.
     pub(crate) fingerprint: [u8; 16],
     /// Until when later calls get this answer.
     pub(crate) ends: Micros,

@@ -89,9 +89,33 @@ impl StandingChange {
 
 #[cfg(feature = "bridge")]
 impl StandingChange {
-    /// Whether the method answers whether it took effect; it always does where not.
+    /// Every call that says no more than its name, and answers whether it took effect; the others always do.
+    pub const PLAIN: [Self; 2] = [Self::Unblock, Self::ClearLimit];
+
+    /// Whether the method answers whether it took effect.
     pub fn is_answered(self) -> bool {
-        matches!(self, Self::Unblock | Self::ClearLimit)
+        Self::PLAIN.contains(&self)
+    }
+}
+
+impl StandingChange {
+    /// Whether it is about blocks; else it is about stored limits.
+    pub(crate) fn is_block(self) -> bool {
+        matches!(self, Self::Block(_) | Self::Unblock)
+    }
+
+    /// The limit that it stores.
+    pub(crate) fn limit(self) -> Option<u64> {
+        if let Self::SetLimit(limit, _) = self { Some(limit) } else { None }
+    }
+
+    /// How long it holds, and the name of that; `None`: it states no time.
+    pub(crate) fn span(self) -> Option<(&'static str, Span)> {
+        match self {
+            Self::Block(span) => Some(("duration", span)),
+            Self::SetLimit(_, expires_in) => Some(("expires_in", expires_in?)),
+            Self::Unblock | Self::ClearLimit => None,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::algorithm::{Blocking, Micros};
 use crate::rules::{Rule, Scope};
 
-/// Tells a limit from every other one: a hash of the names of its rule and its state, whose seed is the limiter's. So
+/// Identifies a limit: a hash of the names of its rule and its state, whose seed is the limiter's. So
 /// a limit keeps its number while rules come and go, and what the in-memory engine counted under it is still its own,
 /// though nothing is kept of limits that are gone. (Of 10,000 limits two have the same number in one of
 /// 300 billion limiters.)

@@ -6,8 +6,8 @@ use crate::{Decision, Explanation, RateLimiter, Request, RequestMatch};
 use clap::Args as ClapArgs;
 use serde_json::{Value, json};
 
-use crate::cli::outcome::{Failure, Verdict};
-use crate::cli::place::Place;
+use crate::cli::backend::BackendArgs;
+use crate::cli::outcome::{CommandError, ExitStatus};
 use crate::cli::show;
 use crate::cli::source::RulesArgs;
 
@@ -40,7 +40,7 @@ pub(crate) struct RequestArgs {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Match {
+pub(crate) struct MatchArgs {
     #[command(flatten)]
     request: RequestArgs,
     /// Say of every rule why it applies or not
@@ -53,7 +53,7 @@ pub(crate) struct CheckRequest {
     #[command(flatten)]
     request: RequestArgs,
     #[command(flatten)]
-    place: Place,
+    backend: BackendArgs,
     /// Say first of every rule why it applies or not
     #[arg(long)]
     explain: bool,
@@ -76,7 +76,7 @@ impl RequestArgs {
 }
 
 /// Which rules apply; nothing is counted.
-pub(crate) fn matching(args: &Match, out: &mut impl Write) -> Result<Verdict, Failure> {
+pub(crate) fn matching(args: &MatchArgs, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     let limiter = RateLimiter::builder("memory://").rules(args.request.rules.load()?).build()?;
     let request = args.request.request();
     if args.explain {
@@ -84,13 +84,13 @@ pub(crate) fn matching(args: &Match, out: &mut impl Write) -> Result<Verdict, Fa
     } else {
         show_matches(out, &limiter.match_request(&request)?, args.request.json)?;
     }
-    Ok(Verdict::Yes)
+    Ok(ExitStatus::Yes)
 }
 
 /// Decides the request by all rules that apply.
-pub(crate) fn check(args: &CheckRequest, out: &mut impl Write) -> Result<Verdict, Failure> {
+pub(crate) fn check(args: &CheckRequest, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     // What matches and what is decided are to be of the same rules.
-    let limiter = args.place.limiter(args.request.rules.load()?)?;
+    let limiter = args.backend.limiter(args.request.rules.load()?)?;
     let request = args.request.request();
     if args.explain {
         show_explanations(out, &limiter.explain_request(&request)?, args.request.json)?;
@@ -102,7 +102,7 @@ pub(crate) fn check(args: &CheckRequest, out: &mut impl Write) -> Result<Verdict
     } else {
         show_parts(out, &decision, &matches)?;
     }
-    Ok(Verdict::of(decision.allowed))
+    Ok(ExitStatus::of(decision.allowed))
 }
 
 fn show_matches(out: &mut impl Write, matches: &[RequestMatch], json: bool) -> io::Result<()> {

@@ -3,13 +3,13 @@
 use std::io::Write;
 
 use super::one::Repeatable;
-use super::outcome::{Failure, Verdict};
+use super::outcome::{CommandError, ExitStatus};
 use super::run::{named, show};
 
-pub(crate) fn charge(args: &Repeatable, out: &mut impl Write) -> Result<Verdict, Failure> {
+pub(crate) fn charge(args: &Repeatable, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     let one = &args.one;
-    let limiter = one.place.server("charge", one.rules.load()?)?;
+    let limiter = one.backend.server("charge", one.rules.load()?)?;
     let decision = limiter.charge_with(&one.rule, &one.key, named(args))?;
     show(one).charge(out, &decision)?;
-    Ok(Verdict::Yes)
+    Ok(ExitStatus::Yes)
 }

@@ -7,23 +7,24 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 
 use crate::cli::args::Args;
-use crate::cli::outcome::{Failure, Verdict};
+use crate::cli::outcome::{CommandError, ExitStatus};
 
-pub(crate) fn completions(shell: Shell, out: &mut impl Write) -> Result<Verdict, Failure> {
+pub(crate) fn completions(shell: Shell, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Args::command(), "sluicegate", &mut script);
     out.write_all(&script)?;
-    Ok(Verdict::Yes)
+    Ok(ExitStatus::Yes)
 }
 
-pub(crate) fn man(folder: Option<&Path>, out: &mut impl Write) -> Result<Verdict, Failure> {
+pub(crate) fn man(folder: Option<&Path>, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     let Some(folder) = folder else {
         let mut page = Vec::new();
         clap_mangen::Man::new(Args::command()).render(&mut page)?;
         out.write_all(&page)?;
-        return Ok(Verdict::Yes);
+        return Ok(ExitStatus::Yes);
     };
-    let cannot = |error| Failure::Other(format!("{}: cannot write man pages: {error}", folder.display()));
+    let cannot =
+        |error| CommandError::Other(format!("{}: cannot write man pages: {error}", folder.display()));
     clap_mangen::generate_to(Args::command(), folder).map_err(cannot)?;
-    Ok(Verdict::Yes)
+    Ok(ExitStatus::Yes)
 }

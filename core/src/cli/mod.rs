@@ -4,6 +4,7 @@
 
 mod args;
 mod asking;
+mod backend;
 mod charge;
 #[cfg(feature = "lab")]
 mod lab;
@@ -12,7 +13,6 @@ mod manual;
 mod one;
 mod outcome;
 mod overview;
-mod place;
 mod reserving;
 mod rules;
 mod run;
@@ -27,7 +27,7 @@ use std::io::{ErrorKind, Write};
 use clap::Parser;
 
 use args::{Args, Command};
-use outcome::{Failure, Verdict};
+use outcome::{CommandError, ExitStatus};
 
 /// The exit code of everything that went wrong.
 const ERROR: u8 = 2;
@@ -43,7 +43,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
             stderr::usage(&error.render().ansi().to_string());
             ERROR
         }
-        // Help and version. Whoever reads no further has seen enough.
+        // Help and version. A reader that closes the pipe has seen enough.
         Err(error) => {
             let _ = error.print();
             0
@@ -57,11 +57,11 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
 fn run(args: &Args) -> u8 {
     source::set_tls_files(args.tls.files());
     match carry_out(&args.command, &mut anstream::stdout().lock()) {
-        Ok(Verdict::Yes) => 0,
-        Ok(Verdict::No) => 1,
-        // Whoever read the output has seen enough.
-        Err(Failure::Output(error)) if error.kind() == ErrorKind::BrokenPipe => 0,
-        Err(Failure::Told) => ERROR,
+        Ok(ExitStatus::Yes) => 0,
+        Ok(ExitStatus::No) => 1,
+        // The reader closed the pipe: it has seen enough.
+        Err(CommandError::Output(error)) if error.kind() == ErrorKind::BrokenPipe => 0,
+        Err(CommandError::Reported) => ERROR,
         Err(failure) => {
             stderr::complain(failure);
             ERROR
@@ -69,7 +69,7 @@ fn run(args: &Args) -> u8 {
     }
 }
 
-fn carry_out(command: &Command, out: &mut impl Write) -> Result<Verdict, Failure> {
+fn carry_out(command: &Command, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     match command {
         Command::Check(check) => run::check(check, out),
         Command::Wait(wait) => run::wait(wait, out),
@@ -86,7 +86,7 @@ fn carry_out(command: &Command, out: &mut impl Write) -> Result<Verdict, Failure
         Command::Reset(one) => run::reset(one, out),
         Command::Inspect(key) => overview::inspect(key, out),
         Command::ResetAll(key) => overview::reset_all(key, out),
-        Command::Ping(place) => run::ping(place, out),
+        Command::Ping(backend) => run::ping(backend, out),
         Command::Match(args) => asking::matching(args, out),
         Command::CheckRequest(args) => asking::check(args, out),
         #[cfg(feature = "lab")]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args as ClapArgs;
 
-use super::place::Place;
+use super::backend::BackendArgs;
 use super::source::RulesArgs;
 
 /// One rule and key.
@@ -17,7 +17,7 @@ pub(crate) struct One {
     /// Who is counted: a user, an address, an API key
     pub(crate) key: String,
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) backend: BackendArgs,
     /// How much to admit
     #[arg(long, default_value_t = 1)]
     pub(crate) cost: u64,
@@ -43,7 +43,7 @@ pub(crate) struct Repeatable {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Check {
+pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) call: Repeatable,
     /// How many checks to make; rules that change meanwhile are followed
@@ -55,7 +55,7 @@ pub(crate) struct Check {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Wait {
+pub(crate) struct WaitArgs {
     #[command(flatten)]
     pub(crate) one: One,
     /// The longest time to wait, such as 500ms or 1m

@@ -3,16 +3,16 @@
 use std::fmt;
 use std::io;
 
-/// The answer of a command, which the exit code tells: 0 for yes, 1 for no.
+/// The exit status of a command that succeeded: 0 for yes, 1 for no.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum ExitStatus {
     /// Everything was admitted, is the same, was done.
     Yes,
     /// Something was denied, differs, was not wanted.
     No,
 }
 
-impl Verdict {
+impl ExitStatus {
     pub(crate) fn of(is_so: bool) -> Self {
         if is_so { Self::Yes } else { Self::No }
     }
@@ -20,32 +20,32 @@ impl Verdict {
 
 /// Why a command could not be carried out.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum CommandError {
     Limiter(crate::Error),
     Output(io::Error),
     Other(String),
-    /// The reasons, several perhaps, have been told.
-    Told,
+    /// The command has printed the reasons already.
+    Reported,
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for CommandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Limiter(error) => error.fmt(f),
             Self::Output(error) => write!(f, "cannot write the output: {error}"),
             Self::Other(reason) => f.write_str(reason),
-            Self::Told => Ok(()),
+            Self::Reported => Ok(()),
         }
     }
 }
 
-impl From<crate::Error> for Failure {
+impl From<crate::Error> for CommandError {
     fn from(error: crate::Error) -> Self {
         Self::Limiter(error)
     }
 }
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
         Self::Output(error)
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::Args as ClapArgs;
 use serde_json::json;
 
-use super::outcome::{Failure, Verdict};
-use super::place::Place;
+use super::backend::BackendArgs;
+use super::outcome::{CommandError, ExitStatus};
 use super::show;
 use super::source::RulesArgs;
 use crate::algorithm::Policy;
@@ -22,7 +22,7 @@ pub(crate) struct OneKey {
     /// Who is counted: a user, an address, an API key
     key: String,
     #[command(flatten)]
-    place: Place,
+    backend: BackendArgs,
     /// The resource that is used; without it, rules that limit one are left out
     #[arg(long)]
     resource: Option<String>,
@@ -40,9 +40,9 @@ impl OneKey {
 }
 
 /// What each rule would answer now.
-pub(crate) fn inspect(args: &OneKey, out: &mut impl Write) -> Result<Verdict, Failure> {
+pub(crate) fn inspect(args: &OneKey, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     let rules = args.rules.load()?;
-    let limiter = args.place.server("inspect", rules.clone())?;
+    let limiter = args.backend.server("inspect", rules.clone())?;
     let decision = limiter.inspect_with(&args.key, args.options())?;
     let width = rules.iter().map(|rule| rule.id.len()).max().unwrap_or(0);
     let mut parts = decision.parts.iter().peekable();
@@ -64,7 +64,7 @@ pub(crate) fn inspect(args: &OneKey, out: &mut impl Write) -> Result<Verdict, Fa
             None => writeln!(out, "{id:width$}  left out: it limits a resource; name one by --resource")?,
         }
     }
-    Ok(Verdict::of(decision.allowed))
+    Ok(ExitStatus::of(decision.allowed))
 }
 
 /// Whether a limit that is stored for the key is in force: the rule's own would show in other figures.
@@ -75,9 +75,9 @@ fn has_own_limit(rule: &Rule, part: &Decision) -> bool {
 }
 
 /// Forgets the key under every rule.
-pub(crate) fn reset_all(args: &OneKey, out: &mut impl Write) -> Result<Verdict, Failure> {
+pub(crate) fn reset_all(args: &OneKey, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     let rules = args.rules.load()?;
-    let limiter = args.place.server("reset-all", rules.clone())?;
+    let limiter = args.backend.server("reset-all", rules.clone())?;
     limiter.reset_all_with(&args.key, args.options())?;
     let limits_resource = |scope: Scope| scope == Scope::Resource;
     for rule in rules.iter() {
@@ -91,5 +91,5 @@ pub(crate) fn reset_all(args: &OneKey, out: &mut impl Write) -> Result<Verdict, 
             writeln!(out, "{}: forgotten", rule.id)?;
         }
     }
-    Ok(Verdict::Yes)
+    Ok(ExitStatus::Yes)
 }

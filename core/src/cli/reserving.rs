@@ -6,9 +6,9 @@ use std::time::Duration;
 use clap::Args as ClapArgs;
 use serde_json::json;
 
+use super::backend::BackendArgs;
 use super::one::One;
-use super::outcome::{Failure, Verdict};
-use super::place::Place;
+use super::outcome::{CommandError, ExitStatus};
 use super::run::{options, show};
 use super::show::json_line;
 use super::source::RulesArgs;
@@ -16,7 +16,7 @@ use crate::Usage;
 use crate::plan::End;
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Reserve {
+pub(crate) struct ReserveArgs {
     #[command(flatten)]
     one: One,
     /// The longest time to wait for room, such as 500ms or 1m
@@ -26,54 +26,59 @@ pub(crate) struct Reserve {
 
 /// One reservation.
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Reserved {
+pub(crate) struct ReservedArgs {
     #[command(flatten)]
     rules: RulesArgs,
     /// Id that reserve printed
     id: String,
     #[command(flatten)]
-    place: Place,
+    backend: BackendArgs,
     /// One JSON object per line
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Commit {
+pub(crate) struct CommitArgs {
     #[command(flatten)]
-    reserved: Reserved,
+    reserved: ReservedArgs,
     /// How much was really used; 0: nothing [default: as much as was reserved]
     #[arg(long)]
     cost: Option<u64>,
 }
 
-pub(crate) fn reserve(args: &Reserve, out: &mut impl Write) -> Result<Verdict, Failure> {
+pub(crate) fn reserve(args: &ReserveArgs, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     let one = &args.one;
-    let limiter = one.place.server("reserve", one.rules.load()?)?;
+    let limiter = one.backend.server("reserve", one.rules.load()?)?;
     let reservation = limiter.reserve_within(&one.rule, &one.key, options(one), args.wait)?;
     show(one).reservation(out, &reservation)?;
-    Ok(Verdict::of(reservation.allowed))
+    Ok(ExitStatus::of(reservation.allowed))
 }
 
-pub(crate) fn commit(args: &Commit, out: &mut impl Write) -> Result<Verdict, Failure> {
+pub(crate) fn commit(args: &CommitArgs, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     end(&args.reserved, End::Commit, args.cost.map_or(Usage::AsReserved, Usage::Cost), out)
 }
 
-pub(crate) fn release(args: &Reserved, out: &mut impl Write) -> Result<Verdict, Failure> {
+pub(crate) fn release(args: &ReservedArgs, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     end(args, End::Release, Usage::AsReserved, out)
 }
 
-pub(crate) fn renew(args: &Reserved, out: &mut impl Write) -> Result<Verdict, Failure> {
+pub(crate) fn renew(args: &ReservedArgs, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     end(args, End::Renew, Usage::AsReserved, out)
 }
 
-fn end(args: &Reserved, end: End, usage: Usage<'_>, out: &mut impl Write) -> Result<Verdict, Failure> {
+fn end(
+    args: &ReservedArgs,
+    end: End,
+    usage: Usage<'_>,
+    out: &mut impl Write,
+) -> Result<ExitStatus, CommandError> {
     let (command, done) = match end {
         End::Commit => ("commit", "committed"),
         End::Release => ("release", "released"),
         End::Renew => ("renew", "renewed"),
     };
-    let limiter = args.place.server(command, args.rules.load()?)?;
+    let limiter = args.backend.server(command, args.rules.load()?)?;
     let took_effect = limiter.end(args.id.as_str().into(), end, usage)?;
     if args.json {
         writeln!(out, "{}", json_line(&json!({ done: took_effect })))?;
@@ -82,5 +87,5 @@ fn end(args: &Reserved, end: End, usage: Usage<'_>, out: &mut impl Write) -> Res
     } else {
         writeln!(out, "not {done}: the reservation has ended or expired")?;
     }
-    Ok(Verdict::of(took_effect))
+    Ok(ExitStatus::of(took_effect))
 }

@@ -6,20 +6,20 @@ use std::time::Instant;
 
 use crate::{CheckOptions, Rules};
 
-use crate::cli::one::{Check, One, Repeatable, Wait};
-use crate::cli::outcome::{Failure, Verdict};
-use crate::cli::place::Place;
+use crate::cli::backend::BackendArgs;
+use crate::cli::one::{CheckArgs, One, Repeatable, WaitArgs};
+use crate::cli::outcome::{CommandError, ExitStatus};
 use crate::cli::show::{Show, about};
 use crate::cli::source::faults;
 use crate::cli::stderr::{show_warnings, warn};
 
-pub(crate) fn check(args: &Check, out: &mut impl Write) -> Result<Verdict, Failure> {
+pub(crate) fn check(args: &CheckArgs, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     let one = &args.call.one;
-    let limiter = one.place.limiter(one.rules.source()?)?;
+    let limiter = one.backend.limiter(one.rules.source()?)?;
     faults(&limiter.rules_status()).for_each(warn);
     show_warnings();
     let show = show(one).times(args.times);
-    let mut verdict = Verdict::Yes;
+    let mut verdict = ExitStatus::Yes;
     for number in 1..=args.times {
         if number > 1 {
             thread::sleep(args.every);
@@ -27,50 +27,50 @@ pub(crate) fn check(args: &Check, out: &mut impl Write) -> Result<Verdict, Failu
         let decision = limiter.check_with(&one.rule, &one.key, named(&args.call))?;
         show.decision(out, number, &decision)?;
         if !decision.allowed {
-            verdict = Verdict::No;
+            verdict = ExitStatus::No;
         }
     }
     Ok(verdict)
 }
 
-pub(crate) fn wait(args: &Wait, out: &mut impl Write) -> Result<Verdict, Failure> {
-    let Wait { one, timeout } = args;
-    let limiter = one.place.limiter(one.rules.load()?)?;
+pub(crate) fn wait(args: &WaitArgs, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
+    let WaitArgs { one, timeout } = args;
+    let limiter = one.backend.limiter(one.rules.load()?)?;
     let decision = limiter.wait_with(&one.rule, &one.key, options(one), *timeout)?;
     show(one).decision(out, 1, &decision)?;
-    Ok(Verdict::of(decision.allowed))
+    Ok(ExitStatus::of(decision.allowed))
 }
 
-pub(crate) fn peek(args: &One, out: &mut impl Write) -> Result<Verdict, Failure> {
-    let limiter = args.place.server("peek", args.rules.load()?)?;
+pub(crate) fn peek(args: &One, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
+    let limiter = args.backend.server("peek", args.rules.load()?)?;
     let decision = limiter.peek_with(&args.rule, &args.key, options(args))?;
     show(args).decision(out, 1, &decision)?;
-    Ok(Verdict::of(decision.allowed))
+    Ok(ExitStatus::of(decision.allowed))
 }
 
-pub(crate) fn refund(args: &Repeatable, out: &mut impl Write) -> Result<Verdict, Failure> {
+pub(crate) fn refund(args: &Repeatable, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     let one = &args.one;
-    let limiter = one.place.server("refund", one.rules.load()?)?;
+    let limiter = one.backend.server("refund", one.rules.load()?)?;
     let before = limiter.peek_with(&one.rule, &one.key, options(one))?;
     let decision = limiter.refund_with(&one.rule, &one.key, named(args))?;
     let was_counted = !before.reset_after.is_zero();
     show(one).refund(out, was_counted, &decision)?;
-    Ok(Verdict::of(was_counted))
+    Ok(ExitStatus::of(was_counted))
 }
 
-pub(crate) fn reset(args: &One, out: &mut impl Write) -> Result<Verdict, Failure> {
-    let limiter = args.place.server("reset", args.rules.load()?)?;
+pub(crate) fn reset(args: &One, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
+    let limiter = args.backend.server("reset", args.rules.load()?)?;
     limiter.reset_with(&args.rule, &args.key, options(args))?;
     show(args).reset(out)?;
-    Ok(Verdict::Yes)
+    Ok(ExitStatus::Yes)
 }
 
-pub(crate) fn ping(place: &Place, out: &mut impl Write) -> Result<Verdict, Failure> {
-    let limiter = place.server("ping", Rules::default())?;
+pub(crate) fn ping(backend: &BackendArgs, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
+    let limiter = backend.server("ping", Rules::default())?;
     let began = Instant::now();
     limiter.ping()?;
     writeln!(out, "the server answered in {}", about(began.elapsed()))?;
-    Ok(Verdict::Yes)
+    Ok(ExitStatus::Yes)
 }
 
 pub(crate) fn show(args: &One) -> Show<'_> {

@@ -8,7 +8,7 @@ use crate::sources::{FileSource, RuleSource, RulesStatus, TlsFiles, ZooKeeperSou
 use crate::{RateLimiter, Rules};
 use clap::Args as ClapArgs;
 
-use crate::cli::outcome::Failure;
+use crate::cli::outcome::CommandError;
 use crate::cli::stderr::warn;
 
 /// Where rules are kept.
@@ -19,12 +19,12 @@ pub(crate) struct RulesArgs {
 }
 
 impl RulesArgs {
-    pub(crate) fn source(&self) -> Result<Arc<dyn RuleSource>, Failure> {
+    pub(crate) fn source(&self) -> Result<Arc<dyn RuleSource>, CommandError> {
         source(&self.rules)
     }
 
     /// The rules at present, with warnings of those that are refused.
-    pub(crate) fn load(&self) -> Result<Rules, Failure> {
+    pub(crate) fn load(&self) -> Result<Rules, CommandError> {
         let contents = Contents::load(self.source()?)?;
         faults(&contents.status).for_each(warn);
         Ok(contents.rules)
@@ -32,7 +32,7 @@ impl RulesArgs {
 }
 
 /// The source that an argument names.
-pub(crate) fn source(argument: &OsStr) -> Result<Arc<dyn RuleSource>, Failure> {
+pub(crate) fn source(argument: &OsStr) -> Result<Arc<dyn RuleSource>, CommandError> {
     let Some(text) = argument.to_str() else { return Ok(Arc::new(FileSource::new(argument))) };
     let source = named(text)?;
     Ok(source.with_tls(tls_files()).transpose()?.unwrap_or(source))
@@ -57,9 +57,11 @@ pub(crate) enum Store {
 }
 
 impl Store {
-    pub(crate) fn new(argument: &OsStr) -> Result<Self, Failure> {
+    pub(crate) fn new(argument: &OsStr) -> Result<Self, CommandError> {
         if source(argument)?.fixed().is_some() {
-            return Err(Failure::Other("JSON cannot be changed; name a file, or zookeeper://...".to_owned()));
+            return Err(CommandError::Other(
+                "JSON cannot be changed; name a file, or zookeeper://...".to_owned(),
+            ));
         }
         // What no source took for an address is a path.
         let zookeeper = argument.to_str().and_then(|text| ZooKeeperSource::new(text.trim()).ok());
@@ -78,7 +80,7 @@ pub(crate) struct Contents {
 }
 
 impl Contents {
-    pub(crate) fn load(source: impl RuleSource) -> Result<Self, Failure> {
+    pub(crate) fn load(source: impl RuleSource) -> Result<Self, CommandError> {
         let limiter = RateLimiter::builder("memory://").rules(source).build()?;
         Ok(Self { rules: limiter.rules(), status: limiter.rules_status() })
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::{Args as ClapArgs, Subcommand};
 use serde_json::json;
 
-use super::outcome::{Failure, Verdict};
-use super::place::Place;
+use super::backend::BackendArgs;
+use super::outcome::{CommandError, ExitStatus};
 use super::show::{about, json_line};
 use super::source::RulesArgs;
 use crate::RateLimiter;
@@ -22,14 +22,14 @@ pub(crate) struct Subject {
     /// Who is counted: a user, an address, an API key
     key: String,
     #[command(flatten)]
-    place: Place,
+    backend: BackendArgs,
     /// One JSON object per line
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Block {
+pub(crate) struct BlockArgs {
     #[command(flatten)]
     subject: Subject,
     /// For how long, such as 10m or 1h
@@ -58,18 +58,24 @@ pub(crate) struct SetLimit {
 }
 
 impl Subject {
-    fn limiter(&self, command: &str) -> Result<RateLimiter, Failure> {
-        self.place.server(command, self.rules.load()?)
+    fn limiter(&self, command: &str) -> Result<RateLimiter, CommandError> {
+        self.backend.server(command, self.rules.load()?)
     }
 
     /// Says what was done.
-    fn tell(&self, out: &mut impl Write, field: &str, done: bool, line: &str) -> Result<Verdict, Failure> {
+    fn tell(
+        &self,
+        out: &mut impl Write,
+        field: &str,
+        done: bool,
+        line: &str,
+    ) -> Result<ExitStatus, CommandError> {
         if self.json {
             writeln!(out, "{}", json_line(&json!({ "rule": self.rule, "key": self.key, field: done })))?;
         } else {
             writeln!(out, "{line}")?;
         }
-        Ok(Verdict::of(done))
+        Ok(ExitStatus::of(done))
     }
 
     fn name(&self) -> String {
@@ -77,20 +83,20 @@ impl Subject {
     }
 }
 
-pub(crate) fn block(args: &Block, out: &mut impl Write) -> Result<Verdict, Failure> {
-    let Block { subject, duration } = args;
+pub(crate) fn block(args: &BlockArgs, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
+    let BlockArgs { subject, duration } = args;
     subject.limiter("block")?.block(&subject.rule, &subject.key, *duration)?;
     let line = format!("blocked {}: {}", subject.name(), about(*duration));
     subject.tell(out, "blocked", true, &line)
 }
 
-pub(crate) fn unblock(subject: &Subject, out: &mut impl Write) -> Result<Verdict, Failure> {
+pub(crate) fn unblock(subject: &Subject, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     let was_blocked = subject.limiter("unblock")?.unblock(&subject.rule, &subject.key)?;
     let line = if was_blocked { "unblocked" } else { "not blocked:" };
     subject.tell(out, "unblocked", was_blocked, &format!("{line} {}", subject.name()))
 }
 
-pub(crate) fn limit(command: &LimitCommand, out: &mut impl Write) -> Result<Verdict, Failure> {
+pub(crate) fn limit(command: &LimitCommand, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     match command {
         LimitCommand::Set(SetLimit { subject, limit, expires_in }) => {
             let limiter = subject.limiter("limit set")?;

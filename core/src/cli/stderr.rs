@@ -33,7 +33,7 @@ pub(crate) fn warn(what: impl fmt::Display) {
 
 /// A text of clap's, which repeats arguments.
 pub(crate) fn usage(text: &str) {
-    // Where nothing can be written, the exit code still tells.
+    // Where nothing can be written, the exit code still reports it.
     let _ = write!(anstream::stderr(), "{}", with_printable_arguments(&without_logins(text)));
 }
 

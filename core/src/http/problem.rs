@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::headers::{HeaderStyle, seconds};
 use crate::decision::Decision;
 
-/// An answer, ready to be sent.
+/// A complete HTTP response of middleware: problem details (RFC 9457).
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -23,7 +23,7 @@ pub struct Problem {
 
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 impl Problem {
-    /// To a request that is denied.
+    /// The response to a denied request.
     pub fn denied(decision: &Decision, style: HeaderStyle) -> Self {
         let mut problem = Self::new(
             429,
@@ -34,12 +34,12 @@ impl Problem {
         problem
     }
 
-    /// To a request that the limiter cannot make sense of: `message` is that of its `InvalidArgument`.
+    /// The response to an invalid request: `message` is that of its `InvalidArgument`.
     pub fn invalid(message: &str) -> Self {
         Self::new(400, "Bad Request", &[("detail", message)])
     }
 
-    /// To a request that is not let through undecided. The reason is for the log, not for the client.
+    /// The response when the limiter could not decide. Log the reason; do not send it to the client.
     pub fn undecided() -> Self {
         let detail = "It cannot be decided now whether a limit is exceeded.";
         Self::new(503, "Service Unavailable", &[("detail", detail)])
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_told_when_to_try_again() {
+    fn a_denied_client_gets_the_retry_time() {
         let detail = |wait| {
             let problem: Value = serde_json::from_str(&denied(wait).body).unwrap();
             problem["detail"].as_str().unwrap().to_owned()

@@ -25,6 +25,7 @@ fn summary(report: &Report) -> Value {
     });
     json!({
         "traffic": report.specs,
+        "seed": report.seed,
         "start_us": report.start_us,
         "length_us": report.length_us,
         "bin_us": report.bin_us,

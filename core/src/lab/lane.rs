@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::observer::{Observer, Record};
 use super::options::Options;
-use super::tally::{Counted, Tally};
-use super::traffic::{Answer, Due, Flow, Traffic};
+use super::tally::{CountedCall, Tally};
+use super::traffic::{CallResult, DueCall, Flow, Traffic};
 use crate::clock::ManualClock;
 use crate::decision::Decision;
 use crate::error::Result;
@@ -18,7 +18,7 @@ use crate::reservation::Reservation;
 use crate::rules::{Algorithm, Rule, Rules, Scope};
 
 /// What an admitted call holds while it is under way.
-struct Held<'a> {
+struct HeldByCall<'a> {
     reservation: Reservation,
     key: &'a str,
     resource: &'a str,
@@ -26,7 +26,7 @@ struct Held<'a> {
 }
 
 /// A rule during a run; times are microseconds since the beginning of the run.
-pub(super) struct Lane<'a> {
+pub(super) struct RuleRun<'a> {
     number: usize,
     rule: &'a Arc<Rule>,
     needs_resource: bool,
@@ -39,7 +39,7 @@ pub(super) struct Lane<'a> {
     /// Calls that come at once come in the order in which they were made.
     made: u64,
     /// Under a rule of `concurrency`, by the numbers of the events that end them.
-    held: HashMap<u64, Held<'a>>,
+    held: HashMap<u64, HeldByCall<'a>>,
     pub(super) tally: Tally,
 }
 
@@ -59,7 +59,7 @@ enum What {
     Call,
 }
 
-impl<'a> Lane<'a> {
+impl<'a> RuleRun<'a> {
     pub(super) fn new(
         number: usize,
         rule: &'a Arc<Rule>,
@@ -103,7 +103,7 @@ impl<'a> Lane<'a> {
     }
 
     /// Lets what is held end at a time.
-    fn hold(&mut self, at_us: u64, held: Held<'a>) {
+    fn hold(&mut self, at_us: u64, held: HeldByCall<'a>) {
         self.made += 1;
         self.queue.push(Reverse(Event { at_us, what: What::End, made: self.made, flow: 0, caller: 0 }));
         self.held.insert(self.made, held);
@@ -138,7 +138,9 @@ impl<'a> Lane<'a> {
     /// Ends a call that was under way. Its lease may have ended before it, which the tally does not care about: it
     /// counts what was really under way.
     fn end(&mut self, made: u64, now_us: u64) -> Result<()> {
-        let Some(Held { reservation, key, resource, cost }) = self.held.remove(&made) else { return Ok(()) };
+        let Some(HeldByCall { reservation, key, resource, cost }) = self.held.remove(&made) else {
+            return Ok(());
+        };
         self.limiter.release(&reservation)?;
         self.tally.end(now_us, key, resource, cost);
         Ok(())
@@ -149,8 +151,8 @@ impl<'a> Lane<'a> {
         self.held.drain().try_for_each(|(_, held)| self.limiter.release(&held.reservation).map(drop))
     }
 
-    fn check(&mut self, due: Due<'a>, now_us: u64, observer: &mut impl Observer) -> Result<Answer> {
-        let Due { key, cost, resource, duration_us } = due;
+    fn check(&mut self, due: DueCall<'a>, now_us: u64, observer: &mut impl Observer) -> Result<CallResult> {
+        let DueCall { key, cost, resource, duration_us } = due;
         let mut options = CheckOptions::new().cost(cost);
         if self.needs_resource {
             options = options.resource(resource);
@@ -159,7 +161,7 @@ impl<'a> Lane<'a> {
         // A rule in shadow is looked at for what it would do.
         let admitted = decision.allowed && !decision.shadow_denied;
         let resource = options.resource.map_or("", |_| resource);
-        self.tally.add(&Counted { at_us: now_us, key, resource, cost, admitted, denied: !admitted });
+        self.tally.add(&CountedCall { at_us: now_us, key, resource, cost, admitted, denied: !admitted });
         observer.decided(&Record {
             strategy: self.number,
             rule: &self.rule.id,
@@ -172,11 +174,11 @@ impl<'a> Lane<'a> {
             retry_after: decision.retry_after,
         });
         if let (Some(reservation), Some(duration_us)) = (reservation, duration_us) {
-            self.hold(now_us + duration_us, Held { reservation, key, resource, cost });
+            self.hold(now_us + duration_us, HeldByCall { reservation, key, resource, cost });
         }
         let wait = decision.retry_after;
         let retry_after_us = (wait != Duration::MAX).then_some(wait.as_micros() as u64);
-        Ok(Answer { admitted, retry_after_us })
+        Ok(CallResult { admitted, retry_after_us })
     }
 
     /// The decision on a call, with what an admitted one holds under a rule of `concurrency`.

@@ -1,6 +1,6 @@
 //! How a run is made.
 
-/// The time at which runs begin unless told otherwise: 2026-01-01 00:00 UTC, in microseconds since 1970.
+/// The time at which runs begin by default: 2026-01-01 00:00 UTC, in microseconds since 1970.
 pub const START_US: u64 = 1_767_225_600_000_000;
 
 /// How a run is made.

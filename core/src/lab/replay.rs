@@ -5,8 +5,8 @@ mod under_way;
 use std::collections::HashMap;
 
 use super::observer::{Observer, Record};
-use super::report::{Ending, Report, Requests};
-use super::tally::{Counted, Tally};
+use super::report::{Report, Requests, RunEnd};
+use super::tally::{CountedCall, Tally};
 use super::traffic::CallDuration;
 use crate::clock::ManualClock;
 use crate::decision::Decision;
@@ -16,7 +16,7 @@ use crate::matching::{Request, RequestMatch};
 use crate::request::Check;
 use crate::reservation::Usage;
 use crate::rules::{RuleId, Rules};
-use under_way::{Held, HeldItem, UnderWay};
+use under_way::{HeldByRequest, HeldItem, UnderWay};
 
 /// The first width of bins, and the most of them: a replay does not know how long it will be.
 const BIN_US: u64 = 1_000_000;
@@ -173,7 +173,8 @@ impl Replay {
                 })
             };
             let items = matches.iter().zip(checks).zip(&decision.parts).filter_map(held).collect();
-            self.under_way.hold(self.now_us.saturating_add(duration_us), Held { reservation, items });
+            self.under_way
+                .hold(self.now_us.saturating_add(duration_us), HeldByRequest { reservation, items });
         }
         Ok(decision)
     }
@@ -191,7 +192,7 @@ impl Replay {
         let (key, cost) = (it.key.as_str(), check.options.cost);
         let denied = !fits(decision);
         let at_us = self.now_us - self.start_us.unwrap_or(self.now_us);
-        self.tallies[number].add(&Counted { at_us, key, resource, cost, admitted, denied });
+        self.tallies[number].add(&CountedCall { at_us, key, resource, cost, admitted, denied });
         observer.decided(&Record {
             strategy: number,
             rule: &it.rule_id,
@@ -215,7 +216,8 @@ impl Replay {
         let start_us = self.start_us.unwrap_or(0);
         let length_us = self.start_us.map_or(0, |start| self.now_us - start + 1);
         let requests = Some(self.requests);
-        Report::new(self.tallies, Ending { specs: Vec::new(), start_us, length_us, interrupted, requests })
+        let ending = RunEnd { start_us, length_us, interrupted, requests, ..RunEnd::default() };
+        Report::new(self.tallies, ending)
     }
 }
 
@@ -284,8 +286,8 @@ mod tests {
         let fallback = Some("4s".parse().unwrap());
         let mut replay = Replay::new(&Rules::from_json(text).unwrap(), apart, None, fallback).unwrap();
         let request = Request::new("GET", "/a").ip("192.0.2.1");
-        for (at, told) in [(5, None), (8, None), (9, Some(SECOND)), (10, None)] {
-            replay.request(at * SECOND, told, &request, &mut ()).unwrap();
+        for (at, duration) in [(5, None), (8, None), (9, Some(SECOND)), (10, None)] {
+            replay.request(at * SECOND, duration, &request, &mut ()).unwrap();
         }
         replay.finish(false)
     }

@@ -8,12 +8,14 @@ use crate::rules::Scope;
 /// Curves have at most so many points.
 const POINTS: usize = 720;
 
-/// A whole run.
+/// The results of a run.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Report {
     /// The specs of the traffic; empty for calls that were given, and for a replay.
     pub specs: Vec<String>,
+    /// What fixes what is random in the traffic; `None` without specs.
+    pub seed: Option<u64>,
     /// When it begins, in microseconds since 1970.
     pub start_us: u64,
     /// How long it is.
@@ -24,11 +26,11 @@ pub struct Report {
     pub interrupted: bool,
     /// One for each rule, in order.
     pub strategies: Vec<StrategyReport>,
-    /// Of a replay: what became of the requests as a whole.
+    /// Of a replay: the totals over all requests.
     pub requests: Option<Requests>,
 }
 
-/// What became of the requests of a replay.
+/// The totals of a replay.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Requests {
@@ -46,7 +48,7 @@ pub struct Requests {
     pub apart: bool,
 }
 
-/// What one rule let through.
+/// What one rule admitted.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StrategyReport {
@@ -79,7 +81,7 @@ pub struct StrategyReport {
     pub most_denied: Vec<DeniedKey>,
 }
 
-/// How one limit was kept.
+/// How close admissions came to one limit.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct LimitReport {
@@ -167,8 +169,9 @@ pub struct DeniedKey {
 
 /// What is known of a run when it ends.
 #[derive(Debug, Default)]
-pub(super) struct Ending {
+pub(super) struct RunEnd {
     pub(super) specs: Vec<String>,
+    pub(super) seed: u64,
     pub(super) start_us: u64,
     pub(super) length_us: u64,
     pub(super) interrupted: bool,
@@ -176,7 +179,7 @@ pub(super) struct Ending {
 }
 
 impl Report {
-    pub(super) fn new(mut tallies: Vec<Tally>, ending: Ending) -> Self {
+    pub(super) fn new(mut tallies: Vec<Tally>, ending: RunEnd) -> Self {
         let end_us = ending.length_us.saturating_sub(1);
         tallies.iter_mut().for_each(|tally| tally.tell_in_flight(end_us));
         let bin_us = tallies.iter().map(|tally| tally.counts.width_us()).max().unwrap_or(1);
@@ -186,6 +189,7 @@ impl Report {
         let strategy = |tally| StrategyReport::new(tally, ending.start_us, bins);
         Self {
             strategies: tallies.into_iter().map(strategy).collect(),
+            seed: (!ending.specs.is_empty()).then_some(ending.seed),
             specs: ending.specs,
             start_us: ending.start_us,
             length_us: ending.length_us,

@@ -1,15 +1,15 @@
 //! A run: the same traffic to every rule, on one time axis.
 
-use super::lane::Lane;
+use super::lane::RuleRun;
 use super::observer::Observer;
 use super::options::Options;
-use super::report::{Ending, Report};
+use super::report::{Report, RunEnd};
 use super::tally::Tally;
 use super::traffic::Traffic;
 use crate::error::{Error, ErrorKind, Result};
 use crate::rules::Rules;
 
-/// A run has about so many bins unless told otherwise, and never more than this.
+/// A run has about so many bins by default, and never more than this.
 const BINS: u64 = 600;
 const MOST_BINS: u64 = 100_000;
 /// All strategies are brought forward together, by this part of the whole.
@@ -33,16 +33,17 @@ pub fn simulate(
     let width_us = width(length_us, options.bin_us)?;
     let lane = |(number, rule)| {
         let tally = Tally::new(rule, width_us, MOST_BINS as usize);
-        Lane::new(number, rule, rules, traffic, &options, tally)
+        RuleRun::new(number, rule, rules, traffic, &options, tally)
     };
     let mut lanes: Vec<_> = rules.iter().enumerate().map(lane).collect::<Result<_>>()?;
     let reached_us = match options.real_time {
         true => in_real_time(&mut lanes, length_us, observer)?,
         false => in_virtual_time(&mut lanes, length_us, observer)?,
     };
-    lanes.iter_mut().try_for_each(Lane::release_all)?;
-    let ending = Ending {
+    lanes.iter_mut().try_for_each(RuleRun::release_all)?;
+    let ending = RunEnd {
         specs: traffic.specs().to_vec(),
+        seed: options.seed,
         start_us: options.start_us,
         length_us: reached_us,
         interrupted: reached_us < length_us,
@@ -75,7 +76,7 @@ fn round_up(number: u64) -> u64 {
     }
 }
 
-fn in_virtual_time(lanes: &mut [Lane<'_>], length_us: u64, observer: &mut impl Observer) -> Result<u64> {
+fn in_virtual_time(lanes: &mut [RuleRun<'_>], length_us: u64, observer: &mut impl Observer) -> Result<u64> {
     let mut calls = 0;
     let mut reached = 0;
     for slice in 1..=SLICES {
@@ -97,10 +98,10 @@ fn in_virtual_time(lanes: &mut [Lane<'_>], length_us: u64, observer: &mut impl O
     Ok(length_us)
 }
 
-fn in_real_time(lanes: &mut [Lane<'_>], length_us: u64, observer: &mut impl Observer) -> Result<u64> {
+fn in_real_time(lanes: &mut [RuleRun<'_>], length_us: u64, observer: &mut impl Observer) -> Result<u64> {
     let mut now = 0;
     loop {
-        let next = |lane: &&mut Lane<'_>| lane.next_us().unwrap_or(u64::MAX);
+        let next = |lane: &&mut RuleRun<'_>| lane.next_us().unwrap_or(u64::MAX);
         let Some(lane) = lanes.iter_mut().min_by_key(next) else { return Ok(length_us) };
         let Some(at) = lane.next_us().filter(|at| *at < length_us) else { return Ok(length_us) };
         now = observer.wait_until(at).max(now);

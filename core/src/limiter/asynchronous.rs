@@ -14,7 +14,7 @@ use crate::decision::{Decision, Source};
 use crate::error::Result;
 use crate::fork::PerProcess;
 use crate::matching::{Explanation, Request, RequestMatch};
-use crate::plan::{Few, Forecast, Form, Op, Outcome, Plan};
+use crate::plan::{Forecast, Form, Op, Outcome, Plan, SmallList};
 use crate::redis::{AsyncRedis, Attempts};
 use crate::request::{Check, CheckAllOptions, CheckOptions};
 use crate::rules::Rules;
@@ -147,7 +147,7 @@ impl AsyncRateLimiter {
         }
     }
 
-    /// The rules that [`check_request`](Self::check_request) would apply, in order of priority, then of
+    /// Returns the rules that [`check_request`](Self::check_request) would apply, in order of priority, then of
     /// their file. Nothing is counted.
     ///
     /// # Errors
@@ -157,7 +157,7 @@ impl AsyncRateLimiter {
     }
 
     /// For every rule, in the same order, whether it matches and, if not, the first condition that does
-    /// not hold. Looks at every rule, so it is for people rather than for every request.
+    /// not hold. Evaluates every rule: use it for diagnosis, not for every request.
     ///
     /// # Errors
     /// `InvalidArgument`, as [`check_request`](Self::check_request).
@@ -258,7 +258,7 @@ impl AsyncRateLimiter {
         Ok(())
     }
 
-    /// Tries the server.
+    /// Checks that the server answers.
     ///
     /// # Errors
     /// Whatever keeps the server from answering.
@@ -294,12 +294,12 @@ impl AsyncRateLimiter {
         self.closing().notify_waiters();
     }
 
-    /// The rules in force.
+    /// Returns the rules in force.
     pub fn rules(&self) -> Rules {
         self.centre.rules.snapshot().rules().clone()
     }
 
-    /// Which rules are in force, since when, and what was refused of their source.
+    /// Returns which rules are in force, since when, and what was refused of their source.
     pub fn rules_status(&self) -> RulesStatus {
         self.centre.rules.status()
     }
@@ -361,7 +361,7 @@ impl AsyncRateLimiter {
         plan: &Plan<'_>,
         op: Op,
         wants_forecast: bool,
-    ) -> Result<(Few<Outcome>, Option<Forecast>)> {
+    ) -> Result<(SmallList<Outcome>, Option<Forecast>)> {
         let transaction = self.centre.transaction(plan, op);
         let mut transaction = if wants_forecast { transaction.with_forecast() } else { transaction };
         talk(self, redis, &mut transaction, plan.timeout).await;
@@ -378,17 +378,18 @@ pub(super) async fn talk(
     timeout: Option<Duration>,
 ) {
     let deadline = redis.deadline(timeout);
-    while let Some(request) = conversation.next() {
+    while let Some(mut call) = conversation.next() {
         let undoing = conversation.is_undoing();
         let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
-        let mut attempts = Attempts::new(deadline, conversation.may_repeat());
-        let mut reply = redis.call(request.clone(), deadline).await;
-        while let Some(pause) = attempts.pause_after(&reply) {
-            reply = match limiter.pause(pause).await {
-                Ok(()) => redis.call(request.clone(), deadline).await,
-                Err(closed) => Err(closed),
-            };
-        }
+        let mut attempts = Attempts::new(deadline, conversation.may_repeat().then(|| call.clone()));
+        let reply = loop {
+            let reply = redis.call(call, deadline).await;
+            let Some((pause, again)) = attempts.next(&reply) else { break reply };
+            if let Err(closed) = limiter.pause(pause).await {
+                break Err(closed);
+            }
+            call = again;
+        };
         conversation.feed(attempts.last(reply));
     }
 }

@@ -10,7 +10,7 @@ use crate::catalog::Catalog;
 use crate::decision::{Decision, Source};
 use crate::error::Result;
 use crate::matching::{Explanation, Request, RequestMatch};
-use crate::plan::{Few, Forecast, Form, Op, Outcome, Plan};
+use crate::plan::{Forecast, Form, Op, Outcome, Plan, SmallList};
 use crate::redis::{Attempts, BlockingRedis};
 use crate::request::{Check, CheckAllOptions, CheckOptions};
 use crate::rules::Rules;
@@ -134,7 +134,7 @@ impl RateLimiter {
         }
     }
 
-    /// The rules that [`check_request`](Self::check_request) would apply, in order of priority, then of
+    /// Returns the rules that [`check_request`](Self::check_request) would apply, in order of priority, then of
     /// their file. Nothing is counted.
     ///
     /// # Errors
@@ -144,7 +144,7 @@ impl RateLimiter {
     }
 
     /// For every rule, in the same order, whether it matches and, if not, the first condition that does
-    /// not hold. Looks at every rule, so it is for people rather than for every request.
+    /// not hold. Evaluates every rule: use it for diagnosis, not for every request.
     ///
     /// # Errors
     /// `InvalidArgument`, as [`check_request`](Self::check_request).
@@ -245,7 +245,7 @@ impl RateLimiter {
         Ok(())
     }
 
-    /// Tries the server.
+    /// Checks that the server answers.
     ///
     /// # Errors
     /// Whatever keeps the server from answering.
@@ -285,12 +285,12 @@ impl RateLimiter {
         matches!(self.backend, Backend::Memory(_))
     }
 
-    /// The rules in force.
+    /// Returns the rules in force.
     pub fn rules(&self) -> Rules {
         self.centre.rules.snapshot().rules().clone()
     }
 
-    /// Which rules are in force, since when, and what was refused of their source.
+    /// Returns which rules are in force, since when, and what was refused of their source.
     pub fn rules_status(&self) -> RulesStatus {
         self.centre.rules.status()
     }
@@ -337,7 +337,7 @@ impl RateLimiter {
         plan: &Plan<'_>,
         op: Op,
         wants_forecast: bool,
-    ) -> Result<(Few<Outcome>, Option<Forecast>)> {
+    ) -> Result<(SmallList<Outcome>, Option<Forecast>)> {
         let transaction = self.centre.transaction(plan, op);
         let mut transaction = if wants_forecast { transaction.with_forecast() } else { transaction };
         talk(redis, &mut transaction, plan.timeout);
@@ -349,15 +349,16 @@ impl RateLimiter {
 /// out twice is sent again for as long as there is no answer.
 pub(super) fn talk(redis: &BlockingRedis, conversation: &mut impl Conversation, timeout: Option<Duration>) {
     let deadline = redis.deadline(timeout);
-    while let Some(request) = conversation.next() {
+    while let Some(mut call) = conversation.next() {
         let undoing = conversation.is_undoing();
         let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
-        let mut attempts = Attempts::new(deadline, conversation.may_repeat());
-        let mut reply = redis.call(request.clone(), deadline);
-        while let Some(pause) = attempts.pause_after(&reply) {
+        let mut attempts = Attempts::new(deadline, conversation.may_repeat().then(|| call.clone()));
+        let reply = loop {
+            let reply = redis.call(call, deadline);
+            let Some((pause, again)) = attempts.next(&reply) else { break reply };
             thread::sleep(pause);
-            reply = redis.call(request.clone(), deadline);
-        }
+            call = again;
+        };
         conversation.feed(attempts.last(reply));
     }
 }

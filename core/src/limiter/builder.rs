@@ -18,7 +18,7 @@ use crate::redis::Host;
 use crate::redis::{AsyncRedis, Backend, BlockingRedis, ConnectOptions};
 use crate::secret::SecretNames;
 use crate::sources::{Origin, RuleSource, TlsFiles};
-use crate::transaction::Wire;
+use crate::transaction::CallSettings;
 
 /// What every name in Redis begins with, unless another prefix is chosen.
 pub(crate) const PREFIX: &str = "sluicegate";
@@ -263,7 +263,7 @@ impl Builder {
     }
 
     /// Validates everything, and hands the rules what of the options concerns them. Returns how states are named.
-    fn prepare(&mut self) -> Result<Wire> {
+    fn prepare(&mut self) -> Result<CallSettings> {
         self.connection.validate()?;
         if !(1..=LONGEST_REQUEST_ID_SECONDS).contains(&self.request_id_seconds) {
             let seconds = self.request_id_seconds;
@@ -301,11 +301,11 @@ impl Builder {
             Backend::Redis(_) => {}
         }
         let cluster = matches!(&backend, Backend::Redis(url) if url.is_cluster());
-        let patience = self.connection.connect_timeout + self.connection.response_timeout;
-        Ok(Wire {
+        let default_timeout = self.connection.connect_timeout + self.connection.response_timeout;
+        Ok(CallSettings {
             prefix: self.prefix.clone(),
             cluster,
-            patience: patience.as_micros() as Micros,
+            default_timeout: default_timeout.as_micros() as Micros,
             request_lifetime: self.request_lifetime(),
         })
     }

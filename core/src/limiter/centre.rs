@@ -7,12 +7,12 @@ use crate::algorithm::{HoldId, Micros};
 use crate::clock::ManualClock;
 use crate::plan::{End, Op, Plan};
 use crate::sources::RuleBook;
-use crate::transaction::{Ending, Transaction, Wire};
+use crate::transaction::{CallSettings, Ending, Transaction};
 
 #[derive(Debug)]
 pub(super) struct Centre {
     pub(super) rules: RuleBook,
-    pub(super) wire: Wire,
+    pub(super) wire: CallSettings,
     /// Those who wait for room.
     pub(super) queue: WaitQueue,
     clock: Option<ManualClock>,
@@ -20,7 +20,7 @@ pub(super) struct Centre {
 }
 
 impl Centre {
-    pub(super) fn new(rules: RuleBook, wire: Wire, clock: Option<ManualClock>) -> Self {
+    pub(super) fn new(rules: RuleBook, wire: CallSettings, clock: Option<ManualClock>) -> Self {
         Self { rules, wire, queue: WaitQueue::new(), clock, began: Instant::now() }
     }
 

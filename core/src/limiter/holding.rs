@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::asynchronous::{self, AsyncRateLimiter};
 use super::blocking::{self, RateLimiter};
 use super::centre::Centre;
-use super::queue::Asked;
+use super::queue::AttemptResult;
 use super::waiting::{AskAsync, park};
 use crate::error::Result;
 use crate::plan::{End, Form, Op, Plan};
@@ -119,19 +119,19 @@ impl AsyncRateLimiter {
         }
         self.ensure_open()?;
         let stakes = self.centre.stakes(checks, Op::Reserve)?;
-        self.in_turn(stakes, wait, None, Holding { limiter: self, checks, form }).await
+        self.in_turn(stakes, wait, None, ReservationAttempt { limiter: self, checks, form }).await
     }
 }
 
 /// Whether there is room for a reservation.
-struct Holding<'a> {
+struct ReservationAttempt<'a> {
     limiter: &'a AsyncRateLimiter,
     checks: &'a [Check<'a>],
     form: Form,
 }
 
-impl AskAsync<Reservation> for Holding<'_> {
-    async fn ask(&mut self, op: Op) -> Result<Asked<Reservation>> {
+impl AskAsync<Reservation> for ReservationAttempt<'_> {
+    async fn ask(&mut self, op: Op) -> Result<AttemptResult<Reservation>> {
         let &mut Self { limiter, checks, form } = self;
         if op == Op::Peek {
             return limiter.ask(checks, op, form).await.map(denied);
@@ -142,15 +142,15 @@ impl AskAsync<Reservation> for Holding<'_> {
 }
 
 /// What a look has shown: nothing is reserved by it.
-fn denied(asked: Asked<crate::Decision>) -> Asked<Reservation> {
-    let Asked { answer, waits, is_estimate, forecast } = asked;
-    Asked { answer: Reservation::unheld(answer), waits, is_estimate, forecast }
+fn denied(asked: AttemptResult<crate::Decision>) -> AttemptResult<Reservation> {
+    let AttemptResult { answer, waits, is_estimate, forecast } = asked;
+    AttemptResult { answer: Reservation::unheld(answer), waits, is_estimate, forecast }
 }
 
 impl Centre {
     /// By a manual clock nothing comes sooner than it was said to.
-    fn believed<T>(&self, asked: Asked<T>) -> Asked<T> {
-        if self.is_manual() { Asked { is_estimate: false, forecast: None, ..asked } } else { asked }
+    fn believed<T>(&self, asked: AttemptResult<T>) -> AttemptResult<T> {
+        if self.is_manual() { AttemptResult { is_estimate: false, forecast: None, ..asked } } else { asked }
     }
 
     /// Lets the first waiters ask again for that of which a reservation left more than it was charged.

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::fork::PerProcess;
 use crate::key::is_canonical;
 use crate::memory::{Engine, Task};
-use crate::plan::{End, Few, Form, Op, Outcome, Plan, StandingChange, Verdict, answer, ruled};
+use crate::plan::{End, Form, Op, Outcome, Plan, SmallList, StandingChange, Verdict, answer, ruled};
 use crate::request::Check;
 
 /// How many states are kept, unless another number is chosen: some 200 MB.
@@ -100,7 +100,7 @@ impl InMemory {
 
     /// What an operation on the states of a plan has come to, one outcome per charge.
     #[inline]
-    pub(super) fn outcomes(&self, plan: &Plan<'_>, op: Op) -> Result<Few<Outcome>> {
+    pub(super) fn outcomes(&self, plan: &Plan<'_>, op: Op) -> Result<SmallList<Outcome>> {
         let outcomes = match &plan.request {
             None => self.engine().run(plan, op, || self.now()),
             Some(request) => {
@@ -122,7 +122,7 @@ impl InMemory {
     /// Reserves what a plan asks for: one outcome per charge, the fencing token where it is granted, and whether
     /// something is held.
     #[inline]
-    pub(super) fn reserve(&self, plan: &Plan<'_>, id: HoldId) -> (Few<Outcome>, Option<u64>, bool) {
+    pub(super) fn reserve(&self, plan: &Plan<'_>, id: HoldId) -> (SmallList<Outcome>, Option<u64>, bool) {
         self.engine().reserve(plan, id, || self.now())
     }
 

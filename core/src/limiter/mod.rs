@@ -1,8 +1,8 @@
 //! The limiters: what a caller holds. Both are thin drivers over one centre that does no I/O; they
 //! differ by an `await`.
 
-mod asked;
 mod asynchronous;
+mod attempt;
 mod blocking;
 #[cfg(feature = "bridge")]
 mod bridged;

@@ -4,21 +4,21 @@ use std::time::Duration;
 
 use redis::Value;
 
-use super::asked::asked;
 use super::asynchronous::{self, AsyncRateLimiter};
+use super::attempt::attempt_result;
 use super::blocking::{self, RateLimiter, talk};
 use super::centre::Centre;
 use super::memory::InMemory;
-use super::queue::{Asked, POLL};
+use super::queue::{AttemptResult, POLL};
 use crate::algorithm::HoldId;
 use crate::catalog::Catalog;
 use crate::decision::Source;
 use crate::error::{Error, Result};
-use crate::plan::{ENFORCED, End, Few, Forecast, Form, Op, Outcome, Plan};
+use crate::plan::{ENFORCED, End, Forecast, Form, Op, Outcome, Plan, SmallList};
 use crate::redis::{AsyncRedis, BlockingRedis};
 use crate::request::{Check, CheckOptions};
 use crate::reservation::{Granted, Reservation, ReservationRef, Ticket, Usage, fresh};
-use crate::script::Call;
+use crate::script::ScriptCall;
 use crate::transaction::{Conversation, Transaction};
 
 /// A reservation that is asked for: its plan, and what its id will state.
@@ -37,12 +37,12 @@ impl<'a> Wanted<'a> {
         Ok(Self { plan, ticket })
     }
 
-    /// What came of it.
+    /// The result of the reservation.
     #[inline]
-    fn made(self, found: Found, source: Source, form: Form) -> Asked<Reservation> {
+    fn made(self, found: Found, source: Source, form: Form) -> AttemptResult<Reservation> {
         let Found { outcomes, token, is_beside } = found;
         let lease = self.plan.holders.iter().map(|holder| holder.lease).min().unwrap_or(0);
-        let Asked { answer, waits, .. } = asked(&self.plan, &outcomes, None, source, form);
+        let AttemptResult { answer, waits, .. } = attempt_result(&self.plan, &outcomes, None, source, form);
         let enforced = self.plan.charges.iter().zip(&outcomes).filter(|(charge, _)| charge.group == ENFORCED);
         let left = enforced.map(|(_, outcome)| outcome.figures.remaining).collect();
         let granted = token.filter(|_| answer.allowed).map(|token| Granted {
@@ -50,7 +50,7 @@ impl<'a> Wanted<'a> {
             token,
             lease: Duration::from_micros(lease.unsigned_abs()),
         });
-        Asked {
+        AttemptResult {
             answer: Reservation::new(answer, granted),
             waits,
             is_estimate: is_beside,
@@ -61,7 +61,7 @@ impl<'a> Wanted<'a> {
 
 /// What a backend has found.
 struct Found {
-    outcomes: Few<Outcome>,
+    outcomes: SmallList<Outcome>,
     token: Option<u64>,
     /// Whether something is held that may be given back.
     is_beside: bool,
@@ -91,17 +91,17 @@ fn reserved_in_memory(memory: &InMemory, wanted: &Wanted<'_>) -> Found {
 
 /// Sends what nobody waits for.
 trait Cast {
-    fn cast(&self, call: Call);
+    fn cast(&self, call: ScriptCall);
 }
 
 impl Cast for BlockingRedis {
-    fn cast(&self, call: Call) {
+    fn cast(&self, call: ScriptCall) {
         Self::cast(self, call);
     }
 }
 
 impl Cast for AsyncRedis {
-    fn cast(&self, call: Call) {
+    fn cast(&self, call: ScriptCall) {
         Self::cast(self, call);
     }
 }
@@ -181,7 +181,7 @@ impl RateLimiter {
         catalog: &Catalog,
         checks: &[Check<'_>],
         form: Form,
-    ) -> Result<Asked<Reservation>> {
+    ) -> Result<AttemptResult<Reservation>> {
         self.ensure_open()?;
         let wanted = Wanted::new(catalog, checks, &self.centre.wire.prefix)?;
         match &self.backend {
@@ -290,7 +290,7 @@ impl AsyncRateLimiter {
         catalog: &Catalog,
         checks: &[Check<'_>],
         form: Form,
-    ) -> Result<Asked<Reservation>> {
+    ) -> Result<AttemptResult<Reservation>> {
         self.ensure_open()?;
         let wanted = Wanted::new(catalog, checks, &self.centre.wire.prefix)?;
         match &self.backend {

@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 
 use tokio::select;
 
-use super::asked::{alone, asked, asked_in_memory};
 use super::asynchronous::{self, AsyncRateLimiter};
+use super::attempt::{alone, attempt_in_memory, attempt_result};
 use super::blocking::{self, RateLimiter};
 use super::centre::Centre;
-use super::queue::{Answer, Asked, Moment, Stake, Step, Waiter};
+use super::queue::{AttemptResult, Moment, Retryable, Stake, WaitStep, Waiter};
 use super::sleeper;
 use crate::decision::{Decision, Source};
 use crate::error::{Error, ErrorKind, Result};
-use crate::plan::{Few, Form, Op, Plan};
+use crate::plan::{Form, Op, Plan, SmallList};
 use crate::request::{Check, CheckOptions};
 
 /// How long a wait sleeps before it looks whether the limiter was closed. A sleep that `close` would end at once
@@ -91,31 +91,31 @@ impl RateLimiter {
 
     /// Asks when it is the caller's turn, until the answer is final or would come too late. `Op::Check` asks to be
     /// admitted, `Op::Peek` only looks. `first` is the answer to a check that was just made.
-    pub(super) fn in_turn<T: Answer>(
+    pub(super) fn in_turn<T: Retryable>(
         &self,
-        stakes: Few<Stake>,
+        stakes: SmallList<Stake>,
         timeout: Duration,
-        mut first: Option<Asked<T>>,
+        mut first: Option<AttemptResult<T>>,
         mut sleep: impl FnMut(Duration) -> bool,
-        mut ask: impl FnMut(Op) -> Result<Asked<T>>,
+        mut ask: impl FnMut(Op) -> Result<AttemptResult<T>>,
     ) -> Result<T> {
         let centre = &self.centre;
         let mut passed = centre.passed();
         let mut waiter = centre.queue.enter(stakes, timeout, centre.moment_of_asking(passed));
         loop {
             match waiter.next(centre.moment_of_asking(passed)) {
-                Step::Return(answer) => return Ok(answer),
-                Step::Ask(op) => {
+                WaitStep::Return(answer) => return Ok(answer),
+                WaitStep::Ask(op) => {
                     let asked = match first.take().filter(|_| op == Op::Check) {
                         Some(asked) => asked,
                         None => ask(op)?,
                     };
-                    if let Some(answer) = waiter.told(op, asked, centre.moment_of_asking(passed)) {
+                    if let Some(answer) = waiter.record(op, asked, centre.moment_of_asking(passed)) {
                         return Ok(answer);
                     }
                 }
-                Step::Sleep { is_held: false, .. } if centre.is_manual() => centre.let_pass(&mut waiter),
-                Step::Sleep { until, .. } => {
+                WaitStep::Sleep { is_held: false, .. } if centre.is_manual() => centre.let_pass(&mut waiter),
+                WaitStep::Sleep { until, .. } => {
                     first = None;
                     self.sleep(&waiter, until, &mut sleep)?;
                     passed = centre.passed();
@@ -144,7 +144,7 @@ impl RateLimiter {
         Ok(())
     }
 
-    pub(super) fn ask(&self, checks: &[Check<'_>], op: Op, form: Form) -> Result<Asked<Decision>> {
+    pub(super) fn ask(&self, checks: &[Check<'_>], op: Op, form: Form) -> Result<AttemptResult<Decision>> {
         self.ensure_open()?;
         let catalog = self.centre.rules.snapshot();
         match (&self.backend, checks) {
@@ -154,12 +154,12 @@ impl RateLimiter {
                 memory.single(&catalog, check, op).map(alone)
             }
             (blocking::Backend::Memory(memory), _) => {
-                asked_in_memory(memory, &Plan::new(&catalog, checks, op)?, op, form)
+                attempt_in_memory(memory, &Plan::new(&catalog, checks, op)?, op, form)
             }
             (blocking::Backend::Server(redis), _) => {
                 let plan = Plan::new(&catalog, checks, op)?;
                 let (outcomes, forecast) = self.outcomes(redis, &plan, op, !self.centre.is_manual())?;
-                Ok(asked(&plan, &outcomes, forecast, Source::Server, form))
+                Ok(attempt_result(&plan, &outcomes, forecast, Source::Server, form))
             }
         }
     }
@@ -230,11 +230,11 @@ impl AsyncRateLimiter {
 
     /// Asks when it is the caller's turn, until the answer is final or would come too late. `Op::Check` asks to be
     /// admitted, `Op::Peek` only looks. `first` is the answer to a check that was just made.
-    pub(super) async fn in_turn<T: Answer>(
+    pub(super) async fn in_turn<T: Retryable>(
         &self,
-        stakes: Few<Stake>,
+        stakes: SmallList<Stake>,
         timeout: Duration,
-        mut first: Option<Asked<T>>,
+        mut first: Option<AttemptResult<T>>,
         mut question: impl AskAsync<T>,
     ) -> Result<T> {
         let centre = &self.centre;
@@ -242,18 +242,18 @@ impl AsyncRateLimiter {
         let mut waiter = centre.queue.enter(stakes, timeout, centre.moment_of_asking(passed));
         loop {
             match waiter.next(centre.moment_of_asking(passed)) {
-                Step::Return(answer) => return Ok(answer),
-                Step::Ask(op) => {
+                WaitStep::Return(answer) => return Ok(answer),
+                WaitStep::Ask(op) => {
                     let asked = match first.take().filter(|_| op == Op::Check) {
                         Some(asked) => asked,
                         None => question.ask(op).await?,
                     };
-                    if let Some(answer) = waiter.told(op, asked, centre.moment_of_asking(passed)) {
+                    if let Some(answer) = waiter.record(op, asked, centre.moment_of_asking(passed)) {
                         return Ok(answer);
                     }
                 }
-                Step::Sleep { is_held: false, .. } if centre.is_manual() => centre.let_pass(&mut waiter),
-                Step::Sleep { until, .. } => {
+                WaitStep::Sleep { is_held: false, .. } if centre.is_manual() => centre.let_pass(&mut waiter),
+                WaitStep::Sleep { until, .. } => {
                     first = None;
                     self.sleep(&waiter, until).await?;
                     passed = centre.passed();
@@ -281,7 +281,12 @@ impl AsyncRateLimiter {
         }
     }
 
-    pub(super) async fn ask(&self, checks: &[Check<'_>], op: Op, form: Form) -> Result<Asked<Decision>> {
+    pub(super) async fn ask(
+        &self,
+        checks: &[Check<'_>],
+        op: Op,
+        form: Form,
+    ) -> Result<AttemptResult<Decision>> {
         self.ensure_open()?;
         let catalog = self.centre.rules.snapshot();
         match (&self.backend, checks) {
@@ -291,12 +296,12 @@ impl AsyncRateLimiter {
                 memory.single(&catalog, check, op).map(alone)
             }
             (asynchronous::Backend::Memory(memory), _) => {
-                asked_in_memory(memory, &Plan::new(&catalog, checks, op)?, op, form)
+                attempt_in_memory(memory, &Plan::new(&catalog, checks, op)?, op, form)
             }
             (asynchronous::Backend::Server(redis), _) => {
                 let plan = Plan::new(&catalog, checks, op)?;
                 let (outcomes, forecast) = self.outcomes(redis, &plan, op, !self.centre.is_manual()).await?;
-                Ok(asked(&plan, &outcomes, forecast, Source::Server, form))
+                Ok(attempt_result(&plan, &outcomes, forecast, Source::Server, form))
             }
         }
     }
@@ -309,7 +314,7 @@ impl AsyncRateLimiter {
 
 /// What a task asks again and again. (A closure would do, if its future could be said to be `Send`.)
 pub(super) trait AskAsync<T> {
-    fn ask(&mut self, op: Op) -> impl Future<Output = Result<Asked<T>>> + Send;
+    fn ask(&mut self, op: Op) -> impl Future<Output = Result<AttemptResult<T>>> + Send;
 }
 
 /// Whether some checks are admitted.
@@ -320,20 +325,20 @@ struct Question<'a> {
 }
 
 impl AskAsync<Decision> for Question<'_> {
-    async fn ask(&mut self, op: Op) -> Result<Asked<Decision>> {
+    async fn ask(&mut self, op: Op) -> Result<AttemptResult<Decision>> {
         self.limiter.ask(self.checks, op, self.form).await
     }
 }
 
 impl Centre {
     /// What some checks ask of the states they are about.
-    pub(super) fn stakes(&self, checks: &[Check<'_>], op: Op) -> Result<Few<Stake>> {
+    pub(super) fn stakes(&self, checks: &[Check<'_>], op: Op) -> Result<SmallList<Stake>> {
         let catalog = self.rules.snapshot();
         Ok(self.queue.stakes(&Plan::new(&catalog, checks, op)?))
     }
 
     /// Moves a manual clock on by the wait of the last denial.
-    fn let_pass<T: Answer>(&self, waiter: &mut Waiter<'_, T>) {
+    fn let_pass<T: Retryable>(&self, waiter: &mut Waiter<'_, T>) {
         let moved = self.pass(waiter.wait).unwrap_or_default();
         waiter.awake(waiter.wait.saturating_sub(moved));
     }

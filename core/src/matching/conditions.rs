@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::exemption::{Exempting, Exemption};
-use super::failure::Failure;
 use super::header::HeaderNames;
+use super::mismatch::Mismatch;
 use super::pattern::Pattern;
 use super::reading::Reading;
 use super::required::{RequiredHeader, required_headers, subnets};
-use super::source::{KeySource, MAX_KEYS, Source};
+use super::source::{KeySource, MAX_KEYS, PartSource};
 use super::view::RequestView;
 use crate::rules::{Match, Rule, Scope};
 use crate::subnet::Subnet;
@@ -22,7 +22,7 @@ pub(super) struct Conditions {
     pub(super) subnets: Vec<Subnet>,
     pub(super) unless: Vec<Exemption>,
     key: Option<KeySource>,
-    resource: Option<Source>,
+    resource: Option<PartSource>,
     needs_resource: bool,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Patterns {
 
 /// Who is counted, and on what.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Counted {
+pub(super) struct MatchedKey {
     pub(super) key: String,
     pub(super) resource: Option<String>,
 }
@@ -50,7 +50,7 @@ impl Conditions {
             subnets: stated.map(subnets).unwrap_or_default(),
             unless: rule.unless.iter().map(|stated| Exemption::new(stated, names)).collect(),
             key: rule.identifier_type.as_ref().map(|it| KeySource::new(it, bits, names)),
-            resource: rule.resource_identifier_type.as_ref().map(|it| Source::new(it, bits, names)),
+            resource: rule.resource_identifier_type.as_ref().map(|it| PartSource::new(it, bits, names)),
             needs_resource: rule.limits.iter().any(|limit| limit.scope == Scope::Resource),
             rule: rule.clone(),
         }
@@ -64,18 +64,18 @@ impl Conditions {
     /// Who is counted if every condition holds, else the first that does not. A request that may be read in
     /// several ways may count several, each of them once.
     #[inline]
-    pub(super) fn apply(&self, view: &RequestView<'_>) -> Result<Vec<Counted>, Failure> {
-        let stated = self.rule.matches.as_ref().ok_or(Failure::NoMatch)?;
-        let key = self.key.as_ref().ok_or(Failure::NoIdentifier)?;
+    pub(super) fn apply(&self, view: &RequestView<'_>) -> Result<Vec<MatchedKey>, Mismatch> {
+        let stated = self.rule.matches.as_ref().ok_or(Mismatch::NoMatch)?;
+        let key = self.key.as_ref().ok_or(Mismatch::NoIdentifier)?;
         if self.needs_resource && self.resource.is_none() {
-            return Err(Failure::NoResourceIdentifier);
+            return Err(Mismatch::NoResourceIdentifier);
         }
         let mut paths = self.paths(view).peekable();
-        paths.peek().ok_or(Failure::Path)?;
+        paths.peek().ok_or(Mismatch::Path)?;
         self.hold(stated, view)?;
-        let is_of_path = key.is_of_path() || self.resource.as_ref().is_some_and(Source::is_of_path);
+        let is_of_path = key.is_of_path() || self.resource.as_ref().is_some_and(PartSource::is_of_path);
         let exempting = Exempting::new(&self.unless, view);
-        let (mut found, mut exempted) = (Found::new(key), None);
+        let (mut found, mut exempted) = (FoundKeys::new(key), None);
         for (reading, path) in paths {
             if let Some(at) = exempting.find(reading.spelled(path)) {
                 exempted = exempted.or(Some(at));
@@ -88,7 +88,7 @@ impl Conditions {
             }
         }
         match exempted {
-            Some(at) if !found.is_sought => Err(Failure::Unless(at)),
+            Some(at) if !found.is_sought => Err(Mismatch::Unless(at)),
             _ => found.counted(),
         }
     }
@@ -100,11 +100,11 @@ impl Conditions {
         view: &RequestView<'_>,
         reading: &Reading<'_>,
         path: &str,
-        found: &mut Found<'_>,
-    ) -> Result<(), Failure> {
+        found: &mut FoundKeys<'_>,
+    ) -> Result<(), Mismatch> {
         let pattern = self.pattern.as_ref().map(|patterns| patterns.of(view));
         let keys = match found.key.find(view, pattern, reading, path) {
-            Err(Failure::Identifier(at)) => {
+            Err(Mismatch::Identifier(at)) => {
                 found.lacks_part = Some(at);
                 return Ok(());
             }
@@ -112,12 +112,12 @@ impl Conditions {
         };
         for key in keys {
             let Some(source) = &self.resource else {
-                found.add(Counted { key: key.into_owned(), resource: None })?;
+                found.add(MatchedKey { key: key.into_owned(), resource: None })?;
                 continue;
             };
             found.lacks_resource = true;
             for resource in source.find(view, pattern, reading, path) {
-                found.add(Counted { key: key.to_string(), resource: Some(resource.into_owned()) })?;
+                found.add(MatchedKey { key: key.to_string(), resource: Some(resource.into_owned()) })?;
             }
         }
         Ok(())
@@ -134,23 +134,23 @@ impl Conditions {
 
     /// The conditions other than the path.
     #[inline]
-    fn hold(&self, stated: &Match, view: &RequestView<'_>) -> Result<(), Failure> {
+    fn hold(&self, stated: &Match, view: &RequestView<'_>) -> Result<(), Mismatch> {
         // What serves GET serves HEAD too.
         let is_head = view.method.eq_ignore_ascii_case("HEAD");
         let is_method =
             |method: &String| method.eq_ignore_ascii_case(view.method) || (is_head && method == "GET");
         if !stated.methods.is_empty() && !stated.methods.iter().any(is_method) {
-            return Err(Failure::Method);
+            return Err(Mismatch::Method);
         }
         if stated.requires_authentication && view.user_id.is_none() {
-            return Err(Failure::Authentication);
+            return Err(Mismatch::Authentication);
         }
         if let Some(at) = self.headers.iter().position(|header| !header.is_in(view)) {
-            return Err(Failure::Header(at));
+            return Err(Mismatch::Header(at));
         }
         let is_inside = |address| self.subnets.iter().any(|subnet| subnet.contains(address));
         if !stated.ip_subnet.is_empty() && !view.ip.is_some_and(is_inside) {
-            return Err(Failure::Subnet);
+            return Err(Mismatch::Subnet);
         }
         Ok(())
     }
@@ -168,9 +168,9 @@ impl Patterns {
 }
 
 /// Those who are counted, as far as they are found.
-struct Found<'a> {
+struct FoundKeys<'a> {
     key: &'a KeySource,
-    counted: Vec<Counted>,
+    counted: Vec<MatchedKey>,
     /// Whether some reading of the path is not exempt.
     is_sought: bool,
     /// The part of a key that some reading lacks.
@@ -179,28 +179,28 @@ struct Found<'a> {
     lacks_resource: bool,
 }
 
-impl<'a> Found<'a> {
+impl<'a> FoundKeys<'a> {
     fn new(key: &'a KeySource) -> Self {
         Self { key, counted: Vec::new(), is_sought: false, lacks_part: None, lacks_resource: false }
     }
 
     #[inline]
-    fn add(&mut self, counted: Counted) -> Result<(), Failure> {
+    fn add(&mut self, counted: MatchedKey) -> Result<(), Mismatch> {
         if self.counted.contains(&counted) {
             return Ok(());
         }
         if self.counted.len() == MAX_KEYS {
-            return Err(Failure::TooManyKeys(self.key.argument()));
+            return Err(Mismatch::TooManyKeys(self.key.argument()));
         }
         self.counted.push(counted);
         Ok(())
     }
 
     #[inline]
-    fn counted(self) -> Result<Vec<Counted>, Failure> {
+    fn counted(self) -> Result<Vec<MatchedKey>, Mismatch> {
         match self.counted.is_empty() {
-            true if self.lacks_resource => Err(Failure::ResourceIdentifier),
-            true => Err(Failure::Identifier(self.lacks_part.unwrap_or_default())),
+            true if self.lacks_resource => Err(Mismatch::ResourceIdentifier),
+            true => Err(Mismatch::Identifier(self.lacks_part.unwrap_or_default())),
             false => Ok(self.counted),
         }
     }

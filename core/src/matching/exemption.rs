@@ -3,8 +3,8 @@
 //! An exemption is a way around a limit, and clients choose how they spell a request. So a condition holds here
 //! only if it holds for every reading of what the client sent, where in `match` one reading is enough.
 
-use super::failure::NAMED;
 use super::header::HeaderNames;
+use super::mismatch::NAMED;
 use super::pattern::Pattern;
 use super::reading;
 use super::required::{RequiredHeader, required_headers, subnets};

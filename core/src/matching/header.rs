@@ -11,7 +11,7 @@ const JOINT_OF_COOKIES: &str = "; ";
 
 /// A line, with the name as the client spelled it.
 #[derive(Debug)]
-struct Line<'a> {
+struct HeaderLine<'a> {
     name: &'a str,
     value: &'a str,
 }
@@ -22,7 +22,7 @@ struct Line<'a> {
 /// are joined in both ways.
 #[derive(Debug, Default)]
 pub(super) struct HeaderView<'a> {
-    lines: Vec<Line<'a>>,
+    lines: Vec<HeaderLine<'a>>,
     /// Several lines, joined.
     joined: Vec<String>,
 }
@@ -30,7 +30,7 @@ pub(super) struct HeaderView<'a> {
 impl<'a> HeaderView<'a> {
     #[inline]
     pub(super) fn push(&mut self, name: &'a str, value: &'a str) {
-        self.lines.push(Line { name, value: value.trim_matches([' ', '\t']) });
+        self.lines.push(HeaderLine { name, value: value.trim_matches([' ', '\t']) });
     }
 
     /// Joins the lines, once they are all there.

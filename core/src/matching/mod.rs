@@ -4,9 +4,9 @@
 
 mod conditions;
 mod exemption;
-mod failure;
 mod header;
 mod index;
+mod mismatch;
 mod pattern;
 mod reading;
 mod reason;
@@ -17,10 +17,10 @@ mod source;
 mod tests;
 mod view;
 
-use conditions::{Conditions, Counted};
-use failure::Failure;
+use conditions::{Conditions, MatchedKey};
 use header::HeaderNames;
 use index::Index;
+use mismatch::Mismatch;
 use view::RequestView;
 
 pub use request::Request;
@@ -54,7 +54,7 @@ impl RequestMatch {
     }
 }
 
-/// What a rule has to do with a request.
+/// Whether a rule applies to a request, and why not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Explanation {
@@ -97,7 +97,7 @@ impl Matcher {
         for number in self.index.candidates(&view) {
             let conditions = &self.rules[number as usize];
             let Ok(counted) = applied(conditions, &view)? else { continue };
-            matches.extend(counted.into_iter().map(|Counted { key, resource }| RequestMatch {
+            matches.extend(counted.into_iter().map(|MatchedKey { key, resource }| RequestMatch {
                 rule_id: conditions.rule.id.clone(),
                 key,
                 resource,
@@ -118,17 +118,17 @@ impl Matcher {
 
 /// Who is counted by a rule, or why nobody is; a request that might be too many is an error.
 #[inline]
-fn applied(conditions: &Conditions, view: &RequestView<'_>) -> Result<Result<Vec<Counted>, Failure>> {
+fn applied(conditions: &Conditions, view: &RequestView<'_>) -> Result<Result<Vec<MatchedKey>, Mismatch>> {
     match conditions.apply(view) {
-        Err(failure @ Failure::TooManyKeys(_)) => {
-            Err(Error::new(ErrorKind::InvalidArgument, failure.reason(conditions, view)))
+        Err(mismatch @ Mismatch::TooManyKeys(_)) => {
+            Err(Error::new(ErrorKind::InvalidArgument, mismatch.reason(conditions, view)))
         }
         applied => Ok(applied),
     }
 }
 
 fn explain(conditions: &Conditions, view: &RequestView<'_>) -> Result<Vec<Explanation>> {
-    let explanation = |matched, counted: Option<Counted>, reason| {
+    let explanation = |matched, counted: Option<MatchedKey>, reason| {
         let (key, resource) = counted.map_or((None, None), |counted| (Some(counted.key), counted.resource));
         Explanation { rule_id: conditions.rule.id.clone(), matched, key, resource, reason }
     };
@@ -137,6 +137,6 @@ fn explain(conditions: &Conditions, view: &RequestView<'_>) -> Result<Vec<Explan
             let matched = |counted| explanation(true, Some(counted), reason::APPLIES.to_owned());
             counted.into_iter().map(matched).collect()
         }
-        Err(failure) => vec![explanation(false, None, failure.reason(conditions, view))],
+        Err(mismatch) => vec![explanation(false, None, mismatch.reason(conditions, view))],
     })
 }

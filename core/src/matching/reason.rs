@@ -1,7 +1,7 @@
 //! Why a rule does not apply, in words that stay the same.
 
 use super::conditions::Conditions;
-use super::failure::{Failure, NAMED};
+use super::mismatch::{Mismatch, NAMED};
 use super::view::RequestView;
 use crate::rules::Identifier;
 use crate::words::{first_of, quote};
@@ -9,7 +9,7 @@ use crate::words::{first_of, quote};
 /// What is said of a rule that applies.
 pub(super) const APPLIES: &str = "every condition holds";
 
-impl Failure {
+impl Mismatch {
     /// The field of the rule, and what the request has instead. Values of headers and keys may be secrets
     /// of the client and are not repeated.
     pub(super) fn reason(self, conditions: &Conditions, view: &RequestView<'_>) -> String {

@@ -76,7 +76,7 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// A request of nobody in particular.
+    /// A request without user, address, API key or headers.
     #[must_use]
     pub fn new(method: &'a str, path: &'a str) -> Self {
         Self {

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::failure::Failure;
 use super::header::HeaderNames;
+use super::mismatch::Mismatch;
 use super::pattern::Pattern;
 use super::reading::Reading;
 use super::view::RequestView;
@@ -21,7 +21,7 @@ const EVERYBODY: &str = "global";
 const EMPTY_SEGMENT: &str = "/";
 
 #[derive(Debug)]
-pub(super) enum Source {
+pub(super) enum PartSource {
     UserId,
     IpAddress {
         ipv6_prefix_length: u8,
@@ -38,7 +38,7 @@ pub(super) enum Source {
 #[derive(Debug)]
 pub(super) struct KeySource {
     /// At least one; several, or those of an array, are joined.
-    parts: Vec<Source>,
+    parts: Vec<PartSource>,
     is_joined: bool,
 }
 
@@ -48,22 +48,22 @@ impl KeySource {
             Identifier::Composite(parts) => (parts.as_slice(), true),
             single => (std::slice::from_ref(single), false),
         };
-        let parts = identifiers.iter().map(|part| Source::new(part, ipv6_prefix_length, names));
+        let parts = identifiers.iter().map(|part| PartSource::new(part, ipv6_prefix_length, names));
         Self { parts: parts.collect(), is_joined }
     }
 
     /// Whether it depends on how the path is read.
     pub(super) fn is_of_path(&self) -> bool {
-        self.parts.iter().any(Source::is_of_path)
+        self.parts.iter().any(PartSource::is_of_path)
     }
 
     /// The argument of a request that several keys come from, if all parts but one are certain.
     pub(super) fn argument(&self) -> &'static str {
         let part = self.parts.iter().find(|part| part.is_of_path()).or(self.parts.first());
-        part.map_or("path", Source::argument)
+        part.map_or("path", PartSource::argument)
     }
 
-    /// The keys of a request, as [`Source::find`]; or the failure that a part is absent or has too many values.
+    /// The keys of a request, as [`PartSource::find`]; or the mismatch: a part is absent or has too many values.
     #[inline]
     pub(super) fn find<'v>(
         &'v self,
@@ -71,21 +71,21 @@ impl KeySource {
         pattern: Option<&Pattern>,
         reading: &'v Reading<'_>,
         path: &'v str,
-    ) -> Result<Vec<Cow<'v, str>>, Failure> {
+    ) -> Result<Vec<Cow<'v, str>>, Mismatch> {
         if let (false, [single]) = (self.is_joined, self.parts.as_slice()) {
             let keys = single.find(view, pattern, reading, path);
-            return if keys.is_empty() { Err(Failure::Identifier(0)) } else { Ok(keys) };
+            return if keys.is_empty() { Err(Mismatch::Identifier(0)) } else { Ok(keys) };
         }
         let mut found = Vec::with_capacity(self.parts.len());
         for (at, part) in self.parts.iter().enumerate() {
             found.push(part.find(view, pattern, reading, path));
             if found[at].is_empty() {
-                return Err(Failure::Identifier(at));
+                return Err(Mismatch::Identifier(at));
             }
         }
         let mut keys = vec![String::new()];
         for (part, values) in self.parts.iter().zip(&found) {
-            keys = with_each(&keys, values).ok_or(Failure::TooManyKeys(part.argument()))?;
+            keys = with_each(&keys, values).ok_or(Mismatch::TooManyKeys(part.argument()))?;
         }
         Ok(keys.into_iter().map(Cow::Owned).collect())
     }
@@ -109,7 +109,7 @@ fn with_each(keys: &[String], values: &[Cow<'_, str>]) -> Option<Vec<String>> {
     Some(longer)
 }
 
-impl Source {
+impl PartSource {
     pub(super) fn new(identifier: &Identifier, ipv6_prefix_length: u8, names: &mut HeaderNames) -> Self {
         match identifier {
             Identifier::UserId => Self::UserId,

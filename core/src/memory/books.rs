@@ -7,7 +7,7 @@ use super::engine::{CALLS_PER_SWEEP, Engine};
 use super::places::Place;
 use super::shard::Shard;
 use crate::algorithm::Micros;
-use crate::plan::{Books, Charge, Few, Plan, RequestRecord};
+use crate::plan::{Books, Charge, Plan, RequestRecord, SmallList};
 
 /// What becomes of what was taken out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,9 +31,9 @@ impl Engine {
         clock: impl Fn() -> Micros,
         work: impl FnOnce(&mut Books<'_>) -> T,
     ) -> T {
-        let names: Few<_> = plan.charges.iter().map(|charge| charge.local_name()).collect();
-        let holders: Few<_> = plan.holders.iter().map(|holder| holder.local_name()).collect();
-        let standers: Few<_> = plan.standers.iter().map(|stander| stander.local_name()).collect();
+        let names: SmallList<_> = plan.charges.iter().map(|charge| charge.local_name()).collect();
+        let holders: SmallList<_> = plan.holders.iter().map(|holder| holder.local_name()).collect();
+        let standers: SmallList<_> = plan.standers.iter().map(|stander| stander.local_name()).collect();
         let states =
             plan.charges.iter().zip(&names).map(|(charge, name)| self.places.of(charge.limit.number, name));
         let holdings =

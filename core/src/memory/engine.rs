@@ -59,7 +59,7 @@ impl Engine {
         (place.hash >> 40) as usize & (self.shards.len() - 1)
     }
 
-    /// Sweeps a part of some shard, unless somebody is at work in it.
+    /// Sweeps a part of some shard, unless another thread has it locked.
     #[inline]
     pub(super) fn sweep(&self, now: Micros) {
         let number = self.hand.fetch_add(1, Ordering::Relaxed) & (self.shards.len() - 1);

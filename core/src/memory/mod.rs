@@ -16,7 +16,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::algorithm::{Demand, HoldId, Micros};
 use crate::catalog::LimitNumber;
-use crate::plan::{Charge, End, Few, Fingerprint, Op, Outcome, Plan, StandingChange};
+use crate::plan::{Charge, End, Fingerprint, Op, Outcome, Plan, SmallList, StandingChange};
 use books::Access;
 use engine::CALLS_PER_SWEEP;
 pub(crate) use engine::Engine;
@@ -27,7 +27,7 @@ pub(crate) use shard::Task;
 impl Engine {
     /// Decides a plan as a whole: one outcome per charge.
     #[inline]
-    pub(crate) fn run(&self, plan: &Plan<'_>, op: Op, clock: impl Fn() -> Micros) -> Few<Outcome> {
+    pub(crate) fn run(&self, plan: &Plan<'_>, op: Op, clock: impl Fn() -> Micros) -> SmallList<Outcome> {
         match &*plan.charges {
             _ if plan.is_beside() => self.decide_beside(plan, op, clock),
             [charge] if op != Op::Charge => {
@@ -64,8 +64,8 @@ impl Engine {
         charges: &[Charge<'_>],
         op: Op,
         clock: impl Fn() -> Micros,
-    ) -> Few<Outcome> {
-        let names: Few<_> = charges.iter().map(Charge::local_name).collect();
+    ) -> SmallList<Outcome> {
+        let names: SmallList<_> = charges.iter().map(Charge::local_name).collect();
         let places: SmallVec<[_; 2]> = charges
             .iter()
             .zip(&names)
@@ -83,15 +83,15 @@ impl Engine {
                 job(&mut locked[lock], &places[index], &task);
             }
         };
-        let mut fits = Few::with_capacity(charges.len());
-        let indices: Few<_> = (0..charges.len()).collect();
+        let mut fits = SmallList::with_capacity(charges.len());
+        let indices: SmallList<_> = (0..charges.len()).collect();
         for &index in &indices {
             with(index, &mut |shard, place, task| fits.push(shard.fits(place, task)));
         }
         if op == Op::Charge && fits.contains(&false) {
             return smallvec![Outcome::NONE; charges.len()];
         }
-        let mut outcomes = Few::with_capacity(charges.len());
+        let mut outcomes = SmallList::with_capacity(charges.len());
         for (index, permitted) in plan.permitted(&indices, &fits).into_iter().enumerate() {
             with(index, &mut |shard, place, task| {
                 outcomes.push(shard.settle_up(place, task, permitted, &self.room))
@@ -109,7 +109,7 @@ impl Engine {
 
     /// Decides a plan beside which something may be held: one outcome per charge.
     #[inline]
-    fn decide_beside(&self, plan: &Plan<'_>, op: Op, clock: impl Fn() -> Micros) -> Few<Outcome> {
+    fn decide_beside(&self, plan: &Plan<'_>, op: Op, clock: impl Fn() -> Micros) -> SmallList<Outcome> {
         let access = if op == Op::Peek { Access::Look } else { Access::Change };
         self.with_books(plan, access, clock, |books| books.decide(op, HoldId::default()).0)
     }
@@ -122,7 +122,7 @@ impl Engine {
         plan: &Plan<'_>,
         id: HoldId,
         clock: impl Fn() -> Micros,
-    ) -> (Few<Outcome>, Option<u64>, bool) {
+    ) -> (SmallList<Outcome>, Option<u64>, bool) {
         self.with_books(plan, Access::Change, clock, |books| {
             let (outcomes, token) = books.decide(Op::Reserve, id);
             (outcomes, token, books.holds())
@@ -137,7 +137,7 @@ impl Engine {
         op: Op,
         (fingerprint, lifetime): (Fingerprint, Micros),
         clock: impl Fn() -> Micros,
-    ) -> Option<Few<Outcome>> {
+    ) -> Option<SmallList<Outcome>> {
         self.with_books(plan, Access::Change, clock, |books| books.decide_once(op, fingerprint, lifetime))
     }
 

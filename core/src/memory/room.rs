@@ -10,14 +10,14 @@ const PIECE: usize = 64;
 pub(super) struct Room {
     max: usize,
     taken: AtomicUsize,
-    /// States that were forgotten before their reset, and how many of them the log was told of.
+    /// States that were forgotten before their reset, and how many of them were logged.
     evicted: AtomicU64,
-    told: AtomicU64,
+    logged: AtomicU64,
 }
 
 impl Room {
     pub(super) fn new(max: usize) -> Self {
-        Self { max, taken: AtomicUsize::new(0), evicted: AtomicU64::new(0), told: AtomicU64::new(0) }
+        Self { max, taken: AtomicUsize::new(0), evicted: AtomicU64::new(0), logged: AtomicU64::new(0) }
     }
 
     /// Takes room for some more states; none if there is none left.
@@ -48,13 +48,13 @@ impl Room {
         self.evicted.load(Relaxed)
     }
 
-    /// Tells the log of evictions: of the first, and whenever they are twice as many. Not to be called with a lock
-    /// held, since whoever writes the log may call the limiter.
+    /// Logs evictions: the first, and whenever they are twice as many. Not to be called with a lock
+    /// held, since the logger may call the limiter.
     #[inline]
     pub(super) fn tell(&self) {
-        let (evicted, told) = (self.evicted(), self.told.load(Relaxed));
-        let is_news = evicted > 0 && evicted >= told * 2;
-        if is_news && self.told.compare_exchange(told, evicted, Relaxed, Relaxed).is_ok() {
+        let (evicted, logged) = (self.evicted(), self.logged.load(Relaxed));
+        let is_news = evicted > 0 && evicted >= logged * 2;
+        if is_news && self.logged.compare_exchange(logged, evicted, Relaxed, Relaxed).is_ok() {
             log::warn!(
                 "memory://: {evicted} states were forgotten before their reset: max_keys is {} (raise it, or count \
                  on a server)",

@@ -153,13 +153,13 @@ fn limit_and_remaining(plan: &Plan<'_>, outcomes: &[Outcome]) -> (u64, u64) {
 fn a_repeated_call_is_answered_with_the_limit_of_the_first() {
     let (engine, before) = (Engine::new(MAX_KEYS), catalog(r#""rate": "9/m""#));
     let after = before.after(Rules::from_json(r#"[{"rule_id": "r", "rate": "5/m"}]"#).unwrap());
-    let told = |catalog: &Catalog| {
+    let counts = |catalog: &Catalog| {
         let plan = Plan::repeatable(catalog, &key(), (Op::Check, Form::Single), Some("id")).unwrap();
         let known_by = (plan.request.as_ref().unwrap().fingerprint, SECOND);
         let outcomes = engine.run_once(&plan, Op::Check, known_by, || 0).unwrap();
         limit_and_remaining(&plan, &outcomes)
     };
-    assert_eq!([told(&before), told(&after)], [(9, 8), (9, 8)]);
+    assert_eq!([counts(&before), counts(&after)], [(9, 8), (9, 8)]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::time::Duration;
 
-use super::{Few, Outcome, Plan};
+use super::{Outcome, Plan, SmallList};
 use crate::decision::{Decision, Source};
 
 /// Whether a decision lists its parts.
@@ -18,7 +18,7 @@ pub(crate) enum Form {
 /// The decision for a whole call; one outcome per charge of the plan.
 #[inline]
 pub(crate) fn answer(plan: &Plan<'_>, outcomes: &[Outcome], source: Source, form: Form) -> Decision {
-    let mut parts: Few<Decision> =
+    let mut parts: SmallList<Decision> =
         plan.items.iter().map(|item| plan.verdict(item, outcomes, source).into()).collect();
     if form == Form::Single && parts.len() == 1 {
         return parts.remove(0);
@@ -28,7 +28,7 @@ pub(crate) fn answer(plan: &Plan<'_>, outcomes: &[Outcome], source: Source, form
 
 /// The deciding part, with the figures of all that count: rules in shadow only among themselves.
 #[inline]
-fn overall(plan: &Plan<'_>, parts: Few<Decision>) -> Decision {
+fn overall(plan: &Plan<'_>, parts: SmallList<Decision>) -> Decision {
     let in_shadow = |index: usize| plan.items[index].rule.rule.shadow;
     let all_shadow = (0..parts.len()).all(in_shadow);
     let counting = || parts.iter().enumerate().filter(|(index, _)| all_shadow || !in_shadow(*index));

@@ -5,7 +5,7 @@ use std::mem;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::{Charge, ENFORCED, Few, Fingerprint, Op, Outcome, Plan};
+use super::{Charge, ENFORCED, Fingerprint, Op, Outcome, Plan, SmallList};
 use crate::algorithm::{Answered, Demand, HoldId, Holding, Lease, Micros, Policy, Standing, State};
 use crate::rules::Scope;
 
@@ -14,14 +14,14 @@ use crate::rules::Scope;
 pub(crate) struct Books<'a> {
     pub(crate) plan: &'a Plan<'a>,
     pub(crate) now: Micros,
-    pub(crate) states: Few<State>,
+    pub(crate) states: SmallList<State>,
     /// Which of them were never seen: they have no time yet.
-    pub(super) is_new: Few<bool>,
+    pub(super) is_new: SmallList<bool>,
     /// In the boxes in which they are kept.
-    pub(crate) holdings: Few<Box<Holding>>,
-    pub(super) standings: Few<Standing>,
+    pub(crate) holdings: SmallList<Box<Holding>>,
+    pub(super) standings: SmallList<Standing>,
     /// For each charge, the rule's policy at the limit that is stored for the key, where one is.
-    pub(super) stored: Few<Option<Policy>>,
+    pub(super) stored: SmallList<Option<Policy>>,
     /// What was answered to the request, if the plan has one.
     answered: Option<Box<Answered>>,
 }
@@ -45,10 +45,10 @@ impl<'a> Books<'a> {
     /// The books of keys never seen, in which what is held is yet to be entered.
     #[inline]
     pub(crate) fn new(plan: &'a Plan<'a>, now: Micros) -> Self {
-        let states: Few<_> = plan.charges.iter().map(|charge| charge.policy.fresh(now)).collect();
+        let states: SmallList<_> = plan.charges.iter().map(|charge| charge.policy.fresh(now)).collect();
         let (is_new, stored) = (smallvec![true; states.len()], states.iter().map(|_| None).collect());
         let standings = smallvec![Standing::default(); plan.standers.len()];
-        let holdings = Few::with_capacity(plan.holders.len());
+        let holdings = SmallList::with_capacity(plan.holders.len());
         Self { plan, now, states, is_new, holdings, standings, stored, answered: None }
     }
 
@@ -90,7 +90,7 @@ impl<'a> Books<'a> {
         let held = |number: usize| Some(&holdings[number]).filter(|holding| !holding.is_empty());
         let kept_until =
             |charge: &Charge<'_>| charge.holder.and_then(held).map_or(0, |holding| holding.kept_until);
-        let states: Few<_> = plan
+        let states: SmallList<_> = plan
             .charges
             .iter()
             .zip(states)
@@ -120,7 +120,7 @@ impl<'a> Books<'a> {
 impl Books<'_> {
     /// Decides: one outcome per charge, and the fencing token of what was reserved.
     #[inline]
-    pub(crate) fn decide(&mut self, op: Op, id: HoldId) -> (Few<Outcome>, Option<u64>) {
+    pub(crate) fn decide(&mut self, op: Op, id: HoldId) -> (SmallList<Outcome>, Option<u64>) {
         self.settle();
         if op == Op::Charge && !self.bears_all() {
             return (smallvec![Outcome::NONE; self.plan.charges.len()], None);
@@ -128,16 +128,16 @@ impl Books<'_> {
         if op == Op::Refund {
             self.refund();
         }
-        let indices: Few<_> = (0..self.states.len()).collect();
-        let was_blocked: Few<_> =
+        let indices: SmallList<_> = (0..self.states.len()).collect();
+        let was_blocked: SmallList<_> =
             self.standings.iter().map(|it| it.blocked_until(self.now).is_some()).collect();
         let is_blocked = |index: usize| self.plan.charges[index].stander.is_some_and(|at| was_blocked[at]);
-        let fits: Few<_> = indices.iter().map(|&index| self.fits(index, op)).collect();
-        let has_room: Few<_> = indices.iter().map(|&index| fits[index] && !is_blocked(index)).collect();
+        let fits: SmallList<_> = indices.iter().map(|&index| self.fits(index, op)).collect();
+        let has_room: SmallList<_> = indices.iter().map(|&index| fits[index] && !is_blocked(index)).collect();
         let permitted = self.plan.permitted(&indices, &has_room);
         let mut denied = self.denied(op);
         let token = if op == Op::Reserve { self.reserve(id, &has_room) } else { None };
-        let mut outcomes = Few::with_capacity(indices.len());
+        let mut outcomes = SmallList::with_capacity(indices.len());
         for index in indices {
             // A key that is blocked counts nothing, also where denied costs count. (What has nothing to hold is reserved
             // by a check.)
@@ -159,7 +159,7 @@ impl Books<'_> {
         op: Op,
         fingerprint: Fingerprint,
         lifetime: Micros,
-    ) -> Option<Few<Outcome>> {
+    ) -> Option<SmallList<Outcome>> {
         // Also of a repeated call: what an ended lease is yet to be charged to would else be forgotten as having leaked away.
         self.settle();
         if let Some(answered) = self.answered.as_ref().filter(|answered| answered.ends > self.now) {
@@ -283,7 +283,7 @@ impl Books<'_> {
         if !group_fits(ENFORCED) {
             return None;
         }
-        let counts: Few<_> = self.plan.holders.iter().map(|holder| group_fits(holder.group)).collect();
+        let counts: SmallList<_> = self.plan.holders.iter().map(|holder| group_fits(holder.group)).collect();
         let token = self.holdings.iter().map(|holding| holding.next_token(self.now)).max()?;
         for (number, counts) in counts.into_iter().enumerate() {
             self.hold(number, id, counts);
@@ -348,9 +348,9 @@ impl Books<'_> {
 
     #[inline]
     fn finish(&mut self, id: &HoldId, charges: bool) -> Option<bool> {
-        let ended: Few<_> = self.holdings.iter_mut().map(|holding| holding.end(id)).collect();
+        let ended: SmallList<_> = self.holdings.iter_mut().map(|holding| holding.end(id)).collect();
         let used = |index| if charges { self.used(index, &ended) } else { 0.0 };
-        let costs: Few<_> = (0..self.states.len()).map(used).collect();
+        let costs: SmallList<_> = (0..self.states.len()).map(used).collect();
         let bears =
             |(index, cost): (usize, &f64)| self.policy(index).bears(&self.states[index], self.now, *cost);
         if !costs.iter().enumerate().all(bears) {

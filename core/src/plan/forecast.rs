@@ -1,16 +1,16 @@
 //! What some states will admit next, as far as one call has shown.
 
-use super::{Few, Plan};
+use super::{Plan, SmallList};
 use crate::algorithm::{Demand, Micros, Op, Policy, State};
 use crate::plan::ENFORCED;
 
-/// The enforced states of a call as it left them, in the order of its plan. It holds until somebody else comes.
+/// The enforced states of a call as it left them, in the order of its plan. It holds until the next call.
 #[derive(Debug)]
 pub(crate) enum Forecast {
-    States(Few<(Policy, State, Micros)>),
+    States(SmallList<(Policy, State, Micros)>),
     /// What is left, beside what is held: until something is given back, but it is believed no longer than this.
     Room {
-        left: Few<u64>,
+        left: SmallList<u64>,
         for_us: u64,
     },
 }
@@ -45,7 +45,7 @@ impl Forecast {
             let outcome = policy.settle_up(&mut state.clone(), demand, true);
             outcome.figures.retry_after.map(Micros::unsigned_abs)
         });
-        waits.collect::<Option<Few<_>>>()?.into_iter().max()
+        waits.collect::<Option<SmallList<_>>>()?.into_iter().max()
     }
 
     /// Whether there may be room sooner than it says.

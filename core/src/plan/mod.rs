@@ -45,7 +45,7 @@ pub use verdict::Verdict;
 pub(crate) const ENFORCED: usize = 0;
 
 /// A list that nearly always has one entry, which then needs no memory of its own.
-pub(crate) type Few<T> = SmallVec<[T; 1]>;
+pub(crate) type SmallList<T> = SmallVec<[T; 1]>;
 
 /// What a call touches.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ pub(crate) struct Plan<'a> {
 pub(crate) struct Item<'a> {
     pub(crate) rule: &'a ReadyRule,
     /// The charges of its limits, as indices.
-    pub(crate) charges: Few<usize>,
+    pub(crate) charges: SmallList<usize>,
 }
 
 impl<'a> Plan<'a> {
@@ -161,7 +161,7 @@ impl<'a> Plan<'a> {
         let limits = &target.rule.limits;
         let group = if target.rule.rule.shadow { ENFORCED + 1 } else { ENFORCED };
         let holders: List<_> = target.holders(group).collect();
-        let places: Few<_> = (0..holders.len()).collect();
+        let places: SmallList<_> = (0..holders.len()).collect();
         let stander = target.stander();
         let place = stander.as_ref().map(|_| 0);
         let charge = |limit| target.charge(limit, group, (&places, &holders), place);
@@ -194,7 +194,7 @@ impl<'a> Plan<'a> {
             let group = plan.group(&target, &mut shadows);
             let holders = plan.hold(&target, group);
             let stander = target.stander().map(|stander| plan.stand(stander));
-            let mut charges = Few::with_capacity(target.rule.limits.len());
+            let mut charges = SmallList::with_capacity(target.rule.limits.len());
             for limit in &target.rule.limits {
                 let charge = target.charge(limit, group, (&holders, &plan.holders), stander)?;
                 charges.push(plan.add(charge, &mut places)?);
@@ -223,7 +223,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Adds what an item holds; two of one key become one.
-    fn hold(&mut self, target: &Target<'a>, group: usize) -> Few<usize> {
+    fn hold(&mut self, target: &Target<'a>, group: usize) -> SmallList<usize> {
         let mut place = |holder: Holder<'a>| {
             let is_same = |other: &Holder<'_>| {
                 (other.number, &other.tag, &other.member) == (holder.number, &holder.tag, &holder.member)
@@ -307,7 +307,7 @@ impl<'a> Plan<'a> {
     /// What the rule of an item says; one outcome per charge of the plan.
     #[inline]
     pub(crate) fn verdict(&self, item: &Item<'a>, outcomes: &[Outcome], source: Source) -> Verdict<'a> {
-        let limits: Few<_> = item
+        let limits: SmallList<_> = item
             .charges
             .iter()
             .map(|&index| (self.charges[index].policy_at(outcomes[index].stored_limit), &outcomes[index]))
@@ -319,9 +319,9 @@ impl<'a> Plan<'a> {
     /// Which of some charges may be made when `fits` says which of them have room: all the enforced ones
     /// or none, and each rule in shadow when it has room itself and the enforced ones are admitted.
     #[inline]
-    pub(crate) fn permitted(&self, charges: &[usize], fits: &[bool]) -> Few<bool> {
+    pub(crate) fn permitted(&self, charges: &[usize], fits: &[bool]) -> SmallList<bool> {
         let group = |index: &usize| self.charges[*index].group;
-        let mut group_fits: Few<bool> = smallvec![true; self.groups];
+        let mut group_fits: SmallList<bool> = smallvec![true; self.groups];
         for (index, fits) in charges.iter().zip(fits) {
             group_fits[group(index)] &= fits;
         }
@@ -335,5 +335,5 @@ fn nothing_to(op: Op) -> Error {
     Error::new(ErrorKind::InvalidArgument, format!("there is nothing to {what}: the list is empty"))
 }
 
-/// What tells one state from another.
+/// What distinguishes one state from another.
 type StateId<'a> = (LimitNumber, Cow<'a, str>, Option<Cow<'a, str>>);

@@ -1,4 +1,4 @@
-//! Calls that may be repeated: what tells them from others, and where their answers are kept.
+//! Calls that may be repeated: how they are identified, and where their answers are kept.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::key;
 /// The most bytes of an id.
 const LONGEST: usize = 64;
 
-/// Tells the calls with one id apart: 128 bits of a hash over all that the caller stated. Times are none of it.
+/// Distinguishes the calls with one id: 128 bits of a hash over all that the caller stated. Times are none of it.
 pub(crate) type Fingerprint = [u8; 16];
 
 /// Where the answer of a call with a request id is kept.
@@ -77,7 +77,7 @@ pub(super) fn not_repeatable(rule: &ReadyRule) -> Error {
     rule.refused("request_id: this call takes none (check, charge and refund do, and check_all as a whole)")
 }
 
-/// What a fingerprint is made of, part by part; the parts are told apart by their lengths.
+/// What a fingerprint is made of, part by part; the length of each part keeps them apart.
 pub(super) struct Statement(Sha256);
 
 impl Statement {

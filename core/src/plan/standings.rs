@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use super::{Books, Few, Op, Outcome, StandingChange};
+use super::{Books, Op, Outcome, SmallList, StandingChange};
 use crate::algorithm::{Leases, Policy, Standing, State};
 
 impl Books<'_> {
@@ -56,7 +56,7 @@ impl Books<'_> {
 
     /// The keys, as indices of standers, that are denied by limits of their own: not for what is held.
     #[inline]
-    pub(super) fn denied(&self, op: Op) -> Few<usize> {
+    pub(super) fn denied(&self, op: Op) -> SmallList<usize> {
         let is_denied = |index: &usize| {
             let cost = self.plan.charges[*index].cost;
             !self.policy(*index).fits(&self.states[*index], self.now, cost)
@@ -66,7 +66,7 @@ impl Books<'_> {
     }
 
     /// The keys whose limits have no room for a cost of 1.
-    pub(super) fn overdrawn(&self) -> Few<usize> {
+    pub(super) fn overdrawn(&self) -> SmallList<usize> {
         let has_no_room = |index: &usize| !self.policy(*index).fits(&self.states[*index], self.now, 1.0);
         let indices = (0..self.states.len()).filter(has_no_room);
         indices.filter_map(|index| self.plan.charges[index].stander).collect()

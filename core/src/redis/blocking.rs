@@ -1,23 +1,24 @@
 //! The blocking driver: pooled connections, any number of threads.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ::redis::Value;
 
+use super::command::{CallDeadline, CommandOutcome, RedisCommand};
 use super::connector::Connector;
 use super::errors;
 use super::options::ConnectOptions;
 use super::pool::{Pool, Times};
-use super::request::{CallDeadline, Outcome, Request};
-use super::router::{Due, Journey, Learnt, PATIENCE, Router, Step};
+use super::router::{DiscoveryNeed, LearnedTopology, NextHop, Redirections, Router, TOPOLOGY_WAIT};
 use super::scout::Scout;
 use super::url::RedisUrl;
 use crate::error::{Error, Result};
 use crate::fork::PerProcess;
-use crate::script::Call;
+use crate::lock::Mutex;
+use crate::script::ScriptCall;
 
 /// Redis for threads. Opens connections when they are needed; survives `fork`.
 pub(crate) struct BlockingRedis {
@@ -48,13 +49,13 @@ impl BlockingRedis {
     }
 
     /// Runs the script at most once.
-    pub(crate) fn call(&self, call: Call, deadline: CallDeadline) -> Result<Value> {
-        self.connections()?.carry_out(Request::Script(call), deadline)
+    pub(crate) fn call(&self, call: ScriptCall, deadline: CallDeadline) -> Result<Value> {
+        self.connections()?.carry_out(RedisCommand::Script(call), deadline)
     }
 
     /// Sends a script whose reply nobody waits for.
-    pub(crate) fn cast(&self, call: Call) {
-        let request = Request::Script(call);
+    pub(crate) fn cast(&self, call: ScriptCall) {
+        let request = RedisCommand::Script(call);
         if let Ok(connections) = self.connections()
             && let Some(pool) = connections.router.owner(request.slot())
         {
@@ -64,12 +65,12 @@ impl BlockingRedis {
 
     /// Removes keys of one slot.
     pub(crate) fn delete(&self, keys: &[String], deadline: CallDeadline) -> Result<()> {
-        self.connections()?.carry_out(Request::delete(keys), deadline).map(drop)
+        self.connections()?.carry_out(RedisCommand::delete(keys), deadline).map(drop)
     }
 
     /// Tries a server.
     pub(crate) fn ping(&self, deadline: CallDeadline) -> Result<()> {
-        self.connections()?.carry_out(Request::ping(), deadline).map(drop)
+        self.connections()?.carry_out(RedisCommand::ping(), deadline).map(drop)
     }
 
     /// Final. Calls under way end as they would have.
@@ -103,18 +104,18 @@ struct Connections {
     connector: Arc<Connector>,
     router: Router<Pool>,
     scout: Arc<Scout>,
-    rounds: Arc<Rounds>,
+    rounds: Arc<DiscoveryRounds>,
 }
 
 /// The searches for the topology.
 #[derive(Default)]
-struct Rounds {
-    state: Mutex<Round>,
+struct DiscoveryRounds {
+    state: Mutex<DiscoveryRound>,
     ended: Condvar,
 }
 
 #[derive(Default)]
-struct Round {
+struct DiscoveryRound {
     under_way: bool,
     number: u64,
     /// Why the last one found nothing.
@@ -140,35 +141,35 @@ impl Connections {
     }
 
     /// Asks the owner of the slot, and whom that one points to.
-    fn carry_out(&self, mut request: Request, deadline: CallDeadline) -> Result<Value> {
+    fn carry_out(&self, mut request: RedisCommand, deadline: CallDeadline) -> Result<Value> {
         let slot = request.slot();
         let mut times = Times { start: Instant::now(), deadline, waited: false };
-        let mut journey = Journey::default();
+        let mut redirections = Redirections::default();
         let (mut node, mut asking) = (self.owner(slot, &mut times)?, false);
         loop {
             let hint = match node.request(request, asking, times) {
-                Outcome::Done(Ok(value)) => return Ok(value),
-                Outcome::Done(Err(failure)) => {
+                CommandOutcome::Done(Ok(value)) => return Ok(value),
+                CommandOutcome::Done(Err(failure)) => {
                     if failure.moved_on {
                         self.router.doubt(&node);
                     }
                     return Err(failure.error);
                 }
-                Outcome::Again(again, hint) => {
+                CommandOutcome::Again(again, hint) => {
                     request = again;
                     hint
                 }
             };
-            match self.router.next(&mut journey, &node, hint, slot) {
-                Step::To { node: next, asking: announce } => (node, asking) = (next, announce),
-                Step::Later(pause) => {
+            match self.router.next(&mut redirections, &node, hint, slot) {
+                NextHop::To { node: next, asking: announce } => (node, asking) = (next, announce),
+                NextHop::Later(pause) => {
                     thread::sleep(pause.min(deadline.by.saturating_duration_since(Instant::now())));
                 }
-                Step::Rediscover => {
+                NextHop::Rediscover => {
                     self.discover(deadline.by, times)?;
                     node = self.router.owner(slot).ok_or_else(|| errors::unowned(slot))?;
                 }
-                Step::Fail(error) => return Err(error),
+                NextHop::Fail(error) => return Err(error),
             }
             if Instant::now() >= deadline.by {
                 return Err(errors::out_of_time(deadline.timeout));
@@ -178,17 +179,17 @@ impl Connections {
 
     fn owner(&self, slot: u16, times: &mut Times) -> Result<Arc<Pool>> {
         match self.router.due(times.start) {
-            Due::No => {}
-            Due::Refused { error, probe } => {
+            DiscoveryNeed::No => {}
+            DiscoveryNeed::Refused { error, probe } => {
                 if probe {
                     self.begin_discovery();
                 }
                 return Err(error);
             }
-            Due::Meanwhile => self.begin_discovery(),
-            Due::First => {
+            DiscoveryNeed::Meanwhile => self.begin_discovery(),
+            DiscoveryNeed::First => {
                 let by = times.deadline.by;
-                let by = if self.router.is_known() { by.min(times.start + PATIENCE) } else { by };
+                let by = if self.router.is_known() { by.min(times.start + TOPOLOGY_WAIT) } else { by };
                 self.discover(by, *times)?;
                 // The time to find the server is none of that to answer.
                 times.start = Instant::now();
@@ -199,9 +200,9 @@ impl Connections {
 
     /// Learns anew who owns which slots, unless that takes too long. Fails only if nothing is known.
     fn discover(&self, by: Instant, times: Times) -> Result<()> {
-        let number = self.rounds.lock().number;
+        let number = self.rounds.state.lock().number;
         self.begin_discovery();
-        let mut round = self.rounds.lock();
+        let mut round = self.rounds.state.lock();
         while round.under_way && round.number == number {
             let left = by.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -213,9 +214,9 @@ impl Connections {
         if self.router.is_known() {
             return Ok(());
         }
-        // Less time than a server may take to answer says nothing about the servers; that they were asked in vain does.
+        // Less time than a server may take to answer says nothing about the servers; a discovery that failed does.
         let has_failed = round.number != number && round.failure.is_some();
-        if has_failed || times.deadline.is_patient(self.connector.response_timeout, times.start) {
+        if has_failed || times.deadline.allows_response(self.connector.response_timeout, times.start) {
             self.router.undiscovered(Instant::now());
         }
         let failure = if has_failed { round.failure.clone() } else { None };
@@ -224,30 +225,26 @@ impl Connections {
 
     /// Starts a search on a thread of its own, unless one is under way.
     fn begin_discovery(&self) {
-        let Router::Learnt(learnt) = &self.router else { return };
-        let mut round = self.rounds.lock();
+        let Router::LearnedTopology(learned) = &self.router else { return };
+        let mut round = self.rounds.state.lock();
         if round.under_way {
             return;
         }
-        let (learnt, scout, rounds): (Arc<Learnt<Pool>>, _, _) =
-            (Arc::clone(learnt), Arc::clone(&self.scout), Arc::clone(&self.rounds));
+        let (learned, scout, rounds): (Arc<LearnedTopology<Pool>>, _, _) =
+            (Arc::clone(learned), Arc::clone(&self.scout), Arc::clone(&self.rounds));
         round.under_way = self.connector.background.spawn(move |cancelled| {
-            let failure = scout.discover(&learnt, cancelled).err();
+            let failure = scout.discover(&learned, cancelled).err();
             rounds.end(failure);
-            learnt.searched();
+            learned.searched();
         });
     }
 }
 
-impl Rounds {
+impl DiscoveryRounds {
     fn end(&self, failure: Option<Error>) {
-        let mut round = self.lock();
-        *round = Round { under_way: false, number: round.number + 1, failure };
+        let mut round = self.state.lock();
+        *round = DiscoveryRound { under_way: false, number: round.number + 1, failure };
         drop(round);
         self.ended.notify_all();
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Round> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

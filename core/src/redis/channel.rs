@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 use std::time::Instant;
 
-use super::errors::Fault;
+use super::errors::ConnectionError;
 use super::session::Session;
 use super::tls::Layer;
 
@@ -22,7 +22,7 @@ pub(super) struct Channel<S> {
 
 /// What is left to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Progress {
+pub(super) enum ReadProgress {
     /// All that has come is read.
     Done,
     /// More may be read at once.
@@ -39,15 +39,15 @@ impl<S: Read + Write> Channel<S> {
     }
 
     /// Sends what the session has to say, and takes up what has come for it. A failure ends the session.
-    pub(super) fn advance(&mut self, session: &mut Session, now: Instant) -> Progress {
+    pub(super) fn advance(&mut self, session: &mut Session, now: Instant) -> ReadProgress {
         let progress = self.exchange(session, now);
         progress.unwrap_or_else(|err| {
-            session.end(Fault::from(err));
-            Progress::Done
+            session.end(ConnectionError::from(err));
+            ReadProgress::Done
         })
     }
 
-    fn exchange(&mut self, session: &mut Session, now: Instant) -> io::Result<Progress> {
+    fn exchange(&mut self, session: &mut Session, now: Instant) -> io::Result<ReadProgress> {
         self.send(session, now)?;
         let progress = self.receive(session, now);
         // Replies may have made room for the next batch, or asked for something to be sent again. What was read
@@ -91,7 +91,7 @@ impl<S: Read + Write> Channel<S> {
     }
 
     /// Takes up what has come.
-    pub(super) fn receive(&mut self, session: &mut Session, now: Instant) -> io::Result<Progress> {
+    pub(super) fn receive(&mut self, session: &mut Session, now: Instant) -> io::Result<ReadProgress> {
         let mut stream = Draining { stream: &mut self.stream, is_empty: false };
         let mut total = 0;
         while !session.is_over() && total < MOST_AT_ONCE {
@@ -105,11 +105,11 @@ impl<S: Read + Write> Channel<S> {
                     session.receive(&self.buffer[..read], now);
                     total += read;
                 }
-                Err(err) if err.kind() == io::ErrorKind::WouldBlock => return Ok(Progress::Done),
+                Err(err) if err.kind() == io::ErrorKind::WouldBlock => return Ok(ReadProgress::Done),
                 Err(err) => return Err(err),
             }
         }
-        Ok(if session.is_over() { Progress::Done } else { Progress::More })
+        Ok(if session.is_over() { ReadProgress::Done } else { ReadProgress::More })
     }
 }
 

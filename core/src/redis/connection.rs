@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use ::redis::{Cmd, Value};
 
 use super::channel::Channel;
+use super::command::{CommandOutcome, RedisCommand};
 use super::connector::Connector;
 use super::deadline::Deadline;
-use super::errors::{self, Failure, Fault};
+use super::errors::{self, CallError, ConnectionError};
 use super::login::Role;
-use super::request::{Outcome, Request};
-use super::session::{FEWEST_BATCHES, Id, Pending, Session};
+use super::session::{FEWEST_BATCHES, Id, PendingCommand, Session};
 use super::spin::Spin;
-use super::stream::{Ready, Stream};
+use super::stream::{Interest, Stream};
 use crate::address::Address;
 
 /// A connection to a server that has answered on it.
@@ -30,7 +30,7 @@ impl Connection {
         address: &Address,
         role: Role,
         deadline: Deadline<'_>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CallError> {
         let start = Instant::now();
         let opened = Self::try_open(connector, address, role, deadline);
         opened.map_err(|fault| errors::opening(&fault, address, role, start.elapsed()))
@@ -41,7 +41,7 @@ impl Connection {
         address: &Address,
         role: Role,
         deadline: Deadline<'_>,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, ConnectionError> {
         let stream = Stream::connect(address, |ip| connector.allows(address, ip), deadline)?;
         let tls = connector.tls(address)?;
         let (handshake, minds_slots) = (connector.handshake(role), connector.minds_slots());
@@ -61,7 +61,7 @@ impl Connection {
     }
 
     fn wait(&self, deadline: Deadline<'_>) -> io::Result<()> {
-        let ready = if self.channel.wants_write(&self.session) { Ready::Either } else { Ready::ToRead };
+        let ready = if self.channel.wants_write(&self.session) { Interest::Either } else { Interest::ToRead };
         self.channel.stream().wait(ready, deadline)
     }
 
@@ -75,7 +75,7 @@ impl Connection {
     /// A call that is alone may spin before it blocks; several have others to let run meanwhile.
     pub(super) fn complete(&mut self, spin: Option<&Spin>, cancelled: Option<&dyn Fn() -> bool>) {
         if let Err(err) = self.channel.send(&mut self.session, Instant::now()) {
-            self.session.end(Fault::from(err));
+            self.session.end(ConnectionError::from(err));
         }
         if let Some(spin) = spin
             && self.spin(spin).is_some()
@@ -84,7 +84,7 @@ impl Connection {
         }
         while !self.session.is_settled() && !self.session.is_over() {
             if let Err(err) = self.wait_for_session(cancelled) {
-                self.session.end(Fault::from(err));
+                self.session.end(ConnectionError::from(err));
             }
             let now = Instant::now();
             self.channel.advance(&mut self.session, now);
@@ -124,13 +124,14 @@ impl Connection {
         cmd: Cmd,
         by: Instant,
         cancelled: Option<&dyn Fn() -> bool>,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, CallError> {
         const ONLY: Id = 0;
-        self.session.submit(Pending::new(ONLY, Request::Command(cmd, 0), false, by), Instant::now());
+        self.session
+            .submit(PendingCommand::new(ONLY, RedisCommand::Plain(cmd, 0), false, by), Instant::now());
         self.complete(None, cancelled);
         match self.session.next_outcome() {
-            Some((_, Outcome::Done(result))) => result,
-            Some((_, Outcome::Again(..))) | None => Err(errors::no_answer()),
+            Some((_, CommandOutcome::Done(result))) => result,
+            Some((_, CommandOutcome::Again(..))) | None => Err(errors::no_answer()),
         }
     }
 }

@@ -75,7 +75,7 @@ impl Connector {
         }
     }
 
-    /// Whether keys of one script have to lie in one hash slot, as far as the URL tells.
+    /// Whether keys of one script have to lie in one hash slot, as far as the URL states.
     pub(super) fn minds_slots(&self) -> bool {
         matches!(self.servers, Servers::Cluster(_))
     }

@@ -22,7 +22,7 @@ pub(super) struct Range {
 pub(super) struct Topology {
     /// In order of slots.
     pub(super) ranges: Vec<Range>,
-    /// Grows with every failover that Sentinels agree on; a Cluster tells none.
+    /// Grows with every failover that Sentinels agree on; a Cluster has none.
     pub(super) epoch: Option<u64>,
 }
 

@@ -30,7 +30,7 @@ const LACKING: &str = " (`sluicegate rules acl` prints what the user has to be a
 
 /// A failed call.
 #[derive(Debug, Clone)]
-pub(super) struct Failure {
+pub(super) struct CallError {
     pub(super) error: Error,
     /// Whether another server than the one asked may now be in charge.
     pub(super) moved_on: bool,
@@ -38,13 +38,13 @@ pub(super) struct Failure {
     pub(super) unanswered: bool,
 }
 
-impl From<Error> for Failure {
+impl From<Error> for CallError {
     fn from(error: Error) -> Self {
         Self { error, moved_on: false, unanswered: false }
     }
 }
 
-impl Failure {
+impl CallError {
     /// Of a server that gave no answer.
     fn unanswered(error: Error) -> Self {
         Self { error, moved_on: true, unanswered: true }
@@ -53,7 +53,7 @@ impl Failure {
 
 /// Why a connection could not be opened, or ended.
 #[derive(Debug, Clone)]
-pub(super) enum Fault {
+pub(super) enum ConnectionError {
     /// Of the network or of TLS.
     Io(Arc<io::Error>),
     /// Bytes came that are not the Redis protocol, or that nobody asked for.
@@ -64,7 +64,7 @@ pub(super) enum Fault {
     Refused(HandshakeStep, RedisError),
 }
 
-impl From<io::Error> for Fault {
+impl From<io::Error> for ConnectionError {
     fn from(err: io::Error) -> Self {
         match err.kind() {
             io::ErrorKind::TimedOut => Self::Silent,
@@ -74,24 +74,24 @@ impl From<io::Error> for Fault {
 }
 
 /// The connection could not be opened: no call was sent.
-pub(super) fn opening(fault: &Fault, address: &Address, role: Role, waited: Duration) -> Failure {
+pub(super) fn opening(fault: &ConnectionError, address: &Address, role: Role, waited: Duration) -> CallError {
     let error = match fault {
-        Fault::Silent => silent(address, waited),
-        Fault::Io(err) => {
+        ConnectionError::Silent => silent(address, waited),
+        ConnectionError::Io(err) => {
             let message = format!("cannot connect to {address}: {err}");
             Error::new(ErrorKind::Connection, message).caused_by(Arc::clone(err))
         }
-        Fault::Protocol(what) => {
+        ConnectionError::Protocol(what) => {
             Error::new(ErrorKind::Connection, format!("cannot connect to {address}: {what}"))
         }
-        Fault::Refused(step, err) => {
-            return Failure { moved_on: true, ..refused(*step, err, address, role) };
+        ConnectionError::Refused(step, err) => {
+            return CallError { moved_on: true, ..refused(*step, err, address, role) };
         }
     };
-    Failure::unanswered(error)
+    CallError::unanswered(error)
 }
 
-fn refused(step: HandshakeStep, err: &RedisError, address: &Address, role: Role) -> Failure {
+fn refused(step: HandshakeStep, err: &RedisError, address: &Address, role: Role) -> CallError {
     let is_full = err.detail().is_some_and(|detail| detail.starts_with(FULL));
     let error = match (step, err.code()) {
         // The password before the hosts of the URL is that of the servers with the data.
@@ -113,15 +113,17 @@ pub(super) fn silent(address: &Address, waited: Duration) -> Error {
 }
 
 /// The connection ended while it was not known whether the call was executed.
-pub(super) fn broken(fault: &Fault, address: &Address, limit: Duration) -> Failure {
-    Failure::unanswered(match fault {
-        Fault::Silent => overdue(address, limit),
-        Fault::Io(err) => {
+pub(super) fn broken(fault: &ConnectionError, address: &Address, limit: Duration) -> CallError {
+    CallError::unanswered(match fault {
+        ConnectionError::Silent => overdue(address, limit),
+        ConnectionError::Io(err) => {
             let message = format!("the connection to {address} broke: {err}");
             Error::new(ErrorKind::Connection, message).maybe_done().caused_by(Arc::clone(err))
         }
-        Fault::Protocol(what) => Error::new(ErrorKind::Connection, format!("{address}: {what}")).maybe_done(),
-        Fault::Refused(_, err) => answered(err, address).error,
+        ConnectionError::Protocol(what) => {
+            Error::new(ErrorKind::Connection, format!("{address}: {what}")).maybe_done()
+        }
+        ConnectionError::Refused(_, err) => answered(err, address).error,
     })
 }
 
@@ -131,28 +133,28 @@ pub(super) fn overdue(address: &Address, limit: Duration) -> Error {
 }
 
 /// A call was given up before it was sent.
-pub(super) fn unsent(address: &Address) -> Failure {
+pub(super) fn unsent(address: &Address) -> CallError {
     let message = format!("no connection to {address} was free in time; the call was not sent");
-    Failure { error: Error::new(ErrorKind::Timeout, message), moved_on: false, unanswered: true }
+    CallError { error: Error::new(ErrorKind::Timeout, message), moved_on: false, unanswered: true }
 }
 
 /// The server became a replica, whose state may be old.
-pub(super) fn not_primary(address: &Address) -> Failure {
+pub(super) fn not_primary(address: &Address) -> CallError {
     let message = format!("{address}: READONLY the server is a replica");
     let error = Error::new(ErrorKind::Server, message).passing().maybe_done();
-    Failure { error, moved_on: true, unanswered: false }
+    CallError { error, moved_on: true, unanswered: false }
 }
 
 /// Nothing is sent to a server that has not answered for so long.
-pub(super) fn breaker_open(address: &Address, since: Duration) -> Failure {
+pub(super) fn breaker_open(address: &Address, since: Duration) -> CallError {
     let seconds = since.as_secs_f64();
     let message = format!("circuit breaker open: no answer from {address} for {seconds:.1} s");
     Error::new(ErrorKind::Connection, message).into()
 }
 
 /// The server answered with an error.
-pub(super) fn answered(err: &RedisError, address: &Address) -> Failure {
-    Failure { error: server_error(err, address), moved_on: moved_on(err), unanswered: false }
+pub(super) fn answered(err: &RedisError, address: &Address) -> CallError {
+    CallError { error: server_error(err, address), moved_on: moved_on(err), unanswered: false }
 }
 
 fn moved_on(err: &RedisError) -> bool {
@@ -244,13 +246,13 @@ fn without_code<'a>(text: &'a str, code: &str) -> &'a str {
 }
 
 /// All connections are in use, and stayed so.
-pub(super) fn exhausted(address: &Address, size: usize, limit: Duration) -> Failure {
+pub(super) fn exhausted(address: &Address, size: usize, limit: Duration) -> CallError {
     let message = format!("all {size} connections to {address} were busy for {limit:?}; raise pool_size");
     Error::new(ErrorKind::Timeout, message).into()
 }
 
 /// The thread that carried out the call for others came to no end.
-pub(super) fn abandoned() -> Failure {
+pub(super) fn abandoned() -> CallError {
     Error::new(ErrorKind::Connection, "the thread that made the call ended early").maybe_done().into()
 }
 
@@ -281,7 +283,7 @@ pub(super) fn undiscoverable(limit: Duration) -> Error {
 }
 
 /// A connection ended without any word about a request.
-pub(super) fn no_answer() -> Failure {
+pub(super) fn no_answer() -> CallError {
     Error::new(ErrorKind::Connection, "the connection ended early").maybe_done().into()
 }
 

@@ -1,7 +1,7 @@
 //! Connections to Redis: one server, a Cluster, or whatever primary the Sentinels name.
 //!
-//! [`BlockingRedis`] and [`AsyncRedis`] carry out a [`Call`](crate::script::Call) and share all that does no
-//! I/O: the URL, the options, the errors, where a key lives (`router`) and what a reply asks for (`reply`).
+//! [`BlockingRedis`] and [`AsyncRedis`] carry out a [`Call`](crate::script::ScriptCall) and share all that does no
+//! I/O: the URL, the options, the errors, where a key lives (`router`) and what a reply asks for (`session`).
 //!
 //! One rule governs both: **what may have been executed is never sent again**. A call is repeated only after
 //! an answer that proves that it was not executed: NOSCRIPT, MOVED, ASK and TRYAGAIN. That is also why the
@@ -12,10 +12,10 @@ mod asynchronous;
 mod background;
 mod blocking;
 mod breaker;
-mod bundle;
 mod channel;
 mod combined;
 mod combining;
+mod command;
 mod connection;
 mod connector;
 mod deadline;
@@ -28,8 +28,6 @@ mod loop_host;
 mod multiplexer;
 mod options;
 mod pool;
-mod reply;
-mod request;
 mod resolve;
 mod router;
 mod scout;
@@ -48,6 +46,7 @@ mod url;
 
 pub(crate) use asynchronous::AsyncRedis;
 pub(crate) use blocking::BlockingRedis;
+pub(crate) use command::Attempts;
 #[cfg(feature = "bridge")]
 pub(crate) use errors::forked;
 #[cfg(feature = "bridge")]
@@ -55,7 +54,6 @@ pub(crate) use hub::{Host, Hub};
 #[cfg(feature = "bridge")]
 pub(crate) use loop_host::LoopHost;
 pub(crate) use options::ConnectOptions;
-pub(crate) use request::Attempts;
 pub(crate) use slots::slot_of;
 #[cfg(feature = "bridge")]
 pub(crate) use spin::{LONGEST as LONGEST_SPIN, Spin};

@@ -1,21 +1,22 @@
 //! The blocking connections to one server.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::breaker::{Admission, Breaker};
-use super::combining::{Combiner, Part};
+use super::combining::{Combiner, NextStep};
+use super::command::{CallDeadline, CommandOutcome, Hint, RedisCommand};
 use super::connection::Connection;
 use super::connector::Connector;
 use super::deadline::Deadline;
-use super::errors::{self, Failure, Fault};
+use super::errors::{self, CallError, ConnectionError};
 use super::login::Role;
-use super::request::{CallDeadline, Hint, Outcome, Request};
 use super::router::Node;
-use super::session::{Id, Pending};
+use super::session::{Id, PendingCommand};
 use super::spin::Spin;
 use crate::address::Address;
 use crate::error::ErrorKind;
+use crate::lock::Mutex;
 use crate::timeout::SHORTEST_TIMEOUT;
 
 /// A connection idle for longer is tried before use: the server may have been restarted meanwhile, or a
@@ -78,61 +79,63 @@ impl Node for Pool {
     }
 
     fn close(&self) {
-        self.lock().closed = true;
+        self.state.lock().closed = true;
         self.discard(None);
     }
 }
 
 impl Pool {
     /// Carries out the request at most once; `asking` announces a key that is being moved here.
-    pub(super) fn request(self: &Arc<Self>, request: Request, asking: bool, times: Times) -> Outcome {
+    pub(super) fn request(
+        self: &Arc<Self>,
+        request: RedisCommand,
+        asking: bool,
+        times: Times,
+    ) -> CommandOutcome {
         if let Admission::Open { failure, probe } = self.breaker.admit(&self.address, times.start) {
             if probe {
                 self.probe();
             }
-            return Outcome::Done(Err(failure));
+            return CommandOutcome::Done(Err(failure));
         }
         let outcome = self.share_or_lease(request, asking, times);
         self.note(&outcome, times);
         outcome
     }
 
-    fn share_or_lease(&self, request: Request, asking: bool, times: Times) -> Outcome {
+    fn share_or_lease(&self, request: RedisCommand, asking: bool, times: Times) -> CommandOutcome {
         let call = match request {
-            Request::Script(call) if !asking => call,
-            Request::Script(_) | Request::Command(..) => return self.alone(request, asking, times),
+            RedisCommand::Script(call) if !asking => call,
+            RedisCommand::Script(_) | RedisCommand::Plain(..) => return self.alone(request, asking, times),
         };
         let by = times.deadline.by.min(times.start + self.connector.response_timeout);
-        match self.combiner.join(&call, times.deadline.by, by, || self.has_room(&self.lock())) {
-            Part::Served(outcome) => outcome,
-            Part::Combiner(permit) => {
+        match self.combiner.join(&call, times.deadline.by, by, || self.has_room(&self.state.lock())) {
+            NextStep::Served(outcome) => outcome,
+            NextStep::Combiner(permit) => {
                 let times = Times { waited: permit.waited, ..times };
                 self.combine(permit, call, times)
             }
         }
     }
 
-    fn alone(&self, request: Request, asking: bool, times: Times) -> Outcome {
+    fn alone(&self, request: RedisCommand, asking: bool, times: Times) -> CommandOutcome {
         match self.lease(times) {
             Ok(mut lease) => lease.request(request, asking, times),
-            Err(failure) => Outcome::Done(Err(failure)),
+            Err(failure) => CommandOutcome::Done(Err(failure)),
         }
     }
 
     /// Reports the outcome of a call to the circuit breaker.
-    fn note(&self, outcome: &Outcome, times: Times) {
-        // Less time than the server may take says nothing about the server.
-        let is_patient = times.deadline.is_patient(self.connector.response_timeout, times.start);
+    fn note(&self, outcome: &CommandOutcome, times: Times) {
+        let allows_response = || times.deadline.allows_response(self.connector.response_timeout, times.start);
         match outcome {
-            Outcome::Done(Err(failure)) if failure.error.kind() == ErrorKind::Timeout && !is_patient => {}
-            Outcome::Done(Err(failure)) if failure.unanswered => {
-                if self.breaker.unanswered(Instant::now()) {
+            CommandOutcome::Done(result) => {
+                if self.breaker.note(result, allows_response, Instant::now()) {
                     self.discard(None);
                 }
             }
-            Outcome::Done(Err(failure)) if failure.error.kind() != ErrorKind::Server => {}
-            Outcome::Again(_, Hint::Unsent(..)) => {}
-            Outcome::Done(_) | Outcome::Again(..) => self.breaker.answered(),
+            CommandOutcome::Again(_, Hint::Unsent(..)) => {}
+            CommandOutcome::Again(..) => self.breaker.answered(),
         }
     }
 
@@ -156,21 +159,21 @@ impl Pool {
 
     /// Sends a request whose reply nobody waits for, on a connection of its own: the server comes to it after whatever it
     /// was sent before, however long it has been silent.
-    pub(super) fn cast(self: &Arc<Self>, request: Request) {
+    pub(super) fn cast(self: &Arc<Self>, request: RedisCommand) {
         let this = Arc::clone(self);
         self.connector.background.spawn(move |cancelled| {
             let by = Instant::now() + this.connector.timeout();
             let deadline = Deadline { by, cancelled: Some(cancelled) };
             if let Ok(mut connection) = Connection::open(&this.connector, &this.address, Role::Data, deadline)
             {
-                connection.session.submit(Pending::new(ONLY, request, false, by), Instant::now());
+                connection.session.submit(PendingCommand::new(ONLY, request, false, by), Instant::now());
                 connection.complete(None, Some(cancelled));
             }
         });
     }
 
     fn keep(&self, connection: Connection) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if self.has_room(&state) && !state.closed {
             state.open += 1;
             state.idle.push(Idle { connection: Box::new(connection), since: Instant::now() });
@@ -185,10 +188,10 @@ impl Pool {
         }
     }
 
-    pub(super) fn lease(&self, times: Times) -> Result<Lease<'_>, Failure> {
+    pub(super) fn lease(&self, times: Times) -> Result<ConnectionLease<'_>, CallError> {
         let limit = self.connector.response_timeout;
         let by = times.deadline.by.min(times.start + limit);
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let mut waited = times.waited;
         loop {
             if self.has_room(&state) {
@@ -196,7 +199,7 @@ impl Pool {
                 state.open += usize::from(idle.is_none());
                 let limit = waited.then(|| limit.saturating_sub(times.start.elapsed()).max(SHORTEST_TIMEOUT));
                 let generation = state.generation;
-                return Ok(Lease { pool: self, idle, generation, limit });
+                return Ok(ConnectionLease { pool: self, idle, generation, limit });
             }
             let left = by.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -215,7 +218,7 @@ impl Pool {
     }
 
     /// Opens a connection whose server answers.
-    fn open(&self, times: Times) -> Result<Connection, Failure> {
+    fn open(&self, times: Times) -> Result<Connection, CallError> {
         let by = (times.start + self.connector.connect_timeout).max(Instant::now() + SHORTEST_TIMEOUT);
         let deadline = Deadline::until(times.deadline.by.min(by));
         let connection = Connection::open(&self.connector, &self.address, Role::Data, deadline)?;
@@ -225,7 +228,7 @@ impl Pool {
 
     /// Closes the idle connections, once for each break however many calls notice it.
     fn discard(&self, generation: Option<u64>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if generation.is_some_and(|broken| broken != state.generation) {
             return;
         }
@@ -235,14 +238,10 @@ impl Pool {
         drop(state);
         drop(idle);
     }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// The right to one connection of the pool. Whatever happens, it goes back.
-pub(super) struct Lease<'a> {
+pub(super) struct ConnectionLease<'a> {
     pool: &'a Pool,
     /// Absent until opened, and again once it cannot be used any more.
     idle: Option<Idle>,
@@ -252,24 +251,24 @@ pub(super) struct Lease<'a> {
     limit: Option<Duration>,
 }
 
-impl Lease<'_> {
+impl ConnectionLease<'_> {
     /// Carries out the request at most once.
-    pub(super) fn request(&mut self, request: Request, asking: bool, times: Times) -> Outcome {
+    pub(super) fn request(&mut self, request: RedisCommand, asking: bool, times: Times) -> CommandOutcome {
         let (pool, limit) = (self.pool, self.limit);
         let connection = match self.connection(times) {
             Ok(connection) => connection,
-            Err(failure) => return Outcome::Done(Err(failure)),
+            Err(failure) => return CommandOutcome::Done(Err(failure)),
         };
         let now = Instant::now();
         let by = limit.map_or(times.deadline.by, |limit| times.deadline.by.min(now + limit));
-        connection.session.submit(Pending::new(ONLY, request, asking, by), now);
+        connection.session.submit(PendingCommand::new(ONLY, request, asking, by), now);
         connection.complete(Some(&pool.spin), None);
         let outcome = connection.session.next_outcome();
         self.judge();
-        outcome.map_or_else(|| Outcome::Done(Err(errors::no_answer())), |(_, outcome)| outcome)
+        outcome.map_or_else(|| CommandOutcome::Done(Err(errors::no_answer())), |(_, outcome)| outcome)
     }
 
-    pub(super) fn connection(&mut self, times: Times) -> Result<&mut Connection, Failure> {
+    pub(super) fn connection(&mut self, times: Times) -> Result<&mut Connection, CallError> {
         if let Some(idle) = &mut self.idle
             && times.start.saturating_duration_since(idle.since) > TRUSTED
         {
@@ -278,7 +277,7 @@ impl Lease<'_> {
         let connection = match self.idle.take() {
             Some(idle) => idle.connection,
             None => {
-                self.generation = self.pool.lock().generation;
+                self.generation = self.pool.state.lock().generation;
                 Box::new(self.pool.open(times)?)
             }
         };
@@ -286,7 +285,7 @@ impl Lease<'_> {
     }
 
     /// Tries a connection that was idle for long. Silence is an error, a break only means that a new one is needed.
-    fn try_idle(&mut self, times: Times) -> Result<(), Failure> {
+    fn try_idle(&mut self, times: Times) -> Result<(), CallError> {
         let Some(idle) = &mut self.idle else { return Ok(()) };
         let start = Instant::now();
         let by = times.deadline.by.min(start + self.pool.connector.response_timeout);
@@ -294,7 +293,7 @@ impl Lease<'_> {
         self.idle = None;
         if failure.error.kind() == ErrorKind::Timeout {
             let address = &self.pool.address;
-            return Err(errors::opening(&Fault::Silent, address, Role::Data, start.elapsed()));
+            return Err(errors::opening(&ConnectionError::Silent, address, Role::Data, start.elapsed()));
         }
         self.pool.discard(Some(self.generation));
         Ok(())
@@ -320,10 +319,10 @@ impl Lease<'_> {
 /// The name of a request that is alone.
 const ONLY: Id = 0;
 
-impl Drop for Lease<'_> {
+impl Drop for ConnectionLease<'_> {
     fn drop(&mut self) {
         let idle = self.idle.take();
-        let mut state = self.pool.lock();
+        let mut state = self.pool.state.lock();
         let outdated = match idle {
             Some(idle) if self.generation == state.generation && !state.closed => {
                 state.idle.push(idle);

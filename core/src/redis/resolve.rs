@@ -18,13 +18,13 @@ pub(super) fn resolve(host: &str, port: u16, deadline: Deadline<'_>) -> io::Resu
     if let Ok(ip) = host.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(ip, port)]);
     }
-    let Some(slot) = Slot::take() else {
+    let Some(slot) = LookupPermit::take() else {
         return Err(io::Error::other("too many look-ups of host names are under way"));
     };
     let (found, finding) = channel();
     let host = host.to_owned();
     thread::Builder::new().name("sluicegate-resolve".to_owned()).spawn(move || {
-        // Whoever asked may have given up.
+        // The caller may have given up.
         let _ = found.send((host.as_str(), port).to_socket_addrs().map(Iterator::collect));
         drop(slot);
     })?;
@@ -37,16 +37,16 @@ pub(super) fn resolve(host: &str, port: u16, deadline: Deadline<'_>) -> io::Resu
     }
 }
 
-struct Slot;
+struct LookupPermit;
 
-impl Slot {
+impl LookupPermit {
     fn take() -> Option<Self> {
         let more = |under_way| (under_way < MOST).then_some(under_way + 1);
         UNDER_WAY.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok().map(|_| Self)
     }
 }
 
-impl Drop for Slot {
+impl Drop for LookupPermit {
     fn drop(&mut self) {
         UNDER_WAY.fetch_sub(1, Ordering::Relaxed);
     }

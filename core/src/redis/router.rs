@@ -1,4 +1,4 @@
-//! Which server to ask: fixed by the URL, or learnt from the Cluster or the Sentinels. Does no I/O.
+//! Which server to ask: fixed by the URL, or learned from the Cluster or the Sentinels. Does no I/O.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,10 +6,10 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use super::breaker::{Admission, Breaker};
+use super::command::Hint;
 use super::connector::Connector;
 use super::discovery::{Discovery, Range, Topology};
 use super::errors;
-use super::request::Hint;
 use super::url::Servers;
 use crate::address::Address;
 use crate::error::Error;
@@ -26,7 +26,7 @@ const REFRESH: Duration = Duration::from_millis(400);
 const MAX_AGE: Duration = Duration::from_millis(800);
 
 /// How long a call waits for Sentinels while a server is known.
-pub(super) const PATIENCE: Duration = Duration::from_millis(100);
+pub(super) const TOPOLOGY_WAIT: Duration = Duration::from_millis(100);
 
 /// How often a call follows a redirection, as often as it takes for a slot to be moved twice.
 const MAX_HOPS: usize = 5;
@@ -45,18 +45,18 @@ pub(super) trait Node {
 
 pub(super) enum Router<N> {
     Fixed(Arc<N>),
-    Learnt(Arc<Learnt<N>>),
+    LearnedTopology(Arc<LearnedTopology<N>>),
 }
 
 /// Whether to ask for the topology before a call is sent.
 #[derive(Debug)]
-pub(super) enum Due {
+pub(super) enum DiscoveryNeed {
     No,
     /// Yes, while the call goes on with what is known.
     Meanwhile,
     /// Yes, and the call waits for the answer.
     First,
-    /// The call ends with this error: nothing is known, and nobody has answered for a while. `probe` tells the
+    /// The call ends with this error: nothing is known, and nobody has answered for a while. `probe` asks the
     /// caller to ask all the same, without the call.
     Refused {
         error: Error,
@@ -66,12 +66,12 @@ pub(super) enum Due {
 
 /// How often one call was sent elsewhere.
 #[derive(Debug, Default)]
-pub(super) struct Journey {
+pub(super) struct Redirections {
     hops: usize,
 }
 
 /// Where a call goes next that no server has executed.
-pub(super) enum Step<N> {
+pub(super) enum NextHop<N> {
     To {
         node: Arc<N>,
         asking: bool,
@@ -91,7 +91,7 @@ impl<N: Node> Router<N> {
             Servers::Cluster(seeds) => (Discovery::Cluster, seeds.clone()),
             Servers::Sentinel(seeds, service) => (Discovery::Sentinel(service.clone()), seeds.clone()),
         };
-        Self::Learnt(Arc::new(Learnt {
+        Self::LearnedTopology(Arc::new(LearnedTopology {
             connector: Arc::clone(connector),
             discovery,
             seeds,
@@ -104,7 +104,7 @@ impl<N: Node> Router<N> {
     pub(super) fn close(&self) {
         match self {
             Self::Fixed(node) => node.close(),
-            Self::Learnt(learnt) => learnt.read().nodes.values().for_each(|node| node.close()),
+            Self::LearnedTopology(learned) => learned.read().nodes.values().for_each(|node| node.close()),
         }
     }
 
@@ -112,8 +112,8 @@ impl<N: Node> Router<N> {
     pub(super) fn each_try(&self, visit: impl Fn(&N)) {
         match self {
             Self::Fixed(node) => visit(node),
-            Self::Learnt(learnt) => {
-                if let Ok(map) = learnt.map.try_read() {
+            Self::LearnedTopology(learned) => {
+                if let Ok(map) = learned.map.try_read() {
                     map.nodes.values().for_each(|node| visit(node));
                 }
             }
@@ -121,10 +121,10 @@ impl<N: Node> Router<N> {
     }
 
     /// Whether to ask for the topology before a call.
-    pub(super) fn due(&self, now: Instant) -> Due {
+    pub(super) fn due(&self, now: Instant) -> DiscoveryNeed {
         match self {
-            Self::Fixed(_) => Due::No,
-            Self::Learnt(learnt) => learnt.due(now),
+            Self::Fixed(_) => DiscoveryNeed::No,
+            Self::LearnedTopology(learned) => learned.due(now),
         }
     }
 
@@ -132,14 +132,14 @@ impl<N: Node> Router<N> {
     pub(super) fn is_known(&self) -> bool {
         match self {
             Self::Fixed(_) => true,
-            Self::Learnt(learnt) => learnt.is_known(),
+            Self::LearnedTopology(learned) => learned.is_known(),
         }
     }
 
-    /// A call ended because nobody told the topology.
+    /// A call ended because topology discovery failed.
     pub(super) fn undiscovered(&self, now: Instant) {
-        if let Self::Learnt(learnt) = self {
-            learnt.breaker.unanswered(now);
+        if let Self::LearnedTopology(learned) = self {
+            learned.breaker.unanswered(now);
         }
     }
 
@@ -147,54 +147,62 @@ impl<N: Node> Router<N> {
     pub(super) fn owner(&self, slot: u16) -> Option<Arc<N>> {
         match self {
             Self::Fixed(node) => Some(Arc::clone(node)),
-            Self::Learnt(learnt) => learnt.owner(slot),
+            Self::LearnedTopology(learned) => learned.owner(slot),
         }
     }
 
     /// A call to this server failed in a way that says that another one may be in charge.
     pub(super) fn doubt(&self, node: &N) {
-        if let Self::Learnt(learnt) = self {
-            learnt.doubt(node.address());
+        if let Self::LearnedTopology(learned) = self {
+            learned.doubt(node.address());
         }
     }
 
     /// Where a call for a slot goes next that `from` has not executed.
-    pub(super) fn next(&self, journey: &mut Journey, from: &Arc<N>, hint: Hint, slot: u16) -> Step<N> {
-        journey.hops += 1;
+    pub(super) fn next(
+        &self,
+        redirections: &mut Redirections,
+        from: &Arc<N>,
+        hint: Hint,
+        slot: u16,
+    ) -> NextHop<N> {
+        redirections.hops += 1;
         match (self, hint) {
-            (_, Hint::NotPrimary(failure) | Hint::Unsent(failure, _)) if journey.hops > MAX_HOPS => {
-                Step::Fail(failure.error)
+            (_, Hint::NotPrimary(failure) | Hint::Unsent(failure, _)) if redirections.hops > MAX_HOPS => {
+                NextHop::Fail(failure.error)
             }
-            _ if journey.hops > MAX_HOPS => Step::Fail(errors::lost(slot)),
-            (_, Hint::TryAgain) => Step::Later(PAUSE_BETWEEN_TRIES),
-            (Self::Fixed(_), Hint::Moved(_) | Hint::Ask(_)) => Step::Fail(errors::lost(slot)),
-            (Self::Learnt(learnt), Hint::Moved(to)) => {
-                learnt.doubt(from.address());
-                Step::To { node: learnt.node(&to), asking: false }
+            _ if redirections.hops > MAX_HOPS => NextHop::Fail(errors::lost(slot)),
+            (_, Hint::TryAgain) => NextHop::Later(PAUSE_BETWEEN_TRIES),
+            (Self::Fixed(_), Hint::Moved(_) | Hint::Ask(_)) => NextHop::Fail(errors::lost(slot)),
+            (Self::LearnedTopology(learned), Hint::Moved(to)) => {
+                learned.doubt(from.address());
+                NextHop::To { node: learned.node(&to), asking: false }
             }
-            (Self::Learnt(learnt), Hint::Ask(to)) => Step::To { node: learnt.node(&to), asking: true },
+            (Self::LearnedTopology(learned), Hint::Ask(to)) => {
+                NextHop::To { node: learned.node(&to), asking: true }
+            }
             // Behind a name or a virtual address, a new connection may lead to the new primary.
-            (Self::Fixed(node), Hint::NotPrimary(_)) if journey.hops == 1 => {
-                Step::To { node: Arc::clone(node), asking: false }
+            (Self::Fixed(node), Hint::NotPrimary(_)) if redirections.hops == 1 => {
+                NextHop::To { node: Arc::clone(node), asking: false }
             }
-            (Self::Learnt(learnt), Hint::NotPrimary(_)) if journey.hops == 1 => {
-                learnt.doubt(from.address());
-                Step::Rediscover
+            (Self::LearnedTopology(learned), Hint::NotPrimary(_)) if redirections.hops == 1 => {
+                learned.doubt(from.address());
+                NextHop::Rediscover
             }
             (_, Hint::NotPrimary(failure)) => {
                 self.doubt(from);
-                Step::Fail(failure.error)
+                NextHop::Fail(failure.error)
             }
             (_, Hint::Unsent(..)) => {
                 let node = self.owner(slot).unwrap_or_else(|| Arc::clone(from));
-                Step::To { node, asking: false }
+                NextHop::To { node, asking: false }
             }
         }
     }
 }
 
 /// A map of slots to servers that follows the Cluster, or the service of the Sentinels.
-pub(super) struct Learnt<N> {
+pub(super) struct LearnedTopology<N> {
     pub(super) connector: Arc<Connector>,
     pub(super) discovery: Discovery,
     seeds: Vec<Address>,
@@ -234,7 +242,7 @@ impl<N> Default for Map<N> {
     }
 }
 
-impl<N: Node> Learnt<N> {
+impl<N: Node> LearnedTopology<N> {
     fn owner(&self, slot: u16) -> Option<Arc<N>> {
         let map = self.read();
         let next = map.ranges.partition_point(|(first, _, _)| *first <= slot);
@@ -242,15 +250,15 @@ impl<N: Node> Learnt<N> {
         (slot <= *last).then(|| Arc::clone(owner))
     }
 
-    /// Whether anything was learnt yet.
+    /// Whether anything was learned yet.
     fn is_known(&self) -> bool {
         !self.read().ranges.is_empty()
     }
 
-    fn due(&self, now: Instant) -> Due {
+    fn due(&self, now: Instant) -> DiscoveryNeed {
         let stale = self.stale.load(Ordering::Acquire);
         if !stale && matches!(self.discovery, Discovery::Cluster) {
-            return Due::No;
+            return DiscoveryNeed::No;
         }
         let map = self.read();
         if map.ranges.is_empty() {
@@ -260,24 +268,26 @@ impl<N: Node> Learnt<N> {
         let (asked, age) = (since(map.asked_at), since(map.learnt_at));
         match self.discovery {
             Discovery::Sentinel(_) if map.under_way => {
-                if age >= MAX_AGE && asked < PATIENCE {
-                    Due::First
+                if age >= MAX_AGE && asked < TOPOLOGY_WAIT {
+                    DiscoveryNeed::First
                 } else {
-                    Due::No
+                    DiscoveryNeed::No
                 }
             }
-            _ if map.under_way || asked < PAUSE => Due::No,
-            Discovery::Sentinel(_) if age >= MAX_AGE => Due::First,
-            Discovery::Sentinel(_) if age >= REFRESH => Due::Meanwhile,
-            _ if stale => Due::Meanwhile,
-            _ => Due::No,
+            _ if map.under_way || asked < PAUSE => DiscoveryNeed::No,
+            Discovery::Sentinel(_) if age >= MAX_AGE => DiscoveryNeed::First,
+            Discovery::Sentinel(_) if age >= REFRESH => DiscoveryNeed::Meanwhile,
+            _ if stale => DiscoveryNeed::Meanwhile,
+            _ => DiscoveryNeed::No,
         }
     }
 
-    fn due_first(&self, now: Instant) -> Due {
+    fn due_first(&self, now: Instant) -> DiscoveryNeed {
         match self.seeds.first().map(|seed| self.breaker.admit(seed, now)) {
-            Some(Admission::Open { failure, probe }) => Due::Refused { error: failure.error, probe },
-            Some(Admission::Closed) | None => Due::First,
+            Some(Admission::Open { failure, probe }) => {
+                DiscoveryNeed::Refused { error: failure.error, probe }
+            }
+            Some(Admission::Closed) | None => DiscoveryNeed::First,
         }
     }
 
@@ -341,7 +351,7 @@ impl<N: Node> Learnt<N> {
             && known.eq(topology.ranges.iter().map(|range| (range.first, range.last, &range.owner)))
     }
 
-    /// Takes over what was learnt; servers that own nothing any more are closed and forgotten. A Sentinel that
+    /// Takes over what was learned; servers that own nothing any more are closed and forgotten. A Sentinel that
     /// missed the last failover changes nothing while the primary that is known answers.
     pub(super) fn learn(&self, topology: Topology, now: Instant) {
         let mut map = self.write();

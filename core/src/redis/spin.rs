@@ -3,7 +3,7 @@
 //! To fall asleep and be woken takes about as long as a server nearby takes to answer, and about as much of the
 //! processor as looking for the answer all the while. So a call looks for a short time before it sleeps, as
 //! adaptive mutexes do before they block and Linux before it halts a processor
-//! (<https://docs.kernel.org/virt/guest-halt-polling.html>). Between two looks whoever else needs the processor
+//! (<https://docs.kernel.org/virt/guest-halt-polling.html>). Between two looks any other thread that needs the processor
 //! has it, the server above all. Few threads may spin, and only while it pays.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

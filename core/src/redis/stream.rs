@@ -24,7 +24,7 @@ pub(super) enum Stream {
 
 /// What to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ready {
+pub(super) enum Interest {
     ToRead,
     ToWrite,
     Either,
@@ -57,7 +57,7 @@ impl Stream {
         }
     }
 
-    /// The time that a packet takes to the other end and back, if the system tells.
+    /// The time that a packet takes to the other end and back, if the system measures it.
     pub(super) fn round_trip(&self) -> Option<Duration> {
         match self {
             #[cfg(unix)]
@@ -67,7 +67,7 @@ impl Stream {
     }
 
     /// Waits until the stream is ready. Answers an error when the time is up.
-    pub(super) fn wait(&self, ready: Ready, deadline: Deadline<'_>) -> io::Result<()> {
+    pub(super) fn wait(&self, ready: Interest, deadline: Deadline<'_>) -> io::Result<()> {
         match self {
             Self::Tcp(stream) => wait(stream, ready, deadline),
             #[cfg(unix)]
@@ -76,11 +76,11 @@ impl Stream {
     }
 }
 
-fn wait(stream: impl AsSource, ready: Ready, deadline: Deadline<'_>) -> io::Result<()> {
+fn wait(stream: impl AsSource, ready: Interest, deadline: Deadline<'_>) -> io::Result<()> {
     let flags = match ready {
-        Ready::ToRead => PollFlags::IN,
-        Ready::ToWrite => PollFlags::OUT,
-        Ready::Either => PollFlags::IN | PollFlags::OUT,
+        Interest::ToRead => PollFlags::IN,
+        Interest::ToWrite => PollFlags::OUT,
+        Interest::Either => PollFlags::IN | PollFlags::OUT,
     };
     loop {
         let timeout = Timespec::try_from(deadline.next()?).map_err(io::Error::other)?;
@@ -138,7 +138,7 @@ fn connect_one(address: &SocketAddr, deadline: Deadline<'_>) -> io::Result<TcpSt
     socket.set_nonblocking(true)?;
     match socket.connect(&SockAddr::from(*address)) {
         Err(err) if is_under_way(&err) => {
-            wait(&socket, Ready::ToWrite, deadline)?;
+            wait(&socket, Interest::ToWrite, deadline)?;
             if let Some(err) = socket.take_error()? {
                 return Err(err);
             }
@@ -164,7 +164,7 @@ fn connect_unix(path: &std::path::Path, deadline: Deadline<'_>) -> io::Result<Un
     socket.set_nonblocking(true)?;
     loop {
         match socket.connect(&address) {
-            // Nothing tells when there is room.
+            // No event reports when there is room.
             Err(err) if err.kind() == io::ErrorKind::WouldBlock => {
                 std::thread::sleep(deadline.next()?.min(CANCEL_INTERVAL));
             }
@@ -235,7 +235,7 @@ mod tests {
     /// Makes the queue of connections short.
     #[allow(unsafe_code, reason = "nothing safe does that")]
     fn shorten(listener: &impl AsRawFd) {
-        // SAFETY: it is a socket that listens, which may be told to again.
+        // SAFETY: it is a socket that listens, on which `listen` may be called again.
         assert_eq!(unsafe { libc::listen(listener.as_raw_fd(), 0) }, 0);
     }
 
@@ -269,7 +269,7 @@ mod tests {
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let stream = connect_any(&[silent.local_addr().unwrap()], soon()).unwrap();
         let by = Instant::now() + Duration::from_secs(20);
-        let error = wait(&stream, Ready::ToRead, Deadline { by, cancelled: Some(&|| true) }).unwrap_err();
+        let error = wait(&stream, Interest::ToRead, Deadline { by, cancelled: Some(&|| true) }).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::Interrupted);
         assert!(Instant::now() < by);
     }

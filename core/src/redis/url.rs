@@ -51,7 +51,7 @@ impl RedisUrl {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Servers {
     One(Address),
-    /// Any nodes of the Cluster; the others are learnt from them.
+    /// Any nodes of the Cluster; the others are learned from them.
     Cluster(Vec<Address>),
     /// The Sentinels, and the name of the service whose primary they know.
     Sentinel(Vec<Address>, String),
@@ -89,7 +89,7 @@ impl Backend {
         let Some((scheme, rest)) = url.trim().split_once("://") else {
             return Err(invalid(format!("the scheme is missing; known are {FORMS}")));
         };
-        let parts = Parts::split(rest)?;
+        let parts = UrlParts::split(rest)?;
         let url = match scheme.to_ascii_lowercase().as_str() {
             "memory" => return memory(&parts),
             "redis" => parts.one(false)?,
@@ -104,7 +104,7 @@ impl Backend {
     }
 }
 
-fn memory(parts: &Parts<'_>) -> Result<Backend> {
+fn memory(parts: &UrlParts<'_>) -> Result<Backend> {
     if parts.hosts.is_empty()
         && matches!(parts.path, "" | "/")
         && parts.query.is_empty()
@@ -117,14 +117,14 @@ fn memory(parts: &Parts<'_>) -> Result<Backend> {
 }
 
 /// The raw parts after `scheme://`.
-struct Parts<'a> {
+struct UrlParts<'a> {
     login: Option<&'a str>,
     hosts: &'a str,
     path: &'a str,
     query: &'a str,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> UrlParts<'a> {
     fn split(rest: &'a str) -> Result<Self> {
         if rest.contains('#') {
             return Err(invalid("`#` is not allowed; in a password write %23"));

@@ -49,13 +49,13 @@ impl Reservation {
         Self::new(decision, None)
     }
 
-    /// What a limiter of any process and language needs to end the reservation; `None` when it was denied. To be
-    /// passed on as it is, by whoever may end it: it is no secret, and nothing protects it from being forged.
+    /// What a limiter of any process and language needs to end the reservation; `None` when it was denied. Pass it
+    /// on unchanged, only to processes that may end the reservation: it is no secret, and it can be forged.
     pub fn id(&self) -> Option<String> {
         self.granted.as_ref().map(|granted| granted.ticket.text())
     }
 
-    /// A fencing token: larger than that of every earlier reservation of the same key, whatever became of them; `None`
+    /// A fencing token: larger than that of every earlier reservation of the same key, however they ended; `None`
     /// when the reservation was denied. A resource that refuses a smaller token than it has seen is safe from holders
     /// whose lease has ended without their knowing. (Source: M. Kleppmann, "How to do distributed locking", 2016.)
     pub fn token(&self) -> Option<u64> {

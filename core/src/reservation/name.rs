@@ -10,12 +10,12 @@ use crate::fork::PerProcess;
 
 /// Half of a name is random for a process; the other half counts, from a random number on.
 #[derive(Debug)]
-struct Names {
+struct IdGenerator {
     process: [u8; 8],
     next: AtomicU64,
 }
 
-impl Names {
+impl IdGenerator {
     fn new() -> Result<Self> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).map_err(|error| {
@@ -30,17 +30,17 @@ impl Names {
 /// A name that no other process, nor another call of this one, has given.
 #[inline]
 pub(crate) fn fresh() -> Result<HoldId> {
-    static NAMES: OnceBox<PerProcess<Names>> = OnceBox::new();
-    let names = NAMES.get_or_try_init(|| Names::new().map(|names| Box::new(PerProcess::new(names))))?;
+    static NAMES: OnceBox<PerProcess<IdGenerator>> = OnceBox::new();
+    let names = NAMES.get_or_try_init(|| IdGenerator::new().map(|names| Box::new(PerProcess::new(names))))?;
     // A forked child must not go on where its parent was.
-    let names = names.get(|parent| Names::new().unwrap_or_else(|_| parent.jumped()));
+    let names = names.get(|parent| IdGenerator::new().unwrap_or_else(|_| parent.jumped()));
     let mut name = [0; 16];
     name[..8].copy_from_slice(&names.process);
     name[8..].copy_from_slice(&names.next.fetch_add(1, Ordering::Relaxed).to_be_bytes());
     Ok(name)
 }
 
-impl Names {
+impl IdGenerator {
     /// Others by the number of the process, for a system that has no more random numbers.
     fn jumped(&self) -> Self {
         let apart = u64::from(std::process::id()) << 32;

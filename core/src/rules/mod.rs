@@ -140,7 +140,7 @@ impl Rules {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Tells these rules from others: 12 hexadecimal digits that depend on nothing but the text they were
+    /// Identifies these rules: 12 hexadecimal digits that depend on nothing but the text they were
     /// read from. Processes with the same version decide by the same rules. Empty when there never was a
     /// text.
     pub fn version(&self) -> &str {

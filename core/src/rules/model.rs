@@ -195,7 +195,7 @@ impl CalendarUnit {
     }
 }
 
-/// Who a limit counts.
+/// Whether a limit counts per key or per resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scope {
     /// Each key for itself (with a resource: each key on each resource).

@@ -38,7 +38,7 @@ pub(super) const UNITS: [(&str, u64); 14] = [
 pub(super) fn read(fields: &Fields<'_>, most: i64) -> Checked<Option<Rate>> {
     const RIGHT: &str = "a limit and its window, such as \"5/minute\", \"100/s\" or \"20/30s\"";
     let Some(text) = fields.optional("rate", RIGHT, Json::text)? else { return Ok(None) };
-    parse(text, most).map(Some).map_err(|Fault { at, right }| {
+    parse(text, most).map(Some).map_err(|RateError { at, right }| {
         let rest = text.get(at..).unwrap_or_default();
         let found = if rest.is_empty() { "ends there".to_owned() } else { format!("has {}", quote(rest)) };
         let character = text.get(..at).map_or(0, |before| before.chars().count()) + 1;
@@ -51,14 +51,14 @@ pub(super) fn read(fields: &Fields<'_>, most: i64) -> Checked<Option<Rate>> {
 }
 
 /// What a rate would have to have at a byte, where it has something else.
-struct Fault {
+struct RateError {
     at: usize,
     right: String,
 }
 
 /// `<limit>/[<n>]<unit>`
-fn parse(text: &str, most: i64) -> Result<Rate, Fault> {
-    let fault = |at, right: &str| Fault { at, right: right.to_owned() };
+fn parse(text: &str, most: i64) -> Result<Rate, RateError> {
+    let fault = |at, right: &str| RateError { at, right: right.to_owned() };
     let (limit, rest) = digits(text);
     let whole = format!("a whole number from 1 to {most}");
     let limit =

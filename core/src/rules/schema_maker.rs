@@ -10,7 +10,7 @@ use super::identifier::MAX_PARTS;
 use super::limits::{MAX_BURST, MAX_LOG};
 use super::matching::MAX_EXEMPTIONS;
 use super::rate::UNITS;
-use super::table::{FILE, Field, Kind, LIMIT, RULE};
+use super::table::{FILE, Field, FieldKind, LIMIT, RULE};
 
 /// A token of HTTP: the name of a method or a header.
 const TOKEN: &str = "[A-Za-z0-9!#$%&'*+.^_`|~-]+";
@@ -51,43 +51,45 @@ fn described(field: &Field) -> Value {
     value
 }
 
-fn value(kind: &Kind) -> Value {
+fn value(kind: &FieldKind) -> Value {
     match kind {
-        Kind::Text => json!({ "type": "string" }),
-        Kind::Flag => json!({ "type": "boolean" }),
-        Kind::RuleId => json!({ "type": "string", "pattern": "^[A-Za-z0-9_.:/-]{1,128}$" }),
-        Kind::Algorithm => json!({ "enum": DEFAULTS.map(|algorithm| algorithm.name()) }),
-        Kind::Rate => {
+        FieldKind::Text => json!({ "type": "string" }),
+        FieldKind::Flag => json!({ "type": "boolean" }),
+        FieldKind::RuleId => json!({ "type": "string", "pattern": "^[A-Za-z0-9_.:/-]{1,128}$" }),
+        FieldKind::Algorithm => json!({ "enum": DEFAULTS.map(|algorithm| algorithm.name()) }),
+        FieldKind::Rate => {
             json!({ "type": "string", "pattern": rate(), "examples": ["5/minute", "100/s", "20/30s"] })
         }
-        Kind::Identifier => json!({ "$ref": "#/$defs/identifier" }),
-        Kind::Identifiers => json!({ "anyOf": [
+        FieldKind::Identifier => json!({ "$ref": "#/$defs/identifier" }),
+        FieldKind::Identifiers => json!({ "anyOf": [
             { "$ref": "#/$defs/identifier" },
             {
                 "type": "array", "minItems": 1, "maxItems": MAX_PARTS, "uniqueItems": true,
                 "items": { "$ref": "#/$defs/identifier" },
             },
         ] }),
-        Kind::PathPattern => json!({ "type": "string", "maxLength": 2048, "pattern": path_pattern() }),
-        Kind::Methods => json!({
+        FieldKind::PathPattern => json!({ "type": "string", "maxLength": 2048, "pattern": path_pattern() }),
+        FieldKind::Methods => json!({
             "type": "array", "minItems": 1, "uniqueItems": true,
             "items": { "type": "string", "pattern": format!("^{TOKEN}$") },
         }),
-        Kind::Headers => json!({
+        FieldKind::Headers => json!({
             "type": "object", "propertyNames": { "pattern": format!("^{TOKEN}$") },
             "additionalProperties": { "type": "string" },
         }),
-        Kind::Networks => json!({
+        FieldKind::Networks => json!({
             "anyOf": [network(), { "type": "array", "minItems": 1, "items": network() }],
         }),
-        Kind::Word(words) => json!({ "enum": words }),
-        Kind::Whole(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
-        Kind::Number(least, None) => json!({ "type": "number", "minimum": least }),
-        Kind::Number(least, Some(most)) => json!({ "type": "number", "minimum": least, "maximum": most }),
-        Kind::Object(fields) => object(fields),
-        Kind::Exemptions(fields) => exemptions(fields),
-        Kind::Objects(fields) => json!({ "type": "array", "minItems": 1, "items": object(fields) }),
-        Kind::Rules => json!({ "type": "array", "items": { "$ref": "#/$defs/rule" } }),
+        FieldKind::Word(words) => json!({ "enum": words }),
+        FieldKind::Whole(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
+        FieldKind::Number(least, None) => json!({ "type": "number", "minimum": least }),
+        FieldKind::Number(least, Some(most)) => {
+            json!({ "type": "number", "minimum": least, "maximum": most })
+        }
+        FieldKind::Object(fields) => object(fields),
+        FieldKind::Exemptions(fields) => exemptions(fields),
+        FieldKind::Objects(fields) => json!({ "type": "array", "minItems": 1, "items": object(fields) }),
+        FieldKind::Rules => json!({ "type": "array", "items": { "$ref": "#/$defs/rule" } }),
     }
 }
 

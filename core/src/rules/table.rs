@@ -13,7 +13,7 @@ pub(super) const LAST_DAY: i64 = 31;
 #[cfg_attr(not(test), expect(dead_code, reason = "what only the schema says of it"))]
 pub(super) struct Field {
     pub(super) name: &'static str,
-    pub(super) kind: Kind,
+    pub(super) kind: FieldKind,
     /// What it means: for the schema, and so for editors.
     pub(super) about: &'static str,
     /// The algorithms that have it; empty: all.
@@ -23,7 +23,7 @@ pub(super) struct Field {
 
 /// What a field holds, as far as that does not depend on other fields.
 #[cfg_attr(not(test), expect(dead_code, reason = "what only the schema says of it"))]
-pub(super) enum Kind {
+pub(super) enum FieldKind {
     Text,
     Flag,
     RuleId,
@@ -82,52 +82,52 @@ pub(super) const MIN_DECAY_FACTOR: f64 = 1.0001;
 
 const LIMIT_FIELD: Field = field(
     "limit",
-    Kind::Number(1.0, Some(MAX_WHOLE as f64)),
+    FieldKind::Number(1.0, Some(MAX_WHOLE as f64)),
     "The cost that may be admitted per window, or be in flight at once.",
 );
 const WINDOW: Field =
-    field("window_size_seconds", Kind::Number(0.001, Some(TEN_YEARS)), "Length of the window.");
+    field("window_size_seconds", FieldKind::Number(0.001, Some(TEN_YEARS)), "Length of the window.");
 const CALENDAR: Field = field(
     "window",
-    Kind::Word(&["day", "week", "month", "year"]),
+    FieldKind::Word(&["day", "week", "month", "year"]),
     "A window of the calendar, in place of window_size_seconds.",
 )
 .only(&["fixed_window"]);
 const TIME_ZONE: Field = field(
     "time_zone",
-    Kind::Text,
+    FieldKind::Text,
     "The time zone of a window of the calendar, by its IANA name, such as Europe/Berlin. Default: UTC.",
 )
 .only(&["fixed_window"]);
 const MONTH_START_DAY: Field = field(
     "month_start_day",
-    Kind::Whole(1, LAST_DAY),
+    FieldKind::Whole(1, LAST_DAY),
     "The day at which a month of the calendar begins; in a month that lacks it, its last day. Default: 1.",
 )
 .only(&["fixed_window"]);
 const RATE: Field = field(
     "rate",
-    Kind::Rate,
+    FieldKind::Rate,
     "Limit and window in one, in place of limit and window_size_seconds: 5/minute, 100/s, 20/30s.",
 )
 .only(WINDOWS);
 const RESOLUTION: Field = field(
     "resolution_seconds",
-    Kind::Number(0.000_001, Some(TEN_YEARS)),
+    FieldKind::Number(0.000_001, Some(TEN_YEARS)),
     "Length of a slot. Default of sliding_buckets: a sixtieth of the window.",
 )
 .only(SLOTS);
 
 /// A rule.
 pub(super) const RULE: &[Field] = &[
-    field("rule_id", Kind::RuleId, "Name of the rule, unique in its file.").required(),
-    field("description", Kind::Text, "For people."),
+    field("rule_id", FieldKind::RuleId, "Name of the rule, unique in its file.").required(),
+    field("description", FieldKind::Text, "For people."),
     field(
         "identifier_type",
-        Kind::Identifiers,
+        FieldKind::Identifiers,
         "What of a request is the key: user_id, ip_address, api_key, header:<name>, path:<name> or global; or an array of them.",
     ),
-    field("algorithm", Kind::Algorithm, "How the limit is kept. Default: gcra."),
+    field("algorithm", FieldKind::Algorithm, "How the limit is kept. Default: gcra."),
     LIMIT_FIELD,
     WINDOW,
     RATE,
@@ -136,66 +136,74 @@ pub(super) const RULE: &[Field] = &[
     MONTH_START_DAY,
     field(
         "limits",
-        Kind::Objects(LIMIT),
+        FieldKind::Objects(LIMIT),
         "Several limits, decided together, in place of limit and window_size_seconds.",
     ),
-    field("burst", Kind::Whole(1, MAX_WHOLE), "The most that is admitted at once. Default: the limit.")
+    field("burst", FieldKind::Whole(1, MAX_WHOLE), "The most that is admitted at once. Default: the limit.")
         .only(GCRA),
     RESOLUTION,
     field(
         "decay_factor",
-        Kind::Number(MIN_DECAY_FACTOR, None),
+        FieldKind::Number(MIN_DECAY_FACTOR, None),
         "Each slot that passes divides the level by this. Default: 2.",
     )
     .only(&["decay"]),
     field(
         "window_start",
-        Kind::Word(&["aligned", "first_request"]),
+        FieldKind::Word(&["aligned", "first_request"]),
         "When windows begin: at the same instant for every key, or at its first request. Default: aligned.",
     )
     .only(&["fixed_window"]),
     field(
         "structure",
-        Kind::Word(&["list", "sorted_set"]),
+        FieldKind::Word(&["list", "sorted_set"]),
         "The Redis type that holds the log. Default: list.",
     )
     .only(&["sliding_log"]),
     field(
         "count_denied",
-        Kind::Flag,
+        FieldKind::Flag,
         "Charge denied costs too, by the limits that refused them. Default: false.",
     )
     .only(COUNTS),
-    field("reservations", Kind::Flag, "Usage may be reserved, and charged when it is known. Default: false.")
-        .only(RATES),
+    field(
+        "reservations",
+        FieldKind::Flag,
+        "Usage may be reserved, and charged when it is known. Default: false.",
+    )
+    .only(RATES),
     field(
         "lease_seconds",
-        Kind::Number(0.001, Some(TEN_YEARS)),
+        FieldKind::Number(0.001, Some(TEN_YEARS)),
         "How long a reservation lives without being renewed. Default: 60.",
     ),
     field(
         "block",
-        Kind::Object(BLOCK),
+        FieldKind::Object(BLOCK),
         "A key that is denied stays denied for some time; {}: only keys that are blocked by hand.",
     ),
-    field("overrides", Kind::Flag, "Limits of single keys may be stored. Default: false."),
-    field("shadow", Kind::Flag, "Decide and count, but always admit. Default: false."),
-    field("match", Kind::Object(MATCH), "Which requests the rule applies to. Default: only by name."),
+    field("overrides", FieldKind::Flag, "Limits of single keys may be stored. Default: false."),
+    field("shadow", FieldKind::Flag, "Decide and count, but always admit. Default: false."),
+    field("match", FieldKind::Object(MATCH), "Which requests the rule applies to. Default: only by name."),
     field(
         "unless",
-        Kind::Exemptions(MATCH),
+        FieldKind::Exemptions(MATCH),
         "Conditions like those of match, or an array of them: the rule does not apply where one of them holds.",
     ),
-    field("cost", Kind::Whole(1, MAX_WHOLE), "What a request costs to which the rule applies. Default: 1."),
+    field(
+        "cost",
+        FieldKind::Whole(1, MAX_WHOLE),
+        "What a request costs to which the rule applies. Default: 1.",
+    ),
     field(
         "priority",
-        Kind::Whole(-MAX_WHOLE, MAX_WHOLE),
+        FieldKind::Whole(-MAX_WHOLE, MAX_WHOLE),
         "Lower numbers are decided and reported first. Default: 0.",
     ),
-    field("resource_identifier_type", Kind::Identifier, "Which part of a request is the resource."),
+    field("resource_identifier_type", FieldKind::Identifier, "Which part of a request is the resource."),
     field(
         "ipv6_prefix_length",
-        Kind::Whole(1, 128),
+        FieldKind::Whole(1, 128),
         "How many leading bits of an IPv6 address identify a client. Default: 64.",
     ),
 ];
@@ -209,24 +217,24 @@ pub(super) const LIMIT: &[Field] = &[
     TIME_ZONE,
     MONTH_START_DAY,
     RESOLUTION,
-    field("scope", Kind::Word(&["key", "resource"]), "Who shares the limit. Default: key."),
+    field("scope", FieldKind::Word(&["key", "resource"]), "Who shares the limit. Default: key."),
 ];
 
 /// The fields of `block`.
 pub(super) const BLOCK: &[Field] = &[
     field(
         "seconds",
-        Kind::Number(0.001, Some(TEN_YEARS)),
+        FieldKind::Number(0.001, Some(TEN_YEARS)),
         "How long a key is blocked that was denied. Default: keys are blocked by hand alone.",
     ),
     field(
         "factor",
-        Kind::Number(1.0, Some(MAX_FACTOR)),
+        FieldKind::Number(1.0, Some(MAX_FACTOR)),
         "A block that begins within max_seconds after the last one is so many times longer. Default: 1.",
     ),
     field(
         "max_seconds",
-        Kind::Number(0.001, Some(TEN_YEARS)),
+        FieldKind::Number(0.001, Some(TEN_YEARS)),
         "The longest block. Default: 10 times seconds.",
     ),
 ];
@@ -235,22 +243,22 @@ pub(super) const BLOCK: &[Field] = &[
 pub(super) const MATCH: &[Field] = &[
     field(
         "path_pattern",
-        Kind::PathPattern,
+        FieldKind::PathPattern,
         "The path matches: * is any run of characters, {name} is one segment.",
     ),
-    field("methods", Kind::Methods, "The method is one of these."),
-    field("requires_authentication", Kind::Flag, "The request has a user."),
-    field("required_headers", Kind::Headers, "Each header has this value; * stands for any value."),
-    field("ip_subnet", Kind::Networks, "The address is in one of these networks (CIDR)."),
+    field("methods", FieldKind::Methods, "The method is one of these."),
+    field("requires_authentication", FieldKind::Flag, "The request has a user."),
+    field("required_headers", FieldKind::Headers, "Each header has this value; * stands for any value."),
+    field("ip_subnet", FieldKind::Networks, "The address is in one of these networks (CIDR)."),
 ];
 
 /// A file that is an object.
 pub(super) const FILE: &[Field] = &[
-    field("rules", Kind::Rules, "The rules.").required(),
-    field("$schema", Kind::Text, "Where editors find the schema; not used otherwise."),
+    field("rules", FieldKind::Rules, "The rules.").required(),
+    field("$schema", FieldKind::Text, "Where editors find the schema; not used otherwise."),
 ];
 
-const fn field(name: &'static str, kind: Kind, about: &'static str) -> Field {
+const fn field(name: &'static str, kind: FieldKind, about: &'static str) -> Field {
     Field { name, kind, about, algorithms: &[], is_required: false }
 }
 

@@ -9,11 +9,11 @@ use crate::printable::printable;
 use crate::rules::{Checked, Rule, Rules, read_one};
 use crate::words::quote;
 
-/// More than a rule can need; whoever keeps more in its place has mistaken the place.
+/// More than a rule can need; a larger text is something else.
 const MAX_RULE_BYTES: usize = 64 * 1024;
 
 /// What a source says of itself, text by text. `Err` says why a text cannot be had.
-pub(super) enum Report {
+pub(super) enum SourceReport {
     /// All rules in one text, updated as a whole.
     File(Checked<String>),
     /// All rules, each in a text of its own that is updated by itself.
@@ -34,12 +34,12 @@ pub(super) struct Book {
 #[derive(Debug)]
 struct Entry<T> {
     good: Option<Good<T>>,
-    fault: Option<Fault>,
+    fault: Option<RefusedText>,
 }
 
 /// Why a text was refused.
 #[derive(Debug, PartialEq, Eq)]
-struct Fault {
+struct RefusedText {
     reason: String,
     /// The hash of the text: the same one is refused once, however often it is reported.
     of: u64,
@@ -52,7 +52,7 @@ struct Good<T> {
     value: T,
 }
 
-/// What became of a report.
+/// The effect of a report.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Effect {
     /// Whether other rules are in force.
@@ -90,7 +90,7 @@ impl<T> Entry<T> {
             }
             Err(reason) => {
                 let (unit, reason) = (printable(unit).into_owned(), printable(&reason).into_owned());
-                let fault = Some(Fault { reason: reason.clone(), of });
+                let fault = Some(RefusedText { reason: reason.clone(), of });
                 if self.fault != fault {
                     self.fault = fault;
                     effect.refused.push(Refusal { unit, reason });
@@ -108,16 +108,16 @@ impl Book {
     }
 
     /// Takes what is good of a report of the source called `source`.
-    pub(super) fn apply(&mut self, source: &str, report: Report) -> Effect {
+    pub(super) fn apply(&mut self, source: &str, report: SourceReport) -> Effect {
         let mut effect = Effect::default();
         match report {
-            Report::File(text) => {
+            SourceReport::File(text) => {
                 self.file.take(source, text, Rules::read, &mut effect);
                 if self.file.good.is_some() {
                     self.rules.clear();
                 }
             }
-            Report::Rules(texts) => {
+            SourceReport::Rules(texts) => {
                 let there: HashSet<_> = texts.iter().map(|(id, _)| id.as_str()).collect();
                 let gone: Vec<_> =
                     self.rules.keys().filter(|id| !there.contains(id.as_str())).cloned().collect();
@@ -127,7 +127,7 @@ impl Book {
                 }
                 self.before = Rules::default();
             }
-            Report::Changed(changes) => {
+            SourceReport::Changed(changes) => {
                 for (id, text) in changes {
                     match text {
                         Some(text) => self.rule(id, text, &mut effect),
@@ -184,7 +184,7 @@ impl Book {
 
     /// What is refused at present.
     pub(super) fn refused(&self, source: &str) -> Vec<Refusal> {
-        let refusal = |unit: &str, fault: &Option<Fault>| {
+        let refusal = |unit: &str, fault: &Option<RefusedText>| {
             let reason = fault.as_ref()?.reason.clone();
             Some(Refusal { unit: printable(unit).into_owned(), reason })
         };
@@ -224,15 +224,15 @@ mod tests {
         book.begin_with(Rules::from_json(&format!("[{before}]")).unwrap());
         let texts = [("a", "garbage".to_owned()), ("b", rule("b", 2)), ("d", "garbage".to_owned())];
         let texts = texts.map(|(id, text)| (id.to_owned(), Ok(text)));
-        assert!(book.apply("source", Report::Rules(texts.to_vec())).changed);
+        assert!(book.apply("source", SourceReport::Rules(texts.to_vec())).changed);
         assert_eq!(limits(&book), [("a".to_owned(), 1.0), ("b".to_owned(), 2.0)]);
         assert_eq!(book.refused("source").len(), 2);
         assert_eq!(book.text(), None, "the text of a is not known");
 
-        let good = Report::Changed(vec![("a".to_owned(), Some(Ok(rule("a", 3))))]);
+        let good = SourceReport::Changed(vec![("a".to_owned(), Some(Ok(rule("a", 3))))]);
         assert!(book.apply("source", good).changed);
         assert_eq!(Rules::from_json(&book.text().unwrap()).unwrap().len(), 2);
-        let again = Report::Changed(vec![("c".to_owned(), Some(Ok("garbage".to_owned())))]);
+        let again = SourceReport::Changed(vec![("c".to_owned(), Some(Ok("garbage".to_owned())))]);
         assert!(!book.apply("source", again).changed, "c is gone for good");
     }
 }

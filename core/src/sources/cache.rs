@@ -146,7 +146,7 @@ mod tests {
 
     /// Only root can give a file away.
     #[test]
-    fn a_copy_of_somebody_else_is_not_trusted() {
+    fn a_copy_of_another_user_is_not_trusted() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rules.json");
         write(&path, "[]").unwrap();

@@ -2,7 +2,7 @@
 //!
 //! A [`RuleSource`] reports what it holds, on a thread of its own. Every report is judged as a whole: a file, or
 //! one rule of a source that keeps them apart. What is valid takes effect with the next check, all counts kept;
-//! what is not is refused, logged, and told by [`RulesStatus`], and its last good version stays in force.
+//! what is not is refused, logged and listed in [`RulesStatus`], and its last good version stays in force.
 //!
 //! [`Rules`] are a source that never changes; [`FileSource`] and `ZooKeeperSource` are followed.
 //!

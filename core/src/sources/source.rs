@@ -9,7 +9,7 @@ use super::updates::Updates;
 use crate::error::Result;
 use crate::rules::Rules;
 
-/// A source at work; dropping it ends the work.
+/// A running subscription to a source; dropping it stops it.
 pub type Following<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
 /// A place where rules are kept. Implement it for places of your own.

@@ -1,4 +1,4 @@
-//! What can be told of the rules in force.
+//! The status of the rules in force.
 
 use std::time::SystemTime;
 
@@ -8,7 +8,7 @@ use std::time::SystemTime;
 pub struct RulesStatus {
     /// Where the rules come from, without passwords. `fixed` for rules that never change.
     pub source: String,
-    /// Tells the rules in force from others; see [`Rules::version`](crate::Rules::version).
+    /// Identifies the rules in force; see [`Rules::version`](crate::Rules::version).
     pub version: String,
     /// How many rules are in force.
     pub rules: usize,

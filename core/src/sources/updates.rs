@@ -1,22 +1,23 @@
-//! What a source reports: judged, put in force, and told to whoever asks for the status.
+//! What a source reports: judged, put in force, and stated in the status.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use arc_swap::{ArcSwap, Guard};
 
-use super::book::{Book, Report};
+use super::book::{Book, SourceReport};
 use super::cache;
 use super::status::{Refusal, RulesStatus};
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Result};
+use crate::lock::Mutex;
 use crate::printable::printable;
 use crate::words::one_line;
 
-/// What a source reports to.
+/// Receives the reports of a source.
 #[derive(Debug)]
 pub struct Updates {
     name: String,
@@ -27,8 +28,8 @@ pub struct Updates {
     cached: AtomicBool,
     /// Held for a whole report: to judge texts takes long, and so may the log.
     book: Mutex<Book>,
-    /// Whoever asks for the status waits for it: it is held for a moment, or until the copy is written, since
-    /// rules that the status tells of are in the copy. Taken after the book, if both are.
+    /// Reading the status waits for it: it is held for a moment, or until the copy is written, since
+    /// rules that the status lists are in the copy. Taken after the book, if both are.
     state: Mutex<State>,
 }
 
@@ -70,24 +71,24 @@ impl Updates {
     /// All rules in one text, which is taken or refused as a whole. `Err` says why it cannot be had; the last
     /// good one stays in force.
     pub fn file(&self, text: Result<String, String>) {
-        self.report(Report::File(text));
+        self.report(SourceReport::File(text));
     }
 
     /// All the rules there are: the name of each and its text, or why that cannot be had. Each is taken or
     /// refused by itself; rules that are not listed are gone.
     pub fn rules(&self, texts: Vec<(String, Result<String, String>)>) {
-        self.report(Report::Rules(texts));
+        self.report(SourceReport::Rules(texts));
     }
 
     /// Rules that are new, or changed, or gone, which `None` says. They take effect together.
     pub fn changed(&self, texts: Vec<(String, Option<Result<String, String>>)>) {
-        self.report(Report::Changed(texts));
+        self.report(SourceReport::Changed(texts));
     }
 
     /// The source cannot be read for now. Before the first report this ends the start of the limiter.
     pub fn unreachable(&self, reason: impl AsRef<str>) {
         let what = format!("rules: {}: {}", self.name, printable(reason.as_ref()));
-        let mut state = self.state();
+        let mut state = self.state.lock();
         // Before the first report, the constructor of the limiter returns the error.
         let is_news = state.reachable && state.updates > 0;
         state.reachable = false;
@@ -99,9 +100,9 @@ impl Updates {
         }
     }
 
-    fn report(&self, report: Report) {
-        let reachable = !matches!(report, Report::File(Err(_)));
-        let mut book = self.book();
+    fn report(&self, report: SourceReport) {
+        let reachable = !matches!(report, SourceReport::File(Err(_)));
+        let mut book = self.book.lock();
         let effect = book.apply(&self.name, report);
         let refused: Vec<_> = effect.refused.iter().map(|refusal| self.message(refusal)).collect();
         let uncopied = self.note(&book, effect.changed, &refused, reachable);
@@ -112,16 +113,16 @@ impl Updates {
             log::warn!("{what}");
         }
         let unusable = self.unusable(&book);
-        self.state().first(unusable.map_or(Ok(()), Err));
+        self.state.lock().first(unusable.map_or(Ok(()), Err));
     }
 
     /// Puts the rules of the book in force, unless nothing was ever good or they are so already, and says in
-    /// the status what became of a report. Returns why the copy cannot be written.
+    /// the status the effect of a report. Returns why the copy cannot be written.
     fn note(&self, book: &Book, changed: bool, refused: &[String], reachable: bool) -> Option<String> {
-        let is_due = changed || self.is_cached() || self.state().updates == 0;
+        let is_due = changed || self.is_cached() || self.state.lock().updates == 0;
         let catalog = (is_due && !book.is_blank()).then(|| self.current.load().after(book.in_force()));
         let all_refused = book.refused(&self.name);
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.reachable = reachable;
         let uncopied = catalog.and_then(|catalog| self.publish(&mut state, catalog, book));
         state.refusals += refused.len() as u64;
@@ -167,8 +168,8 @@ impl Updates {
             let what = format!("{}; and rules_cache: {}", error.message(), unread.message());
             Error::new(error.kind(), what)
         })?;
-        let mut book = self.book();
-        let mut state = self.state();
+        let mut book = self.book.lock();
+        let mut state = self.state.lock();
         // It may have been heard of at last.
         if state.updates > 0 {
             return Ok(());
@@ -183,7 +184,7 @@ impl Updates {
     }
 
     pub(super) fn status(&self) -> RulesStatus {
-        let state = self.state();
+        let state = self.state.lock();
         let current = self.current.load();
         RulesStatus {
             source: self.name.clone(),
@@ -215,21 +216,13 @@ impl Updates {
     pub(super) fn is_cached(&self) -> bool {
         self.cached.load(Ordering::Relaxed)
     }
-
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl State {
     /// Wakes the constructor that waits for the first report; later reports have no receiver.
     fn first(&mut self, outcome: Result<()>) {
         if let Some(started) = self.started.take() {
-            // Whoever waited may have lost patience.
+            // The waiter may have timed out.
             let _ = started.send(outcome);
         }
     }

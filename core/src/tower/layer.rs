@@ -13,7 +13,7 @@ use crate::{AsyncRateLimiter, HeaderStyle, Request, Reservation, Result};
 /// Finds something in the head of a request.
 type Find<T> = Arc<dyn Fn(&Parts) -> Option<T> + Send + Sync>;
 
-/// What becomes of a request when the limiter cannot decide, such as when its server is away.
+/// What middleware does with a request when the limiter cannot decide, for example because its server is unreachable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum OnError {
     /// It goes on to the service: an outage of the limiter is none of the application.
@@ -38,7 +38,7 @@ pub struct RateLimitLayer {
 }
 
 impl RateLimitLayer {
-    /// A layer that asks this limiter.
+    /// Creates a layer that checks requests with this limiter.
     pub fn new(limiter: Arc<AsyncRateLimiter>) -> Self {
         Self {
             limiter,
@@ -88,7 +88,7 @@ impl RateLimitLayer {
         self
     }
 
-    /// What becomes of a request when the limiter cannot decide; it is logged in any case. Default:
+    /// Sets what to do with a request when the limiter cannot decide; the error is logged in any case. Default:
     /// [`OnError::Admit`].
     pub fn on_error(mut self, on_error: OnError) -> Self {
         self.on_error = on_error;

@@ -2,26 +2,26 @@
 
 use redis::Value;
 
-use super::held::Part;
+use super::held::SlotPart;
 use super::protocol::unexpected;
-use super::step::{Clocks, Wire};
+use super::step::{CallSettings, Clocks};
 use super::{Conversation, located, outside, stages};
 use crate::algorithm::{HoldId, Micros};
 use crate::error::{Error, Result};
-use crate::plan::{End, Few, Plan};
-use crate::script::Call;
+use crate::plan::{End, Plan, SmallList};
+use crate::script::ScriptCall;
 
 /// A reservation that is being ended or renewed.
 #[derive(Debug)]
 pub(crate) struct Ending<'a> {
     plan: &'a Plan<'a>,
-    wire: &'a Wire,
+    wire: &'a CallSettings,
     end: End,
     id: HoldId,
     /// The name of this call, by which the server knows it when it is sent again.
     call_id: HoldId,
     clocks: Clocks,
-    stages: Few<Few<usize>>,
+    stages: SmallList<SmallList<usize>>,
     done: usize,
     is_held: bool,
     failure: Option<Error>,
@@ -30,7 +30,7 @@ pub(crate) struct Ending<'a> {
 impl<'a> Ending<'a> {
     pub(crate) fn new(
         plan: &'a Plan<'a>,
-        wire: &'a Wire,
+        wire: &'a CallSettings,
         end: End,
         (id, call_id): (HoldId, HoldId),
         clock: Option<Micros>,
@@ -47,8 +47,8 @@ impl<'a> Ending<'a> {
 }
 
 impl Conversation for Ending<'_> {
-    fn next(&self) -> Option<Call> {
-        let part = Part::new(self.plan, self.stages.get(self.done)?);
+    fn next(&self) -> Option<ScriptCall> {
+        let part = SlotPart::new(self.plan, self.stages.get(self.done)?);
         Some(part.ending(self.end, (&self.id, &self.call_id), self.clocks, self.wire))
     }
 

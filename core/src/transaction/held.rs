@@ -5,13 +5,13 @@ use redis::Value;
 use sluicegate_lua::{Kernel, KernelSet};
 use smallvec::{SmallVec, smallvec};
 
-use super::protocol::{self, Reply, ScriptsOfSets, Stood, bytes, doubles, unexpected};
+use super::protocol::{self, LimitReply, ScriptsOfSets, Stood, bytes, doubles, unexpected};
 use super::standing::{self, Whose};
-use super::step::{Clocks, SERVER_CLOCK, Step, Wire};
+use super::step::{CallSettings, Clocks, SERVER_CLOCK, Step};
 use crate::algorithm::{Demand, HoldId, Micros, Policy, State, micros};
 use crate::error::Result;
-use crate::plan::{Charge, End, Few, Holder, Op, Outcome, Plan};
-use crate::script::{Call, Script};
+use crate::plan::{Charge, End, Holder, Op, Outcome, Plan, SmallList};
+use crate::script::{Script, ScriptCall};
 
 /// How the scripts call operations.
 fn number(op: Op) -> f64 {
@@ -32,27 +32,27 @@ fn number_of_end(end: End) -> f64 {
 }
 
 /// Each of some indices once, in order.
-fn once_each(indices: impl Iterator<Item = usize>) -> Few<usize> {
-    let mut indices: Few<usize> = indices.collect();
+fn once_each(indices: impl Iterator<Item = usize>) -> SmallList<usize> {
+    let mut indices: SmallList<usize> = indices.collect();
     indices.sort_unstable();
     indices.dedup();
     indices
 }
 
 /// Some charges of a plan, all in one slot, with the holders that are beside them.
-pub(super) struct Part<'a, 'b> {
+pub(super) struct SlotPart<'a, 'b> {
     plan: &'b Plan<'a>,
-    charges: Few<&'b Charge<'a>>,
+    charges: SmallList<&'b Charge<'a>>,
     /// As indices of the plan's.
-    pub(super) holders: Few<usize>,
+    pub(super) holders: SmallList<usize>,
     /// As indices of the plan's: what may stand beside the states.
-    standers: Few<usize>,
+    standers: SmallList<usize>,
     kernels: KernelSet,
 }
 
-impl<'a, 'b> Part<'a, 'b> {
+impl<'a, 'b> SlotPart<'a, 'b> {
     pub(super) fn new(plan: &'b Plan<'a>, charges: &[usize]) -> Self {
-        let charges: Few<_> = charges.iter().map(|&index| &plan.charges[index]).collect();
+        let charges: SmallList<_> = charges.iter().map(|&index| &plan.charges[index]).collect();
         let holders = once_each(charges.iter().filter_map(|charge| charge.holder));
         let standers = once_each(charges.iter().filter_map(|charge| charge.stander));
         let kernels =
@@ -61,7 +61,7 @@ impl<'a, 'b> Part<'a, 'b> {
     }
 
     /// The call of the script for a step.
-    pub(super) fn call(&self, step: &Step, id: &HoldId, clocks: Clocks, prefix: &str) -> Call {
+    pub(super) fn call(&self, step: &Step, id: &HoldId, clocks: Clocks, prefix: &str) -> ScriptCall {
         let script = match self.standers.is_empty() {
             true => script(&HELD, sluicegate_lua::held, self.kernels),
             false => script(&STANDING_HELD, sluicegate_lua::standing::held, self.kernels),
@@ -75,11 +75,17 @@ impl<'a, 'b> Part<'a, 'b> {
             keys.extend(copies);
         }
         keys.extend(self.standing_names(prefix));
-        Call { script, keys, args: self.args(header, limit, (id, id), 0) }
+        ScriptCall { script, keys, args: self.args(header, limit, (id, id), 0) }
     }
 
     /// The call of the script that ends or renews a reservation; `names` are the reservation's and the call's.
-    pub(super) fn ending(&self, end: End, names: (&HoldId, &HoldId), clocks: Clocks, wire: &Wire) -> Call {
+    pub(super) fn ending(
+        &self,
+        end: End,
+        names: (&HoldId, &HoldId),
+        clocks: Clocks,
+        wire: &CallSettings,
+    ) -> ScriptCall {
         let script = match self.standers.is_empty() {
             true => script(&ENDING, sluicegate_lua::ending, self.kernels),
             false => script(&STANDING_ENDING, sluicegate_lua::standing::ending, self.kernels),
@@ -89,11 +95,11 @@ impl<'a, 'b> Part<'a, 'b> {
             let (units, amount) = policy.overcharged(cost);
             self.packed(charge, (policy, whose), [units, amount, cost], clocks)
         };
-        let timeout = self.plan.timeout.map_or(wire.patience, |timeout| timeout.as_micros() as Micros);
+        let timeout = self.plan.timeout.map_or(wire.default_timeout, |timeout| timeout.as_micros() as Micros);
         let header = self.header(clocks, number_of_end(end));
         let mut keys = self.names(&wire.prefix);
         keys.extend(self.standing_names(&wire.prefix));
-        Call { script, keys, args: self.args(header, limit, names, timeout) }
+        ScriptCall { script, keys, args: self.args(header, limit, names, timeout) }
     }
 
     fn header(&self, clocks: Clocks, op: f64) -> [f64; 3] {
@@ -228,12 +234,12 @@ impl<'a, 'b> Part<'a, 'b> {
         &self,
         (op, is_recorded): (Op, bool),
         reply: Value,
-    ) -> Result<(Few<Reply>, Few<HolderReply>)> {
+    ) -> Result<(SmallList<LimitReply>, SmallList<HolderReply>)> {
         if let (Value::Int(_), Op::Charge, Some(charge)) = (&reply, op, self.charges.first()) {
             return Err(charge.rule.overdrawn(charge.cost));
         }
-        let mut stood = Few::new();
-        let (states, holders): (_, Few<_>) = match reply {
+        let mut stood = SmallList::new();
+        let (states, holders): (_, SmallList<_>) = match reply {
             Value::BulkString(one) => {
                 let (holder, state) = HolderReply::before(one)?;
                 (vec![Value::BulkString(state)], smallvec![holder])
@@ -316,8 +322,8 @@ impl HolderReply {
     }
 }
 
-impl Reply {
-    /// [`conclude`](Reply::conclude) where something may be held.
+impl LimitReply {
+    /// [`conclude`](LimitReply::conclude) where something may be held.
     pub(super) fn conclude_beside(
         mut self,
         charge: &Charge<'_>,
@@ -345,7 +351,7 @@ impl Reply {
 }
 
 /// The call of the script that resets keys for which something may be held.
-pub(super) fn forget(plan: &Plan<'_>, wire: &Wire, clock: Option<Micros>) -> Call {
+pub(super) fn forget(plan: &Plan<'_>, wire: &CallSettings, clock: Option<Micros>) -> ScriptCall {
     static FORGET: once_cell::race::OnceBox<Script> = once_cell::race::OnceBox::new();
     static FORGET_STANDING: once_cell::race::OnceBox<Script> = once_cell::race::OnceBox::new();
     let script = match plan.standers.is_empty() {
@@ -364,7 +370,7 @@ pub(super) fn forget(plan: &Plan<'_>, wire: &Wire, clock: Option<Micros>) -> Cal
         args.push(bytes(&[holder.lease as f64]));
     }
     keys.extend(plan.standers.iter().map(|stander| stander.name(&wire.prefix)));
-    Call { script, keys, args }
+    ScriptCall { script, keys, args }
 }
 
 static HELD: ScriptsOfSets = [const { once_cell::race::OnceBox::new() }; _];

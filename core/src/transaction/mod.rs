@@ -2,11 +2,11 @@
 //!
 //! Nearly always one script is sent and its reply is the answer. Only a `check_all` whose items lie in
 //! several hash slots of a Cluster takes more: its slots are looked at, and if all have room they are charged
-//! one after the other in order of priority. When one denies all the same, since somebody else came first,
+//! one after the other in order of priority. When one denies all the same, since another call came first,
 //! those before it are compensated: given back what they were charged. In between a third caller may be denied
 //! needlessly; nobody is ever admitted wrongly. For a compensation says when the charge was made, and takes
-//! back what is surely left of that one: never what somebody else was charged in the meantime, rather too
-//! little where that cannot be told, and that is why slots are looked at first: callers who are denied all the
+//! back what is surely left of that one: never what another call was charged in the meantime, rather too
+//! little where that cannot be known, and that is why slots are looked at first: callers who are denied all the
 //! time would leave something behind all the time. (A reset, or a refund by its user, of the same key in
 //! between is not noticed.)
 
@@ -29,27 +29,27 @@ use crate::algorithm::{HoldId, Micros, State};
 use crate::decision::{Decision, Source};
 use crate::error::{Error, Result};
 use crate::plan::{
-    Charge, ENFORCED, End, Few, Forecast, Form, Op, Outcome, Plan, RequestRecord, Stander, answer,
+    Charge, ENFORCED, End, Forecast, Form, Op, Outcome, Plan, RequestRecord, SmallList, Stander, answer,
 };
-use crate::script::Call;
+use crate::script::ScriptCall;
 pub(crate) use ending::Ending;
-use held::Part;
+use held::SlotPart;
 pub(crate) use standing::{change, changed};
-pub(crate) use step::Wire;
+pub(crate) use step::CallSettings;
 use step::{Clocks, Step};
 
 /// A call under way.
 #[derive(Debug)]
 pub(crate) struct Transaction<'a> {
     plan: &'a Plan<'a>,
-    wire: &'a Wire,
+    wire: &'a CallSettings,
     /// A manual clock's time; `None` for the server's.
     clock: Option<Micros>,
     /// The server's time, once it turned out to be far from that of this process; the windows of a calendar are
     /// named by it.
     server_now: Option<Micros>,
     pending: VecDeque<Step>,
-    outcomes: Few<Option<Outcome>>,
+    outcomes: SmallList<Option<Outcome>>,
     /// The first stage that had no room when it was looked at, by its first charge: stages share none.
     full: Option<usize>,
     /// Steps that undo what was charged in slots that are done.
@@ -64,13 +64,13 @@ pub(crate) struct Transaction<'a> {
     /// Set when a slot failed to answer, while those before it are given back their charges.
     failure: Option<Error>,
     /// The state that each charge left behind, and its time; nothing unless it is wanted.
-    states: Option<Few<Option<(State, Micros)>>>,
+    states: Option<SmallList<Option<(State, Micros)>>>,
 }
 
 /// A call on a server that takes one script or more.
 pub(crate) trait Conversation {
     /// The script to send next; `None` when there is an answer.
-    fn next(&self) -> Option<Call>;
+    fn next(&self) -> Option<ScriptCall>;
 
     /// Whether what is to be sent next takes back what the call has charged.
     fn is_undoing(&self) -> bool;
@@ -83,23 +83,23 @@ pub(crate) trait Conversation {
 }
 
 impl<'a> Transaction<'a> {
-    pub(crate) fn new(plan: &'a Plan<'a>, wire: &'a Wire, op: Op, clock: Option<Micros>) -> Self {
+    pub(crate) fn new(plan: &'a Plan<'a>, wire: &'a CallSettings, op: Op, clock: Option<Micros>) -> Self {
         Self::named(plan, wire, op, clock, HoldId::default())
     }
 
     /// One that may reserve, under this name.
     pub(crate) fn named(
         plan: &'a Plan<'a>,
-        wire: &'a Wire,
+        wire: &'a CallSettings,
         op: Op,
         clock: Option<Micros>,
         id: HoldId,
     ) -> Self {
         let stages = if wire.cluster { stages::by_slot(plan) } else { stages::together(plan) };
         let refusal = plan.request.as_ref().filter(|_| stages.len() > 1).map(RequestRecord::of_several_slots);
-        let stages = if refusal.is_some() { Few::new() } else { stages };
-        let looks = if is_taking(op) && stages.len() > 1 { stages.clone() } else { Few::new() };
-        let steps = |op, stages: Few<Few<usize>>| {
+        let stages = if refusal.is_some() { SmallList::new() } else { stages };
+        let looks = if is_taking(op) && stages.len() > 1 { stages.clone() } else { SmallList::new() };
+        let steps = |op, stages: SmallList<SmallList<usize>>| {
             stages.into_iter().map(move |charges| Step::new(own_op(plan, op, &charges), charges, None))
         };
         Self {
@@ -120,7 +120,7 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// The same, which also tells what the states will admit next.
+    /// The same, which also returns what the states will admit next.
     pub(crate) fn with_forecast(self) -> Self {
         Self { states: Some(smallvec![None; self.plan.charges.len()]), ..self }
     }
@@ -130,19 +130,19 @@ impl<'a> Transaction<'a> {
     }
 
     /// The script to send next, by these clocks.
-    fn next_by(&self, clocks: Clocks) -> Option<Call> {
+    fn next_by(&self, clocks: Clocks) -> Option<ScriptCall> {
         let step = self.pending.front()?;
         let call = if let Some(charge) = self.stands_alone(step) {
             let looks = step.op == Op::Peek;
             standing::call(charge, self.stander(charge)?, looks, clocks, &self.wire.prefix)
         } else if self.is_beside(step) {
-            let part = Part::new(self.plan, &step.charges);
+            let part = SlotPart::new(self.plan, &step.charges);
             match (step.op, step.charged_at) {
                 (Op::Reserve, Some(_)) => part.ending(End::Release, (&self.id, &self.id), clocks, self.wire),
                 _ => part.call(step, &self.id, clocks, &self.wire.prefix),
             }
         } else {
-            let charges: Few<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
+            let charges: SmallList<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
             protocol::call(step, &charges, clocks, &self.wire.prefix)
         };
         Some(self.recorded(step, call))
@@ -185,8 +185,8 @@ impl<'a> Transaction<'a> {
     }
 
     /// The outcome of each charge, once there is nothing left to send, and what the states will admit next.
-    pub(crate) fn outcomes(self) -> Result<(Few<Outcome>, Option<Forecast>)> {
-        match (self.failure, self.outcomes.into_iter().collect::<Option<Few<_>>>()) {
+    pub(crate) fn outcomes(self) -> Result<(SmallList<Outcome>, Option<Forecast>)> {
+        match (self.failure, self.outcomes.into_iter().collect::<Option<SmallList<_>>>()) {
             (None, Some(outcomes)) => {
                 let states = self.states.and_then(|states| states.into_iter().collect::<Option<Vec<_>>>());
                 Ok((outcomes, states.and_then(|states| Forecast::new(self.plan, states))))
@@ -197,25 +197,25 @@ impl<'a> Transaction<'a> {
     }
 
     /// The time of a reply, and the outcome of each charge.
-    fn read(&mut self, step: &Step, reply: Value) -> Result<(Micros, Few<Outcome>)> {
+    fn read(&mut self, step: &Step, reply: Value) -> Result<(Micros, SmallList<Outcome>)> {
         if let Some(request) = self.plan.request.as_ref().filter(|_| protocol::is_of_another(&reply)) {
             return Err(request.of_another());
         }
         let reply = self.answer_on_terms(step, reply)?;
         match (step.op, step.charged_at) {
-            (Op::Reserve, Some(now)) => return Ok((now, Few::new())),
+            (Op::Reserve, Some(now)) => return Ok((now, SmallList::new())),
             _ if let Some(charge) = self.stands_alone(step) => {
                 return standing::read(charge, (step.op, self.is_recorded(step)), &reply);
             }
             _ if self.is_beside(step) => return self.read_beside(step, reply),
             _ => {}
         }
-        let charges: Few<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
+        let charges: SmallList<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
         let replies = protocol::read(&charges, (step.op, self.is_recorded(step)), reply)?;
-        let fits: Few<_> = replies.iter().map(|reply| reply.fits).collect();
+        let fits: SmallList<_> = replies.iter().map(|reply| reply.fits).collect();
         let permitted = self.plan.permitted(&step.charges, &fits);
         let now = replies.first().map_or(0, |reply| reply.now);
-        let mut outcomes = Few::with_capacity(replies.len());
+        let mut outcomes = SmallList::with_capacity(replies.len());
         for ((&index, reply), permitted) in step.charges.iter().zip(replies).zip(permitted) {
             let (outcome, state) = reply.conclude(&self.plan.charges[index], step.op, permitted);
             outcomes.push(outcome);
@@ -227,14 +227,14 @@ impl<'a> Transaction<'a> {
     }
 
     /// The same where something may be held.
-    fn read_beside(&mut self, step: &Step, reply: Value) -> Result<(Micros, Few<Outcome>)> {
-        let part = Part::new(self.plan, &step.charges);
+    fn read_beside(&mut self, step: &Step, reply: Value) -> Result<(Micros, SmallList<Outcome>)> {
+        let part = SlotPart::new(self.plan, &step.charges);
         let (replies, holders) = part.read((step.op, self.is_recorded(step)), reply)?;
-        let fits: Few<_> = replies.iter().map(protocol::Reply::has_room).collect();
+        let fits: SmallList<_> = replies.iter().map(protocol::LimitReply::has_room).collect();
         let permitted = self.plan.permitted(&step.charges, &fits);
         let now = replies.first().map_or(0, |reply| reply.now);
         let token = self.token.or(holders.iter().find_map(|holder| holder.token));
-        let mut outcomes = Few::with_capacity(replies.len());
+        let mut outcomes = SmallList::with_capacity(replies.len());
         for ((&index, reply), permitted) in step.charges.iter().zip(replies).zip(permitted) {
             let charge = &self.plan.charges[index];
             let holder = part.place(charge).map(|place| (part.holder_at(place), &holders[place]));
@@ -245,8 +245,8 @@ impl<'a> Transaction<'a> {
         Ok((now, outcomes))
     }
 
-    fn note(&mut self, step: Step, now: Micros, outcomes: Few<Outcome>) {
-        let mut charged = Few::new();
+    fn note(&mut self, step: Step, now: Micros, outcomes: SmallList<Outcome>) {
+        let mut charged = SmallList::new();
         let mut denied = false;
         for (&index, outcome) in step.charges.iter().zip(outcomes) {
             denied |= !outcome.is_admitted() && self.plan.charges[index].group == ENFORCED;
@@ -268,9 +268,9 @@ impl<'a> Transaction<'a> {
     }
 
     /// What a denial in another slot would have to undo.
-    fn note_charged(&mut self, charged: Few<usize>, stage: &[usize], now: Micros) {
+    fn note_charged(&mut self, charged: SmallList<usize>, stage: &[usize], now: Micros) {
         let holds = |index: &usize| self.plan.charges[*index].holder.is_some();
-        let held: Few<usize> = stage.iter().copied().filter(holds).collect();
+        let held: SmallList<usize> = stage.iter().copied().filter(holds).collect();
         for (op, charges) in [(Op::Refund, charged), (Op::Reserve, held)] {
             if !charges.is_empty() && (op == Op::Refund || self.token.is_some()) {
                 self.compensations.push(Step::new(op, charges, Some(now)));
@@ -295,7 +295,7 @@ impl<'a> Transaction<'a> {
 }
 
 impl Conversation for Transaction<'_> {
-    fn next(&self) -> Option<Call> {
+    fn next(&self) -> Option<ScriptCall> {
         self.next_by(self.clocks())
     }
 
@@ -335,18 +335,18 @@ impl Conversation for Transaction<'_> {
 }
 
 /// An error, with the rules and keys of the charges it was about.
-fn located(error: Error, plan: &Plan<'_>, charges: &[usize], wire: &Wire) -> Error {
+fn located(error: Error, plan: &Plan<'_>, charges: &[usize], wire: &CallSettings) -> Error {
     let charges = || charges.iter().map(|&index| &plan.charges[index]);
     let rules = charges().map(|charge| charge.rule.rule.id.as_ref());
     error.about(rules, charges().map(|charge| charge.name(&wire.prefix)))
 }
 
 /// An error of a call by hand, with the one rule and the keys it was about.
-pub(crate) fn located_by_hand(error: Error, plan: &Plan<'_>, keys: Few<String>) -> Error {
+pub(crate) fn located_by_hand(error: Error, plan: &Plan<'_>, keys: SmallList<String>) -> Error {
     error.about(plan.items.iter().map(|item| item.rule.rule.id.as_ref()), keys.into_iter())
 }
 
-/// The server's time, where a script did nothing since that is in none of the windows of a calendar that it was told.
+/// The server's time, where a script did nothing since that is in none of the windows of a calendar that it was sent.
 fn outside(reply: &Result<Value>) -> Option<Micros> {
     reply.as_ref().ok().and_then(protocol::outside)
 }
@@ -371,12 +371,12 @@ pub(crate) enum Reset {
     /// Deletes the names of these states; all of one check share a slot.
     Delete(Vec<String>),
     /// Calls a script, for a rule with reservations, blocks or limits of single keys.
-    Forget(Call),
+    Forget(ScriptCall),
 }
 
 impl Reset {
     /// The names of what it is about.
-    pub(crate) fn keys(&self) -> Few<String> {
+    pub(crate) fn keys(&self) -> SmallList<String> {
         match self {
             Self::Delete(names) => names.as_slice().into(),
             Self::Forget(call) => call.keys.clone(),
@@ -385,7 +385,7 @@ impl Reset {
 }
 
 /// What a reset of a plan sends.
-pub(crate) fn reset(plan: &Plan<'_>, wire: &Wire, clock: Option<Micros>) -> Reset {
+pub(crate) fn reset(plan: &Plan<'_>, wire: &CallSettings, clock: Option<Micros>) -> Reset {
     if !plan.is_beside() {
         let states = plan.to_reset().map(|charge| charge.name(&wire.prefix));
         return Reset::Delete(

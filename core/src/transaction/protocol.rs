@@ -9,8 +9,8 @@ use smallvec::{SmallVec, smallvec};
 use super::step::{Clocks, Step};
 use crate::algorithm::{Demand, Micros, Policy, State, micros};
 use crate::error::{Error, ErrorKind, Result};
-use crate::plan::{Charge, Few, Op, Outcome};
-use crate::script::{Call, Script};
+use crate::plan::{Charge, Op, Outcome, SmallList};
+use crate::script::{Script, ScriptCall};
 
 /// How many times the cost is asked for.
 const UNITS: f64 = 1.0;
@@ -24,7 +24,7 @@ const OF_ANOTHER: Value = Value::Int(-2);
 pub(super) const NEWEST: f64 = -1.0;
 
 /// The call of the script for a step, whose charges are these.
-pub(super) fn call(step: &Step, charges: &[&Charge<'_>], clocks: Clocks, prefix: &str) -> Call {
+pub(super) fn call(step: &Step, charges: &[&Charge<'_>], clocks: Clocks, prefix: &str) -> ScriptCall {
     let pack = |first: &[f64], policy: &Policy, cost| pack(first, policy, cost, clocks);
     let mode = f64::from(u8::from(step.op == Op::Check));
     let clock = clocks.for_script();
@@ -33,14 +33,18 @@ pub(super) fn call(step: &Step, charges: &[&Charge<'_>], clocks: Clocks, prefix:
     if let ([charge], Op::Charge) = (charges, step.op) {
         let (units, amount) = charge.policy.overcharged(charge.cost);
         let args = smallvec![pack(&[clock, amount, mode], &charge.policy.sparing_denied(), units + PEEKED)];
-        return Call { script: charge_one(charge.policy.kernel()), keys, args };
+        return ScriptCall { script: charge_one(charge.policy.kernel()), keys, args };
     }
     if let ([charge], Op::Check | Op::Peek) = (charges, step.op) {
         let script = one(charge.policy.kernel());
-        return Call { script, keys, args: smallvec![pack(&[clock, mode], &charge.policy, charge.cost)] };
+        return ScriptCall {
+            script,
+            keys,
+            args: smallvec![pack(&[clock, mode], &charge.policy, charge.cost)],
+        };
     }
     let kernels = charges.iter().fold(KernelSet::default(), |set, charge| set.with(charge.policy.kernel()));
-    let mut args: Few<_> = smallvec![bytes(&header)];
+    let mut args: SmallList<_> = smallvec![bytes(&header)];
     args.extend(charges.iter().map(|charge| {
         let place = f64::from(kernels.place(charge.policy.kernel()));
         let charged_at = step.charged_at.map_or(NEWEST, |at| at as f64);
@@ -55,7 +59,7 @@ pub(super) fn call(step: &Step, charges: &[&Charge<'_>], clocks: Clocks, prefix:
             }
         }
     }));
-    Call { script: several(kernels, step.op), keys, args }
+    ScriptCall { script: several(kernels, step.op), keys, args }
 }
 
 /// Some doubles, then the limit's own.
@@ -114,7 +118,7 @@ pub(super) fn script(
 }
 
 /// What a script says about one limit.
-pub(super) struct Reply {
+pub(super) struct LimitReply {
     pub(super) fits: bool,
     pub(super) now: Micros,
     pub(super) state: State,
@@ -140,10 +144,10 @@ impl Stood {
     /// From its numbers: until when (negative: by this call), and the limit.
     pub(super) fn read(numbers: &[f64]) -> Result<Self> {
         let senseless = || unexpected("what it says of a block or a stored limit makes no sense");
-        let &[told, stored] = numbers else { return Err(senseless()) };
-        let until = micros_at_most(told.abs()).ok_or_else(senseless)?;
+        let &[block, stored] = numbers else { return Err(senseless()) };
+        let until = micros_at_most(block.abs()).ok_or_else(senseless)?;
         let stored_limit = micros(stored).ok_or_else(senseless)?.unsigned_abs();
-        Ok(Self { blocked: (until > 0).then_some((until, told > 0.0)), stored_limit })
+        Ok(Self { blocked: (until > 0).then_some((until, block > 0.0)), stored_limit })
     }
 
     /// What it changes about an operation: a key that was blocked counts nothing.
@@ -166,7 +170,7 @@ fn micros_at_most(number: f64) -> Option<Micros> {
     (0.0..2.0 * 9_007_199_254_740_992.0).contains(&number).then_some(number as Micros)
 }
 
-impl Reply {
+impl LimitReply {
     /// Whether the cost may be charged, as far as this limit and a block go.
     pub(super) fn has_room(&self) -> bool {
         self.fits && !matches!(self.stood.blocked, Some((_, true)))
@@ -201,12 +205,12 @@ pub(super) fn read(
     charges: &[&Charge<'_>],
     (op, is_recorded): (Op, bool),
     reply: Value,
-) -> Result<Few<Reply>> {
+) -> Result<SmallList<LimitReply>> {
     if let (Value::Int(_), Op::Charge, Some(charge)) = (&reply, op, charges.first()) {
         return Err(charge.rule.overdrawn(charge.cost));
     }
     let replies = match reply {
-        Value::Array(replies) => Few::from_vec(replies),
+        Value::Array(replies) => SmallList::from_vec(replies),
         single => smallvec![single],
     };
     if replies.len() != charges.len() {
@@ -237,7 +241,7 @@ pub(super) fn read_one(
     numbers: &[f64],
     held: f64,
     stood: Stood,
-) -> Result<Reply> {
+) -> Result<LimitReply> {
     match numbers {
         [grant, numbers @ ..] if !numbers.is_empty() => {
             let policy = charge.policy_at(stood.stored_limit);
@@ -258,7 +262,7 @@ pub(super) fn read_one(
             if (fits || op == Op::Charge) && !policy.may_have_charged(&state, charge.cost) {
                 return Err(unexpected("it charges more than can be counted"));
             }
-            Ok(Reply { fits, now, state, stood })
+            Ok(LimitReply { fits, now, state, stood })
         }
         _ => Err(unexpected("it is too short")),
     }

@@ -5,7 +5,7 @@ use redis::Value;
 use super::{Micros, Op, Step, Transaction, protocol};
 use crate::error::Result;
 use crate::key;
-use crate::script::Call;
+use crate::script::ScriptCall;
 
 /// Under a manual clock real time passes on its own: the server keeps a record for so much longer, in milliseconds.
 const SLACK_OF_MANUAL: Micros = 60_000;
@@ -18,7 +18,7 @@ impl Transaction<'_> {
     }
 
     /// The call of a step, with its record if its answer is stored.
-    pub(super) fn recorded(&self, step: &Step, call: Call) -> Call {
+    pub(super) fn recorded(&self, step: &Step, call: ScriptCall) -> ScriptCall {
         if !self.is_recorded(step) {
             return call;
         }
@@ -42,11 +42,12 @@ impl Transaction<'_> {
         key::name(&self.wire.prefix, &charge.rule.rule.id, &charge.tag, charge.member.as_deref(), &suffix)
     }
 
-    /// What tells the call from others, how long the record is kept (never shorter than the call itself may take), and the
+    /// What identifies the call, how long the record is kept (never shorter than the call itself may take), and the
     /// terms of the limits.
     fn known_by(&self, step: &Step, fingerprint: &[u8; 16]) -> Vec<u8> {
         let lifetime = self.wire.request_lifetime;
-        let timeout = self.plan.timeout.map_or(self.wire.patience, |timeout| timeout.as_micros() as Micros);
+        let timeout =
+            self.plan.timeout.map_or(self.wire.default_timeout, |timeout| timeout.as_micros() as Micros);
         let slack = if self.clock.is_some() { SLACK_OF_MANUAL } else { 1 };
         let kept = lifetime.max(timeout) as u64;
         let keep = kept.div_ceil(1000) as f64 + slack as f64;

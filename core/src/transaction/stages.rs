@@ -2,18 +2,18 @@
 
 use smallvec::smallvec;
 
-use crate::plan::{ENFORCED, Few, Plan};
+use crate::plan::{ENFORCED, Plan, SmallList};
 use crate::redis::slot_of;
 
 /// One stage with everything: a single server does not mind slots.
-pub(super) fn together(plan: &Plan<'_>) -> Few<Few<usize>> {
+pub(super) fn together(plan: &Plan<'_>) -> SmallList<SmallList<usize>> {
     smallvec![(0..plan.charges.len()).collect()]
 }
 
 /// A stage per hash slot in order of priority; those with nothing but rules in shadow come last, when
 /// it is known whether the others admit.
-pub(super) fn by_slot(plan: &Plan<'_>) -> Few<Few<usize>> {
-    let mut stages: Few<(u16, Few<usize>)> = Few::new();
+pub(super) fn by_slot(plan: &Plan<'_>) -> SmallList<SmallList<usize>> {
+    let mut stages: SmallList<(u16, SmallList<usize>)> = SmallList::new();
     for (index, charge) in plan.charges.iter().enumerate() {
         let slot = slot_of(charge.tag.as_bytes());
         match stages.iter_mut().find(|stage| stage.0 == slot) {

@@ -2,19 +2,19 @@
 
 use crate::algorithm::Micros;
 use crate::clock::SystemClock;
-use crate::plan::{Few, Op};
+use crate::plan::{Op, SmallList};
 
 /// Asks for the server's clock.
 pub(super) const SERVER_CLOCK: f64 = -1.0;
 
 /// What all calls of a limiter on a server have in common.
 #[derive(Debug, Clone)]
-pub(crate) struct Wire {
+pub(crate) struct CallSettings {
     pub(crate) prefix: String,
     /// Whether keys of different hash slots need calls of their own.
     pub(crate) cluster: bool,
     /// The time that a call may take unless it says otherwise, in microseconds.
-    pub(crate) patience: Micros,
+    pub(crate) default_timeout: Micros,
     /// How long the answer to a request is kept.
     pub(crate) request_lifetime: Micros,
 }
@@ -23,7 +23,7 @@ pub(crate) struct Wire {
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) op: Op,
-    pub(super) charges: Few<usize>,
+    pub(super) charges: SmallList<usize>,
     /// Of a compensation: when the charges were made. That of a `Reserve` is a release.
     pub(super) charged_at: Option<Micros>,
     /// Whether it was sent before, with windows of a calendar in which the server's time was not.
@@ -31,7 +31,7 @@ pub(super) struct Step {
 }
 
 impl Step {
-    pub(super) fn new(op: Op, charges: Few<usize>, charged_at: Option<Micros>) -> Self {
+    pub(super) fn new(op: Op, charges: SmallList<usize>, charged_at: Option<Micros>) -> Self {
         Self { op, charges, charged_at, is_again: false }
     }
 }
@@ -52,7 +52,7 @@ impl Clocks {
         self.server_now.or(self.manual).unwrap_or_else(system)
     }
 
-    /// As scripts are told it.
+    /// As scripts receive it.
     pub(super) fn for_script(self) -> f64 {
         self.manual.map_or(SERVER_CLOCK, |now| now as f64)
     }

@@ -8,7 +8,7 @@ mod server;
 
 use redis::Value;
 
-use super::{Conversation, Transaction, Wire};
+use super::{CallSettings, Conversation, Transaction};
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind};
 use crate::plan::{Op, Plan};
@@ -30,8 +30,12 @@ fn failed(what: &str) -> Error {
 fn a_refund_that_fails_does_not_keep_others_from_being_made() {
     let rule = r#"{ "rule_id": "r", "algorithm": "fixed_window", "limit": 9, "window_size_seconds": 9 }"#;
     let catalog = Catalog::new(Rules::from_json(&format!("[{rule}]")).unwrap(), SecretNames::default());
-    let wire =
-        Wire { prefix: "p".to_owned(), cluster: true, patience: 1_500_000, request_lifetime: 60_000_000 };
+    let wire = CallSettings {
+        prefix: "p".to_owned(),
+        cluster: true,
+        default_timeout: 1_500_000,
+        request_lifetime: 60_000_000,
+    };
     let checks = ["a", "b", "c", "d"].map(|key| Check::new("r", key));
     let plan = Plan::new(&catalog, &checks, Op::Peek).unwrap();
     let mut transaction = Transaction::new(&plan, &wire, Op::Check, Some(1));
@@ -58,8 +62,12 @@ fn a_refund_that_fails_does_not_keep_others_from_being_made() {
 fn a_grant_that_leaves_more_than_can_be_counted_is_refused() {
     let rule = r#"[{ "rule_id": "r", "algorithm": "gcra", "limit": 9, "window_size_seconds": 9 }]"#;
     let catalog = Catalog::new(Rules::from_json(rule).unwrap(), SecretNames::default());
-    let wire =
-        Wire { prefix: "p".to_owned(), cluster: false, patience: 1_500_000, request_lifetime: 60_000_000 };
+    let wire = CallSettings {
+        prefix: "p".to_owned(),
+        cluster: false,
+        default_timeout: 1_500_000,
+        request_lifetime: 60_000_000,
+    };
     let plan = Plan::new(&catalog, &[Check::new("r", "a")], Op::Peek).unwrap();
     for op in [Op::Check, Op::Peek, Op::Charge] {
         let answer = |interval: f64| {
@@ -79,8 +87,12 @@ fn a_grant_that_leaves_more_than_can_be_counted_is_refused() {
 fn a_reply_with_impossible_numbers_is_refused() {
     let rule = r#"[{ "rule_id": "r", "algorithm": "fixed_window", "limit": 9, "window_size_seconds": 9 }]"#;
     let catalog = Catalog::new(Rules::from_json(rule).unwrap(), SecretNames::default());
-    let wire =
-        Wire { prefix: "p".to_owned(), cluster: false, patience: 1_500_000, request_lifetime: 60_000_000 };
+    let wire = CallSettings {
+        prefix: "p".to_owned(),
+        cluster: false,
+        default_timeout: 1_500_000,
+        request_lifetime: 60_000_000,
+    };
     let plan =
         Plan::new(&catalog, &[Check::new("r", "a").with(CheckOptions::new().cost(10))], Op::Peek).unwrap();
     let answer = |numbers: [f64; 4]| {

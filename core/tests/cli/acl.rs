@@ -123,8 +123,8 @@ impl World {
         for second in [0, 10, 20, 200, 210] {
             self.at((1000 + second) * SECOND_US);
             // What has ended by now is charged, before anything else has charged it, to a copy.
-            let dear = CheckOptions::new().cost(99).limit(101);
-            let results = [self.limiter.peek(rule, "k"), self.limiter.peek_with(rule, "k", dear)];
+            let expensive = CheckOptions::new().cost(99).limit(101);
+            let results = [self.limiter.peek(rule, "k"), self.limiter.peek_with(rule, "k", expensive)];
             results.into_iter().for_each(|result| _ = self.note(result));
             let made: Vec<_> = (0..4).map(|_| self.limiter.reserve(rule, "k")).collect();
             for (number, made) in made.into_iter().enumerate() {

@@ -86,9 +86,9 @@ const TOKENS: &str = r#"[{"rule_id": "tokens", "rate": "1000/hour", "reservation
 fn reserved(cost: &str, url: &str) -> (String, u64) {
     let (code, out, err) =
         outcome(&["reserve", TOKENS, "tokens", "acme", "--cost", cost, "--url", url, "--json"]);
-    let told: Value = serde_json::from_str(&out).unwrap();
-    assert!(code == 0 && told["allowed"] == true && told["key"] == "acme", "{out}{err}");
-    (told["id"].as_str().unwrap().to_owned(), told["token"].as_u64().unwrap())
+    let printed: Value = serde_json::from_str(&out).unwrap();
+    assert!(code == 0 && printed["allowed"] == true && printed["key"] == "acme", "{out}{err}");
+    (printed["id"].as_str().unwrap().to_owned(), printed["token"].as_u64().unwrap())
 }
 
 #[test]
@@ -96,8 +96,8 @@ fn reservations_are_ended_by_their_ids() {
     let redis = Redis::start().unwrap();
     let call = |arguments: &[&str]| outcome(&[arguments, &["--url", redis.url()]].concat());
     let remaining = || {
-        let told = call(&["peek", TOKENS, "tokens", "acme", "--json"]).1;
-        serde_json::from_str::<Value>(&told).unwrap()["remaining"].as_u64().unwrap()
+        let printed = call(&["peek", TOKENS, "tokens", "acme", "--json"]).1;
+        serde_json::from_str::<Value>(&printed).unwrap()["remaining"].as_u64().unwrap()
     };
     let (id, token) = reserved("400", redis.url());
     assert_eq!(remaining(), 600);
@@ -161,8 +161,8 @@ fn a_call_with_an_id_counts_once() {
             &[&[command, "examples/rules.jsonc", "login", "k", "--url", redis.url(), "--json"], more]
                 .concat(),
         );
-        let told: Value = serde_json::from_str(&out).unwrap_or_default();
-        (code, told["remaining"].as_u64(), err)
+        let printed: Value = serde_json::from_str(&out).unwrap_or_default();
+        (code, printed["remaining"].as_u64(), err)
     };
     let is = |answer: (i32, Option<u64>, String), code: i32, left: Option<u64>| {
         assert_eq!((answer.0, answer.1), (code, left), "{}", answer.2);

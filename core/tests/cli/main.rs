@@ -33,7 +33,7 @@ fn run(args: &[&str]) -> Output {
     command(args).output().unwrap()
 }
 
-/// The exit code, and what was told by and by the way.
+/// The exit code, standard output and standard error.
 fn outcome(args: &[&str]) -> (i32, String, String) {
     let output = run(args);
     (output.status.code().unwrap(), stdout(&output), stderr(&output))

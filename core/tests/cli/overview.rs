@@ -15,9 +15,9 @@ fn a_key_is_looked_at_and_forgotten_under_every_rule() {
     let redis = Redis::start().unwrap();
     let rules = file("overview.json", RULES);
     let ask = |args: &[&str]| {
-        let (code, told, by_the_way) = outcome(&[args, &["--url", redis.url()]].concat());
-        assert_eq!(by_the_way, "");
-        (code, without_times(&told))
+        let (code, printed, stderr) = outcome(&[args, &["--url", redis.url()]].concat());
+        assert_eq!(stderr, "");
+        (code, without_times(&printed))
     };
     let left_out = "left out: it limits a resource; name one by --resource";
     assert_eq!(ask(&["check", &rules, "login", "alice", "--times", "5"]).0, 0);
@@ -39,8 +39,8 @@ fn a_key_is_looked_at_and_forgotten_under_every_rule() {
 #[test]
 fn counts_in_memory_are_not_looked_at() {
     for command in ["inspect", "reset-all"] {
-        let (code, told, error) = outcome(&[command, "[]", "alice"]);
-        assert_eq!((code, told.as_str()), (2, ""));
+        let (code, printed, error) = outcome(&[command, "[]", "alice"]);
+        assert_eq!((code, printed.as_str()), (2, ""));
         assert!(error.starts_with(&format!("error: cannot {command}: counts in memory end")), "{error}");
     }
 }

@@ -41,9 +41,9 @@ fn several_sources_are_validated_whatever_is_wrong_with_some() {
     let (code, out, err) =
         outcome(&["rules", "validate", &bad, "[]", "examples/none.json", "examples/rules.jsonc"]);
     assert_eq!((code, out.as_str()), (2, "fixed: 0 rules, valid\nexamples/rules.jsonc: 4 rules, valid\n"));
-    let told = "rule \"a\": field \"algoritm\" is not known; did you mean \"algorithm\"?";
+    let expected = "rule \"a\": field \"algoritm\" is not known; did you mean \"algorithm\"?";
     let missing = "rule \"a\": field \"limit\" is missing";
-    assert!(err.contains(&format!("error: {bad}:1:19: {told}\n")), "{err}");
+    assert!(err.contains(&format!("error: {bad}:1:19: {expected}\n")), "{err}");
     assert!(
         err.starts_with(&format!("error: {bad}:1:2: {missing}"))
             && err.contains("error: examples/none.json: "),
@@ -106,9 +106,9 @@ fn differences_name_rules_and_fields() {
         {"rule_id": "c", "algorithm": "uniform", "limit": 1, "window_size_seconds": 1},
         {"rule_id": "a", "algorithm": "gcra", "limit": 9, "window_size_seconds": 60, "priority": 1,
          "match": {"methods": ["GET"]}}]"#;
-    let told = "changed  a\n         limit: 5 -> 9\n         match.methods: unset -> [\"GET\"]\n         \
+    let expected = "changed  a\n         limit: 5 -> 9\n         match.methods: unset -> [\"GET\"]\n         \
                 priority: 0 -> 1\nremoved  b  gcra, 5 in 1m\nadded    c  uniform, 1 in 1s, 1 at once\n";
-    expect(&["rules", "diff", old, new], 1, told, "");
+    expect(&["rules", "diff", old, new], 1, expected, "");
     let (code, out, _) = outcome(&["rules", "diff", old, new, "--json"]);
     let lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((code, lines.len()), (1, 3));

@@ -32,8 +32,8 @@ fn rules_in_zookeeper_are_put_used_and_deleted() {
     let warned: Vec<_> = err.lines().collect();
     assert_eq!(warned.len(), 2, "{err}");
     for (line, node) in warned.iter().zip(["/config/rules/a", "/config/rules/team%2Fb"]) {
-        let told = format!("warning: {source}: {node} was made without a login, so anybody may change it");
-        assert!(line.starts_with(&told), "{line}");
+        let warning = format!("warning: {source}: {node} was made without a login, so anybody may change it");
+        assert!(line.starts_with(&warning), "{line}");
     }
     let stored = zookeeper.admin().get("/config/rules/team%2Fb").unwrap();
     assert_eq!(stored, Some(rule("team/b", 2).into_bytes()));
@@ -78,7 +78,7 @@ fn refused_znodes_are_named() {
 }
 
 #[test]
-fn a_login_opens_what_it_protects_and_is_not_told() {
+fn a_login_opens_what_it_protects_and_is_not_printed() {
     let zookeeper = ZooKeeper::start().unwrap();
     let plain = format!("zookeeper://{}/secret", zookeeper.hosts());
     let source = plain.replace("://", "://user:s3cret@");
@@ -105,7 +105,7 @@ fn a_login_opens_what_it_protects_and_is_not_told() {
 }
 
 #[test]
-fn a_login_tells_of_znodes_that_were_made_without_one() {
+fn a_login_warns_of_znodes_that_were_made_without_one() {
     let zookeeper = ZooKeeper::start().unwrap();
     let open = format!("zookeeper://{}/open/rules", zookeeper.hosts());
     let with_login = open.replace("://", "://user:s3cret@");

@@ -33,7 +33,7 @@ if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
     if held > 0 then cost = (units + held) * price end
     --LOAD
     local is_repeated = op == RESERVE and header and capacity and capacity < cost and call('ZSCORE', holder, named)
-    -- What is somebody else's is told below, and of a call that is sent again what it did the first time.
+    -- What others hold is reported below; for a call that is sent again, what it did the first time.
     if capacity and not is_repeated then
       local grant, amount = 0, forced
       if capacity >= cost then

@@ -1,7 +1,7 @@
 -- Gives back the cost of each limit; the driver that follows then looks at what is left. The number after
 -- a limit's group is the time of the charge that is undone, or -1: then the newest is given back, whoever
--- was charged it. When the clock stepped back since, nobody knows what became of a charge: nothing is
--- touched. (`forced` is then set, and only then: refunds are told that no limit counts denied costs.)
+-- was charged it. When the clock stepped back since, the limiter cannot know whether a charge still counts: nothing is
+-- touched. (`forced` is then set, and only then: for refunds no limit counts denied costs.)
 -- All limits are loaded before one is touched, for a fragment may end the script.
 local loaded = {}
 for i = 1, #KEYS do

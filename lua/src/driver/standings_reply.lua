@@ -1,4 +1,4 @@
-  -- Blocks begin, and what stands is told: until when the key is blocked (negative: it was not before), and the limit
+  -- Blocks begin. The reply has until when the key is blocked (negative: it was not before), and the limit
   -- in force if it is a stored one.
   for i = 1, limits do
     local standing = standings[standing_of[i]]
@@ -10,13 +10,13 @@
     end
   end
   for s = 1, #standings do
-    local standing, told = standings[s], 0
+    local standing, block = standings[s], 0
     if standing.was_blocked then
-      told = repeated and 0 or standing.blocked_until
+      block = repeated and 0 or standing.blocked_until
     elseif standing.is_denied and standing.first_block > 0 then
       write_block(standing, true)
-      told, standing.is_healed = -standing.blocked_until, false
+      block, standing.is_healed = -standing.blocked_until, false
     end
     if standing.is_healed and op ~= PEEK then write_block(standing, false) end
-    replies[limits + #holdings + s] = pack('<dd', told, standing.in_force)
+    replies[limits + #holdings + s] = pack('<dd', block, standing.in_force)
   end

@@ -12,7 +12,7 @@ use crate::tap::Tap;
 /// Commands sent in one piece.
 const BATCH: usize = 500;
 /// Filling a server takes longer than any test allows an answer to.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) struct Lab {
     pub(crate) tap: Tap,
@@ -31,7 +31,7 @@ pub(crate) enum Load {
     Paced(usize, Duration),
 }
 
-/// What came of a number of calls.
+/// The result of a number of calls.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Outcome {
     pub(crate) calls: usize,
@@ -43,8 +43,8 @@ impl Lab {
         let redis = Redis::start()?;
         let tap = Tap::before(redis.address())?;
         let connection = redis.client()?;
-        connection.set_read_timeout(Some(PATIENCE))?;
-        connection.set_write_timeout(Some(PATIENCE))?;
+        connection.set_read_timeout(Some(TIMEOUT))?;
+        connection.set_write_timeout(Some(TIMEOUT))?;
         Ok(Self { tap, redis, connection })
     }
 

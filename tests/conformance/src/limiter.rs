@@ -114,7 +114,7 @@ impl Limiter {
             "commit" | "release" | "renew" => self.end(by_value_or_id(reservation()), vector),
             _ => return None,
         };
-        Some(ended.map(|took_effect| json!({ "took_effect": took_effect })))
+        Some(ended.map(took_effect))
     }
 
     /// Makes the call that a vector names about a block or a stored limit; `None` for another call.
@@ -142,10 +142,8 @@ impl Limiter {
                 forward!(self, limiter => limiter.set_limit_with(rule, key, limit, expires_in, options))
                     .map(|()| json!({}))
             }
-            "unblock" => forward!(self, limiter => limiter.unblock_with(rule, key, options))
-                .map(|unblocked| json!({ "unblocked": unblocked })),
-            _ => forward!(self, limiter => limiter.clear_limit_with(rule, key, options))
-                .map(|cleared| json!({ "cleared": cleared })),
+            "unblock" => forward!(self, limiter => limiter.unblock_with(rule, key, options)).map(took_effect),
+            _ => forward!(self, limiter => limiter.clear_limit_with(rule, key, options)).map(took_effect),
         })
     }
 
@@ -280,6 +278,10 @@ fn by_value_or_id((reservation, id): &Made) -> ReservationRef<'_> {
         Some(id) if id.len() % 2 == 0 => id.into(),
         _ => reservation.into(),
     }
+}
+
+fn took_effect(took_effect: bool) -> Value {
+    json!({ "took_effect": took_effect })
 }
 
 fn about(reservation: &Reservation, with_parts: bool) -> Value {

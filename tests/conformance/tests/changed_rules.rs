@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 
 const LARGEST: u64 = (1 << 53) - 1;
 /// A busy machine may take long to answer.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 const START: u64 = 1_760_000_000_000_000;
 
 /// Rules that a test changes.
@@ -48,7 +48,7 @@ impl World {
         let (switch, clock) = (Switch::default(), ManualClock::new(START));
         switch.put(rules);
         let builder = RateLimiter::builder(url).prefix(prefix).rules(switch.clone()).clock(clock.clone());
-        let builder = builder.response_timeout(PATIENCE);
+        let builder = builder.response_timeout(TIMEOUT);
         Self { switch, limiter: builder.build().unwrap(), clock }
     }
 

@@ -1,7 +1,7 @@
 //! Any number of processes and threads admit together what one caller alone would be: exactly the limit.
 //!
 //! The test program is its own crowd: for a server it starts itself several times, each time with the one
-//! test that hammers, told by the environment what to hammer.
+//! test that hammers, given its work by the environment.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::env;
@@ -22,7 +22,7 @@ const CALLS_PER_THREAD: usize = 16;
 /// Far longer than the test.
 const WINDOW_SECONDS: u64 = 36_000;
 const KEY: &str = "the one key";
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The input of a child process, and where in its output the answer stands.
 const URL: &str = "SLUICEGATE_HAMMER_URL";
@@ -47,7 +47,7 @@ fn builder(url: &str) -> sluicegate::Builder {
         )
     });
     let rules = Rules::from_json(&format!("[{}]", rules.join(","))).unwrap();
-    RateLimiter::builder(url).rules(rules).response_timeout(PATIENCE).connect_timeout(PATIENCE)
+    RateLimiter::builder(url).rules(rules).response_timeout(TIMEOUT).connect_timeout(TIMEOUT)
 }
 
 fn limiter(url: &str) -> RateLimiter {
@@ -63,7 +63,7 @@ fn hammer(limiter: &RateLimiter, rule: &str, threads: usize, calls: usize) -> us
     })
 }
 
-/// One process of several, told by its environment what to hammer. By itself it is alone on a server of its own, and
+/// One process of several, given its work by the environment. By itself it is alone on a server of its own, and
 /// is admitted all that it asks for.
 #[test]
 fn one_process_hammers() {

@@ -25,7 +25,7 @@ const RULES: &str = r#"[
 ]"#;
 const NEVER: i64 = i64::MAX;
 
-/// Stands before a server. Once told to, it lets so many bytes more of an answer through and hangs up.
+/// A proxy before a server. On request it passes so many more bytes of an answer on and closes the connection.
 struct Cutter {
     address: SocketAddr,
     left: Arc<AtomicI64>,

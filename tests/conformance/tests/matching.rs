@@ -44,14 +44,14 @@ fn a_closed_limiter_admits_no_request() {
 #[test]
 fn a_request_costs_what_its_rule_says() {
     let rules = r#"[
-        {"rule_id": "dear", "rate": "10/s", "cost": 3, "identifier_type": "global", "match": {"path_pattern": "/export"}},
+        {"rule_id": "expensive", "rate": "10/s", "cost": 3, "identifier_type": "global", "match": {"path_pattern": "/export"}},
         {"rule_id": "all", "rate": "10/s", "identifier_type": "global", "match": {}}
     ]"#;
     let limiter = RateLimiter::builder("memory://").rules(Rules::from_json(rules).unwrap()).build().unwrap();
     let decision = limiter.check_request(&Request::new("GET", "/export")).unwrap();
     let left: Vec<_> = decision.parts.iter().map(|part| (part.rule.as_ref(), part.remaining)).collect();
-    assert_eq!(left, [("dear", 7), ("all", 9)]);
-    assert_eq!(limiter.check("dear", "global").unwrap().remaining, 6);
+    assert_eq!(left, [("expensive", 7), ("all", 9)]);
+    assert_eq!(limiter.check("expensive", "global").unwrap().remaining, 6);
 }
 
 fn vectors() -> Vec<Value> {

@@ -34,7 +34,7 @@ fn builder(url: &str) -> Builder {
 }
 
 /// Whatever two calls of one id must have alike.
-fn told(decision: &Decision) -> (bool, u64, Duration, Duration) {
+fn figures(decision: &Decision) -> (bool, u64, Duration, Duration) {
     (decision.allowed, decision.remaining, decision.retry_after, decision.reset_after)
 }
 
@@ -46,8 +46,9 @@ fn answers_of_threads(limiter: &RateLimiter) -> Vec<(bool, u64, Duration, Durati
         for number in 0..IDS {
             barrier.wait();
             let id = format!("id-{number}");
-            answers
-                .push(told(&limiter.check_with("window", "k", CheckOptions::new().request_id(&id)).unwrap()));
+            answers.push(figures(
+                &limiter.check_with("window", "k", CheckOptions::new().request_id(&id)).unwrap(),
+            ));
         }
         answers
     };
@@ -61,7 +62,7 @@ fn answers_of_threads(limiter: &RateLimiter) -> Vec<(bool, u64, Duration, Durati
     all[0].clone()
 }
 
-/// One process of several, told by its environment where to ask. By itself it is alone in memory.
+/// One process of several, given its server by the environment. By itself it is alone in memory.
 #[test]
 fn one_process_asks() {
     let limiter = builder(&env::var(URL).unwrap_or("memory://".to_owned())).build().unwrap();
@@ -121,7 +122,7 @@ fn a_repeated_call_gets_the_first_answer_until_its_time_is_over() {
                 let first = call();
                 let after = limiter.peek(rule, key, options).unwrap();
                 clock.advance(Duration::from_micros(9_999_999));
-                assert_eq!(told(&call()), told(&first), "{place} {rule} {number}");
+                assert_eq!(figures(&call()), figures(&first), "{place} {rule} {number}");
                 // Only time has passed.
                 let later = limiter.peek(rule, key, options).unwrap();
                 assert_eq!(later.remaining, after.remaining, "{place} {rule} {number}");
@@ -146,7 +147,7 @@ fn a_denial_is_repeated_when_there_is_room_again() {
         // An id belongs to rule and key: another key's is another one, and a reset keeps it.
         assert!(limiter.check("log", "l", named).unwrap().allowed, "{place}");
         limiter.reset("log", "k", CheckOptions::new()).unwrap();
-        assert_eq!(told(&limiter.check("log", "k", named).unwrap()), told(&denied), "{place}");
+        assert_eq!(figures(&limiter.check("log", "k", named).unwrap()), figures(&denied), "{place}");
         assert_eq!(limiter.peek("log", "k", CheckOptions::new()).unwrap().remaining, 5, "{place}");
     });
 }
@@ -241,7 +242,7 @@ fn records_are_small_and_end() {
     }
 }
 
-/// The limit that is told is that of the first call, as are the figures.
+/// The returned limit is that of the first call, as are the figures.
 #[test]
 fn a_repeated_call_gets_the_first_answer_although_the_rule_was_changed() {
     let Backend::Redis(server) = Backend::redis() else { unreachable!() };

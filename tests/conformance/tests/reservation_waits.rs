@@ -103,7 +103,7 @@ fn threads_take_turns_by_few_calls() {
         println!("{url}: {asked} calls for {WAITERS} admissions, {}", room.worst_overtaking());
         assert_eq!(room.order.lock().unwrap().len(), WAITERS);
         assert!(room.most.load(Ordering::SeqCst) <= PLACES as usize);
-        // Threads of a busy machine note later than they were told to that they were admitted.
+        // Threads of a busy machine record their admission later than it happened.
         assert!(room.worst_overtaking() <= 3 * PLACES as usize, "{:?}", room.order);
         assert!(asked <= WAITERS * 12 / 10, "{asked} calls for {WAITERS} admissions");
     }

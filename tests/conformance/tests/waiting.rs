@@ -62,7 +62,7 @@ fn order_of_admission(waiters: usize, wait: impl Fn(usize) -> Decision + Sync) -
 }
 
 /// Whether waiters were admitted in turn: nine in ten noted so, to a tenth of all, for threads of a busy machine begin to
-/// wait, and note that they were admitted, later than they were told to. (In no order, two in ten would.)
+/// wait, and record their admission, later than it happened. (In no order, two in ten would.)
 fn is_in_turn(order: &[usize]) -> bool {
     let near = order.iter().enumerate().filter(|(turn, waiter)| turn.abs_diff(**waiter) * 10 <= order.len());
     near.count() * 10 >= order.len() * 9
@@ -244,7 +244,7 @@ fn a_manual_clock_is_moved_on_by_each_in_turn() {
 }
 
 #[test]
-fn each_waiter_is_told_an_error_at_its_own_turn() {
+fn each_waiter_gets_an_error_at_its_own_turn() {
     let redis = Redis::start().unwrap();
     let limiter = builder(redis.url()).breaker_failures(0).build().unwrap();
     let spent = CheckOptions::new().cost(20);

@@ -76,7 +76,7 @@ fn keep(folder: &Path, input: &[u8]) -> PathBuf {
     let mut hasher = DefaultHasher::new();
     input.hash(&mut hasher);
     let path = folder.join(format!("{:016x}", hasher.finish()));
-    // Where it cannot be written, the panic still tells it.
+    // Where it cannot be written, the panic message still has it.
     let _ = fs::create_dir_all(folder).and_then(|()| fs::write(&path, input));
     path
 }

@@ -26,7 +26,7 @@ def named(made: dict) -> str:
 def overdrawn(made: dict) -> Scenario:
     return Scenario(
         f"charge/{named(made)}-overdrawn",
-        "12 and 1 of 10: nothing is left, checks are denied and change nothing; a refund of all makes the key as new",
+        "12 and 1 of 10: nothing is left, checks are denied and change nothing; a refund of all resets the key",
         [made],
         [
             charge(0, 12, {"allowed": False, "remaining": 0}),

@@ -86,7 +86,7 @@ def block(at, seconds, by_hand=None, *, rule=RULE, key=KEY) -> Step:
 
 
 def unblock(at, by_hand=None, *, rule=RULE, key=KEY) -> Step:
-    return call("unblock", at, by_hand or {"unblocked": True}, {"rule": rule, "key": key})
+    return call("unblock", at, by_hand or TOOK_EFFECT, {"rule": rule, "key": key})
 
 
 def set_limit(at, limit, by_hand=None, *, expires_in=None, rule=RULE, key=KEY) -> Step:
@@ -95,7 +95,7 @@ def set_limit(at, limit, by_hand=None, *, expires_in=None, rule=RULE, key=KEY) -
 
 
 def clear_limit(at, by_hand=None, *, rule=RULE, key=KEY) -> Step:
-    return call("clear_limit", at, by_hand or {"cleared": True}, {"rule": rule, "key": key})
+    return call("clear_limit", at, by_hand or TOOK_EFFECT, {"rule": rule, "key": key})
 
 
 def check_all(at, *items: dict, by_hand=None, request_id=None) -> Step:

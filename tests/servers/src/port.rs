@@ -17,7 +17,7 @@ const BUS_OFFSET: u16 = 10_000;
 
 /// A port that is free, as is its Cluster bus, and that this process has not handed out lately.
 ///
-/// Another process may still take it first. The server then fails to bind and exits, and whoever starts it
+/// Another process may still take it first. The server then fails to bind and exits, and the code that starts it
 /// comes back for the next port.
 pub(crate) fn free_port() -> Result<u16> {
     (0..COUNT)

@@ -26,7 +26,7 @@ impl Process {
     /// Runs `command`, which `packages` of Debian bring, in `folder`.
     pub(crate) fn spawn(mut command: Command, folder: &Path, packages: &str) -> Result<Self> {
         let output = File::options().create(true).append(true).open(folder.join(LOG))?;
-        // Before the child, so that the watchdog only has to be told of it.
+        // Before the child, so that the watchdog only has to learn of it.
         let mut watchdog = spawn_watchdog(folder)?;
         let started = command
             .current_dir(folder)
@@ -87,7 +87,7 @@ impl Drop for Process {
     }
 }
 
-/// A shell that waits for its input to end and then kills the program it was told of and removes the folder.
+/// A shell that waits for its input to end and then kills the program whose id it read and removes the folder.
 ///
 /// The input is a pipe that only this process holds; the system closes it however this process ends. (The
 /// parent death signal of Linux would come too early: it is sent when the *thread* that started the child

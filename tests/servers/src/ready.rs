@@ -19,7 +19,7 @@ pub(crate) fn wait_until<T>(
             return Ok(value);
         }
         if start.elapsed() > deadline {
-            return Err(Error::new(format!("waited {deadline:?} in vain for: {what}")));
+            return Err(Error::new(format!("timed out after {deadline:?} waiting for: {what}")));
         }
         sleep(INTERVAL);
     }

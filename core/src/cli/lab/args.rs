@@ -8,7 +8,7 @@ use crate::lab::{CallDuration, compare, duration_us};
 use clap::{Args as ClapArgs, ValueEnum};
 
 use super::log::{LogFormat, NAMES};
-use crate::cli::outcome::Failure;
+use crate::cli::outcome::CommandError;
 use crate::cli::source::{Contents, faults, source};
 use crate::cli::stderr::warn;
 
@@ -28,7 +28,7 @@ Exit code: 0 done, 1 ended before its time, 2 error.";
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = AFTER_HELP)]
-pub(crate) struct Lab {
+pub(crate) struct LabArgs {
     /// Rules: a file, zookeeper://host1:port1,host2:port2/path, or JSON; comments allowed
     #[arg(required_unless_present = "compare", conflicts_with = "compare")]
     rules: Option<OsString>,
@@ -126,8 +126,8 @@ pub(super) enum RecordAs {
     Zset,
 }
 
-impl Lab {
-    pub(super) fn rules(&self) -> Result<Rules, Failure> {
+impl LabArgs {
+    pub(super) fn rules(&self) -> Result<Rules, CommandError> {
         if let Some(argument) = &self.rules {
             let contents = Contents::load(source(argument)?)?;
             faults(&contents.status).for_each(warn);

@@ -10,8 +10,8 @@ use serde_json::json;
 
 use super::args::DecisionFormat;
 use super::csv::quoted;
-use super::folder::{Folder, cannot_write};
-use crate::cli::outcome::Failure;
+use super::folder::{OutputFolder, cannot_write};
+use crate::cli::outcome::CommandError;
 
 const HEADER: &str = "time_us,rule,key,resource,cost,admitted,remaining,retry_after_us";
 
@@ -22,7 +22,7 @@ pub(super) struct Decisions {
 }
 
 impl Decisions {
-    pub(super) fn create(folder: &Folder, format: DecisionFormat) -> Result<Self, Failure> {
+    pub(super) fn create(folder: &OutputFolder, format: DecisionFormat) -> Result<Self, CommandError> {
         let name = match format {
             DecisionFormat::Csv => "decisions.csv",
             DecisionFormat::Json => "decisions.jsonl",
@@ -36,7 +36,7 @@ impl Decisions {
         Ok(decisions)
     }
 
-    pub(super) fn add(&mut self, record: &Record<'_>) -> Result<(), Failure> {
+    pub(super) fn add(&mut self, record: &Record<'_>) -> Result<(), CommandError> {
         let &Record { at_us, rule, key, resource, cost, admitted, remaining, .. } = record;
         let wait = (record.retry_after != Duration::MAX).then_some(record.retry_after.as_micros() as u64);
         let line = match self.format {
@@ -54,11 +54,11 @@ impl Decisions {
         self.line(&line)
     }
 
-    fn line(&mut self, line: &str) -> Result<(), Failure> {
+    fn line(&mut self, line: &str) -> Result<(), CommandError> {
         writeln!(self.file, "{line}").map_err(|error| cannot_write(&self.path, &error))
     }
 
-    pub(super) fn finish(&mut self) -> Result<(), Failure> {
+    pub(super) fn finish(&mut self) -> Result<(), CommandError> {
         self.file.flush().map_err(|error| cannot_write(&self.path, &error))
     }
 }

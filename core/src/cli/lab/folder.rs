@@ -10,7 +10,7 @@ use crate::lab::plot::{Picture, page};
 use super::csv::quoted;
 #[cfg(feature = "png")]
 use super::png;
-use crate::cli::outcome::Failure;
+use crate::cli::outcome::CommandError;
 #[cfg(feature = "png")]
 use crate::cli::stderr::warn;
 
@@ -20,24 +20,24 @@ const FILES: [&str; 3] = [PAGE, "lab.json", "bins.csv"];
 /// Files that some runs write: of an earlier run, they would be taken for those of the run that has none.
 const DECISIONS: [&str; 2] = ["decisions.csv", "decisions.jsonl"];
 
-pub(super) struct Folder(PathBuf);
+pub(super) struct OutputFolder(PathBuf);
 
-impl Folder {
+impl OutputFolder {
     /// Makes the folder. One that holds what no run wrote is refused, unless by force.
-    pub(super) fn open(path: &Path, force: bool) -> Result<Self, Failure> {
+    pub(super) fn open(path: &Path, force: bool) -> Result<Self, CommandError> {
         let folder = Self(path.to_owned());
         fs::create_dir_all(path).map_err(|error| cannot_write(path, &error))?;
         if let Some(other) = folder.other_file()?.filter(|_| !force) {
             let (path, other) = (path.display(), other.escape_debug().to_string());
             let reason =
                 format!("the folder holds other files, such as {other} (choose another, or pass --force)");
-            return Err(Failure::Other(format!("cannot write into {path}: {reason}")));
+            return Err(CommandError::Other(format!("cannot write into {path}: {reason}")));
         }
         DECISIONS.iter().for_each(|name| drop(fs::remove_file(folder.file(name))));
         Ok(folder)
     }
 
-    fn other_file(&self) -> Result<Option<String>, Failure> {
+    fn other_file(&self) -> Result<Option<String>, CommandError> {
         let known = |name: &str| {
             FILES.contains(&name) || DECISIONS.contains(&name) || pictures().any(|picture| picture == name)
         };
@@ -59,7 +59,7 @@ impl Folder {
         self.file(PAGE)
     }
 
-    pub(super) fn write(&self, report: &Report) -> Result<(), Failure> {
+    pub(super) fn write(&self, report: &Report) -> Result<(), CommandError> {
         // Pictures of an earlier run that this one does not have would be taken for its own.
         pictures().for_each(|name| drop(fs::remove_file(self.file(&name))));
         self.put(PAGE, page(report).as_bytes())?;
@@ -73,7 +73,7 @@ impl Folder {
     }
 
     #[cfg(feature = "png")]
-    fn write_png(&self, report: &Report, drawn: &[Picture]) -> Result<(), Failure> {
+    fn write_png(&self, report: &Report, drawn: &[Picture]) -> Result<(), CommandError> {
         let fonts = png::Fonts::load();
         if fonts.is_empty() {
             warn(
@@ -87,11 +87,11 @@ impl Folder {
     }
 
     #[cfg(not(feature = "png"))]
-    fn write_png(&self, _: &Report, _: &[Picture]) -> Result<(), Failure> {
+    fn write_png(&self, _: &Report, _: &[Picture]) -> Result<(), CommandError> {
         Ok(())
     }
 
-    fn put(&self, name: &str, content: &[u8]) -> Result<(), Failure> {
+    fn put(&self, name: &str, content: &[u8]) -> Result<(), CommandError> {
         let path = self.file(name);
         fs::write(&path, content).map_err(|error| cannot_write(&path, &error))
     }
@@ -102,8 +102,8 @@ fn pictures() -> impl Iterator<Item = String> {
     Picture::ALL.into_iter().flat_map(names)
 }
 
-pub(super) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
-    Failure::Other(format!("cannot write {}: {error}", path.display()))
+pub(super) fn cannot_write(path: &Path, error: &io::Error) -> CommandError {
+    CommandError::Other(format!("cannot write {}: {error}", path.display()))
 }
 
 fn bins(report: &Report) -> String {

@@ -19,21 +19,21 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::Rules;
 use crate::lab::{Options, Report, Traffic, simulate};
 
-pub(crate) use args::Lab;
+pub(crate) use args::LabArgs;
 
-use crate::cli::outcome::{Failure, Verdict};
+use crate::cli::outcome::{CommandError, ExitStatus};
 use crate::cli::stderr::warn;
 use decisions::Decisions;
-use folder::Folder;
+use folder::OutputFolder;
 use record::Recorder;
 use watch::Watch;
 
-/// Unless told otherwise: what clients do that nobody holds back.
+/// The default traffic: clients that nothing holds back.
 const TRAFFIC: &str = "poisson";
 
-pub(crate) fn lab(args: &Lab, out: &mut impl Write) -> Result<Verdict, Failure> {
+pub(crate) fn lab(args: &LabArgs, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     let rules = args.rules()?;
-    let folder = args.out.as_deref().map(|path| Folder::open(path, args.force)).transpose()?;
+    let folder = args.out.as_deref().map(|path| OutputFolder::open(path, args.force)).transpose()?;
     let mut watch = Watch::new(args.url.is_some())?;
     if let (Some(folder), Some(format)) = (&folder, args.decisions) {
         watch.decisions = Some(Decisions::create(folder, format)?);
@@ -60,10 +60,10 @@ pub(crate) fn lab(args: &Lab, out: &mut impl Write) -> Result<Verdict, Failure> 
     if report.interrupted {
         warn("ended before its time; what there was is kept");
     }
-    Ok(Verdict::of(!report.interrupted))
+    Ok(ExitStatus::of(!report.interrupted))
 }
 
-fn run(args: &Lab, rules: &Rules, watch: &mut Watch) -> Result<Report, Failure> {
+fn run(args: &LabArgs, rules: &Rules, watch: &mut Watch) -> Result<Report, CommandError> {
     let specs = if args.traffic.is_empty() { vec![TRAFFIC.to_owned()] } else { args.traffic.clone() };
     let traffic = Traffic::parse(&specs, rules)?;
     let mut options = Options::default();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb};
 
-use crate::cli::outcome::Failure;
+use crate::cli::outcome::CommandError;
 
 /// Pixels per unit: sharp on a fine screen, and in print.
 const SCALE: f32 = 2.0;
@@ -29,9 +29,9 @@ impl Fonts {
         self.0.is_empty()
     }
 
-    pub(super) fn png(&self, svg: &str) -> Result<Vec<u8>, Failure> {
+    pub(super) fn png(&self, svg: &str) -> Result<Vec<u8>, CommandError> {
         let options = Options { fontdb: self.0.clone(), ..Options::default() };
-        let cannot = |reason: String| Failure::Other(format!("cannot draw a picture as PNG: {reason}"));
+        let cannot = |reason: String| CommandError::Other(format!("cannot draw a picture as PNG: {reason}"));
         let tree = Tree::from_str(svg, &options).map_err(|error| cannot(error.to_string()))?;
         let size = tree.size();
         let pixels = Pixmap::new((size.width() * SCALE) as u32, (size.height() * SCALE) as u32);

@@ -9,20 +9,20 @@ const EVERY: Duration = Duration::from_millis(100);
 const WIDTH: usize = 40;
 
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(super) struct ProgressBar {
     began: Instant,
     shown: Option<Instant>,
     done: f64,
     is_terminal: bool,
 }
 
-impl Default for Progress {
+impl Default for ProgressBar {
     fn default() -> Self {
         Self { began: Instant::now(), shown: None, done: 0.0, is_terminal: stderr().is_terminal() }
     }
 }
 
-impl Progress {
+impl ProgressBar {
     /// Shows how much of the whole is done, from 0 to 1.
     pub(super) fn show(&mut self, done: f64) {
         self.done = done;

@@ -8,8 +8,8 @@ use crate::lab::Record;
 use crate::rules::Scope;
 use redis::{Cmd, Connection, ErrorKind, Pipeline, RedisError, Value, cmd};
 
-use super::args::{Lab, RecordAs};
-use crate::cli::outcome::Failure;
+use super::args::{LabArgs, RecordAs};
+use crate::cli::outcome::CommandError;
 
 /// Calls sent in one piece.
 const BATCH: usize = 1_000;
@@ -25,7 +25,7 @@ pub(super) struct Recorder {
     in_real_time: bool,
     names: HashSet<String>,
     waiting: Vec<Sample>,
-    /// Tells members of sorted sets from each other.
+    /// Makes members of sorted sets unique.
     number: u64,
 }
 
@@ -38,7 +38,7 @@ struct Sample {
 }
 
 impl Recorder {
-    pub(super) fn open(url: &str, args: &Lab, rules: &Rules) -> Result<Self, Failure> {
+    pub(super) fn open(url: &str, args: &LabArgs, rules: &Rules) -> Result<Self, CommandError> {
         let mut recorder = Self {
             connection: connect(url).map_err(|error| cannot("connect to", &error))?,
             how: args.record_as,
@@ -56,7 +56,7 @@ impl Recorder {
         Ok(recorder)
     }
 
-    pub(super) fn add(&mut self, record: &Record<'_>) -> Result<(), Failure> {
+    pub(super) fn add(&mut self, record: &Record<'_>) -> Result<(), CommandError> {
         let name = self.begin(record.rule, record.resource)?;
         let (key, cost) = (record.key.to_owned(), record.cost);
         self.waiting.push(Sample { name, at_ms: record.at_us / 1_000, key, cost });
@@ -66,12 +66,12 @@ impl Recorder {
         }
     }
 
-    pub(super) fn finish(&mut self) -> Result<(), Failure> {
+    pub(super) fn finish(&mut self) -> Result<(), CommandError> {
         self.send()
     }
 
     /// The name of a record, which is made when it is first needed.
-    fn begin(&mut self, rule: &str, resource: Option<&str>) -> Result<String, Failure> {
+    fn begin(&mut self, rule: &str, resource: Option<&str>) -> Result<String, CommandError> {
         let resource = resource.map(|resource| format!(":{resource}")).unwrap_or_default();
         let name = format!("{}:{rule}{resource}", self.prefix);
         if self.names.insert(name.clone()) {
@@ -80,13 +80,13 @@ impl Recorder {
         Ok(name)
     }
 
-    fn make(&mut self, name: &str, rule: &str) -> Result<(), Failure> {
+    fn make(&mut self, name: &str, rule: &str) -> Result<(), CommandError> {
         let failed = |error: RedisError| cannot("write to", &error);
         if self.force {
             cmd("DEL").arg(name).exec(&mut self.connection).map_err(failed)?;
         } else if cmd("EXISTS").arg(name).query(&mut self.connection).map_err(failed)? {
             let instead = "pass --force to replace it, or another --record-prefix";
-            return Err(Failure::Other(format!("cannot record: {name:?} exists already ({instead})")));
+            return Err(CommandError::Other(format!("cannot record: {name:?} exists already ({instead})")));
         }
         if self.how == RecordAs::Timeseries {
             let mut create = cmd("TS.CREATE");
@@ -97,7 +97,7 @@ impl Recorder {
         Ok(())
     }
 
-    fn send(&mut self) -> Result<(), Failure> {
+    fn send(&mut self) -> Result<(), CommandError> {
         let waiting = std::mem::take(&mut self.waiting);
         if waiting.is_empty() {
             return Ok(());
@@ -160,7 +160,7 @@ fn connect(url: &str) -> Result<Connection, RedisError> {
     Ok(connection)
 }
 
-fn cannot(what: &str, error: &RedisError) -> Failure {
+fn cannot(what: &str, error: &RedisError) -> CommandError {
     let is_unknown = error.kind() != ErrorKind::Io && error.to_string().contains("unknown command");
     let reason = if is_unknown && error.to_string().contains("TS.") {
         "the server has no RedisTimeSeries (use Redis 8 or load the module, or pass --record-as stream or zset)"
@@ -172,5 +172,5 @@ fn cannot(what: &str, error: &RedisError) -> Failure {
     } else {
         error.to_string()
     };
-    Failure::Other(format!("cannot {what} the server of --record: {reason}"))
+    CommandError::Other(format!("cannot {what} the server of --record: {reason}"))
 }

@@ -11,9 +11,9 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use super::decisions::Decisions;
-use super::progress::Progress;
+use super::progress::ProgressBar;
 use super::record::Recorder;
-use crate::cli::outcome::Failure;
+use crate::cli::outcome::CommandError;
 use crate::cli::stderr::warn;
 
 /// How soon Ctrl-C ends a wait.
@@ -21,27 +21,27 @@ const NAP: Duration = Duration::from_millis(50);
 
 pub(super) struct Watch {
     stop: Arc<AtomicBool>,
-    progress: Progress,
+    progress: ProgressBar,
     began: Option<Instant>,
     in_real_time: bool,
     pub(super) decisions: Option<Decisions>,
     pub(super) recorder: Option<Recorder>,
     /// What went wrong while decisions were written; it ends the run.
-    failure: Option<Failure>,
+    failure: Option<CommandError>,
 }
 
 impl Watch {
     /// From now on the first Ctrl-C ends the run, and the second one the program.
-    pub(super) fn new(in_real_time: bool) -> Result<Self, Failure> {
+    pub(super) fn new(in_real_time: bool) -> Result<Self, CommandError> {
         let stop = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
             let at_once = flag::register_conditional_shutdown(signal, 130, stop.clone());
-            let cannot = |error| Failure::Other(format!("cannot listen for Ctrl-C: {error}"));
+            let cannot = |error| CommandError::Other(format!("cannot listen for Ctrl-C: {error}"));
             at_once.and_then(|_| flag::register(signal, stop.clone())).map_err(cannot)?;
         }
         Ok(Self {
             stop,
-            progress: Progress::default(),
+            progress: ProgressBar::default(),
             began: None,
             in_real_time,
             decisions: None,
@@ -60,8 +60,8 @@ impl Watch {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Writes what is left, and tells what went wrong.
-    pub(super) fn finish(&mut self) -> Result<(), Failure> {
+    /// Writes what is left, and returns the first error.
+    pub(super) fn finish(&mut self) -> Result<(), CommandError> {
         self.progress.clear();
         if let Some(failure) = self.failure.take() {
             return Err(failure);
@@ -72,7 +72,7 @@ impl Watch {
         self.recorder.as_mut().map_or(Ok(()), Recorder::finish)
     }
 
-    fn write(&mut self, record: &Record<'_>) -> Result<(), Failure> {
+    fn write(&mut self, record: &Record<'_>) -> Result<(), CommandError> {
         if let Some(decisions) = &mut self.decisions {
             decisions.add(record)?;
         }

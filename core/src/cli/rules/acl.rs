@@ -9,7 +9,7 @@ use sluicegate_lua::{KernelSet, commands};
 
 use crate::Rules;
 use crate::algorithm::Policy;
-use crate::cli::outcome::{Failure, Verdict};
+use crate::cli::outcome::{CommandError, ExitStatus};
 use crate::cli::source::RulesArgs;
 use crate::key::is_valid_prefix;
 use crate::limiter::PREFIX;
@@ -44,16 +44,16 @@ pub(crate) struct Acl {
 }
 
 impl Acl {
-    pub(super) fn print(&self, out: &mut impl Write) -> Result<Verdict, Failure> {
+    pub(super) fn print(&self, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
         if !is_valid_prefix(&self.prefix) {
             let reason = "must be 1 to 128 bytes without braces and control characters";
-            return Err(Failure::Other(format!("--prefix: {reason}")));
+            return Err(CommandError::Other(format!("--prefix: {reason}")));
         }
         let allowed: Vec<_> =
             self.needed(&self.rules.load()?).iter().map(|name| format!("+{name}")).collect();
         let pattern = escaped(&self.prefix);
         writeln!(out, "resetkeys ~{pattern}:* resetchannels -@all {}", allowed.join(" "))?;
-        Ok(Verdict::Yes)
+        Ok(ExitStatus::Yes)
     }
 
     /// The commands, in alphabetical order.

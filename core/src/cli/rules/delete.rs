@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal, Write};
 use tokio::runtime;
 
 use super::put::edit;
-use crate::cli::outcome::{Failure, Verdict};
+use crate::cli::outcome::{CommandError, ExitStatus};
 use crate::cli::source::{Contents, Store, source};
 
 pub(super) fn delete(
@@ -14,7 +14,7 @@ pub(super) fn delete(
     id: &str,
     yes: bool,
     out: &mut impl Write,
-) -> Result<Verdict, Failure> {
+) -> Result<ExitStatus, CommandError> {
     let store = Store::new(argument)?;
     let contents = Contents::load(source(argument)?)?;
     // One that is refused may be deleted too.
@@ -24,28 +24,28 @@ pub(super) fn delete(
     let shown = format!("{} from {}", id.escape_debug(), contents.status.source);
     if !(yes || is_wanted(&shown)?) {
         writeln!(out, "nothing was deleted")?;
-        return Ok(Verdict::No);
+        return Ok(ExitStatus::No);
     }
     match store {
         Store::File(path) => edit(&path, |document| document.delete(id)).map(drop)?,
         Store::ZooKeeper(source) => {
             let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
             if !runtime.block_on(source.delete(id))? {
-                return Err(Failure::Other(format!(
-                    "{}: somebody else deleted {id}",
+                return Err(CommandError::Other(format!(
+                    "{}: another process deleted {id}",
                     contents.status.source
                 )));
             }
         }
     }
     writeln!(out, "deleted  {shown}")?;
-    Ok(Verdict::Yes)
+    Ok(ExitStatus::Yes)
 }
 
-/// Asks whoever sits there.
-fn is_wanted(what: &str) -> Result<bool, Failure> {
+/// Asks for confirmation on the terminal.
+fn is_wanted(what: &str) -> Result<bool, CommandError> {
     if !io::stdin().is_terminal() {
-        return Err(Failure::Other(format!("stdin is not a terminal; pass --yes to delete {what}")));
+        return Err(CommandError::Other(format!("stdin is not a terminal; pass --yes to delete {what}")));
     }
     let mut stderr = io::stderr();
     write!(stderr, "Delete {what}? [y/N] ")?;

@@ -10,7 +10,7 @@ use anstyle::{AnsiColor, Style};
 use serde_json::{Value, json};
 
 use super::list::limits;
-use crate::cli::outcome::{Failure, Verdict};
+use crate::cli::outcome::{CommandError, ExitStatus};
 use crate::cli::show::json_line;
 use crate::cli::source::{Contents, faults, source};
 use crate::cli::stderr::complain;
@@ -24,17 +24,22 @@ const CHANGED: Style = AnsiColor::Yellow.on_default();
 pub(super) enum Change<'a> {
     Added(&'a Rule),
     Removed(&'a Rule),
-    Changed(&'a Rule, Vec<Field>),
+    Changed(&'a Rule, Vec<FieldDiff>),
 }
 
 /// A field that differs; `None` where it is not stated.
-pub(super) struct Field {
+pub(super) struct FieldDiff {
     path: String,
     old: Option<Value>,
     new: Option<Value>,
 }
 
-pub(super) fn diff(old: &OsStr, new: &OsStr, json: bool, out: &mut impl Write) -> Result<Verdict, Failure> {
+pub(super) fn diff(
+    old: &OsStr,
+    new: &OsStr,
+    json: bool,
+    out: &mut impl Write,
+) -> Result<ExitStatus, CommandError> {
     let (old, new) = (Contents::load(source(old)?)?, Contents::load(source(new)?)?);
     let changes = changes(&old.rules, &new.rules);
     for change in &changes {
@@ -43,10 +48,10 @@ pub(super) fn diff(old: &OsStr, new: &OsStr, json: bool, out: &mut impl Write) -
     // What is not valid cannot be compared.
     let faults: Vec<_> = faults(&old.status).chain(faults(&new.status)).collect();
     if faults.is_empty() {
-        return Ok(Verdict::of(changes.is_empty()));
+        return Ok(ExitStatus::of(changes.is_empty()));
     }
     faults.iter().for_each(complain);
-    Err(Failure::Told)
+    Err(CommandError::Reported)
 }
 
 /// In the order of the old rules, then of the new.
@@ -66,17 +71,15 @@ pub(super) fn change<'a>(old: &'a Rules, new: &'a Rules, id: &str) -> Option<Cha
     }
 }
 
-fn fields(old: &Rule, new: &Rule) -> Vec<Field> {
+fn fields(old: &Rule, new: &Rule) -> Vec<FieldDiff> {
     let (old, new) = (flat(old), flat(new));
-    let gone = old.iter().filter(|(path, _)| !new.contains_key(*path)).map(|(path, value)| Field {
+    let gone = old.iter().filter(|(path, _)| !new.contains_key(*path)).map(|(path, value)| FieldDiff {
         path: path.clone(),
         old: Some(value.clone()),
         new: None,
     });
-    let set = new.iter().filter(|(path, value)| old.get(*path) != Some(*value)).map(|(path, value)| Field {
-        path: path.clone(),
-        old: old.get(path).cloned(),
-        new: Some(value.clone()),
+    let set = new.iter().filter(|(path, value)| old.get(*path) != Some(*value)).map(|(path, value)| {
+        FieldDiff { path: path.clone(), old: old.get(path).cloned(), new: Some(value.clone()) }
     });
     let mut fields: Vec<_> = gone.chain(set).collect();
     fields.sort_by(|one, other| one.path.cmp(&other.path));
@@ -130,7 +133,7 @@ impl Change<'_> {
             return writeln!(out, "  {}, {}", rule.algorithm.name(), limits(rule));
         };
         writeln!(out)?;
-        for Field { path, old, new } in fields {
+        for FieldDiff { path, old, new } in fields {
             writeln!(out, "         {path}: {} -> {}", shown(old.as_ref()), shown(new.as_ref()))?;
         }
         Ok(())
@@ -143,7 +146,7 @@ impl Change<'_> {
                 json!({ "rule_id": id, "change": change, "rule": object(rule) })
             }
             Self::Changed(_, fields) => {
-                let field = |it: &Field| json!({ "field": it.path, "old": it.old, "new": it.new });
+                let field = |it: &FieldDiff| json!({ "field": it.path, "old": it.old, "new": it.new });
                 let fields: Vec<_> = fields.iter().map(field).collect();
                 json!({ "rule_id": id, "change": change, "fields": fields })
             }

@@ -7,7 +7,7 @@ use crate::rules::Rule;
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstLeafNode, CstNode, CstObject, CstRootNode};
 
-use crate::cli::outcome::Failure;
+use crate::cli::outcome::CommandError;
 
 /// What some editors begin every file with.
 const MARK: char = '\u{feff}';
@@ -25,19 +25,19 @@ pub(super) struct Document {
 
 impl Document {
     /// Reads the text of a file of rules.
-    pub(super) fn read(text: &str) -> Result<Self, Failure> {
+    pub(super) fn read(text: &str) -> Result<Self, CommandError> {
         let rules = Rules::from_json(text)?;
         let bare = text.trim_start_matches(MARK);
         let root = CstRootNode::parse(bare, &ParseOptions::default());
-        let root = root.map_err(|error| Failure::Other(format!("not valid JSON: {error}")))?;
+        let root = root.map_err(|error| CommandError::Other(format!("not valid JSON: {error}")))?;
         let array = root.array_value().or_else(|| root.object_value()?.array_value("rules"));
-        let array = array.ok_or_else(|| Failure::Other("it has no array of rules".to_owned()))?;
+        let array = array.ok_or_else(|| CommandError::Other("it has no array of rules".to_owned()))?;
         let wanted = rules.iter().cloned().collect();
         Ok(Self { has_mark: bare.len() < text.len(), root, array, rules, wanted })
     }
 
     /// Reads the text of a file of rules, or of one rule.
-    pub(super) fn read_some(text: &str) -> Result<Self, Failure> {
+    pub(super) fn read_some(text: &str) -> Result<Self, CommandError> {
         let bare = text.trim_start_matches(MARK);
         let root = CstRootNode::parse(bare, &ParseOptions::default()).ok();
         let object = root.as_ref().and_then(CstRootNode::object_value);
@@ -75,13 +75,13 @@ impl Document {
     }
 
     /// The text, which was read again: whatever else it became, it holds the rules that it has to.
-    pub(super) fn text(&self) -> Result<String, Failure> {
+    pub(super) fn text(&self) -> Result<String, CommandError> {
         let mark = if self.has_mark { MARK.to_string() } else { String::new() };
         let text = format!("{mark}{}", self.root);
         if Rules::from_json(&text)?.iter().eq(&self.wanted) {
             return Ok(text);
         }
-        Err(Failure::Other("its layout does not allow for this change; change it by hand".to_owned()))
+        Err(CommandError::Other("its layout does not allow for this change; change it by hand".to_owned()))
     }
 
     fn elements(&self) -> Vec<(String, CstObject)> {

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use crate::Rules;
 
-use super::tree::{Content, Node, unreadable_from};
+use super::tree::{JsonContent, JsonNode, unreadable_from};
 
 /// A rule cannot have more faults than this reports.
 const MOST: usize = 100;
@@ -26,7 +26,7 @@ pub(super) fn faults(text: &str) -> Vec<String> {
     let Err(first) = Rules::from_json(text) else { return Vec::new() };
     // A byte order mark is not part of the text that is parsed.
     let bare = text.trim_start_matches('\u{feff}');
-    let Some(root) = Node::read(bare).filter(|_| !first.message().starts_with("not valid JSON")) else {
+    let Some(root) = JsonNode::read(bare).filter(|_| !first.message().starts_with("not valid JSON")) else {
         return vec![with_its_place(first.message(), bare)];
     };
     let mut found = match rules_of(&root) {
@@ -40,17 +40,17 @@ pub(super) fn faults(text: &str) -> Vec<String> {
     found.into_iter().map(|(at, message)| format!("{}: {message}", line_and_column(bare, at))).collect()
 }
 
-fn rules_of(root: &Node) -> Option<&[Node]> {
+fn rules_of(root: &JsonNode) -> Option<&[JsonNode]> {
     match &root.content {
-        Content::Array(rules) => Some(rules),
-        Content::Object(fields) => fields.iter().find(|field| field.name == "rules").and_then(|field| {
-            if let Content::Array(rules) = &field.value.content { Some(rules.as_slice()) } else { None }
+        JsonContent::Array(rules) => Some(rules),
+        JsonContent::Object(fields) => fields.iter().find(|field| field.name == "rules").and_then(|field| {
+            if let JsonContent::Array(rules) = &field.value.content { Some(rules.as_slice()) } else { None }
         }),
-        Content::Other(_) => None,
+        JsonContent::Other(_) => None,
     }
 }
 
-fn faults_of_rules(rules: &[Node]) -> Vec<(usize, String)> {
+fn faults_of_rules(rules: &[JsonNode]) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut positions = HashMap::new();
     for (position, rule) in rules.iter().enumerate() {
@@ -72,15 +72,15 @@ fn faults_of_rules(rules: &[Node]) -> Vec<(usize, String)> {
 }
 
 /// The id as it is written, in quotes.
-fn id_of(rule: &Node) -> Option<String> {
-    let Content::Object(fields) = &rule.content else { return None };
+fn id_of(rule: &JsonNode) -> Option<String> {
+    let JsonContent::Object(fields) = &rule.content else { return None };
     let id = &fields.iter().find(|field| field.name == "rule_id")?.value.content;
-    if let Content::Other(text) = id { text.starts_with('"').then(|| text.clone()) } else { None }
+    if let JsonContent::Other(text) = id { text.starts_with('"').then(|| text.clone()) } else { None }
 }
 
-fn faults_of_rule(rule: &Node, number: usize, found: &mut Vec<(usize, String)>) {
+fn faults_of_rule(rule: &JsonNode, number: usize, found: &mut Vec<(usize, String)>) {
     // Positions are those of the text; what is read again is a copy.
-    let Some(mut rest) = Node::read(&rule.text()) else { return };
+    let Some(mut rest) = JsonNode::read(&rule.text()) else { return };
     let mut taken: Vec<String> = Vec::new();
     for _ in 0..MOST {
         let Err(error) = Rules::from_json(&format!("[{}]", rest.text())) else { return };

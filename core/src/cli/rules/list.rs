@@ -9,7 +9,7 @@ use anstyle::{AnsiColor, Style};
 use humantime::format_duration;
 use serde_json::{Value, json};
 
-use crate::cli::outcome::{Failure, Verdict};
+use crate::cli::outcome::{CommandError, ExitStatus};
 use crate::cli::show::json_line;
 use crate::cli::source::{Contents, source};
 use crate::rules::{identifier, object};
@@ -21,14 +21,14 @@ const COLUMNS: [&str; 5] = ["RULE", "ALGORITHM", "LIMITS", "REQUESTS", "PRIORITY
 
 type Row = [String; COLUMNS.len()];
 
-pub(super) fn list(argument: &OsStr, json: bool, out: &mut impl Write) -> Result<Verdict, Failure> {
+pub(super) fn list(argument: &OsStr, json: bool, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     let contents = Contents::load(source(argument)?)?;
     if json {
         objects(&contents, out)?
     } else {
         table(&contents, out)?
     }
-    Ok(Verdict::Yes)
+    Ok(ExitStatus::Yes)
 }
 
 fn objects(contents: &Contents, out: &mut impl Write) -> io::Result<()> {

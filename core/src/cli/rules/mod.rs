@@ -16,7 +16,7 @@ use std::io::Write;
 
 use clap::Subcommand;
 
-use crate::cli::outcome::{Failure, Verdict};
+use crate::cli::outcome::{CommandError, ExitStatus};
 use acl::Acl;
 
 #[derive(Debug, Subcommand)]
@@ -70,12 +70,12 @@ pub(crate) enum RulesCommand {
     },
 }
 
-pub(crate) fn carry_out(command: &RulesCommand, out: &mut impl Write) -> Result<Verdict, Failure> {
+pub(crate) fn carry_out(command: &RulesCommand, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     match command {
         RulesCommand::Validate { sources } => validate::validate(sources, out),
         RulesCommand::Schema => {
             out.write_all(crate::rules::schema().as_bytes())?;
-            Ok(Verdict::Yes)
+            Ok(ExitStatus::Yes)
         }
         RulesCommand::List { source, json } => list::list(source, *json, out),
         RulesCommand::Diff { old, new, json } => diff::diff(old, new, *json, out),

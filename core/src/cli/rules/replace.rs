@@ -54,7 +54,7 @@ fn write(unfinished: &Path, target: &Path, seen: Option<&str>, text: &str) -> io
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     if read(target)?.as_deref() != seen {
-        return Err(io::Error::other("somebody else changed it meanwhile; nothing was written"));
+        return Err(io::Error::other("another process changed the file meanwhile; nothing was written"));
     }
     fs::rename(unfinished, target)
 }

@@ -5,26 +5,26 @@ use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
 /// A value, and the byte at which it begins.
-pub(super) struct Node {
+pub(super) struct JsonNode {
     pub(super) at: usize,
-    pub(super) content: Content,
+    pub(super) content: JsonContent,
 }
 
-pub(super) enum Content {
-    Object(Vec<Field>),
-    Array(Vec<Node>),
+pub(super) enum JsonContent {
+    Object(Vec<JsonField>),
+    Array(Vec<JsonNode>),
     /// As it is written.
     Other(String),
 }
 
-pub(super) struct Field {
+pub(super) struct JsonField {
     pub(super) name: String,
     pub(super) at: usize,
-    pub(super) value: Node,
+    pub(super) value: JsonNode,
 }
 
 /// A part of a path such as `limits[1].limit`.
-enum Step<'a> {
+enum PathStep<'a> {
     Name(&'a str),
     Place(usize),
 }
@@ -35,7 +35,7 @@ pub(super) fn unreadable_from(text: &str) -> usize {
     parsed.err().map_or(0, |error| error.range().start)
 }
 
-impl Node {
+impl JsonNode {
     /// The value of a text, if it can be read at all.
     pub(super) fn read(text: &str) -> Option<Self> {
         let parsed = parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default()).ok()?;
@@ -45,10 +45,10 @@ impl Node {
     fn of(value: &Value<'_>, text: &str) -> Self {
         let range = value.range();
         let content = match value {
-            Value::Object(Object { properties, .. }) => Content::Object(
+            Value::Object(Object { properties, .. }) => JsonContent::Object(
                 properties
                     .iter()
-                    .map(|field| Field {
+                    .map(|field| JsonField {
                         name: field.name.as_str().to_owned(),
                         at: field.range.start,
                         value: Self::of(&field.value, text),
@@ -56,9 +56,9 @@ impl Node {
                     .collect(),
             ),
             Value::Array(array) => {
-                Content::Array(array.elements.iter().map(|element| Self::of(element, text)).collect())
+                JsonContent::Array(array.elements.iter().map(|element| Self::of(element, text)).collect())
             }
-            _ => Content::Other(text.get(range.start..range.end).unwrap_or_default().to_owned()),
+            _ => JsonContent::Other(text.get(range.start..range.end).unwrap_or_default().to_owned()),
         };
         Self { at: range.start, content }
     }
@@ -66,16 +66,16 @@ impl Node {
     /// The same value as text, in another layout.
     pub(super) fn text(&self) -> String {
         match &self.content {
-            Content::Object(fields) => {
+            JsonContent::Object(fields) => {
                 let quoted = |name: &str| serde_json::Value::from(name).to_string();
                 let fields =
                     fields.iter().map(|field| format!("{}:{}", quoted(&field.name), field.value.text()));
                 format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
             }
-            Content::Array(elements) => {
+            JsonContent::Array(elements) => {
                 format!("[{}]", elements.iter().map(Self::text).collect::<Vec<_>>().join(","))
             }
-            Content::Other(text) => text.clone(),
+            JsonContent::Other(text) => text.clone(),
         }
     }
 
@@ -85,10 +85,10 @@ impl Node {
         let mut at = self.at;
         for step in steps(path) {
             let next = match (&node.content, step) {
-                (Content::Object(fields), Step::Name(name)) => {
+                (JsonContent::Object(fields), PathStep::Name(name)) => {
                     fields.iter().rfind(|field| field.name == name).map(|field| (field.at, &field.value))
                 }
-                (Content::Array(elements), Step::Place(place)) => {
+                (JsonContent::Array(elements), PathStep::Place(place)) => {
                     elements.get(place).map(|node| (node.at, node))
                 }
                 _ => None,
@@ -105,10 +105,10 @@ impl Node {
         let Some(last) = steps.pop() else { return false };
         let Some(owner) = self.inner(steps) else { return false };
         match (&mut owner.content, last) {
-            (Content::Object(fields), Step::Name(name)) => {
+            (JsonContent::Object(fields), PathStep::Name(name)) => {
                 fields.iter().rposition(|field| field.name == name).map(|at| fields.remove(at)).is_some()
             }
-            (Content::Array(elements), Step::Place(place)) if place < elements.len() => {
+            (JsonContent::Array(elements), PathStep::Place(place)) if place < elements.len() => {
                 elements.remove(place);
                 true
             }
@@ -119,27 +119,27 @@ impl Node {
     /// States a field that is missing.
     pub(super) fn insert(&mut self, path: &str, text: &str) {
         let mut steps: Vec<_> = steps(path).collect();
-        let Some(Step::Name(name)) = steps.pop() else { return };
-        if let Some(Self { at, content: Content::Object(fields) }) = self.inner(steps) {
-            let value = Self { at: *at, content: Content::Other(text.to_owned()) };
-            fields.push(Field { name: name.to_owned(), at: *at, value });
+        let Some(PathStep::Name(name)) = steps.pop() else { return };
+        if let Some(Self { at, content: JsonContent::Object(fields) }) = self.inner(steps) {
+            let value = Self { at: *at, content: JsonContent::Other(text.to_owned()) };
+            fields.push(JsonField { name: name.to_owned(), at: *at, value });
         }
     }
 
-    fn inner(&mut self, steps: Vec<Step<'_>>) -> Option<&mut Self> {
+    fn inner(&mut self, steps: Vec<PathStep<'_>>) -> Option<&mut Self> {
         steps.into_iter().try_fold(self, |node, step| match (&mut node.content, step) {
-            (Content::Object(fields), Step::Name(name)) => {
+            (JsonContent::Object(fields), PathStep::Name(name)) => {
                 fields.iter_mut().rfind(|field| field.name == name).map(|field| &mut field.value)
             }
-            (Content::Array(elements), Step::Place(place)) => elements.get_mut(place),
+            (JsonContent::Array(elements), PathStep::Place(place)) => elements.get_mut(place),
             _ => None,
         })
     }
 }
 
-fn steps(path: &str) -> impl Iterator<Item = Step<'_>> {
+fn steps(path: &str) -> impl Iterator<Item = PathStep<'_>> {
     path.split(['.', '[', ']']).filter(|step| !step.is_empty()).map(|step| match step.parse() {
-        Ok(place) => Step::Place(place),
-        Err(_) => Step::Name(step),
+        Ok(place) => PathStep::Place(place),
+        Err(_) => PathStep::Name(step),
     })
 }

@@ -7,27 +7,27 @@ use std::io::Write;
 use crate::sources::{FileSource, RuleSource};
 
 use super::faults::faults as faults_in;
-use crate::cli::outcome::{Failure, Verdict};
+use crate::cli::outcome::{CommandError, ExitStatus};
 use crate::cli::source::{Contents, Store, faults, source};
 use crate::cli::stderr::complain;
 
 /// Every source is looked at, whatever is wrong with those before.
-pub(super) fn validate(sources: &[OsString], out: &mut impl Write) -> Result<Verdict, Failure> {
+pub(super) fn validate(sources: &[OsString], out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     let mut all_valid = true;
     for argument in sources {
         all_valid &= match one(argument, out) {
             Ok(valid) => valid,
-            Err(failure @ Failure::Output(_)) => return Err(failure),
+            Err(failure @ CommandError::Output(_)) => return Err(failure),
             Err(failure) => {
                 complain(failure);
                 false
             }
         };
     }
-    if all_valid { Ok(Verdict::Yes) } else { Err(Failure::Told) }
+    if all_valid { Ok(ExitStatus::Yes) } else { Err(CommandError::Reported) }
 }
 
-fn one(argument: &OsStr, out: &mut impl Write) -> Result<bool, Failure> {
+fn one(argument: &OsStr, out: &mut impl Write) -> Result<bool, CommandError> {
     if let Some((name, text)) = text_of(argument)? {
         let found = faults_in(&text);
         found.iter().for_each(|fault| complain(format!("{name}:{fault}")));
@@ -47,7 +47,7 @@ fn one(argument: &OsStr, out: &mut impl Write) -> Result<bool, Failure> {
 }
 
 /// The name and the text of rules that are one text: JSON, or a file that can be read.
-fn text_of(argument: &OsStr) -> Result<Option<(String, String)>, Failure> {
+fn text_of(argument: &OsStr) -> Result<Option<(String, String)>, CommandError> {
     if let Some(text) = argument.to_str().filter(|text| text.trim_start().starts_with(['[', '{'])) {
         return Ok(Some(("rules".to_owned(), text.to_owned())));
     }

@@ -65,7 +65,8 @@ fn introduction(report: &Report) -> String {
         (None, false) => format!("Traffic {}", specs.join(" and ")),
     };
     let ended = if report.interrupted { " The run was ended before its time." } else { "" };
-    format!("<p class=\"muted\">{traffic}; {} in all.{ended}</p>\n", span(report.length_us))
+    let seed = report.seed.map_or(String::new(), |seed| format!(", seed {seed}"));
+    format!("<p class=\"muted\">{traffic}{seed}; {} in all.{ended}</p>\n", span(report.length_us))
 }
 
 /// What all rules made of requests together, if they decided together.

@@ -12,7 +12,7 @@ use crate::rules::{Algorithm, RuleId, Rules};
 use crate::words::quote;
 
 /// What a request holds.
-pub(super) struct Held {
+pub(super) struct HeldByRequest {
     pub(super) reservation: Reservation,
     pub(super) items: Vec<HeldItem>,
 }
@@ -32,7 +32,7 @@ pub(super) struct UnderWay {
     duration: Option<CallDuration>,
     random: Random,
     ends: BinaryHeap<Reverse<(u64, u64)>>,
-    held: HashMap<u64, Held>,
+    held: HashMap<u64, HeldByRequest>,
     number: u64,
 }
 
@@ -55,10 +55,14 @@ impl UnderWay {
     }
 
     /// How long a request is under way that these rules apply to; `None` where none of them needs to know.
-    pub(super) fn duration_us(&mut self, matches: &[RequestMatch], told: Option<u64>) -> Result<Option<u64>> {
+    pub(super) fn duration_us(
+        &mut self,
+        matches: &[RequestMatch],
+        stated: Option<u64>,
+    ) -> Result<Option<u64>> {
         let Some(needing) = matches.iter().find(|it| self.limits(&it.rule_id)) else { return Ok(None) };
         let drawn = || self.duration.map(|duration| duration.draw_us(&mut self.random));
-        told.or_else(drawn).map(Some).ok_or_else(|| {
+        stated.or_else(drawn).map(Some).ok_or_else(|| {
             let reason = format!(
                 "it has no duration, and rule {} limits how many requests are under way",
                 quote(&needing.rule_id)
@@ -67,14 +71,14 @@ impl UnderWay {
         })
     }
 
-    pub(super) fn hold(&mut self, end_us: u64, held: Held) {
+    pub(super) fn hold(&mut self, end_us: u64, held: HeldByRequest) {
         self.number += 1;
         self.ends.push(Reverse((end_us, self.number)));
         self.held.insert(self.number, held);
     }
 
     /// What ends next, if it ends by then, and when.
-    pub(super) fn ended(&mut self, now_us: u64) -> Option<(u64, Held)> {
+    pub(super) fn ended(&mut self, now_us: u64) -> Option<(u64, HeldByRequest)> {
         let Reverse((end_us, number)) = *self.ends.peek().filter(|end| end.0.0 <= now_us)?;
         self.ends.pop();
         self.held.remove(&number).map(|held| (end_us, held))

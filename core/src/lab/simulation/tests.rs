@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 
 use super::*;
+use crate::lab::plot::page;
 use crate::lab::{Record, START_US};
 use crate::lab::{StrategyReport, compare};
 
@@ -101,16 +102,19 @@ fn a_run_that_is_ended_keeps_what_there_is_of_all_strategies() {
 fn a_seed_fixes_the_run() {
     let rules = compared(&["gcra"]);
     let traffic = Traffic::parse(&["poisson:keys=9,for=5m"], &rules).unwrap();
-    let bins = |seed| {
+    let run = |seed| {
         let options = Options { seed, ..Options::default() };
-        simulate(&rules, &traffic, options, &mut ()).unwrap().strategies.remove(0).bins
+        simulate(&rules, &traffic, options, &mut ()).unwrap()
     };
+    let bins = |seed| run(seed).strategies.remove(0).bins;
     assert_eq!(bins(1), bins(1));
     assert_ne!(bins(1), bins(2));
+    // So that a run can be made again from what it left.
+    assert!(run(2).json().contains("\"seed\":2") && page(&run(2)).contains(", seed 2;"));
 }
 
 #[test]
-fn obedient_clients_wait_as_long_as_they_are_told() {
+fn obedient_clients_wait_for_retry_after() {
     let rules = Rules::from_json(&compare(&["uniform"], 1, 10 * SECOND, None).unwrap()).unwrap();
     let report = run(&rules, &["obedient:clients=2,keys=1,rate=1000/s,pick=turn,for=1000s"]);
     let waits = report.strategies[0].waits.unwrap();

@@ -9,11 +9,11 @@ use crate::rules::{Algorithm, Limit, Rule, WindowStart};
 #[derive(Debug, Clone)]
 pub(crate) struct Bound {
     limit: f64,
-    kind: Kind,
+    kind: BoundKind,
 }
 
 #[derive(Debug, Clone)]
-enum Kind {
+enum BoundKind {
     /// `limit` in each window that is touched, where windows begin at multiples of it since 1970.
     Aligned { window_us: u64 },
     /// `limit` in each window of the calendar that is touched.
@@ -32,18 +32,18 @@ impl Bound {
     pub(crate) fn new(rule: &Rule, limit: &Limit) -> Self {
         let window_us = limit.window_us;
         if let Some(window) = limit.calendar {
-            return Self { limit: limit.limit, kind: Kind::Calendar(Arc::new(Calendar::new(window))) };
+            return Self { limit: limit.limit, kind: BoundKind::Calendar(Arc::new(Calendar::new(window))) };
         }
         let kind = match rule.algorithm {
             Algorithm::FixedWindow { window_start: WindowStart::FirstRequest }
-            | Algorithm::SlidingLog { .. } => Kind::PerStretch { us: window_us },
-            Algorithm::FixedWindow { .. } | Algorithm::SlidingWindow => Kind::Aligned { window_us },
-            Algorithm::SlidingBuckets => Kind::PerStretch { us: window_us - limit.resolution_us + 1 },
+            | Algorithm::SlidingLog { .. } => BoundKind::PerStretch { us: window_us },
+            Algorithm::FixedWindow { .. } | Algorithm::SlidingWindow => BoundKind::Aligned { window_us },
+            Algorithm::SlidingBuckets => BoundKind::PerStretch { us: window_us - limit.resolution_us + 1 },
             Algorithm::Gcra { burst, .. } => {
-                Kind::Bucket { burst: burst.map_or(limit.limit, |burst| burst as f64), window_us }
+                BoundKind::Bucket { burst: burst.map_or(limit.limit, |burst| burst as f64), window_us }
             }
-            Algorithm::Decay { factor } => Kind::Level { slot_us: limit.resolution_us, factor },
-            Algorithm::Concurrency => Kind::InFlight,
+            Algorithm::Decay { factor } => BoundKind::Level { slot_us: limit.resolution_us, factor },
+            Algorithm::Concurrency => BoundKind::InFlight,
         };
         Self { limit: limit.limit, kind }
     }
@@ -52,15 +52,17 @@ impl Bound {
     pub(crate) fn between(&self, from_us: u64, to_us: u64) -> f64 {
         let span = to_us.saturating_sub(from_us);
         match self.kind {
-            Kind::Calendar(ref calendar) => {
+            BoundKind::Calendar(ref calendar) => {
                 let number = |us| calendar.at(us as Micros).number;
                 self.limit * (number(to_us) - number(from_us) + 1) as f64
             }
-            Kind::Aligned { window_us } => self.limit * (to_us / window_us - from_us / window_us + 1) as f64,
-            Kind::PerStretch { us } => self.limit * (span / us + 1) as f64,
-            Kind::Bucket { burst, window_us } => burst + span as f64 * self.limit / window_us as f64,
-            Kind::InFlight => f64::INFINITY,
-            Kind::Level { slot_us, factor } => {
+            BoundKind::Aligned { window_us } => {
+                self.limit * (to_us / window_us - from_us / window_us + 1) as f64
+            }
+            BoundKind::PerStretch { us } => self.limit * (span / us + 1) as f64,
+            BoundKind::Bucket { burst, window_us } => burst + span as f64 * self.limit / window_us as f64,
+            BoundKind::InFlight => f64::INFINITY,
+            BoundKind::Level { slot_us, factor } => {
                 let slots = to_us / slot_us - from_us / slot_us;
                 self.limit * (1.0 + slots as f64 * (1.0 - 1.0 / factor))
             }

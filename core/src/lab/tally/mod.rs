@@ -19,7 +19,7 @@ pub(crate) use waits::Waits;
 
 use crate::rules::{Algorithm, Limit, Rule, Scope};
 use in_flight::InFlight;
-use window::{Filled, Fullest, Windows};
+use window::{Filled, Fullest, KeyWindows};
 
 /// Counts of one stretch of time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -46,38 +46,38 @@ pub(crate) struct LimitTally {
     pub(crate) limit: Limit,
     pub(crate) window_us: u64,
     pub(crate) bound: Bound,
-    pub(crate) load: Load,
+    pub(crate) load: LimitLoad,
     /// Keys, or resources, to which something was admitted for the first time.
     pub(crate) new_keys: Series<u64>,
 }
 
 /// What a limit is held to.
 #[derive(Debug)]
-pub(crate) enum Load {
+pub(crate) enum LimitLoad {
     /// What is admitted in any window.
-    Windows(Windows),
+    KeyWindows(KeyWindows),
     /// What is under way at once.
     InFlight(InFlight),
 }
 
-impl Load {
+impl LimitLoad {
     fn add(&mut self, key: &str, now_us: u64, cost: u64) -> Option<Filled> {
         match self {
-            Self::Windows(windows) => windows.add(key, now_us, cost),
+            Self::KeyWindows(windows) => windows.add(key, now_us, cost),
             Self::InFlight(in_flight) => in_flight.begin(key, now_us, cost),
         }
     }
 
     pub(crate) fn fullest(&self) -> Fullest {
         match self {
-            Self::Windows(windows) => windows.fullest,
+            Self::KeyWindows(windows) => windows.fullest,
             Self::InFlight(in_flight) => in_flight.fullest,
         }
     }
 
     pub(crate) fn is_exact(&self) -> bool {
         match self {
-            Self::Windows(windows) => windows.is_exact(),
+            Self::KeyWindows(windows) => windows.is_exact(),
             Self::InFlight(in_flight) => in_flight.is_exact(),
         }
     }
@@ -85,7 +85,7 @@ impl Load {
 
 /// One call, as it is counted.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Counted<'a> {
+pub(crate) struct CountedCall<'a> {
     /// Since the beginning of the run.
     pub(crate) at_us: u64,
     pub(crate) key: &'a str,
@@ -108,7 +108,7 @@ pub(crate) struct Tally {
     pub(crate) keys: Keys,
     pub(crate) waits: Waits,
     /// Until when the bins tell what is under way.
-    told_us: u64,
+    binned_until_us: u64,
 }
 
 impl Tally {
@@ -117,8 +117,8 @@ impl Tally {
             // `decay` has no window: what it admits in a slot is looked at. `concurrency` has neither.
             let window_us = if limit.window_us > 0 { limit.window_us } else { limit.resolution_us };
             let load = match rule.algorithm {
-                Algorithm::Concurrency => Load::InFlight(InFlight::default()),
-                _ => Load::Windows(Windows::new(window_us)),
+                Algorithm::Concurrency => LimitLoad::InFlight(InFlight::default()),
+                _ => LimitLoad::KeyWindows(KeyWindows::new(window_us)),
             };
             LimitTally {
                 limit: *limit,
@@ -136,11 +136,11 @@ impl Tally {
             denied_by_others: 0,
             keys: Keys::default(),
             waits: Waits::default(),
-            told_us: 0,
+            binned_until_us: 0,
         }
     }
 
-    pub(crate) fn add(&mut self, call: &Counted<'_>) {
+    pub(crate) fn add(&mut self, call: &CountedCall<'_>) {
         self.tell_in_flight(call.at_us);
         let mut counts = Counts::default();
         if call.admitted {
@@ -164,20 +164,20 @@ impl Tally {
     pub(crate) fn end(&mut self, at_us: u64, key: &str, resource: &str, cost: u64) {
         self.tell_in_flight(at_us);
         for limit in &mut self.limits {
-            if let Load::InFlight(in_flight) = &mut limit.load {
+            if let LimitLoad::InFlight(in_flight) = &mut limit.load {
                 in_flight.end(&counted_under(limit.limit.scope, key, resource), cost);
             }
         }
     }
 
-    /// Tells the bins up to a time what has been under way since the last one: it changes only with calls.
+    /// Records in the bins up to a time what has been under way since the last one: it changes only with calls.
     pub(crate) fn tell_in_flight(&mut self, to_us: u64) {
         let share = |limit: &LimitTally| match &limit.load {
-            Load::InFlight(in_flight) => in_flight.most() as f64 / limit.limit.limit,
-            Load::Windows(_) => 0.0,
+            LimitLoad::InFlight(in_flight) => in_flight.most() as f64 / limit.limit.limit,
+            LimitLoad::KeyWindows(_) => 0.0,
         };
         let share = self.limits.iter().map(share).fold(0.0, f64::max);
-        let mut at_us = std::mem::replace(&mut self.told_us, to_us);
+        let mut at_us = std::mem::replace(&mut self.binned_until_us, to_us);
         while share > 0.0 && at_us <= to_us {
             let bin = self.counts.at(at_us);
             bin.fullest = bin.fullest.max(share);
@@ -198,7 +198,7 @@ fn counted_under<'a>(scope: Scope, key: &'a str, resource: &'a str) -> Cow<'a, s
 
 impl LimitTally {
     /// How full the window is that ends with a call, or what is under way with it, as a share of the limit.
-    fn fill(&mut self, call: &Counted<'_>) -> f64 {
+    fn fill(&mut self, call: &CountedCall<'_>) -> f64 {
         let of = counted_under(self.limit.scope, call.key, call.resource);
         let Some(filled) = self.load.add(&of, call.at_us, call.cost) else { return 0.0 };
         if filled.new_keys > 0 {

@@ -19,9 +19,9 @@ pub(crate) struct Fullest {
 
 /// The windows of every key, or of every resource.
 #[derive(Debug)]
-pub(crate) struct Windows {
+pub(crate) struct KeyWindows {
     window_us: u64,
-    logs: Sampled<Log>,
+    logs: Sampled<AdmissionLog>,
     entries: usize,
     /// Costs that were admitted so near to each other are one entry. Above 0, counts may be too small by what
     /// was admitted in one grain, and are never too large.
@@ -31,7 +31,7 @@ pub(crate) struct Windows {
 
 /// What was admitted lately to one key: when, and how much.
 #[derive(Debug, Default)]
-struct Log {
+struct AdmissionLog {
     entries: VecDeque<(u64, u64)>,
     sum: u64,
 }
@@ -45,7 +45,7 @@ pub(crate) struct Filled {
     pub(crate) new_keys: u64,
 }
 
-impl Log {
+impl AdmissionLog {
     fn expire(&mut self, now_us: u64, window_us: u64) {
         while let Some((at, cost)) = self.entries.front().copied() {
             if at + window_us > now_us {
@@ -72,7 +72,7 @@ impl Log {
     }
 }
 
-impl Windows {
+impl KeyWindows {
     pub(crate) fn new(window_us: u64) -> Self {
         let (logs, fullest) = (Sampled::default(), Fullest::default());
         Self { window_us, logs, entries: 0, grain_us: 0, fullest }
@@ -83,7 +83,7 @@ impl Windows {
         let mut new = false;
         let log = self.logs.get(key, || {
             new = true;
-            Log::default()
+            AdmissionLog::default()
         })?;
         let before = log.entries.len();
         log.expire(now_us, self.window_us);
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn the_fullest_window_is_found_wherever_it_is() {
-        let mut windows = Windows::new(100);
+        let mut windows = KeyWindows::new(100);
         for at in [0, 95, 96, 97, 194, 195] {
             windows.add("k", at, 1);
         }
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn keys_are_counted_apart() {
-        let mut windows = Windows::new(100);
+        let mut windows = KeyWindows::new(100);
         assert_eq!(windows.add("a", 0, 3).unwrap().new_keys, 1);
         windows.add("b", 1, 4);
         assert_eq!(windows.add("a", 2, 1).unwrap().new_keys, 0);
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_counts_are_never_too_large() {
-        let (mut windows, calls) = (Windows::new(10_000_000), 3_000_000);
+        let (mut windows, calls) = (KeyWindows::new(10_000_000), 3_000_000);
         let most = (0..calls).filter_map(|at| windows.add("k", at, 1)).map(|filled| filled.cost).max();
         assert!(windows.entries <= MOST_ENTRIES && !windows.is_exact());
         assert_eq!(most, Some(calls));

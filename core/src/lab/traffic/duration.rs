@@ -1,4 +1,4 @@
-//! How long calls are under way, where nothing tells it of the single call.
+//! How long calls are under way, where it is not stated for the single call.
 
 use std::str::FromStr;
 

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::stream::Due;
+use super::stream::DueCall;
 
-/// One call.
+/// One call of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
     /// Microseconds since the beginning of the run.
@@ -27,12 +27,12 @@ struct GivenCall {
 
 /// Calls in order of time, with each key once.
 #[derive(Debug, Clone)]
-pub(super) struct Given {
+pub(super) struct GivenCalls {
     keys: Vec<Box<str>>,
     calls: Vec<GivenCall>,
 }
 
-impl Given {
+impl GivenCalls {
     pub(super) fn new(calls: impl IntoIterator<Item = Call>) -> Self {
         let (mut numbers, mut keys) = (HashMap::<Box<str>, u32>::new(), Vec::new());
         let number = |call: Call| {
@@ -64,7 +64,7 @@ impl Given {
 
 /// Given calls during a run.
 pub(crate) struct Playing<'a> {
-    given: &'a Given,
+    given: &'a GivenCalls,
     place: usize,
 }
 
@@ -74,9 +74,9 @@ impl<'a> Playing<'a> {
         self.given.calls.get(self.place).map(|call| call.at_us)
     }
 
-    pub(super) fn due(&mut self) -> Due<'a> {
+    pub(super) fn due(&mut self) -> DueCall<'a> {
         let GivenCall { key, cost, duration_us, .. } = self.given.calls[self.place];
         self.place += 1;
-        Due { key: &self.given.keys[key as usize], cost, resource: "resource", duration_us }
+        DueCall { key: &self.given.keys[key as usize], cost, resource: "resource", duration_us }
     }
 }

@@ -12,28 +12,28 @@ pub use duration::CallDuration;
 pub use given::Call;
 pub use source::WORDS;
 
-use given::Given;
-use source::Source;
-pub(super) use stream::{Answer, Due, Reaction};
+use given::GivenCalls;
+use source::CallSource;
+pub(super) use stream::{CallResult, DueCall, Reaction};
 
 use super::random::Random;
 use crate::error::{Error, ErrorKind, Result};
 use crate::rules::{Algorithm, Rules};
 use crate::words::quote;
 use given::Playing;
-use stream::Stream;
+use stream::CallStream;
 
 /// The calls of a run: of several sources at once, or given one by one.
 #[derive(Debug, Clone)]
 pub struct Traffic {
     specs: Vec<String>,
-    kind: Kind,
+    kind: TrafficKind,
 }
 
 #[derive(Debug, Clone)]
-enum Kind {
-    Sources(Vec<Source>),
-    Given(Given),
+enum TrafficKind {
+    Sources(Vec<CallSource>),
+    GivenCalls(GivenCalls),
 }
 
 impl Traffic {
@@ -44,14 +44,15 @@ impl Traffic {
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a word, a field or a value that is not known,
     /// with the nearest.
     pub fn parse(specs: &[impl AsRef<str>], rules: &Rules) -> Result<Self> {
-        let sources = specs.iter().map(|spec| Source::parse(spec.as_ref(), rules)).collect::<Result<_>>()?;
+        let sources =
+            specs.iter().map(|spec| CallSource::parse(spec.as_ref(), rules)).collect::<Result<_>>()?;
         let specs = specs.iter().map(|spec| spec.as_ref().to_owned()).collect();
-        Ok(Self { specs, kind: Kind::Sources(sources) })
+        Ok(Self { specs, kind: TrafficKind::Sources(sources) })
     }
 
     /// These calls, in order of time.
     pub fn given(calls: impl IntoIterator<Item = Call>) -> Self {
-        Self { specs: Vec::new(), kind: Kind::Given(Given::new(calls)) }
+        Self { specs: Vec::new(), kind: TrafficKind::GivenCalls(GivenCalls::new(calls)) }
     }
 
     /// The specs it was read from.
@@ -62,16 +63,16 @@ impl Traffic {
     /// Microseconds from the beginning to the end.
     pub fn length_us(&self) -> u64 {
         match &self.kind {
-            Kind::Sources(sources) => {
+            TrafficKind::Sources(sources) => {
                 sources.iter().map(|source| source.from_us + source.length_us).max().unwrap_or(0)
             }
-            Kind::Given(given) => given.length_us(),
+            TrafficKind::GivenCalls(given) => given.length_us(),
         }
     }
 
     /// Whether every call says how long it is under way, as rules of `concurrency` need.
     pub(super) fn ensure_durations(&self, rules: &Rules) -> Result<()> {
-        let Kind::Given(given) = &self.kind else { return Ok(()) };
+        let TrafficKind::GivenCalls(given) = &self.kind else { return Ok(()) };
         let Some(rule) = rules.iter().find(|rule| rule.algorithm == Algorithm::Concurrency) else {
             return Ok(());
         };
@@ -88,13 +89,13 @@ impl Traffic {
     /// The calls to one rule, as if nobody else had been called.
     pub(super) fn flows(&self, rule: &str, seed: u64, start_us: u64) -> Vec<Flow<'_>> {
         match &self.kind {
-            Kind::Given(given) => vec![Flow::Given(given.play())],
-            Kind::Sources(sources) => sources
+            TrafficKind::GivenCalls(given) => vec![Flow::GivenCalls(given.play())],
+            TrafficKind::Sources(sources) => sources
                 .iter()
                 .zip(0..)
-                .map(|(source, number)| Stream::new(source, Random::new(seed, number), start_us))
+                .map(|(source, number)| CallStream::new(source, Random::new(seed, number), start_us))
                 .filter(|stream| stream.calls(rule))
-                .map(Flow::Stream)
+                .map(Flow::CallStream)
                 .collect(),
         }
     }
@@ -102,30 +103,30 @@ impl Traffic {
 
 /// The calls of one source during a run; times are microseconds since the beginning of the run.
 pub(super) enum Flow<'a> {
-    Stream(Stream<'a>),
-    Given(Playing<'a>),
+    CallStream(CallStream<'a>),
+    GivenCalls(Playing<'a>),
 }
 
 impl<'a> Flow<'a> {
     /// The first calls: when, and by which caller.
     pub(super) fn begin(&mut self) -> Vec<(u64, u32)> {
         match self {
-            Self::Stream(stream) => stream.begin(),
-            Self::Given(playing) => playing.next().map(|at| (at, 0)).into_iter().collect(),
+            Self::CallStream(stream) => stream.begin(),
+            Self::GivenCalls(playing) => playing.next().map(|at| (at, 0)).into_iter().collect(),
         }
     }
 
-    pub(super) fn due(&mut self, caller: u32, now_us: u64) -> Due<'a> {
+    pub(super) fn due(&mut self, caller: u32, now_us: u64) -> DueCall<'a> {
         match self {
-            Self::Stream(stream) => stream.due(caller, now_us),
-            Self::Given(playing) => playing.due(),
+            Self::CallStream(stream) => stream.due(caller, now_us),
+            Self::GivenCalls(playing) => playing.due(),
         }
     }
 
-    pub(super) fn react(&mut self, caller: u32, now_us: u64, answer: Answer) -> Reaction {
+    pub(super) fn react(&mut self, caller: u32, now_us: u64, answer: CallResult) -> Reaction {
         match self {
-            Self::Stream(stream) => stream.react(caller, now_us, answer),
-            Self::Given(playing) => Reaction { next_us: playing.next(), waited_us: None },
+            Self::CallStream(stream) => stream.react(caller, now_us, answer),
+            Self::GivenCalls(playing) => Reaction { next_us: playing.next(), waited_us: None },
         }
     }
 }

@@ -10,7 +10,7 @@ const SWING: f64 = 0.9;
 
 /// The law of arrivals.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Pattern {
+pub(super) enum ArrivalProcess {
     /// At equal distances.
     Steady { gap_us: f64 },
     /// Independent of each other.
@@ -33,7 +33,7 @@ pub(super) enum Begin {
 /// The times of one source's calls, in microseconds since its beginning.
 #[derive(Debug, Clone)]
 pub(super) struct Arrivals<'a> {
-    pattern: &'a Pattern,
+    pattern: &'a ArrivalProcess,
     /// The time since 1970 at which the traffic begins.
     origin_us: u64,
     number: u64,
@@ -41,7 +41,7 @@ pub(super) struct Arrivals<'a> {
 }
 
 impl<'a> Arrivals<'a> {
-    pub(super) fn new(pattern: &'a Pattern, origin_us: u64) -> Self {
+    pub(super) fn new(pattern: &'a ArrivalProcess, origin_us: u64) -> Self {
         Self { pattern, origin_us, number: 0, clock_us: 0.0 }
     }
 
@@ -50,13 +50,13 @@ impl<'a> Arrivals<'a> {
         let number = self.number;
         self.number += 1;
         match *self.pattern {
-            Pattern::Steady { gap_us } => (number as f64 * gap_us) as u64,
-            Pattern::Poisson { gap_us } => {
+            ArrivalProcess::Steady { gap_us } => (number as f64 * gap_us) as u64,
+            ArrivalProcess::Poisson { gap_us } => {
                 self.clock_us += random.exponential(gap_us);
                 self.clock_us as u64
             }
-            Pattern::Day { gap_us, peak_us } => self.next_of_day(random, gap_us, peak_us),
-            Pattern::Batches { size, every_us, spread_us, begin } => {
+            ArrivalProcess::Day { gap_us, peak_us } => self.next_of_day(random, gap_us, peak_us),
+            ArrivalProcess::Batches { size, every_us, spread_us, begin } => {
                 self.in_batch(number / size, number % size, size, every_us, spread_us, begin)
             }
         }
@@ -92,25 +92,25 @@ impl<'a> Arrivals<'a> {
 mod tests {
     use super::*;
 
-    fn times(pattern: &Pattern, count: usize) -> Vec<u64> {
+    fn times(pattern: &ArrivalProcess, count: usize) -> Vec<u64> {
         let (mut arrivals, mut random) = (Arrivals::new(pattern, 0), Random::new(1, 1));
         (0..count).map(|_| arrivals.next(&mut random)).collect()
     }
 
     #[test]
     fn steady_calls_keep_their_distance() {
-        assert_eq!(times(&Pattern::Steady { gap_us: 2.5 }, 4), [0, 2, 5, 7]);
+        assert_eq!(times(&ArrivalProcess::Steady { gap_us: 2.5 }, 4), [0, 2, 5, 7]);
     }
 
     #[test]
     fn poisson_keeps_its_rate() {
-        let last = times(&Pattern::Poisson { gap_us: 1000.0 }, 100_000)[99_999];
+        let last = times(&ArrivalProcess::Poisson { gap_us: 1000.0 }, 100_000)[99_999];
         assert!((99_000_000..101_000_000).contains(&last), "{last}");
     }
 
     #[test]
     fn a_day_has_a_peak_and_a_night() {
-        let pattern = Pattern::Day { gap_us: 1e6, peak_us: 20.0 * 3600e6 };
+        let pattern = ArrivalProcess::Day { gap_us: 1e6, peak_us: 20.0 * 3600e6 };
         let day = times(&pattern, 90_000);
         let of_hour = |hour: u64| day.iter().filter(|at| *at / 3_600_000_000 == hour).count();
         assert!((6_300..7_300).contains(&of_hour(20)), "{}", of_hour(20));
@@ -119,9 +119,11 @@ mod tests {
 
     #[test]
     fn batches_stand_around_edges() {
-        let pattern = Pattern::Batches { size: 4, every_us: 1000, spread_us: 80, begin: Begin::AroundEdges };
+        let pattern =
+            ArrivalProcess::Batches { size: 4, every_us: 1000, spread_us: 80, begin: Begin::AroundEdges };
         assert_eq!(times(&pattern, 5), [970, 990, 1010, 1030, 1970]);
-        let pattern = Pattern::Batches { size: 2, every_us: 1000, spread_us: 0, begin: Begin::WithTraffic };
+        let pattern =
+            ArrivalProcess::Batches { size: 2, every_us: 1000, spread_us: 0, begin: Begin::WithTraffic };
         assert_eq!(times(&pattern, 4), [0, 0, 1000, 1000]);
     }
 }

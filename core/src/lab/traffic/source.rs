@@ -2,7 +2,7 @@
 
 use super::duration::CallDuration;
 use super::fields::{Fields, refused, unknown, word};
-use super::pattern::{Begin, Pattern};
+use super::pattern::{ArrivalProcess, Begin};
 use super::pick::{Amount, Pick};
 use crate::error::Result;
 use crate::rules::{Algorithm, Rules};
@@ -19,7 +19,7 @@ const DAY_US: u64 = 86_400 * SECOND_US;
 
 /// One source of calls.
 #[derive(Debug, Clone)]
-pub(super) struct Source {
+pub(super) struct CallSource {
     pub(super) from_us: u64,
     pub(super) length_us: u64,
     /// The only rule that it calls; all of them otherwise.
@@ -30,13 +30,13 @@ pub(super) struct Source {
     pub(super) cost: Amount,
     /// How long calls are under way, in microseconds.
     pub(super) duration: Option<Amount>,
-    pub(super) manner: Manner,
+    pub(super) manner: Workload,
 }
 
 /// Whether answers change when calls come.
 #[derive(Debug, Clone)]
-pub(super) enum Manner {
-    Open(Pattern),
+pub(super) enum Workload {
+    Open(ArrivalProcess),
     Clients(Clients),
 }
 
@@ -96,7 +96,7 @@ fn own_fields(word: &str) -> Option<&'static [&'static str]> {
     })
 }
 
-impl Source {
+impl CallSource {
     pub(super) fn parse(spec: &str, rules: &Rules) -> Result<Self> {
         let (word, _) = word(spec);
         let own = own_fields(word).ok_or_else(|| unknown(spec, "word", word, &WORDS))?;
@@ -152,7 +152,7 @@ fn pick(fields: &Fields<'_>, keys: u64, word: &str) -> Result<Pick> {
     Ok(pick.unwrap_or(if word == "herd" { Pick::Turn } else { Pick::Uniform }))
 }
 
-fn manner(fields: &Fields<'_>, word: &str, defaults: Defaults, keys: u64) -> Result<Manner> {
+fn manner(fields: &Fields<'_>, word: &str, defaults: Defaults, keys: u64) -> Result<Workload> {
     let rate = fields.rate()?;
     let gap_us = |default: f64| 1e6 / rate.unwrap_or(default);
     let size = fields.number("size", MAX_KEYS)?.unwrap_or(2 * defaults.limit.min(MAX_KEYS / 2));
@@ -162,18 +162,18 @@ fn manner(fields: &Fields<'_>, word: &str, defaults: Defaults, keys: u64) -> Res
     // Around every other edge: before it, what the window that ends still has; after it, all of the next one.
     let every_us = if word == "edge" { 2 * period_us } else { period_us };
     let batches =
-        |size, begin| Pattern::Batches { size, every_us, spread_us: spread_us.min(every_us), begin };
-    Ok(Manner::Open(match word {
-        "steady" => Pattern::Steady { gap_us: gap_us(2.0 * defaults.rate()) },
-        "poisson" => Pattern::Poisson { gap_us: gap_us(2.0 * defaults.rate()) },
-        "day" => Pattern::Day {
+        |size, begin| ArrivalProcess::Batches { size, every_us, spread_us: spread_us.min(every_us), begin };
+    Ok(Workload::Open(match word {
+        "steady" => ArrivalProcess::Steady { gap_us: gap_us(2.0 * defaults.rate()) },
+        "poisson" => ArrivalProcess::Poisson { gap_us: gap_us(2.0 * defaults.rate()) },
+        "day" => ArrivalProcess::Day {
             gap_us: gap_us(defaults.rate()),
             peak_us: fields.duration("peak")?.unwrap_or(20 * DAY_US / 24) as f64,
         },
         "burst" => batches(size, Begin::WithTraffic),
         "edge" => batches(size, Begin::AroundEdges),
         "herd" => batches(keys, Begin::WithTraffic),
-        _ => return Ok(Manner::Clients(clients(fields, word, defaults, keys)?)),
+        _ => return Ok(Workload::Clients(clients(fields, word, defaults, keys)?)),
     }))
 }
 

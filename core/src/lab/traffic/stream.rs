@@ -1,12 +1,12 @@
 //! The calls of one source during a run.
 
 use super::pattern::Arrivals;
-use super::source::{Clients, Manner, Source};
+use super::source::{CallSource, Clients, Workload};
 use crate::lab::random::Random;
 
 /// A call that is due.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Due<'a> {
+pub(crate) struct DueCall<'a> {
     pub(crate) key: &'a str,
     pub(crate) cost: u64,
     pub(crate) resource: &'a str,
@@ -14,9 +14,9 @@ pub(crate) struct Due<'a> {
     pub(crate) duration_us: Option<u64>,
 }
 
-/// What became of a call.
+/// The result of a call.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Answer {
+pub(crate) struct CallResult {
     pub(crate) admitted: bool,
     /// `None`: never.
     pub(crate) retry_after_us: Option<u64>,
@@ -32,14 +32,14 @@ pub(crate) struct Reaction {
 }
 
 /// One source during a run; times are microseconds since the beginning of the run.
-pub(crate) struct Stream<'a> {
-    source: &'a Source,
+pub(crate) struct CallStream<'a> {
+    source: &'a CallSource,
     random: Random,
-    calls: Calls<'a>,
+    calls: WorkloadState<'a>,
     turn: u64,
 }
 
-enum Calls<'a> {
+enum WorkloadState<'a> {
     Open(Arrivals<'a>),
     Clients(&'a Clients, Vec<Client>),
 }
@@ -47,23 +47,23 @@ enum Calls<'a> {
 /// A client and the call that it makes, or is about to make.
 #[derive(Debug, Clone, Copy, Default)]
 struct Client {
-    pending: Option<Pending>,
+    pending: Option<ClientCall>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Pending {
+struct ClientCall {
     since_us: u64,
     key: usize,
     cost: u64,
     duration_us: Option<u64>,
 }
 
-impl<'a> Stream<'a> {
-    pub(super) fn new(source: &'a Source, random: Random, start_us: u64) -> Self {
+impl<'a> CallStream<'a> {
+    pub(super) fn new(source: &'a CallSource, random: Random, start_us: u64) -> Self {
         let calls = match &source.manner {
-            Manner::Open(pattern) => Calls::Open(Arrivals::new(pattern, start_us + source.from_us)),
-            Manner::Clients(clients) => {
-                Calls::Clients(clients, vec![Client::default(); clients.count as usize])
+            Workload::Open(pattern) => WorkloadState::Open(Arrivals::new(pattern, start_us + source.from_us)),
+            Workload::Clients(clients) => {
+                WorkloadState::Clients(clients, vec![Client::default(); clients.count as usize])
             }
         };
         Self { source, random, calls, turn: 0 }
@@ -76,8 +76,8 @@ impl<'a> Stream<'a> {
     /// The first calls: when, and by which caller.
     pub(crate) fn begin(&mut self) -> Vec<(u64, u32)> {
         let first: Vec<u64> = match &mut self.calls {
-            Calls::Open(arrivals) => vec![arrivals.next(&mut self.random)],
-            Calls::Clients(clients, all) => all
+            WorkloadState::Open(arrivals) => vec![arrivals.next(&mut self.random)],
+            WorkloadState::Clients(clients, all) => all
                 .iter()
                 .map(|_| self.random.exponential(clients.think_us.max(clients.pause_us as f64)) as u64)
                 .collect(),
@@ -86,17 +86,17 @@ impl<'a> Stream<'a> {
         in_time.map(|(at, caller)| (self.source.from_us + at, caller)).collect()
     }
 
-    pub(crate) fn due(&mut self, caller: u32, now_us: u64) -> Due<'a> {
+    pub(crate) fn due(&mut self, caller: u32, now_us: u64) -> DueCall<'a> {
         let source = self.source;
         let (key, cost, duration_us) = match &mut self.calls {
-            Calls::Open(_) => {
+            WorkloadState::Open(_) => {
                 let key = source.pick.pick(&mut self.random, source.keys.len(), self.turn);
                 self.turn += 1;
                 let cost = source.cost.draw(&mut self.random);
                 (key, cost, source.duration.map(|duration| duration.draw(&mut self.random)))
             }
-            Calls::Clients(clients, all) => {
-                let pending = all[caller as usize].pending.get_or_insert_with(|| Pending {
+            WorkloadState::Clients(clients, all) => {
+                let pending = all[caller as usize].pending.get_or_insert_with(|| ClientCall {
                     since_us: now_us,
                     key: match clients.own_keys {
                         true => caller as usize % source.keys.len(),
@@ -112,17 +112,17 @@ impl<'a> Stream<'a> {
             1 => 0,
             count => self.random.below(count as u64) as usize,
         };
-        Due { key: &source.keys[key], cost, resource: &source.resources[resource], duration_us }
+        DueCall { key: &source.keys[key], cost, resource: &source.resources[resource], duration_us }
     }
 
-    pub(crate) fn react(&mut self, caller: u32, now_us: u64, answer: Answer) -> Reaction {
+    pub(crate) fn react(&mut self, caller: u32, now_us: u64, answer: CallResult) -> Reaction {
         let from = self.source.from_us;
         let (next, waited_us) = match &mut self.calls {
-            Calls::Open(arrivals) => (from + arrivals.next(&mut self.random), None),
-            Calls::Clients(clients, all) => {
+            WorkloadState::Open(arrivals) => (from + arrivals.next(&mut self.random), None),
+            WorkloadState::Clients(clients, all) => {
                 let client = &mut all[caller as usize];
                 // A cost that never fits is given up.
-                let Answer { admitted, retry_after_us } = answer;
+                let CallResult { admitted, retry_after_us } = answer;
                 let wait = if clients.obedient { retry_after_us } else { Some(0) };
                 match wait.filter(|_| !admitted) {
                     Some(wait) => (now_us.saturating_add(wait.max(clients.pause_us)), None),

@@ -21,7 +21,7 @@ fn calls(spec: &str, admitted: bool, retry_after_us: Option<u64>) -> Vec<(u64, S
     while let Some(place) = (0..queue.len()).min_by_key(|place| queue[*place]) {
         let (at, caller) = queue.swap_remove(place);
         calls.push((at, flow.due(caller, at).key.to_owned()));
-        let reaction = flow.react(caller, at, Answer { admitted, retry_after_us });
+        let reaction = flow.react(caller, at, CallResult { admitted, retry_after_us });
         queue.extend(reaction.next_us.map(|next| (next, caller)));
     }
     calls

@@ -12,8 +12,8 @@ mod memory;
 use std::mem::take;
 
 use super::wake::Wake;
-use crate::plan::Few;
-pub(super) use data::{Denial, Lanes, NEVER, Next, Ticket};
+use crate::plan::SmallList;
+pub(super) use data::{Arrival, Denial, Lanes, NEVER, Next};
 use data::{Entry, Lane, Phase};
 pub(crate) use data::{Moment, Stake};
 
@@ -26,7 +26,7 @@ const STALE: u64 = 1_000_000;
 
 impl Lanes {
     /// A new waiter, behind all others.
-    pub(super) fn enter(&mut self, stakes: Few<Stake>, deadline: Moment, now: Moment) -> Ticket {
+    pub(super) fn enter(&mut self, stakes: SmallList<Stake>, deadline: Moment, now: Moment) -> Arrival {
         self.last += 1;
         let ticket = self.last;
         for stake in &stakes {
@@ -46,7 +46,7 @@ impl Lanes {
     }
 
     /// Takes a waiter out, and lets those go on whom it held up.
-    pub(super) fn leave(&mut self, ticket: Ticket) {
+    pub(super) fn leave(&mut self, ticket: Arrival) {
         self.withdraw(ticket);
         let Some(entry) = self.waiters.remove(&ticket) else { return };
         for stake in &entry.stakes {
@@ -61,7 +61,7 @@ impl Lanes {
     }
 
     /// Lets a waiter that was denied sleep, unless something was given back since it asked.
-    pub(super) fn denied(&mut self, ticket: Ticket, denial: &Denial, now: Moment) {
+    pub(super) fn denied(&mut self, ticket: Arrival, denial: &Denial, now: Moment) {
         let &Denial { wait, ref waits, pause, is_estimate } = denial;
         let frees = self.frees(ticket);
         let Some(entry) = self.waiters.get_mut(&ticket) else { return };
@@ -78,7 +78,7 @@ impl Lanes {
         // What it was denied it keeps for itself, unless the wait for something else is longer than it waited
         // for this. So two states that others take turns at cannot starve one that needs both.
         let kept = entry.stakes.iter().zip(&entry.longest).filter(|(_, longest)| **longest >= wait);
-        let kept: Few<_> = kept.map(|(stake, _)| stake.lane).collect();
+        let kept: SmallList<_> = kept.map(|(stake, _)| stake.lane).collect();
         let stakes = entry.stakes.clone();
         for stake in &stakes {
             let Some(lane) = self.lanes.get_mut(&stake.lane) else { continue };
@@ -87,22 +87,22 @@ impl Lanes {
             } else {
                 lane.blockers.remove(&ticket);
             }
-            let too_late: Vec<_> = lane.impatient.range(..(shown, 0)).map(|&(_, ticket)| ticket).collect();
+            let too_late: Vec<_> = lane.by_deadline.range(..(shown, 0)).map(|&(_, ticket)| ticket).collect();
             too_late.into_iter().for_each(|ticket| self.call(ticket));
         }
         self.promote(&stakes);
     }
 
     /// Lets those ask again, before their time, who hold up a waiter and whose answer came by `before`.
-    pub(super) fn prompt(&mut self, ticket: Ticket, before: Moment) {
+    pub(super) fn prompt(&mut self, ticket: Arrival, before: Moment) {
         let Some(entry) = self.waiters.get(&ticket) else { return };
-        let lanes: Few<_> = entry.stakes.iter().map(|stake| stake.lane).collect();
+        let lanes: SmallList<_> = entry.stakes.iter().map(|stake| stake.lane).collect();
         for lane in lanes {
             self.prompt_first(lane, before);
         }
     }
 
-    /// The same for the first waiter of a lane, whoever it holds up.
+    /// The same for the first waiter of a lane.
     pub(super) fn prompt_first(&mut self, lane: u64, before: Moment) {
         let Some(lane) = self.lanes.get(&lane) else { return };
         let Some((&first, _)) = lane.blockers.first_key_value() else { return };
@@ -124,7 +124,7 @@ impl Lanes {
     }
 
     /// How often something was given back of the states of a waiter.
-    fn frees(&self, ticket: Ticket) -> u64 {
+    fn frees(&self, ticket: Arrival) -> u64 {
         let stakes = self.waiters.get(&ticket).into_iter().flat_map(|entry| &entry.stakes);
         self.frees_of(stakes.map(|stake| stake.lane))
     }
@@ -134,7 +134,7 @@ impl Lanes {
     }
 
     /// Ends the sleep of a waiter.
-    pub(super) fn awake(&mut self, ticket: Ticket) {
+    pub(super) fn awake(&mut self, ticket: Arrival) {
         let Some(entry) = self.waiters.get_mut(&ticket) else { return };
         let Phase::Asleep { asked, .. } = entry.phase else { return };
         entry.phase = Phase::Asleep { asked, until: UNKNOWN };
@@ -148,7 +148,7 @@ impl Lanes {
     }
 
     /// What a waiter is to do now.
-    pub(super) fn next(&mut self, ticket: Ticket, now: Moment) -> Next {
+    pub(super) fn next(&mut self, ticket: Arrival, now: Moment) -> Next {
         let Some(entry) = self.waiters.get_mut(&ticket) else { return Next::Ask };
         entry.is_called = false;
         let (deadline, phase) = (entry.deadline, entry.phase);
@@ -171,21 +171,21 @@ impl Lanes {
     }
 
     /// Whether something has changed for a waiter; if not yet, `wake` is used when it does.
-    pub(super) fn is_called(&mut self, ticket: Ticket, wake: impl FnOnce() -> Wake) -> bool {
+    pub(super) fn is_called(&mut self, ticket: Arrival, wake: impl FnOnce() -> Wake) -> bool {
         let Some(entry) = self.waiters.get_mut(&ticket) else { return true };
         entry.wake = (!entry.is_called).then(wake);
         entry.is_called
     }
 
     /// Moves the deadline of a waiter.
-    pub(super) fn set_deadline(&mut self, ticket: Ticket, deadline: Moment) {
+    pub(super) fn set_deadline(&mut self, ticket: Arrival, deadline: Moment) {
         if let Some(entry) = self.waiters.get_mut(&ticket) {
             entry.deadline = deadline;
         }
     }
 
     /// When the last of those sleeps ends that hold up a waiter, if that is known.
-    pub(super) fn opens(&self, ticket: Ticket) -> Option<Moment> {
+    pub(super) fn opens(&self, ticket: Arrival) -> Option<Moment> {
         let stakes = &self.waiters.get(&ticket)?.stakes;
         let firsts =
             stakes.iter().filter_map(|stake| self.lanes.get(&stake.lane)?.blockers.first_key_value());
@@ -203,7 +203,7 @@ impl Lanes {
     }
 
     /// Gives a waiter its turn, unless others come first.
-    fn take_turn(&mut self, ticket: Ticket) -> bool {
+    fn take_turn(&mut self, ticket: Arrival) -> bool {
         let Some(entry) = self.waiters.get(&ticket) else { return false };
         let is_first = |stake: &Stake| {
             let lane = self.lanes.get(&stake.lane);
@@ -224,7 +224,7 @@ impl Lanes {
         true
     }
 
-    fn hold(&mut self, ticket: Ticket) {
+    fn hold(&mut self, ticket: Arrival) {
         let Some(entry) = self.waiters.get_mut(&ticket) else { return };
         entry.phase = Phase::Held;
         let stakes = entry.stakes.clone();
@@ -232,7 +232,7 @@ impl Lanes {
             let Some(lane) = self.lanes.get_mut(&stake.lane) else { continue };
             lane.held.insert(ticket);
             if entry.deadline != NEVER {
-                lane.impatient.insert((entry.deadline, ticket));
+                lane.by_deadline.insert((entry.deadline, ticket));
             }
         }
         // Where it blocked, others may go on.
@@ -240,13 +240,13 @@ impl Lanes {
     }
 
     /// Takes a waiter out of the order of every lane.
-    fn withdraw(&mut self, ticket: Ticket) {
+    fn withdraw(&mut self, ticket: Arrival) {
         let Some(entry) = self.waiters.get(&ticket) else { return };
         for stake in &entry.stakes {
             if let Some(lane) = self.lanes.get_mut(&stake.lane) {
                 lane.blockers.remove(&ticket);
                 lane.held.remove(&ticket);
-                lane.impatient.remove(&(entry.deadline, ticket));
+                lane.by_deadline.remove(&(entry.deadline, ticket));
             }
         }
     }
@@ -262,7 +262,7 @@ impl Lanes {
         }
     }
 
-    fn call(&mut self, ticket: Ticket) {
+    fn call(&mut self, ticket: Arrival) {
         if let Some(entry) = self.waiters.get_mut(&ticket) {
             entry.is_called = true;
             self.calls.extend(entry.wake.take());
@@ -272,7 +272,7 @@ impl Lanes {
 
 impl Lane {
     /// The first waiter that arrived after `last` and that nobody holds up in this lane.
-    fn waiting_after(&self, last: Ticket) -> Option<Ticket> {
+    fn waiting_after(&self, last: Arrival) -> Option<Arrival> {
         let next = self.held.range(last + 1..).next().copied()?;
         self.blockers.first_key_value().is_none_or(|(&first, _)| next < first).then_some(next)
     }

@@ -1,7 +1,7 @@
 //! The queue of those who wait on one limiter: who asks, who sleeps, and in which order.
 //!
 //! It knows nothing of rules: what is asked is the caller's business, who names the states it is about ([`Stake`])
-//! and hands in each answer ([`Asked`]). The queue says when to ask. Nothing here sleeps; see `waiting`.
+//! and hands in each answer ([`AttemptResult`]). The queue says when to ask. Nothing here sleeps; see `waiting`.
 
 mod lanes;
 #[cfg(test)]
@@ -10,26 +10,26 @@ mod wake;
 
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
 
 use crate::fork::{PerProcess, generation};
-use crate::plan::{Few, Forecast, Op};
-use lanes::{Denial, Lanes, NEVER, Next, Ticket};
+use crate::lock::Mutex;
+use crate::plan::{Forecast, Op, SmallList};
+use lanes::{Arrival, Denial, Lanes, NEVER, Next};
 pub(super) use lanes::{Moment, Stake};
 use wake::Wake;
 
-/// How soon to come back for what nobody knows when it is there.
+/// How soon to ask again when the wait is unknown.
 const SOON: Duration = Duration::from_millis(1);
 
 /// How often to ask, in microseconds, while something is held that another process may give back; a fifth less or more,
 /// so that processes do not ask together.
 pub(super) const POLL: u64 = 100_000;
 
-/// What is waited for: an answer that is either final or says when to ask again.
-pub(super) trait Answer {
+/// The result of an attempt, which is either final or says when to retry.
+pub(super) trait Retryable {
     /// Whether there is nothing more to wait for.
     fn is_admitted(&self) -> bool;
 
@@ -41,11 +41,11 @@ pub(super) trait Answer {
     fn refused(self, retry_after: Duration) -> Self;
 }
 
-/// An answer, and what it shows of the states.
-pub(super) struct Asked<T> {
+/// The result of an attempt, and what it shows of the states.
+pub(super) struct AttemptResult<T> {
     pub(super) answer: T,
     /// How long each state denies, in microseconds and in the order of the stakes; may be left empty.
-    pub(super) waits: Few<u64>,
+    pub(super) waits: SmallList<u64>,
     /// Whether there may be room sooner than a denial says: something is held that may be given back.
     pub(super) is_estimate: bool,
     /// What the states will admit next, after an admission.
@@ -65,8 +65,8 @@ struct Shared {
 }
 
 /// What a waiter is to do.
-pub(super) enum Step<T> {
-    /// To ask, and to tell the answer.
+pub(super) enum WaitStep<T> {
+    /// To ask, and to record the answer.
     Ask(Op),
     /// To sleep until then, or until it is called.
     Sleep { until: Moment, is_held: bool },
@@ -78,7 +78,7 @@ pub(super) enum Step<T> {
 pub(super) struct Waiter<'a, T> {
     shared: &'a Shared,
     generation: u32,
-    ticket: Ticket,
+    ticket: Arrival,
     deadline: Moment,
     /// The last denial.
     pub(super) wait: Duration,
@@ -102,7 +102,7 @@ impl WaitQueue {
     }
 
     /// Begins to wait, behind all others.
-    pub(super) fn enter<T>(&self, stakes: Few<Stake>, timeout: Duration, now: Moment) -> Waiter<'_, T> {
+    pub(super) fn enter<T>(&self, stakes: SmallList<Stake>, timeout: Duration, now: Moment) -> Waiter<'_, T> {
         let shared = self.shared();
         let deadline = now.saturating_add(micros(timeout));
         shared.present.fetch_add(1, Ordering::Relaxed);
@@ -111,7 +111,7 @@ impl WaitQueue {
         Waiter { shared, generation, ticket, deadline, wait, looked: None }
     }
 
-    /// Tells that some states may have more room than they said: their first waiters ask again at once.
+    /// Wakes the first waiters of states that may have more room than they said: they ask again at once.
     pub(super) fn freed(&self, lanes: impl IntoIterator<Item = u64>) {
         self.shared().with(|all| lanes.into_iter().for_each(|lane| all.freed(lane)));
     }
@@ -129,7 +129,7 @@ impl WaitQueue {
 impl Shared {
     /// Runs `work` behind the lock, and wakes whom it calls after that.
     fn with<T>(&self, work: impl FnOnce(&mut Lanes) -> T) -> T {
-        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lanes = self.lanes.lock();
         let result = work(&mut lanes);
         let calls = lanes.take_calls();
         drop(lanes);
@@ -138,22 +138,22 @@ impl Shared {
     }
 }
 
-impl<T: Answer> Waiter<'_, T> {
+impl<T: Retryable> Waiter<'_, T> {
     /// What to do now.
-    pub(super) fn next(&mut self, now: Moment) -> Step<T> {
+    pub(super) fn next(&mut self, now: Moment) -> WaitStep<T> {
         match self.shared.with(|lanes| lanes.next(self.ticket, now)) {
-            Next::Ask => Step::Ask(Op::Check),
-            Next::Sleep { until, is_held } => Step::Sleep { until, is_held },
+            Next::Ask => WaitStep::Ask(Op::Check),
+            Next::Sleep { until, is_held } => WaitStep::Sleep { until, is_held },
             Next::TooLate { opens } => match self.looked.take() {
-                None => Step::Ask(Op::Peek),
-                Some(answer) => Step::Return(refused(answer, opens, now)),
+                None => WaitStep::Ask(Op::Peek),
+                Some(answer) => WaitStep::Return(refused(answer, opens, now)),
             },
         }
     }
 
     /// Takes the answer; gives it back if it is the last.
-    pub(super) fn told(&mut self, op: Op, asked: Asked<T>, now: Moment) -> Option<T> {
-        let Asked { answer, waits, is_estimate, forecast } = asked;
+    pub(super) fn record(&mut self, op: Op, asked: AttemptResult<T>, now: Moment) -> Option<T> {
+        let AttemptResult { answer, waits, is_estimate, forecast } = asked;
         let is_final = answer.is_admitted() || answer.retry_after() == Duration::MAX;
         if op == Op::Peek {
             if !answer.is_admitted() {
@@ -226,7 +226,7 @@ impl<T> Drop for Waiter<'_, T> {
 }
 
 /// The denial to a waiter whose turn does not come before `opens`.
-fn refused<T: Answer>(answer: T, opens: Option<Moment>, now: Moment) -> T {
+fn refused<T: Retryable>(answer: T, opens: Option<Moment>, now: Moment) -> T {
     let turn = opens.map_or(Duration::ZERO, |opens| Duration::from_micros(opens.saturating_sub(now)));
     let retry_after = answer.retry_after().max(turn).max(SOON);
     answer.refused(retry_after)

@@ -7,12 +7,12 @@ use super::*;
 
 /// An answer of a made-up backend.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Told {
+enum TestAnswer {
     Admitted,
     Denied(u64),
 }
 
-impl Answer for Told {
+impl Retryable for TestAnswer {
     fn is_admitted(&self) -> bool {
         *self == Self::Admitted
     }
@@ -29,23 +29,23 @@ impl Answer for Told {
     }
 }
 
-fn stakes(lanes: &[u64]) -> Few<Stake> {
+fn stakes(lanes: &[u64]) -> SmallList<Stake> {
     lanes.iter().map(|&lane| Stake { lane, cost: Some(1.0) }).collect()
 }
 
-fn asked(answer: Told, waits: &[u64]) -> Asked<Told> {
-    Asked { answer, waits: waits.iter().copied().collect(), is_estimate: false, forecast: None }
+fn asked(answer: TestAnswer, waits: &[u64]) -> AttemptResult<TestAnswer> {
+    AttemptResult { answer, waits: waits.iter().copied().collect(), is_estimate: false, forecast: None }
 }
 
-fn enter<'a>(queue: &'a WaitQueue, lanes: &[u64], now: Moment) -> Waiter<'a, Told> {
+fn enter<'a>(queue: &'a WaitQueue, lanes: &[u64], now: Moment) -> Waiter<'a, TestAnswer> {
     queue.enter(stakes(lanes), Duration::MAX, now)
 }
 
-fn may_ask(waiter: &mut Waiter<'_, Told>, now: Moment) -> bool {
-    matches!(waiter.next(now), Step::Ask(Op::Check))
+fn may_ask(waiter: &mut Waiter<'_, TestAnswer>, now: Moment) -> bool {
+    matches!(waiter.next(now), WaitStep::Ask(Op::Check))
 }
 
-fn is_called(waiter: &Waiter<'_, Told>) -> bool {
+fn is_called(waiter: &Waiter<'_, TestAnswer>) -> bool {
     waiter.poll_called(&Context::from_waker(Waker::noop())).is_ready()
 }
 
@@ -54,7 +54,7 @@ fn one_asks_and_the_others_follow_in_order() {
     let queue = WaitQueue::new();
     let mut waiters = [(); 3].map(|()| enter(&queue, &[7], 0));
     assert_eq!(waiters.each_mut().map(|waiter| may_ask(waiter, 0)), [true, false, false]);
-    assert_eq!(waiters[0].told(Op::Check, asked(Told::Denied(10), &[10]), 0), None);
+    assert_eq!(waiters[0].record(Op::Check, asked(TestAnswer::Denied(10), &[10]), 0), None);
     assert!(waiters.iter_mut().all(|waiter| !may_ask(waiter, 9)));
     assert_eq!(waiters.each_mut().map(|waiter| may_ask(waiter, 10)), [true, false, false]);
     let [first, mut second, mut third] = waiters;
@@ -86,7 +86,7 @@ fn a_denial_by_one_state_keeps_nobody_from_another() {
     let mut second = enter(&queue, &[shared, bob], 0);
     let mut third = enter(&queue, &[shared, alice], 0);
     assert!(!may_ask(&mut second, 0) && !may_ask(&mut third, 0));
-    assert_eq!(first.told(Op::Check, asked(Told::Denied(3600), &[0, 3600]), 0), None);
+    assert_eq!(first.record(Op::Check, asked(TestAnswer::Denied(3600), &[0, 3600]), 0), None);
     assert!(may_ask(&mut second, 1) && !may_ask(&mut third, 1));
     drop(second);
     assert!(!may_ask(&mut third, 2));
@@ -97,18 +97,18 @@ fn one_that_needs_two_states_is_not_starved_by_others_that_need_one() {
     let queue = WaitQueue::new();
     let mut both = enter(&queue, &[1, 2], 0);
     assert!(may_ask(&mut both, 0));
-    assert_eq!(both.told(Op::Check, asked(Told::Denied(5), &[0, 5]), 0), None);
+    assert_eq!(both.record(Op::Check, asked(TestAnswer::Denied(5), &[0, 5]), 0), None);
     let mut one = enter(&queue, &[1], 1);
     assert!(may_ask(&mut one, 1));
     assert!(may_ask(&mut both, 5));
     // What `one` took is what is missing now: from here on both states are kept.
-    assert_eq!(both.told(Op::Check, asked(Told::Denied(4), &[4, 0]), 5), None);
+    assert_eq!(both.record(Op::Check, asked(TestAnswer::Denied(4), &[4, 0]), 5), None);
     drop(one);
     let mut others = [enter(&queue, &[1], 6), enter(&queue, &[2], 6)];
     assert!(others.iter_mut().all(|other| !may_ask(other, 8)));
     assert!(may_ask(&mut both, 9));
     // A longer wait for the one than it ever had for the other: nobody is kept from that meanwhile.
-    assert_eq!(both.told(Op::Check, asked(Told::Denied(50), &[50, 0]), 9), None);
+    assert_eq!(both.record(Op::Check, asked(TestAnswer::Denied(50), &[50, 0]), 9), None);
     assert_eq!(others.each_mut().map(|other| may_ask(other, 10)), [false, true]);
 }
 
@@ -117,12 +117,15 @@ fn a_turn_that_cannot_come_in_time_is_a_denial() {
     let queue = WaitQueue::new();
     let mut first = enter(&queue, &[7], 0);
     assert!(may_ask(&mut first, 0));
-    let mut hasty: Waiter<'_, Told> = queue.enter(stakes(&[7]), Duration::from_micros(50), 0);
-    assert!(matches!(hasty.next(0), Step::Sleep { until: 50, is_held: true }));
-    assert_eq!(first.told(Op::Check, asked(Told::Denied(5000), &[5000]), 0), None);
+    let mut hasty: Waiter<'_, TestAnswer> = queue.enter(stakes(&[7]), Duration::from_micros(50), 0);
+    assert!(matches!(hasty.next(0), WaitStep::Sleep { until: 50, is_held: true }));
+    assert_eq!(first.record(Op::Check, asked(TestAnswer::Denied(5000), &[5000]), 0), None);
     assert!(is_called(&hasty));
-    assert!(matches!(hasty.next(0), Step::Ask(Op::Peek)));
-    assert_eq!(hasty.told(Op::Peek, asked(Told::Denied(20), &[20]), 10), Some(Told::Denied(4990)));
+    assert!(matches!(hasty.next(0), WaitStep::Ask(Op::Peek)));
+    assert_eq!(
+        hasty.record(Op::Peek, asked(TestAnswer::Denied(20), &[20]), 10),
+        Some(TestAnswer::Denied(4990))
+    );
 }
 
 #[test]
@@ -130,17 +133,17 @@ fn one_that_finds_room_makes_those_before_it_ask_again() {
     let queue = WaitQueue::new();
     let mut first = enter(&queue, &[7], 0);
     assert!(may_ask(&mut first, 0));
-    assert_eq!(first.told(Op::Check, asked(Told::Denied(5000), &[5000]), 0), None);
+    assert_eq!(first.record(Op::Check, asked(TestAnswer::Denied(5000), &[5000]), 0), None);
     for (taken, now) in [(true, 100), (false, 200)] {
-        let mut hasty: Waiter<'_, Told> = queue.enter(stakes(&[7]), Duration::from_micros(50), now);
-        assert!(matches!(hasty.next(now), Step::Ask(Op::Peek)));
-        assert_eq!(hasty.told(Op::Peek, asked(Told::Admitted, &[0]), now + 10), None);
+        let mut hasty: Waiter<'_, TestAnswer> = queue.enter(stakes(&[7]), Duration::from_micros(50), now);
+        assert!(matches!(hasty.next(now), WaitStep::Ask(Op::Peek)));
+        assert_eq!(hasty.record(Op::Peek, asked(TestAnswer::Admitted, &[0]), now + 10), None);
         assert!(is_called(&first) && may_ask(&mut first, now + 10));
-        assert!(matches!(hasty.next(now + 10), Step::Sleep { is_held: true, .. }));
+        assert!(matches!(hasty.next(now + 10), WaitStep::Sleep { is_held: true, .. }));
         if taken {
             // The first one needs more than there is.
-            assert_eq!(first.told(Op::Check, asked(Told::Denied(6000), &[6000]), now + 20), None);
-            assert!(matches!(hasty.next(now + 20), Step::Return(Told::Denied(6000))));
+            assert_eq!(first.record(Op::Check, asked(TestAnswer::Denied(6000), &[6000]), now + 20), None);
+            assert!(matches!(hasty.next(now + 20), WaitStep::Return(TestAnswer::Denied(6000))));
         } else {
             drop(first);
             return assert!(may_ask(&mut hasty, now + 20));
@@ -153,7 +156,7 @@ fn an_arrival_doubts_an_old_answer() {
     let queue = WaitQueue::new();
     let mut first = enter(&queue, &[7], 0);
     assert!(may_ask(&mut first, 1));
-    assert_eq!(first.told(Op::Check, asked(Told::Denied(60_000_000), &[]), 1), None);
+    assert_eq!(first.record(Op::Check, asked(TestAnswer::Denied(60_000_000), &[]), 1), None);
     let _second = enter(&queue, &[7], 900_000);
     assert!(!may_ask(&mut first, 900_000));
     let _third = enter(&queue, &[7], 1_000_001);
@@ -161,11 +164,11 @@ fn an_arrival_doubts_an_old_answer() {
 }
 
 #[test]
-fn what_is_given_back_is_told_the_first() {
+fn what_is_given_back_wakes_the_first() {
     let queue = WaitQueue::new();
     let mut first = enter(&queue, &[7], 1);
     assert!(may_ask(&mut first, 1));
-    assert_eq!(first.told(Op::Check, asked(Told::Denied(60), &[]), 1), None);
+    assert_eq!(first.record(Op::Check, asked(TestAnswer::Denied(60), &[]), 1), None);
     let second = enter(&queue, &[7], 1);
     queue.freed([7, 8]);
     assert!(is_called(&first) && may_ask(&mut first, 1) && !is_called(&second));
@@ -226,8 +229,8 @@ fn whatever_sets_overlap_all_are_admitted_and_equal_ones_in_order() {
                 }
                 let waits = stock.take(lanes, *cost, now);
                 let wait = waits.iter().copied().max().unwrap_or(0);
-                let answer = if wait == 0 { Told::Admitted } else { Told::Denied(wait) };
-                if waiter.told(Op::Check, asked(answer, &waits), now).is_some() {
+                let answer = if wait == 0 { TestAnswer::Admitted } else { TestAnswer::Denied(wait) };
+                if waiter.record(Op::Check, asked(answer, &waits), now).is_some() {
                     admitted.entry(lanes.clone()).or_default().push(*number);
                     longest = longest.max(now - *since);
                     waiting.remove(at);
@@ -249,34 +252,34 @@ fn what_is_given_back_while_one_asks_makes_it_ask_again() {
     let mut first = enter(&queue, &[7], 1);
     assert!(may_ask(&mut first, 1));
     queue.freed([7]);
-    assert_eq!(first.told(Op::Check, asked(Told::Denied(60), &[]), 2), None);
+    assert_eq!(first.record(Op::Check, asked(TestAnswer::Denied(60), &[]), 2), None);
     assert!(may_ask(&mut first, 2));
-    assert_eq!(first.told(Op::Check, asked(Told::Denied(60), &[]), 3), None);
+    assert_eq!(first.record(Op::Check, asked(TestAnswer::Denied(60), &[]), 3), None);
     assert!(!may_ask(&mut first, 3));
 }
 
-fn estimated(answer: Told, left: &[u64]) -> Asked<Told> {
+fn estimated(answer: TestAnswer, left: &[u64]) -> AttemptResult<TestAnswer> {
     let forecast = Some(Forecast::Room { left: left.iter().copied().collect(), for_us: POLL });
-    Asked { is_estimate: true, forecast, ..asked(answer, &[]) }
+    AttemptResult { is_estimate: true, forecast, ..asked(answer, &[]) }
 }
 
 #[test]
 fn an_estimate_is_doubted_soon_and_tells_those_behind_nothing() {
     let queue = WaitQueue::new();
-    let mut first: Waiter<'_, Told> = queue.enter(stakes(&[7]), Duration::from_secs(1), 0);
-    let mut hasty: Waiter<'_, Told> = queue.enter(stakes(&[7]), Duration::from_micros(50), 0);
+    let mut first: Waiter<'_, TestAnswer> = queue.enter(stakes(&[7]), Duration::from_secs(1), 0);
+    let mut hasty: Waiter<'_, TestAnswer> = queue.enter(stakes(&[7]), Duration::from_micros(50), 0);
     assert!(may_ask(&mut first, 0));
-    assert_eq!(first.told(Op::Check, estimated(Told::Denied(60_000_000), &[]), 0), None);
-    assert!(matches!(hasty.next(1), Step::Sleep { until: 50, is_held: true }));
-    assert!(matches!(hasty.next(50), Step::Ask(Op::Peek)));
-    let Step::Sleep { until, is_held: false } = first.next(1) else { panic!("it does not sleep") };
+    assert_eq!(first.record(Op::Check, estimated(TestAnswer::Denied(60_000_000), &[]), 0), None);
+    assert!(matches!(hasty.next(1), WaitStep::Sleep { until: 50, is_held: true }));
+    assert!(matches!(hasty.next(50), WaitStep::Ask(Op::Peek)));
+    let WaitStep::Sleep { until, is_held: false } = first.next(1) else { panic!("it does not sleep") };
     assert!((80_000..120_000).contains(&until), "{until}");
     assert!(may_ask(&mut first, until));
     // At the end of its time it asks once more, and no more.
-    assert_eq!(first.told(Op::Check, estimated(Told::Denied(60_000_000), &[]), 999_990), None);
+    assert_eq!(first.record(Op::Check, estimated(TestAnswer::Denied(60_000_000), &[]), 999_990), None);
     assert!(!may_ask(&mut first, 999_999) && may_ask(&mut first, 1_000_000));
-    let last = first.told(Op::Check, estimated(Told::Denied(59_000_000), &[]), 1_000_000);
-    assert_eq!(last, Some(Told::Denied(59_000_000)));
+    let last = first.record(Op::Check, estimated(TestAnswer::Denied(59_000_000), &[]), 1_000_000);
+    assert_eq!(last, Some(TestAnswer::Denied(59_000_000)));
 }
 
 #[test]
@@ -289,7 +292,10 @@ fn the_last_place_taken_is_known_to_the_next_until_one_is_given_back() {
         if given_back {
             queue.freed([7]);
         }
-        assert_eq!(first.told(Op::Check, estimated(Told::Admitted, &[0]), 0), Some(Told::Admitted));
+        assert_eq!(
+            first.record(Op::Check, estimated(TestAnswer::Admitted, &[0]), 0),
+            Some(TestAnswer::Admitted)
+        );
         drop(first);
         assert_eq!(may_ask(&mut second, 10), given_back);
         if !given_back {

@@ -6,7 +6,7 @@ use smallvec::{SmallVec, smallvec};
 /// before white space, Windows before dots and spaces.
 const OVERLOOKED: [&str; 10] = ["/", ".", " ", "%0A", "%0D", "%09", "%0B", "%0C", "\u{A0}", "\u{FEFF}"];
 
-/// So many changes from one character to another are told apart; behind them all is cut at once.
+/// So many changes from one character to another are distinguished; behind them all is cut at once.
 const MAX_RUNS: usize = 4;
 
 /// The lengths that a text may be cut to, the longest first.

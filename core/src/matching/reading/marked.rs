@@ -2,7 +2,7 @@
 //!
 //! A control character is never part of a decoded path (it stays escaped), so some of them serve as marks.
 
-use crate::spelling::{Bytes, push, push_digits, push_escape};
+use crate::spelling::{DecodedBytes, push, push_digits, push_escape};
 
 /// `%2F`
 pub(super) const ESCAPED_SLASH: u8 = 1;
@@ -26,7 +26,7 @@ pub(super) fn decoded(path: &[u8]) -> Vec<Vec<u8>> {
     }
     while let Some(at) = rest.iter().position(|byte| is_special(*byte)) {
         bytes.extend(&rest[..at]);
-        let mut decoded = Bytes(&rest[at..]);
+        let mut decoded = DecodedBytes(&rest[at..]);
         if let Some((byte, escaped)) = decoded.next() {
             mark(&mut bytes, byte, escaped);
         }
@@ -48,7 +48,7 @@ fn utf8(bytes: Vec<u8>) -> Vec<Vec<u8>> {
 #[inline]
 pub(super) fn has_needless_escape(path: &[u8]) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/".contains(&byte);
-    let mut bytes = Bytes(path);
+    let mut bytes = DecodedBytes(path);
     std::iter::from_fn(|| bytes.next()).any(|(byte, escaped)| escaped && is_plain(byte))
 }
 

@@ -3,7 +3,7 @@
 //! A client writes a path once, and each server, proxy and framework on its way reads it by habits of its own: some
 //! resolve dot segments, some cut parameters, some take a backslash for a slash. A reading is one choice for every
 //! such habit. All choices are tried, in the order in which servers come to them, and those that make no
-//! difference to a path are not told apart, so that nearly every path has a single reading.
+//! difference to a path are not distinguished, so that nearly every path has a single reading.
 
 mod end;
 mod fold;

@@ -1,4 +1,4 @@
-//! What comes of each call: an outcome, or another attempt elsewhere.
+//! The end of each call: its result, or another attempt on another server.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -9,52 +9,47 @@ use ::redis::Value;
 
 use super::{Delayed, EntryState, LinkState, Multiplexer, Order, Peer};
 use crate::error::{ErrorKind, Result};
-use crate::redis::errors::{self, Failure};
-use crate::redis::request::{Hint, Request};
-use crate::redis::router::Step;
-use crate::redis::session::{Id, Pending};
+use crate::redis::command::{Hint, RedisCommand};
+use crate::redis::errors::{self, CallError};
+use crate::redis::router::NextHop;
+use crate::redis::session::{Id, PendingCommand};
 
 impl<S: Read + Write> Multiplexer<S> {
-    pub(super) fn conclude(&mut self, peer: &Peer, call: Id, result: Result<Value, Failure>, now: Instant) {
-        match &result {
-            Ok(_) => peer.breaker.answered(),
-            Err(failure) => {
-                if failure.moved_on {
-                    self.router.doubt(peer);
-                }
-                if failure.unanswered {
-                    self.count_unanswered(peer, call, failure, now);
-                } else if failure.error.kind() == ErrorKind::Server {
-                    peer.breaker.answered();
-                }
-            }
+    pub(super) fn conclude(&mut self, peer: &Peer, call: Id, result: Result<Value, CallError>, now: Instant) {
+        if result.as_ref().is_err_and(|failure| failure.moved_on) {
+            self.router.doubt(peer);
+        }
+        if peer.breaker.note(&result, || self.allows_response(call), now) {
+            self.retire_open(peer);
         }
         self.complete(call, result.map_err(|failure| failure.error));
     }
 
-    /// Tells the circuit breaker. While it is open, nothing is sent on the connection that there is.
-    fn count_unanswered(&mut self, peer: &Peer, call: Id, failure: &Failure, now: Instant) {
-        // Less time than the server may take says nothing about the server.
-        let is_due = failure.error.kind() != ErrorKind::Timeout || self.is_patient(call);
-        if !is_due || !peer.breaker.unanswered(now) {
-            return;
-        }
-        let state = peer.link().state;
-        if let LinkState::Open(line) = state {
-            self.lines[line].session.retire(&errors::unsent(&peer.address));
-            self.detach(line);
+    /// While the circuit breaker is open, nothing is sent on the connection that there is.
+    fn retire_open(&mut self, peer: &Peer) {
+        let state = peer.link.lock().state;
+        if let LinkState::Open(connection) = state {
+            self.connections[connection].session.retire(&errors::unsent(&peer.address));
+            self.detach(connection);
             // What it gives back is taken up there.
-            self.orders.push(Order::Flush(line));
+            self.orders.push(Order::Flush(connection));
         }
     }
 
     /// Whether the call leaves a server the time that it may take to answer.
-    pub(super) fn is_patient(&self, call: Id) -> bool {
-        self.calls.get(call).is_some_and(|entry| entry.is_patient)
+    pub(super) fn allows_response(&self, call: Id) -> bool {
+        self.calls.get(call).is_some_and(|entry| entry.allows_response)
     }
 
     /// Sends a request on that was not executed.
-    pub(super) fn go_on(&mut self, peer: &Arc<Peer>, call: Id, request: Request, hint: Hint, now: Instant) {
+    pub(super) fn go_on(
+        &mut self,
+        peer: &Arc<Peer>,
+        call: Id,
+        request: RedisCommand,
+        hint: Hint,
+        now: Instant,
+    ) {
         let Some(entry) = self.calls.get_mut(call) else { return };
         if let EntryState::Abandoned = entry.state {
             self.calls.remove(call);
@@ -74,16 +69,16 @@ impl<S: Read + Write> Multiplexer<S> {
             }
         }
         let (by, slot) = (entry.by, entry.slot);
-        let pending = |asking| Pending::new(call, request, asking, by);
-        match self.router.next(&mut entry.journey, peer, hint, slot) {
-            Step::To { node, asking } => self.send(&node, pending(asking), now),
-            Step::Later(pause) => {
+        let pending = |asking| PendingCommand::new(call, request, asking, by);
+        match self.router.next(&mut entry.redirections, peer, hint, slot) {
+            NextHop::To { node, asking } => self.send(&node, pending(asking), now),
+            NextHop::Later(pause) => {
                 let until = now + pause;
                 self.note_deadline(until);
                 self.delayed.push(Delayed { pending: pending(false), peer: Arc::clone(peer), until });
             }
-            Step::Rediscover => self.wait_for_topology(pending(false), by),
-            Step::Fail(error) => self.complete(call, Err(error)),
+            NextHop::Rediscover => self.wait_for_topology(pending(false), by),
+            NextHop::Fail(error) => self.complete(call, Err(error)),
         }
     }
 
@@ -96,7 +91,7 @@ impl<S: Read + Write> Multiplexer<S> {
         }
     }
 
-    /// What came of a call; or keeps the waker for when that is known.
+    /// Returns the result of a call, or stores the waker until there is one.
     pub(in crate::redis) fn poll(&mut self, call: Id, context: &Context<'_>) -> Poll<Result<Value>> {
         let Some(entry) = self.calls.get_mut(call) else {
             return Poll::Ready(Err(errors::no_answer().error));
@@ -131,17 +126,20 @@ impl<S: Read + Write> Multiplexer<S> {
         self.delayed.retain(|delayed| delayed.pending.id != call);
         let mut withdrawn = before != self.unrouted.len() + self.delayed.len();
         for peer in &self.opening {
-            let mut link = peer.link();
+            let mut link = peer.link.lock();
             let before = link.waiting.len();
             link.waiting.retain(|pending| pending.id != call);
             withdrawn |= before != link.waiting.len();
         }
-        let found = self.lines.iter_mut().find_map(|(id, line)| line.session.withdraw(call).then_some(id));
+        let found = self
+            .connections
+            .iter_mut()
+            .find_map(|(id, connection)| connection.session.withdraw(call).then_some(id));
         if found.is_none() {
-            self.lines.iter_mut().for_each(|(_, line)| line.session.disown(call));
+            self.connections.iter_mut().for_each(|(_, connection)| connection.session.disown(call));
         }
-        if let Some(line) = found {
-            self.orders.push(Order::Flush(line));
+        if let Some(connection) = found {
+            self.orders.push(Order::Flush(connection));
             withdrawn = true;
         }
         if withdrawn {

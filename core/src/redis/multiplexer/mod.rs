@@ -1,15 +1,15 @@
 //! The calls of many tasks over one connection to each server, without I/O.
 //!
-//! Whoever drives it moves bytes when a connection is ready, opens the connections and asks for the topology when
+//! Its driver moves bytes when a connection is ready, opens the connections and asks for the topology when
 //! it is ordered to, and wakes the tasks whose calls have an outcome. No call waits in a queue for a server to come
 //! back: while a connection is being opened nothing is sent, and none is used before its server has answered on it.
 
 mod calls;
+mod connections;
 mod expiry;
-mod lines;
 
 use std::io::{Read, Write};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
@@ -18,16 +18,17 @@ use slab::Slab;
 
 use super::breaker::{Admission, Breaker};
 use super::channel::Channel;
+use super::command::{CallDeadline, RedisCommand};
 use super::connector::Connector;
-use super::errors::{self, Failure};
-use super::request::{CallDeadline, Request};
-use super::router::{Due, Journey, Node, PATIENCE, Router};
-use super::session::{Id, Pending, Session};
+use super::errors::{self, CallError};
+use super::router::{DiscoveryNeed, Node, Redirections, Router, TOPOLOGY_WAIT};
+use super::session::{Id, PendingCommand, Session};
 use crate::address::Address;
 use crate::error::{Error, Result};
+use crate::lock::Mutex;
 
 /// Names a connection.
-pub(super) type LineId = usize;
+pub(super) type ConnectionId = usize;
 
 /// One server.
 pub(super) struct Peer {
@@ -40,7 +41,7 @@ pub(super) struct Peer {
 struct Link {
     state: LinkState,
     /// Requests that wait for the connection.
-    waiting: Vec<Pending>,
+    waiting: Vec<PendingCommand>,
     /// The server owns no slots any more, or the limiter is closed.
     is_gone: bool,
 }
@@ -50,7 +51,7 @@ enum LinkState {
     #[default]
     Absent,
     Opening,
-    Open(LineId),
+    Open(ConnectionId),
 }
 
 impl Node for Peer {
@@ -63,32 +64,26 @@ impl Node for Peer {
     }
 
     fn close(&self) {
-        self.link().is_gone = true;
-    }
-}
-
-impl Peer {
-    fn link(&self) -> MutexGuard<'_, Link> {
-        self.link.lock().unwrap_or_else(PoisonError::into_inner)
+        self.link.lock().is_gone = true;
     }
 }
 
 /// A connection in use.
-struct Line<S> {
+struct OpenConnection<S> {
     peer: Arc<Peer>,
     channel: Channel<S>,
     session: Session,
 }
 
-/// A call that has not been taken up yet.
-struct Entry {
-    journey: Journey,
+/// A call whose result has not been taken yet.
+struct CallEntry {
+    redirections: Redirections,
     slot: u16,
     /// Its whole time, for errors.
     timeout: Duration,
     by: Instant,
     /// Whether it has at least the time that a server may take to answer.
-    is_patient: bool,
+    allows_response: bool,
     state: EntryState,
 }
 
@@ -108,21 +103,21 @@ pub(super) enum Order {
     /// Ask for the topology, and report by [`Multiplexer::discovered`].
     Discover,
     /// The connection has something to send.
-    Flush(LineId),
+    Flush(ConnectionId),
     /// Nothing more comes of the connection: stop watching it, then [`Multiplexer::remove`] it.
-    Close(LineId),
+    Close(ConnectionId),
 }
 
 /// A request that waits for the topology.
 struct Unrouted {
-    pending: Pending,
+    pending: PendingCommand,
     /// When to go on with what is known.
-    patience: Instant,
+    topology_by: Instant,
 }
 
 /// A request that waits for keys which are being moved.
 struct Delayed {
-    pending: Pending,
+    pending: PendingCommand,
     peer: Arc<Peer>,
     until: Instant,
 }
@@ -130,8 +125,8 @@ struct Delayed {
 pub(super) struct Multiplexer<S> {
     connector: Arc<Connector>,
     pub(super) router: Router<Peer>,
-    lines: Slab<Line<S>>,
-    calls: Slab<Entry>,
+    connections: Slab<OpenConnection<S>>,
+    calls: Slab<CallEntry>,
     opening: Vec<Arc<Peer>>,
     unrouted: Vec<Unrouted>,
     delayed: Vec<Delayed>,
@@ -150,7 +145,7 @@ impl<S: Read + Write> Multiplexer<S> {
         Self {
             connector,
             router,
-            lines: Slab::new(),
+            connections: Slab::new(),
             calls: Slab::new(),
             opening: Vec::new(),
             unrouted: Vec::new(),
@@ -164,45 +159,51 @@ impl<S: Read + Write> Multiplexer<S> {
     }
 
     /// Begins a call that ends by its deadline.
-    pub(super) fn submit(&mut self, request: Request, deadline: CallDeadline, now: Instant) -> Id {
+    pub(super) fn submit(&mut self, request: RedisCommand, deadline: CallDeadline, now: Instant) -> Id {
         let slot = request.slot();
         let state = EntryState::Waiting(None);
-        let is_patient = deadline.is_patient(self.connector.response_timeout, now);
+        let allows_response = deadline.allows_response(self.connector.response_timeout, now);
         let (by, timeout) = (deadline.by, deadline.timeout);
-        let id =
-            self.calls.insert(Entry { journey: Journey::default(), slot, timeout, by, is_patient, state });
+        let id = self.calls.insert(CallEntry {
+            redirections: Redirections::default(),
+            slot,
+            timeout,
+            by,
+            allows_response,
+            state,
+        });
         if let Some(error) = &self.closed {
             let error = error.clone();
             self.complete(id, Err(error));
             return id;
         }
         self.note_deadline(by);
-        let pending = Pending::new(id, request, false, by);
+        let pending = PendingCommand::new(id, request, false, by);
         match self.router.due(now) {
-            Due::Refused { error, probe } => {
+            DiscoveryNeed::Refused { error, probe } => {
                 if probe {
                     self.discover();
                 }
                 self.complete(id, Err(error));
             }
-            Due::No => self.route(pending, now),
-            Due::Meanwhile => {
+            DiscoveryNeed::No => self.route(pending, now),
+            DiscoveryNeed::Meanwhile => {
                 self.discover();
                 self.route(pending, now);
             }
-            Due::First => {
-                let patience = if self.router.is_known() { now + PATIENCE } else { by };
-                self.wait_for_topology(pending, patience);
+            DiscoveryNeed::First => {
+                let topology_by = if self.router.is_known() { now + TOPOLOGY_WAIT } else { by };
+                self.wait_for_topology(pending, topology_by);
             }
         }
         id
     }
 
-    /// Begins a call of which nobody wants to know what came.
-    pub(super) fn cast(&mut self, request: Request, deadline: CallDeadline, now: Instant) {
+    /// Begins a call whose result is discarded.
+    pub(super) fn cast(&mut self, request: RedisCommand, deadline: CallDeadline, now: Instant) {
         let id = self.submit(request, deadline, now);
         match self.calls.get_mut(id) {
-            Some(Entry { state: EntryState::Done(_), .. }) => drop(self.calls.remove(id)),
+            Some(CallEntry { state: EntryState::Done(_), .. }) => drop(self.calls.remove(id)),
             Some(entry) => entry.state = EntryState::Cast,
             None => {}
         }
@@ -220,14 +221,14 @@ impl<S: Read + Write> Multiplexer<S> {
         }
     }
 
-    fn wait_for_topology(&mut self, pending: Pending, patience: Instant) {
+    fn wait_for_topology(&mut self, pending: PendingCommand, topology_by: Instant) {
         self.discover();
-        self.note_deadline(patience);
-        self.unrouted.push(Unrouted { pending, patience });
+        self.note_deadline(topology_by);
+        self.unrouted.push(Unrouted { pending, topology_by });
     }
 
     /// Sends a request to the owner of its slot.
-    fn route(&mut self, pending: Pending, now: Instant) {
+    fn route(&mut self, pending: PendingCommand, now: Instant) {
         let slot = self.calls.get(pending.id).map_or(0, |entry| entry.slot);
         match self.router.owner(slot) {
             Some(peer) => self.send(&peer, pending, now),
@@ -235,19 +236,19 @@ impl<S: Read + Write> Multiplexer<S> {
         }
     }
 
-    fn send(&mut self, peer: &Arc<Peer>, pending: Pending, now: Instant) {
+    fn send(&mut self, peer: &Arc<Peer>, pending: PendingCommand, now: Instant) {
         if let Admission::Open { failure, probe } = peer.breaker.admit(&peer.address, now) {
             if probe {
-                self.open(peer, &mut peer.link());
+                self.open(peer, &mut peer.link.lock());
             }
             return self.complete(pending.id, Err(failure.error));
         }
-        let mut link = peer.link();
+        let mut link = peer.link.lock();
         match link.state {
-            LinkState::Open(line) => {
-                self.lines[line].session.submit(pending, now);
-                if !matches!(self.orders.last(), Some(Order::Flush(last)) if *last == line) {
-                    self.orders.push(Order::Flush(line));
+            LinkState::Open(connection) => {
+                self.connections[connection].session.submit(pending, now);
+                if !matches!(self.orders.last(), Some(Order::Flush(last)) if *last == connection) {
+                    self.orders.push(Order::Flush(connection));
                 }
             }
             LinkState::Opening => link.waiting.push(pending),
@@ -259,7 +260,7 @@ impl<S: Read + Write> Multiplexer<S> {
     }
 
     /// Sends requests to the owners of their slots instead of a server that is gone.
-    fn reroute(&mut self, waiting: Vec<Pending>, now: Instant) {
+    fn reroute(&mut self, waiting: Vec<PendingCommand>, now: Instant) {
         for mut pending in waiting {
             pending.asking = false;
             self.route(pending, now);
@@ -269,8 +270,8 @@ impl<S: Read + Write> Multiplexer<S> {
     /// Takes note that the search for the topology has ended, and how.
     pub(super) fn discovered(&mut self, result: Result<()>, now: Instant) {
         self.is_discovering = false;
-        if let Router::Learnt(learnt) = &self.router {
-            learnt.searched();
+        if let Router::LearnedTopology(learned) = &self.router {
+            learned.searched();
         }
         self.retire_gone(now);
         let waiting = std::mem::take(&mut self.unrouted);
@@ -288,7 +289,7 @@ impl<S: Read + Write> Multiplexer<S> {
 
     /// Whether it is closed, and no call is left.
     pub(super) fn is_done(&self) -> bool {
-        self.closed.is_some() && self.lines.is_empty()
+        self.closed.is_some() && self.connections.is_empty()
     }
 
     /// Takes no more calls: they end with `error`, as do those that were not sent. Calls under way are answered.
@@ -297,15 +298,15 @@ impl<S: Read + Write> Multiplexer<S> {
         let mut unsent: Vec<Id> = self.unrouted.drain(..).map(|unrouted| unrouted.pending.id).collect();
         unsent.extend(self.delayed.drain(..).map(|delayed| delayed.pending.id));
         for peer in std::mem::take(&mut self.opening) {
-            unsent.extend(peer.link().waiting.drain(..).map(|pending| pending.id));
+            unsent.extend(peer.link.lock().waiting.drain(..).map(|pending| pending.id));
         }
         for call in unsent {
             self.complete(call, Err(error.clone()));
         }
-        let lines: Vec<_> = self.lines().collect();
-        for line in lines {
-            self.lines[line].session.retire(&Failure::from(error.clone()));
-            self.close_line(line, error, now);
+        let connections: Vec<_> = self.connections().collect();
+        for connection in connections {
+            self.connections[connection].session.retire(&CallError::from(error.clone()));
+            self.close_line(connection, error, now);
         }
     }
 

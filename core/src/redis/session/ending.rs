@@ -2,30 +2,30 @@
 
 use std::time::Instant;
 
-use super::{About, Bundle, Session, Stage};
-use crate::redis::errors::{self, Failure, Fault};
-use crate::redis::request::Outcome;
+use super::{About, Bundle, Session, SessionStage};
+use crate::redis::command::CommandOutcome;
+use crate::redis::errors::{self, CallError, ConnectionError};
 use crate::timeout::SHORTEST_TIMEOUT;
 
 impl Session {
     /// Takes no more requests. Those that were not sent yet may go elsewhere.
-    pub(in crate::redis) fn retire(&mut self, failure: &Failure) {
-        if self.stage == Stage::Ready {
-            self.stage = Stage::Retired;
+    pub(in crate::redis) fn retire(&mut self, failure: &CallError) {
+        if self.stage == SessionStage::Ready {
+            self.stage = SessionStage::Retired;
         }
         self.unpack();
         let unsent: Bundle = self.queue.drain(..).collect();
         self.give_back(unsent, failure);
     }
 
-    /// The connection ended, or has to: it is not known what became of requests that were sent.
-    pub(in crate::redis) fn end(&mut self, fault: Fault) {
-        if self.stage == Stage::Over {
+    /// The connection ended, or has to: it is not known whether the server executed requests that were sent.
+    pub(in crate::redis) fn end(&mut self, fault: ConnectionError) {
+        if self.stage == SessionStage::Over {
             return;
         }
         let failure = errors::broken(&fault, &self.address, self.response_timeout);
         self.retire(&failure);
-        self.stage = Stage::Over;
+        self.stage = SessionStage::Over;
         self.fault = Some(fault);
         for awaited in std::mem::take(&mut self.awaited) {
             if let About::Requests(bundle, _) = awaited.about {
@@ -47,8 +47,8 @@ impl Session {
         self.expire_unsent(now);
         let is_silent = self.expire_awaited(now);
         self.is_silent |= is_silent;
-        if is_silent && self.stage == Stage::Opening {
-            self.end(Fault::Silent);
+        if is_silent && self.stage == SessionStage::Opening {
+            self.end(ConnectionError::Silent);
         } else if is_silent {
             self.retire(&errors::unsent(&self.address));
             // The rest of a request of which some was sent; nothing can follow it.
@@ -80,10 +80,10 @@ impl Session {
                     continue;
                 }
                 pending.ended = true;
-                let failure = errors::broken(&Fault::Silent, &self.address, by - awaited.sent);
+                let failure = errors::broken(&ConnectionError::Silent, &self.address, by - awaited.sent);
                 // A call may have had as long to answer, but for the time that it took to be sent.
-                let failure = Failure { unanswered: attempt <= now + SHORTEST_TIMEOUT, ..failure };
-                self.outcomes.push_back((pending.id, Outcome::Done(Err(failure))));
+                let failure = CallError { unanswered: attempt <= now + SHORTEST_TIMEOUT, ..failure };
+                self.outcomes.push_back((pending.id, CommandOutcome::Done(Err(failure))));
             }
         }
         if let Some(next) = next {
@@ -99,7 +99,7 @@ impl Session {
             let attempt = pending.queued.unwrap_or(now) + self.response_timeout;
             if pending.by.min(attempt) <= now {
                 let failure = errors::unsent(&self.address);
-                self.outcomes.push_back((pending.id, Outcome::Done(Err(failure))));
+                self.outcomes.push_back((pending.id, CommandOutcome::Done(Err(failure))));
             } else {
                 self.submit(pending, now);
             }

@@ -3,7 +3,7 @@
 //! A session opens the conversation (protocol, login, database), packs requests in batches in which calls of one
 //! kind share a script, matches replies to requests in their order, sends the text of a script with its first use and
 //! whenever the server has forgotten it, and ends requests whose time is up. It judges what each reply, or its absence, means for each request;
-//! whoever drives it only moves bytes and waits.
+//! its driver only moves bytes and waits.
 //!
 //! One rule governs it: what may have been executed is never sent again.
 
@@ -17,9 +17,9 @@ use std::time::{Duration, Instant};
 use ::redis::Parser;
 use smallvec::SmallVec;
 
-use super::errors::Fault;
+use super::command::{CommandOutcome, RedisCommand};
+use super::errors::ConnectionError;
 use super::login::{Handshake, HandshakeStep};
-use super::request::{Outcome, Request};
 use crate::address::Address;
 
 /// How often the server is asked whether it is still a primary. The question travels with calls, in front of them.
@@ -36,14 +36,14 @@ pub(super) type Id = usize;
 
 /// A request that waits for its answer.
 #[derive(Debug)]
-pub(super) struct Pending {
+pub(super) struct PendingCommand {
     pub(super) id: Id,
-    pub(super) request: Request,
+    pub(super) request: RedisCommand,
     /// Whether to announce a key that is being moved to this server.
     pub(super) asking: bool,
-    /// When nobody waits for the answer any more.
+    /// When the caller times out.
     pub(super) by: Instant,
-    /// Whether it has to be sent alone, since the server refused it in company.
+    /// Whether it has to be sent alone, since the server refused it in a batch.
     alone: bool,
     /// Whether its time was up before the answer came.
     ended: bool,
@@ -53,21 +53,21 @@ pub(super) struct Pending {
     queued: Option<Instant>,
 }
 
-impl Pending {
-    pub(super) fn new(id: Id, request: Request, asking: bool, by: Instant) -> Self {
+impl PendingCommand {
+    pub(super) fn new(id: Id, request: RedisCommand, asking: bool, by: Instant) -> Self {
         Self { id, request, asking, by, alone: false, ended: false, unwanted: false, queued: None }
     }
 
     /// The call, if it may share a script.
-    fn call(&self) -> Option<&crate::script::Call> {
+    fn call(&self) -> Option<&crate::script::ScriptCall> {
         match &self.request {
-            Request::Script(call) if !self.alone && !self.asking => Some(call),
-            Request::Script(_) | Request::Command(..) => None,
+            RedisCommand::Script(call) if !self.alone && !self.asking => Some(call),
+            RedisCommand::Script(_) | RedisCommand::Plain(..) => None,
         }
     }
 }
 
-type Bundle = SmallVec<[Pending; 1]>;
+type Bundle = SmallVec<[PendingCommand; 1]>;
 
 /// What the next replies are about.
 struct Awaited {
@@ -94,7 +94,7 @@ enum About {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum SessionStage {
     /// The server has yet to answer the opening.
     Opening,
     Ready,
@@ -114,14 +114,14 @@ pub(super) struct Session {
     output: Vec<u8>,
     /// How many bytes were sent before those of `output`.
     written: u64,
-    queue: Vec<Pending>,
+    queue: Vec<PendingCommand>,
     awaited: VecDeque<Awaited>,
-    outcomes: VecDeque<(Id, Outcome)>,
-    stage: Stage,
+    outcomes: VecDeque<(Id, CommandOutcome)>,
+    stage: SessionStage,
     /// Why it is over, or was never ready.
-    fault: Option<Fault>,
+    fault: Option<ConnectionError>,
     /// The scripts whose text was sent on this connection, by their addresses.
-    told: HashSet<usize>,
+    sent_scripts: HashSet<usize>,
     /// Whether keys of one script have to lie in one hash slot.
     minds_slots: bool,
     batches: usize,
@@ -153,9 +153,9 @@ impl Session {
             queue: Vec::new(),
             awaited: VecDeque::new(),
             outcomes: VecDeque::new(),
-            stage: Stage::Opening,
+            stage: SessionStage::Opening,
             fault: None,
-            told: HashSet::new(),
+            sent_scripts: HashSet::new(),
             minds_slots,
             batches: 0,
             window: usize::MAX,
@@ -176,20 +176,20 @@ impl Session {
     }
 
     pub(super) fn is_opening(&self) -> bool {
-        self.stage == Stage::Opening
+        self.stage == SessionStage::Opening
     }
 
     /// Whether it takes requests.
     pub(super) fn is_ready(&self) -> bool {
-        self.stage == Stage::Ready
+        self.stage == SessionStage::Ready
     }
 
     /// Whether nothing more comes of it, so that the connection can be closed.
     pub(super) fn is_over(&self) -> bool {
         match self.stage {
-            Stage::Over => true,
-            Stage::Retired => !self.has_pending(),
-            Stage::Opening | Stage::Ready => false,
+            SessionStage::Over => true,
+            SessionStage::Retired => !self.has_pending(),
+            SessionStage::Opening | SessionStage::Ready => false,
         }
     }
 
@@ -209,7 +209,7 @@ impl Session {
     }
 
     /// Why it is over.
-    pub(super) fn fault(&self) -> Option<&Fault> {
+    pub(super) fn fault(&self) -> Option<&ConnectionError> {
         self.fault.as_ref()
     }
 
@@ -221,10 +221,10 @@ impl Session {
     }
 
     /// Adds a request, to be packed by [`flush`](Self::flush).
-    pub(super) fn submit(&mut self, pending: Pending, now: Instant) {
+    pub(super) fn submit(&mut self, pending: PendingCommand, now: Instant) {
         let queued = pending.queued.unwrap_or(now);
         self.note_deadline(pending.by.min(queued + self.response_timeout));
-        self.queue.push(Pending { queued: Some(queued), ..pending });
+        self.queue.push(PendingCommand { queued: Some(queued), ..pending });
     }
 
     /// Takes back a request that was not sent yet. Answers whether there was one of this name; then those that were
@@ -263,8 +263,8 @@ impl Session {
         }
     }
 
-    /// What came of requests, in the order in which it was known.
-    pub(super) fn next_outcome(&mut self) -> Option<(Id, Outcome)> {
+    /// The outcomes of requests, in the order in which they were known.
+    pub(super) fn next_outcome(&mut self) -> Option<(Id, CommandOutcome)> {
         self.outcomes.pop_front()
     }
 

@@ -3,21 +3,43 @@
 use std::io::{self, Read};
 use std::time::Instant;
 
-use ::redis::Value;
+use ::redis::{ErrorKind as Cause, RedisError, ServerErrorKind, Value};
 
-use super::{About, Bundle, LARGEST_REPLY, Pending, Session, Stage};
+use super::{About, Bundle, LARGEST_REPLY, PendingCommand, Session, SessionStage};
+use crate::address::Address;
+use crate::redis::command::{CommandOutcome, Hint};
 use crate::redis::discovery::is_replica;
-use crate::redis::errors::{self, Failure, Fault};
+use crate::redis::errors::{self, CallError, ConnectionError};
 use crate::redis::login::HandshakeStep;
-use crate::redis::reply::{self, Judgement};
-use crate::redis::request::{Hint, Outcome};
+
+/// What a reply to a script or a command means.
+#[derive(Debug)]
+enum ReplyKind {
+    Answered(Value),
+    /// The server asks for the text of the script.
+    UnknownScript(RedisError),
+    /// The server refuses keys of several hash slots in one script.
+    AcrossSlots(RedisError),
+    /// The user may not touch one of the keys, or not run the command. Nothing was executed.
+    Forbidden(RedisError),
+    /// Another server owns the slot.
+    Moved(Address),
+    /// Another server has the key for this one call.
+    Ask(Address),
+    /// Keys of this slot are being moved to another server.
+    TryAgain,
+    /// The server is a replica: it has executed nothing, and will not before another failover.
+    NotPrimary(RedisError),
+    /// Any other error of the server.
+    Refused(RedisError),
+}
 
 impl Session {
     /// Takes bytes that came.
     pub(in crate::redis) fn receive(&mut self, bytes: &[u8], now: Instant) {
         self.partial += bytes.len();
         let mut unread = Unread(bytes);
-        while self.stage != Stage::Over {
+        while self.stage != SessionStage::Over {
             match self.parser.parse_value(&mut unread) {
                 // A message of protocol 3 that answers no request.
                 Ok(Value::Push { .. }) => self.partial = 0,
@@ -25,18 +47,20 @@ impl Session {
                 Ok(Value::Attribute { data, .. }) => self.answered(*data, now),
                 Ok(value) => self.answered(value, now),
                 Err(err) if err.is_timeout() => break,
-                Err(_) => self.end(Fault::Protocol("the server sent what is not the Redis protocol")),
+                Err(_) => {
+                    self.end(ConnectionError::Protocol("the server sent what is not the Redis protocol"))
+                }
             }
         }
         if self.partial > LARGEST_REPLY {
-            self.end(Fault::Protocol("the server sent a reply of more than 1 MB"));
+            self.end(ConnectionError::Protocol("the server sent a reply of more than 1 MB"));
         }
     }
 
     fn answered(&mut self, value: Value, now: Instant) {
         self.partial = 0;
         let Some(awaited) = self.awaited.pop_front() else {
-            return self.end(Fault::Protocol("the server answered what was not asked"));
+            return self.end(ConnectionError::Protocol("the server answered what was not asked"));
         };
         self.batches -= usize::from(awaited.ends_batch);
         match awaited.about {
@@ -50,46 +74,48 @@ impl Session {
 
     fn stepped(&mut self, step: HandshakeStep, value: Value) {
         match value.extract_error() {
-            Err(err) => self.end(Fault::Refused(step, err)),
-            Ok(_) if step == HandshakeStep::Ping => self.stage = Stage::Ready,
+            Err(err) => self.end(ConnectionError::Refused(step, err)),
+            Ok(_) if step == HandshakeStep::Ping => self.stage = SessionStage::Ready,
             Ok(_) => {}
         }
     }
 
     /// What a reply says about each request of a bundle.
     fn settle(&mut self, bundle: Bundle, whole: bool, value: Value, now: Instant) {
-        let company = bundle.len() > 1;
-        match reply::judge(value, &self.address) {
-            Judgement::UnknownScript(_) if !whole && self.stage != Stage::Ready => self.elsewhere(bundle),
-            Judgement::UnknownScript(_) if !whole => {
+        let is_batch = bundle.len() > 1;
+        match judge(value, &self.address) {
+            ReplyKind::UnknownScript(_) if !whole && self.stage != SessionStage::Ready => {
+                self.elsewhere(bundle)
+            }
+            ReplyKind::UnknownScript(_) if !whole => {
                 let wanted = self.wanted(bundle);
                 self.note_deadline(now + self.response_timeout);
                 self.pack_bundle(wanted, true, now);
             }
-            Judgement::AcrossSlots(_) if company => {
+            ReplyKind::AcrossSlots(_) if is_batch => {
                 self.minds_slots = true;
                 self.requeue(bundle);
             }
             // Each key by itself is either here or there.
-            Judgement::Forbidden(_) | Judgement::TryAgain if company => self.requeue(bundle),
-            Judgement::Moved(to) => self.again(bundle, || Hint::Moved(to.clone())),
-            Judgement::Ask(to) => self.again(bundle, || Hint::Ask(to.clone())),
-            Judgement::TryAgain => self.again(bundle, || Hint::TryAgain),
-            Judgement::NotPrimary(err) => {
+            ReplyKind::Forbidden(_) | ReplyKind::TryAgain if is_batch => self.requeue(bundle),
+            ReplyKind::Moved(to) => self.again(bundle, || Hint::Moved(to.clone())),
+            ReplyKind::Ask(to) => self.again(bundle, || Hint::Ask(to.clone())),
+            ReplyKind::TryAgain => self.again(bundle, || Hint::TryAgain),
+            ReplyKind::NotPrimary(err) => {
                 self.is_replica = true;
                 self.demoted(bundle, &errors::answered(&err, &self.address));
             }
             // Its state may be old. It may also have been promoted meanwhile, and have executed the script.
-            Judgement::Answered(_) if self.is_replica => {
+            ReplyKind::Answered(_) if self.is_replica => {
                 let failure = errors::not_primary(&self.address);
                 self.fail(bundle, &failure);
                 self.retire(&failure);
             }
-            Judgement::Answered(value) => self.share(bundle, value),
-            Judgement::UnknownScript(err)
-            | Judgement::AcrossSlots(err)
-            | Judgement::Forbidden(err)
-            | Judgement::Refused(err) => {
+            ReplyKind::Answered(value) => self.share(bundle, value),
+            ReplyKind::UnknownScript(err)
+            | ReplyKind::AcrossSlots(err)
+            | ReplyKind::Forbidden(err)
+            | ReplyKind::Refused(err) => {
                 let failure = errors::answered(&err, &self.address);
                 self.fail(bundle, &failure);
             }
@@ -101,7 +127,7 @@ impl Session {
         let size = bundle.len();
         let values = match value {
             Value::Array(values) if size > 1 && values.len() == size => values,
-            // Nonsense for many is nonsense for each: whoever reads it says so.
+            // Nonsense for many is nonsense for each: the reader of each part returns the error.
             _ if size > 1 => vec![Value::Nil; size],
             value => vec![value],
         };
@@ -113,15 +139,15 @@ impl Session {
 
     /// Sends requests one by one that the server refused together.
     fn requeue(&mut self, bundle: Bundle) {
-        if self.stage != Stage::Ready {
+        if self.stage != SessionStage::Ready {
             return self.elsewhere(bundle);
         }
-        let alone = |pending| Pending { alone: true, ..pending };
+        let alone = |pending| PendingCommand { alone: true, ..pending };
         let wanted = self.wanted(bundle);
         self.queue.splice(..0, wanted.into_iter().map(alone));
     }
 
-    /// The requests of a bundle that was not executed which somebody still wants; gives back the others.
+    /// The requests of a bundle that was not executed whose callers still wait; gives back the others.
     fn wanted(&mut self, bundle: Bundle) -> Bundle {
         let left = bundle.into_iter().filter(|pending| !pending.ended);
         let (unwanted, wanted): (Bundle, Bundle) = left.partition(|pending| pending.unwanted);
@@ -135,39 +161,62 @@ impl Session {
         self.give_back(bundle, &failure);
     }
 
-    fn demoted(&mut self, bundle: Bundle, failure: &Failure) {
+    fn demoted(&mut self, bundle: Bundle, failure: &CallError) {
         self.again(bundle, || Hint::NotPrimary(failure.clone()));
         self.retire(failure);
     }
 
     fn again(&mut self, bundle: Bundle, hint: impl Fn() -> Hint) {
         for pending in bundle.into_iter().filter(|pending| !pending.ended) {
-            self.outcomes.push_back((pending.id, Outcome::Again(pending.request, hint())));
+            self.outcomes.push_back((pending.id, CommandOutcome::Again(pending.request, hint())));
         }
     }
 
     /// Requests that were not sent. Behind a server that was silent, none waits for longer than on its own.
-    pub(super) fn give_back(&mut self, bundle: Bundle, failure: &Failure) {
+    pub(super) fn give_back(&mut self, bundle: Bundle, failure: &CallError) {
         for pending in bundle.into_iter().filter(|pending| !pending.ended) {
             let attempt =
                 pending.queued.filter(|_| self.is_silent).map(|queued| queued + self.response_timeout);
             let by = attempt.unwrap_or(pending.by).min(pending.by);
             let hint = Hint::Unsent(failure.clone(), by);
-            self.outcomes.push_back((pending.id, Outcome::Again(pending.request, hint)));
+            self.outcomes.push_back((pending.id, CommandOutcome::Again(pending.request, hint)));
         }
     }
 
-    pub(super) fn fail(&mut self, bundle: Bundle, failure: &Failure) {
+    pub(super) fn fail(&mut self, bundle: Bundle, failure: &CallError) {
         for pending in bundle {
             self.done(pending, Err(failure.clone()));
         }
     }
 
-    fn done(&mut self, pending: Pending, result: Result<Value, Failure>) {
+    fn done(&mut self, pending: PendingCommand, result: Result<Value, CallError>) {
         if !pending.ended {
-            self.outcomes.push_back((pending.id, Outcome::Done(result)));
+            self.outcomes.push_back((pending.id, CommandOutcome::Done(result)));
         }
     }
+}
+
+/// Judges a reply of the server at `answered`. Errors inside an array concern some of its items and are left to
+/// whoever asked for several.
+fn judge(value: Value, answered: &Address) -> ReplyKind {
+    let err = match value {
+        Value::ServerError(err) => RedisError::from(err),
+        value => return ReplyKind::Answered(value),
+    };
+    let target = || err.redirect_node().and_then(|(node, _)| Address::parse_redirect(node, answered));
+    let redirect = match err.kind() {
+        Cause::Server(ServerErrorKind::Moved) => target().map(ReplyKind::Moved),
+        Cause::Server(ServerErrorKind::Ask) => target().map(ReplyKind::Ask),
+        _ => None,
+    };
+    redirect.unwrap_or_else(|| match err.kind() {
+        Cause::Server(ServerErrorKind::NoScript) => ReplyKind::UnknownScript(err),
+        Cause::Server(ServerErrorKind::CrossSlot) => ReplyKind::AcrossSlots(err),
+        Cause::Server(ServerErrorKind::NoPerm) => ReplyKind::Forbidden(err),
+        Cause::Server(ServerErrorKind::TryAgain) => ReplyKind::TryAgain,
+        Cause::Server(ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown) => ReplyKind::NotPrimary(err),
+        _ => ReplyKind::Refused(err),
+    })
 }
 
 /// Bytes of which no more have come yet: at their end the parser is to keep what it has, and wait.

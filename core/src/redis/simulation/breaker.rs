@@ -1,9 +1,9 @@
-//! What a circuit breaker has to do, seen from outside: from what calls are told, and when connections are opened.
+//! What a circuit breaker has to do, seen from outside: from the results of calls, and from when connections are opened.
 
 use ::redis::Value;
 
 use super::super::super::error::{Error, ErrorKind};
-use super::plan::{Plan, Setup, Time};
+use super::plan::{Scenario, Setup, Time};
 
 pub(super) struct BreakerModel {
     /// 0: it never opens, or it is not looked at.
@@ -20,7 +20,7 @@ pub(super) struct BreakerModel {
 }
 
 impl BreakerModel {
-    pub(super) fn new(plan: &Plan) -> Self {
+    pub(super) fn new(plan: &Scenario) -> Self {
         let is_visible =
             plan.setup == Setup::One && plan.calls.iter().all(|call| call.abandoned_at.is_none());
         let threshold = if is_visible { plan.breaker_failures } else { 0 };
@@ -42,7 +42,7 @@ impl BreakerModel {
         result: &Result<Value, Error>,
         timeout: Time,
         waited: Time,
-        plan: &Plan,
+        plan: &Scenario,
         step: u64,
     ) -> Result<(), &'static str> {
         if self.threshold == 0 {
@@ -72,7 +72,7 @@ impl BreakerModel {
     }
 
     /// A connection is ordered.
-    pub(super) fn opening(&mut self, now: Time, plan: &Plan) -> Result<(), &'static str> {
+    pub(super) fn opening(&mut self, now: Time, plan: &Scenario) -> Result<(), &'static str> {
         if !self.is_open_for_sure() {
             return Ok(());
         }

@@ -4,12 +4,12 @@ use ::redis::Value;
 
 use super::super::super::error::{Error, ErrorKind};
 use super::breaker::BreakerModel;
-use super::plan::{Kind, Plan, PlannedCall, Setup, TAGS, Time};
-use super::protocol::{Command, Key};
+use super::plan::{CallKind, PlannedCall, Scenario, Setup, TAGS, Time};
+use super::protocol::{Key, ServerCommand};
 
 /// What a history is checked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Check {
+pub(super) enum Invariant {
     /// Every call is answered by its deadline.
     Unanswered,
     /// No call is given another call's answer.
@@ -69,7 +69,7 @@ pub(super) enum State {
     Ended(u64),
 }
 
-pub(super) struct Call {
+pub(super) struct CallRecord {
     pub(super) planned: PlannedCall,
     pub(super) state: State,
     pub(super) is_abandoned: bool,
@@ -82,22 +82,22 @@ pub(super) struct Call {
 }
 
 pub(super) struct Ledger {
-    pub(super) calls: Vec<Call>,
+    pub(super) calls: Vec<CallRecord>,
     /// The call of each family and kind.
-    named: Vec<[Option<usize>; Kind::ALL.len()]>,
-    pub(super) violation: Option<(Check, String)>,
+    named: Vec<[Option<usize>; CallKind::ALL.len()]>,
+    pub(super) violation: Option<(Invariant, String)>,
     charged: [u64; TAGS],
     /// Charges on servers that were not in charge, which are lost.
     stray: [u64; TAGS],
     admitted: [u64; TAGS],
     pub(super) breaker: BreakerModel,
-    /// The server that the driver was told is the primary, of `Setup::Sentinel`, and in which step.
+    /// The server that Sentinels named to the driver as the primary, of `Setup::Sentinel`, and in which step.
     pub(super) known_primary: Option<(usize, u64)>,
     executions: u64,
 }
 
 impl Ledger {
-    pub(super) fn new(plan: &Plan) -> Self {
+    pub(super) fn new(plan: &Scenario) -> Self {
         let mut ledger = Self {
             calls: Vec::new(),
             named: Vec::new(),
@@ -117,9 +117,9 @@ impl Ledger {
 
     pub(super) fn add(&mut self, planned: PlannedCall) -> usize {
         let call = self.calls.len();
-        self.named.resize((planned.family + 1).max(self.named.len()), [None; Kind::ALL.len()]);
+        self.named.resize((planned.family + 1).max(self.named.len()), [None; CallKind::ALL.len()]);
         self.named[planned.family][planned.kind as usize] = Some(call);
-        self.calls.push(Call {
+        self.calls.push(CallRecord {
             planned,
             state: State::Planned,
             is_abandoned: false,
@@ -136,15 +136,15 @@ impl Ledger {
         self.calls[call].planned
     }
 
-    pub(super) fn violate(&mut self, check: Check, text: impl Into<String>) {
+    pub(super) fn violate(&mut self, check: Invariant, text: impl Into<String>) {
         self.violation.get_or_insert_with(|| (check, text.into()));
     }
 
     pub(super) fn malformed(&mut self, connection: usize, text: &str) {
-        self.violate(Check::Malformed, format!("sent on {connection}: {text:?}"));
+        self.violate(Invariant::Malformed, format!("sent on {connection}: {text:?}"));
     }
 
-    pub(super) fn named(&self, key: Key, kind: Kind) -> Option<usize> {
+    pub(super) fn named(&self, key: Key, kind: CallKind) -> Option<usize> {
         self.named.get(key.family)?[kind as usize]
     }
 
@@ -159,13 +159,13 @@ impl Ledger {
     }
 
     /// A server has executed a call.
-    pub(super) fn executed(&mut self, key: Key, kind: Kind, charged: bool, is_stray: bool) {
+    pub(super) fn executed(&mut self, key: Key, kind: CallKind, charged: bool, is_stray: bool) {
         let Some(id) = self.named(key, kind) else {
-            return self.violate(Check::Malformed, format!("nobody called {kind:?} for {}", key.name()));
+            return self.violate(Invariant::Malformed, format!("nobody called {kind:?} for {}", key.name()));
         };
         self.executions += 1;
         if self.calls[id].executed > 0 {
-            self.violate(Check::ChargedTwice, format!("call {id}"));
+            self.violate(Invariant::ChargedTwice, format!("call {id}"));
         }
         self.calls[id].executed = self.executions;
         self.charged[key.tag] += u64::from(charged);
@@ -173,7 +173,7 @@ impl Ledger {
     }
 
     /// A server has replied to a command; its reply ends at `end`.
-    pub(super) fn replied(&mut self, connection: usize, end: usize, command: &Command, fate: Fate) {
+    pub(super) fn replied(&mut self, connection: usize, end: usize, command: &ServerCommand, fate: Fate) {
         for (key, kind) in command.calls() {
             let Some(id) = self.named(key, kind) else { continue };
             let call = &mut self.calls[id];
@@ -192,18 +192,18 @@ impl Ledger {
         &mut self,
         id: usize,
         result: &Result<Value, Error>,
-        plan: &Plan,
+        plan: &Scenario,
         now: Time,
         step: u64,
     ) {
         let planned = self.calls[id].planned;
         if matches!(self.calls[id].state, State::Ended(_)) {
-            self.violate(Check::WrongAnswer, format!("call {id} is answered after its end"));
+            self.violate(Invariant::WrongAnswer, format!("call {id} is answered after its end"));
         }
         self.calls[id].state = State::Ended(step);
         let by = self.calls[id].submitted + planned.timeout + plan.lateness;
         if now > by {
-            self.violate(Check::Unanswered, format!("call {id} is answered at {now}, due at {by}"));
+            self.violate(Invariant::Unanswered, format!("call {id} is answered at {now}, due at {by}"));
         }
         match result {
             Ok(value) => self.check_value(id, value, plan),
@@ -212,11 +212,11 @@ impl Ledger {
         let waited = self.calls[id].sent_at.map_or(0, |sent| now - sent);
         let verdict = self.breaker.answered(result, planned.timeout, waited, plan, step);
         if let Err(what) = verdict {
-            self.violate(Check::Breaker, format!("call {id}: {what}"));
+            self.violate(Invariant::Breaker, format!("call {id}: {what}"));
         }
     }
 
-    fn check_value(&mut self, id: usize, value: &Value, plan: &Plan) {
+    fn check_value(&mut self, id: usize, value: &Value, plan: &Scenario) {
         let planned = self.calls[id].planned;
         let key = Key { tag: planned.tag, family: planned.family };
         let parts = match value {
@@ -224,13 +224,13 @@ impl Ledger {
             _ => &[],
         };
         let admitted = match (planned.kind, parts) {
-            (Kind::Delete, _) if *value == Value::Int(1) => return,
+            (CallKind::Delete, _) if *value == Value::Int(1) => return,
             (kind, [Value::BulkString(name), Value::Int(number), Value::Int(admitted)])
                 if *name == key.name().into_bytes() && *number == kind as i64 =>
             {
                 *admitted == 1
             }
-            _ => return self.violate(Check::WrongAnswer, format!("call {id} is given {value:?}")),
+            _ => return self.violate(Invariant::WrongAnswer, format!("call {id} is given {value:?}")),
         };
         if !admitted || !planned.kind.charges() {
             return;
@@ -238,39 +238,39 @@ impl Ledger {
         let tag = planned.tag;
         self.admitted[tag] += 1;
         if self.calls[id].executed == 0 {
-            self.violate(Check::OverLimit, format!("call {id} is admitted without a charge"));
+            self.violate(Invariant::OverLimit, format!("call {id} is admitted without a charge"));
         }
         if self.admitted[tag] > plan.limit + self.stray[tag] {
-            self.violate(Check::OverLimit, format!("call {id}: more than {} of tag {tag}", plan.limit));
+            self.violate(Invariant::OverLimit, format!("call {id}: more than {} of tag {tag}", plan.limit));
         }
     }
 
-    fn check_error(&mut self, id: usize, error: &Error, plan: &Plan) {
+    fn check_error(&mut self, id: usize, error: &Error, plan: &Scenario) {
         let planned = self.calls[id].planned;
         let text = error.message();
         if let Some((_, about)) = text.split_once("damaged state at ")
             && !about.starts_with(&format!("{};", Key { tag: planned.tag, family: planned.family }.name()))
         {
-            self.violate(Check::WrongAnswer, format!("call {id} is given {text}"));
+            self.violate(Invariant::WrongAnswer, format!("call {id} is given {text}"));
         }
         if plan.is_calm {
-            self.violate(Check::Failed, format!("call {id}: {text}"));
+            self.violate(Invariant::Failed, format!("call {id}: {text}"));
         }
         if text.contains("NOSCRIPT") || text.contains("CROSSSLOT") {
             self.violate(
-                Check::Failed,
+                Invariant::Failed,
                 format!("call {id} receives an error that only the driver may see: {text}"),
             );
         }
         if error.kind() == ErrorKind::Closed && !self.breaker.is_closing {
-            self.violate(Check::Failed, format!("call {id}: {text}"));
+            self.violate(Invariant::Failed, format!("call {id}: {text}"));
         }
     }
 
     /// At the end, every call has had its time.
-    pub(super) fn finish(&mut self, plan: &Plan) {
+    pub(super) fn finish(&mut self, plan: &Scenario) {
         if let Some(id) = self.calls.iter().position(|call| call.state == State::Waiting) {
-            self.violate(Check::Unanswered, format!("call {id} is never answered"));
+            self.violate(Invariant::Unanswered, format!("call {id} is never answered"));
         }
         if plan.setup == Setup::One {
             self.check_order();
@@ -289,7 +289,8 @@ impl Ledger {
                     && self.calls[pair[0]].executed > self.calls[pair[1]].executed
             };
             if let Some(&[first, second]) = ids.windows(2).find(overtakes) {
-                return self.violate(Check::Order, format!("call {second} is executed before call {first}"));
+                return self
+                    .violate(Invariant::Order, format!("call {second} is executed before call {first}"));
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::plan::Time;
-use super::protocol::Command;
+use super::protocol::ServerCommand;
 
 /// One direction of a connection.
 #[derive(Default)]
@@ -41,7 +41,7 @@ impl Pipe {
 
 /// A request, as the bytes say.
 pub(super) struct Frame {
-    pub(super) command: Command,
+    pub(super) command: ServerCommand,
     /// Where it ends in the bytes that were sent.
     pub(super) end: usize,
     /// The step in which its first byte was sent.

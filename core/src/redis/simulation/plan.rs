@@ -22,7 +22,7 @@ pub(super) enum Setup {
 
 /// What a call asks for. The number is part of its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CallKind {
     /// Charges a counter; calls of this kind share a script.
     Check,
     /// Looks without charging; the script is that of `Check`, the argument differs.
@@ -35,7 +35,7 @@ pub(super) enum Kind {
     Delete,
 }
 
-impl Kind {
+impl CallKind {
     pub(super) const ALL: [Self; 5] = [Self::Check, Self::Peek, Self::Single, Self::Pair, Self::Delete];
 
     pub(super) fn charges(self) -> bool {
@@ -46,7 +46,7 @@ impl Kind {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PlannedCall {
     pub(super) at: Time,
-    pub(super) kind: Kind,
+    pub(super) kind: CallKind,
     /// Calls of one family have the same key; no two of a family are of the same kind.
     pub(super) family: usize,
     pub(super) tag: usize,
@@ -56,7 +56,7 @@ pub(super) struct PlannedCall {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum RefusedScript {
     Loading,
     Busy,
     OutOfMemory,
@@ -75,7 +75,7 @@ pub(super) enum Fault {
     /// New connections to the server come to nothing for a time.
     Unreachable(usize, Time),
     /// The server answers scripts with an error for a time.
-    Refuse(usize, Refusal, Time),
+    Refuse(usize, RefusedScript, Time),
     ForgetScripts(usize),
     /// A connection carries what is not the Redis protocol.
     Garbage,
@@ -102,7 +102,7 @@ pub(super) enum Fault {
 }
 
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct Scenario {
     pub(super) setup: Setup,
     pub(super) resp3: bool,
     pub(super) login: bool,
@@ -128,7 +128,7 @@ pub(super) struct Plan {
     pub(super) faults: Vec<(Time, Fault)>,
 }
 
-impl Plan {
+impl Scenario {
     pub(super) fn draw(random: &mut Random) -> Self {
         let setup = random.one_of(&[Setup::One, Setup::One, Setup::Cluster, Setup::Sentinel]);
         let is_calm = random.percent(25);
@@ -170,7 +170,7 @@ impl Plan {
             let size = random.one_of(&[1, 1, 1, 2, 3]);
             let first = random.one_of(&[0, 0, 0, 1, 2, 3, 4]);
             for place in 0..size {
-                let kind = Kind::ALL[(first + place) % Kind::ALL.len()];
+                let kind = CallKind::ALL[(first + place) % CallKind::ALL.len()];
                 let timeout = if random.percent(short) { random.within(1, 40) * MS } else { whole };
                 let abandoned_at = random.percent(abandons).then(|| at + random.below(timeout.min(span)));
                 self.calls.push(PlannedCall { at, kind, family, tag, timeout, abandoned_at });
@@ -200,7 +200,12 @@ impl Plan {
             8 => Fault::Down(server, length),
             9 => Fault::Unreachable(server, length),
             10 => {
-                let refusals = [Refusal::Loading, Refusal::Busy, Refusal::OutOfMemory, Refusal::ClusterDown];
+                let refusals = [
+                    RefusedScript::Loading,
+                    RefusedScript::Busy,
+                    RefusedScript::OutOfMemory,
+                    RefusedScript::ClusterDown,
+                ];
                 Fault::Refuse(server, random.one_of(&refusals), length)
             }
             11 => Fault::Garbage,

@@ -3,10 +3,10 @@
 use std::sync::LazyLock;
 
 use super::super::tests::eternal;
-use super::plan::Kind;
+use super::plan::CallKind;
 use crate::script::Script;
 
-/// A script that calls of `Check` and `Peek` share.
+/// A script that calls of `CallKind::Check` and `Peek` share.
 pub(super) static SHARED: LazyLock<&Script> =
     LazyLock::new(|| eternal(Script::new("one".to_owned()).with_each("each".to_owned())));
 pub(super) static SINGLE: LazyLock<&Script> = LazyLock::new(|| eternal(Script::new("single".to_owned())));
@@ -37,10 +37,10 @@ impl Key {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Command {
+pub(super) enum ServerCommand {
     /// What a script does for each of its keys, the place of the script, and whether its text was sent.
     Script {
-        kind: Kind,
+        kind: CallKind,
         script: usize,
         whole: bool,
         keys: Vec<Key>,
@@ -56,13 +56,13 @@ pub(super) enum Command {
     SentinelMaster,
 }
 
-impl Command {
+impl ServerCommand {
     /// The calls that the command carries out.
-    pub(super) fn calls(&self) -> impl Iterator<Item = (Key, Kind)> + '_ {
+    pub(super) fn calls(&self) -> impl Iterator<Item = (Key, CallKind)> + '_ {
         let (keys, kind) = match self {
             Self::Script { kind, keys, .. } => (keys.as_slice(), *kind),
-            Self::Delete(key) => (std::slice::from_ref(key), Kind::Delete),
-            _ => (&[][..], Kind::Peek),
+            Self::Delete(key) => (std::slice::from_ref(key), CallKind::Delete),
+            _ => (&[][..], CallKind::Peek),
         };
         keys.iter().map(move |key| (*key, kind))
     }
@@ -93,13 +93,13 @@ impl Command {
         let (keys, args) = rest.split_at_checked(count.parse().ok()?)?;
         let mut keys: Vec<Key> = keys.iter().map(|key| Key::parse(key)).collect::<Option<_>>()?;
         let kind = match (script, keys.len(), args) {
-            (0, 1, ["1"]) | (1, 2.., ["1"]) => Kind::Check,
-            (0, 1, ["0"]) | (1, 2.., ["0"]) => Kind::Peek,
-            (2, 1, ["1"]) => Kind::Single,
-            (3, 2, ["1"]) if keys[0] == keys[1] => Kind::Pair,
+            (0, 1, ["1"]) | (1, 2.., ["1"]) => CallKind::Check,
+            (0, 1, ["0"]) | (1, 2.., ["0"]) => CallKind::Peek,
+            (2, 1, ["1"]) => CallKind::Single,
+            (3, 2, ["1"]) if keys[0] == keys[1] => CallKind::Pair,
             _ => return None,
         };
-        if kind == Kind::Pair {
+        if kind == CallKind::Pair {
             keys.pop();
         }
         Some(Self::Script { kind, script, whole, keys })
@@ -121,7 +121,7 @@ fn number(bytes: &[u8], sign: u8) -> Result<Option<(usize, &[u8])>, ()> {
 }
 
 /// The next request and its size, if all of it is there. The error says that it is none.
-pub(super) fn request(bytes: &[u8]) -> Result<Option<(Command, usize)>, ()> {
+pub(super) fn request(bytes: &[u8]) -> Result<Option<(ServerCommand, usize)>, ()> {
     let Some((count, mut rest)) = number(bytes, b'*')? else { return Ok(None) };
     let mut parts = Vec::with_capacity(count);
     for _ in 0..count {
@@ -134,12 +134,12 @@ pub(super) fn request(bytes: &[u8]) -> Result<Option<(Command, usize)>, ()> {
         parts.push(std::str::from_utf8(part).map_err(drop)?);
         rest = after;
     }
-    let command = Command::parse(&parts).ok_or(())?;
+    let command = ServerCommand::parse(&parts).ok_or(())?;
     Ok(Some((command, bytes.len() - rest.len())))
 }
 
 /// Says what a script does for one key: whose answer it is, and whether it was admitted.
-pub(super) fn answer(key: Key, kind: Kind, admitted: bool) -> String {
+pub(super) fn answer(key: Key, kind: CallKind, admitted: bool) -> String {
     let name = key.name();
     format!("*3\r\n${}\r\n{name}\r\n:{}\r\n:{}\r\n", name.len(), kind as usize, u8::from(admitted))
 }

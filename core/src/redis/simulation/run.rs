@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::client::Client;
-use super::ledger::Check;
-use super::plan::{Fault, Kind, MS, PlannedCall, Time};
+use super::ledger::Invariant;
+use super::plan::{CallKind, Fault, MS, PlannedCall, Time};
 use super::world::{Event, Shared, World};
 
 /// More events than a history of a driver that comes to rest.
@@ -16,7 +16,7 @@ const RECOVERY: Time = 1200 * MS;
 /// What is wrong with a history.
 pub(super) struct Violation {
     pub(super) seed: u64,
-    pub(super) check: Check,
+    pub(super) check: Invariant,
     pub(super) text: String,
 }
 
@@ -36,7 +36,7 @@ fn history(seed: u64, traced: bool) -> Result<Vec<String>, (Violation, Vec<Strin
     let shared = Shared::new(World::new(seed, traced));
     let mut history = History { client: Client::new(&shared), shared: shared.clone() };
     if catch_unwind(AssertUnwindSafe(|| history.play())).is_err() {
-        history.violate(Check::Panicked, "see above");
+        history.violate(Invariant::Panicked, "see above");
     }
     let (violation, trace) = {
         let mut world = shared.get();
@@ -78,7 +78,7 @@ impl History {
         self.shared.get().ledger.violation.is_some()
     }
 
-    fn violate(&self, check: Check, text: impl Into<String>) {
+    fn violate(&self, check: Invariant, text: impl Into<String>) {
         self.shared.get().ledger.violate(check, text);
     }
 
@@ -87,7 +87,7 @@ impl History {
             let next = self.shared.get().next_event(end);
             let Some(event) = next else { break };
             if self.shared.get().step > MOST_EVENTS {
-                return self.violate(Check::Restless, format!("{event:?}"));
+                return self.violate(Invariant::Restless, format!("{event:?}"));
             }
             self.happen(event);
         }
@@ -122,7 +122,7 @@ impl History {
             Event::Remove(connection) => client.remove(connection),
             Event::Timer => client.expire(),
             Event::Ask(search, place) => client.ask(search, place),
-            Event::Told(search, place) => client.told(search, place),
+            Event::SeedAnswered(search, place) => client.seed_answered(search, place),
             Event::Confirmed(search, place) => client.confirmed(search, place),
             Event::OutOfTime(search) => client.out_of_time(search),
             Event::Discovered => client.discovered(),
@@ -136,7 +136,7 @@ impl History {
         // Of a key that no server minds.
         let family = 35 * (1 + world.plan.calls.len());
         let planned =
-            PlannedCall { at: world.now, kind: Kind::Peek, family, tag: 0, timeout, abandoned_at: None };
+            PlannedCall { at: world.now, kind: CallKind::Peek, family, tag: 0, timeout, abandoned_at: None };
         world.plan.calls.push(planned);
         world.ledger.add(planned)
     }
@@ -154,7 +154,7 @@ impl History {
             let now = self.client.now();
             if now > begun + limit {
                 return self
-                    .violate(Check::Recovery, format!("no call succeeds {limit} us after all is well"));
+                    .violate(Invariant::Recovery, format!("no call succeeds {limit} us after all is well"));
             }
             let call = self.later_call();
             self.client.submit(call);
@@ -165,7 +165,7 @@ impl History {
         if !self.is_wrong() {
             let call = self.later_call();
             if let Err(what) = self.client.left(call) {
-                self.violate(Check::Leak, what);
+                self.violate(Invariant::Leak, what);
             }
         }
     }
@@ -175,7 +175,7 @@ impl History {
         let now = self.client.now();
         self.run_until(now + 3000 * MS);
         if !self.is_wrong() && !self.client.multiplexer.is_done() {
-            self.violate(Check::Leak, "connections of a closed limiter");
+            self.violate(Invariant::Leak, "connections of a closed limiter");
         }
     }
 }

@@ -7,7 +7,7 @@ use ::redis::{Parser, Value};
 use super::super::discovery::{self, Discovery, Topology};
 use super::super::errors;
 use super::super::multiplexer::Peer;
-use super::super::router::{Learnt, Node, Router};
+use super::super::router::{LearnedTopology, Node, Router};
 use super::client::Client;
 use super::plan::{MS, Setup, Time};
 use super::protocol;
@@ -20,19 +20,19 @@ use crate::error::{Error, Result};
 const HEDGE: Time = 50 * MS;
 
 impl Client {
-    fn learnt(&self) -> Option<Arc<Learnt<Peer>>> {
+    fn learned(&self) -> Option<Arc<LearnedTopology<Peer>>> {
         match &self.multiplexer.router {
-            Router::Learnt(learnt) => Some(Arc::clone(learnt)),
+            Router::LearnedTopology(learned) => Some(Arc::clone(learned)),
             Router::Fixed(_) => None,
         }
     }
 
     pub(super) fn discover(&mut self) {
-        let Some(learnt) = self.learnt() else { return };
-        let seeds = learnt.seeds_to_ask(instant(self.now()));
-        let told = vec![None; seeds.len()];
+        let Some(learned) = self.learned() else { return };
+        let seeds = learned.seeds_to_ask(instant(self.now()));
+        let topologies = vec![None; seeds.len()];
         let search =
-            Search { seeds, asked: 0, awaited: 0, told, failure: None, is_over: false, result: None };
+            Search { seeds, asked: 0, awaited: 0, topologies, failure: None, is_over: false, result: None };
         self.searches.push(search);
         let search = self.searches.len() - 1;
         let limit = u64::try_from(self.connector.timeout().as_micros()).unwrap_or(Time::MAX);
@@ -51,16 +51,16 @@ impl Client {
         let delay = world.latency() * 2;
         world.after(HEDGE, Event::Ask(id, place + 1));
         if world.plan.setup == Setup::Cluster || world.plan.is_calm || !world.random.percent(5) {
-            world.after(delay, Event::Told(id, place));
+            world.after(delay, Event::SeedAnswered(id, place));
         }
     }
 
-    pub(super) fn told(&mut self, id: usize, place: usize) {
-        let Some(learnt) = self.learnt().filter(|_| !self.searches[id].is_over) else { return };
+    pub(super) fn seed_answered(&mut self, id: usize, place: usize) {
+        let Some(learned) = self.learned().filter(|_| !self.searches[id].is_over) else { return };
         let seed = self.searches[id].seeds[place].clone();
-        let question = learnt.discovery.question().get_packed_command();
+        let question = learned.discovery.question().get_packed_command();
         let Ok(Some((command, _))) = protocol::request(&question) else { panic!("{question:?}") };
-        let text = match learnt.discovery {
+        let text = match learned.discovery {
             Discovery::Sentinel(_) => {
                 let host = seed.to_string();
                 let sentinel = host.as_bytes().get(1).copied().map_or(0, |digit| usize::from(digit - b'0'));
@@ -73,13 +73,15 @@ impl Client {
         match text {
             None => {}
             Some(Err(error)) => self.refused(id, error),
-            Some(Ok(text)) => match understood(&learnt.discovery, &text, &seed) {
+            Some(Ok(text)) => match understood(&learned.discovery, &text, &seed) {
                 Err(error) => self.refused(id, error),
-                Ok(topology) if matches!(learnt.discovery, Discovery::Cluster) || learnt.knows(&topology) => {
+                Ok(topology)
+                    if matches!(learned.discovery, Discovery::Cluster) || learned.knows(&topology) =>
+                {
                     self.found(id, topology);
                 }
                 Ok(topology) => {
-                    self.searches[id].told[place] = Some(topology);
+                    self.searches[id].topologies[place] = Some(topology);
                     let delay = self.world.get().latency() * 2;
                     self.after(delay, Event::Confirmed(id, place));
                 }
@@ -89,7 +91,8 @@ impl Client {
 
     /// The server that a Sentinel named says what it is.
     pub(super) fn confirmed(&mut self, id: usize, place: usize) {
-        let Some(topology) = self.searches[id].told[place].take().filter(|_| !self.searches[id].is_over)
+        let Some(topology) =
+            self.searches[id].topologies[place].take().filter(|_| !self.searches[id].is_over)
         else {
             return;
         };
@@ -98,7 +101,7 @@ impl Client {
             None => {}
             Some(Err(error)) => self.refused(id, error),
             Some(Ok(server)) => {
-                let text = self.world.get().describe(server, &protocol::Command::Role);
+                let text = self.world.get().describe(server, &protocol::ServerCommand::Role);
                 match parse(&text) {
                     Ok(role) if discovery::is_primary(&role) => self.found(id, topology),
                     _ => {
@@ -143,18 +146,18 @@ impl Client {
     }
 
     fn found(&mut self, id: usize, topology: Topology) {
-        if let Some(learnt) = self.learnt() {
+        if let Some(learned) = self.learned() {
             self.world.get().note_event(&topology);
             // Until the driver has taken that up, either server is right.
             self.world.get().ledger.known_primary = None;
-            learnt.learn(topology, instant(self.now()));
+            learned.learn(topology, instant(self.now()));
         }
         self.end(id, Ok(()));
     }
 
     fn end(&mut self, id: usize, result: Result<()>) {
-        if let Some(learnt) = self.learnt() {
-            learnt.asked();
+        if let Some(learned) = self.learned() {
+            learned.asked();
         }
         let search = &mut self.searches[id];
         search.is_over = true;

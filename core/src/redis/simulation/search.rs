@@ -10,7 +10,7 @@ pub(super) struct Search {
     pub(super) asked: usize,
     pub(super) awaited: usize,
     /// What each of them said, until it is confirmed.
-    pub(super) told: Vec<Option<Topology>>,
+    pub(super) topologies: Vec<Option<Topology>>,
     pub(super) failure: Option<Error>,
     pub(super) is_over: bool,
     pub(super) result: Option<Result<()>>,

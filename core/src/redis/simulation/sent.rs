@@ -1,6 +1,6 @@
 //! What is checked when a request was sent.
 
-use super::ledger::{Attempt, Check, State};
+use super::ledger::{Attempt, Invariant, State};
 use super::network::Frame;
 use super::world::World;
 
@@ -12,10 +12,10 @@ impl World {
         for (key, kind) in frame.command.calls() {
             let Some(call) = self.ledger.named(key, kind) else {
                 let text = format!("nobody called {kind:?} for {}", key.name());
-                return self.ledger.violate(Check::Malformed, text);
+                return self.ledger.violate(Invariant::Malformed, text);
             };
             if self.ledger.calls[call].planned.tag != key.tag {
-                self.ledger.violate(Check::Malformed, format!("call {call} was about another key"));
+                self.ledger.violate(Invariant::Malformed, format!("call {call} was about another key"));
             }
             let last = self.ledger.calls[call].attempt.replace(Attempt { connection: id, refused_at: None });
             let may_be_executed = last.is_some_and(|last| {
@@ -26,7 +26,7 @@ impl World {
             ledger.calls[call].attempts += 1;
             ledger.calls[call].sent_at = Some(self.now);
             if may_be_executed {
-                ledger.violate(Check::SentAgain, format!("call {call} on {id}"));
+                ledger.violate(Invariant::SentAgain, format!("call {call} on {id}"));
             }
             let is_first = last.is_none();
             if let State::Ended(step) = ledger.calls[call].state
@@ -34,17 +34,19 @@ impl World {
                 && is_first
             {
                 let why = if ledger.calls[call].is_abandoned { "abandoned" } else { "answered" };
-                ledger
-                    .violate(Check::SentTooLate, format!("call {call} on {id} although it was {why} before"));
+                ledger.violate(
+                    Invariant::SentTooLate,
+                    format!("call {call} on {id} although it was {why} before"),
+                );
             }
             if ledger.breaker.was_open(frame.begun) && is_first {
-                ledger.violate(Check::Breaker, format!("call {call} is sent while the breaker is open"));
+                ledger.violate(Invariant::Breaker, format!("call {call} is sent while the breaker is open"));
             }
             if confession_read.is_some_and(|step| step < frame.begun) {
-                ledger.violate(Check::Replica, format!("call {call} is sent on {id}"));
+                ledger.violate(Invariant::Replica, format!("call {call} is sent on {id}"));
             }
             if ledger.known_primary.is_some_and(|(known, since)| known != server && since < frame.begun) {
-                ledger.violate(Check::OldPrimary, format!("call {call} is sent to {server}"));
+                ledger.violate(Invariant::OldPrimary, format!("call {call} is sent to {server}"));
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::super::slots::slot_of;
-use super::plan::{Plan, Refusal, Setup, TAGS, Time};
+use super::plan::{RefusedScript, Scenario, Setup, TAGS, Time};
 use super::protocol::{Key, bulk};
 
 /// The hash slot of each tag.
@@ -16,7 +16,7 @@ pub(super) struct Server {
     pub(super) hung_until: Time,
     pub(super) down_until: Time,
     pub(super) unreachable_until: Time,
-    pub(super) refusal: Option<(Refusal, Time)>,
+    pub(super) refusal: Option<(RefusedScript, Time)>,
     /// The scripts that it knows.
     pub(super) scripts: [bool; 4],
     /// How much each counter is charged.
@@ -53,7 +53,7 @@ pub(super) struct Deployment {
 }
 
 impl Deployment {
-    pub(super) fn new(plan: &Plan) -> Self {
+    pub(super) fn new(plan: &Scenario) -> Self {
         let owners = std::array::from_fn(|tag| tag % 3);
         let masters = if plan.setup == Setup::Cluster { 3 } else { 1 };
         let server = |id| Server { is_primary: id < masters, owners, ..Server::default() };

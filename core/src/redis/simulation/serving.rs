@@ -1,8 +1,8 @@
 //! The model of servers: how they carry out commands.
 
 use super::ledger::Fate;
-use super::plan::{Kind, Refusal, Setup};
-use super::protocol::{Command, Key, answer};
+use super::plan::{CallKind, RefusedScript, Setup};
+use super::protocol::{Key, ServerCommand, answer};
 use super::servers::SLOTS;
 use super::world::World;
 
@@ -37,24 +37,24 @@ impl World {
     }
 
     /// What the server replies to a command.
-    pub(super) fn carry_out(&mut self, id: usize, server: usize, command: &Command) -> Reply {
+    pub(super) fn carry_out(&mut self, id: usize, server: usize, command: &ServerCommand) -> Reply {
         let asking = std::mem::take(&mut self.connections[id].asking);
         let refusal = self.refusal(server);
-        if refusal == Some(Refusal::Loading) {
+        if refusal == Some(RefusedScript::Loading) {
             return failed("-LOADING Redis is loading the dataset in memory");
         }
         match command {
-            Command::Ping => ("+PONG\r\n".to_owned(), Fate::Ended),
-            Command::Hello => ("%1\r\n+proto\r\n:3\r\n".to_owned(), Fate::Ended),
-            Command::Login => ("+OK\r\n".to_owned(), Fate::Ended),
-            Command::Asking => {
+            ServerCommand::Ping => ("+PONG\r\n".to_owned(), Fate::Ended),
+            ServerCommand::Hello => ("%1\r\n+proto\r\n:3\r\n".to_owned(), Fate::Ended),
+            ServerCommand::Login => ("+OK\r\n".to_owned(), Fate::Ended),
+            ServerCommand::Asking => {
                 self.connections[id].asking = true;
                 ("+OK\r\n".to_owned(), Fate::Ended)
             }
-            Command::Role | Command::ClusterSlots | Command::SentinelMaster => {
+            ServerCommand::Role | ServerCommand::ClusterSlots | ServerCommand::SentinelMaster => {
                 (self.describe(server, command), Fate::Ended)
             }
-            Command::Script { .. } | Command::Delete(_) => {
+            ServerCommand::Script { .. } | ServerCommand::Delete(_) => {
                 let refused = self.refuse(server, command, refusal, asking);
                 refused.unwrap_or_else(|| self.execute(server, command))
             }
@@ -62,15 +62,17 @@ impl World {
     }
 
     /// What a server says about itself and others.
-    pub(super) fn describe(&self, server: usize, command: &Command) -> String {
+    pub(super) fn describe(&self, server: usize, command: &ServerCommand) -> String {
         match (command, self.refusal(server)) {
-            (_, Some(Refusal::Loading)) => "-LOADING Redis is loading the dataset in memory\r\n".to_owned(),
-            (Command::ClusterSlots, _) => self.deployment.cluster_slots(server),
+            (_, Some(RefusedScript::Loading)) => {
+                "-LOADING Redis is loading the dataset in memory\r\n".to_owned()
+            }
+            (ServerCommand::ClusterSlots, _) => self.deployment.cluster_slots(server),
             _ => self.deployment.role(server),
         }
     }
 
-    fn refusal(&self, server: usize) -> Option<Refusal> {
+    fn refusal(&self, server: usize) -> Option<RefusedScript> {
         self.deployment.servers[server]
             .refusal
             .filter(|(_, until)| self.now < *until)
@@ -81,18 +83,18 @@ impl World {
     fn refuse(
         &self,
         server: usize,
-        command: &Command,
-        refusal: Option<Refusal>,
+        command: &ServerCommand,
+        refusal: Option<RefusedScript>,
         asking: bool,
     ) -> Option<Reply> {
         let keys: Vec<Key> = command.calls().map(|(key, _)| key).collect();
         match refusal {
-            Some(Refusal::Busy) => return Some(failed("-BUSY Redis is busy running a script.")),
-            Some(Refusal::ClusterDown) => return Some(failed("-CLUSTERDOWN The cluster is down")),
-            Some(Refusal::OutOfMemory) => {
+            Some(RefusedScript::Busy) => return Some(failed("-BUSY Redis is busy running a script.")),
+            Some(RefusedScript::ClusterDown) => return Some(failed("-CLUSTERDOWN The cluster is down")),
+            Some(RefusedScript::OutOfMemory) => {
                 return Some(failed("-OOM command not allowed when used memory > 'maxmemory'."));
             }
-            Some(Refusal::Loading) | None => {}
+            Some(RefusedScript::Loading) | None => {}
         }
         if self.plan.has_bad_keys && keys.iter().any(|key| key.family % 5 == 4) {
             let words = "-NOPERM No permissions to access a key";
@@ -110,9 +112,9 @@ impl World {
         self.refuse_script(server, command)
     }
 
-    fn refuse_script(&self, server: usize, command: &Command) -> Option<Reply> {
+    fn refuse_script(&self, server: usize, command: &ServerCommand) -> Option<Reply> {
         let this = &self.deployment.servers[server];
-        if let Command::Script { script, whole: false, .. } = command
+        if let ServerCommand::Script { script, whole: false, .. } = command
             && !this.scripts[*script]
         {
             return Some(refused("-NOSCRIPT No matching script. Please use EVAL."));
@@ -125,8 +127,8 @@ impl World {
             return Some(refused("-MASTERDOWN Link with MASTER is down"));
         }
         // A script on a replica fails with its first write.
-        let writes = |(key, kind): (Key, Kind)| {
-            kind == Kind::Delete || kind.charges() && this.counters[key.tag] < self.plan.limit
+        let writes = |(key, kind): (Key, CallKind)| {
+            kind == CallKind::Delete || kind.charges() && this.counters[key.tag] < self.plan.limit
         };
         command.calls().any(writes).then(|| refused("-READONLY You can't write against a read only replica."))
     }
@@ -152,15 +154,15 @@ impl World {
         Some(refused(format!("-MOVED {slot} h{}:1", if known == server { owner } else { known })))
     }
 
-    fn execute(&mut self, server: usize, command: &Command) -> Reply {
-        if let Command::Script { script, whole: true, .. } = command {
+    fn execute(&mut self, server: usize, command: &ServerCommand) -> Reply {
+        if let ServerCommand::Script { script, whole: true, .. } = command {
             self.deployment.servers[server].scripts[*script] = true;
         }
         let is_replica = !self.deployment.servers[server].is_primary;
         let is_stray = self.plan.setup != Setup::Cluster && server != self.deployment.primary;
         let mut items: Vec<String> = Vec::new();
         for (key, kind) in command.calls() {
-            if kind == Kind::Delete {
+            if kind == CallKind::Delete {
                 self.ledger.executed(key, kind, false, is_stray);
                 return (":1\r\n".to_owned(), Fate::Ended);
             }

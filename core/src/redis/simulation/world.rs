@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::ledger::Ledger;
 use super::network::Connection;
-use super::plan::{Plan, Time};
+use super::plan::{Scenario, Time};
 use super::random::Random;
 use super::servers::Deployment;
 
@@ -50,7 +50,7 @@ pub(super) enum Event {
     Timer,
     /// Topology discovery: a server is asked, its answer comes, the named primary has confirmed it, all is over.
     Ask(usize, usize),
-    Told(usize, usize),
+    SeedAnswered(usize, usize),
     Confirmed(usize, usize),
     OutOfTime(usize),
     Discovered,
@@ -83,7 +83,7 @@ pub(super) struct World {
     pub(super) now: Time,
     /// Counts what has happened: finer than time.
     pub(super) step: u64,
-    pub(super) plan: Plan,
+    pub(super) plan: Scenario,
     pub(super) random: Random,
     pub(super) connections: Vec<Connection>,
     pub(super) stalled_until: Time,
@@ -97,7 +97,7 @@ pub(super) struct World {
 impl World {
     pub(super) fn new(seed: u64, traced: bool) -> Self {
         let mut random = Random::new(seed);
-        let plan = Plan::draw(&mut random);
+        let plan = Scenario::draw(&mut random);
         let mut world = Self {
             now: 0,
             step: 0,

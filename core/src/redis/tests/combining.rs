@@ -392,7 +392,7 @@ fn connections_that_hang_keep_nobody_from_the_one_that_does_not() {
 #[test]
 fn the_time_to_find_a_server_is_not_that_to_answer() {
     let cluster = Cluster::start().unwrap();
-    // Is asked first, in vain, for as long as a server has to answer.
+    // Is asked first, without an answer, for as long as a server has to answer.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = cluster.url().replace("//", &format!("//{},", silent.local_addr().unwrap()));
     let driver = ordinary(&url);

@@ -47,7 +47,7 @@ fn an_exhausted_pool_is_a_timeout_that_says_so() {
     let driver = Driver::blocking(redis.url(), &options).unwrap();
     driver.increment("key").unwrap();
     redis.pause().unwrap();
-    // Nobody takes along what is no script.
+    // Only scripts are pipelined.
     let errors: Vec<Error> = thread::scope(|scope| {
         let calls: Vec<_> = (0..3).map(|_| scope.spawn(|| driver.ping())).collect();
         calls.into_iter().map(|call| call.join().unwrap().unwrap_err()).collect()
@@ -106,14 +106,14 @@ fn signalled<T: Send>(call: impl FnOnce() -> T + Send) -> T {
         action.sa_sigaction = nothing as extern "C" fn(libc::c_int) as usize;
         libc::sigaction(libc::SIGUSR1, &raw const action, std::ptr::null_mut());
     }
-    let (tell, told) = std::sync::mpsc::channel();
+    let (tell, ids) = std::sync::mpsc::channel();
     thread::scope(|scope| {
         let called = scope.spawn(move || {
             // SAFETY: asks for nothing but a name.
             tell.send(unsafe { libc::pthread_self() }).unwrap();
             call()
         });
-        let id = told.recv().unwrap();
+        let id = ids.recv().unwrap();
         while !called.is_finished() {
             // SAFETY: the thread has not been joined yet, so its name is valid.
             unsafe { libc::pthread_kill(id, libc::SIGUSR1) };

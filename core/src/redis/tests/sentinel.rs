@@ -181,7 +181,7 @@ fn sentinels_without_tls_lead_to_no_server_with_tls() {
     }
 }
 
-/// A server that says nothing and tells whether it was sent the password.
+/// A server that never answers and reports whether it received the password.
 fn eavesdropper() -> (u16, Arc<AtomicBool>) {
     let listener = TcpListener::bind("127.0.0.2:0").unwrap();
     let port = listener.local_addr().unwrap().port();

@@ -1,4 +1,4 @@
-//! The texts of scripts, which a server has to be told.
+//! The texts of scripts, which a server needs once.
 
 use sluicegate_test_servers::Redis;
 
@@ -20,7 +20,7 @@ fn nothing_overtakes_the_first_use_of_a_script() {
     assert_eq!(found.unwrap(), Value::BulkString(b"written".to_vec()));
 }
 
-/// A connection is told each text once, and servers that have forgotten it once more.
+/// Each text is sent once on a connection, and again to a server that has lost it.
 #[test]
 fn a_text_is_sent_once() {
     let server = Redis::start().unwrap();

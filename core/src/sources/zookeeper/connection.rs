@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::tls::{Duplex, Tls};
 use super::url::ZooKeeperUrl;
-use super::wire::{self, AUTH, EVENT, Failure, PING, Reader, Request};
+use super::wire::{self, AUTH, EVENT, Operation, PING, Reader, ZooKeeperError};
 
 /// The session timeout: how long the servers wait for a ping.
 const SESSION_TIMEOUT: Duration = Duration::from_secs(6);
@@ -23,7 +23,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// What is larger is not ZooKeeper's: it refuses data of a megabyte, and names make up the rest.
 const LONGEST_FRAME: usize = 64 << 20;
 
-pub(super) type Outcome<T> = Result<T, Failure>;
+pub(super) type ZooKeeperResult<T> = Result<T, ZooKeeperError>;
 
 /// What a reply holds after its header, or the code of a refusal.
 pub(super) type Reply = Result<Vec<u8>, i32>;
@@ -44,22 +44,27 @@ pub(super) struct Connection {
 
 impl Connection {
     /// Opens a session with the first server that has time, beginning with any but the one that was lost.
-    pub(super) async fn open(url: &ZooKeeperUrl, tls: Option<&Tls>, lost: Option<usize>) -> Outcome<Self> {
-        let mut last = Failure::Lost("there are no servers".to_owned());
+    pub(super) async fn open(
+        url: &ZooKeeperUrl,
+        tls: Option<&Tls>,
+        lost: Option<usize>,
+    ) -> ZooKeeperResult<Self> {
+        let mut last = ZooKeeperError::Lost("there are no servers".to_owned());
         for place in url.order(lost) {
             match timeout(CONNECT_TIMEOUT, Self::open_at(place, url, tls)).await {
                 Ok(Ok(connection)) => return Ok(connection),
                 Ok(Err(failure)) => last = failure,
-                Err(_) => last = Failure::Lost(format!("{} did not answer in time", url.hosts[place])),
+                Err(_) => last = ZooKeeperError::Lost(format!("{} did not answer in time", url.hosts[place])),
             }
         }
         Err(last)
     }
 
-    async fn open_at(place: usize, url: &ZooKeeperUrl, tls: Option<&Tls>) -> Outcome<Self> {
+    async fn open_at(place: usize, url: &ZooKeeperUrl, tls: Option<&Tls>) -> ZooKeeperResult<Self> {
         let host = &url.hosts[place];
         let stream = TcpStream::connect(host).await;
-        let stream = stream.map_err(|error| Failure::Lost(format!("cannot connect to {host}: {error}")))?;
+        let stream =
+            stream.map_err(|error| ZooKeeperError::Lost(format!("cannot connect to {host}: {error}")))?;
         stream.set_nodelay(true)?;
         let stream: Box<dyn Duplex> = match tls {
             Some(tls) => Box::new(tls.over(stream, host).await?),
@@ -69,7 +74,11 @@ impl Connection {
     }
 
     /// Opens a session on a stream.
-    pub(super) async fn over(stream: Box<dyn Duplex>, place: usize, url: &ZooKeeperUrl) -> Outcome<Self> {
+    pub(super) async fn over(
+        stream: Box<dyn Duplex>,
+        place: usize,
+        url: &ZooKeeperUrl,
+    ) -> ZooKeeperResult<Self> {
         let mut connection = Self {
             host: place,
             stream,
@@ -82,20 +91,22 @@ impl Connection {
         connection.begin().await?;
         if let Some(login) = &url.login {
             connection.send(&wire::login(&login.0)).await?;
-            connection.reply(AUTH).await?.map_err(Failure::Refused)?;
+            connection.reply(AUTH).await?.map_err(ZooKeeperError::Refused)?;
         }
         Ok(connection)
     }
 
-    async fn begin(&mut self) -> Outcome<()> {
+    async fn begin(&mut self) -> ZooKeeperResult<()> {
         self.send(&wire::begin(SESSION_TIMEOUT.as_millis() as i32)).await?;
         let frame = self.frame().await.map_err(|failure| {
-            Failure::Lost(format!("no session: {failure}; it may allow too few connections (maxClientCnxns)"))
+            ZooKeeperError::Lost(format!(
+                "no session: {failure}; it may allow too few connections (maxClientCnxns)"
+            ))
         })?;
         let mut reader = Reader(&frame);
         let (_protocol, timeout_ms) = (reader.int()?, reader.int()?);
         match u64::try_from(timeout_ms) {
-            Ok(0) | Err(_) => Err(Failure::Lost("the server refused the session".to_owned())),
+            Ok(0) | Err(_) => Err(ZooKeeperError::Lost("the server refused the session".to_owned())),
             Ok(timeout_ms) => {
                 self.session_timeout = SESSION_TIMEOUT.min(Duration::from_millis(timeout_ms));
                 Ok(())
@@ -103,21 +114,21 @@ impl Connection {
         }
     }
 
-    async fn send(&mut self, frames: &[u8]) -> Outcome<()> {
+    async fn send(&mut self, frames: &[u8]) -> ZooKeeperResult<()> {
         self.stream.write_all(frames).await?;
         // TLS keeps what is not a whole record yet.
         Ok(self.stream.flush().await?)
     }
 
     /// Sends requests together and returns their replies, in order.
-    pub(super) async fn call(&mut self, requests: &[Request<'_>]) -> Outcome<Vec<Reply>> {
+    pub(super) async fn call(&mut self, requests: &[Operation<'_>]) -> ZooKeeperResult<Vec<Reply>> {
         let first = self.last_xid + 1;
         let mut frames = Vec::new();
         for request in requests {
             self.last_xid += 1;
             frames.extend(request.frame(self.last_xid));
         }
-        let patience = self.silence();
+        let silence = self.silence();
         let calling = async {
             self.send(&frames).await?;
             let mut replies = Vec::with_capacity(requests.len());
@@ -126,17 +137,17 @@ impl Connection {
             }
             Ok(replies)
         };
-        timeout(patience, calling).await.unwrap_or_else(|_| Err(silent()))
+        timeout(silence, calling).await.unwrap_or_else(|_| Err(silent()))
     }
 
     /// [`call`](Self::call) with one request.
-    pub(super) async fn call_one(&mut self, request: Request<'_>) -> Outcome<Reply> {
+    pub(super) async fn call_one(&mut self, request: Operation<'_>) -> ZooKeeperResult<Reply> {
         let mut replies = self.call(&[request]).await?;
         Ok(replies.remove(0))
     }
 
-    /// The paths of znodes of which there is something to be told: waits for one.
-    pub(super) async fn changes(&mut self) -> Outcome<Vec<String>> {
+    /// Waits for a watch event, and returns the paths of the znodes with one.
+    pub(super) async fn changes(&mut self) -> ZooKeeperResult<Vec<String>> {
         while self.events.is_empty() {
             let lost_at = self.heard + self.silence();
             let frame = timeout_at(lost_at, self.frame_or_ping()).await.map_err(|_| silent())??;
@@ -151,7 +162,7 @@ impl Connection {
     }
 
     /// The reply to a request; what comes before it are events.
-    async fn reply(&mut self, expected: i32) -> Outcome<Reply> {
+    async fn reply(&mut self, expected: i32) -> ZooKeeperResult<Reply> {
         loop {
             let frame = self.frame_or_ping().await?;
             let mut reader = Reader(&frame);
@@ -164,7 +175,7 @@ impl Connection {
     }
 
     /// Takes a frame that answers nothing.
-    fn unasked(&mut self, frame: &[u8]) -> Outcome<()> {
+    fn unasked(&mut self, frame: &[u8]) -> ZooKeeperResult<()> {
         let mut reader = Reader(frame);
         let (xid, _transaction, _code) = (reader.int()?, reader.long()?, reader.int()?);
         match xid {
@@ -174,12 +185,12 @@ impl Connection {
                 self.events.push_back(reader.text()?);
                 Ok(())
             }
-            _ => Err(wire::Garbled.into()),
+            _ => Err(wire::MalformedFrame.into()),
         }
     }
 
     /// The next frame, before which we give signs of life.
-    async fn frame_or_ping(&mut self) -> Outcome<Vec<u8>> {
+    async fn frame_or_ping(&mut self) -> ZooKeeperResult<Vec<u8>> {
         let interval = PING_INTERVAL.min(self.session_timeout / 3);
         loop {
             if let Ok(frame) = timeout(interval, self.frame()).await {
@@ -190,12 +201,13 @@ impl Connection {
     }
 
     /// The next frame, without its length. May be dropped and called again.
-    async fn frame(&mut self) -> Outcome<Vec<u8>> {
+    async fn frame(&mut self) -> ZooKeeperResult<Vec<u8>> {
         loop {
             if let Some((length, rest)) = self.received.split_first_chunk() {
-                let length = usize::try_from(i32::from_be_bytes(*length)).map_err(|_| wire::Garbled)?;
+                let length =
+                    usize::try_from(i32::from_be_bytes(*length)).map_err(|_| wire::MalformedFrame)?;
                 if length > LONGEST_FRAME {
-                    return Err(wire::Garbled.into());
+                    return Err(wire::MalformedFrame.into());
                 }
                 if rest.len() >= length {
                     let frame = rest[..length].to_vec();
@@ -204,13 +216,13 @@ impl Connection {
                 }
             }
             if self.stream.read_buf(&mut self.received).await? == 0 {
-                return Err(Failure::Lost("the server closed the connection".to_owned()));
+                return Err(ZooKeeperError::Lost("the server closed the connection".to_owned()));
             }
             self.heard = Instant::now();
         }
     }
 }
 
-fn silent() -> Failure {
-    Failure::Lost("the server fell silent".to_owned())
+fn silent() -> ZooKeeperError {
+    ZooKeeperError::Lost("the server fell silent".to_owned())
 }

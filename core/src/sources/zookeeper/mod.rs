@@ -18,15 +18,15 @@ use std::time::Duration;
 use super::{Following, RuleSource, TlsFiles, Updates};
 use crate::error::{Error, ErrorKind, Result};
 use crate::printable::printable;
-use connection::{Connection, Outcome, Reply};
+use connection::{Connection, Reply, ZooKeeperResult};
 use tls::Tls;
 use url::ZooKeeperUrl;
-use wire::{Failure, NO_NODE, NODE_EXISTS, Request};
+use wire::{NO_NODE, NODE_EXISTS, Operation, ZooKeeperError};
 
 /// Time between two attempts to open a session.
 const RETRY_AFTER: Duration = Duration::from_millis(250);
 
-/// So often somebody else would have to be faster for a rule not to be put.
+/// How often a put is retried after another client was faster.
 const PUT_ATTEMPTS: usize = 10;
 
 /// Rules in ZooKeeper: each child of a znode is named after its rule and holds the JSON of it. (A `/` in a
@@ -78,18 +78,18 @@ impl ZooKeeperSource {
     }
 
     /// A connection with any server but the one that was lost.
-    async fn connection(&self, lost: Option<usize>) -> Outcome<Connection> {
+    async fn connection(&self, lost: Option<usize>) -> ZooKeeperResult<Connection> {
         let tls = match &self.tls {
-            None if self.url.tls => {
-                Some(Tls::new(&TlsFiles::default()).map_err(|error| Failure::Lost(error.to_string()))?)
-            }
+            None if self.url.tls => Some(
+                Tls::new(&TlsFiles::default()).map_err(|error| ZooKeeperError::Lost(error.to_string()))?,
+            ),
             given => given.clone(),
         };
         Connection::open(&self.url, tls.as_ref(), lost).await
     }
 
-    /// Puts the text of a rule in its znode, which is made if it does not exist. The text is not looked at:
-    /// whoever follows the source does.
+    /// Puts the text of a rule in its znode, which is made if it does not exist. It does not
+    /// validate the text: the follower of the source does.
     ///
     /// # Errors
     /// [`ErrorKind::Connection`] and [`ErrorKind::Server`], when ZooKeeper cannot be reached or refuses.
@@ -105,21 +105,26 @@ impl ZooKeeperSource {
         self.delete_at(&self.url.node(rule_id)).await.map_err(|failure| self.error(&failure))
     }
 
-    async fn put_at(&self, node: &str, data: &[u8]) -> Outcome<()> {
+    async fn put_at(&self, node: &str, data: &[u8]) -> ZooKeeperResult<()> {
         let mut connection = self.connection(None).await?;
         let put = self.set_or_create_at(&mut connection, node, data).await?;
         if put.is_ok() && self.url.login.is_some() {
             self.warn_if_open(&mut connection, node).await?;
         }
         close(connection).await;
-        put.map(drop).map_err(Failure::Refused)
+        put.map(drop).map_err(ZooKeeperError::Refused)
     }
 
     /// Others may make it and delete it meanwhile.
-    async fn set_or_create_at(&self, connection: &mut Connection, node: &str, data: &[u8]) -> Outcome<Reply> {
+    async fn set_or_create_at(
+        &self,
+        connection: &mut Connection,
+        node: &str,
+        data: &[u8],
+    ) -> ZooKeeperResult<Reply> {
         let mut put = Err(NO_NODE);
         for _ in 0..PUT_ATTEMPTS {
-            put = connection.call_one(Request::Set { path: node, data }).await?;
+            put = connection.call_one(Operation::Set { path: node, data }).await?;
             if put != Err(NO_NODE) {
                 break;
             }
@@ -132,9 +137,14 @@ impl ZooKeeperSource {
     }
 
     /// Those above it are made only if they are missing: in most places they may not be.
-    async fn create_at(&self, connection: &mut Connection, node: &str, data: &[u8]) -> Outcome<Reply> {
+    async fn create_at(
+        &self,
+        connection: &mut Connection,
+        node: &str,
+        data: &[u8],
+    ) -> ZooKeeperResult<Reply> {
         let owned = self.url.login.is_some();
-        let create = Request::Create { path: node, data, owned };
+        let create = Operation::Create { path: node, data, owned };
         let mut created = connection.call_one(create.clone()).await?;
         if created == Err(NO_NODE) {
             self.create_above(connection, node, owned).await?;
@@ -152,13 +162,13 @@ impl ZooKeeperSource {
 
     /// A login closes what is made with it, and leaves open what was there before: the znode of a rule, or the one that
     /// has them all, below which anybody may then make and delete some.
-    async fn warn_if_open(&self, connection: &mut Connection, node: &str) -> Outcome<()> {
+    async fn warn_if_open(&self, connection: &mut Connection, node: &str) -> ZooKeeperResult<()> {
         for (path, what) in [
             (node, "change it (delete it and put it again)"),
             (self.url.path.as_str(), "add and delete rules (restrict it with setAcl of ZooKeeper's client)"),
         ] {
             // Who may not know is not everybody.
-            let Ok(acl) = connection.call_one(Request::Acl(path)).await? else { continue };
+            let Ok(acl) = connection.call_one(Operation::Acl(path)).await? else { continue };
             if wire::is_open(&acl)? {
                 log::warn!(
                     "{}: {} was made without a login, so anybody may {what}",
@@ -170,41 +180,46 @@ impl ZooKeeperSource {
         Ok(())
     }
 
-    async fn create_above(&self, connection: &mut Connection, node: &str, owned: bool) -> Outcome<()> {
+    async fn create_above(
+        &self,
+        connection: &mut Connection,
+        node: &str,
+        owned: bool,
+    ) -> ZooKeeperResult<()> {
         for (end, _) in node.match_indices('/').skip(1) {
-            let above = Request::Create { path: &node[..end], data: b"", owned };
+            let above = Operation::Create { path: &node[..end], data: b"", owned };
             // What keeps one from being made shows in the end.
             let _ = connection.call_one(above).await?;
         }
         Ok(())
     }
 
-    async fn delete_at(&self, node: &str) -> Outcome<bool> {
+    async fn delete_at(&self, node: &str) -> ZooKeeperResult<bool> {
         let mut connection = self.connection(None).await?;
-        let deleted = connection.call_one(Request::Delete(node)).await?;
+        let deleted = connection.call_one(Operation::Delete(node)).await?;
         close(connection).await;
         let was_there = deleted.is_ok();
         deleted.map(drop).or_else(unless(NO_NODE))?;
         Ok(was_there)
     }
 
-    fn error(&self, failure: &Failure) -> Error {
+    fn error(&self, failure: &ZooKeeperError) -> Error {
         let kind = match failure {
-            Failure::Lost(_) => ErrorKind::Connection,
-            Failure::Refused(_) => ErrorKind::Server,
+            ZooKeeperError::Lost(_) => ErrorKind::Connection,
+            ZooKeeperError::Refused(_) => ErrorKind::Server,
         };
         Error::new(kind, format!("{}: {failure}", self.name()))
     }
 }
 
 /// Accepts one code as good.
-fn unless(code: i32) -> impl FnOnce(i32) -> Outcome<()> {
-    move |refused| if refused == code { Ok(()) } else { Err(Failure::Refused(refused)) }
+fn unless(code: i32) -> impl FnOnce(i32) -> ZooKeeperResult<()> {
+    move |refused| if refused == code { Ok(()) } else { Err(ZooKeeperError::Refused(refused)) }
 }
 
 /// Ends the session, which would otherwise be kept for a while. However that ends, what was done before is done.
 async fn close(mut connection: Connection) {
-    let _ = connection.call_one(Request::Close).await;
+    let _ = connection.call_one(Operation::Close).await;
 }
 
 impl RuleSource for ZooKeeperSource {

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use super::super::Updates;
-use super::connection::{Connection, Outcome, Reply};
+use super::connection::{Connection, Reply, ZooKeeperResult};
 use super::url::{ZooKeeperUrl, rule_id};
-use super::wire::{Failure, NO_AUTH, NO_NODE, Reader, Request};
+use super::wire::{NO_AUTH, NO_NODE, Operation, Reader, ZooKeeperError};
 
 /// So many rules are read at once: enough to hide the round trips, few enough for a busy server.
 const READS_AT_ONCE: usize = 64;
@@ -14,14 +14,14 @@ const READS_AT_ONCE: usize = 64;
 type Text = Result<String, String>;
 
 /// Reads and follows until it fails, and returns why.
-pub(super) async fn follow(connection: Connection, url: &ZooKeeperUrl, updates: &Updates) -> Failure {
-    let mut folder = Folder { connection, url, updates, known: HashSet::new() };
+pub(super) async fn follow(connection: Connection, url: &ZooKeeperUrl, updates: &Updates) -> ZooKeeperError {
+    let mut folder = RulesNode { connection, url, updates, known: HashSet::new() };
     let Err(failure) = folder.follow().await;
     failure
 }
 
 /// The znode of the rules, and what is known of it.
-struct Folder<'a> {
+struct RulesNode<'a> {
     connection: Connection,
     url: &'a ZooKeeperUrl,
     updates: &'a Updates,
@@ -32,8 +32,8 @@ struct Folder<'a> {
 /// Nothing: what is followed never ends well.
 enum Never {}
 
-impl Folder<'_> {
-    async fn follow(&mut self) -> Outcome<Never> {
+impl RulesNode<'_> {
+    async fn follow(&mut self) -> ZooKeeperResult<Never> {
         self.read_all().await?;
         loop {
             let changed = self.connection.changes().await?;
@@ -51,9 +51,9 @@ impl Folder<'_> {
     }
 
     /// Reports all there is.
-    async fn read_all(&mut self) -> Outcome<()> {
+    async fn read_all(&mut self) -> ZooKeeperResult<()> {
         // The server may be behind the one that was asked before.
-        self.connection.call_one(Request::Sync(&self.url.path)).await?.map(drop).or_else(absent)?;
+        self.connection.call_one(Operation::Sync(&self.url.path)).await?.map(drop).or_else(absent)?;
         let names = self.list().await?;
         let texts = self.read(names).await?;
         self.updates.rules(texts.into_iter().filter_map(|(id, text)| Some((id, text?))).collect());
@@ -61,7 +61,7 @@ impl Folder<'_> {
     }
 
     /// Znodes that came or went.
-    async fn relist(&mut self) -> Outcome<Vec<(String, Option<Text>)>> {
+    async fn relist(&mut self) -> ZooKeeperResult<Vec<(String, Option<Text>)>> {
         let before = self.known.clone();
         let names = self.list().await?;
         let there: HashSet<_> = names.iter().cloned().collect();
@@ -74,33 +74,33 @@ impl Folder<'_> {
     }
 
     /// The names of the znodes there are. Waits until their common one exists.
-    async fn list(&mut self) -> Outcome<Vec<String>> {
+    async fn list(&mut self) -> ZooKeeperResult<Vec<String>> {
         let path = self.url.path.as_str();
         loop {
-            match self.connection.call_one(Request::Children(path)).await? {
+            match self.connection.call_one(Operation::Children(path)).await? {
                 Ok(reply) => return Ok(Reader(&reply).texts()?),
                 Err(NO_NODE) => {
-                    // Their watches went with the znodes, and what was told of them may be read away below.
+                    // Their watches went with the znodes, and their events may be discarded below.
                     self.known.clear();
-                    self.updates.unreachable(Failure::Refused(NO_NODE).to_string());
+                    self.updates.unreachable(ZooKeeperError::Refused(NO_NODE).to_string());
                 }
-                Err(code) => return Err(Failure::Refused(code)),
+                Err(code) => return Err(ZooKeeperError::Refused(code)),
             }
-            match self.connection.call_one(Request::Exists(path)).await? {
+            match self.connection.call_one(Operation::Exists(path)).await? {
                 Ok(_) => {}
                 Err(NO_NODE) => drop(self.connection.changes().await?),
                 // Then it is not watched for.
-                Err(code) => return Err(Failure::Refused(code)),
+                Err(code) => return Err(ZooKeeperError::Refused(code)),
             }
         }
     }
 
     /// The texts of znodes, which are watched from now on; none for those that do not exist.
-    async fn read(&mut self, names: Vec<String>) -> Outcome<Vec<(String, Option<Text>)>> {
+    async fn read(&mut self, names: Vec<String>) -> ZooKeeperResult<Vec<(String, Option<Text>)>> {
         let mut texts = Vec::with_capacity(names.len());
         for names in names.chunks(READS_AT_ONCE) {
             let paths: Vec<_> = names.iter().map(|name| format!("{}/{name}", self.url.path)).collect();
-            let requests: Vec<_> = paths.iter().map(|path| Request::Data(path)).collect();
+            let requests: Vec<_> = paths.iter().map(|path| Operation::Data(path)).collect();
             for (name, reply) in names.iter().zip(self.connection.call(&requests).await?) {
                 let text = text_of(reply)?;
                 if text.is_some() {
@@ -115,7 +115,7 @@ impl Folder<'_> {
     }
 }
 
-fn text_of(reply: Reply) -> Outcome<Option<Text>> {
+fn text_of(reply: Reply) -> ZooKeeperResult<Option<Text>> {
     match reply {
         Ok(reply) => {
             let text = String::from_utf8(Reader(&reply).bytes()?.to_vec());
@@ -123,11 +123,11 @@ fn text_of(reply: Reply) -> Outcome<Option<Text>> {
         }
         Err(NO_NODE) => Ok(None),
         // That may concern no other; the rest is followed all the same.
-        Err(NO_AUTH) => Ok(Some(Err(Failure::Refused(NO_AUTH).to_string()))),
-        Err(code) => Err(Failure::Refused(code)),
+        Err(NO_AUTH) => Ok(Some(Err(ZooKeeperError::Refused(NO_AUTH).to_string()))),
+        Err(code) => Err(ZooKeeperError::Refused(code)),
     }
 }
 
-fn absent(code: i32) -> Outcome<()> {
-    if code == NO_NODE { Ok(()) } else { Err(Failure::Refused(code)) }
+fn absent(code: i32) -> ZooKeeperResult<()> {
+    if code == NO_NODE { Ok(()) } else { Err(ZooKeeperError::Refused(code)) }
 }

@@ -27,7 +27,7 @@ const CLOSE: i32 = -11;
 const THROTTLED: i32 = -127;
 
 /// What a server sends when it is asked.
-enum Answer {
+enum FakeReply {
     Code(i32),
     Body(Vec<u8>),
     /// The body of an answer, and then an event.
@@ -40,7 +40,7 @@ enum Answer {
 
 /// Starts a server that has one client at a time, and answers by the kind of the request. It ends with the
 /// process.
-fn server(answer: impl FnMut(i32) -> Answer + Send + 'static) -> SocketAddr {
+fn server(answer: impl FnMut(i32) -> FakeReply + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     let mut answer = answer;
@@ -54,7 +54,7 @@ fn server(answer: impl FnMut(i32) -> Answer + Send + 'static) -> SocketAddr {
     address
 }
 
-fn serve(mut client: TcpStream, answer: &mut impl FnMut(i32) -> Answer) -> Result<()> {
+fn serve(mut client: TcpStream, answer: &mut impl FnMut(i32) -> FakeReply) -> Result<()> {
     frame(&mut client)?;
     // Protocol, timeout, session and its password.
     send(&mut client, &[&[0; 4], &6_000_i32.to_be_bytes(), &[0; 8], &text(&[0; 16])])?;
@@ -67,15 +67,15 @@ fn serve(mut client: TcpStream, answer: &mut impl FnMut(i32) -> Answer) -> Resul
             continue;
         }
         match answer(kind) {
-            Answer::Code(code) => send(&mut client, &[xid, &[0; 8], &code.to_be_bytes()])?,
-            Answer::Body(body) => send(&mut client, &[xid, &[0; 12], &body])?,
-            Answer::BodyAndEvent(body) => {
+            FakeReply::Code(code) => send(&mut client, &[xid, &[0; 8], &code.to_be_bytes()])?,
+            FakeReply::Body(body) => send(&mut client, &[xid, &[0; 12], &body])?,
+            FakeReply::BodyAndEvent(body) => {
                 send(&mut client, &[xid, &[0; 12], &body])?;
                 // Its kind and the state of the session are nothing to us.
                 send(&mut client, &[&EVENT.to_be_bytes(), &[0; 12], &[0; 8], &text(b"/rules")])?;
             }
-            Answer::LastBody(body) => return send(&mut client, &[xid, &[0; 12], &body]),
-            Answer::Nothing => return Ok(()),
+            FakeReply::LastBody(body) => return send(&mut client, &[xid, &[0; 12], &body]),
+            FakeReply::Nothing => return Ok(()),
         }
     }
 }
@@ -116,11 +116,11 @@ fn wait_for<T>(future: impl Future<Output = T>) -> T {
 }
 
 #[test]
-fn what_was_done_is_told_however_the_session_ends() {
-    let done = server(|kind| if kind == CLOSE { Answer::Nothing } else { Answer::Code(0) });
+fn a_result_is_returned_however_the_session_ends() {
+    let done = server(|kind| if kind == CLOSE { FakeReply::Nothing } else { FakeReply::Code(0) });
     wait_for(source(&[done]).put("a", "{}")).unwrap();
     assert!(wait_for(source(&[done]).delete("a")).unwrap());
-    let refused = server(|kind| if kind == CLOSE { Answer::Nothing } else { Answer::Code(NO_AUTH) });
+    let refused = server(|kind| if kind == CLOSE { FakeReply::Nothing } else { FakeReply::Code(NO_AUTH) });
     let error = wait_for(source(&[refused]).delete("a")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Server, "{error}");
 }
@@ -133,16 +133,16 @@ fn a_rule_that_comes_and_goes_meanwhile_is_put() {
         let mut heard = heard.lock().unwrap();
         heard.push(kind);
         match (kind, heard.len()) {
-            (SET, 1 | 3) => Answer::Code(NO_NODE),
-            (CREATE, 2) => Answer::Code(NODE_EXISTS),
-            _ => Answer::Code(0),
+            (SET, 1 | 3) => FakeReply::Code(NO_NODE),
+            (CREATE, 2) => FakeReply::Code(NODE_EXISTS),
+            _ => FakeReply::Code(0),
         }
     });
     wait_for(source(&[busy]).put("a", "{}")).unwrap();
     assert_eq!(*asked.lock().unwrap(), [SET, CREATE, SET, CREATE, CLOSE]);
 }
 
-/// Whoever asked the same one again would wait for it once more, if it hangs.
+/// A retry on the same server would wait for it once more, if it hangs.
 #[test]
 fn another_server_is_asked_when_one_is_lost() {
     let asked = Arc::new(Mutex::new(Vec::new()));
@@ -150,10 +150,10 @@ fn another_server_is_asked_when_one_is_lost() {
         let heard = Arc::clone(&asked);
         server(move |kind| {
             if kind != CHILDREN {
-                return Answer::Code(0);
+                return FakeReply::Code(0);
             }
             heard.lock().unwrap().push(number);
-            Answer::LastBody(names(&[]))
+            FakeReply::LastBody(names(&[]))
         })
     });
     let limiter = limiter(&servers);
@@ -163,11 +163,11 @@ fn another_server_is_asked_when_one_is_lost() {
 }
 
 /// How the list of a common znode is answered that goes as soon as it was seen.
-fn gone_for_a_while(times: usize) -> Answer {
+fn gone_for_a_while(times: usize) -> FakeReply {
     match times {
-        1 => Answer::BodyAndEvent(names(&[])),
-        2 => Answer::Code(NO_NODE),
-        _ => Answer::Body(names(&[])),
+        1 => FakeReply::BodyAndEvent(names(&[])),
+        2 => FakeReply::Code(NO_NODE),
+        _ => FakeReply::Body(names(&[])),
     }
 }
 
@@ -177,7 +177,7 @@ fn a_znode_that_comes_back_without_rules_is_reachable() {
     let count = Arc::clone(&listed);
     let address = server(move |kind| {
         if kind != CHILDREN {
-            return Answer::Code(0);
+            return FakeReply::Code(0);
         }
         let mut count = count.lock().unwrap();
         *count += 1;
@@ -196,10 +196,10 @@ fn what_a_server_does_not_watch_for_is_not_waited_for() {
             listed += 1;
             gone_for_a_while(listed)
         }
-        CHILDREN => Answer::Body(names(&["a"])),
-        EXISTS => Answer::Code(THROTTLED),
-        DATA => Answer::Body(text(rule("a", 1).as_bytes())),
-        _ => Answer::Code(0),
+        CHILDREN => FakeReply::Body(names(&["a"])),
+        EXISTS => FakeReply::Code(THROTTLED),
+        DATA => FakeReply::Body(text(rule("a", 1).as_bytes())),
+        _ => FakeReply::Code(0),
     });
     until(&limiter(&[address]), |status| status.rules == 1);
 }

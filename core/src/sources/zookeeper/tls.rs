@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::super::TlsFiles;
-use super::wire::Failure;
+use super::wire::ZooKeeperError;
 use crate::error::{Error, ErrorKind, Result};
 use crate::words::one_line;
 
@@ -47,9 +47,10 @@ impl Tls {
         &self,
         stream: TcpStream,
         address: &str,
-    ) -> Result<impl Duplex + use<>, Failure> {
+    ) -> Result<impl Duplex + use<>, ZooKeeperError> {
         let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
-        let failed = |error: &dyn std::fmt::Display| Failure::Lost(format!("no TLS with {address}: {error}"));
+        let failed =
+            |error: &dyn std::fmt::Display| ZooKeeperError::Lost(format!("no TLS with {address}: {error}"));
         let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned());
         let name = name.map_err(|error| failed(&error))?;
         TlsConnector::from(Arc::clone(&self.0)).connect(name, stream).await.map_err(|error| failed(&error))

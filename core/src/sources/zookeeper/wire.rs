@@ -21,16 +21,16 @@ const WORLD: &str = "world";
 /// Whatever the version of the data is.
 const ANY_VERSION: i32 = -1;
 
-/// A request, without the header.
+/// An operation: a request without its header.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Request<'a> {
-    /// The children of a znode; to be told once when there are others.
+pub(super) enum Operation<'a> {
+    /// The children of a znode; sets a watch on them.
     Children(&'a str),
-    /// The data of a znode; to be told once when it changes or goes.
+    /// The data of a znode; sets a watch on it.
     Data(&'a str),
-    /// Whether a znode exists; to be told once when it comes, changes or goes.
+    /// Whether a znode exists; sets a watch for when it is created, changed or deleted.
     Exists(&'a str),
-    /// What comes after it is as new as what the leader had.
+    /// Reads after it are as recent as the state of the leader.
     Sync(&'a str),
     /// A znode that stays; `owned` by who created it, or open to everybody.
     Create {
@@ -48,7 +48,7 @@ pub(super) enum Request<'a> {
     Close,
 }
 
-impl Request<'_> {
+impl Operation<'_> {
     /// The frame with the request, its length included.
     pub(super) fn frame(&self, xid: i32) -> Vec<u8> {
         let mut frame = Writer::new();
@@ -133,46 +133,46 @@ impl Writer {
     }
 }
 
-/// What a frame says that is not what it should.
-pub(super) struct Garbled;
+/// A frame that is not ZooKeeper's protocol.
+pub(super) struct MalformedFrame;
 
 /// Reads a frame, without its length.
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
 impl<'a> Reader<'a> {
-    pub(super) fn int(&mut self) -> Result<i32, Garbled> {
+    pub(super) fn int(&mut self) -> Result<i32, MalformedFrame> {
         self.take().map(i32::from_be_bytes)
     }
 
-    pub(super) fn long(&mut self) -> Result<i64, Garbled> {
+    pub(super) fn long(&mut self) -> Result<i64, MalformedFrame> {
         self.take().map(i64::from_be_bytes)
     }
 
     /// Nothing at all has a length of -1.
-    pub(super) fn bytes(&mut self) -> Result<&'a [u8], Garbled> {
-        let length = usize::try_from(self.int()?.max(0)).map_err(|_| Garbled)?;
-        let (bytes, rest) = self.0.split_at_checked(length).ok_or(Garbled)?;
+    pub(super) fn bytes(&mut self) -> Result<&'a [u8], MalformedFrame> {
+        let length = usize::try_from(self.int()?.max(0)).map_err(|_| MalformedFrame)?;
+        let (bytes, rest) = self.0.split_at_checked(length).ok_or(MalformedFrame)?;
         self.0 = rest;
         Ok(bytes)
     }
 
-    pub(super) fn text(&mut self) -> Result<String, Garbled> {
-        String::from_utf8(self.bytes()?.to_vec()).map_err(|_| Garbled)
+    pub(super) fn text(&mut self) -> Result<String, MalformedFrame> {
+        String::from_utf8(self.bytes()?.to_vec()).map_err(|_| MalformedFrame)
     }
 
-    pub(super) fn texts(&mut self) -> Result<Vec<String>, Garbled> {
+    pub(super) fn texts(&mut self) -> Result<Vec<String>, MalformedFrame> {
         (0..self.int()?.max(0)).map(|_| self.text()).collect()
     }
 
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], Garbled> {
-        let (first, rest) = self.0.split_first_chunk().ok_or(Garbled)?;
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], MalformedFrame> {
+        let (first, rest) = self.0.split_first_chunk().ok_or(MalformedFrame)?;
         self.0 = rest;
         Ok(*first)
     }
 }
 
-/// Whether an answer to [`Request::Acl`] lets everybody do more than read.
-pub(super) fn is_open(acl: &[u8]) -> Result<bool, Garbled> {
+/// Whether an answer to [`Operation::Acl`] lets everybody do more than read.
+pub(super) fn is_open(acl: &[u8]) -> Result<bool, MalformedFrame> {
     let mut reader = Reader(acl);
     let mut is_open = false;
     for _ in 0..reader.int()?.max(0) {
@@ -182,28 +182,28 @@ pub(super) fn is_open(acl: &[u8]) -> Result<bool, Garbled> {
     Ok(is_open)
 }
 
-/// Why something could not be done.
+/// Why an operation failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Failure {
+pub(super) enum ZooKeeperError {
     /// There is no connection, or no longer.
     Lost(String),
     /// The server refused, with this code.
     Refused(i32),
 }
 
-impl From<Garbled> for Failure {
-    fn from(_: Garbled) -> Self {
+impl From<MalformedFrame> for ZooKeeperError {
+    fn from(_: MalformedFrame) -> Self {
         Self::Lost("the server sent what is not ZooKeeper's protocol".to_owned())
     }
 }
 
-impl From<std::io::Error> for Failure {
+impl From<std::io::Error> for ZooKeeperError {
     fn from(error: std::io::Error) -> Self {
         Self::Lost(format!("the connection broke: {error}"))
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for ZooKeeperError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Lost(why) => f.write_str(why),
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn garbage_is_told() {
+    fn garbage_is_an_error() {
         for bytes in [&[][..], &[0, 0, 0], &[0, 0, 0, 9, 1], &[0xff; 3]] {
             assert!(Reader(bytes).bytes().is_err());
         }
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn frames_begin_with_their_length() {
-        let frame = Request::Delete("/a").frame(7);
+        let frame = Operation::Delete("/a").frame(7);
         assert_eq!(
             frame,
             [0, 0, 0, 18, 0, 0, 0, 7, 0, 0, 0, 2, 0, 0, 0, 2, b'/', b'a', 0xff, 0xff, 0xff, 0xff]

@@ -1,6 +1,6 @@
 //! Windows of the calendar, by clocks that disagree: the server's counts.
 
-use super::super::{Clocks, Conversation, Transaction, Wire};
+use super::super::{CallSettings, Clocks, Conversation, Transaction};
 use super::server::{Server, catalog, check};
 use crate::algorithm::Micros;
 use crate::decision::Decision;
@@ -27,7 +27,7 @@ fn at(transaction: &Transaction<'_>, now: Micros) -> Clocks {
 fn call(server: &mut Server, op: Op, checks: &[Check<'_>], now: Micros, caller: Micros) -> (Decision, usize) {
     let catalog = catalog(RULES);
     let plan = Plan::new(&catalog, checks, Op::Peek).unwrap();
-    let wire = Wire { cluster: false, ..server.wire.clone() };
+    let wire = CallSettings { cluster: false, ..server.wire.clone() };
     let mut transaction = Transaction::new(&plan, &wire, op, None);
     transaction.server_now = Some(caller);
     let mut calls = 0;

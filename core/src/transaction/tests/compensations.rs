@@ -180,7 +180,7 @@ fn what_others_were_charged_is_not() {
     }
 }
 
-/// Whoever comes with a time before that of the state, or of the charge, cannot know what became of it.
+/// A call with a time before that of the state, or of the charge, cannot know whether the charge still counts.
 #[test]
 fn nothing_is_touched_after_the_clock_stepped_back() {
     let (mut server, catalog) = (Server::start(), rules());

@@ -2,7 +2,7 @@
 
 use redis::Value;
 
-use super::super::{Conversation, Transaction, Wire};
+use super::super::{CallSettings, Conversation, Transaction};
 use super::server::{Server, catalog, check};
 use crate::algorithm::Micros;
 use crate::catalog::Catalog;
@@ -83,7 +83,7 @@ fn named(
 ) -> (Result<Decision>, usize) {
     let checks = [item];
     let plan = Plan::repeatable(catalog, &checks, (Op::Check, Form::Single), Some("id")).unwrap();
-    let wire = Wire { cluster: false, ..server.wire.clone() };
+    let wire = CallSettings { cluster: false, ..server.wire.clone() };
     let mut transaction = Transaction::new(&plan, &wire, Op::Check, None);
     transaction.server_now = Some(caller);
     let mut calls = 0;
@@ -125,8 +125,12 @@ fn several_slots_have_no_record_in_common() {
     let catalog = catalog(RULES);
     let items = [Check::new("plain", "a"), Check::new("plain", "b")];
     let plan = Plan::repeatable(&catalog, &items, (Op::Check, Form::WithParts), Some("id")).unwrap();
-    let wire =
-        |cluster| Wire { prefix: "p".to_owned(), cluster, patience: 1_500_000, request_lifetime: 60_000_000 };
+    let wire = |cluster| CallSettings {
+        prefix: "p".to_owned(),
+        cluster,
+        default_timeout: 1_500_000,
+        request_lifetime: 60_000_000,
+    };
     let (cluster, single) = (wire(true), wire(false));
     let transaction = Transaction::new(&plan, &cluster, Op::Check, None);
     assert!(transaction.next().is_none());
@@ -145,10 +149,10 @@ fn a_record_outlives_the_call() {
     let keep = |timeout| {
         let check = [Check::new("plain", "a").with(CheckOptions::new().timeout(timeout))];
         let plan = Plan::repeatable(&catalog, &check, (Op::Check, Form::Single), Some("id")).unwrap();
-        let wire = Wire {
+        let wire = CallSettings {
             prefix: "p".to_owned(),
             cluster: false,
-            patience: 1_500_000,
+            default_timeout: 1_500_000,
             request_lifetime: 60_000_000,
         };
         let call = Transaction::new(&plan, &wire, Op::Check, None).next().unwrap();

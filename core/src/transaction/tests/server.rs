@@ -3,32 +3,36 @@
 use redis::{Connection, Value};
 use sluicegate_test_servers::Redis;
 
-use super::super::{Conversation, Transaction, Wire};
+use super::super::{CallSettings, Conversation, Transaction};
 use crate::algorithm::Micros;
 use crate::catalog::Catalog;
 use crate::decision::Decision;
 use crate::plan::{Form, Op, Plan};
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
-use crate::script::Call;
+use crate::script::ScriptCall;
 use crate::secret::SecretNames;
 
 pub(super) struct Server {
     connection: Connection,
     /// One server minds no slots, so it can stand for all the primaries of a Cluster.
-    pub(super) wire: Wire,
+    pub(super) wire: CallSettings,
     _redis: Redis,
 }
 
 impl Server {
     pub(super) fn start() -> Self {
         let redis = Redis::start().unwrap();
-        let wire =
-            Wire { prefix: "p".to_owned(), cluster: true, patience: 1_500_000, request_lifetime: 60_000_000 };
+        let wire = CallSettings {
+            prefix: "p".to_owned(),
+            cluster: true,
+            default_timeout: 1_500_000,
+            request_lifetime: 60_000_000,
+        };
         Self { connection: redis.client().unwrap(), wire, _redis: redis }
     }
 
-    pub(super) fn send(&mut self, call: &Call) -> Value {
+    pub(super) fn send(&mut self, call: &ScriptCall) -> Value {
         let keys: Vec<&str> = call.keys.iter().map(String::as_str).collect();
         call.script.eval(&keys, &call.args).query(&mut self.connection).unwrap()
     }

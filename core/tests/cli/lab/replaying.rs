@@ -121,9 +121,9 @@ fn requests_under_way_are_counted_by_rules_of_concurrency() {
         "match": {"path_pattern": "*"}}]"#;
     let csv = "time,path,ip,request_time\n100,/a,::1,2.5\n102,/a,::1,0.1\n102.5,/a,::1,0.1\n103,/a,::1,-\n";
     let log = file("durations.csv", csv);
-    let told = figures(&[rules, "--replay", &log]);
+    let printed = figures(&[rules, "--replay", &log]);
     assert_eq!(
-        told["requests"],
+        printed["requests"],
         json!({ "total": 3, "unmatched": 0, "admitted": 2, "denied": 1, "late": 0 })
     );
     let filled = figures(&[rules, "--replay", &log, "--duration", "1s"]);

@@ -52,7 +52,7 @@ fn calls(options: &Options) -> usize {
     options.size(CALLS_PER_ROUND)
 }
 
-/// One key, in the state that the case tells of.
+/// One key, in the state of the case.
 fn hot(options: &Options) -> Result<()> {
     let mut lab = Lab::start()?;
     let mut floor = Contender::floor(&mut lab, &options.baseline("return1")?)?;
@@ -92,7 +92,7 @@ fn admitted(floor: &Samples, contests: &[Contest]) -> Table {
 fn denied(contests: &[Contest]) -> Table {
     let columns = ["denied", "us", "of admitted", "target", "us by hand", "of admitted by hand"];
     let mut table = Table::new(&columns);
-    // A full log is a full log: the other case tells of it.
+    // A full log is a full log: the other case measures it.
     let contests = contests.iter().filter(|contest| contest.case.story != Story::Steady);
     for Contest { case, ours: [admitted, denied], by_hand: [admitted_by_hand, denied_by_hand] } in contests {
         let ratio = denied.micros.over(&admitted.micros);
@@ -113,9 +113,9 @@ fn spread(options: &Options) -> Result<()> {
     let mut lab = Lab::start()?;
     let keys = options.size(KEYS);
     let mut pairs = Vec::new();
-    let told_by_one_key = [Story::Steady, Story::EverySlot];
+    let one_key_only = [Story::Steady, Story::EverySlot];
     let cases =
-        CASES.into_iter().filter(|case| !told_by_one_key.contains(&case.story) && options.has(case.name));
+        CASES.into_iter().filter(|case| !one_key_only.contains(&case.story) && options.has(case.name));
     for (number, case) in cases.enumerate() {
         let Contest { case, ours: [ours, _], by_hand: [by_hand, _] } =
             Contest::new(&mut lab, options, number, case)?;

@@ -66,7 +66,12 @@ fn several_checks_together() {
     });
 }
 
-fn together(world: &mut World, rules: &[RandomRule], jump: &Jump, items: &[Item]) -> crate::world::Answer {
+fn together(
+    world: &mut World,
+    rules: &[RandomRule],
+    jump: &Jump,
+    items: &[Item],
+) -> crate::world::CheckResult {
     world.jump(jump, rules.iter().map(RandomRule::longest_us).max().unwrap());
     let checks: Vec<_> = items.iter().map(|item| check(world, rules, item)).collect();
     let answer = world.limiter.check_all(&checks);

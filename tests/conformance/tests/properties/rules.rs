@@ -21,7 +21,7 @@ const KINDS: [(&str, Option<(&str, &str)>); 12] = [
 ];
 /// A log keeps an entry per unit, so larger ones make tests slow and nothing else.
 const LARGEST_LOG: u64 = 2_000;
-/// A burst is kept as time, in which larger ones cannot be told to the unit.
+/// A burst is kept as time, in which larger ones have no exact unit.
 const LARGEST_BURST: u64 = 1 << 32;
 const DAY_US: u64 = 86_400_000_000;
 

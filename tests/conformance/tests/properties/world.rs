@@ -16,12 +16,12 @@ pub(crate) const RESOURCES: [&str; 3] = ["printer", "plotter", "never used"];
 /// The place of what no step names.
 pub(crate) const NEVER: usize = usize::MAX;
 /// Generous, because a machine that runs tests may be busy.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// Times end here.
 const LATEST_US: u128 = 1 << 53;
 
 /// A decision without what differs between backends by design, or the kind of the error.
-pub(crate) type Answer = Result<Decision, ErrorKind>;
+pub(crate) type CheckResult = Result<Decision, ErrorKind>;
 
 pub(crate) struct World {
     pub(crate) limiter: Limiter,
@@ -41,7 +41,7 @@ impl World {
         let clock = ManualClock::new(start);
         let rules = Rules::from_json(&rules.to_string()).unwrap();
         let builder = RateLimiter::builder(url).rules(rules).prefix(prefix).clock(clock.clone());
-        let limiter = Limiter::new(driver, builder.response_timeout(PATIENCE)).unwrap();
+        let limiter = Limiter::new(driver, builder.response_timeout(TIMEOUT)).unwrap();
         Self { limiter, clock, last: None }
     }
 
@@ -55,7 +55,7 @@ impl World {
     }
 
     /// Plays one step; a reset answers nothing.
-    pub(crate) fn play(&mut self, rule: &RandomRule, step: &Step) -> Option<Answer> {
+    pub(crate) fn play(&mut self, rule: &RandomRule, step: &Step) -> Option<CheckResult> {
         self.jump(&step.jump, rule.longest_us());
         let cost = self.cost(&step.cost, rule);
         let mut options = options(rule, cost, step.resource);
@@ -74,7 +74,7 @@ impl World {
     }
 
     /// Remembers an answer and makes it comparable.
-    pub(crate) fn note(&mut self, answer: sluicegate::Result<Decision>) -> Answer {
+    pub(crate) fn note(&mut self, answer: sluicegate::Result<Decision>) -> CheckResult {
         let decision = answer.map_err(|error| error.kind())?;
         self.last = Some(decision.clone());
         Ok(bare(decision))

@@ -7,7 +7,7 @@ use sluicegate_conformance::Stored;
 use sluicegate_test_servers::{Options, Redis};
 
 /// Generous, because a machine that runs tests may be busy.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) struct Server {
     pub(crate) redis: Redis,
@@ -24,7 +24,7 @@ impl Server {
 
     pub(crate) fn builder(&self, rules: &str) -> Builder {
         let rules = Rules::from_json(rules).unwrap();
-        RateLimiter::builder(self.redis.url()).rules(rules).response_timeout(PATIENCE)
+        RateLimiter::builder(self.redis.url()).rules(rules).response_timeout(TIMEOUT)
     }
 
     /// A limiter that goes by the server's clock.

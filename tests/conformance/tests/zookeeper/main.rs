@@ -17,7 +17,7 @@ use sluicegate_test_servers::ZooKeeper;
 
 const FOLDER: &str = "/config/ratelimit/rules";
 /// Far more than the second within which changes are to be seen, for machines that are busy.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 const UNLIMITED: u64 = 1_000_000_000;
 
 fn rule(id: &str, limit: u64) -> String {
@@ -55,7 +55,7 @@ fn until(limiter: &RateLimiter, so: impl Fn(&RulesStatus) -> bool) -> RulesStatu
         if so(&status) {
             return status;
         }
-        assert!(began.elapsed() < PATIENCE, "{status:?}");
+        assert!(began.elapsed() < TIMEOUT, "{status:?}");
         thread::sleep(Duration::from_millis(5));
     }
 }
@@ -157,7 +157,7 @@ fn under_traffic(happen: impl FnOnce(&ZooKeeper, &RateLimiter)) {
     let redis = Backend::redis();
     let limiter = RateLimiter::builder(redis.url())
         .rules(source(&zookeeper))
-        .response_timeout(PATIENCE)
+        .response_timeout(TIMEOUT)
         .build()
         .unwrap();
     let (over, admitted) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -199,7 +199,7 @@ fn session(zookeeper: &ZooKeeper) -> (i64, usize) {
         if let [session] = zookeeper.sessions().unwrap().as_slice() {
             return *session;
         }
-        assert!(began.elapsed() < PATIENCE);
+        assert!(began.elapsed() < TIMEOUT);
         thread::sleep(Duration::from_millis(20));
     }
 }

@@ -23,7 +23,7 @@ from .blocking import BLOCKED, BY_HAND, FREE, counter, drips, for_a, per_algorit
 
 DESCRIPTION = "block and unblock by hand"
 
-NONE_RAN = {"unblocked": False}
+NONE_RAN = {"took_effect": False}
 PLAIN = rule("fixed_window", 3, 10, rule_id="plain")
 
 SCENARIOS = [

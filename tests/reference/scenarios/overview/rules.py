@@ -26,7 +26,7 @@ def loses(name: str, default: dict) -> Scenario:
 
 
 SCENARIOS = [
-    is_stated("smallest", "The algorithm and the priority are told, a rate is a limit and a window",
+    is_stated("smallest", "The algorithm and the priority are returned, a rate is a limit and a window",
               {"rule_id": "a", "rate": "5/minute"}, PLAIN),
     is_stated("rate-of-a-unit", "5 in a second", {"rule_id": "a", "rate": "5/s"}, PLAIN | {"window_size_seconds": 1}),
     is_stated("rate-of-several", "5 in 90 s", {"rule_id": "a", "rate": "5/90s"}, PLAIN | {"window_size_seconds": 90}),
@@ -37,13 +37,13 @@ SCENARIOS = [
     *[stays(f"algorithm-{name}", "As it was stated", PLAIN | {"algorithm": name})
       for name in ("fixed_window", "sliding_window", "sliding_log", "gcra", "token_bucket", "leaky_bucket", "uniform")],
     stays("burst", "The burst beside the limit", PLAIN | {"burst": 20}),
-    is_stated("buckets", "The resolution is told: a sixtieth of the window",
+    is_stated("buckets", "The resolution is returned: a sixtieth of the window",
               SLOTTED | {"rate": "5/minute"}, SLOTTED | {"limit": 5, "window_size_seconds": 60, "resolution_seconds": 1}),
     is_stated("buckets-rounded", "A sixtieth of a second, rounded up to the microsecond", SLOTTED | {"rate": "5/s"},
               SLOTTED | {"limit": 5, "window_size_seconds": 1, "resolution_seconds": 0.016667}),
     stays("buckets-stated", "The resolution as stated",
           SLOTTED | {"limit": 5, "window_size_seconds": 60, "resolution_seconds": 7}),
-    is_stated("decay", "The factor is told", {"rule_id": "a", "algorithm": "decay", "limit": 2.5, "resolution_seconds": 3},
+    is_stated("decay", "The factor is returned", {"rule_id": "a", "algorithm": "decay", "limit": 2.5, "resolution_seconds": 3},
               {"rule_id": "a", "algorithm": "decay", "limit": 2.5, "resolution_seconds": 3, "decay_factor": 2, "priority": 0}),
     is_stated("concurrency", "It has reservations by itself, and no window", {"rule_id": "a", "algorithm": "concurrency", "limit": 3},
               {"rule_id": "a", "algorithm": "concurrency", "limit": 3, "priority": 0}),

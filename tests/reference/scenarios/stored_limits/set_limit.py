@@ -21,7 +21,7 @@ from .overriding import counter, overriding, per_algorithm
 
 DESCRIPTION = "A stored limit of one key is in force from the next call on, until it is cleared or expires"
 
-NONE_STORED = {"cleared": False}
+NONE_STORED = {"took_effect": False}
 PLAIN = rule("fixed_window", 5, 10, rule_id="plain")
 
 SCENARIOS = [

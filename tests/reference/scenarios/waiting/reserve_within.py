@@ -155,7 +155,7 @@ SCENARIOS = (
         ),
         Scenario(
             "reserve_within/after-reset",
-            "A reset frees what the wait is for",
+            "A reset frees the room that the wait needs",
             [in_flight(1)],
             [reserve(0, 1), reset(S), reserve(S, 1, yes(0, 60 * S), name="b", wait=S), release(S, {"took_effect": False})],
         ),

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use super::session::{Answer, BAD_ARGUMENTS, NO_AUTH, NO_NODE, NODE_EXISTS, NOT_EMPTY, Session};
+use super::session::{BAD_ARGUMENTS, NO_AUTH, NO_NODE, NODE_EXISTS, NOT_EMPTY, Reply, Session};
 use crate::ready::wait_until;
 use crate::{Error, Result};
 
@@ -80,7 +80,7 @@ impl Admin {
         &self,
         what: &str,
         path: &str,
-        ask: impl FnOnce(&mut Session) -> Result<Answer<T>>,
+        ask: impl FnOnce(&mut Session) -> Result<Reply<T>>,
     ) -> Result<T> {
         let mut session = self.session()?;
         let refused = |code| Error::new(format!("zookeeper: {what} {path}: {}", meaning(code)));
@@ -103,8 +103,8 @@ impl Admin {
 
 fn after_sync<T>(
     session: &mut Session,
-    read: impl FnOnce(&mut Session) -> Result<Answer<T>>,
-) -> Result<Answer<T>> {
+    read: impl FnOnce(&mut Session) -> Result<Reply<T>>,
+) -> Result<Reply<T>> {
     match session.sync()? {
         Ok(()) => read(session),
         Err(code) => Ok(Err(code)),

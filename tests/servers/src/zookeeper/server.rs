@@ -25,7 +25,7 @@ const JAVA_OPTIONS: [&str; 4] =
     ["-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.net.preferIPv4Stack=true"];
 
 /// Settings that zoo.cfg has no lines for. On a busy machine a follower may give its leader up before that one
-/// listens, after five attempts with the delay between them. The leader would then wait in vain for all of
+/// listens, after five attempts with the delay between them. The leader would then time out waiting for all of
 /// initLimit, were it not for its own limit.
 const SYSTEM_PROPERTIES: [&str; 5] = [
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",

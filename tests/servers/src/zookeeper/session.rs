@@ -29,7 +29,7 @@ const CLOSE: i32 = -11;
 
 const ANY_VERSION: i32 = -1;
 const ALL_PERMISSIONS: i32 = 31;
-// Pings and authentication are told from other requests by their number.
+// Pings and authentication are distinguished from other requests by their number.
 const PINGED: i32 = -2;
 const AUTHENTICATION: i32 = -4;
 const REQUEST: i32 = 1;
@@ -42,7 +42,7 @@ pub(super) const NODE_EXISTS: i32 = -110;
 pub(super) const NOT_EMPTY: i32 = -111;
 
 /// What a server answers to a request: its data or its error code.
-pub(super) type Answer<T> = std::result::Result<T, i32>;
+pub(super) type Reply<T> = std::result::Result<T, i32>;
 
 /// A session and its connection. Requests follow one another.
 #[derive(Debug)]
@@ -80,14 +80,14 @@ impl Session {
     }
 
     /// Proves an identity for the scheme `digest`: `user:password`.
-    pub(super) fn authenticate(&mut self, identity: &str) -> Result<Answer<()>> {
+    pub(super) fn authenticate(&mut self, identity: &str) -> Result<Reply<()>> {
         let request = header(AUTHENTICATION, AUTHENTICATE).int(0).text("digest").text(identity);
         Ok(self.ask(request)?.map(drop))
     }
 
     /// Makes a znode that everybody may do everything with, or, if `owned`, only who has authenticated as
     /// this session has.
-    pub(super) fn create(&mut self, path: &str, data: &[u8], owned: bool) -> Result<Answer<()>> {
+    pub(super) fn create(&mut self, path: &str, data: &[u8], owned: bool) -> Result<Reply<()>> {
         let (scheme, id) = if owned { ("auth", "") } else { ("world", "anyone") };
         let (entries, persistent) = (1, 0);
         let request = header(REQUEST, CREATE).text(path).bytes(data).int(entries);
@@ -95,16 +95,16 @@ impl Session {
         Ok(self.ask(request)?.map(drop))
     }
 
-    pub(super) fn set(&mut self, path: &str, data: &[u8]) -> Result<Answer<()>> {
+    pub(super) fn set(&mut self, path: &str, data: &[u8]) -> Result<Reply<()>> {
         Ok(self.ask(header(REQUEST, SET).text(path).bytes(data).int(ANY_VERSION))?.map(drop))
     }
 
-    pub(super) fn delete(&mut self, path: &str) -> Result<Answer<()>> {
+    pub(super) fn delete(&mut self, path: &str) -> Result<Reply<()>> {
         Ok(self.ask(header(REQUEST, DELETE).text(path).int(ANY_VERSION))?.map(drop))
     }
 
     /// Deletes a znode with these children and makes it anew with the same, in two bursts.
-    pub(super) fn remake(&mut self, path: &str, children: &[(String, String)]) -> Result<Answer<()>> {
+    pub(super) fn remake(&mut self, path: &str, children: &[(String, String)]) -> Result<Reply<()>> {
         let delete = |path: &str| header(REQUEST, DELETE).text(path).int(ANY_VERSION).frame();
         let create = |path: &str, data: &str| {
             let request = header(REQUEST, CREATE).text(path).bytes(data.as_bytes()).int(1);
@@ -120,7 +120,7 @@ impl Session {
     }
 
     /// Sends all requests at once; the first refusal, if there is one.
-    fn burst(&mut self, requests: &[Vec<u8>]) -> Result<Answer<()>> {
+    fn burst(&mut self, requests: &[Vec<u8>]) -> Result<Reply<()>> {
         self.stream.write_all(&requests.concat())?;
         let mut outcome = Ok(());
         for _ in requests {
@@ -130,18 +130,18 @@ impl Session {
     }
 
     /// Makes reads see what any client had written before.
-    pub(super) fn sync(&mut self) -> Result<Answer<()>> {
+    pub(super) fn sync(&mut self) -> Result<Reply<()>> {
         Ok(self.ask(header(REQUEST, SYNC).text("/"))?.map(drop))
     }
 
-    pub(super) fn get(&mut self, path: &str) -> Result<Answer<Vec<u8>>> {
+    pub(super) fn get(&mut self, path: &str) -> Result<Reply<Vec<u8>>> {
         match self.ask(header(REQUEST, GET).text(path).bool(false))? {
             Ok(answer) => Ok(Ok(Reader(&answer).bytes()?.to_vec())),
             Err(code) => Ok(Err(code)),
         }
     }
 
-    pub(super) fn children(&mut self, path: &str) -> Result<Answer<Vec<String>>> {
+    pub(super) fn children(&mut self, path: &str) -> Result<Reply<Vec<String>>> {
         match self.ask(header(REQUEST, CHILDREN).text(path).bool(false))? {
             Ok(answer) => {
                 let mut answer = Reader(&answer);
@@ -156,13 +156,13 @@ impl Session {
         self.ask(header(REQUEST, CLOSE)).map(drop)
     }
 
-    fn ask(&mut self, request: Writer) -> Result<Answer<Vec<u8>>> {
+    fn ask(&mut self, request: Writer) -> Result<Reply<Vec<u8>>> {
         self.send(request)?;
         self.answer()
     }
 
     /// The answer to the oldest request that has none yet.
-    fn answer(&mut self) -> Result<Answer<Vec<u8>>> {
+    fn answer(&mut self) -> Result<Reply<Vec<u8>>> {
         let mut number = PINGED;
         let mut answer = Vec::new();
         while number == PINGED {

@@ -2,7 +2,7 @@
 
 use super::super::log::NAMES;
 
-/// The names under which logs have each of them, unless told otherwise.
+/// The names under which logs have each of them, by default.
 const USUAL: [&[&str]; 7] = [
     &["time", "timestamp", "ts", "@timestamp", "date", "datetime", "time_iso8601", "time_local", "msec"],
     &["method", "request_method", "http_method", "verb", "request.method"],
@@ -22,7 +22,7 @@ pub(super) const API_KEY: usize = 5;
 pub(super) const DURATION: usize = 6;
 
 /// The names of a log's columns.
-pub(super) struct Columns {
+pub(super) struct ColumnNames {
     names: [Vec<String>; NAMES.len()],
     /// Names of headers, and their columns.
     pub(super) headers: Vec<(String, String)>,
@@ -30,7 +30,7 @@ pub(super) struct Columns {
     given: Vec<String>,
 }
 
-impl Columns {
+impl ColumnNames {
     pub(super) fn new(map: &[(String, String)]) -> Self {
         let names = |place: usize| {
             let named = map.iter().find(|(name, _)| name == NAMES[place]);

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::entry::{Entry, present};
+use super::entry::{LogEntry, present};
 use super::time;
 
 /// `IP IDENTITY USER [TIME] "METHOD PATH PROTOCOL" STATUS BYTES "REFERER" "USER AGENT"`
-pub(super) fn read(line: &str) -> Result<Entry<'_>, &'static str> {
+pub(super) fn read(line: &str) -> Result<LogEntry<'_>, &'static str> {
     let (ip, rest) = line.split_once(' ').ok_or("it has no address")?;
     let (identity, rest) = rest.split_once(" [").ok_or("it has no [time]")?;
     let (time, rest) = rest.split_once("] ").ok_or("it has no [time]")?;
@@ -23,7 +23,7 @@ pub(super) fn read(line: &str) -> Result<Entry<'_>, &'static str> {
             headers.extend(present(unescaped(value)).map(|value| (Cow::Borrowed(name), value)));
         }
     }
-    Ok(Entry {
+    Ok(LogEntry {
         at_us: time::of_web_servers(time)
             .ok_or("its time is not of the form [10/Oct/2000:13:55:36 -0700]")?,
         method: method.into(),

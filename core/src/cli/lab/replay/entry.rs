@@ -6,7 +6,7 @@ use crate::Request;
 
 /// A request that was logged.
 #[derive(Debug, Default, Clone, PartialEq)]
-pub(super) struct Entry<'a> {
+pub(super) struct LogEntry<'a> {
     pub(super) at_us: u64,
     pub(super) method: Cow<'a, str>,
     pub(super) path: Cow<'a, str>,
@@ -18,7 +18,7 @@ pub(super) struct Entry<'a> {
     pub(super) headers: Vec<(Cow<'a, str>, Cow<'a, str>)>,
 }
 
-impl Entry<'_> {
+impl LogEntry<'_> {
     pub(super) fn request(&self) -> Request<'_> {
         let mut request = Request::new(&self.method, &self.path);
         request.ip = self.ip.as_deref();

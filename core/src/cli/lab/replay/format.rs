@@ -1,9 +1,9 @@
 //! The formats of logs.
 
 use super::super::log::LogFormat;
-use super::columns::Columns;
+use super::columns::ColumnNames;
 use super::combined;
-use super::entry::Entry;
+use super::entry::LogEntry;
 use super::structured::{self, CsvReader};
 
 /// How lines are read.
@@ -15,7 +15,7 @@ pub(super) enum Format {
 
 impl Format {
     /// The format of a log that begins with this line.
-    pub(super) fn new(wanted: LogFormat, first: &str, columns: &Columns) -> Self {
+    pub(super) fn new(wanted: LogFormat, first: &str, columns: &ColumnNames) -> Self {
         match wanted {
             LogFormat::Auto if first.trim_start().starts_with('{') => Self::Json,
             LogFormat::Auto
@@ -39,7 +39,11 @@ impl Format {
     }
 
     /// The request of a line, or why there is none.
-    pub(super) fn read<'a>(&'a mut self, line: &'a str, columns: &'a Columns) -> Result<Entry<'a>, String> {
+    pub(super) fn read<'a>(
+        &'a mut self,
+        line: &'a str,
+        columns: &'a ColumnNames,
+    ) -> Result<LogEntry<'a>, String> {
         match self {
             Self::Combined => combined::read(line).map_err(str::to_owned),
             Self::Json => structured::json(line, columns),

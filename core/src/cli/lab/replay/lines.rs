@@ -17,7 +17,7 @@ pub(super) struct Lines<R> {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line<'a> {
+pub(super) enum LogLine<'a> {
     /// With what ends it.
     Whole(&'a [u8]),
     TooLong,
@@ -33,24 +33,24 @@ impl<R: Read> Lines<R> {
         self.bytes
     }
 
-    pub(super) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub(super) fn next(&mut self) -> io::Result<Option<LogLine<'_>>> {
         let mut looked = 0;
         loop {
             let unread = &self.buffer[self.start..self.end];
             if let Some(place) = memchr(&unread[looked..]) {
                 let line = self.start..self.start + looked + place + 1;
                 self.start = line.end;
-                return Ok(Some(Line::Whole(&self.buffer[line])));
+                return Ok(Some(LogLine::Whole(&self.buffer[line])));
             }
             looked = unread.len();
             if looked > LONGEST {
                 self.skip()?;
-                return Ok(Some(Line::TooLong));
+                return Ok(Some(LogLine::TooLong));
             }
             if !self.fill()? {
                 let line = self.start..self.end;
                 self.start = self.end;
-                return Ok((!line.is_empty()).then(|| Line::Whole(&self.buffer[line])));
+                return Ok((!line.is_empty()).then(|| LogLine::Whole(&self.buffer[line])));
             }
         }
     }
@@ -108,8 +108,8 @@ mod tests {
         let mut seen = Vec::new();
         while let Some(line) = lines.next().unwrap() {
             seen.push(match line {
-                Line::Whole(bytes) => bytes.len(),
-                Line::TooLong => 0,
+                LogLine::Whole(bytes) => bytes.len(),
+                LogLine::TooLong => 0,
             });
         }
         assert_eq!(seen, [2, 0, 3, 1, LONGEST, 3]);

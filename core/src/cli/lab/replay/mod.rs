@@ -16,14 +16,14 @@ use crate::Rules;
 use crate::lab::{Observer, Replay, Report};
 use crate::rules::{Algorithm, RuleId};
 
-use super::args::Lab;
+use super::args::LabArgs;
 use super::log::LogFormat;
 use super::watch::Watch;
-use crate::cli::outcome::Failure;
+use crate::cli::outcome::CommandError;
 use crate::cli::stderr::warn;
 use crate::words::first_of;
-use columns::Columns;
-use entry::Entry;
+use columns::ColumnNames;
+use entry::LogEntry;
 use format::Format;
 use lines::Lines;
 use structured::CsvReader;
@@ -33,8 +33,13 @@ const SHOWN: u64 = 3;
 const SHOWN_CHARS: usize = 120;
 const LINES_PER_LOOK: u64 = 4_096;
 
-pub(super) fn replay(path: &Path, args: &Lab, rules: &Rules, watch: &mut Watch) -> Result<Report, Failure> {
-    let cannot = |error: io::Error| Failure::Other(format!("cannot read {}: {error}", path.display()));
+pub(super) fn replay(
+    path: &Path,
+    args: &LabArgs,
+    rules: &Rules,
+    watch: &mut Watch,
+) -> Result<Report, CommandError> {
+    let cannot = |error: io::Error| CommandError::Other(format!("cannot read {}: {error}", path.display()));
     let (input, size): (Box<dyn Read>, u64) = match path.to_str() {
         Some("-") => (Box::new(stdin()), 0),
         _ => {
@@ -47,7 +52,7 @@ pub(super) fn replay(path: &Path, args: &Lab, rules: &Rules, watch: &mut Watch) 
     let mut run = Run {
         replay: Replay::new(rules, args.compares(), args.bin, args.duration)?,
         needs_durations: needing_durations(rules, args),
-        columns: Columns::new(&args.columns),
+        columns: ColumnNames::new(&args.columns),
         format: None,
         wanted: args.log_format,
         strict: args.strict,
@@ -70,7 +75,7 @@ pub(super) fn replay(path: &Path, args: &Lab, rules: &Rules, watch: &mut Watch) 
 /// A replay under way.
 struct Run {
     replay: Replay,
-    columns: Columns,
+    columns: ColumnNames,
     /// Known from the first line on.
     format: Option<Format>,
     wanted: LogFormat,
@@ -89,24 +94,24 @@ fn warn_of_unmatched(rules: &Rules) {
     }
 }
 
-/// The rule that needs to know how long requests were under way, unless the command line tells it.
-fn needing_durations(rules: &Rules, args: &Lab) -> Option<RuleId> {
+/// The rule that needs to know how long requests were under way, unless the command line states it.
+fn needing_durations(rules: &Rules, args: &LabArgs) -> Option<RuleId> {
     let mut limiting = rules.iter().filter(|rule| rule.algorithm == Algorithm::Concurrency);
     limiting.next().filter(|_| args.duration.is_none()).map(|rule| rule.id.clone())
 }
 
-fn without_durations(rule: &RuleId) -> Failure {
-    Failure::Other(format!(
+fn without_durations(rule: &RuleId) -> CommandError {
+    CommandError::Other(format!(
         "cannot replay the log: rule \"{rule}\" limits how many requests are under way, and the log does not tell how long \
          they were (pass --duration 200ms, or name its column with --columns duration=NAME)"
     ))
 }
 
 impl Run {
-    fn line(&mut self, number: u64, line: lines::Line<'_>, watch: &mut Watch) -> Result<(), Failure> {
+    fn line(&mut self, number: u64, line: lines::LogLine<'_>, watch: &mut Watch) -> Result<(), CommandError> {
         let text = match line {
-            lines::Line::Whole(bytes) => String::from_utf8_lossy(bytes),
-            lines::Line::TooLong => return self.refuse(number, "", "it is longer than 1 MiB", watch),
+            lines::LogLine::Whole(bytes) => String::from_utf8_lossy(bytes),
+            lines::LogLine::TooLong => return self.refuse(number, "", "it is longer than 1 MiB", watch),
         };
         let text = text.trim_end_matches(['\r', '\n']);
         if text.trim().is_empty() {
@@ -122,12 +127,12 @@ impl Run {
                 // The first line of CSV has the names.
                 if matches!(format, Format::Csv(_)) {
                     let missing = CsvReader::missing(text, &self.columns);
-                    return missing.map_or(Ok(()), |reason| Err(Failure::Other(reason)));
+                    return missing.map_or(Ok(()), |reason| Err(CommandError::Other(reason)));
                 }
                 format
             }
         };
-        let decided = format.read(text, &self.columns).and_then(|entry: Entry<'_>| {
+        let decided = format.read(text, &self.columns).and_then(|entry: LogEntry<'_>| {
             let request = entry.request();
             self.replay
                 .request(entry.at_us, entry.duration_us, &request, watch)
@@ -136,11 +141,17 @@ impl Run {
         decided.map_or_else(|reason| self.refuse(number, text, &reason, watch), |_| Ok(()))
     }
 
-    fn refuse(&mut self, number: u64, text: &str, reason: &str, watch: &mut Watch) -> Result<(), Failure> {
+    fn refuse(
+        &mut self,
+        number: u64,
+        text: &str,
+        reason: &str,
+        watch: &mut Watch,
+    ) -> Result<(), CommandError> {
         let shown: String = text.chars().take(SHOWN_CHARS).collect();
         let message = format!("line {number} cannot be read: {reason}: {}", shown.escape_debug());
         if self.strict {
-            return Err(Failure::Other(message));
+            return Err(CommandError::Other(message));
         }
         self.bad += 1;
         if self.bad <= SHOWN {
@@ -149,7 +160,7 @@ impl Run {
         Ok(())
     }
 
-    fn finish(self, watch: &mut Watch) -> Result<Report, Failure> {
+    fn finish(self, watch: &mut Watch) -> Result<Report, CommandError> {
         if self.bad > 0 {
             let (lines, requests) = (if self.bad == 1 { "line" } else { "lines" }, self.replay.requests());
             watch.warn(format!("{} {lines} could not be read; {requests} requests could", self.bad));

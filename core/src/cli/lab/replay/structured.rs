@@ -6,13 +6,13 @@ use csv_core::{ReadRecordResult, Reader};
 use serde_json::Value;
 
 use super::super::log::NAMES;
-use super::columns::{API_KEY, Columns, DURATION, IP, METHOD, PATH, TIME, USER};
-use super::entry::{Entry, present};
+use super::columns::{API_KEY, ColumnNames, DURATION, IP, METHOD, PATH, TIME, USER};
+use super::entry::{LogEntry, present};
 use super::time;
 use crate::words::{nearest, quote};
 
 /// A request from JSON. Columns such as `request.uri` are inside of others.
-pub(super) fn json<'a>(line: &str, columns: &'a Columns) -> Result<Entry<'a>, String> {
+pub(super) fn json<'a>(line: &str, columns: &'a ColumnNames) -> Result<LogEntry<'a>, String> {
     let value: Value = serde_json::from_str(line).map_err(|error| format!("it is not JSON: {error}"))?;
     let text = |place: usize| columns.of(place).iter().find_map(|name| find(&value, name)).and_then(text);
     let header = |(name, column): &'a (String, String)| {
@@ -44,10 +44,10 @@ fn entry<'a>(
     text: impl Fn(usize) -> Option<Cow<'a, str>>,
     duration_us: Option<u64>,
     headers: Vec<(Cow<'a, str>, Cow<'a, str>)>,
-) -> Result<Entry<'a>, String> {
+) -> Result<LogEntry<'a>, String> {
     let at = text(TIME).ok_or("it has no time (name its column with --columns time=NAME)")?;
     let at_us = time::of_anything(&at).or_else(|| time::of_web_servers(&at));
-    Ok(Entry {
+    Ok(LogEntry {
         at_us: at_us.ok_or_else(|| format!("its time {at:?} is in no known format"))?,
         method: text(METHOD).unwrap_or(Cow::Borrowed("GET")),
         path: text(PATH).ok_or("it has no path (name its column with --columns path=NAME)")?,
@@ -63,7 +63,7 @@ fn entry<'a>(
 pub(super) struct CsvReader {
     /// Where each column is.
     places: [Option<usize>; NAMES.len()],
-    /// The name of the column of durations, which tells what it counts.
+    /// The name of the column of durations, which states its unit.
     duration_name: String,
     headers: Vec<(String, usize)>,
     reader: Reader,
@@ -74,7 +74,7 @@ pub(super) struct CsvReader {
 
 impl CsvReader {
     /// A reader of a file with this line of names.
-    pub(super) fn new(names: &str, columns: &Columns) -> Self {
+    pub(super) fn new(names: &str, columns: &ColumnNames) -> Self {
         let mut csv = Self {
             places: [None; NAMES.len()],
             duration_name: String::new(),
@@ -98,7 +98,7 @@ impl CsvReader {
     }
 
     /// A column that the command line names and the log lacks, with the nearest that it has.
-    pub(super) fn missing(names: &str, columns: &Columns) -> Option<String> {
+    pub(super) fn missing(names: &str, columns: &ColumnNames) -> Option<String> {
         let mut csv = Self::new(names, columns);
         let count = csv.split(names.trim_start_matches('\u{feff}'));
         let present: Vec<_> = (0..count).filter_map(|place| csv.field(place)).map(str::trim).collect();
@@ -121,7 +121,7 @@ impl CsvReader {
         self.places[DURATION].is_some()
     }
 
-    pub(super) fn read(&mut self, line: &str) -> Result<Entry<'_>, String> {
+    pub(super) fn read(&mut self, line: &str) -> Result<LogEntry<'_>, String> {
         self.split(line);
         let text = |column: usize| self.places[column].and_then(|place| self.field(place)).map(Cow::Borrowed);
         let header = |(name, place): &'_ (String, usize)| {
@@ -162,9 +162,9 @@ impl CsvReader {
 mod tests {
     use super::*;
 
-    fn columns(map: &[(&str, &str)]) -> Columns {
+    fn columns(map: &[(&str, &str)]) -> ColumnNames {
         let owned: Vec<_> = map.iter().map(|(name, column)| ((*name).into(), (*column).into())).collect();
-        Columns::new(&owned)
+        ColumnNames::new(&owned)
     }
 
     #[test]

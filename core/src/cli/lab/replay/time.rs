@@ -31,7 +31,7 @@ pub(super) fn of_anything(text: &str) -> Option<u64> {
     moment(days, clock, offset.trim())
 }
 
-/// The size of a number tells its unit.
+/// The size of a number determines its unit.
 pub(super) fn of_number(number: f64) -> Option<u64> {
     let us = match number {
         0.0..1e11 => number * SECOND,

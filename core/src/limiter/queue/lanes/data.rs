@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use hashbrown::HashMap;
 
 use super::super::wake::Wake;
-use crate::plan::{Few, Forecast};
+use crate::plan::{Forecast, SmallList};
 
 /// A number that grows with every arrival.
-pub(in crate::limiter::queue) type Ticket = u64;
+pub(in crate::limiter::queue) type Arrival = u64;
 
 /// Microseconds since the limiter was made, and what a manual clock was advanced by.
 pub(crate) type Moment = u64;
@@ -28,8 +28,8 @@ pub(crate) struct Stake {
 #[derive(Debug, Default)]
 pub(in crate::limiter::queue) struct Lanes {
     pub(super) lanes: HashMap<u64, Lane>,
-    pub(super) waiters: HashMap<Ticket, Entry>,
-    pub(super) last: Ticket,
+    pub(super) waiters: HashMap<Arrival, Entry>,
+    pub(super) last: Arrival,
     /// Who is to be woken when the lock is released.
     pub(super) calls: Vec<Wake>,
 }
@@ -39,22 +39,22 @@ pub(super) struct Lane {
     /// How many waiters have a stake in it.
     pub(super) members: usize,
     /// Who holds up those behind, and until when it sleeps.
-    pub(super) blockers: BTreeMap<Ticket, Moment>,
-    pub(super) held: BTreeSet<Ticket>,
+    pub(super) blockers: BTreeMap<Arrival, Moment>,
+    pub(super) held: BTreeSet<Arrival>,
     /// Those held that have a deadline.
-    pub(super) impatient: BTreeSet<(Moment, Ticket)>,
+    pub(super) by_deadline: BTreeSet<(Moment, Arrival)>,
     /// How often something was given back.
     pub(super) frees: u64,
     pub(super) memory: Option<Memory>,
 }
 
-/// What a waiter was told.
+/// The denial of a waiter.
 #[derive(Debug)]
 pub(in crate::limiter::queue) struct Denial {
     /// In microseconds.
     pub(in crate::limiter::queue) wait: u64,
     /// That of each state, in the order of the stakes; may be left empty.
-    pub(in crate::limiter::queue) waits: Few<u64>,
+    pub(in crate::limiter::queue) waits: SmallList<u64>,
     /// When to ask again.
     pub(in crate::limiter::queue) pause: u64,
     /// Whether there may be room sooner.
@@ -63,9 +63,9 @@ pub(in crate::limiter::queue) struct Denial {
 
 #[derive(Debug)]
 pub(super) struct Entry {
-    pub(super) stakes: Few<Stake>,
-    /// The longest wait that each state has told this waiter, in microseconds.
-    pub(super) longest: Few<u64>,
+    pub(super) stakes: SmallList<Stake>,
+    /// The longest wait that each state has returned to this waiter, in microseconds.
+    pub(super) longest: SmallList<u64>,
     /// What [`Lanes::frees`] said when it last asked.
     pub(super) frees: u64,
     pub(super) phase: Phase,
@@ -106,7 +106,7 @@ pub(in crate::limiter::queue) enum Next {
 #[derive(Debug)]
 pub(super) struct Memory {
     pub(super) at: Moment,
-    pub(super) lanes: Few<u64>,
+    pub(super) lanes: SmallList<u64>,
     /// As [`Lanes::frees`] said when it asked.
     pub(super) frees: u64,
     pub(super) forecast: Forecast,

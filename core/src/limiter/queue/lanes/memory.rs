@@ -1,13 +1,13 @@
-//! What an admission shows of the states, so that the next waiter need not ask in vain.
+//! What an admission shows of the states, so that the next waiter does not ask before there is room.
 
-use super::data::{Denial, Entry, Lanes, Memory, Moment, Next, Ticket};
-use crate::plan::{Few, Forecast};
+use super::data::{Arrival, Denial, Entry, Lanes, Memory, Moment, Next};
+use crate::plan::{Forecast, SmallList};
 
 impl Lanes {
     /// Notes what an admission has shown of the states, for the next waiter that asks for the same ones.
-    pub(in crate::limiter::queue) fn remember(&mut self, ticket: Ticket, forecast: Forecast, now: Moment) {
+    pub(in crate::limiter::queue) fn remember(&mut self, ticket: Arrival, forecast: Forecast, now: Moment) {
         let Some(Entry { stakes, frees, .. }) = self.waiters.get(&ticket) else { return };
-        let lanes: Few<_> = stakes.iter().map(|stake| stake.lane).collect();
+        let lanes: SmallList<_> = stakes.iter().map(|stake| stake.lane).collect();
         if let Some(lane) = lanes.first().and_then(|first| self.lanes.get_mut(first)) {
             lane.memory = Some(Memory { at: now, lanes, frees: *frees, forecast });
         }
@@ -15,26 +15,26 @@ impl Lanes {
 
     /// At its first turn a waiter may know, by what the one before it learned, that it would be denied: then it
     /// sleeps first.
-    pub(super) fn ask(&mut self, ticket: Ticket, now: Moment) -> Next {
+    pub(super) fn ask(&mut self, ticket: Arrival, now: Moment) -> Next {
         let frees = self.frees(ticket);
         if let Some(entry) = self.waiters.get_mut(&ticket) {
             entry.frees = frees;
         }
         if let Some((wait, is_estimate)) = self.forecast(ticket, now) {
-            self.denied(ticket, &Denial { wait, waits: Few::new(), pause: wait, is_estimate }, now);
+            self.denied(ticket, &Denial { wait, waits: SmallList::new(), pause: wait, is_estimate }, now);
             return Next::Sleep { until: now.saturating_add(wait), is_held: false };
         }
         Next::Ask
     }
 
-    /// The wait that it would be told, and whether that is an estimate.
-    fn forecast(&self, ticket: Ticket, now: Moment) -> Option<(u64, bool)> {
+    /// The wait that it would be denied with, and whether that is an estimate.
+    fn forecast(&self, ticket: Arrival, now: Moment) -> Option<(u64, bool)> {
         let entry = self.waiters.get(&ticket).filter(|entry| entry.is_new)?;
         let memory = self.lanes.get(&entry.stakes.first()?.lane)?.memory.as_ref()?;
         if !entry.stakes.iter().map(|stake| stake.lane).eq(memory.lanes.iter().copied()) {
             return None;
         }
-        let costs: Few<_> = entry.stakes.iter().map(|stake| stake.cost).collect::<Option<_>>()?;
+        let costs: SmallList<_> = entry.stakes.iter().map(|stake| stake.cost).collect::<Option<_>>()?;
         if self.frees_of(memory.lanes.iter().copied()) != memory.frees {
             return None;
         }

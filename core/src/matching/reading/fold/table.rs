@@ -8,8 +8,8 @@ const BLOCK: usize = 256;
 const BLOCKS: usize = 0x2_0000 / BLOCK;
 
 /// The characters of a block, unless all of them stay as they are. Made when the first of them is asked for.
-type Block = Option<Box<[Folding]>>;
-static BLOCK_OF: [OnceLock<Block>; BLOCKS] = [const { OnceLock::new() }; BLOCKS];
+type UnicodeBlock = Option<Box<[Folding]>>;
+static BLOCK_OF: [OnceLock<UnicodeBlock>; BLOCKS] = [const { OnceLock::new() }; BLOCKS];
 
 /// What a character becomes, in UTF-8.
 #[derive(Debug, Clone, Copy)]
@@ -50,7 +50,7 @@ impl Folding {
     }
 }
 
-fn block(number: usize) -> Block {
+fn block(number: usize) -> UnicodeBlock {
     let codes = number * BLOCK..(number + 1) * BLOCK;
     let is_changed = |code| char::from_u32(code as u32).is_some_and(|it| folded(it).ne([it]));
     codes.clone().any(is_changed).then(|| codes.map(Folding::new).collect())

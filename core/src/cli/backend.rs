@@ -1,16 +1,16 @@
-//! Where counts are.
+//! The arguments that name the backend.
 
 use crate::sources::{RuleSource, TlsFiles};
 use crate::{Builder, RateLimiter};
 use clap::Args as ClapArgs;
 
-use crate::cli::outcome::Failure;
+use crate::cli::outcome::CommandError;
 use crate::cli::source::tls_files;
 
 const MEMORY: &str = "memory://";
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Place {
+pub(crate) struct BackendArgs {
     /// Where counts are kept: memory://, redis://, rediss://, unix://, redis-cluster:// or
     /// redis-sentinel:// [default: memory://]
     #[arg(long, env = "SLUICEGATE_URL", hide_env_values = true)]
@@ -20,8 +20,8 @@ pub(crate) struct Place {
     prefix: Option<String>,
 }
 
-impl Place {
-    /// A limiter there, or in memory if no place is named.
+impl BackendArgs {
+    /// A limiter on the backend of `--url`; without one, in-memory.
     pub(crate) fn limiter(&self, rules: impl RuleSource) -> crate::Result<RateLimiter> {
         let url = self.url.as_deref().unwrap_or(MEMORY);
         let mut builder = RateLimiter::builder(url).rules(rules);
@@ -34,10 +34,10 @@ impl Place {
         builder.build()
     }
 
-    /// A limiter on a server, for what makes no sense in a memory that is new with every command.
-    pub(crate) fn server(&self, command: &str, rules: impl RuleSource) -> Result<RateLimiter, Failure> {
+    /// A limiter on a server, for commands that are useless in-memory, where every command begins with empty state.
+    pub(crate) fn server(&self, command: &str, rules: impl RuleSource) -> Result<RateLimiter, CommandError> {
         match self.url.as_deref() {
-            None | Some(MEMORY) => Err(Failure::Other(format!(
+            None | Some(MEMORY) => Err(CommandError::Other(format!(
                 "cannot {command}: counts in memory end with the command that made them (name a server with --url \
                  or SLUICEGATE_URL)"
             ))),

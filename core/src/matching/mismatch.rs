@@ -5,7 +5,7 @@ pub(super) const NAMED: usize = 5;
 
 /// The first condition that does not hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Failure {
+pub(super) enum Mismatch {
     NoMatch,
     NoIdentifier,
     NoResourceIdentifier,

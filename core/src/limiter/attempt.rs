@@ -1,17 +1,17 @@
-//! What waiters ask of the states, and what they are told.
+//! One attempt of a waiter: which states it is about, and its result.
 
 use std::time::Duration;
 
 use super::memory::InMemory;
-use super::queue::{Answer, Asked, Stake, WaitQueue};
+use super::queue::{AttemptResult, Retryable, Stake, WaitQueue};
 use crate::decision::{Decision, Source};
 use crate::error::Result;
-use crate::plan::{Charge, ENFORCED, Few, Forecast, Form, Op, Outcome, Plan, answer};
+use crate::plan::{Charge, ENFORCED, Forecast, Form, Op, Outcome, Plan, SmallList, answer};
 use crate::reservation::Reservation;
 
 impl WaitQueue {
     /// One stake in each state that can deny.
-    pub(super) fn stakes(&self, plan: &Plan<'_>) -> Few<Stake> {
+    pub(super) fn stakes(&self, plan: &Plan<'_>) -> SmallList<Stake> {
         let enforced = plan.charges.iter().filter(|charge| charge.group == ENFORCED);
         let stakes = enforced.map(|charge| Stake {
             lane: self.lane_of(charge),
@@ -26,7 +26,7 @@ impl WaitQueue {
     }
 }
 
-impl Answer for Decision {
+impl Retryable for Decision {
     fn is_admitted(&self) -> bool {
         self.allowed
     }
@@ -40,16 +40,16 @@ impl Answer for Decision {
     }
 }
 
-pub(super) fn asked_in_memory(
+pub(super) fn attempt_in_memory(
     memory: &InMemory,
     plan: &Plan<'_>,
     op: Op,
     form: Form,
-) -> Result<Asked<Decision>> {
-    Ok(asked(plan, &memory.outcomes(plan, op)?, None, Source::Memory, form))
+) -> Result<AttemptResult<Decision>> {
+    Ok(attempt_result(plan, &memory.outcomes(plan, op)?, None, Source::Memory, form))
 }
 
-impl Answer for Reservation {
+impl Retryable for Reservation {
     fn is_admitted(&self) -> bool {
         self.allowed
     }
@@ -65,19 +65,19 @@ impl Answer for Reservation {
 
 /// The answer to a plan.
 #[inline]
-pub(super) fn asked(
+pub(super) fn attempt_result(
     plan: &Plan<'_>,
     outcomes: &[Outcome],
     forecast: Option<Forecast>,
     source: Source,
     form: Form,
-) -> Asked<Decision> {
+) -> AttemptResult<Decision> {
     let enforced = plan.charges.iter().zip(outcomes).filter(|(charge, _)| charge.group == ENFORCED);
     let waits = enforced.map(|(_, outcome)| match outcome.retry_after() {
         Some(wait) => wait.unsigned_abs(),
         None => u64::MAX,
     });
-    Asked {
+    AttemptResult {
         waits: waits.collect(),
         is_estimate: false,
         forecast,
@@ -86,6 +86,6 @@ pub(super) fn asked(
 }
 
 /// The answer to a single check, of which no more is known.
-pub(super) fn alone(answer: Decision) -> Asked<Decision> {
-    Asked { answer, waits: Few::new(), is_estimate: false, forecast: None }
+pub(super) fn alone(answer: Decision) -> AttemptResult<Decision> {
+    AttemptResult { answer, waits: SmallList::new(), is_estimate: false, forecast: None }
 }

@@ -1,14 +1,14 @@
-//! A request to a server, and its outcome.
+//! A command for a server, and its outcome.
 
 use std::time::{Duration, Instant};
 
 use ::redis::{Cmd, Value};
 
-use super::errors::Failure;
+use super::errors::CallError;
 use super::slots::slot_of;
 use crate::address::Address;
 use crate::error::{ErrorKind, Result};
-use crate::script::Call;
+use crate::script::ScriptCall;
 use crate::timeout::SHORTEST_TIMEOUT;
 
 /// Between two attempts of a call that may be sent again.
@@ -17,7 +17,7 @@ const RESEND_PAUSE: Duration = Duration::from_millis(10);
 /// The whole time of a call, whatever it waits for and however many requests it takes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallDeadline {
-    /// When nobody waits for the call any more.
+    /// When the call times out.
     pub(crate) by: Instant,
     /// How long that was when the call began, for its errors.
     pub(crate) timeout: Duration,
@@ -31,7 +31,7 @@ impl CallDeadline {
 
     /// Whether a request that begins now leaves the server the time that it may take to answer. One that does not
     /// says nothing about the server.
-    pub(super) fn is_patient(&self, response_timeout: Duration, now: Instant) -> bool {
+    pub(super) fn allows_response(&self, response_timeout: Duration, now: Instant) -> bool {
         self.timeout >= response_timeout && self.by + SHORTEST_TIMEOUT >= now + response_timeout
     }
 
@@ -46,23 +46,26 @@ impl CallDeadline {
 /// The attempts of a request that may be sent again for as long as there is no answer.
 pub(crate) struct Attempts {
     by: Instant,
-    may_repeat: bool,
+    /// What may be sent again.
+    call: Option<ScriptCall>,
     /// Whether one of them may have been carried out although its answer was lost.
     is_maybe_done: bool,
 }
 
 impl Attempts {
-    pub(crate) fn new(deadline: CallDeadline, may_repeat: bool) -> Self {
-        Self { by: deadline.by, may_repeat, is_maybe_done: false }
+    /// `call` is what may be sent again, if it may.
+    pub(crate) fn new(deadline: CallDeadline, call: Option<ScriptCall>) -> Self {
+        Self { by: deadline.by, call, is_maybe_done: false }
     }
 
-    /// How long to wait before the request is sent again; `None`: it was answered, or there is no time left.
-    pub(crate) fn pause_after(&mut self, reply: &Result<Value>) -> Option<Duration> {
+    /// How long to wait, and what to send then; `None`: it was answered, or there is no time left.
+    pub(crate) fn next(&mut self, reply: &Result<Value>) -> Option<(Duration, ScriptCall)> {
         let error = reply.as_ref().err()?;
         self.is_maybe_done |= error.is_maybe_done();
         let is_unanswered = matches!(error.kind(), ErrorKind::Connection | ErrorKind::Timeout);
         let is_soon = self.by.saturating_duration_since(Instant::now()) > RESEND_PAUSE;
-        (self.may_repeat && is_unanswered && error.is_retryable() && is_soon).then_some(RESEND_PAUSE)
+        let call = self.call.as_ref().filter(|_| is_unanswered && error.is_retryable() && is_soon)?;
+        Some((RESEND_PAUSE, call.clone()))
     }
 
     /// The reply to the last one. Its error says what may have come of those before it.
@@ -71,30 +74,30 @@ impl Attempts {
     }
 }
 
-/// Something to be carried out at most once.
+/// A script call or a plain command, to be executed at most once.
 #[derive(Debug, Clone)]
-pub(crate) enum Request {
-    Script(Call),
+pub(crate) enum RedisCommand {
+    Script(ScriptCall),
     /// A command and the slot of its keys.
-    Command(Cmd, u16),
+    Plain(Cmd, u16),
 }
 
-impl Request {
+impl RedisCommand {
     /// Removes keys of one slot; the server frees large ones in the background.
     pub(super) fn delete(keys: &[String]) -> Self {
         let mut cmd = ::redis::cmd("UNLINK");
         cmd.arg(keys);
-        Self::Command(cmd, slot_of_keys(keys))
+        Self::Plain(cmd, slot_of_keys(keys))
     }
 
     pub(super) fn ping() -> Self {
-        Self::Command(::redis::cmd("PING"), 0)
+        Self::Plain(::redis::cmd("PING"), 0)
     }
 
     pub(super) fn slot(&self) -> u16 {
         match self {
             Self::Script(call) => slot_of_keys(&call.keys),
-            Self::Command(_, slot) => *slot,
+            Self::Plain(_, slot) => *slot,
         }
     }
 }
@@ -103,13 +106,13 @@ fn slot_of_keys(keys: &[String]) -> u16 {
     keys.first().map_or(0, |key| slot_of(key.as_bytes()))
 }
 
-/// What came of a request on one connection.
+/// The outcome of a command on one connection.
 #[derive(Debug)]
-pub(super) enum Outcome {
+pub(super) enum CommandOutcome {
     /// It is answered, or it failed.
-    Done(Result<Value, Failure>),
+    Done(Result<Value, CallError>),
     /// No server has executed it, so it may be sent again.
-    Again(Request, Hint),
+    Again(RedisCommand, Hint),
 }
 
 /// Why a request was not executed, and so where to send it next.
@@ -122,7 +125,7 @@ pub(super) enum Hint {
     /// Keys of this slot are being moved to another server.
     TryAgain,
     /// The server is a replica now.
-    NotPrimary(Failure),
+    NotPrimary(CallError),
     /// The connection ended before the request was sent, which has waited for it and may wait until then.
-    Unsent(Failure, Instant),
+    Unsent(CallError, Instant),
 }

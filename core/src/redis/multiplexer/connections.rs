@@ -1,0 +1,213 @@
+//! The connections: they are opened, move bytes, and end.
+
+use std::io::{Read, Write};
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::{ConnectionId, Link, LinkState, Multiplexer, OpenConnection, Order, Peer};
+use crate::error::{Error, Result};
+use crate::redis::channel::{Channel, ReadProgress};
+use crate::redis::command::CommandOutcome;
+use crate::redis::errors::{self, CallError};
+use crate::redis::session::{PendingCommand, Session};
+
+impl<S: Read + Write> Multiplexer<S> {
+    pub(super) fn open(&mut self, peer: &Arc<Peer>, link: &mut Link) {
+        if link.state == LinkState::Opening {
+            return;
+        }
+        link.state = LinkState::Opening;
+        self.opening.push(Arc::clone(peer));
+        self.orders.push(Order::Open(Arc::clone(peer)));
+    }
+
+    /// Takes a connection that was ordered, or why there is none. Answers its name, by which to watch it.
+    pub(in crate::redis) fn opened(
+        &mut self,
+        peer: &Arc<Peer>,
+        opened: Result<(Channel<S>, Session), CallError>,
+        now: Instant,
+    ) -> Option<ConnectionId> {
+        self.opening.retain(|opening| !Arc::ptr_eq(opening, peer));
+        let mut link = peer.link.lock();
+        let waiting = std::mem::take(&mut link.waiting);
+        peer.breaker.probed(opened.is_ok());
+        let (channel, session) = match opened {
+            Ok(connection) if self.closed.is_none() && !link.is_gone => connection,
+            Ok(_) => {
+                link.state = LinkState::Absent;
+                drop(link);
+                self.reroute(waiting, now);
+                return None;
+            }
+            Err(failure) => {
+                link.state = LinkState::Absent;
+                drop(link);
+                self.not_opened(peer, waiting, &failure, now);
+                return None;
+            }
+        };
+        let connection = self.connections.insert(OpenConnection { peer: Arc::clone(peer), channel, session });
+        link.state = LinkState::Open(connection);
+        drop(link);
+        for pending in waiting {
+            self.connections[connection].session.submit(pending, now);
+        }
+        self.orders.push(Order::Flush(connection));
+        Some(connection)
+    }
+
+    fn not_opened(
+        &mut self,
+        peer: &Arc<Peer>,
+        waiting: Vec<PendingCommand>,
+        failure: &CallError,
+        now: Instant,
+    ) {
+        self.router.doubt(peer);
+        for pending in waiting {
+            self.conclude(peer, pending.id, Err(failure.clone()), now);
+        }
+    }
+
+    /// Makes no more use of servers that own nothing any more.
+    pub(super) fn retire_gone(&mut self, now: Instant) {
+        let gone: Vec<_> = self
+            .connections
+            .iter()
+            .filter(|(_, connection)| connection.peer.link.lock().is_gone)
+            .map(|(id, _)| id)
+            .collect();
+        for connection in gone {
+            let failure = errors::not_primary(&self.connections[connection].peer.address);
+            self.connections[connection].session.retire(&failure);
+            self.collect(connection, now);
+        }
+        for peer in self.opening.clone() {
+            let mut link = peer.link.lock();
+            let waiting = if link.is_gone { std::mem::take(&mut link.waiting) } else { Vec::new() };
+            drop(link);
+            self.reroute(waiting, now);
+        }
+    }
+
+    /// The stream of a connection, to watch it by.
+    pub(in crate::redis) fn stream(&self, connection: ConnectionId) -> Option<&S> {
+        self.connections.get(connection).map(|connection| connection.channel.stream())
+    }
+
+    /// Whether the connection waits until its stream takes more.
+    pub(in crate::redis) fn wants_write(&self, connection: ConnectionId) -> bool {
+        self.connections
+            .get(connection)
+            .is_some_and(|connection| connection.channel.wants_write(&connection.session))
+    }
+
+    /// The connections in use.
+    pub(in crate::redis) fn connections(&self) -> impl Iterator<Item = ConnectionId> {
+        self.connections.iter().map(|(id, _)| id)
+    }
+
+    /// Whether nothing more comes of the connection.
+    pub(in crate::redis) fn is_over(&self, connection: ConnectionId) -> bool {
+        self.connections.get(connection).is_none_or(|connection| connection.session.is_over())
+    }
+
+    /// Moves bytes on a connection that is ready, or has something to send.
+    pub(in crate::redis) fn pump(&mut self, id: ConnectionId, now: Instant) -> ReadProgress {
+        let Some(connection) = self.connections.get_mut(id) else { return ReadProgress::Done };
+        let progress = connection.channel.advance(&mut connection.session, now);
+        self.collect(id, now);
+        progress
+    }
+
+    /// Moves bytes where something is under way.
+    #[cfg(feature = "bridge")]
+    pub(in crate::redis) fn pump_busy(&mut self) {
+        let busy: Vec<_> = self
+            .connections
+            .iter()
+            .filter(|(_, connection)| !connection.session.is_idle())
+            .map(|(id, _)| id)
+            .collect();
+        for connection in busy {
+            self.pump(connection, Instant::now());
+        }
+    }
+
+    /// Ends all connections.
+    #[cfg(feature = "bridge")]
+    pub(in crate::redis) fn abort(&mut self, error: &Error, now: Instant) {
+        let connections: Vec<_> = self.connections().collect();
+        for connection in connections {
+            self.orphan(connection, error, now);
+        }
+    }
+
+    /// Only sends.
+    pub(in crate::redis) fn flush(&mut self, id: ConnectionId, now: Instant) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        if let Err(err) = connection.channel.send(&mut connection.session, now) {
+            connection.session.end(err.into());
+        }
+        self.collect(id, now);
+    }
+
+    /// Takes up the outcomes of requests on a connection.
+    pub(super) fn collect(&mut self, id: ConnectionId, now: Instant) {
+        self.detach(id);
+        while let Some((call, outcome)) = self.connections[id].session.next_outcome() {
+            let peer = Arc::clone(&self.connections[id].peer);
+            match outcome {
+                CommandOutcome::Done(result) => self.conclude(&peer, call, result, now),
+                CommandOutcome::Again(request, hint) => self.go_on(&peer, call, request, hint, now),
+            }
+        }
+        let connection = &self.connections[id];
+        if let Some(deadline) = connection.session.deadline() {
+            self.note_deadline(deadline);
+        }
+        if self.connections[id].session.is_over() {
+            self.orders.push(Order::Close(id));
+        }
+    }
+
+    /// Sends nothing more on a connection that takes no more requests.
+    pub(super) fn detach(&self, id: ConnectionId) {
+        let connection = &self.connections[id];
+        let mut link = connection.peer.link.lock();
+        if link.state == LinkState::Open(id) && !connection.session.is_ready() {
+            link.state = LinkState::Absent;
+        }
+    }
+
+    /// Forgets a connection that nobody watches any more.
+    pub(in crate::redis) fn remove(&mut self, connection: ConnectionId) {
+        self.connections.try_remove(connection);
+    }
+
+    /// The driver cannot serve the connection any more.
+    pub(in crate::redis) fn orphan(&mut self, connection: ConnectionId, error: &Error, now: Instant) {
+        if let Some(orphan) = self.connections.get_mut(connection) {
+            orphan.session.end(std::io::Error::other(error.clone()).into());
+            self.collect(connection, now);
+            self.remove(connection);
+        }
+    }
+
+    /// Ends what a closed connection gives back unsent.
+    pub(super) fn close_line(&mut self, connection: ConnectionId, error: &Error, now: Instant) {
+        let mut answered = Vec::new();
+        while let Some((call, outcome)) = self.connections[connection].session.next_outcome() {
+            match outcome {
+                CommandOutcome::Again(..) => self.complete(call, Err(error.clone())),
+                CommandOutcome::Done(result) => answered.push((call, result)),
+            }
+        }
+        let peer = Arc::clone(&self.connections[connection].peer);
+        for (call, result) in answered {
+            self.conclude(&peer, call, result, now);
+        }
+        self.collect(connection, now);
+    }
+}
