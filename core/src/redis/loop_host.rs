@@ -56,11 +56,12 @@ impl LoopHost {
         Ok(is_new)
     }
 
-    /// The file to watch.
-    #[cfg(unix)]
+    /// The file to watch. Where a poller is none that a loop can watch, a thread waits for it.
     pub(crate) fn descriptor(&self) -> Option<i32> {
-        use std::os::fd::AsRawFd;
-        Some(self.poller()?.as_raw_fd())
+        #[cfg(unix)]
+        return Some(std::os::fd::AsRawFd::as_raw_fd(&*self.poller()?));
+        #[cfg(not(unix))]
+        return None;
     }
 
     /// Closes the file, which nobody watches any more.

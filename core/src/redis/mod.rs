@@ -27,6 +27,7 @@ mod loop_host;
 mod multiplexer;
 mod options;
 mod pool;
+mod readiness;
 mod resolve;
 mod router;
 mod scout;

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
-use super::deadline::{CANCEL_INTERVAL, Deadline};
+#[cfg(unix)]
+use super::deadline::CANCEL_INTERVAL;
+use super::deadline::Deadline;
 use super::resolve::resolve;
 use crate::address::Address;
 

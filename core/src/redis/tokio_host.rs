@@ -4,12 +4,10 @@
 //! are ready have run, and sends what they queued as one batch.
 
 use std::collections::HashMap;
-use std::os::fd::{AsRawFd, RawFd};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
 use tokio::runtime::Handle;
 use tokio::select;
 use tokio::sync::Notify;
@@ -20,6 +18,7 @@ use super::channel::ReadProgress;
 use super::errors;
 use super::hub::{Host, Hub};
 use super::multiplexer::ConnectionId;
+use super::readiness::SocketReadiness;
 use crate::lock::Mutex;
 
 /// How long to sleep when there is nothing to wait for.
@@ -93,10 +92,8 @@ impl Drop for Served {
 }
 
 async fn serve(served: Served) {
-    let Some(descriptor) = served.hub.lock().stream(served.connection).map(AsRawFd::as_raw_fd) else {
-        return;
-    };
-    let Some(watched) = watch(descriptor) else { return };
+    let watched = served.hub.lock().stream(served.connection).map(SocketReadiness::new);
+    let Some(Ok(watched)) = watched else { return };
     loop {
         let wants_write = served.hub.lock().wants_write(served.connection);
         let interest = if wants_write { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
@@ -107,8 +104,8 @@ async fn serve(served: Served) {
         match served.hub.pump(served.connection) {
             Some(ReadProgress::More) => yield_now().await,
             Some(ReadProgress::Done) => {
-                if let Some(mut ready) = ready {
-                    ready.clear_ready();
+                if let Some(ready) = ready {
+                    watched.clear(ready);
                 }
             }
             None => break,
@@ -119,22 +116,6 @@ async fn serve(served: Served) {
     }
     // Not watched any more by the time the socket is closed.
     drop(watched);
-}
-
-#[allow(unsafe_code, reason = "the descriptor must outlive the registration")]
-fn watch(descriptor: RawFd) -> Option<AsyncFd<Watched>> {
-    let interest = Interest::READABLE | Interest::WRITABLE;
-    // SAFETY: the connection's task alone has the multiplexer close it, after this is dropped; see `Served`.
-    unsafe { AsyncFd::register_with_interest(Watched(descriptor), interest) }.ok()
-}
-
-/// A descriptor that the multiplexer closes, after the task has ended.
-struct Watched(RawFd);
-
-impl AsRawFd for Watched {
-    fn as_raw_fd(&self) -> RawFd {
-        self.0
-    }
 }
 
 /// Ends calls whose time is up, as long as there is a hub.
