@@ -96,4 +96,46 @@ function optional(check, name, value) {
   return value === undefined ? undefined : check(name, value);
 }
 
-module.exports = { amount, boolean, keyOf, number, optional, options, pair, span, text, timeout, wrongType };
+/** The names of the options of calls. */
+const PEEK = ['cost', 'resource', 'limit', 'timeoutMs'];
+const KNOWN = Object.freeze({
+  peek: new Set(PEEK),
+  check: new Set([...PEEK, 'requestId']),
+  checkAll: new Set(['requestId']),
+  reset: new Set(['resource', 'timeoutMs']),
+  wait: new Set(['signal', ...PEEK]),
+  waitAll: new Set(['timeoutMs', 'signal']),
+  change: new Set(['timeoutMs']),
+  setLimit: new Set(['expiresInMs', 'timeoutMs']),
+  reserve: new Set(['waitMs', 'signal', ...PEEK]),
+  reserveAll: new Set(['waitMs', 'signal']),
+  ping: new Set(['timeoutMs']),
+  match: new Set(['explain']),
+  item: new Set(['rule', 'key', ...PEEK]),
+});
+
+/** The timeout of a wait, which is a mistake of its own if it is no time: it is reported before every mistake about the rule. */
+function timeoutOfWait(given, known) {
+  return span('timeout', options('options', given, known).timeoutMs);
+}
+
+/** How long to wait for room, in milliseconds; not at all unless it is given. */
+function optionalSpan(given, known) {
+  const { waitMs = 0 } = options('options', given, known);
+  return span('wait', waitMs);
+}
+
+/** Cost, resource, limit, timeout and request id, checked; messages have `prefix` before their names. */
+function checkOptions(prefix, { cost, resource, limit, timeoutMs, requestId }) {
+  return {
+    cost: optional(amount, `${prefix}cost`, cost),
+    resource: optional(text, `${prefix}resource`, resource),
+    limit: optional(amount, `${prefix}limit`, limit),
+    timeoutMs: optional(timeout, `${prefix}timeoutMs`, timeoutMs),
+    requestId: optional(text, `${prefix}requestId`, requestId),
+  };
+}
+
+module.exports = {
+  KNOWN, amount, boolean, checkOptions, keyOf, number, optional, optionalSpan, options, pair, text, timeout, timeoutOfWait, wrongType,
+};

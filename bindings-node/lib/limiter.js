@@ -9,7 +9,9 @@
  * @import { Reservation } from './reservation.js'
  */
 
-const { amount, boolean, keyOf, number, optional, options, span, text, timeout, wrongType } = require('./arguments.js');
+const {
+  KNOWN, amount, boolean, checkOptions, keyOf, number, optional, optionalSpan, options, text, timeoutOfWait, wrongType,
+} = require('./arguments.js');
 const { Calls } = require('./calls.js');
 const { endingCall } = require('./ending.js');
 const { errorOf, succeeded } = require('./error.js');
@@ -18,20 +20,6 @@ const { NativeLimiter, open } = require('./native.js');
 const { connectOptions } = require('./options.js');
 const { requestCall } = require('./request.js');
 const { makeReservation } = require('./reservation.js');
-
-const PEEK_OPTIONS = new Set(['cost', 'resource', 'limit', 'timeoutMs']);
-const CHECK_OPTIONS = new Set([...PEEK_OPTIONS, 'requestId']);
-const CHECK_ALL_OPTIONS = new Set(['requestId']);
-const RESET_OPTIONS = new Set(['resource', 'timeoutMs']);
-const WAIT_OPTIONS = new Set(['signal', ...PEEK_OPTIONS]);
-const WAIT_ALL_OPTIONS = new Set(['timeoutMs', 'signal']);
-const CHANGE_OPTIONS = new Set(['timeoutMs']);
-const SET_LIMIT_OPTIONS = new Set(['expiresInMs', 'timeoutMs']);
-const RESERVE_OPTIONS = new Set(['waitMs', 'signal', ...PEEK_OPTIONS]);
-const RESERVE_ALL_OPTIONS = new Set(['waitMs', 'signal']);
-const PING_OPTIONS = new Set(['timeoutMs']);
-const MATCH_OPTIONS = new Set(['explain']);
-const ITEM_FIELDS = new Set(['rule', 'key', ...PEEK_OPTIONS]);
 
 /** Only `connect` makes limiters. */
 const INTERNAL = Symbol('internal');
@@ -98,7 +86,7 @@ class RateLimiter {
       const place = this.#places[rule];
       if (place !== undefined && this.#mailbox.putPlain(OP.CHECK, place, key)) return this.#answerAtOnce();
     }
-    return this.#single(OP.CHECK, rule, key, options, CHECK_OPTIONS);
+    return this.#single(OP.CHECK, rule, key, options, KNOWN.check);
   }
 
   /**
@@ -110,7 +98,7 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   peek(rule, key, options) {
-    return this.#single(OP.PEEK, rule, key, options, PEEK_OPTIONS);
+    return this.#single(OP.PEEK, rule, key, options, KNOWN.peek);
   }
 
   /**
@@ -122,7 +110,7 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   refund(rule, key, options) {
-    return this.#single(OP.REFUND, rule, key, options, CHECK_OPTIONS);
+    return this.#single(OP.REFUND, rule, key, options, KNOWN.check);
   }
 
   /**
@@ -135,7 +123,7 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   charge(rule, key, options) {
-    return this.#single(OP.CHARGE, rule, key, options, CHECK_OPTIONS);
+    return this.#single(OP.CHARGE, rule, key, options, KNOWN.check);
   }
 
   /**
@@ -148,7 +136,7 @@ class RateLimiter {
    * @returns {Promise<void>}
    */
   async reset(rule, key, options) {
-    return this.#make(this.#call(OP.RESET, rule, key, options, RESET_OPTIONS));
+    return this.#make(this.#call(OP.RESET, rule, key, options, KNOWN.reset));
   }
 
   /**
@@ -162,7 +150,7 @@ class RateLimiter {
    * @returns {Promise<void>}
    */
   async block(rule, key, durationMs, options) {
-    const call = this.#call(OP.BLOCK, rule, key, options, CHANGE_OPTIONS);
+    const call = this.#call(OP.BLOCK, rule, key, options, KNOWN.change);
     call.extra = number('durationMs', durationMs);
     return this.#make(call);
   }
@@ -176,7 +164,7 @@ class RateLimiter {
    * @returns {Promise<boolean>}
    */
   async unblock(rule, key, options) {
-    return this.#whole(this.#call(OP.UNBLOCK, rule, key, options, CHANGE_OPTIONS));
+    return this.#whole(this.#call(OP.UNBLOCK, rule, key, options, KNOWN.change));
   }
 
   /**
@@ -190,7 +178,7 @@ class RateLimiter {
    * @returns {Promise<void>}
    */
   async setLimit(rule, key, limit, options) {
-    const call = this.#call(OP.SET_LIMIT, rule, key, options, SET_LIMIT_OPTIONS);
+    const call = this.#call(OP.SET_LIMIT, rule, key, options, KNOWN.setLimit);
     call.limit = amount('limit', limit);
     const expiresInMs = optional(number, 'expiresInMs', options?.expiresInMs);
     call.cost = expiresInMs === undefined ? 0 : 1;
@@ -207,7 +195,7 @@ class RateLimiter {
    * @returns {Promise<boolean>}
    */
   async clearLimit(rule, key, options) {
-    return this.#whole(this.#call(OP.CLEAR_LIMIT, rule, key, options, CHANGE_OPTIONS));
+    return this.#whole(this.#call(OP.CLEAR_LIMIT, rule, key, options, KNOWN.change));
   }
 
   /**
@@ -223,7 +211,7 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   async checkAll(items, given) {
-    const wanted = given === undefined ? undefined : checkOptions('', options('options', given, CHECK_ALL_OPTIONS));
+    const wanted = given === undefined ? undefined : checkOptions('', options('options', given, KNOWN.checkAll));
     const call = this.#several(OP.ALL, items, wanted);
     this.#calls.reserve(this.#native, call.rows);
     return this.#make(call);
@@ -239,8 +227,8 @@ class RateLimiter {
    * @returns {Promise<Reservation>}
    */
   async reserve(rule, key, options) {
-    const extra = optionalSpan(options, RESERVE_OPTIONS);
-    const call = this.#call(OP.RESERVE, rule, key, options, RESERVE_OPTIONS);
+    const extra = optionalSpan(options, KNOWN.reserve);
+    const call = this.#call(OP.RESERVE, rule, key, options, KNOWN.reserve);
     call.extra = extra;
     return this.#reserved(call, extra, options?.signal);
   }
@@ -253,7 +241,7 @@ class RateLimiter {
    * @returns {Promise<Reservation>}
    */
   async reserveAll(items, options) {
-    const timeoutMs = optionalSpan(options, RESERVE_ALL_OPTIONS);
+    const timeoutMs = optionalSpan(options, KNOWN.reserveAll);
     return this.#reserved(this.#several(OP.RESERVE_ALL, items, { timeoutMs }), timeoutMs, options?.signal);
   }
 
@@ -343,7 +331,7 @@ class RateLimiter {
    */
   matchRequest(request, given) {
     const call = requestCall(request);
-    const { explain = false } = options('options', given, MATCH_OPTIONS);
+    const { explain = false } = options('options', given, KNOWN.match);
     this.#calls.reserve(this.#native, call.rows);
     const words = this.#mailbox.putCall(0, call);
     return succeeded(this.#native.matchRequest(words, boolean('explain', explain)));
@@ -404,8 +392,8 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   async wait(rule, key, options) {
-    const extra = timeoutOfWait(options, WAIT_OPTIONS);
-    const call = this.#call(OP.WAIT, rule, key, options, WAIT_OPTIONS);
+    const extra = timeoutOfWait(options, KNOWN.wait);
+    const call = this.#call(OP.WAIT, rule, key, options, KNOWN.wait);
     // That of the wait, not of each try.
     call.timeoutMs = undefined;
     call.extra = extra;
@@ -421,7 +409,7 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   async waitAll(items, given) {
-    const wanted = { timeoutMs: timeoutOfWait(given, WAIT_ALL_OPTIONS) };
+    const wanted = { timeoutMs: timeoutOfWait(given, KNOWN.waitAll) };
     const call = this.#several(OP.WAIT_ALL, items, wanted);
     this.#calls.reserve(this.#native, call.rows);
     return this.#wait(call, given.signal);
@@ -434,7 +422,7 @@ class RateLimiter {
    * @returns {Promise<void>}
    */
   async ping(given) {
-    const wanted = checkOptions('', options('options', given, PING_OPTIONS));
+    const wanted = checkOptions('', options('options', given, KNOWN.ping));
     return this.#make(new Call(OP.PING, 0, '', wanted));
   }
 
@@ -542,7 +530,7 @@ class RateLimiter {
 
   #item(name, item) {
     if (item === undefined) throw wrongType(name, 'an object', item);
-    const given = options(name, item, ITEM_FIELDS);
+    const given = options(name, item, KNOWN.item);
     const rule = text(`${name}.rule`, given.rule);
     const key = keyOf(`${name}.key`, given.key);
     const wanted = checkOptions(`${name}.`, given);
@@ -562,29 +550,7 @@ class RateLimiter {
 /** A call about a key under every rule. */
 function keyCall(op, key, given) {
   const who = keyOf('key', key);
-  return new Call(op, 0, who, checkOptions('', options('options', given, RESET_OPTIONS)));
-}
-
-/** The timeout of a wait, which is a mistake of its own if it is no time: it is reported before every mistake about the rule. */
-function timeoutOfWait(given, known) {
-  return span('timeout', options('options', given, known).timeoutMs);
-}
-
-/** How long to wait for room, in milliseconds; not at all unless it is given. */
-function optionalSpan(given, known) {
-  const { waitMs = 0 } = options('options', given, known);
-  return span('wait', waitMs);
-}
-
-/** Cost, resource, limit, timeout and request id, checked; messages have `prefix` before their names. */
-function checkOptions(prefix, { cost, resource, limit, timeoutMs, requestId }) {
-  return {
-    cost: optional(amount, `${prefix}cost`, cost),
-    resource: optional(text, `${prefix}resource`, resource),
-    limit: optional(amount, `${prefix}limit`, limit),
-    timeoutMs: optional(timeout, `${prefix}timeoutMs`, timeoutMs),
-    requestId: optional(text, `${prefix}requestId`, requestId),
-  };
+  return new Call(op, 0, who, checkOptions('', options('options', given, KNOWN.reset)));
 }
 
 module.exports = { RateLimiter };

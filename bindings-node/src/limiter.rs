@@ -104,7 +104,7 @@ impl NativeLimiter {
         self.shared.mailbox.replace(Mailbox::new(mailbox));
     }
 
-    /// Gives a rule its number: that of its place among the names that JavaScript has learnt, these included.
+    /// Gives a rule its number: that of its place among the names that JavaScript has, these included.
     #[napi(catch_unwind)]
     pub fn learn(&self, name: String) -> Result<Either<Vec<String>, Failure>> {
         let rules = self.limiter()?.rules();

@@ -1,30 +1,27 @@
 //! The limiter for event loops. Its calls are sent together at the end of each turn of the loop, and
-//! answered in bursts; what needs no I/O is answered at once. Checks on a single server go by a socket that the
-//! loop watches, all else by a thread.
+//! answered in bursts; what needs no I/O is answered at once.
 //!
 //! Nothing here calls Python code. Before 3.14 the end of the interpreter unwinds every daemon thread that
 //! runs Python; a native frame below that, which cannot be unwound, would abort the process.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
-use sluicegate::bridge::{self, Answer, Ask, End, Kind, StandingChange};
+use sluicegate::bridge::{self, Ask, End, Item, Kind, StandingChange};
 
 use crate::arguments::{
     Given, Key, about_key, block, flag, identified, optional_id, optional_span, optional_timeout, requested,
     span, stored_limit,
 };
-use crate::calls::Calls;
-use crate::check::{self, owned};
-use crate::decision::Decision;
+use crate::calls::{Calls, Object};
+use crate::check;
 use crate::doorbell::Doorbell;
 use crate::errors::{self, exception};
 use crate::matching::{RequestMatch, listed};
 use crate::options::Options;
 use crate::request::request;
-use crate::reserved::{Reference, Reserved, used};
+use crate::reserved::{Reference, used};
 use crate::rules::data;
 use crate::status::RulesStatus;
 
@@ -32,12 +29,9 @@ use crate::status::RulesStatus;
 /// by the next `flush` and answered by some later `drain`.
 #[pyclass(module = "sluicegate._native", frozen)]
 pub(crate) struct Bridge {
-    bridge: bridge::Bridge,
+    calls: Calls,
     doorbell: Arc<Doorbell>,
-    calls: Mutex<Calls>,
 }
-
-type Object<'py> = Bound<'py, PyAny>;
 
 #[pymethods]
 impl Bridge {
@@ -52,7 +46,7 @@ impl Bridge {
         let ringer = Arc::clone(&doorbell);
         let bridge = bridge::Bridge::open(options.get().0.clone(), move || ringer.ring())
             .map_err(|error| exception(options.py(), &error))?;
-        Ok(Self { bridge, doorbell, calls: Mutex::new(Calls::new()) })
+        Ok(Self { calls: Calls::new(bridge), doorbell })
     }
 
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
@@ -67,7 +61,7 @@ impl Bridge {
         request_id: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
         let check = requested(rule, &key, &cost, resource, limit, timeout)?;
-        self.single(rule.py(), Kind::Check, &identified(check, request_id)?)
+        self.calls.single(rule.py(), Kind::Check, &identified(check, request_id)?)
     }
 
     /// Any call about a single item, by the name of its method.
@@ -83,10 +77,9 @@ impl Bridge {
         timeout: Option<&Bound<'_, PyAny>>,
         request_id: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
-        let kind = Kind::ALL.into_iter().find(|kind| kind.name() == method);
-        let kind = kind.ok_or_else(|| unknown(method))?;
+        let kind = Kind::ALL.into_iter().find(|kind| kind.name() == method).ok_or_else(|| unknown(method))?;
         let check = requested(rule, &key, &cost, resource, limit, timeout)?;
-        self.single(rule.py(), kind, &identified(check, request_id)?)
+        self.calls.single(rule.py(), kind, &identified(check, request_id)?)
     }
 
     fn check_all<'py>(
@@ -94,9 +87,8 @@ impl Bridge {
         checks: &Object<'py>,
         request_id: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
-        let items = check::items(checks)?;
-        let items = items.iter().map(|item| item.get().0.clone()).collect();
-        self.call(checks.py(), Ask::All(items, optional_id(request_id)?.map(str::to_owned)))
+        let items = check::owned(checks)?;
+        self.calls.call(checks.py(), Ask::All(items, optional_id(request_id)?.map(str::to_owned)))
     }
 
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
@@ -112,7 +104,7 @@ impl Bridge {
     ) -> PyResult<Object<'py>> {
         let wait = optional_span(wait, "wait")?;
         let check = requested(rule, &key, &cost, resource, limit, timeout)?;
-        self.call(rule.py(), Ask::Reserve(owned(&check), wait))
+        self.calls.call(rule.py(), Ask::Reserve(Item::from(&check), wait))
     }
 
     fn reserve_all<'py>(
@@ -120,8 +112,8 @@ impl Bridge {
         checks: &Object<'py>,
         wait: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
-        let items = check::items(checks)?.iter().map(|item| item.get().0.clone()).collect();
-        self.call(checks.py(), Ask::ReserveAll(items, optional_span(wait, "wait")?))
+        let items = check::owned(checks)?;
+        self.calls.call(checks.py(), Ask::ReserveAll(items, optional_span(wait, "wait")?))
     }
 
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
@@ -141,7 +133,7 @@ impl Bridge {
         let mut request =
             request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
         request.timeout = optional_timeout(timeout)?;
-        self.call(method.py(), Ask::ReserveRequest(request))
+        self.calls.call(method.py(), Ask::ReserveRequest(request))
     }
 
     /// Ends or renews a reservation, by the name of the method.
@@ -158,7 +150,7 @@ impl Bridge {
         };
         let (reference, used) = (Reference::of(reservation)?, used(cost)?);
         let id = reference.id_to(end).map(str::to_owned);
-        self.call(reservation.py(), Ask::End(end, id, used))
+        self.calls.call(reservation.py(), Ask::End(end, id, used))
     }
 
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
@@ -178,7 +170,7 @@ impl Bridge {
         let mut request =
             request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
         request.timeout = optional_timeout(timeout)?;
-        self.call(method.py(), Ask::Request(request))
+        self.calls.call(method.py(), Ask::Request(request))
     }
 
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
@@ -198,7 +190,7 @@ impl Bridge {
         let py = method.py();
         let request =
             request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
-        let limiter = self.limiter(py)?;
+        let limiter = self.calls.limiter(py)?;
         if flag(explain, "explain")? {
             listed(py, limiter.explain_request(&request.request()))
         } else {
@@ -207,7 +199,7 @@ impl Bridge {
     }
 
     fn rules<'py>(&self, py: Python<'py>) -> PyResult<Object<'py>> {
-        data(py, &self.limiter(py)?.rules())
+        data(py, &self.calls.limiter(py)?.rules())
     }
 
     fn inspect<'py>(
@@ -217,7 +209,7 @@ impl Bridge {
         resource: Option<&Bound<'py, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
-        self.call(py, Ask::Inspect(owned(&about_key(&key, resource, timeout)?)))
+        self.calls.call(py, Ask::Inspect(Item::from(&about_key(&key, resource, timeout)?)))
     }
 
     fn reset_all<'py>(
@@ -227,11 +219,11 @@ impl Bridge {
         resource: Option<&Bound<'py, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
-        self.call(py, Ask::ResetAll(owned(&about_key(&key, resource, timeout)?)))
+        self.calls.call(py, Ask::ResetAll(Item::from(&about_key(&key, resource, timeout)?)))
     }
 
     fn rules_status(&self, py: Python<'_>) -> PyResult<RulesStatus> {
-        self.limiter(py).map(|limiter| RulesStatus(limiter.rules_status()))
+        self.calls.limiter(py).map(|limiter| RulesStatus(limiter.rules_status()))
     }
 
     fn reset<'py>(
@@ -242,7 +234,7 @@ impl Bridge {
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
         let check = requested(rule, &key, &Given(None), resource, None, timeout)?;
-        self.call(rule.py(), Ask::Reset(owned(&check)))
+        self.calls.call(rule.py(), Ask::Reset(Item::from(&check)))
     }
 
     fn block<'py>(
@@ -252,7 +244,7 @@ impl Bridge {
         seconds: &Bound<'_, PyAny>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
-        self.stand(rule, &key, block(seconds)?, timeout)
+        self.calls.stand(rule, &key, block(seconds)?, timeout)
     }
 
     /// Any call about a block or a stored limit that says no more than the name of its method.
@@ -264,7 +256,7 @@ impl Bridge {
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
         let change = StandingChange::PLAIN.into_iter().find(|change| change.name() == method);
-        self.stand(rule, &key, change.ok_or_else(|| unknown(method))?, timeout)
+        self.calls.stand(rule, &key, change.ok_or_else(|| unknown(method))?, timeout)
     }
 
     fn set_limit<'py>(
@@ -275,7 +267,7 @@ impl Bridge {
         expires_in: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
-        self.stand(rule, &key, stored_limit(limit, expires_in)?, timeout)
+        self.calls.stand(rule, &key, stored_limit(limit, expires_in)?, timeout)
     }
 
     fn wait(
@@ -289,97 +281,89 @@ impl Bridge {
     ) -> PyResult<u64> {
         let timeout = span(timeout, "timeout")?;
         let check = requested(rule, &key, &cost, resource, limit, None)?;
-        self.submit(rule.py(), Ask::Wait(owned(&check), timeout))
+        self.calls.submit(rule.py(), Ask::Wait(Item::from(&check), timeout))
     }
 
     fn wait_all(&self, checks: &Bound<'_, PyAny>, timeout: &Bound<'_, PyAny>) -> PyResult<u64> {
-        let items = check::items(checks)?.iter().map(|item| item.get().0.clone()).collect();
-        self.submit(checks.py(), Ask::WaitAll(items, span(timeout, "timeout")?))
+        let items = check::owned(checks)?;
+        self.calls.submit(checks.py(), Ask::WaitAll(items, span(timeout, "timeout")?))
     }
 
     fn ping<'py>(&self, py: Python<'py>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Object<'py>> {
-        self.call(py, Ask::Ping(optional_timeout(timeout)?))
+        self.calls.call(py, Ask::Ping(optional_timeout(timeout)?))
     }
 
     /// Sends the first call of a turn of the loop before the turn is over, if it is the only one on the socket:
     /// there is nothing that it could travel together with. Answers as `drain` does.
     fn begin<'py>(&self, py: Python<'py>) -> PyResult<Vec<(u64, Object<'py>)>> {
-        if !self.bridge.is_socket_idle() {
+        if !self.calls.bridge.is_socket_idle() {
             return Ok(Vec::new());
         }
-        self.send(py)?;
-        self.drain(py)
+        self.calls.send(py)?;
+        Ok(self.drain(py))
     }
 
     /// Sends the calls of this turn of the loop, and answers as `drain` does. It fails in a forked child: nothing
     /// was sent then, and nothing will be answered.
     fn flush<'py>(&self, py: Python<'py>) -> PyResult<Vec<(u64, Object<'py>)>> {
-        self.send(py)?;
-        py.detach(|| self.bridge.spin());
-        self.drain(py)
+        self.calls.send(py)?;
+        py.detach(|| self.calls.bridge.spin());
+        Ok(self.drain(py))
     }
 
     /// All answers that have come, with their tokens; errors are among them.
-    fn drain<'py>(&self, py: Python<'py>) -> PyResult<Vec<(u64, Object<'py>)>> {
-        let answered = |completion: bridge::Completion| {
-            let answer = answer(py, completion.result);
-            let object = answer.unwrap_or_else(|error| error.into_value(py).into_bound(py).into_any());
-            (completion.token, object)
-        };
-        Ok(self.bridge.drain().into_iter().map(answered).collect())
+    fn drain<'py>(&self, py: Python<'py>) -> Vec<(u64, Object<'py>)> {
+        self.calls.drain(py)
     }
 
     /// Says that the loop can watch a socket.
     fn want_socket(&self) {
-        self.bridge.want_socket();
+        self.calls.bridge.want_socket();
     }
 
     /// A socket to be watched from now on.
     fn new_socket(&self) -> Option<i32> {
-        self.bridge.new_socket()
+        self.calls.bridge.new_socket()
     }
 
     /// Whether the socket should no longer be watched.
     #[getter]
     fn is_socket_over(&self) -> bool {
-        self.bridge.is_socket_over()
+        self.calls.bridge.is_socket_over()
     }
 
     /// Closes the socket, which is not watched any more.
     fn end_socket(&self) {
-        self.bridge.end_socket();
+        self.calls.bridge.end_socket();
     }
 
     /// Whether `expire` is to be called sooner than it last asked for.
     #[getter]
     fn is_hurried(&self) -> bool {
-        self.bridge.is_hurried()
+        self.calls.bridge.is_hurried()
     }
 
     /// Reads from the socket, and answers as `drain` does.
-    fn read_socket<'py>(&self, py: Python<'py>) -> PyResult<Vec<(u64, Object<'py>)>> {
-        self.bridge.read_socket();
+    fn read_socket<'py>(&self, py: Python<'py>) -> Vec<(u64, Object<'py>)> {
+        self.calls.bridge.read_socket();
         self.drain(py)
     }
 
     /// Ends calls whose time is up. Answers in how many seconds to look again, or `None` if none are under way.
     fn expire(&self) -> Option<f64> {
-        self.bridge.expire().map(|left| left.as_secs_f64())
+        self.calls.bridge.expire().map(|left| left.as_secs_f64())
     }
 
     /// Takes a call back that was not sent yet; ends a wait, which would consume its cost after all.
     fn give_up(&self, token: u64) {
-        if !self.calls().remove(token) {
-            self.bridge.cancel(token);
-        }
+        self.calls.give_up(token);
     }
 
     /// Closes the limiter. Answers what the calls under way end with, or `None` if it was closed before.
     fn close<'py>(&self, py: Python<'py>) -> Option<Object<'py>> {
-        if !self.calls().close() {
+        if !self.calls.close() {
             return None;
         }
-        self.bridge.close();
         // The listeners have to learn of it.
         self.doorbell.ring();
         Some(errors::closed(py).into_value(py).into_bound(py).into_any())
@@ -387,7 +371,7 @@ impl Bridge {
 
     #[getter]
     fn closed(&self) -> bool {
-        self.calls().is_closed()
+        self.calls.is_closed()
     }
 
     /// The file to watch: readable when there are answers. None where there is nothing to be watched, and in
@@ -413,75 +397,6 @@ impl Bridge {
     }
 }
 
-impl Bridge {
-    /// It is there as soon as `connect` was awaited.
-    fn limiter(&self, py: Python<'_>) -> PyResult<&sluicegate::AsyncRateLimiter> {
-        self.bridge.limiter().ok_or_else(|| errors::closed(py))
-    }
-
-    fn single<'py>(
-        &self,
-        py: Python<'py>,
-        kind: Kind,
-        check: &sluicegate::Check<'_>,
-    ) -> PyResult<Object<'py>> {
-        match self.bridge.single_at_once(kind, check, |verdict| verdict.into()) {
-            Some(result) => answer(py, result.map(Answer::Decision)),
-            None => self.token(py, Ask::Single(kind, owned(check))),
-        }
-    }
-
-    /// Changes a block or a stored limit of one key.
-    fn stand<'py>(
-        &self,
-        rule: &Bound<'py, PyAny>,
-        key: &Key<'_>,
-        change: StandingChange,
-        timeout: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Object<'py>> {
-        let check = requested(rule, key, &Given(None), None, None, timeout)?;
-        self.call(rule.py(), Ask::Stand(owned(&check), change))
-    }
-
-    fn call<'py>(&self, py: Python<'py>, ask: Ask) -> PyResult<Object<'py>> {
-        match self.bridge.at_once(&ask) {
-            Some(result) => answer(py, result),
-            None => self.token(py, ask),
-        }
-    }
-
-    fn token<'py>(&self, py: Python<'py>, ask: Ask) -> PyResult<Object<'py>> {
-        Ok(self.submit(py, ask)?.into_pyobject(py)?.into_any())
-    }
-
-    /// Sends what is on the list of this turn.
-    fn send(&self, py: Python<'_>) -> PyResult<()> {
-        let calls = self.calls().take();
-        self.bridge.submit(calls).map_err(|error| exception(py, &error))
-    }
-
-    /// Puts a call on the list of this turn.
-    fn submit(&self, py: Python<'_>, ask: Ask) -> PyResult<u64> {
-        let token = self.calls().add(ask);
-        token.ok_or_else(|| errors::closed(py))
-    }
-
-    /// Never held while Python runs.
-    fn calls(&self) -> MutexGuard<'_, Calls> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 fn unknown(method: &str) -> PyErr {
     PyValueError::new_err(format!("no method is called {method}"))
-}
-
-fn answer(py: Python<'_>, result: sluicegate::Result<Answer>) -> PyResult<Object<'_>> {
-    match result {
-        Ok(Answer::Decision(decision)) => Ok(Bound::new(py, Decision::from(decision))?.into_any()),
-        Ok(Answer::Reserved(reserved)) => Ok(Bound::new(py, Reserved::initializer(*reserved))?.into_any()),
-        Ok(Answer::Ended(ended)) => Ok(PyBool::new(py, ended).to_owned().into_any()),
-        Ok(Answer::Done) => Ok(py.None().into_bound(py)),
-        Err(error) => Err(exception(py, &error)),
-    }
 }

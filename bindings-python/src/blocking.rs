@@ -1,7 +1,5 @@
 //! The limiter for threads.
 
-mod calls;
-
 use std::sync::Arc;
 
 use pyo3::prelude::*;
@@ -75,7 +73,7 @@ impl RateLimiter {
     ) -> PyResult<Decision> {
         let check = requested(rule, &key, &cost, resource, limit, timeout)?;
         let check = identified(check, request_id)?;
-        self.decide(rule.py(), |limiter| limiter.check_with(check.rule, check.key, check.options))
+        self.shared.decide(rule.py(), |limiter| limiter.check_with(check.rule, check.key, check.options))
     }
 
     /// What `check` would answer now; changes nothing.
@@ -93,7 +91,7 @@ impl RateLimiter {
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
         let check = requested(rule, &key, &cost, resource, limit, timeout)?;
-        self.decide(rule.py(), |limiter| limiter.peek_with(check.rule, check.key, check.options))
+        self.shared.decide(rule.py(), |limiter| limiter.peek_with(check.rule, check.key, check.options))
     }
 
     /// Gives back a cost that turned out not to be used, the newest first, and answers as `peek` would then.
@@ -114,7 +112,7 @@ impl RateLimiter {
     ) -> PyResult<Decision> {
         let check = requested(rule, &key, &cost, resource, limit, timeout)?;
         let check = identified(check, request_id)?;
-        self.decide(rule.py(), |limiter| limiter.refund_with(check.rule, check.key, check.options))
+        self.shared.decide(rule.py(), |limiter| limiter.refund_with(check.rule, check.key, check.options))
     }
 
     /// Counts a cost that was used already, also beyond the limit, and answers as `peek` of 1 would then.
@@ -135,7 +133,7 @@ impl RateLimiter {
     ) -> PyResult<Decision> {
         let check = requested(rule, &key, &cost, resource, limit, timeout)?;
         let check = identified(check, request_id)?;
-        self.decide(rule.py(), |limiter| limiter.charge_with(check.rule, check.key, check.options))
+        self.shared.decide(rule.py(), |limiter| limiter.charge_with(check.rule, check.key, check.options))
     }
 
     /// Decides several checks together: all of them are charged, or none is. The decision is that of the
@@ -150,7 +148,7 @@ impl RateLimiter {
         let all: Vec<_> = items.iter().map(|item| item.get().0.check()).collect();
         let mut options = CheckAllOptions::new();
         options.request_id = optional_id(request_id)?;
-        self.decide(checks.py(), |limiter| limiter.check_all_with(&all, options))
+        self.shared.decide(checks.py(), |limiter| limiter.check_all_with(&all, options))
     }
 
     /// Reserves a cost for `key` under `rule`, or denies it: room is held, and nothing is charged until it is committed.
@@ -161,8 +159,8 @@ impl RateLimiter {
     )]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn reserve<'py>(
-        slf: &Bound<'py, Self>,
-        rule: &Bound<'_, PyAny>,
+        &self,
+        rule: &Bound<'py, PyAny>,
         key: Key<'_>,
         cost: Given<'_>,
         resource: Option<&Bound<'_, PyAny>>,
@@ -172,21 +170,26 @@ impl RateLimiter {
     ) -> PyResult<Bound<'py, Reservation>> {
         let wait = optional_span(wait, "wait")?;
         let check = requested(rule, &key, &cost, resource, limit, timeout)?;
-        Self::hold(slf, |limiter, sleep| bridge::reserve_sleeping(limiter, &check, wait, sleep))
+        Reservation::make(rule.py(), &self.shared, |limiter, sleep| {
+            bridge::reserve_sleeping(limiter, &check, wait, sleep)
+        })
     }
 
     /// Reserves several costs together: all of them, or none. Items whose rule has no reservations are charged at
     /// once. `wait` is as for `reserve`.
     #[pyo3(signature = (checks, *, wait=None))]
     fn reserve_all<'py>(
-        slf: &Bound<'py, Self>,
-        checks: &Bound<'_, PyAny>,
+        &self,
+        checks: &Bound<'py, PyAny>,
         wait: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, Reservation>> {
         let items = check::items(checks)?;
         let wait = optional_span(wait, "wait")?;
+        let py = checks.py();
         let checks: Vec<_> = items.iter().map(|item| item.get().0.check()).collect();
-        Self::hold(slf, |limiter, sleep| bridge::reserve_all_sleeping(limiter, &checks, wait, sleep))
+        Reservation::make(py, &self.shared, |limiter, sleep| {
+            bridge::reserve_all_sleeping(limiter, &checks, wait, sleep)
+        })
     }
 
     /// Reserves for a request under all the rules that match it and have reservations, and charges the others at once.
@@ -201,8 +204,8 @@ impl RateLimiter {
     )]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn reserve_request<'py>(
-        slf: &Bound<'py, Self>,
-        method: &Bound<'_, PyAny>,
+        &self,
+        method: &Bound<'py, PyAny>,
         path: &Bound<'_, PyAny>,
         user_id: Option<&Bound<'_, PyAny>>,
         ip: Option<&Bound<'_, PyAny>>,
@@ -216,7 +219,9 @@ impl RateLimiter {
         let mut request =
             request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
         request.timeout = optional_timeout(timeout)?;
-        Self::hold(slf, |limiter, _| limiter.reserve_request(&request.request()).map(bridge::Reserved::from))
+        Reservation::make(method.py(), &self.shared, |limiter, _| {
+            limiter.reserve_request(&request.request()).map(bridge::Reserved::from)
+        })
     }
 
     /// Ends a reservation, given by itself or its id, and charges what was really used, also beyond the limit: `cost`, or
@@ -264,7 +269,7 @@ impl RateLimiter {
         let mut request =
             request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
         request.timeout = optional_timeout(timeout)?;
-        self.decide(method.py(), |limiter| limiter.check_request(&request.request()))
+        self.shared.decide(method.py(), |limiter| limiter.check_request(&request.request()))
     }
 
     /// The rules that `check_request` would apply, in order of priority; with `explain` all rules, and why
@@ -316,7 +321,7 @@ impl RateLimiter {
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
         let check = about_key(&key, resource, timeout)?;
-        self.decide(py, |limiter| limiter.inspect_with(check.key, check.options))
+        self.shared.decide(py, |limiter| limiter.inspect_with(check.key, check.options))
     }
 
     /// Forgets what was counted for `key` under every rule, one after the other. Rules that limit a resource are left
@@ -360,7 +365,7 @@ impl RateLimiter {
         seconds: &Bound<'_, PyAny>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        self.stand(rule, &key, block(seconds)?, timeout).map(drop)
+        self.shared.stand(rule, &key, block(seconds)?, timeout).map(drop)
     }
 
     /// Ends the block of `key` under `rule`. Answers whether there was one.
@@ -371,7 +376,7 @@ impl RateLimiter {
         key: Key<'_>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
-        self.stand(rule, &key, StandingChange::Unblock, timeout)
+        self.shared.stand(rule, &key, StandingChange::Unblock, timeout)
     }
 
     /// Stores a limit for `key` under `rule`, which every process uses from its next check on: for `expires_in` seconds,
@@ -385,7 +390,7 @@ impl RateLimiter {
         expires_in: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        self.stand(rule, &key, stored_limit(limit, expires_in)?, timeout).map(drop)
+        self.shared.stand(rule, &key, stored_limit(limit, expires_in)?, timeout).map(drop)
     }
 
     /// Forgets the limit that is stored for `key` under `rule`. Answers whether there was one.
@@ -396,7 +401,7 @@ impl RateLimiter {
         key: Key<'_>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
-        self.stand(rule, &key, StandingChange::ClearLimit, timeout)
+        self.shared.stand(rule, &key, StandingChange::ClearLimit, timeout)
     }
 
     /// Waits until the cost is admitted, for `timeout` seconds at most. Waits for the same key take turns, in the
@@ -418,7 +423,8 @@ impl RateLimiter {
         let py = rule.py();
         let timeout = span(timeout, "timeout")?;
         let check = requested(rule, &key, &cost, resource, limit, None)?;
-        self.wait_interruptible(py, |limiter, sleep| bridge::wait_sleeping(limiter, &check, timeout, sleep))
+        self.shared
+            .wait_interruptible(py, |limiter, sleep| bridge::wait_sleeping(limiter, &check, timeout, sleep))
             .map(Decision::from)
     }
 
@@ -429,10 +435,11 @@ impl RateLimiter {
         let timeout = span(timeout, "timeout")?;
         let py = checks.py();
         let checks: Vec<_> = items.iter().map(|item| item.get().0.check()).collect();
-        self.wait_interruptible(py, |limiter, sleep| {
-            bridge::wait_all_sleeping(limiter, &checks, timeout, sleep)
-        })
-        .map(Decision::from)
+        self.shared
+            .wait_interruptible(py, |limiter, sleep| {
+                bridge::wait_all_sleeping(limiter, &checks, timeout, sleep)
+            })
+            .map(Decision::from)
     }
 
     /// Tries the server.

@@ -1,48 +1,144 @@
-//! The calls of an async limiter that wait for the end of this turn of the loop.
+//! How the limiter for event loops makes its calls: at once, or with those of the same turn of the loop.
 
 use std::mem::{replace, take};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use sluicegate::bridge::{Ask, Bridge};
+use pyo3::prelude::*;
+use pyo3::types::PyBool;
+use sluicegate::bridge::{Answer, Ask, Bridge, Completion, Item, Kind, StandingChange};
 
-/// Calls with their tokens.
+use crate::arguments::{Given, Key, requested};
+use crate::decision::Decision;
+use crate::errors::{self, exception};
+use crate::reserved::Reserved;
+
+pub(crate) type Object<'py> = Bound<'py, PyAny>;
+
 pub(crate) struct Calls {
+    pub(crate) bridge: Bridge,
+    turn: Mutex<Turn>,
+}
+
+/// The calls of this turn of the loop with their tokens.
+struct Turn {
     queue: Vec<(u64, Ask)>,
     last: u64,
     closed: bool,
 }
 
 impl Calls {
-    pub(crate) fn new() -> Self {
-        Self { queue: Vec::new(), last: Bridge::OPENED, closed: false }
+    pub(crate) fn new(bridge: Bridge) -> Self {
+        let turn = Turn { queue: Vec::new(), last: Bridge::OPENED, closed: false };
+        Self { bridge, turn: Mutex::new(turn) }
     }
 
-    /// Adds a call, unless closed; answers its token.
-    pub(crate) fn add(&mut self, ask: Ask) -> Option<u64> {
-        if self.closed {
-            return None;
+    /// It is there as soon as `connect` was awaited.
+    pub(crate) fn limiter(&self, py: Python<'_>) -> PyResult<&sluicegate::AsyncRateLimiter> {
+        self.bridge.limiter().ok_or_else(|| errors::closed(py))
+    }
+
+    pub(crate) fn single<'py>(
+        &self,
+        py: Python<'py>,
+        kind: Kind,
+        check: &sluicegate::Check<'_>,
+    ) -> PyResult<Object<'py>> {
+        match self.bridge.single_at_once(kind, check, |verdict| verdict.into()) {
+            Some(result) => answer(py, result.map(Answer::Decision)),
+            None => self.token(py, Ask::Single(kind, Item::from(check))),
         }
-        self.last += 1;
-        self.queue.push((self.last, ask));
-        Some(self.last)
     }
 
-    pub(crate) fn take(&mut self) -> Vec<(u64, Ask)> {
-        take(&mut self.queue)
+    /// Changes a block or a stored limit of one key.
+    pub(crate) fn stand<'py>(
+        &self,
+        rule: &Object<'py>,
+        key: &Key<'_>,
+        change: StandingChange,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Object<'py>> {
+        let check = requested(rule, key, &Given(None), None, None, timeout)?;
+        self.call(rule.py(), Ask::Stand(Item::from(&check), change))
     }
 
-    /// Takes a call back; answers whether it had not been sent yet.
-    pub(crate) fn remove(&mut self, token: u64) -> bool {
-        let place = self.queue.iter().position(|(queued, _)| *queued == token);
-        place.map(|place| self.queue.remove(place)).is_some()
+    pub(crate) fn call<'py>(&self, py: Python<'py>, ask: Ask) -> PyResult<Object<'py>> {
+        match self.bridge.at_once(&ask) {
+            Some(result) => answer(py, result),
+            None => self.token(py, ask),
+        }
     }
 
-    /// Forgets all calls and allows no more; answers whether that is new.
-    pub(crate) fn close(&mut self) -> bool {
-        self.queue.clear();
-        !replace(&mut self.closed, true)
+    fn token<'py>(&self, py: Python<'py>, ask: Ask) -> PyResult<Object<'py>> {
+        Ok(self.submit(py, ask)?.into_pyobject(py)?.into_any())
+    }
+
+    /// Puts a call on the list of this turn; answers its token.
+    pub(crate) fn submit(&self, py: Python<'_>, ask: Ask) -> PyResult<u64> {
+        let mut turn = self.turn();
+        if turn.closed {
+            drop(turn);
+            return Err(errors::closed(py));
+        }
+        turn.last += 1;
+        let token = turn.last;
+        turn.queue.push((token, ask));
+        Ok(token)
+    }
+
+    /// Sends what is on the list of this turn.
+    pub(crate) fn send(&self, py: Python<'_>) -> PyResult<()> {
+        let calls = take(&mut self.turn().queue);
+        self.bridge.submit(calls).map_err(|error| exception(py, &error))
+    }
+
+    pub(crate) fn drain<'py>(&self, py: Python<'py>) -> Vec<(u64, Object<'py>)> {
+        let answered = |completion: Completion| {
+            let answer = answer(py, completion.result);
+            let object = answer.unwrap_or_else(|error| error.into_value(py).into_bound(py).into_any());
+            (completion.token, object)
+        };
+        self.bridge.drain().into_iter().map(answered).collect()
+    }
+
+    /// Takes a call back, or ends it if it was sent already.
+    pub(crate) fn give_up(&self, token: u64) {
+        let mut turn = self.turn();
+        if let Some(place) = turn.queue.iter().position(|(queued, _)| *queued == token) {
+            turn.queue.remove(place);
+            return;
+        }
+        drop(turn);
+        self.bridge.cancel(token);
+    }
+
+    /// Forgets the calls of this turn and allows no more; answers whether that is new.
+    pub(crate) fn close(&self) -> bool {
+        let mut turn = self.turn();
+        turn.queue.clear();
+        let is_new = !replace(&mut turn.closed, true);
+        drop(turn);
+        if is_new {
+            self.bridge.close();
+        }
+        is_new
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.closed
+        self.turn().closed
+    }
+
+    /// Never held while Python runs.
+    fn turn(&self) -> MutexGuard<'_, Turn> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn answer(py: Python<'_>, result: sluicegate::Result<Answer>) -> PyResult<Object<'_>> {
+    match result {
+        Ok(Answer::Decision(decision)) => Ok(Bound::new(py, Decision::from(decision))?.into_any()),
+        Ok(Answer::Reserved(reserved)) => Ok(Bound::new(py, Reserved::initializer(*reserved))?.into_any()),
+        Ok(Answer::Ended(ended)) => Ok(PyBool::new(py, ended).to_owned().into_any()),
+        Ok(Answer::Done) => Ok(py.None().into_bound(py)),
+        Err(error) => Err(exception(py, &error)),
     }
 }

@@ -28,7 +28,7 @@ impl Check {
         limit: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        requested(rule, &key, &cost, resource, limit, timeout).map(|check| Self(owned(&check)))
+        requested(rule, &key, &cost, resource, limit, timeout).map(|check| Self(Item::from(&check)))
     }
 
     #[getter]
@@ -97,20 +97,12 @@ impl Hash for Check {
     }
 }
 
-/// The same check, with texts of its own.
-pub(crate) fn owned(check: &sluicegate::Check<'_>) -> Item {
-    Item {
-        rule: check.rule.to_owned(),
-        key: check.key.to_owned(),
-        cost: check.options.cost,
-        resource: check.options.resource.map(str::to_owned),
-        limit: check.options.limit,
-        timeout: check.options.timeout,
-        request_id: check.options.request_id.map(str::to_owned),
-    }
-}
-
 /// The items of a `check_all`.
 pub(crate) fn items<'py>(checks: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, Check>>> {
     instances(checks, "checks", "Check")
+}
+
+/// The same, with texts of their own.
+pub(crate) fn owned(checks: &Bound<'_, PyAny>) -> PyResult<Vec<Item>> {
+    Ok(items(checks)?.iter().map(|item| item.get().0.clone()).collect())
 }

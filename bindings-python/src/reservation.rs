@@ -1,10 +1,12 @@
 //! A reservation of the limiter for threads.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyTuple};
 use sluicegate::bridge::{self, End, Used};
+use sluicegate::{RateLimiter, Result};
 
 use crate::reserved::{Reference, Reserved, used};
 use crate::shared::Shared;
@@ -57,12 +59,15 @@ impl Reservation {
 }
 
 impl Reservation {
-    pub(crate) fn create(
-        py: Python<'_>,
-        limiter: Arc<Shared>,
-        reserved: bridge::Reserved,
-    ) -> PyResult<Bound<'_, Self>> {
-        Bound::new(py, Reserved::initializer(reserved).add_subclass(Self { limiter }))
+    /// What `reserve` makes by the limiter, which may sleep meanwhile.
+    pub(crate) fn make<'py>(
+        py: Python<'py>,
+        limiter: &Arc<Shared>,
+        reserve: impl FnOnce(&RateLimiter, &mut (dyn FnMut(Duration) -> bool + Send)) -> Result<bridge::Reserved>
+        + Send,
+    ) -> PyResult<Bound<'py, Self>> {
+        let reserved = limiter.wait_interruptible(py, reserve)?;
+        Bound::new(py, Reserved::initializer(reserved).add_subclass(Self { limiter: Arc::clone(limiter) }))
     }
 
     fn end(slf: &Bound<'_, Self>, end: End, used: &Used) -> PyResult<bool> {

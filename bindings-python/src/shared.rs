@@ -1,9 +1,14 @@
-//! The limiter for threads, as it and its reservations share it.
+//! The limiter for threads, as it and its reservations share it, and how its calls are made.
+
+use std::thread;
+use std::time::Duration;
 
 use pyo3::prelude::*;
-use sluicegate::bridge::{self, End, Used};
+use sluicegate::bridge::{self, End, StandingChange, Used};
 use sluicegate::{RateLimiter, Result};
 
+use crate::arguments::{Given, Key, requested};
+use crate::decision::Decision;
 use crate::errors::exception;
 use crate::reserved::Reference;
 
@@ -39,4 +44,50 @@ impl Shared {
         let result = if self.is_in_memory { call(limiter) } else { py.detach(|| call(limiter)) };
         result.map_err(|error| exception(py, &error))
     }
+
+    /// Changes a block or a stored limit of one key.
+    pub(crate) fn stand(
+        &self,
+        rule: &Bound<'_, PyAny>,
+        key: &Key<'_>,
+        change: StandingChange,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<bool> {
+        let check = requested(rule, key, &Given(None), None, None, timeout)?;
+        self.call(rule.py(), |limiter| bridge::stand(limiter, &check, change))
+    }
+
+    pub(crate) fn decide(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(&RateLimiter) -> Result<sluicegate::Decision> + Send,
+    ) -> PyResult<Decision> {
+        self.call(py, call).map(Decision::from)
+    }
+
+    /// Makes a call that sleeps, and ends with the exception of a signal that comes meanwhile.
+    pub(crate) fn wait_interruptible<T: Send>(
+        &self,
+        py: Python<'_>,
+        wait: impl FnOnce(&RateLimiter, &mut (dyn FnMut(Duration) -> bool + Send)) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        let mut interrupted = None;
+        let mut sleep = |span| match Python::attach(|py| sleep(py, span)) {
+            Ok(()) => true,
+            Err(exception) => {
+                interrupted = Some(exception);
+                false
+            }
+        };
+        let answer = self.call(py, |limiter| wait(limiter, &mut sleep));
+        interrupted.map_or(answer, Err)
+    }
+}
+
+/// A short sleep that ends when the thread is unparked, and with the signals that came meanwhile or while the server
+/// was asked. It is not that of Python: see `asynchronous` for why.
+fn sleep(py: Python<'_>, span: Duration) -> PyResult<()> {
+    py.check_signals()?;
+    py.detach(|| thread::park_timeout(span));
+    py.check_signals()
 }

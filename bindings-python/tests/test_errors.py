@@ -212,7 +212,7 @@ def test_a_server_that_says_nothing(open_limiter: Open) -> None:
         assert caught.value.retryable and time.monotonic() - began < 3
 
 
-def test_a_damaged_key_is_told_to_who_asks(redis_url: str, prefix: str, open_limiter: Open) -> None:
+def test_a_damaged_key_is_reported_to_the_caller(redis_url: str, prefix: str, open_limiter: Open) -> None:
     name = f"{prefix}:ten:{{alice}}:f1h"
     host, port = redis_url.removeprefix("redis://").split(":")
     with socket.create_connection((host, int(port.split("/")[0])), timeout=10) as server:

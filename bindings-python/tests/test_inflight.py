@@ -194,7 +194,7 @@ class TestInFlight:
         with server(redis_url, prefix, Room()) as site:
             assert all(site.ask("GET", "/jobs/quick").status == 200 for _ in range(20))
 
-    def test_places_come_back_after_exceptions_and_hang_ups(self, server: Any, redis_url: str, prefix: str) -> None:
+    def test_places_are_released_after_exceptions_and_closed_connections(self, server: Any, redis_url: str, prefix: str) -> None:
         room = Room()
         with server(redis_url, prefix, room) as site:
             for _ in range(2 * PLACES):

@@ -65,6 +65,7 @@ mod key;
 #[cfg(feature = "lab")]
 pub mod lab;
 mod limiter;
+mod lock;
 mod matching;
 mod memory;
 mod percent;

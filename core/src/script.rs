@@ -55,13 +55,13 @@ fn command(name: &str, script: &str, keys: &[&str], args: &[Vec<u8>]) -> Cmd {
 
 /// One call of a script: all its keys share one hash slot.
 #[derive(Debug, Clone)]
-pub(crate) struct Call {
+pub(crate) struct ScriptCall {
     pub(crate) script: &'static Script,
     pub(crate) keys: SmallVec<[String; 1]>,
     pub(crate) args: SmallVec<[Vec<u8>; 1]>,
 }
 
-impl Call {
+impl ScriptCall {
     /// The same call, whose answer is stored in a record; `known_by` identifies it, and says how long.
     pub(crate) fn recorded(mut self, record: String, known_by: Vec<u8>) -> Self {
         self.keys.push(record);

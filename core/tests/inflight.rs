@@ -176,7 +176,7 @@ async fn one_client_finds_its_place_free_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn places_come_back_after_panics_and_hang_ups() {
+async fn places_are_released_after_panics_and_closed_connections() {
     let redis = Redis::start().unwrap();
     for url in ["memory://", redis.url()] {
         let limiter = connect(url).await;

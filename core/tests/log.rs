@@ -33,7 +33,7 @@ impl Log for Asking {
 }
 
 #[test]
-fn the_status_can_be_asked_for_while_the_log_is_told() {
+fn the_status_can_be_read_while_the_log_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rules.json");
     fs::write(&path, "[]").unwrap();

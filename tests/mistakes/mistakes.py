@@ -17,7 +17,7 @@ MISTAKES = [
         "a call is sent again after a timeout",
         "session/ending.rs",
         "self.outcomes.push_back((pending.id, CommandOutcome::Done(Err(failure))));\n            }\n        }\n        if let Some(next)",
-        "let hint = crate::redis::request::Hint::Unsent(failure, pending.by);\n"
+        "let hint = crate::redis::command::Hint::Unsent(failure, pending.by);\n"
         "                let again = CommandOutcome::Again(pending.request.clone(), hint);\n"
         "                self.outcomes.push_back((pending.id, again));\n            }\n        }\n        if let Some(next)",
     ),
@@ -86,7 +86,7 @@ MISTAKES = [
     ),
     Mistake(
         "calls given back by a connection are queued on it again",
-        "multiplexer/lines.rs",
+        "multiplexer/connections.rs",
         "        self.detach(id);\n        while",
         "        while",
     ),
@@ -99,20 +99,20 @@ MISTAKES = [
     Mistake(
         "TRYAGAIN to a bundle is not divided",
         "session/replies.rs",
-        "Judgement::Forbidden(_) | Judgement::TryAgain if company",
-        "Judgement::Forbidden(_) if company",
+        "ReplyKind::Forbidden(_) | ReplyKind::TryAgain if is_batch",
+        "ReplyKind::Forbidden(_) if is_batch",
     ),
     Mistake(
         "NOSCRIPT is delivered as an error",
-        "reply.rs",
-        "ServerErrorKind::NoScript) => Judgement::UnknownScript(err)",
-        "ServerErrorKind::NoScript) => Judgement::Refused(err)",
+        "session/replies.rs",
+        "ServerErrorKind::NoScript) => ReplyKind::UnknownScript(err)",
+        "ServerErrorKind::NoScript) => ReplyKind::Refused(err)",
     ),
     Mistake(
         "a replica is used on",
-        "reply.rs",
-        "=> Judgement::NotPrimary(err),",
-        "=> Judgement::Refused(err),",
+        "session/replies.rs",
+        "=> ReplyKind::NotPrimary(err),",
+        "=> ReplyKind::Refused(err),",
     ),
     Mistake(
         "the old primary is used until it fails",
@@ -122,7 +122,7 @@ MISTAKES = [
     ),
     Mistake(
         "bundles overtake calls of the same key",
-        "bundle.rs",
+        "session/packing.rs",
         "open.filter(|&open| Some(open) >= earliest && ",
         "open.filter(|&open| ",
     ),
@@ -153,7 +153,7 @@ MISTAKES = [
     Mistake(
         "the connection is kept when the circuit breaker opens",
         "multiplexer/calls.rs",
-        "            self.lines[line].session.retire(&errors::unsent(&peer.address));\n            self.detach(line);",
+        "            self.connections[connection].session.retire(&errors::unsent(&peer.address));\n            self.detach(connection);",
         "",
     ),
     Mistake(

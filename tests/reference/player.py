@@ -56,10 +56,10 @@ def answer(limiter: Limiter, call: dict) -> dict:
         about = item_of(call)
     else:
         about, options = call["key"], options_of(call, "resource")
-    return told(getattr(limiter, call["op"])(call["at_us"], about, **options))
+    return answer_as_json(getattr(limiter, call["op"])(call["at_us"], about, **options))
 
 
-def told(answered: Decision | tuple | bool | None) -> dict:
+def answer_as_json(answered: Decision | tuple | bool | None) -> dict:
     if answered is None:
         return {}
     if isinstance(answered, bool):
@@ -99,7 +99,7 @@ def end(session: Session, call: dict) -> dict:
     """commit, release or renew."""
     method = getattr(session.limiter, call["op"])
     used = options_of(call, "cost", "costs")
-    return told(method(call["at_us"], session.reservations[call["reservation"]], **used))
+    return answer_as_json(method(call["at_us"], session.reservations[call["reservation"]], **used))
 
 
 class FairPlay:

@@ -1,7 +1,9 @@
-"""No file imports what imports it, directly or by others; nor does a folder."""
+"""No file imports what imports it, directly or by others; nor does a folder. And the map of the files is right."""
 
 from __future__ import annotations
 
+import re
+import subprocess
 import unittest
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,6 +36,18 @@ class Structure(unittest.TestCase):
 
     def test_node(self) -> None:
         self.check("bindings-node/lib", scripts.of_node(REPOSITORY / "bindings-node/lib"))
+
+
+class Map(unittest.TestCase):
+    """CONTRIBUTING, which says where a change goes."""
+
+    def test_files(self) -> None:
+        text = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
+        listed = subprocess.run(["git", "ls-files"], cwd=REPOSITORY, check=True, capture_output=True, text=True)
+        known = [f"/{path}" for path in listed.stdout.split() if (REPOSITORY / path).exists()]
+        named = set(re.findall(r"`([\w./-]+\.(?:rs|py|pyi|js|ts|json|h|c|toml|md))`", text))
+        self.assertGreater(len(named), 50)
+        self.assertEqual([name for name in sorted(named) if not any(path.endswith(f"/{name}") for path in known)], [])
 
 
 class Noticed(unittest.TestCase):

@@ -254,7 +254,7 @@ static void damage(const char *name) {
     close(server);
 }
 
-static void a_damaged_key_is_told_to_who_asks(void) {
+static void a_damaged_key_is_reported_to_the_caller(void) {
     static const char name[] = "c/damage:one:{alice}:gt10s";
     sluicegate_decision decision;
     sluicegate_error error;
@@ -288,7 +288,7 @@ int main(int argc, char **argv) {
     RUN(a_clock_can_be_set_and_freed_before_its_limiter);
     RUN(rules_come_from_a_file_too);
     RUN(options_are_used);
-    RUN(a_damaged_key_is_told_to_who_asks);
+    RUN(a_damaged_key_is_reported_to_the_caller);
     RUN(closing_is_final);
     return summary();
 }

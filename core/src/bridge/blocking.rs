@@ -25,8 +25,7 @@ pub fn end(limiter: &RateLimiter, end: End, id: Option<&str>, used: &Used) -> Re
     limiter.end(id.into(), end, used.usage(&used.rules()))
 }
 
-/// [`RateLimiter::block`], [`unblock`](RateLimiter::unblock), [`set_limit`](RateLimiter::set_limit) or
-/// [`clear_limit`](RateLimiter::clear_limit): whether it took effect.
+/// A change of a block or of a stored limit, as by [`RateLimiter::block`]: whether it took effect.
 ///
 /// # Errors
 /// As [`RateLimiter::block`].

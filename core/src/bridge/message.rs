@@ -46,6 +46,21 @@ impl Item {
     }
 }
 
+impl From<&Check<'_>> for Item {
+    fn from(check: &Check<'_>) -> Self {
+        let options = &check.options;
+        Self {
+            rule: check.rule.to_owned(),
+            key: check.key.to_owned(),
+            cost: options.cost,
+            resource: options.resource.map(str::to_owned),
+            limit: options.limit,
+            timeout: options.timeout,
+            request_id: options.request_id.map(str::to_owned),
+        }
+    }
+}
+
 /// A request whose texts are its own.
 #[derive(Clone, PartialEq, Eq)]
 pub struct OwnedRequest {
@@ -172,7 +187,7 @@ pub enum Ask {
     ReserveAll(Vec<Item>, Duration),
     /// `reserve_request`
     ReserveRequest(OwnedRequest),
-    /// `block`, `unblock`, `set_limit` or `clear_limit`
+    /// A change of a block or of a stored limit.
     Stand(Item, StandingChange),
     /// `commit`, `release` or `renew`, with the id, which a denied reservation lacks
     End(End, Option<String>, Used),
@@ -200,7 +215,7 @@ pub struct Completion {
     pub result: Result<Answer>,
 }
 
-/// Carries out one call.
+/// Carries out one call. The future is as large as its largest part: large ones that sleep have a place of their own.
 pub(super) async fn answer(limiter: &AsyncRateLimiter, ask: &Ask) -> Result<Answer> {
     let decision = match ask {
         Ask::Single(kind, item) => limiter.single(&item.check(), *kind).await,
@@ -210,8 +225,10 @@ pub(super) async fn answer(limiter: &AsyncRateLimiter, ask: &Ask) -> Result<Answ
             options.request_id = id.as_deref();
             limiter.check_all_with(&checks(items), options).await
         }
-        Ask::WaitAll(items, timeout) => limiter.wait_all(&checks(items), *timeout).await,
-        Ask::Wait(item, timeout) => limiter.wait_with(&item.rule, &item.key, item.options(), *timeout).await,
+        Ask::WaitAll(items, timeout) => Box::pin(limiter.wait_all(&checks(items), *timeout)).await,
+        Ask::Wait(item, timeout) => {
+            Box::pin(limiter.wait_with(&item.rule, &item.key, item.options(), *timeout)).await
+        }
         Ask::Inspect(item) => limiter.inspect_with(&item.key, item.options()).await,
         Ask::ResetAll(item) => {
             limiter.reset_all_with(&item.key, item.options()).await?;
@@ -231,12 +248,15 @@ pub(super) async fn answer(limiter: &AsyncRateLimiter, ask: &Ask) -> Result<Answ
         }
         Ask::Reserve(item, wait) => {
             let check = item.check();
-            return reserved(limiter.reserve_within(check.rule, check.key, check.options, *wait).await);
+            let reserving = limiter.reserve_within(check.rule, check.key, check.options, *wait);
+            return reserved(Box::pin(reserving).await);
         }
         Ask::ReserveAll(items, wait) => {
-            return reserved(limiter.reserve_all_within(&checks(items), *wait).await);
+            return reserved(Box::pin(limiter.reserve_all_within(&checks(items), *wait)).await);
         }
-        Ask::ReserveRequest(request) => return reserved(limiter.reserve_request(&request.request()).await),
+        Ask::ReserveRequest(request) => {
+            return reserved(Box::pin(limiter.reserve_request(&request.request())).await);
+        }
         Ask::End(end, id, used) => {
             return ended(limiter, *end, id.as_deref(), used).await.map(Answer::Ended);
         }

@@ -13,7 +13,6 @@
 //!    are found on its own thread.
 
 mod blocking;
-mod completions;
 mod log;
 mod message;
 mod runner;
@@ -37,13 +36,13 @@ use crate::request::Check;
 pub use blocking::{
     end, is_in_memory, reserve_all_sleeping, reserve_sleeping, stand, wait_all_sleeping, wait_sleeping,
 };
-use completions::OPENED;
 pub use log::log_to_stderr;
 use message::answer;
 pub use message::{
     Answer, Ask, Completion, End, Item, Kind, OwnedRequest, Reserved, Span, StandingChange, Used,
 };
 use runner::Runner;
+use tasks::OPENED;
 
 /// The most calls in one batch. Several overlap: while the server works on one, the loop takes up the answers of
 /// another.

@@ -2,17 +2,17 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::completions::{Completions, OPENED};
 use super::message::{Answer, Ask, Completion, answer};
-use super::tasks::Tasks;
+use super::tasks::{Completions, OPENED, Tasks};
 use super::timers::{TimerSleeper, Timers};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limiter::{AsyncRateLimiter, Builder, Sleeper};
+use crate::lock::Mutex;
 use crate::redis::{Host, Hub, LONGEST_SPIN, LoopHost, Spin};
 
 pub(super) struct Runner {
@@ -134,7 +134,7 @@ impl Runner {
         }
         self.flush();
         done.extend(self.tasks.run());
-        *self.submitted.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        *self.submitted.lock() = Some(Instant::now());
         self.hurry();
         if self.is_watched() {
             self.completions.keep(done);
@@ -165,11 +165,11 @@ impl Runner {
     }
 
     pub(super) fn drain(&self) -> Vec<Completion> {
-        std::mem::take(&mut *self.completions.lock())
+        self.completions.fetch()
     }
 
     pub(super) fn has_answers(&self) -> bool {
-        !self.completions.lock().is_empty()
+        self.completions.has_answers()
     }
 
     /// Closes the limiter.
@@ -257,7 +257,7 @@ impl Runner {
     /// Spins for the answer to a call that is alone, unless it was sent some time ago: a loop that did other things
     /// since then seldom sleeps.
     pub(super) fn spin(&self) {
-        let submitted = self.submitted.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let submitted = self.submitted.lock().take();
         let Some(hub) = self.hub.get() else { return };
         if submitted.is_none_or(|at| at.elapsed() > LONGEST_SPIN) || !hub.is_alone() {
             return;

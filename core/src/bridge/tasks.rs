@@ -1,15 +1,16 @@
-//! Calls as tasks that a foreign loop runs.
+//! Calls as tasks that a foreign loop runs, and their answers, which it fetches.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
 use hashbrown::HashMap;
 
 use super::{Answer, Completion};
 use crate::error::Result;
+use crate::lock::Mutex;
 
 /// A call under way.
 pub(super) type CallFuture = Pin<Box<dyn Future<Output = Result<Answer>> + Send>>;
@@ -40,7 +41,7 @@ impl Wake for TaskWaker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        lock(&self.ready.tokens).push_back(self.token);
+        self.ready.tokens.lock().push_back(self.token);
         // In this order here, and in the other one in `run`, no call is overlooked.
         if !self.ready.is_looked_at.load(Ordering::SeqCst) {
             (self.ready.notify)();
@@ -62,7 +63,7 @@ impl Tasks {
     /// Begins a call, as far as it goes by itself. Answers it if that is the end.
     pub(super) fn begin(&self, token: u64, mut call: CallFuture) -> Option<Completion> {
         let waker = Waker::from(Arc::new(TaskWaker { token, ready: Arc::clone(&self.ready) }));
-        let mut calls = self.lock();
+        let mut calls = self.calls.lock();
         match call.as_mut().poll(&mut Context::from_waker(&waker)) {
             Poll::Ready(result) => Some(Completion { token, result }),
             Poll::Pending => {
@@ -74,7 +75,7 @@ impl Tasks {
 
     /// Whether a call can go on.
     pub(super) fn is_ready(&self) -> bool {
-        !lock(&self.ready.tokens).is_empty()
+        !self.ready.tokens.lock().is_empty()
     }
 
     /// Says that this thread will look at calls that can go on by [`run`](Self::run): nobody need notify it.
@@ -96,12 +97,11 @@ impl Tasks {
     }
 
     fn run_ready(&self, completions: &mut Vec<Completion>) {
-        let mut calls = self.lock();
-        let ready = std::mem::take(&mut *lock(&self.ready.tokens));
+        let mut calls = self.calls.lock();
+        let ready = std::mem::take(&mut *self.ready.tokens.lock());
         for token in ready {
             let Some((call, waker)) = calls.get_mut(&token) else { continue };
-            let waker = waker.clone();
-            if let Poll::Ready(result) = call.as_mut().poll(&mut Context::from_waker(&waker)) {
+            if let Poll::Ready(result) = call.as_mut().poll(&mut Context::from_waker(waker)) {
                 calls.remove(&token);
                 completions.push(Completion { token, result });
             }
@@ -110,19 +110,59 @@ impl Tasks {
 
     /// Ends a call that nobody waits for any more.
     pub(super) fn cancel(&self, token: u64) {
-        let cancelled = self.lock().remove(&token);
+        let cancelled = self.calls.lock().remove(&token);
         drop(cancelled);
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.lock().is_empty()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, (CallFuture, Waker)>> {
-        lock(&self.calls)
+        self.calls.lock().is_empty()
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// The token of the first completion of a limiter.
+pub(super) const OPENED: u64 = 0;
+
+/// Answers that the loop has yet to fetch.
+pub(super) struct Completions {
+    answers: Mutex<Vec<Completion>>,
+    wake: Box<dyn Fn() + Send + Sync>,
+}
+
+impl Completions {
+    pub(super) fn new(wake: impl Fn() + Send + Sync + 'static) -> Self {
+        Self { answers: Mutex::default(), wake: Box::new(wake) }
+    }
+
+    /// Adds answers, and wakes the loop unless it has yet to fetch earlier ones.
+    pub(super) fn tell(&self, answers: impl IntoIterator<Item = Completion>) {
+        let mut kept = self.answers.lock();
+        let fetched = kept.is_empty();
+        kept.extend(answers);
+        let wake = fetched && !kept.is_empty();
+        drop(kept);
+        if wake {
+            self.wake();
+        }
+    }
+
+    /// Wakes the loop.
+    pub(super) fn wake(&self) {
+        (self.wake)();
+    }
+
+    /// Adds answers without waking the loop, which is about to fetch them.
+    pub(super) fn keep(&self, answers: Vec<Completion>) {
+        if !answers.is_empty() {
+            self.answers.lock().extend(answers);
+        }
+    }
+
+    /// Whether there are answers to fetch.
+    pub(super) fn has_answers(&self) -> bool {
+        !self.answers.lock().is_empty()
+    }
+
+    pub(super) fn fetch(&self) -> Vec<Completion> {
+        std::mem::take(&mut *self.answers.lock())
+    }
 }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use crate::limiter::Sleeper;
+use crate::lock::Mutex;
 
 /// Names a sleep: when it ends, and a number of its own.
 type Name = (Instant, u64);
@@ -28,13 +29,13 @@ struct State {
 impl Timers {
     /// When the next sleep ends.
     pub(super) fn next(&self) -> Option<Instant> {
-        self.lock().wakers.first_key_value().map(|((end, _), _)| *end)
+        self.state.lock().wakers.first_key_value().map(|((end, _), _)| *end)
     }
 
     /// Ends the sleeps whose time is up.
     pub(super) fn expire(&self, now: Instant) {
         let mut over = Vec::new();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while let Some(first) = state.wakers.first_entry().filter(|first| first.key().0 <= now) {
             over.push(first.remove());
         }
@@ -46,10 +47,6 @@ impl Timers {
     pub(super) fn take_hurry(&self) -> bool {
         self.hurried.swap(false, Ordering::AcqRel)
     }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Makes sleeps.
@@ -57,7 +54,7 @@ pub(super) struct TimerSleeper(pub(super) Arc<Timers>);
 
 impl Sleeper for TimerSleeper {
     fn sleep(&self, end: Instant) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         state.last += 1;
         let name = (end, state.last);
         drop(state);
@@ -77,7 +74,7 @@ impl Future for Sleep {
         if Instant::now() >= self.name.0 {
             return Poll::Ready(());
         }
-        let mut state = self.timers.lock();
+        let mut state = self.timers.state.lock();
         let is_new = state.wakers.insert(self.name, context.waker().clone()).is_none();
         if is_new && state.wakers.first_key_value().is_some_and(|(first, _)| *first == self.name) {
             self.timers.hurried.store(true, Ordering::Release);
@@ -88,6 +85,6 @@ impl Future for Sleep {
 
 impl Drop for Sleep {
     fn drop(&mut self) {
-        self.timers.lock().wakers.remove(&self.name);
+        self.timers.state.lock().wakers.remove(&self.name);
     }
 }

@@ -7,15 +7,15 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 #[cfg(feature = "manual")]
 use clap_complete::Shell;
 
-use crate::cli::asking::{CheckRequest, Match};
+use crate::cli::asking::{CheckRequest, MatchArgs};
 use crate::cli::backend::BackendArgs;
 #[cfg(feature = "lab")]
-use crate::cli::lab::Lab;
-use crate::cli::one::{Check, One, Repeatable, Wait};
+use crate::cli::lab::LabArgs;
+use crate::cli::one::{CheckArgs, One, Repeatable, WaitArgs};
 use crate::cli::overview::OneKey;
-use crate::cli::reserving::{Commit, Reserve, Reserved};
+use crate::cli::reserving::{CommitArgs, ReserveArgs, ReservedArgs};
 use crate::cli::rules::RulesCommand;
-use crate::cli::standing::{Block, LimitCommand, Subject};
+use crate::cli::standing::{BlockArgs, LimitCommand, Subject};
 
 /// Distributed rate limiter: admit or deny keys by rules.
 #[derive(Debug, Parser)]
@@ -53,9 +53,9 @@ impl TlsArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Admit a cost for a key, or deny it
-    Check(Check),
+    Check(CheckArgs),
     /// Wait until a cost is admitted; deny it as soon as the timeout cannot be met
-    Wait(Wait),
+    Wait(WaitArgs),
     /// Say what a check would answer, and change nothing; needs a server
     Peek(One),
     /// Forget what was counted for a key; needs a server
@@ -71,19 +71,19 @@ pub(crate) enum Command {
     #[command(after_help = "Exit code: 0 charged, 2 error.")]
     Charge(Repeatable),
     /// Hold a cost until the usage is known, or deny it; needs a server
-    Reserve(Reserve),
+    Reserve(ReserveArgs),
     /// End a reservation and charge what was used, also beyond the limit; needs a server
     #[command(after_help = "Exit code: 0 committed, 1 the reservation had ended or expired, 2 error.")]
-    Commit(Commit),
+    Commit(CommitArgs),
     /// End a reservation and charge nothing; needs a server
     #[command(after_help = "Exit code: 0 released, 1 the reservation had ended or expired, 2 error.")]
-    Release(Reserved),
+    Release(ReservedArgs),
     /// Let the lease of a reservation begin anew; needs a server
     #[command(after_help = "Exit code: 0 renewed, 1 the reservation had ended or expired, 2 error.")]
-    Renew(Reserved),
+    Renew(ReservedArgs),
     /// Deny a key for some time, whatever its limits; needs a server
     #[command(after_help = "Exit code: 0 blocked, 2 error.")]
-    Block(Block),
+    Block(BlockArgs),
     /// End the block of a key; needs a server
     #[command(after_help = "Exit code: 0 unblocked, 1 it was not blocked, 2 error.")]
     Unblock(Subject),
@@ -93,12 +93,12 @@ pub(crate) enum Command {
     /// Try the server
     Ping(BackendArgs),
     /// Say which rules apply to a request, and count nothing
-    Match(Match),
+    Match(MatchArgs),
     /// Admit a request by all the rules that apply to it, or deny it
     CheckRequest(CheckRequest),
     /// Show what each rule admits and denies, of simulated traffic or of an access log
     #[cfg(feature = "lab")]
-    Lab(Box<Lab>),
+    Lab(Box<LabArgs>),
     /// Look at rules where they are kept, and change them
     #[command(subcommand)]
     Rules(RulesCommand),

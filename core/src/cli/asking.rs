@@ -40,7 +40,7 @@ pub(crate) struct RequestArgs {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Match {
+pub(crate) struct MatchArgs {
     #[command(flatten)]
     request: RequestArgs,
     /// Say of every rule why it applies or not
@@ -76,7 +76,7 @@ impl RequestArgs {
 }
 
 /// Which rules apply; nothing is counted.
-pub(crate) fn matching(args: &Match, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
+pub(crate) fn matching(args: &MatchArgs, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     let limiter = RateLimiter::builder("memory://").rules(args.request.rules.load()?).build()?;
     let request = args.request.request();
     if args.explain {

@@ -43,7 +43,7 @@ pub(crate) struct Repeatable {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Check {
+pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) call: Repeatable,
     /// How many checks to make; rules that change meanwhile are followed
@@ -55,7 +55,7 @@ pub(crate) struct Check {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Wait {
+pub(crate) struct WaitArgs {
     #[command(flatten)]
     pub(crate) one: One,
     /// The longest time to wait, such as 500ms or 1m

@@ -16,7 +16,7 @@ use crate::Usage;
 use crate::plan::End;
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Reserve {
+pub(crate) struct ReserveArgs {
     #[command(flatten)]
     one: One,
     /// The longest time to wait for room, such as 500ms or 1m
@@ -26,7 +26,7 @@ pub(crate) struct Reserve {
 
 /// One reservation.
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Reserved {
+pub(crate) struct ReservedArgs {
     #[command(flatten)]
     rules: RulesArgs,
     /// Id that reserve printed
@@ -39,15 +39,15 @@ pub(crate) struct Reserved {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Commit {
+pub(crate) struct CommitArgs {
     #[command(flatten)]
-    reserved: Reserved,
+    reserved: ReservedArgs,
     /// How much was really used; 0: nothing [default: as much as was reserved]
     #[arg(long)]
     cost: Option<u64>,
 }
 
-pub(crate) fn reserve(args: &Reserve, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
+pub(crate) fn reserve(args: &ReserveArgs, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     let one = &args.one;
     let limiter = one.backend.server("reserve", one.rules.load()?)?;
     let reservation = limiter.reserve_within(&one.rule, &one.key, options(one), args.wait)?;
@@ -55,20 +55,20 @@ pub(crate) fn reserve(args: &Reserve, out: &mut impl Write) -> Result<ExitStatus
     Ok(ExitStatus::of(reservation.allowed))
 }
 
-pub(crate) fn commit(args: &Commit, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
+pub(crate) fn commit(args: &CommitArgs, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     end(&args.reserved, End::Commit, args.cost.map_or(Usage::AsReserved, Usage::Cost), out)
 }
 
-pub(crate) fn release(args: &Reserved, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
+pub(crate) fn release(args: &ReservedArgs, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     end(args, End::Release, Usage::AsReserved, out)
 }
 
-pub(crate) fn renew(args: &Reserved, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
+pub(crate) fn renew(args: &ReservedArgs, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     end(args, End::Renew, Usage::AsReserved, out)
 }
 
 fn end(
-    args: &Reserved,
+    args: &ReservedArgs,
     end: End,
     usage: Usage<'_>,
     out: &mut impl Write,

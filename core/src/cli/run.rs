@@ -7,13 +7,13 @@ use std::time::Instant;
 use crate::{CheckOptions, Rules};
 
 use crate::cli::backend::BackendArgs;
-use crate::cli::one::{Check, One, Repeatable, Wait};
+use crate::cli::one::{CheckArgs, One, Repeatable, WaitArgs};
 use crate::cli::outcome::{CommandError, ExitStatus};
 use crate::cli::show::{Show, about};
 use crate::cli::source::faults;
 use crate::cli::stderr::{show_warnings, warn};
 
-pub(crate) fn check(args: &Check, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
+pub(crate) fn check(args: &CheckArgs, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     let one = &args.call.one;
     let limiter = one.backend.limiter(one.rules.source()?)?;
     faults(&limiter.rules_status()).for_each(warn);
@@ -33,8 +33,8 @@ pub(crate) fn check(args: &Check, out: &mut impl Write) -> Result<ExitStatus, Co
     Ok(verdict)
 }
 
-pub(crate) fn wait(args: &Wait, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
-    let Wait { one, timeout } = args;
+pub(crate) fn wait(args: &WaitArgs, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
+    let WaitArgs { one, timeout } = args;
     let limiter = one.backend.limiter(one.rules.load()?)?;
     let decision = limiter.wait_with(&one.rule, &one.key, options(one), *timeout)?;
     show(one).decision(out, 1, &decision)?;

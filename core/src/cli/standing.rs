@@ -29,7 +29,7 @@ pub(crate) struct Subject {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Block {
+pub(crate) struct BlockArgs {
     #[command(flatten)]
     subject: Subject,
     /// For how long, such as 10m or 1h
@@ -83,8 +83,8 @@ impl Subject {
     }
 }
 
-pub(crate) fn block(args: &Block, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
-    let Block { subject, duration } = args;
+pub(crate) fn block(args: &BlockArgs, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
+    let BlockArgs { subject, duration } = args;
     subject.limiter("block")?.block(&subject.rule, &subject.key, *duration)?;
     let line = format!("blocked {}: {}", subject.name(), about(*duration));
     subject.tell(out, "blocked", true, &line)

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_denial_says_when_to_come_back() {
+    fn a_denial_says_when_to_retry() {
         let limiter = limiter();
         limiter.check_with("minute", "k", CheckOptions::new().cost(50)).unwrap();
         let denied = limiter.check("minute", "k").unwrap();
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_fits_has_no_time_to_come_back() {
+    fn a_cost_that_never_fits_has_no_retry_time() {
         let ietf = "RateLimit-Policy: \"minute\";q=50;w=60\nRateLimit: \"minute\";r=50";
         assert_eq!(of("minute", 51, HeaderStyle::Ietf), ietf);
         let x = "X-RateLimit-Limit: 50\nX-RateLimit-Remaining: 50\nX-RateLimit-Reset: 0";

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_told_when_to_try_again() {
+    fn a_denied_client_gets_the_retry_time() {
         let detail = |wait| {
             let problem: Value = serde_json::from_str(&denied(wait).body).unwrap();
             problem["detail"].as_str().unwrap().to_owned()

@@ -378,17 +378,18 @@ pub(super) async fn talk(
     timeout: Option<Duration>,
 ) {
     let deadline = redis.deadline(timeout);
-    while let Some(request) = conversation.next() {
+    while let Some(mut call) = conversation.next() {
         let undoing = conversation.is_undoing();
         let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
-        let mut attempts = Attempts::new(deadline, conversation.may_repeat());
-        let mut reply = redis.call(request.clone(), deadline).await;
-        while let Some(pause) = attempts.pause_after(&reply) {
-            reply = match limiter.pause(pause).await {
-                Ok(()) => redis.call(request.clone(), deadline).await,
-                Err(closed) => Err(closed),
-            };
-        }
+        let mut attempts = Attempts::new(deadline, conversation.may_repeat().then(|| call.clone()));
+        let reply = loop {
+            let reply = redis.call(call, deadline).await;
+            let Some((pause, again)) = attempts.next(&reply) else { break reply };
+            if let Err(closed) = limiter.pause(pause).await {
+                break Err(closed);
+            }
+            call = again;
+        };
         conversation.feed(attempts.last(reply));
     }
 }

@@ -349,15 +349,16 @@ impl RateLimiter {
 /// out twice is sent again for as long as there is no answer.
 pub(super) fn talk(redis: &BlockingRedis, conversation: &mut impl Conversation, timeout: Option<Duration>) {
     let deadline = redis.deadline(timeout);
-    while let Some(request) = conversation.next() {
+    while let Some(mut call) = conversation.next() {
         let undoing = conversation.is_undoing();
         let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
-        let mut attempts = Attempts::new(deadline, conversation.may_repeat());
-        let mut reply = redis.call(request.clone(), deadline);
-        while let Some(pause) = attempts.pause_after(&reply) {
+        let mut attempts = Attempts::new(deadline, conversation.may_repeat().then(|| call.clone()));
+        let reply = loop {
+            let reply = redis.call(call, deadline);
+            let Some((pause, again)) = attempts.next(&reply) else { break reply };
             thread::sleep(pause);
-            reply = redis.call(request.clone(), deadline);
-        }
+            call = again;
+        };
         conversation.feed(attempts.last(reply));
     }
 }

@@ -18,7 +18,7 @@ use crate::plan::{ENFORCED, End, Forecast, Form, Op, Outcome, Plan, SmallList};
 use crate::redis::{AsyncRedis, BlockingRedis};
 use crate::request::{Check, CheckOptions};
 use crate::reservation::{Granted, Reservation, ReservationRef, Ticket, Usage, fresh};
-use crate::script::Call;
+use crate::script::ScriptCall;
 use crate::transaction::{Conversation, Transaction};
 
 /// A reservation that is asked for: its plan, and what its id will state.
@@ -91,17 +91,17 @@ fn reserved_in_memory(memory: &InMemory, wanted: &Wanted<'_>) -> Found {
 
 /// Sends what nobody waits for.
 trait Cast {
-    fn cast(&self, call: Call);
+    fn cast(&self, call: ScriptCall);
 }
 
 impl Cast for BlockingRedis {
-    fn cast(&self, call: Call) {
+    fn cast(&self, call: ScriptCall) {
         Self::cast(self, call);
     }
 }
 
 impl Cast for AsyncRedis {
-    fn cast(&self, call: Call) {
+    fn cast(&self, call: ScriptCall) {
         Self::cast(self, call);
     }
 }

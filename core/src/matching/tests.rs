@@ -140,7 +140,7 @@ proptest! {
 }
 
 #[test]
-fn long_literals_are_told_apart() {
+fn long_literals_are_distinguished() {
     let long = |last: &str| format!("/{}/{last}", "é".repeat(40));
     let with_pattern = |(at, last)| rule(at, "global", &json!({ "path_pattern": long(last) }));
     // So many that they are looked for.

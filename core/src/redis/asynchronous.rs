@@ -17,7 +17,7 @@ use super::session::Id;
 use super::url::RedisUrl;
 use crate::error::{Error, Result};
 use crate::fork::generation;
-use crate::script::Call;
+use crate::script::ScriptCall;
 
 /// Redis for tasks. Dropping the future of a call disturbs no other call.
 pub(crate) struct AsyncRedis {
@@ -53,12 +53,12 @@ impl AsyncRedis {
     }
 
     /// Runs the script at most once.
-    pub(crate) async fn call(&self, call: Call, deadline: CallDeadline) -> Result<Value> {
-        self.carry_out(RedisCommand::Script(call), deadline).await
+    pub(crate) fn call(&self, call: ScriptCall, deadline: CallDeadline) -> ReplyFuture<'_> {
+        self.carry_out(RedisCommand::Script(call), deadline)
     }
 
     /// Sends a script whose reply nobody waits for.
-    pub(crate) fn cast(&self, call: Call) {
+    pub(crate) fn cast(&self, call: ScriptCall) {
         if self.usable().is_ok() {
             let deadline = self.deadline(None);
             self.hub
@@ -100,10 +100,10 @@ impl AsyncRedis {
         Ok(())
     }
 
-    async fn carry_out(&self, request: RedisCommand, deadline: CallDeadline) -> Result<Value> {
-        self.usable()?;
-        let id = self.hub.act(|multiplexer| multiplexer.submit(request, deadline, Instant::now()));
-        ReplyFuture { hub: &self.hub, id: Some(id) }.await
+    /// Submits at once, so that no future carries the command along.
+    fn carry_out(&self, command: RedisCommand, deadline: CallDeadline) -> ReplyFuture<'_> {
+        let submit = || self.hub.act(|multiplexer| multiplexer.submit(command, deadline, Instant::now()));
+        ReplyFuture { hub: &self.hub, submitted: Some(self.usable().map(|()| submit())) }
     }
 }
 
@@ -113,29 +113,32 @@ impl Drop for AsyncRedis {
     }
 }
 
-/// The answer to a call.
-struct ReplyFuture<'a> {
+/// The reply to a command.
+pub(crate) struct ReplyFuture<'a> {
     hub: &'a Arc<Hub>,
-    /// The call, until it is answered.
-    id: Option<Id>,
+    /// The call, or why it was not submitted; `None` as soon as it is answered.
+    submitted: Option<Result<Id>>,
 }
 
 impl Future for ReplyFuture<'_> {
     type Output = Result<Value>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Some(id) = self.id else { return Poll::Ready(Err(errors::no_answer().error)) };
-        let answer = self.hub.lock().poll(id, context);
-        if answer.is_ready() {
-            self.id = None;
+        let Some(submitted) = self.submitted.take() else {
+            return Poll::Ready(Err(errors::no_answer().error));
+        };
+        let id = submitted?;
+        let reply = self.hub.lock().poll(id, context);
+        if reply.is_pending() {
+            self.submitted = Some(Ok(id));
         }
-        answer
+        reply
     }
 }
 
 impl Drop for ReplyFuture<'_> {
     fn drop(&mut self) {
-        if let Some(id) = self.id {
+        if let Some(Ok(id)) = self.submitted {
             self.hub.act(|multiplexer| multiplexer.abandon(id));
         }
     }

@@ -1,9 +1,11 @@
 //! Short-lived threads for what no caller waits for: finding servers, trying one that does not answer, opening
 //! connections for an event loop.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+
+use crate::lock::Mutex;
 
 /// The threads of one limiter. They end by their own timeouts, or with the limiter.
 #[derive(Default)]
@@ -16,7 +18,7 @@ impl Background {
     /// Runs `work` on a thread, unless the limiter is closed. Answers whether it does.
     pub(super) fn spawn(self: &Arc<Self>, work: impl FnOnce(&dyn Fn() -> bool) + Send + 'static) -> bool {
         let this = Arc::clone(self);
-        let mut threads = self.lock();
+        let mut threads = self.threads.lock();
         if self.is_over.load(Ordering::Acquire) {
             return false;
         }
@@ -28,7 +30,7 @@ impl Background {
 
     /// Ends the threads, and waits for them: a few milliseconds, as they look often whether to end.
     pub(super) fn end(&self) {
-        let mut kept = self.lock();
+        let mut kept = self.threads.lock();
         self.is_over.store(true, Ordering::Release);
         let threads = std::mem::take(&mut *kept);
         // Threads that are about to start others have to see that it is over.
@@ -37,9 +39,5 @@ impl Background {
             // One that panicked has ended too.
             let _ = thread.join();
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
-        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

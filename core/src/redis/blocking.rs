@@ -1,7 +1,7 @@
 //! The blocking driver: pooled connections, any number of threads.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,12 +12,13 @@ use super::connector::Connector;
 use super::errors;
 use super::options::ConnectOptions;
 use super::pool::{Pool, Times};
-use super::router::{DiscoveryNeed, Journey, Learnt, NextHop, Router, TOPOLOGY_WAIT};
+use super::router::{DiscoveryNeed, LearnedTopology, NextHop, Redirections, Router, TOPOLOGY_WAIT};
 use super::scout::Scout;
 use super::url::RedisUrl;
 use crate::error::{Error, Result};
 use crate::fork::PerProcess;
-use crate::script::Call;
+use crate::lock::Mutex;
+use crate::script::ScriptCall;
 
 /// Redis for threads. Opens connections when they are needed; survives `fork`.
 pub(crate) struct BlockingRedis {
@@ -48,12 +49,12 @@ impl BlockingRedis {
     }
 
     /// Runs the script at most once.
-    pub(crate) fn call(&self, call: Call, deadline: CallDeadline) -> Result<Value> {
+    pub(crate) fn call(&self, call: ScriptCall, deadline: CallDeadline) -> Result<Value> {
         self.connections()?.carry_out(RedisCommand::Script(call), deadline)
     }
 
     /// Sends a script whose reply nobody waits for.
-    pub(crate) fn cast(&self, call: Call) {
+    pub(crate) fn cast(&self, call: ScriptCall) {
         let request = RedisCommand::Script(call);
         if let Ok(connections) = self.connections()
             && let Some(pool) = connections.router.owner(request.slot())
@@ -143,7 +144,7 @@ impl Connections {
     fn carry_out(&self, mut request: RedisCommand, deadline: CallDeadline) -> Result<Value> {
         let slot = request.slot();
         let mut times = Times { start: Instant::now(), deadline, waited: false };
-        let mut journey = Journey::default();
+        let mut redirections = Redirections::default();
         let (mut node, mut asking) = (self.owner(slot, &mut times)?, false);
         loop {
             let hint = match node.request(request, asking, times) {
@@ -159,7 +160,7 @@ impl Connections {
                     hint
                 }
             };
-            match self.router.next(&mut journey, &node, hint, slot) {
+            match self.router.next(&mut redirections, &node, hint, slot) {
                 NextHop::To { node: next, asking: announce } => (node, asking) = (next, announce),
                 NextHop::Later(pause) => {
                     thread::sleep(pause.min(deadline.by.saturating_duration_since(Instant::now())));
@@ -199,9 +200,9 @@ impl Connections {
 
     /// Learns anew who owns which slots, unless that takes too long. Fails only if nothing is known.
     fn discover(&self, by: Instant, times: Times) -> Result<()> {
-        let number = self.rounds.lock().number;
+        let number = self.rounds.state.lock().number;
         self.begin_discovery();
-        let mut round = self.rounds.lock();
+        let mut round = self.rounds.state.lock();
         while round.under_way && round.number == number {
             let left = by.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -224,30 +225,26 @@ impl Connections {
 
     /// Starts a search on a thread of its own, unless one is under way.
     fn begin_discovery(&self) {
-        let Router::Learnt(learnt) = &self.router else { return };
-        let mut round = self.rounds.lock();
+        let Router::LearnedTopology(learned) = &self.router else { return };
+        let mut round = self.rounds.state.lock();
         if round.under_way {
             return;
         }
-        let (learnt, scout, rounds): (Arc<Learnt<Pool>>, _, _) =
-            (Arc::clone(learnt), Arc::clone(&self.scout), Arc::clone(&self.rounds));
+        let (learned, scout, rounds): (Arc<LearnedTopology<Pool>>, _, _) =
+            (Arc::clone(learned), Arc::clone(&self.scout), Arc::clone(&self.rounds));
         round.under_way = self.connector.background.spawn(move |cancelled| {
-            let failure = scout.discover(&learnt, cancelled).err();
+            let failure = scout.discover(&learned, cancelled).err();
             rounds.end(failure);
-            learnt.searched();
+            learned.searched();
         });
     }
 }
 
 impl DiscoveryRounds {
     fn end(&self, failure: Option<Error>) {
-        let mut round = self.lock();
+        let mut round = self.state.lock();
         *round = DiscoveryRound { under_way: false, number: round.number + 1, failure };
         drop(round);
         self.ended.notify_all();
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, DiscoveryRound> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

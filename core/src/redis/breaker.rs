@@ -2,11 +2,14 @@
 //! Does no I/O (M. Nygard, "Release It!", 2007, names the pattern).
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use ::redis::Value;
 
 use super::errors::{self, CallError};
 use crate::address::Address;
+use crate::error::ErrorKind;
+use crate::lock::Mutex;
 
 /// Opens after so many calls in a row without an answer; while it is open, one probe at a time tries the server.
 pub(super) struct Breaker {
@@ -50,7 +53,7 @@ impl Breaker {
         if !self.is_open() {
             return Admission::Closed;
         }
-        let mut outage = self.lock();
+        let mut outage = self.outage.lock();
         let Some(outage) = &mut *outage else { return Admission::Closed };
         let probe = !outage.probing && now >= outage.next_probe;
         if probe {
@@ -63,6 +66,25 @@ impl Breaker {
 
     pub(super) fn is_open(&self) -> bool {
         self.is_open.load(Ordering::Acquire)
+    }
+
+    /// Takes note of the outcome of a call. Returns whether the breaker opens with this one. A call that leaves the server
+    /// less time than it may take, which `allows_response` tells, says nothing about the server by a timeout.
+    pub(super) fn note(
+        &self,
+        result: &Result<Value, CallError>,
+        allows_response: impl FnOnce() -> bool,
+        now: Instant,
+    ) -> bool {
+        match result {
+            Err(failure) if failure.error.kind() == ErrorKind::Timeout && !allows_response() => false,
+            Err(failure) if failure.unanswered => self.unanswered(now),
+            Err(failure) if failure.error.kind() != ErrorKind::Server => false,
+            Ok(_) | Err(_) => {
+                self.answered();
+                false
+            }
+        }
     }
 
     /// The server answered a call, if only with an error.
@@ -78,7 +100,7 @@ impl Breaker {
         if self.threshold == 0 || self.failures.fetch_add(1, Ordering::Relaxed) + 1 < self.threshold {
             return false;
         }
-        let mut outage = self.lock();
+        let mut outage = self.outage.lock();
         let opens = outage.is_none();
         if opens {
             *outage = Some(Outage { since: now, next_probe: now + self.pause, probing: false });
@@ -89,7 +111,7 @@ impl Breaker {
 
     /// A probe has ended. The breaker closes if the server takes calls again.
     pub(super) fn probed(&self, succeeded: bool) {
-        let mut outage = self.lock();
+        let mut outage = self.outage.lock();
         if succeeded {
             // A connection says nothing about calls unless the breaker waits for one.
             if outage.take().is_some() {
@@ -99,10 +121,6 @@ impl Breaker {
         } else if let Some(outage) = &mut *outage {
             outage.probing = false;
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Outage>> {
-        self.outage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

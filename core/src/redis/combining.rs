@@ -2,19 +2,20 @@
 //!
 //! Where a server is near, what limits many threads is not the time that calls travel but the work for each:
 //! both sides make a system call for every call and every answer. So while some calls are under way, those of
-//! further threads are published, and the thread that may go next takes all of them along in one pipeline. Known
+//! further threads are published, and the thread that may go next sends all of them in one pipeline. Known
 //! as flat combining (Hendler, Incze, Shavit, Tzafrir: "Flat combining and the synchronization-parallelism
 //! tradeoff", SPAA 2010), and from databases as group commit.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use super::command::CommandOutcome;
 use super::connection::batches;
 use super::errors;
-use crate::script::Call;
+use crate::lock::Mutex;
+use crate::script::ScriptCall;
 
 /// The most calls of other threads that one thread pipelines: their answers delay its own.
 const MOST: usize = 64;
@@ -58,19 +59,19 @@ impl Combiner {
 
     /// As many calls as a server can answer within a round trip need not wait for each other.
     pub(super) fn learn(&self, round_trip: Option<Duration>, connections: usize) {
-        self.lock().most_under_way = batches(round_trip, connections);
+        self.state.lock().most_under_way = batches(round_trip, connections);
     }
 
     /// Waits, if so many are under way already that others go along sooner than alone; but not beyond `by`, the end of
     /// this attempt of a call whose time ends at `end`. `is_free` says whether there is a connection for one more.
     pub(super) fn join(
         &self,
-        call: &Call,
+        call: &ScriptCall,
         end: Instant,
         by: Instant,
         is_free: impl Fn() -> bool,
     ) -> NextStep<'_> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.under_way < state.most_under_way {
             state.under_way += 1;
             return NextStep::Combiner(Permit { combiner: self, counts: true, waited: false });
@@ -85,7 +86,7 @@ impl Combiner {
         let mut pause = self.solo_after;
         let mut end = Instant::now() + pause;
         for look in 0.. {
-            let stage = pending.lock().stage;
+            let stage = pending.state_of_call.lock().stage;
             match stage {
                 CallStage::Served => break,
                 _ if look < LOOKS => thread::yield_now(),
@@ -104,15 +105,15 @@ impl Combiner {
                 }
             }
         }
-        let outcome = pending.lock().outcome.take();
+        let outcome = pending.state_of_call.lock().outcome.take();
         NextStep::Served(outcome.unwrap_or_else(|| CommandOutcome::Done(Err(errors::abandoned()))))
     }
 
-    /// The permit of a thread that need not wait for others any longer, or waits in vain. That one takes along who
-    /// waits too: of many who looked for the one connection that does not hang, each on its own, some never found
-    /// it free.
+    /// The permit of a thread that need not wait for others any longer, or that timed out waiting. In the latter case
+    /// it pipelines the other waiting calls: when many threads each looked for the one connection that does not hang,
+    /// some never found it free.
     fn leave(&self, pending: &Arc<PendingCall>, end: Instant) -> Option<Permit<'_>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let may_go = state.under_way < state.most_under_way;
         if !may_go && Instant::now() < end {
             return None;
@@ -122,14 +123,10 @@ impl Combiner {
         state.under_way += usize::from(may_go);
         Some(Permit { combiner: self, counts: may_go, waited: true })
     }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// The right to be under way. When it ends, the thread that has waited the longest is woken to go, unless one that
-/// runs already comes first and takes it along.
+/// runs already comes first and pipelines it.
 pub(super) struct Permit<'a> {
     combiner: &'a Combiner,
     /// Whether it is one of those that may be under way, not of a thread that timed out waiting for them.
@@ -141,7 +138,7 @@ pub(super) struct Permit<'a> {
 impl Permit<'_> {
     /// Takes the published calls whose deadline `may_join` accepts.
     pub(super) fn take(&self, may_join: impl Fn(Instant) -> bool) -> Batch {
-        let mut state = self.combiner.lock();
+        let mut state = self.combiner.state.lock();
         let mut taken = Vec::with_capacity(state.published.len().min(MOST));
         state.published.retain(|pending| {
             let joins = taken.len() < MOST && may_join(pending.end);
@@ -152,7 +149,7 @@ impl Permit<'_> {
         });
         drop(state);
         let take = |pending: Arc<PendingCall>| {
-            let mut state_of_call = pending.lock();
+            let mut state_of_call = pending.state_of_call.lock();
             state_of_call.stage = CallStage::Taken;
             let call = state_of_call.call.take();
             drop(state_of_call);
@@ -164,7 +161,7 @@ impl Permit<'_> {
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        let mut state = self.combiner.lock();
+        let mut state = self.combiner.state.lock();
         state.under_way -= usize::from(self.counts);
         let next = state.published.front().map(|next| next.thread.clone());
         drop(state);
@@ -176,7 +173,7 @@ impl Drop for Permit<'_> {
 
 /// Calls of other threads in a pipeline. Whatever happens, their threads get an outcome.
 pub(super) struct Batch {
-    taken: Vec<(Arc<PendingCall>, Option<Call>)>,
+    taken: Vec<(Arc<PendingCall>, Option<ScriptCall>)>,
 }
 
 impl Batch {
@@ -185,7 +182,7 @@ impl Batch {
     }
 
     /// The calls, with their places and the ends of their times.
-    pub(super) fn calls(&mut self) -> impl Iterator<Item = (usize, Call, Instant)> {
+    pub(super) fn calls(&mut self) -> impl Iterator<Item = (usize, ScriptCall, Instant)> {
         let calls = self.taken.iter_mut().enumerate();
         calls.filter_map(|(place, (pending, call))| Some((place, call.take()?, pending.end)))
     }
@@ -224,7 +221,7 @@ struct PendingCall {
 #[derive(Default)]
 struct CallState {
     stage: CallStage,
-    call: Option<Call>,
+    call: Option<ScriptCall>,
     outcome: Option<CommandOutcome>,
 }
 
@@ -237,22 +234,18 @@ enum CallStage {
 }
 
 impl PendingCall {
-    fn new(call: &Call, end: Instant) -> Self {
+    fn new(call: &ScriptCall, end: Instant) -> Self {
         let state_of_call = CallState { call: Some(call.clone()), ..CallState::default() };
         Self { state_of_call: Mutex::new(state_of_call), end, thread: thread::current() }
     }
 
     fn put(&self, outcome: CommandOutcome) {
-        self.lock().outcome = Some(outcome);
+        self.state_of_call.lock().outcome = Some(outcome);
     }
 
     fn serve(&self) {
-        self.lock().stage = CallStage::Served;
+        self.state_of_call.lock().stage = CallStage::Served;
         self.thread.unpark();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, CallState> {
-        self.state_of_call.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -268,15 +261,15 @@ mod tests {
     const LONG: Duration = Duration::from_secs(20);
 
     /// Lets one thread go at a time.
-    fn combiner(solo_after: Duration) -> (Combiner, Call) {
+    fn combiner(solo_after: Duration) -> (Combiner, ScriptCall) {
         let script = eternal(Script::new(String::new()));
         (
             Combiner { solo_after, ..Combiner::new(1) },
-            Call { script, keys: SmallVec::new(), args: SmallVec::new() },
+            ScriptCall { script, keys: SmallVec::new(), args: SmallVec::new() },
         )
     }
 
-    fn permit<'a>(combiner: &'a Combiner, call: &Call) -> Permit<'a> {
+    fn permit<'a>(combiner: &'a Combiner, call: &ScriptCall) -> Permit<'a> {
         match combiner.join(call, Instant::now(), Instant::now(), || true) {
             NextStep::Combiner(permit) => permit,
             NextStep::Served(_) => unreachable!("nobody is under way"),
@@ -287,11 +280,11 @@ mod tests {
     fn published<'scope>(
         scope: &'scope thread::Scope<'scope, '_>,
         combiner: &'scope Combiner,
-        call: &'scope Call,
+        call: &'scope ScriptCall,
     ) -> thread::ScopedJoinHandle<'scope, NextStep<'scope>> {
         let thread =
             scope.spawn(|| combiner.join(call, Instant::now() + LONG, Instant::now() + LONG, || true));
-        while combiner.lock().published.is_empty() {
+        while combiner.state.lock().published.is_empty() {
             thread::yield_now();
         }
         thread
@@ -302,14 +295,14 @@ mod tests {
         let combiner = Combiner::new(16);
         for (round_trip, most) in [(None, 16), (Some(0), 2), (Some(60), 5), (Some(100_000), 16)] {
             combiner.learn(round_trip.map(Duration::from_micros), 16);
-            assert_eq!(combiner.lock().most_under_way, most, "{round_trip:?}");
+            assert_eq!(combiner.state.lock().most_under_way, most, "{round_trip:?}");
         }
         combiner.learn(Some(Duration::ZERO), 1);
-        assert_eq!(combiner.lock().most_under_way, 1);
+        assert_eq!(combiner.state.lock().most_under_way, 1);
     }
 
     #[test]
-    fn who_waits_in_vain_goes_all_the_same() {
+    fn a_thread_that_timed_out_makes_its_own_call() {
         let (combiner, call) = combiner(SOLO_AFTER);
         let permit = permit(&combiner, &call);
         let start = Instant::now();
@@ -317,22 +310,22 @@ mod tests {
             unreachable!()
         };
         assert!((SOLO_AFTER..LONG).contains(&start.elapsed()));
-        assert!(combiner.lock().published.is_empty());
+        assert!(combiner.state.lock().published.is_empty());
         drop(another);
-        assert_eq!(combiner.lock().under_way, 1, "the permit of the other");
+        assert_eq!(combiner.state.lock().under_way, 1, "the permit of the other");
         drop(permit);
-        assert_eq!(combiner.lock().under_way, 0);
+        assert_eq!(combiner.state.lock().under_way, 0);
     }
 
     #[test]
-    fn who_waits_in_vain_takes_along_who_waits_too() {
+    fn a_thread_that_timed_out_pipelines_waiting_calls() {
         let (combiner, call) = combiner(SOLO_AFTER);
         let _permit = permit(&combiner, &call);
         thread::scope(|scope| {
             // Never sees a connection that is free.
             let other =
                 scope.spawn(|| combiner.join(&call, Instant::now() + LONG, Instant::now() + LONG, || false));
-            while combiner.lock().published.is_empty() {
+            while combiner.state.lock().published.is_empty() {
                 thread::yield_now();
             }
             let part = combiner.join(&call, Instant::now() + LONG, Instant::now() + LONG, || true);
@@ -346,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_connection_waits_to_be_taken_along() {
+    fn a_thread_without_a_connection_waits_to_be_pipelined() {
         let (combiner, call) = combiner(SOLO_AFTER);
         let _permit = permit(&combiner, &call);
         let by = Instant::now() + SOLO_AFTER * 20;
@@ -355,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_taken_along_is_told_whatever_happens() {
+    fn a_pipelined_call_always_gets_an_outcome() {
         let (combiner, call) = combiner(LONG);
         let permit = permit(&combiner, &call);
         thread::scope(|scope| {
@@ -386,6 +379,6 @@ mod tests {
             assert!(matches!(thread.join().unwrap(), NextStep::Combiner(_)));
             assert!(start.elapsed() < LONG / 2);
         });
-        assert_eq!(combiner.lock().under_way, 0);
+        assert_eq!(combiner.state.lock().under_way, 0);
     }
 }

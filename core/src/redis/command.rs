@@ -8,7 +8,7 @@ use super::errors::CallError;
 use super::slots::slot_of;
 use crate::address::Address;
 use crate::error::{ErrorKind, Result};
-use crate::script::Call;
+use crate::script::ScriptCall;
 use crate::timeout::SHORTEST_TIMEOUT;
 
 /// Between two attempts of a call that may be sent again.
@@ -46,23 +46,26 @@ impl CallDeadline {
 /// The attempts of a request that may be sent again for as long as there is no answer.
 pub(crate) struct Attempts {
     by: Instant,
-    may_repeat: bool,
+    /// What may be sent again.
+    call: Option<ScriptCall>,
     /// Whether one of them may have been carried out although its answer was lost.
     is_maybe_done: bool,
 }
 
 impl Attempts {
-    pub(crate) fn new(deadline: CallDeadline, may_repeat: bool) -> Self {
-        Self { by: deadline.by, may_repeat, is_maybe_done: false }
+    /// `call` is what may be sent again, if it may.
+    pub(crate) fn new(deadline: CallDeadline, call: Option<ScriptCall>) -> Self {
+        Self { by: deadline.by, call, is_maybe_done: false }
     }
 
-    /// How long to wait before the request is sent again; `None`: it was answered, or there is no time left.
-    pub(crate) fn pause_after(&mut self, reply: &Result<Value>) -> Option<Duration> {
+    /// How long to wait, and what to send then; `None`: it was answered, or there is no time left.
+    pub(crate) fn next(&mut self, reply: &Result<Value>) -> Option<(Duration, ScriptCall)> {
         let error = reply.as_ref().err()?;
         self.is_maybe_done |= error.is_maybe_done();
         let is_unanswered = matches!(error.kind(), ErrorKind::Connection | ErrorKind::Timeout);
         let is_soon = self.by.saturating_duration_since(Instant::now()) > RESEND_PAUSE;
-        (self.may_repeat && is_unanswered && error.is_retryable() && is_soon).then_some(RESEND_PAUSE)
+        let call = self.call.as_ref().filter(|_| is_unanswered && error.is_retryable() && is_soon)?;
+        Some((RESEND_PAUSE, call.clone()))
     }
 
     /// The reply to the last one. Its error says what may have come of those before it.
@@ -74,7 +77,7 @@ impl Attempts {
 /// A script call or a plain command, to be executed at most once.
 #[derive(Debug, Clone)]
 pub(crate) enum RedisCommand {
-    Script(Call),
+    Script(ScriptCall),
     /// A command and the slot of its keys.
     Plain(Cmd, u16),
 }

@@ -76,7 +76,10 @@ impl From<io::Error> for ConnectionError {
 /// The connection could not be opened: no call was sent.
 pub(super) fn opening(fault: &ConnectionError, address: &Address, role: Role, waited: Duration) -> CallError {
     let error = match fault {
-        ConnectionError::Silent => silent(address, waited),
+        ConnectionError::Silent => {
+            let message = format!("timed out connecting to {address} after {} ms", waited.as_millis());
+            Error::new(ErrorKind::Timeout, message)
+        }
         ConnectionError::Io(err) => {
             let message = format!("cannot connect to {address}: {err}");
             Error::new(ErrorKind::Connection, message).caused_by(Arc::clone(err))
@@ -106,16 +109,13 @@ fn refused(step: HandshakeStep, err: &RedisError, address: &Address, role: Role)
     error.into()
 }
 
-/// A connection was not opened in time.
-pub(super) fn silent(address: &Address, waited: Duration) -> Error {
-    let message = format!("timed out connecting to {address} after {} ms", waited.as_millis());
-    Error::new(ErrorKind::Timeout, message)
-}
-
 /// The connection ended while it was not known whether the call was executed.
 pub(super) fn broken(fault: &ConnectionError, address: &Address, limit: Duration) -> CallError {
     CallError::unanswered(match fault {
-        ConnectionError::Silent => overdue(address, limit),
+        ConnectionError::Silent => {
+            let message = format!("{address} did not answer within {limit:?}");
+            Error::new(ErrorKind::Timeout, message).maybe_done()
+        }
         ConnectionError::Io(err) => {
             let message = format!("the connection to {address} broke: {err}");
             Error::new(ErrorKind::Connection, message).maybe_done().caused_by(Arc::clone(err))
@@ -125,11 +125,6 @@ pub(super) fn broken(fault: &ConnectionError, address: &Address, limit: Duration
         }
         ConnectionError::Refused(_, err) => answered(err, address).error,
     })
-}
-
-/// The server did not answer a call in time.
-pub(super) fn overdue(address: &Address, limit: Duration) -> Error {
-    Error::new(ErrorKind::Timeout, format!("{address} did not answer within {limit:?}")).maybe_done()
 }
 
 /// A call was given up before it was sent.

@@ -1,6 +1,6 @@
 //! A multiplexer shared by tasks, and the host on whose event loop it runs.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Instant;
 
 use super::channel::ReadProgress;
@@ -8,26 +8,25 @@ use super::connection::Connection;
 use super::connector::Connector;
 use super::deadline::Deadline;
 use super::login::Role;
-use super::multiplexer::{LineId, Multiplexer, Order, Peer};
+use super::multiplexer::{ConnectionId, Multiplexer, Order, Peer};
 use super::router::Router;
 use super::scout::Scout;
 use super::stream::Stream;
 use crate::error::Error;
+use crate::lock::Mutex;
 
 /// The event loop that watches the connections: that of Tokio, or a foreign one.
 pub(crate) trait Host: Send + Sync {
     /// Begins to keep the time.
     fn begin(&self, hub: &Arc<Hub>);
     /// Begins to watch a connection, and to pump it whenever it is ready.
-    fn watch(&self, hub: &Arc<Hub>, line: LineId);
+    fn watch(&self, hub: &Arc<Hub>, connection: ConnectionId);
     /// Pumps the connection soon: it has something to send.
-    fn flush(&self, hub: &Arc<Hub>, line: LineId);
+    fn flush(&self, hub: &Arc<Hub>, connection: ConnectionId);
     /// Stops watching the connection, then forgets it.
-    fn close(&self, hub: &Arc<Hub>, line: LineId);
-    /// The deadline has come nearer.
+    fn close(&self, hub: &Arc<Hub>, connection: ConnectionId);
+    /// The deadline has come nearer, or the limiter is closed: no more calls come.
     fn hurry(&self);
-    /// The limiter is closed: no more calls come.
-    fn end(&self);
 }
 
 pub(crate) struct Hub {
@@ -67,8 +66,8 @@ impl Hub {
         match order {
             Order::Open(peer) => self.open(peer),
             Order::Discover => self.discover(),
-            Order::Flush(line) => self.host.flush(self, line),
-            Order::Close(line) => self.host.close(self, line),
+            Order::Flush(connection) => self.host.flush(self, connection),
+            Order::Close(connection) => self.host.close(self, connection),
         }
     }
 
@@ -82,9 +81,9 @@ impl Hub {
             let address = super::router::Node::address(&*server);
             let opened = Connection::open(&hub.connector, address, Role::Data, deadline);
             let opened = opened.map(|connection| connection.into_parts(hub.connector.pool_size));
-            let line = hub.act(|multiplexer| multiplexer.opened(&server, opened, Instant::now()));
-            if let Some(line) = line {
-                hub.host.watch(&hub, line);
+            let connection = hub.act(|multiplexer| multiplexer.opened(&server, opened, Instant::now()));
+            if let Some(connection) = connection {
+                hub.host.watch(&hub, connection);
             }
         });
         if !started {
@@ -94,10 +93,10 @@ impl Hub {
     }
 
     fn discover(self: &Arc<Self>) {
-        let Router::Learnt(learnt) = &self.lock().router else { return };
-        let (learnt, hub) = (Arc::clone(learnt), Arc::clone(self));
+        let Router::LearnedTopology(learned) = &self.lock().router else { return };
+        let (learned, hub) = (Arc::clone(learned), Arc::clone(self));
         let started = self.connector.background.spawn(move |cancelled| {
-            let result = hub.scout.discover(&learnt, cancelled);
+            let result = hub.scout.discover(&learned, cancelled);
             hub.act(|multiplexer| multiplexer.discovered(result, Instant::now()));
         });
         if !started {
@@ -106,10 +105,10 @@ impl Hub {
     }
 
     /// Moves bytes on a connection. Answers what is left to do, or nothing if the connection is gone.
-    pub(super) fn pump(self: &Arc<Self>, line: LineId) -> Option<ReadProgress> {
+    pub(super) fn pump(self: &Arc<Self>, connection: ConnectionId) -> Option<ReadProgress> {
         self.act(|multiplexer| {
-            multiplexer.stream(line)?;
-            Some(multiplexer.pump(line, Instant::now()))
+            multiplexer.stream(connection)?;
+            Some(multiplexer.pump(connection, Instant::now()))
         })
     }
 
@@ -118,7 +117,7 @@ impl Hub {
         self.act(|multiplexer| multiplexer.close(&Error::closed(), Instant::now()));
         self.connector.background.end();
         self.scout.close();
-        self.host.end();
+        self.host.hurry();
     }
 
     /// Closes the connections at once.
@@ -146,6 +145,6 @@ impl Hub {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Multiplexer<Stream>> {
-        self.multiplexer.lock().unwrap_or_else(PoisonError::into_inner)
+        self.multiplexer.lock()
     }
 }

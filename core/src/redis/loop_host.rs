@@ -5,15 +5,16 @@
 
 use std::collections::HashSet;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use polling::{Event, Events, PollMode, Poller};
 
 use super::hub::{Host, Hub};
-use super::multiplexer::{LineId, Multiplexer};
+use super::multiplexer::{ConnectionId, Multiplexer};
 use super::stream::Stream;
+use crate::lock::Mutex;
 
 #[derive(Default)]
 pub(crate) struct LoopHost {
@@ -37,17 +38,17 @@ enum File {
 
 #[derive(Default)]
 struct Watched {
-    lines: HashSet<LineId>,
+    connections: HashSet<ConnectionId>,
     /// Those of which it is watched when they take more.
-    writing: HashSet<LineId>,
+    writing: HashSet<ConnectionId>,
     /// Those that have something to send.
-    dirty: Vec<LineId>,
+    dirty: Vec<ConnectionId>,
 }
 
 impl LoopHost {
     /// Opens the file, unless it is open. Answers whether it did.
     pub(crate) fn open(&self) -> io::Result<bool> {
-        let mut file = lock(&self.file);
+        let mut file = self.file.lock();
         let is_new = matches!(*file, File::Unopened);
         if is_new {
             *file = File::Open(Arc::new(Poller::new()?));
@@ -64,7 +65,7 @@ impl LoopHost {
 
     /// Closes the file, which nobody watches any more.
     pub(crate) fn close_file(&self) {
-        *lock(&self.file) = File::Closed;
+        *self.file.lock() = File::Closed;
     }
 
     /// Makes the file readable, or ends a [`wait`](Self::wait): there is something to take up.
@@ -88,7 +89,7 @@ impl LoopHost {
             // Nobody could notify it before: there may be something to take up.
             return;
         }
-        let mut events = lock(&self.events);
+        let mut events = self.events.lock();
         let events = events.get_or_insert_with(Events::new);
         events.clear();
         let _ = poller.wait(events, limit);
@@ -100,11 +101,12 @@ impl LoopHost {
         if self.notified.load(Ordering::Acquire) {
             self.wait(Some(Duration::ZERO));
         }
-        let lines: smallvec::SmallVec<[LineId; 8]> = lock(&self.watched).lines.iter().copied().collect();
-        for line in lines {
+        let connections: smallvec::SmallVec<[ConnectionId; 8]> =
+            self.watched.lock().connections.iter().copied().collect();
+        for connection in connections {
             // What a connection that talks without end leaves, the next turn takes up: the file stays readable.
-            hub.pump(line);
-            self.watch_writing(hub, line);
+            hub.pump(connection);
+            self.watch_writing(hub, connection);
         }
         self.flush_dirty(hub);
     }
@@ -117,13 +119,13 @@ impl LoopHost {
     /// Sends what calls have queued.
     pub(crate) fn flush_dirty(&self, hub: &Arc<Hub>) {
         loop {
-            let dirty = std::mem::take(&mut lock(&self.watched).dirty);
+            let dirty = std::mem::take(&mut self.watched.lock().dirty);
             if dirty.is_empty() {
                 return;
             }
-            for line in dirty {
-                hub.act(|multiplexer| multiplexer.flush(line, Instant::now()));
-                self.watch_writing(hub, line);
+            for connection in dirty {
+                hub.act(|multiplexer| multiplexer.flush(connection, Instant::now()));
+                self.watch_writing(hub, connection);
             }
         }
     }
@@ -138,25 +140,25 @@ impl LoopHost {
     }
 
     /// Watches whether the connection takes more only while there is more: else it would always be ready.
-    fn watch_writing(&self, hub: &Arc<Hub>, line: LineId) {
+    fn watch_writing(&self, hub: &Arc<Hub>, connection: ConnectionId) {
         let multiplexer = hub.lock();
-        let wants = multiplexer.wants_write(line);
-        let mut watched = lock(&self.watched);
-        if wants == watched.writing.contains(&line) || !watched.lines.contains(&line) {
+        let wants = multiplexer.wants_write(connection);
+        let mut watched = self.watched.lock();
+        if wants == watched.writing.contains(&connection) || !watched.connections.contains(&connection) {
             return;
         }
-        let (Some(stream), Some(poller)) = (multiplexer.stream(line), self.poller()) else { return };
-        let event = if wants { Event::all(line) } else { Event::readable(line) };
+        let (Some(stream), Some(poller)) = (multiplexer.stream(connection), self.poller()) else { return };
+        let event = if wants { Event::all(connection) } else { Event::readable(connection) };
         let _ = modify(&poller, stream, event);
         if wants {
-            watched.writing.insert(line);
+            watched.writing.insert(connection);
         } else {
-            watched.writing.remove(&line);
+            watched.writing.remove(&connection);
         }
     }
 
     fn poller(&self) -> Option<Arc<Poller>> {
-        match &*lock(&self.file) {
+        match &*self.file.lock() {
             File::Open(poller) => Some(Arc::clone(poller)),
             File::Unopened | File::Closed => None,
         }
@@ -172,8 +174,8 @@ fn modify(poller: &Poller, stream: &Stream, event: Event) -> io::Result<()> {
 }
 
 #[allow(unsafe_code, reason = "a socket must not be closed before it is taken out of the poller")]
-fn add(poller: &Poller, stream: &Stream, line: LineId) -> io::Result<()> {
-    let event = Event::readable(line);
+fn add(poller: &Poller, stream: &Stream, connection: ConnectionId) -> io::Result<()> {
+    let event = Event::readable(connection);
     // SAFETY: the connection is removed from the multiplexer, which closes it, only by `close` below, after it was
     // taken out; or with the multiplexer itself, whose poller is gone by then.
     unsafe {
@@ -196,49 +198,43 @@ fn delete(poller: &Poller, stream: &Stream) -> io::Result<()> {
 impl Host for LoopHost {
     fn begin(&self, _: &Arc<Hub>) {}
 
-    fn watch(&self, hub: &Arc<Hub>, line: LineId) {
-        let added = match (hub.lock().stream(line), self.poller()) {
-            (Some(stream), Some(poller)) => add(&poller, stream, line).is_ok(),
+    fn watch(&self, hub: &Arc<Hub>, connection: ConnectionId) {
+        let added = match (hub.lock().stream(connection), self.poller()) {
+            (Some(stream), Some(poller)) => add(&poller, stream, connection).is_ok(),
             _ => false,
         };
         if added {
-            lock(&self.watched).lines.insert(line);
+            self.watched.lock().connections.insert(connection);
             // On the thread that opened it: the loop need not wait for its turn.
             self.flush_dirty(hub);
         } else {
             let error = super::errors::unwatched();
-            hub.act(|multiplexer| multiplexer.orphan(line, &error, Instant::now()));
+            hub.act(|multiplexer| multiplexer.orphan(connection, &error, Instant::now()));
         }
         self.notify();
     }
 
-    fn flush(&self, _: &Arc<Hub>, line: LineId) {
-        let mut watched = lock(&self.watched);
-        if watched.dirty.last() != Some(&line) {
-            watched.dirty.push(line);
+    fn flush(&self, _: &Arc<Hub>, connection: ConnectionId) {
+        let mut watched = self.watched.lock();
+        if watched.dirty.last() != Some(&connection) {
+            watched.dirty.push(connection);
         }
     }
 
-    fn close(&self, hub: &Arc<Hub>, line: LineId) {
+    fn close(&self, hub: &Arc<Hub>, connection: ConnectionId) {
         let multiplexer = hub.lock();
-        if let (Some(stream), Some(poller)) = (multiplexer.stream(line), self.poller()) {
+        if let (Some(stream), Some(poller)) = (multiplexer.stream(connection), self.poller()) {
             let _ = delete(&poller, stream);
         }
         drop(multiplexer);
-        let mut watched = lock(&self.watched);
-        watched.lines.remove(&line);
-        watched.writing.remove(&line);
+        let mut watched = self.watched.lock();
+        watched.connections.remove(&connection);
+        watched.writing.remove(&connection);
         drop(watched);
-        hub.act(|multiplexer| multiplexer.remove(line));
+        hub.act(|multiplexer| multiplexer.remove(connection));
     }
 
     fn hurry(&self) {
         self.hurried.store(true, Ordering::Release);
     }
-
-    fn end(&self) {}
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,7 @@
 //! Connections to Redis: one server, a Cluster, or whatever primary the Sentinels name.
 //!
-//! [`BlockingRedis`] and [`AsyncRedis`] carry out a [`Call`](crate::script::Call) and share all that does no
-//! I/O: the URL, the options, the errors, where a key lives (`router`) and what a reply asks for (`reply`).
+//! [`BlockingRedis`] and [`AsyncRedis`] carry out a [`Call`](crate::script::ScriptCall) and share all that does no
+//! I/O: the URL, the options, the errors, where a key lives (`router`) and what a reply asks for (`session`).
 //!
 //! One rule governs both: **what may have been executed is never sent again**. A call is repeated only after
 //! an answer that proves that it was not executed: NOSCRIPT, MOVED, ASK and TRYAGAIN. That is also why the
@@ -12,9 +12,7 @@ mod asynchronous;
 mod background;
 mod blocking;
 mod breaker;
-mod bundle;
 mod channel;
-mod combined;
 mod combining;
 mod command;
 mod connection;
@@ -29,7 +27,6 @@ mod loop_host;
 mod multiplexer;
 mod options;
 mod pool;
-mod reply;
 mod resolve;
 mod router;
 mod scout;

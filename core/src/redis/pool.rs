@@ -1,10 +1,10 @@
-//! The blocking connections to one server.
+//! The blocking connections to one server, and how calls use them.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::breaker::{Admission, Breaker};
-use super::combining::{Combiner, NextStep};
+use super::combining::{Combiner, NextStep, Permit};
 use super::command::{CallDeadline, CommandOutcome, Hint, RedisCommand};
 use super::connection::Connection;
 use super::connector::Connector;
@@ -16,6 +16,8 @@ use super::session::{Id, PendingCommand};
 use super::spin::Spin;
 use crate::address::Address;
 use crate::error::ErrorKind;
+use crate::lock::Mutex;
+use crate::script::ScriptCall;
 use crate::timeout::SHORTEST_TIMEOUT;
 
 /// A connection idle for longer is tried before use: the server may have been restarted meanwhile, or a
@@ -24,11 +26,11 @@ const TRUSTED: Duration = Duration::from_secs(1);
 
 /// A bounded pool; the connection used last is used next, so that the surplus stays idle.
 pub(super) struct Pool {
-    pub(super) connector: Arc<Connector>,
-    pub(super) address: Address,
+    connector: Arc<Connector>,
+    address: Address,
     breaker: Breaker,
-    pub(super) spin: Spin,
-    pub(super) combiner: Combiner,
+    spin: Spin,
+    combiner: Combiner,
     state: Mutex<State>,
     freed: Condvar,
 }
@@ -78,7 +80,7 @@ impl Node for Pool {
     }
 
     fn close(&self) {
-        self.lock().closed = true;
+        self.state.lock().closed = true;
         self.discard(None);
     }
 }
@@ -108,13 +110,60 @@ impl Pool {
             RedisCommand::Script(_) | RedisCommand::Plain(..) => return self.alone(request, asking, times),
         };
         let by = times.deadline.by.min(times.start + self.connector.response_timeout);
-        match self.combiner.join(&call, times.deadline.by, by, || self.has_room(&self.lock())) {
+        match self.combiner.join(&call, times.deadline.by, by, || self.has_room(&self.state.lock())) {
             NextStep::Served(outcome) => outcome,
             NextStep::Combiner(permit) => {
                 let times = Times { waited: permit.waited, ..times };
                 self.combine(permit, call, times)
             }
         }
+    }
+
+    /// Carries out the call, and whatever was published by the time there is a connection for it.
+    fn combine(&self, permit: Permit<'_>, own: ScriptCall, times: Times) -> CommandOutcome {
+        let mut lease = match self.lease(times) {
+            Ok(lease) => lease,
+            Err(failure) => return CommandOutcome::Done(Err(failure)),
+        };
+        if let Err(failure) = lease.connection(times) {
+            return CommandOutcome::Done(Err(failure));
+        }
+        let (now, own_end) = (Instant::now(), times.deadline.by);
+        // All answers are awaited together: those whose time ends earlier would be answered late, and those whose time
+        // ends later would be cut short.
+        let attempt = now + self.connector.response_timeout;
+        let mut batch = permit.take(|end| {
+            let apart = end.max(own_end) - end.min(own_end);
+            apart <= SHORTEST_TIMEOUT || end.min(own_end) >= attempt
+        });
+        if batch.size() == 0 {
+            return lease.request(RedisCommand::Script(own), false, times);
+        }
+        let connection = match lease.connection(times) {
+            Ok(connection) => connection,
+            Err(failure) => return CommandOutcome::Done(Err(failure)),
+        };
+        // The calls in the pipeline have come just now, so the time to answer is that of a new call.
+        let own_place = batch.size();
+        for (place, call, end) in batch.calls().chain([(own_place, own, own_end)]) {
+            let pending = PendingCommand::new(place, RedisCommand::Script(call), false, end.min(own_end));
+            connection.session.submit(pending, now);
+        }
+        connection.complete(None, None);
+        let mut own_outcome = CommandOutcome::Done(Err(errors::no_answer()));
+        let mut outcomes = Vec::with_capacity(own_place);
+        while let Some((place, outcome)) = connection.session.next_outcome() {
+            if place == own_place {
+                own_outcome = outcome;
+            } else {
+                outcomes.push((place, outcome));
+            }
+        }
+        lease.judge();
+        // First of all the thread that goes next, which then goes while the others are woken.
+        drop(permit);
+        batch.serve(outcomes);
+        own_outcome
     }
 
     fn alone(&self, request: RedisCommand, asking: bool, times: Times) -> CommandOutcome {
@@ -126,19 +175,15 @@ impl Pool {
 
     /// Reports the outcome of a call to the circuit breaker.
     fn note(&self, outcome: &CommandOutcome, times: Times) {
-        // Less time than the server may take says nothing about the server.
-        let allows_response = times.deadline.allows_response(self.connector.response_timeout, times.start);
+        let allows_response = || times.deadline.allows_response(self.connector.response_timeout, times.start);
         match outcome {
-            CommandOutcome::Done(Err(failure))
-                if failure.error.kind() == ErrorKind::Timeout && !allows_response => {}
-            CommandOutcome::Done(Err(failure)) if failure.unanswered => {
-                if self.breaker.unanswered(Instant::now()) {
+            CommandOutcome::Done(result) => {
+                if self.breaker.note(result, allows_response, Instant::now()) {
                     self.discard(None);
                 }
             }
-            CommandOutcome::Done(Err(failure)) if failure.error.kind() != ErrorKind::Server => {}
             CommandOutcome::Again(_, Hint::Unsent(..)) => {}
-            CommandOutcome::Done(_) | CommandOutcome::Again(..) => self.breaker.answered(),
+            CommandOutcome::Again(..) => self.breaker.answered(),
         }
     }
 
@@ -176,7 +221,7 @@ impl Pool {
     }
 
     fn keep(&self, connection: Connection) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if self.has_room(&state) && !state.closed {
             state.open += 1;
             state.idle.push(Idle { connection: Box::new(connection), since: Instant::now() });
@@ -191,10 +236,10 @@ impl Pool {
         }
     }
 
-    pub(super) fn lease(&self, times: Times) -> Result<ConnectionLease<'_>, CallError> {
+    fn lease(&self, times: Times) -> Result<ConnectionLease<'_>, CallError> {
         let limit = self.connector.response_timeout;
         let by = times.deadline.by.min(times.start + limit);
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let mut waited = times.waited;
         loop {
             if self.has_room(&state) {
@@ -231,7 +276,7 @@ impl Pool {
 
     /// Closes the idle connections, once for each break however many calls notice it.
     fn discard(&self, generation: Option<u64>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if generation.is_some_and(|broken| broken != state.generation) {
             return;
         }
@@ -240,10 +285,6 @@ impl Pool {
         let idle = std::mem::take(&mut state.idle);
         drop(state);
         drop(idle);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -275,7 +316,7 @@ impl ConnectionLease<'_> {
         outcome.map_or_else(|| CommandOutcome::Done(Err(errors::no_answer())), |(_, outcome)| outcome)
     }
 
-    pub(super) fn connection(&mut self, times: Times) -> Result<&mut Connection, CallError> {
+    fn connection(&mut self, times: Times) -> Result<&mut Connection, CallError> {
         if let Some(idle) = &mut self.idle
             && times.start.saturating_duration_since(idle.since) > TRUSTED
         {
@@ -284,7 +325,7 @@ impl ConnectionLease<'_> {
         let connection = match self.idle.take() {
             Some(idle) => idle.connection,
             None => {
-                self.generation = self.pool.lock().generation;
+                self.generation = self.pool.state.lock().generation;
                 Box::new(self.pool.open(times)?)
             }
         };
@@ -308,7 +349,7 @@ impl ConnectionLease<'_> {
 
     /// A connection that takes no more requests is given up. Unless the server was only silent on it, its other
     /// connections are of no use either: they broke too, or lead to a replica.
-    pub(super) fn judge(&mut self) {
+    fn judge(&mut self) {
         let Some(idle) = &self.idle else { return };
         let session = &idle.connection.session;
         // An answer that nobody waits for any more must not hold up the next call.
@@ -329,7 +370,7 @@ const ONLY: Id = 0;
 impl Drop for ConnectionLease<'_> {
     fn drop(&mut self) {
         let idle = self.idle.take();
-        let mut state = self.pool.lock();
+        let mut state = self.pool.state.lock();
         let outdated = match idle {
             Some(idle) if self.generation == state.generation && !state.closed => {
                 state.idle.push(idle);

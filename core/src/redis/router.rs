@@ -1,4 +1,4 @@
-//! Which server to ask: fixed by the URL, or learnt from the Cluster or the Sentinels. Does no I/O.
+//! Which server to ask: fixed by the URL, or learned from the Cluster or the Sentinels. Does no I/O.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,7 +45,7 @@ pub(super) trait Node {
 
 pub(super) enum Router<N> {
     Fixed(Arc<N>),
-    Learnt(Arc<Learnt<N>>),
+    LearnedTopology(Arc<LearnedTopology<N>>),
 }
 
 /// Whether to ask for the topology before a call is sent.
@@ -66,7 +66,7 @@ pub(super) enum DiscoveryNeed {
 
 /// How often one call was sent elsewhere.
 #[derive(Debug, Default)]
-pub(super) struct Journey {
+pub(super) struct Redirections {
     hops: usize,
 }
 
@@ -91,7 +91,7 @@ impl<N: Node> Router<N> {
             Servers::Cluster(seeds) => (Discovery::Cluster, seeds.clone()),
             Servers::Sentinel(seeds, service) => (Discovery::Sentinel(service.clone()), seeds.clone()),
         };
-        Self::Learnt(Arc::new(Learnt {
+        Self::LearnedTopology(Arc::new(LearnedTopology {
             connector: Arc::clone(connector),
             discovery,
             seeds,
@@ -104,7 +104,7 @@ impl<N: Node> Router<N> {
     pub(super) fn close(&self) {
         match self {
             Self::Fixed(node) => node.close(),
-            Self::Learnt(learnt) => learnt.read().nodes.values().for_each(|node| node.close()),
+            Self::LearnedTopology(learned) => learned.read().nodes.values().for_each(|node| node.close()),
         }
     }
 
@@ -112,8 +112,8 @@ impl<N: Node> Router<N> {
     pub(super) fn each_try(&self, visit: impl Fn(&N)) {
         match self {
             Self::Fixed(node) => visit(node),
-            Self::Learnt(learnt) => {
-                if let Ok(map) = learnt.map.try_read() {
+            Self::LearnedTopology(learned) => {
+                if let Ok(map) = learned.map.try_read() {
                     map.nodes.values().for_each(|node| visit(node));
                 }
             }
@@ -124,7 +124,7 @@ impl<N: Node> Router<N> {
     pub(super) fn due(&self, now: Instant) -> DiscoveryNeed {
         match self {
             Self::Fixed(_) => DiscoveryNeed::No,
-            Self::Learnt(learnt) => learnt.due(now),
+            Self::LearnedTopology(learned) => learned.due(now),
         }
     }
 
@@ -132,14 +132,14 @@ impl<N: Node> Router<N> {
     pub(super) fn is_known(&self) -> bool {
         match self {
             Self::Fixed(_) => true,
-            Self::Learnt(learnt) => learnt.is_known(),
+            Self::LearnedTopology(learned) => learned.is_known(),
         }
     }
 
     /// A call ended because topology discovery failed.
     pub(super) fn undiscovered(&self, now: Instant) {
-        if let Self::Learnt(learnt) = self {
-            learnt.breaker.unanswered(now);
+        if let Self::LearnedTopology(learned) = self {
+            learned.breaker.unanswered(now);
         }
     }
 
@@ -147,38 +147,46 @@ impl<N: Node> Router<N> {
     pub(super) fn owner(&self, slot: u16) -> Option<Arc<N>> {
         match self {
             Self::Fixed(node) => Some(Arc::clone(node)),
-            Self::Learnt(learnt) => learnt.owner(slot),
+            Self::LearnedTopology(learned) => learned.owner(slot),
         }
     }
 
     /// A call to this server failed in a way that says that another one may be in charge.
     pub(super) fn doubt(&self, node: &N) {
-        if let Self::Learnt(learnt) = self {
-            learnt.doubt(node.address());
+        if let Self::LearnedTopology(learned) = self {
+            learned.doubt(node.address());
         }
     }
 
     /// Where a call for a slot goes next that `from` has not executed.
-    pub(super) fn next(&self, journey: &mut Journey, from: &Arc<N>, hint: Hint, slot: u16) -> NextHop<N> {
-        journey.hops += 1;
+    pub(super) fn next(
+        &self,
+        redirections: &mut Redirections,
+        from: &Arc<N>,
+        hint: Hint,
+        slot: u16,
+    ) -> NextHop<N> {
+        redirections.hops += 1;
         match (self, hint) {
-            (_, Hint::NotPrimary(failure) | Hint::Unsent(failure, _)) if journey.hops > MAX_HOPS => {
+            (_, Hint::NotPrimary(failure) | Hint::Unsent(failure, _)) if redirections.hops > MAX_HOPS => {
                 NextHop::Fail(failure.error)
             }
-            _ if journey.hops > MAX_HOPS => NextHop::Fail(errors::lost(slot)),
+            _ if redirections.hops > MAX_HOPS => NextHop::Fail(errors::lost(slot)),
             (_, Hint::TryAgain) => NextHop::Later(PAUSE_BETWEEN_TRIES),
             (Self::Fixed(_), Hint::Moved(_) | Hint::Ask(_)) => NextHop::Fail(errors::lost(slot)),
-            (Self::Learnt(learnt), Hint::Moved(to)) => {
-                learnt.doubt(from.address());
-                NextHop::To { node: learnt.node(&to), asking: false }
+            (Self::LearnedTopology(learned), Hint::Moved(to)) => {
+                learned.doubt(from.address());
+                NextHop::To { node: learned.node(&to), asking: false }
             }
-            (Self::Learnt(learnt), Hint::Ask(to)) => NextHop::To { node: learnt.node(&to), asking: true },
+            (Self::LearnedTopology(learned), Hint::Ask(to)) => {
+                NextHop::To { node: learned.node(&to), asking: true }
+            }
             // Behind a name or a virtual address, a new connection may lead to the new primary.
-            (Self::Fixed(node), Hint::NotPrimary(_)) if journey.hops == 1 => {
+            (Self::Fixed(node), Hint::NotPrimary(_)) if redirections.hops == 1 => {
                 NextHop::To { node: Arc::clone(node), asking: false }
             }
-            (Self::Learnt(learnt), Hint::NotPrimary(_)) if journey.hops == 1 => {
-                learnt.doubt(from.address());
+            (Self::LearnedTopology(learned), Hint::NotPrimary(_)) if redirections.hops == 1 => {
+                learned.doubt(from.address());
                 NextHop::Rediscover
             }
             (_, Hint::NotPrimary(failure)) => {
@@ -194,7 +202,7 @@ impl<N: Node> Router<N> {
 }
 
 /// A map of slots to servers that follows the Cluster, or the service of the Sentinels.
-pub(super) struct Learnt<N> {
+pub(super) struct LearnedTopology<N> {
     pub(super) connector: Arc<Connector>,
     pub(super) discovery: Discovery,
     seeds: Vec<Address>,
@@ -234,7 +242,7 @@ impl<N> Default for Map<N> {
     }
 }
 
-impl<N: Node> Learnt<N> {
+impl<N: Node> LearnedTopology<N> {
     fn owner(&self, slot: u16) -> Option<Arc<N>> {
         let map = self.read();
         let next = map.ranges.partition_point(|(first, _, _)| *first <= slot);
@@ -242,7 +250,7 @@ impl<N: Node> Learnt<N> {
         (slot <= *last).then(|| Arc::clone(owner))
     }
 
-    /// Whether anything was learnt yet.
+    /// Whether anything was learned yet.
     fn is_known(&self) -> bool {
         !self.read().ranges.is_empty()
     }
@@ -343,7 +351,7 @@ impl<N: Node> Learnt<N> {
             && known.eq(topology.ranges.iter().map(|range| (range.first, range.last, &range.owner)))
     }
 
-    /// Takes over what was learnt; servers that own nothing any more are closed and forgotten. A Sentinel that
+    /// Takes over what was learned; servers that own nothing any more are closed and forgotten. A Sentinel that
     /// missed the last failover changes nothing while the primary that is known answers.
     pub(super) fn learn(&self, topology: Topology, now: Instant) {
         let mut map = self.write();

@@ -1,8 +1,8 @@
 //! Asks seeds, nodes or Sentinels for the topology, on threads that no caller waits for.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ::redis::{Cmd, Value};
@@ -13,9 +13,10 @@ use super::deadline::Deadline;
 use super::discovery::{self, Discovery, Topology};
 use super::errors::{self, CallError};
 use super::login::Role;
-use super::router::{Learnt, Node};
+use super::router::{LearnedTopology, Node};
 use crate::address::Address;
 use crate::error::{Error, Result};
+use crate::lock::Mutex;
 
 /// How long one seed is waited for before the next one is asked as well.
 const HEDGE: Duration = Duration::from_millis(50);
@@ -27,31 +28,31 @@ pub(super) struct Scout {
 }
 
 impl Scout {
-    /// Asks for the topology and teaches it to `learnt`.
+    /// Asks for the topology and teaches it to `learned`.
     pub(super) fn discover<N: Node + Send + Sync + 'static>(
         self: &Arc<Self>,
-        learnt: &Arc<Learnt<N>>,
+        learned: &Arc<LearnedTopology<N>>,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<()> {
-        let found = self.first_answer(learnt, cancelled);
-        let result = found.map(|topology| learnt.learn(topology, Instant::now()));
-        learnt.asked();
+        let found = self.first_answer(learned, cancelled);
+        let result = found.map(|topology| learned.learn(topology, Instant::now()));
+        learned.asked();
         result
     }
 
     /// Asks one seed after the other, and takes the first good answer of any.
     fn first_answer<N: Node + Send + Sync + 'static>(
         self: &Arc<Self>,
-        learnt: &Arc<Learnt<N>>,
+        learned: &Arc<LearnedTopology<N>>,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Topology> {
         let start = Instant::now();
-        let by = start + learnt.connector.timeout();
+        let by = start + learned.connector.timeout();
         let (sender, answers) = channel();
         let mut failure = None;
         let mut asked = 0;
-        for seed in learnt.seeds_to_ask(start) {
-            if !self.ask_aside(learnt, seed, by, &sender) {
+        for seed in learned.seeds_to_ask(start) {
+            if !self.ask_aside(learned, seed, by, &sender) {
                 break;
             }
             asked += 1;
@@ -61,37 +62,42 @@ impl Scout {
             }
         }
         let last = first_good(&answers, &mut asked, &mut failure, by, cancelled);
-        last.ok_or_else(|| failure.unwrap_or_else(|| errors::undiscoverable(learnt.connector.timeout())))
+        last.ok_or_else(|| failure.unwrap_or_else(|| errors::undiscoverable(learned.connector.timeout())))
     }
 
     fn ask_aside<N: Node + Send + Sync + 'static>(
         self: &Arc<Self>,
-        learnt: &Arc<Learnt<N>>,
+        learned: &Arc<LearnedTopology<N>>,
         seed: Address,
         by: Instant,
         sender: &Sender<Result<Topology>>,
     ) -> bool {
-        let (this, learnt, sender) = (Arc::clone(self), Arc::clone(learnt), sender.clone());
-        let background = Arc::clone(&learnt.connector.background);
+        let (this, learned, sender) = (Arc::clone(self), Arc::clone(learned), sender.clone());
+        let background = Arc::clone(&learned.connector.background);
         background.spawn(move |cancelled| {
             let deadline = Deadline { by, cancelled: Some(cancelled) };
             // Another seed may have been faster.
-            let _ = sender.send(this.ask(&learnt, &seed, deadline));
+            let _ = sender.send(this.ask(&learned, &seed, deadline));
         })
     }
 
-    fn ask<N: Node>(&self, learnt: &Learnt<N>, seed: &Address, deadline: Deadline<'_>) -> Result<Topology> {
-        let discovery = &learnt.discovery;
+    fn ask<N: Node>(
+        &self,
+        learned: &LearnedTopology<N>,
+        seed: &Address,
+        deadline: Deadline<'_>,
+    ) -> Result<Topology> {
+        let discovery = &learned.discovery;
         let answer = self
-            .query(&learnt.connector, seed, discovery.role(), discovery.question(), deadline)
+            .query(&learned.connector, seed, discovery.role(), discovery.question(), deadline)
             .map_err(|error| match discovery.refused(&error) {
-                Some(reason) => errors::undiscovered(seed, &reason),
-                None => error,
-            })?;
+            Some(reason) => errors::undiscovered(seed, &reason),
+            None => error,
+        })?;
         let topology =
             discovery.answer(&answer, seed).map_err(|reason| errors::undiscovered(seed, &reason))?;
-        if let (Discovery::Sentinel(_), false) = (discovery, learnt.knows(&topology)) {
-            self.confirm(learnt, seed, &topology, deadline)?;
+        if let (Discovery::Sentinel(_), false) = (discovery, learned.knows(&topology)) {
+            self.confirm(learned, seed, &topology, deadline)?;
         }
         Ok(topology)
     }
@@ -99,14 +105,14 @@ impl Scout {
     /// A Sentinel may be behind: the server that it names has to say that it is a primary.
     fn confirm<N: Node>(
         &self,
-        learnt: &Learnt<N>,
+        learned: &LearnedTopology<N>,
         seed: &Address,
         topology: &Topology,
         deadline: Deadline<'_>,
     ) -> Result<()> {
         for range in &topology.ranges {
             let role =
-                self.query(&learnt.connector, &range.owner, Role::Data, discovery::role(), deadline)?;
+                self.query(&learned.connector, &range.owner, Role::Data, discovery::role(), deadline)?;
             if !discovery::is_primary(&role) {
                 return Err(errors::undiscovered(seed, "the server it names is not a primary"));
             }
@@ -124,17 +130,17 @@ impl Scout {
         deadline: Deadline<'_>,
     ) -> Result<Value> {
         let name = (address.clone(), role == Role::Sentinel);
-        let kept = self.lock().remove(&name);
+        let kept = self.idle.lock().remove(&name);
         if let Some(mut connection) = kept
             && let Ok(value) = self.ask_on(&mut connection, &cmd, deadline)
         {
-            self.lock().insert(name, connection);
+            self.idle.lock().insert(name, connection);
             return Ok(value);
         }
         let opened = Connection::open(connector, address, role, deadline);
         let mut connection = opened.map_err(|failure| failure.error)?;
         let value = self.ask_on(&mut connection, &cmd, deadline).map_err(|failure| failure.error)?;
-        self.lock().insert(name, connection);
+        self.idle.lock().insert(name, connection);
         Ok(value)
     }
 
@@ -149,11 +155,7 @@ impl Scout {
 
     /// Closes the connections.
     pub(super) fn close(&self) {
-        self.lock().clear();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<(Address, bool), Connection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle.lock().clear();
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::os::fd::{AsRawFd, RawFd};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use tokio::io::Interest;
@@ -19,7 +19,8 @@ use tokio::time::sleep_until;
 use super::channel::ReadProgress;
 use super::errors;
 use super::hub::{Host, Hub};
-use super::multiplexer::LineId;
+use super::multiplexer::ConnectionId;
+use crate::lock::Mutex;
 
 /// How long to sleep when there is nothing to wait for.
 const FAR: Duration = Duration::from_secs(3600);
@@ -28,16 +29,12 @@ pub(super) struct TokioHost {
     runtime: Handle,
     timer: Arc<Notify>,
     /// Wakes the task of each connection.
-    tasks: Mutex<HashMap<LineId, Arc<Notify>>>,
+    tasks: Mutex<HashMap<ConnectionId, Arc<Notify>>>,
 }
 
 impl TokioHost {
     pub(super) fn new(runtime: Handle) -> Self {
         Self { runtime, timer: Arc::default(), tasks: Mutex::default() }
-    }
-
-    fn tasks(&self) -> MutexGuard<'_, HashMap<LineId, Arc<Notify>>> {
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -46,31 +43,31 @@ impl Host for TokioHost {
         self.runtime.spawn(keep_time(Arc::downgrade(hub), Arc::clone(&self.timer)));
     }
 
-    fn watch(&self, hub: &Arc<Hub>, line: LineId) {
+    fn watch(&self, hub: &Arc<Hub>, connection: ConnectionId) {
         let wake = Arc::new(Notify::new());
         // What was queued before the task was there.
         wake.notify_one();
-        self.tasks().insert(line, Arc::clone(&wake));
-        self.runtime.spawn(serve(Served { hub: Arc::clone(hub), line, wake }));
+        self.tasks.lock().insert(connection, Arc::clone(&wake));
+        self.runtime.spawn(serve(Served { hub: Arc::clone(hub), connection, wake }));
     }
 
-    fn flush(&self, hub: &Arc<Hub>, line: LineId) {
+    fn flush(&self, hub: &Arc<Hub>, connection: ConnectionId) {
         // A call that is alone has nothing to share a batch with.
         let is_alone = hub.act(|multiplexer| {
             let is_alone = multiplexer.is_alone();
             if is_alone {
-                multiplexer.flush(line, Instant::now());
+                multiplexer.flush(connection, Instant::now());
             }
-            is_alone && !multiplexer.wants_write(line)
+            is_alone && !multiplexer.wants_write(connection)
         });
-        if !is_alone && let Some(wake) = self.tasks().get(&line) {
+        if !is_alone && let Some(wake) = self.tasks.lock().get(&connection) {
             wake.notify_one();
         }
     }
 
-    fn close(&self, _: &Arc<Hub>, line: LineId) {
+    fn close(&self, _: &Arc<Hub>, connection: ConnectionId) {
         // The task forgets the connection when it does not watch it any more.
-        if let Some(wake) = self.tasks().get(&line) {
+        if let Some(wake) = self.tasks.lock().get(&connection) {
             wake.notify_one();
         }
     }
@@ -78,37 +75,36 @@ impl Host for TokioHost {
     fn hurry(&self) {
         self.timer.notify_one();
     }
-
-    fn end(&self) {
-        self.timer.notify_one();
-    }
 }
 
 /// A connection as its task has it; its end leaves no call without an answer.
 struct Served {
     hub: Arc<Hub>,
-    line: LineId,
+    connection: ConnectionId,
     wake: Arc<Notify>,
 }
 
 impl Drop for Served {
     fn drop(&mut self) {
         // Unless all is in order, the runtime has shut down.
-        self.hub.act(|multiplexer| multiplexer.orphan(self.line, &errors::no_runtime(), Instant::now()));
+        self.hub
+            .act(|multiplexer| multiplexer.orphan(self.connection, &errors::no_runtime(), Instant::now()));
     }
 }
 
 async fn serve(served: Served) {
-    let Some(descriptor) = served.hub.lock().stream(served.line).map(AsRawFd::as_raw_fd) else { return };
+    let Some(descriptor) = served.hub.lock().stream(served.connection).map(AsRawFd::as_raw_fd) else {
+        return;
+    };
     let Some(watched) = watch(descriptor) else { return };
     loop {
-        let wants_write = served.hub.lock().wants_write(served.line);
+        let wants_write = served.hub.lock().wants_write(served.connection);
         let interest = if wants_write { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
         let ready = select! {
             () = served.wake.notified() => None,
             ready = watched.ready(interest) => ready.ok(),
         };
-        match served.hub.pump(served.line) {
+        match served.hub.pump(served.connection) {
             Some(ReadProgress::More) => yield_now().await,
             Some(ReadProgress::Done) => {
                 if let Some(mut ready) = ready {
@@ -117,7 +113,7 @@ async fn serve(served: Served) {
             }
             None => break,
         }
-        if served.hub.lock().is_over(served.line) {
+        if served.hub.lock().is_over(served.connection) {
             break;
         }
     }

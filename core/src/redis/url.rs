@@ -51,7 +51,7 @@ impl RedisUrl {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Servers {
     One(Address),
-    /// Any nodes of the Cluster; the others are learnt from them.
+    /// Any nodes of the Cluster; the others are learned from them.
     Cluster(Vec<Address>),
     /// The Sentinels, and the name of the service whose primary they know.
     Sentinel(Vec<Address>, String),

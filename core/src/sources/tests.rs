@@ -79,7 +79,7 @@ fn another_window_starts_fresh() {
 }
 
 #[test]
-fn a_bad_file_is_refused_whole_and_told_once() {
+fn a_bad_file_is_refused_whole_and_logged_once() {
     let (_folder, path) = scratch();
     fs::write(&path, file(2)).unwrap();
     let limiter = limiter(FileSource::new(&path));

@@ -1,9 +1,9 @@
 //! What a source reports: judged, put in force, and stated in the status.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use arc_swap::{ArcSwap, Guard};
@@ -13,6 +13,7 @@ use super::cache;
 use super::status::{Refusal, RulesStatus};
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Result};
+use crate::lock::Mutex;
 use crate::printable::printable;
 use crate::words::one_line;
 
@@ -87,7 +88,7 @@ impl Updates {
     /// The source cannot be read for now. Before the first report this ends the start of the limiter.
     pub fn unreachable(&self, reason: impl AsRef<str>) {
         let what = format!("rules: {}: {}", self.name, printable(reason.as_ref()));
-        let mut state = self.state();
+        let mut state = self.state.lock();
         // Before the first report, the constructor of the limiter returns the error.
         let is_news = state.reachable && state.updates > 0;
         state.reachable = false;
@@ -101,7 +102,7 @@ impl Updates {
 
     fn report(&self, report: SourceReport) {
         let reachable = !matches!(report, SourceReport::File(Err(_)));
-        let mut book = self.book();
+        let mut book = self.book.lock();
         let effect = book.apply(&self.name, report);
         let refused: Vec<_> = effect.refused.iter().map(|refusal| self.message(refusal)).collect();
         let uncopied = self.note(&book, effect.changed, &refused, reachable);
@@ -112,16 +113,16 @@ impl Updates {
             log::warn!("{what}");
         }
         let unusable = self.unusable(&book);
-        self.state().first(unusable.map_or(Ok(()), Err));
+        self.state.lock().first(unusable.map_or(Ok(()), Err));
     }
 
     /// Puts the rules of the book in force, unless nothing was ever good or they are so already, and says in
     /// the status the effect of a report. Returns why the copy cannot be written.
     fn note(&self, book: &Book, changed: bool, refused: &[String], reachable: bool) -> Option<String> {
-        let is_due = changed || self.is_cached() || self.state().updates == 0;
+        let is_due = changed || self.is_cached() || self.state.lock().updates == 0;
         let catalog = (is_due && !book.is_blank()).then(|| self.current.load().after(book.in_force()));
         let all_refused = book.refused(&self.name);
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.reachable = reachable;
         let uncopied = catalog.and_then(|catalog| self.publish(&mut state, catalog, book));
         state.refusals += refused.len() as u64;
@@ -167,8 +168,8 @@ impl Updates {
             let what = format!("{}; and rules_cache: {}", error.message(), unread.message());
             Error::new(error.kind(), what)
         })?;
-        let mut book = self.book();
-        let mut state = self.state();
+        let mut book = self.book.lock();
+        let mut state = self.state.lock();
         // It may have been heard of at last.
         if state.updates > 0 {
             return Ok(());
@@ -183,7 +184,7 @@ impl Updates {
     }
 
     pub(super) fn status(&self) -> RulesStatus {
-        let state = self.state();
+        let state = self.state.lock();
         let current = self.current.load();
         RulesStatus {
             source: self.name.clone(),
@@ -214,14 +215,6 @@ impl Updates {
 
     pub(super) fn is_cached(&self) -> bool {
         self.cached.load(Ordering::Relaxed)
-    }
-
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -54,8 +54,8 @@ where
         Box::pin(async move {
             let (mut parts, body) = request.into_parts();
             let (headers, flight) = match judge(&layer, &mut parts).await {
-                Ruling::Admit(headers, flight) => (headers, flight),
-                Ruling::Answer(problem) => {
+                LimitOutcome::Admit(headers, flight) => (headers, flight),
+                LimitOutcome::Answer(problem) => {
                     return Ok(response(problem).map(|text| ResponseBody::new(Answered::from(text), None)));
                 }
             };
@@ -69,14 +69,14 @@ where
 }
 
 /// What becomes of a request.
-enum Ruling {
+enum LimitOutcome {
     /// It goes on to the service, whose answer gets these headers, and until its end something may be held.
     Admit(HeaderMap, Option<Flight>),
     /// It does not get there.
     Answer(Problem),
 }
 
-async fn judge(layer: &RateLimitLayer, parts: &mut Parts) -> Ruling {
+async fn judge(layer: &RateLimitLayer, parts: &mut Parts) -> LimitOutcome {
     match layer.decide(parts).await {
         Ok(reservation) if reservation.allowed => {
             let headers = fields(reservation.headers(layer.style));
@@ -85,25 +85,25 @@ async fn judge(layer: &RateLimitLayer, parts: &mut Parts) -> Ruling {
             if flight.is_some() {
                 parts.extensions.insert(reservation);
             }
-            Ruling::Admit(headers, flight)
+            LimitOutcome::Admit(headers, flight)
         }
-        Ok(decision) => Ruling::Answer(Problem::denied(&decision, layer.style)),
+        Ok(decision) => LimitOutcome::Answer(Problem::denied(&decision, layer.style)),
         Err(error) if error.kind() == ErrorKind::InvalidArgument => {
-            Ruling::Answer(Problem::invalid(error.message()))
+            LimitOutcome::Answer(Problem::invalid(error.message()))
         }
         Err(error) => undecided(&error, layer.on_error),
     }
 }
 
-fn undecided(error: &Error, on_error: OnError) -> Ruling {
+fn undecided(error: &Error, on_error: OnError) -> LimitOutcome {
     match on_error {
         OnError::Admit => {
             log::warn!("a request is admitted undecided: {error}");
-            Ruling::Admit(HeaderMap::new(), None)
+            LimitOutcome::Admit(HeaderMap::new(), None)
         }
         OnError::Deny => {
             log::warn!("a request is refused undecided: {error}");
-            Ruling::Answer(Problem::undecided())
+            LimitOutcome::Answer(Problem::undecided())
         }
     }
 }

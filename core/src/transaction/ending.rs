@@ -9,7 +9,7 @@ use super::{Conversation, located, outside, stages};
 use crate::algorithm::{HoldId, Micros};
 use crate::error::{Error, Result};
 use crate::plan::{End, Plan, SmallList};
-use crate::script::Call;
+use crate::script::ScriptCall;
 
 /// A reservation that is being ended or renewed.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl<'a> Ending<'a> {
 }
 
 impl Conversation for Ending<'_> {
-    fn next(&self) -> Option<Call> {
+    fn next(&self) -> Option<ScriptCall> {
         let part = SlotPart::new(self.plan, self.stages.get(self.done)?);
         Some(part.ending(self.end, (&self.id, &self.call_id), self.clocks, self.wire))
     }

@@ -11,7 +11,7 @@ use super::step::{CallSettings, Clocks, SERVER_CLOCK, Step};
 use crate::algorithm::{Demand, HoldId, Micros, Policy, State, micros};
 use crate::error::Result;
 use crate::plan::{Charge, End, Holder, Op, Outcome, Plan, SmallList};
-use crate::script::{Call, Script};
+use crate::script::{Script, ScriptCall};
 
 /// How the scripts call operations.
 fn number(op: Op) -> f64 {
@@ -61,7 +61,7 @@ impl<'a, 'b> SlotPart<'a, 'b> {
     }
 
     /// The call of the script for a step.
-    pub(super) fn call(&self, step: &Step, id: &HoldId, clocks: Clocks, prefix: &str) -> Call {
+    pub(super) fn call(&self, step: &Step, id: &HoldId, clocks: Clocks, prefix: &str) -> ScriptCall {
         let script = match self.standers.is_empty() {
             true => script(&HELD, sluicegate_lua::held, self.kernels),
             false => script(&STANDING_HELD, sluicegate_lua::standing::held, self.kernels),
@@ -75,7 +75,7 @@ impl<'a, 'b> SlotPart<'a, 'b> {
             keys.extend(copies);
         }
         keys.extend(self.standing_names(prefix));
-        Call { script, keys, args: self.args(header, limit, (id, id), 0) }
+        ScriptCall { script, keys, args: self.args(header, limit, (id, id), 0) }
     }
 
     /// The call of the script that ends or renews a reservation; `names` are the reservation's and the call's.
@@ -85,7 +85,7 @@ impl<'a, 'b> SlotPart<'a, 'b> {
         names: (&HoldId, &HoldId),
         clocks: Clocks,
         wire: &CallSettings,
-    ) -> Call {
+    ) -> ScriptCall {
         let script = match self.standers.is_empty() {
             true => script(&ENDING, sluicegate_lua::ending, self.kernels),
             false => script(&STANDING_ENDING, sluicegate_lua::standing::ending, self.kernels),
@@ -99,7 +99,7 @@ impl<'a, 'b> SlotPart<'a, 'b> {
         let header = self.header(clocks, number_of_end(end));
         let mut keys = self.names(&wire.prefix);
         keys.extend(self.standing_names(&wire.prefix));
-        Call { script, keys, args: self.args(header, limit, names, timeout) }
+        ScriptCall { script, keys, args: self.args(header, limit, names, timeout) }
     }
 
     fn header(&self, clocks: Clocks, op: f64) -> [f64; 3] {
@@ -349,7 +349,7 @@ impl LimitReply {
 }
 
 /// The call of the script that resets keys for which something may be held.
-pub(super) fn forget(plan: &Plan<'_>, wire: &CallSettings, clock: Option<Micros>) -> Call {
+pub(super) fn forget(plan: &Plan<'_>, wire: &CallSettings, clock: Option<Micros>) -> ScriptCall {
     static FORGET: once_cell::race::OnceBox<Script> = once_cell::race::OnceBox::new();
     static FORGET_STANDING: once_cell::race::OnceBox<Script> = once_cell::race::OnceBox::new();
     let script = match plan.standers.is_empty() {
@@ -368,7 +368,7 @@ pub(super) fn forget(plan: &Plan<'_>, wire: &CallSettings, clock: Option<Micros>
         args.push(bytes(&[holder.lease as f64]));
     }
     keys.extend(plan.standers.iter().map(|stander| stander.name(&wire.prefix)));
-    Call { script, keys, args }
+    ScriptCall { script, keys, args }
 }
 
 static HELD: ScriptsOfSets = [const { once_cell::race::OnceBox::new() }; _];

@@ -31,7 +31,7 @@ use crate::error::{Error, Result};
 use crate::plan::{
     Charge, ENFORCED, End, Forecast, Form, Op, Outcome, Plan, RequestRecord, SmallList, Stander, answer,
 };
-use crate::script::Call;
+use crate::script::ScriptCall;
 pub(crate) use ending::Ending;
 use held::SlotPart;
 pub(crate) use standing::{change, changed};
@@ -70,7 +70,7 @@ pub(crate) struct Transaction<'a> {
 /// A call on a server that takes one script or more.
 pub(crate) trait Conversation {
     /// The script to send next; `None` when there is an answer.
-    fn next(&self) -> Option<Call>;
+    fn next(&self) -> Option<ScriptCall>;
 
     /// Whether what is to be sent next takes back what the call has charged.
     fn is_undoing(&self) -> bool;
@@ -130,7 +130,7 @@ impl<'a> Transaction<'a> {
     }
 
     /// The script to send next, by these clocks.
-    fn next_by(&self, clocks: Clocks) -> Option<Call> {
+    fn next_by(&self, clocks: Clocks) -> Option<ScriptCall> {
         let step = self.pending.front()?;
         let call = if let Some(charge) = self.stands_alone(step) {
             let looks = step.op == Op::Peek;
@@ -295,7 +295,7 @@ impl<'a> Transaction<'a> {
 }
 
 impl Conversation for Transaction<'_> {
-    fn next(&self) -> Option<Call> {
+    fn next(&self) -> Option<ScriptCall> {
         self.next_by(self.clocks())
     }
 
@@ -371,7 +371,7 @@ pub(crate) enum Reset {
     /// Deletes the names of these states; all of one check share a slot.
     Delete(Vec<String>),
     /// Calls a script, for a rule with reservations, blocks or limits of single keys.
-    Forget(Call),
+    Forget(ScriptCall),
 }
 
 impl Reset {

@@ -10,7 +10,7 @@ use super::step::{Clocks, Step};
 use crate::algorithm::{Demand, Micros, Policy, State, micros};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::{Charge, Op, Outcome, SmallList};
-use crate::script::{Call, Script};
+use crate::script::{Script, ScriptCall};
 
 /// How many times the cost is asked for.
 const UNITS: f64 = 1.0;
@@ -24,7 +24,7 @@ const OF_ANOTHER: Value = Value::Int(-2);
 pub(super) const NEWEST: f64 = -1.0;
 
 /// The call of the script for a step, whose charges are these.
-pub(super) fn call(step: &Step, charges: &[&Charge<'_>], clocks: Clocks, prefix: &str) -> Call {
+pub(super) fn call(step: &Step, charges: &[&Charge<'_>], clocks: Clocks, prefix: &str) -> ScriptCall {
     let pack = |first: &[f64], policy: &Policy, cost| pack(first, policy, cost, clocks);
     let mode = f64::from(u8::from(step.op == Op::Check));
     let clock = clocks.for_script();
@@ -33,11 +33,15 @@ pub(super) fn call(step: &Step, charges: &[&Charge<'_>], clocks: Clocks, prefix:
     if let ([charge], Op::Charge) = (charges, step.op) {
         let (units, amount) = charge.policy.overcharged(charge.cost);
         let args = smallvec![pack(&[clock, amount, mode], &charge.policy.sparing_denied(), units + PEEKED)];
-        return Call { script: charge_one(charge.policy.kernel()), keys, args };
+        return ScriptCall { script: charge_one(charge.policy.kernel()), keys, args };
     }
     if let ([charge], Op::Check | Op::Peek) = (charges, step.op) {
         let script = one(charge.policy.kernel());
-        return Call { script, keys, args: smallvec![pack(&[clock, mode], &charge.policy, charge.cost)] };
+        return ScriptCall {
+            script,
+            keys,
+            args: smallvec![pack(&[clock, mode], &charge.policy, charge.cost)],
+        };
     }
     let kernels = charges.iter().fold(KernelSet::default(), |set, charge| set.with(charge.policy.kernel()));
     let mut args: SmallList<_> = smallvec![bytes(&header)];
@@ -55,7 +59,7 @@ pub(super) fn call(step: &Step, charges: &[&Charge<'_>], clocks: Clocks, prefix:
             }
         }
     }));
-    Call { script: several(kernels, step.op), keys, args }
+    ScriptCall { script: several(kernels, step.op), keys, args }
 }
 
 /// Some doubles, then the limit's own.

@@ -5,7 +5,7 @@ use redis::Value;
 use super::{Micros, Op, Step, Transaction, protocol};
 use crate::error::Result;
 use crate::key;
-use crate::script::Call;
+use crate::script::ScriptCall;
 
 /// Under a manual clock real time passes on its own: the server keeps a record for so much longer, in milliseconds.
 const SLACK_OF_MANUAL: Micros = 60_000;
@@ -18,7 +18,7 @@ impl Transaction<'_> {
     }
 
     /// The call of a step, with its record if its answer is stored.
-    pub(super) fn recorded(&self, step: &Step, call: Call) -> Call {
+    pub(super) fn recorded(&self, step: &Step, call: ScriptCall) -> ScriptCall {
         if !self.is_recorded(step) {
             return call;
         }

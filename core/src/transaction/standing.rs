@@ -12,7 +12,7 @@ use crate::algorithm::{Micros, Policy};
 use crate::error::Result;
 use crate::plan::{Charge, Op, Outcome, Plan, SmallList, Stander, StandingChange};
 use crate::rules::{Algorithm, MAX_MICROS};
-use crate::script::{Call, Script};
+use crate::script::{Script, ScriptCall};
 
 /// In place of the time until a limit expires: it does not.
 const EVER: f64 = -1.0;
@@ -24,7 +24,7 @@ pub(super) fn call(
     looks: bool,
     clocks: Clocks,
     prefix: &str,
-) -> Call {
+) -> ScriptCall {
     static SCRIPTS: Scripts<{ Kernel::ALL.len() }> = [const { OnceBox::new() }; _];
     let kernel = charge.policy.kernel();
     let script = SCRIPTS[kernel as usize].get_or_init(|| Box::new(Script::new(standing::one(kernel))));
@@ -43,7 +43,7 @@ pub(super) fn call(
     }
     charge.policy.numbers(charge.cost, || clocks.caller_now(), &mut numbers);
     let keys = smallvec![charge.name(prefix), stander.name(prefix)];
-    Call { script, keys, args: smallvec![bytes(&numbers)] }
+    ScriptCall { script, keys, args: smallvec![bytes(&numbers)] }
 }
 
 /// What the interval of a debt follows from at a limit that is stored: the time in which the limit is admitted anew, and
@@ -113,7 +113,7 @@ pub(crate) fn change(
     wire: &CallSettings,
     change: StandingChange,
     clock: Option<Micros>,
-) -> Option<Call> {
+) -> Option<ScriptCall> {
     static CHANGE: OnceBox<Script> = OnceBox::new();
     let script = CHANGE.get_or_init(|| Box::new(Script::new(standing::change())));
     let stander = plan.standers.first()?;
@@ -129,7 +129,7 @@ pub(crate) fn change(
     let limit = limit.min(MAX_MICROS) as f64;
     let numbers = [clock, op, limit, span, blocking.growth, blocking.longest_block as f64];
     let keys = smallvec![stander.name(&wire.prefix)];
-    Some(Call { script, keys, args: smallvec![bytes(&numbers)] })
+    Some(ScriptCall { script, keys, args: smallvec![bytes(&numbers)] })
 }
 
 /// Whether it took effect.

@@ -15,8 +15,8 @@ fn a_key_is_looked_at_and_forgotten_under_every_rule() {
     let redis = Redis::start().unwrap();
     let rules = file("overview.json", RULES);
     let ask = |args: &[&str]| {
-        let (code, printed, by_the_way) = outcome(&[args, &["--url", redis.url()]].concat());
-        assert_eq!(by_the_way, "");
+        let (code, printed, stderr) = outcome(&[args, &["--url", redis.url()]].concat());
+        assert_eq!(stderr, "");
         (code, without_times(&printed))
     };
     let left_out = "left out: it limits a resource; name one by --resource";

@@ -78,7 +78,7 @@ fn refused_znodes_are_named() {
 }
 
 #[test]
-fn a_login_opens_what_it_protects_and_is_not_told() {
+fn a_login_opens_what_it_protects_and_is_not_printed() {
     let zookeeper = ZooKeeper::start().unwrap();
     let plain = format!("zookeeper://{}/secret", zookeeper.hosts());
     let source = plain.replace("://", "://user:s3cret@");
@@ -105,7 +105,7 @@ fn a_login_opens_what_it_protects_and_is_not_told() {
 }
 
 #[test]
-fn a_login_tells_of_znodes_that_were_made_without_one() {
+fn a_login_warns_of_znodes_that_were_made_without_one() {
     let zookeeper = ZooKeeper::start().unwrap();
     let open = format!("zookeeper://{}/open/rules", zookeeper.hosts());
     let with_login = open.replace("://", "://user:s3cret@");

@@ -244,7 +244,7 @@ fn a_manual_clock_is_moved_on_by_each_in_turn() {
 }
 
 #[test]
-fn each_waiter_is_told_an_error_at_its_own_turn() {
+fn each_waiter_gets_an_error_at_its_own_turn() {
     let redis = Redis::start().unwrap();
     let limiter = builder(redis.url()).breaker_failures(0).build().unwrap();
     let spent = CheckOptions::new().cost(20);

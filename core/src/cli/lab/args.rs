@@ -28,7 +28,7 @@ Exit code: 0 done, 1 ended before its time, 2 error.";
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = AFTER_HELP)]
-pub(crate) struct Lab {
+pub(crate) struct LabArgs {
     /// Rules: a file, zookeeper://host1:port1,host2:port2/path, or JSON; comments allowed
     #[arg(required_unless_present = "compare", conflicts_with = "compare")]
     rules: Option<OsString>,
@@ -126,7 +126,7 @@ pub(super) enum RecordAs {
     Zset,
 }
 
-impl Lab {
+impl LabArgs {
     pub(super) fn rules(&self) -> Result<Rules, CommandError> {
         if let Some(argument) = &self.rules {
             let contents = Contents::load(source(argument)?)?;

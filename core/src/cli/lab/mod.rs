@@ -19,7 +19,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::Rules;
 use crate::lab::{Options, Report, Traffic, simulate};
 
-pub(crate) use args::Lab;
+pub(crate) use args::LabArgs;
 
 use crate::cli::outcome::{CommandError, ExitStatus};
 use crate::cli::stderr::warn;
@@ -31,7 +31,7 @@ use watch::Watch;
 /// The default traffic: clients that nothing holds back.
 const TRAFFIC: &str = "poisson";
 
-pub(crate) fn lab(args: &Lab, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
+pub(crate) fn lab(args: &LabArgs, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     let rules = args.rules()?;
     let folder = args.out.as_deref().map(|path| OutputFolder::open(path, args.force)).transpose()?;
     let mut watch = Watch::new(args.url.is_some())?;
@@ -63,7 +63,7 @@ pub(crate) fn lab(args: &Lab, out: &mut impl Write) -> Result<ExitStatus, Comman
     Ok(ExitStatus::of(!report.interrupted))
 }
 
-fn run(args: &Lab, rules: &Rules, watch: &mut Watch) -> Result<Report, CommandError> {
+fn run(args: &LabArgs, rules: &Rules, watch: &mut Watch) -> Result<Report, CommandError> {
     let specs = if args.traffic.is_empty() { vec![TRAFFIC.to_owned()] } else { args.traffic.clone() };
     let traffic = Traffic::parse(&specs, rules)?;
     let mut options = Options::default();

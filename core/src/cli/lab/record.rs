@@ -8,7 +8,7 @@ use crate::lab::Record;
 use crate::rules::Scope;
 use redis::{Cmd, Connection, ErrorKind, Pipeline, RedisError, Value, cmd};
 
-use super::args::{Lab, RecordAs};
+use super::args::{LabArgs, RecordAs};
 use crate::cli::outcome::CommandError;
 
 /// Calls sent in one piece.
@@ -38,7 +38,7 @@ struct Sample {
 }
 
 impl Recorder {
-    pub(super) fn open(url: &str, args: &Lab, rules: &Rules) -> Result<Self, CommandError> {
+    pub(super) fn open(url: &str, args: &LabArgs, rules: &Rules) -> Result<Self, CommandError> {
         let mut recorder = Self {
             connection: connect(url).map_err(|error| cannot("connect to", &error))?,
             how: args.record_as,

@@ -114,7 +114,7 @@ fn a_seed_fixes_the_run() {
 }
 
 #[test]
-fn obedient_clients_wait_as_long_as_they_are_told() {
+fn obedient_clients_wait_for_retry_after() {
     let rules = Rules::from_json(&compare(&["uniform"], 1, 10 * SECOND, None).unwrap()).unwrap();
     let report = run(&rules, &["obedient:clients=2,keys=1,rate=1000/s,pick=turn,for=1000s"]);
     let waits = report.strategies[0].waits.unwrap();

@@ -108,7 +108,7 @@ pub(crate) struct Tally {
     pub(crate) keys: Keys,
     pub(crate) waits: Waits,
     /// Until when the bins tell what is under way.
-    told_us: u64,
+    binned_until_us: u64,
 }
 
 impl Tally {
@@ -136,7 +136,7 @@ impl Tally {
             denied_by_others: 0,
             keys: Keys::default(),
             waits: Waits::default(),
-            told_us: 0,
+            binned_until_us: 0,
         }
     }
 
@@ -177,7 +177,7 @@ impl Tally {
             LimitLoad::KeyWindows(_) => 0.0,
         };
         let share = self.limits.iter().map(share).fold(0.0, f64::max);
-        let mut at_us = std::mem::replace(&mut self.told_us, to_us);
+        let mut at_us = std::mem::replace(&mut self.binned_until_us, to_us);
         while share > 0.0 && at_us <= to_us {
             let bin = self.counts.at(at_us);
             bin.fullest = bin.fullest.max(share);

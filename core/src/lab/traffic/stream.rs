@@ -47,11 +47,11 @@ enum WorkloadState<'a> {
 /// A client and the call that it makes, or is about to make.
 #[derive(Debug, Clone, Copy, Default)]
 struct Client {
-    pending: Option<PendingCall>,
+    pending: Option<ClientCall>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct PendingCall {
+struct ClientCall {
     since_us: u64,
     key: usize,
     cost: u64,
@@ -96,7 +96,7 @@ impl<'a> CallStream<'a> {
                 (key, cost, source.duration.map(|duration| duration.draw(&mut self.random)))
             }
             WorkloadState::Clients(clients, all) => {
-                let pending = all[caller as usize].pending.get_or_insert_with(|| PendingCall {
+                let pending = all[caller as usize].pending.get_or_insert_with(|| ClientCall {
                     since_us: now_us,
                     key: match clients.own_keys {
                         true => caller as usize % source.keys.len(),

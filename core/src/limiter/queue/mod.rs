@@ -10,12 +10,12 @@ mod wake;
 
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
 
 use crate::fork::{PerProcess, generation};
+use crate::lock::Mutex;
 use crate::plan::{Forecast, Op, SmallList};
 use lanes::{Arrival, Denial, Lanes, NEVER, Next};
 pub(super) use lanes::{Moment, Stake};
@@ -129,7 +129,7 @@ impl WaitQueue {
 impl Shared {
     /// Runs `work` behind the lock, and wakes whom it calls after that.
     fn with<T>(&self, work: impl FnOnce(&mut Lanes) -> T) -> T {
-        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lanes = self.lanes.lock();
         let result = work(&mut lanes);
         let calls = lanes.take_calls();
         drop(lanes);

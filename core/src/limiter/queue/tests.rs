@@ -164,7 +164,7 @@ fn an_arrival_doubts_an_old_answer() {
 }
 
 #[test]
-fn what_is_given_back_is_told_the_first() {
+fn what_is_given_back_wakes_the_first() {
     let queue = WaitQueue::new();
     let mut first = enter(&queue, &[7], 1);
     assert!(may_ask(&mut first, 1));

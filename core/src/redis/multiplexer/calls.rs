@@ -16,35 +16,23 @@ use crate::redis::session::{Id, PendingCommand};
 
 impl<S: Read + Write> Multiplexer<S> {
     pub(super) fn conclude(&mut self, peer: &Peer, call: Id, result: Result<Value, CallError>, now: Instant) {
-        match &result {
-            Ok(_) => peer.breaker.answered(),
-            Err(failure) => {
-                if failure.moved_on {
-                    self.router.doubt(peer);
-                }
-                if failure.unanswered {
-                    self.count_unanswered(peer, call, failure, now);
-                } else if failure.error.kind() == ErrorKind::Server {
-                    peer.breaker.answered();
-                }
-            }
+        if result.as_ref().is_err_and(|failure| failure.moved_on) {
+            self.router.doubt(peer);
+        }
+        if peer.breaker.note(&result, || self.allows_response(call), now) {
+            self.retire_open(peer);
         }
         self.complete(call, result.map_err(|failure| failure.error));
     }
 
-    /// Reports a failure to the circuit breaker. While it is open, nothing is sent on the connection that there is.
-    fn count_unanswered(&mut self, peer: &Peer, call: Id, failure: &CallError, now: Instant) {
-        // Less time than the server may take says nothing about the server.
-        let is_due = failure.error.kind() != ErrorKind::Timeout || self.allows_response(call);
-        if !is_due || !peer.breaker.unanswered(now) {
-            return;
-        }
-        let state = peer.link().state;
-        if let LinkState::Open(line) = state {
-            self.lines[line].session.retire(&errors::unsent(&peer.address));
-            self.detach(line);
+    /// While the circuit breaker is open, nothing is sent on the connection that there is.
+    fn retire_open(&mut self, peer: &Peer) {
+        let state = peer.link.lock().state;
+        if let LinkState::Open(connection) = state {
+            self.connections[connection].session.retire(&errors::unsent(&peer.address));
+            self.detach(connection);
             // What it gives back is taken up there.
-            self.orders.push(Order::Flush(line));
+            self.orders.push(Order::Flush(connection));
         }
     }
 
@@ -82,7 +70,7 @@ impl<S: Read + Write> Multiplexer<S> {
         }
         let (by, slot) = (entry.by, entry.slot);
         let pending = |asking| PendingCommand::new(call, request, asking, by);
-        match self.router.next(&mut entry.journey, peer, hint, slot) {
+        match self.router.next(&mut entry.redirections, peer, hint, slot) {
             NextHop::To { node, asking } => self.send(&node, pending(asking), now),
             NextHop::Later(pause) => {
                 let until = now + pause;
@@ -138,17 +126,20 @@ impl<S: Read + Write> Multiplexer<S> {
         self.delayed.retain(|delayed| delayed.pending.id != call);
         let mut withdrawn = before != self.unrouted.len() + self.delayed.len();
         for peer in &self.opening {
-            let mut link = peer.link();
+            let mut link = peer.link.lock();
             let before = link.waiting.len();
             link.waiting.retain(|pending| pending.id != call);
             withdrawn |= before != link.waiting.len();
         }
-        let found = self.lines.iter_mut().find_map(|(id, line)| line.session.withdraw(call).then_some(id));
+        let found = self
+            .connections
+            .iter_mut()
+            .find_map(|(id, connection)| connection.session.withdraw(call).then_some(id));
         if found.is_none() {
-            self.lines.iter_mut().for_each(|(_, line)| line.session.disown(call));
+            self.connections.iter_mut().for_each(|(_, connection)| connection.session.disown(call));
         }
-        if let Some(line) = found {
-            self.orders.push(Order::Flush(line));
+        if let Some(connection) = found {
+            self.orders.push(Order::Flush(connection));
             withdrawn = true;
         }
         if withdrawn {

@@ -19,12 +19,12 @@ impl<S: Read + Write> Multiplexer<S> {
             return;
         }
         self.next_deadline = None;
-        let lines: Vec<_> = self.lines().collect();
-        for id in lines {
+        let connections: Vec<_> = self.connections().collect();
+        for id in connections {
             // Should the driver have been late itself, the answers are there.
             self.pump(id, now);
-            if let Some(line) = self.lines.get_mut(id) {
-                line.session.expire(now);
+            if let Some(connection) = self.connections.get_mut(id) {
+                connection.session.expire(now);
                 self.collect(id, now);
             }
         }
@@ -65,13 +65,13 @@ impl<S: Read + Write> Multiplexer<S> {
 
     fn expire_waiting(&mut self, now: Instant) {
         for peer in self.opening.clone() {
-            let waiting = std::mem::take(&mut peer.link().waiting);
+            let waiting = std::mem::take(&mut peer.link.lock().waiting);
             let (overdue, waiting): (Vec<_>, Vec<_>) =
                 waiting.into_iter().partition(|pending| pending.by <= now);
             for by in waiting.iter().map(|pending| pending.by) {
                 self.note_deadline(by);
             }
-            peer.link().waiting = waiting;
+            peer.link.lock().waiting = waiting;
             for pending in overdue {
                 let failure = errors::unsent(&peer.address);
                 self.conclude(&peer, pending.id, Err(failure), now);

@@ -5,11 +5,11 @@
 //! back: while a connection is being opened nothing is sent, and none is used before its server has answered on it.
 
 mod calls;
+mod connections;
 mod expiry;
-mod lines;
 
 use std::io::{Read, Write};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
@@ -21,13 +21,14 @@ use super::channel::Channel;
 use super::command::{CallDeadline, RedisCommand};
 use super::connector::Connector;
 use super::errors::{self, CallError};
-use super::router::{DiscoveryNeed, Journey, Node, Router, TOPOLOGY_WAIT};
+use super::router::{DiscoveryNeed, Node, Redirections, Router, TOPOLOGY_WAIT};
 use super::session::{Id, PendingCommand, Session};
 use crate::address::Address;
 use crate::error::{Error, Result};
+use crate::lock::Mutex;
 
 /// Names a connection.
-pub(super) type LineId = usize;
+pub(super) type ConnectionId = usize;
 
 /// One server.
 pub(super) struct Peer {
@@ -50,7 +51,7 @@ enum LinkState {
     #[default]
     Absent,
     Opening,
-    Open(LineId),
+    Open(ConnectionId),
 }
 
 impl Node for Peer {
@@ -63,26 +64,20 @@ impl Node for Peer {
     }
 
     fn close(&self) {
-        self.link().is_gone = true;
-    }
-}
-
-impl Peer {
-    fn link(&self) -> MutexGuard<'_, Link> {
-        self.link.lock().unwrap_or_else(PoisonError::into_inner)
+        self.link.lock().is_gone = true;
     }
 }
 
 /// A connection in use.
-struct Line<S> {
+struct OpenConnection<S> {
     peer: Arc<Peer>,
     channel: Channel<S>,
     session: Session,
 }
 
-/// A call that has not been taken up yet.
-struct QueuedCall {
-    journey: Journey,
+/// A call whose result has not been taken yet.
+struct CallEntry {
+    redirections: Redirections,
     slot: u16,
     /// Its whole time, for errors.
     timeout: Duration,
@@ -108,9 +103,9 @@ pub(super) enum Order {
     /// Ask for the topology, and report by [`Multiplexer::discovered`].
     Discover,
     /// The connection has something to send.
-    Flush(LineId),
+    Flush(ConnectionId),
     /// Nothing more comes of the connection: stop watching it, then [`Multiplexer::remove`] it.
-    Close(LineId),
+    Close(ConnectionId),
 }
 
 /// A request that waits for the topology.
@@ -130,8 +125,8 @@ struct Delayed {
 pub(super) struct Multiplexer<S> {
     connector: Arc<Connector>,
     pub(super) router: Router<Peer>,
-    lines: Slab<Line<S>>,
-    calls: Slab<QueuedCall>,
+    connections: Slab<OpenConnection<S>>,
+    calls: Slab<CallEntry>,
     opening: Vec<Arc<Peer>>,
     unrouted: Vec<Unrouted>,
     delayed: Vec<Delayed>,
@@ -150,7 +145,7 @@ impl<S: Read + Write> Multiplexer<S> {
         Self {
             connector,
             router,
-            lines: Slab::new(),
+            connections: Slab::new(),
             calls: Slab::new(),
             opening: Vec::new(),
             unrouted: Vec::new(),
@@ -169,8 +164,8 @@ impl<S: Read + Write> Multiplexer<S> {
         let state = EntryState::Waiting(None);
         let allows_response = deadline.allows_response(self.connector.response_timeout, now);
         let (by, timeout) = (deadline.by, deadline.timeout);
-        let id = self.calls.insert(QueuedCall {
-            journey: Journey::default(),
+        let id = self.calls.insert(CallEntry {
+            redirections: Redirections::default(),
             slot,
             timeout,
             by,
@@ -208,7 +203,7 @@ impl<S: Read + Write> Multiplexer<S> {
     pub(super) fn cast(&mut self, request: RedisCommand, deadline: CallDeadline, now: Instant) {
         let id = self.submit(request, deadline, now);
         match self.calls.get_mut(id) {
-            Some(QueuedCall { state: EntryState::Done(_), .. }) => drop(self.calls.remove(id)),
+            Some(CallEntry { state: EntryState::Done(_), .. }) => drop(self.calls.remove(id)),
             Some(entry) => entry.state = EntryState::Cast,
             None => {}
         }
@@ -244,16 +239,16 @@ impl<S: Read + Write> Multiplexer<S> {
     fn send(&mut self, peer: &Arc<Peer>, pending: PendingCommand, now: Instant) {
         if let Admission::Open { failure, probe } = peer.breaker.admit(&peer.address, now) {
             if probe {
-                self.open(peer, &mut peer.link());
+                self.open(peer, &mut peer.link.lock());
             }
             return self.complete(pending.id, Err(failure.error));
         }
-        let mut link = peer.link();
+        let mut link = peer.link.lock();
         match link.state {
-            LinkState::Open(line) => {
-                self.lines[line].session.submit(pending, now);
-                if !matches!(self.orders.last(), Some(Order::Flush(last)) if *last == line) {
-                    self.orders.push(Order::Flush(line));
+            LinkState::Open(connection) => {
+                self.connections[connection].session.submit(pending, now);
+                if !matches!(self.orders.last(), Some(Order::Flush(last)) if *last == connection) {
+                    self.orders.push(Order::Flush(connection));
                 }
             }
             LinkState::Opening => link.waiting.push(pending),
@@ -275,8 +270,8 @@ impl<S: Read + Write> Multiplexer<S> {
     /// Takes note that the search for the topology has ended, and how.
     pub(super) fn discovered(&mut self, result: Result<()>, now: Instant) {
         self.is_discovering = false;
-        if let Router::Learnt(learnt) = &self.router {
-            learnt.searched();
+        if let Router::LearnedTopology(learned) = &self.router {
+            learned.searched();
         }
         self.retire_gone(now);
         let waiting = std::mem::take(&mut self.unrouted);
@@ -294,7 +289,7 @@ impl<S: Read + Write> Multiplexer<S> {
 
     /// Whether it is closed, and no call is left.
     pub(super) fn is_done(&self) -> bool {
-        self.closed.is_some() && self.lines.is_empty()
+        self.closed.is_some() && self.connections.is_empty()
     }
 
     /// Takes no more calls: they end with `error`, as do those that were not sent. Calls under way are answered.
@@ -303,15 +298,15 @@ impl<S: Read + Write> Multiplexer<S> {
         let mut unsent: Vec<Id> = self.unrouted.drain(..).map(|unrouted| unrouted.pending.id).collect();
         unsent.extend(self.delayed.drain(..).map(|delayed| delayed.pending.id));
         for peer in std::mem::take(&mut self.opening) {
-            unsent.extend(peer.link().waiting.drain(..).map(|pending| pending.id));
+            unsent.extend(peer.link.lock().waiting.drain(..).map(|pending| pending.id));
         }
         for call in unsent {
             self.complete(call, Err(error.clone()));
         }
-        let lines: Vec<_> = self.lines().collect();
-        for line in lines {
-            self.lines[line].session.retire(&CallError::from(error.clone()));
-            self.close_line(line, error, now);
+        let connections: Vec<_> = self.connections().collect();
+        for connection in connections {
+            self.connections[connection].session.retire(&CallError::from(error.clone()));
+            self.close_line(connection, error, now);
         }
     }
 

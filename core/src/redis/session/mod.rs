@@ -59,7 +59,7 @@ impl PendingCommand {
     }
 
     /// The call, if it may share a script.
-    fn call(&self) -> Option<&crate::script::Call> {
+    fn call(&self) -> Option<&crate::script::ScriptCall> {
         match &self.request {
             RedisCommand::Script(call) if !self.alone && !self.asking => Some(call),
             RedisCommand::Script(_) | RedisCommand::Plain(..) => None,

@@ -3,14 +3,36 @@
 use std::io::{self, Read};
 use std::time::Instant;
 
-use ::redis::Value;
+use ::redis::{ErrorKind as Cause, RedisError, ServerErrorKind, Value};
 
 use super::{About, Bundle, LARGEST_REPLY, PendingCommand, Session, SessionStage};
+use crate::address::Address;
 use crate::redis::command::{CommandOutcome, Hint};
 use crate::redis::discovery::is_replica;
 use crate::redis::errors::{self, CallError, ConnectionError};
 use crate::redis::login::HandshakeStep;
-use crate::redis::reply::{self, Judgement};
+
+/// What a reply to a script or a command means.
+#[derive(Debug)]
+enum ReplyKind {
+    Answered(Value),
+    /// The server asks for the text of the script.
+    UnknownScript(RedisError),
+    /// The server refuses keys of several hash slots in one script.
+    AcrossSlots(RedisError),
+    /// The user may not touch one of the keys, or not run the command. Nothing was executed.
+    Forbidden(RedisError),
+    /// Another server owns the slot.
+    Moved(Address),
+    /// Another server has the key for this one call.
+    Ask(Address),
+    /// Keys of this slot are being moved to another server.
+    TryAgain,
+    /// The server is a replica: it has executed nothing, and will not before another failover.
+    NotPrimary(RedisError),
+    /// Any other error of the server.
+    Refused(RedisError),
+}
 
 impl Session {
     /// Takes bytes that came.
@@ -60,40 +82,40 @@ impl Session {
 
     /// What a reply says about each request of a bundle.
     fn settle(&mut self, bundle: Bundle, whole: bool, value: Value, now: Instant) {
-        let company = bundle.len() > 1;
-        match reply::judge(value, &self.address) {
-            Judgement::UnknownScript(_) if !whole && self.stage != SessionStage::Ready => {
+        let is_batch = bundle.len() > 1;
+        match judge(value, &self.address) {
+            ReplyKind::UnknownScript(_) if !whole && self.stage != SessionStage::Ready => {
                 self.elsewhere(bundle)
             }
-            Judgement::UnknownScript(_) if !whole => {
+            ReplyKind::UnknownScript(_) if !whole => {
                 let wanted = self.wanted(bundle);
                 self.note_deadline(now + self.response_timeout);
                 self.pack_bundle(wanted, true, now);
             }
-            Judgement::AcrossSlots(_) if company => {
+            ReplyKind::AcrossSlots(_) if is_batch => {
                 self.minds_slots = true;
                 self.requeue(bundle);
             }
             // Each key by itself is either here or there.
-            Judgement::Forbidden(_) | Judgement::TryAgain if company => self.requeue(bundle),
-            Judgement::Moved(to) => self.again(bundle, || Hint::Moved(to.clone())),
-            Judgement::Ask(to) => self.again(bundle, || Hint::Ask(to.clone())),
-            Judgement::TryAgain => self.again(bundle, || Hint::TryAgain),
-            Judgement::NotPrimary(err) => {
+            ReplyKind::Forbidden(_) | ReplyKind::TryAgain if is_batch => self.requeue(bundle),
+            ReplyKind::Moved(to) => self.again(bundle, || Hint::Moved(to.clone())),
+            ReplyKind::Ask(to) => self.again(bundle, || Hint::Ask(to.clone())),
+            ReplyKind::TryAgain => self.again(bundle, || Hint::TryAgain),
+            ReplyKind::NotPrimary(err) => {
                 self.is_replica = true;
                 self.demoted(bundle, &errors::answered(&err, &self.address));
             }
             // Its state may be old. It may also have been promoted meanwhile, and have executed the script.
-            Judgement::Answered(_) if self.is_replica => {
+            ReplyKind::Answered(_) if self.is_replica => {
                 let failure = errors::not_primary(&self.address);
                 self.fail(bundle, &failure);
                 self.retire(&failure);
             }
-            Judgement::Answered(value) => self.share(bundle, value),
-            Judgement::UnknownScript(err)
-            | Judgement::AcrossSlots(err)
-            | Judgement::Forbidden(err)
-            | Judgement::Refused(err) => {
+            ReplyKind::Answered(value) => self.share(bundle, value),
+            ReplyKind::UnknownScript(err)
+            | ReplyKind::AcrossSlots(err)
+            | ReplyKind::Forbidden(err)
+            | ReplyKind::Refused(err) => {
                 let failure = errors::answered(&err, &self.address);
                 self.fail(bundle, &failure);
             }
@@ -172,6 +194,29 @@ impl Session {
             self.outcomes.push_back((pending.id, CommandOutcome::Done(result)));
         }
     }
+}
+
+/// Judges a reply of the server at `answered`. Errors inside an array concern some of its items and are left to
+/// whoever asked for several.
+fn judge(value: Value, answered: &Address) -> ReplyKind {
+    let err = match value {
+        Value::ServerError(err) => RedisError::from(err),
+        value => return ReplyKind::Answered(value),
+    };
+    let target = || err.redirect_node().and_then(|(node, _)| Address::parse_redirect(node, answered));
+    let redirect = match err.kind() {
+        Cause::Server(ServerErrorKind::Moved) => target().map(ReplyKind::Moved),
+        Cause::Server(ServerErrorKind::Ask) => target().map(ReplyKind::Ask),
+        _ => None,
+    };
+    redirect.unwrap_or_else(|| match err.kind() {
+        Cause::Server(ServerErrorKind::NoScript) => ReplyKind::UnknownScript(err),
+        Cause::Server(ServerErrorKind::CrossSlot) => ReplyKind::AcrossSlots(err),
+        Cause::Server(ServerErrorKind::NoPerm) => ReplyKind::Forbidden(err),
+        Cause::Server(ServerErrorKind::TryAgain) => ReplyKind::TryAgain,
+        Cause::Server(ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown) => ReplyKind::NotPrimary(err),
+        _ => ReplyKind::Refused(err),
+    })
 }
 
 /// Bytes of which no more have come yet: at their end the parser is to keep what it has, and wait.

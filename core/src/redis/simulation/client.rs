@@ -9,7 +9,7 @@ use super::super::command::{CallDeadline, RedisCommand};
 use super::super::connector::Connector;
 use super::super::errors::{self, ConnectionError};
 use super::super::login::Role;
-use super::super::multiplexer::{LineId, Multiplexer, Order, Peer};
+use super::super::multiplexer::{ConnectionId, Multiplexer, Order, Peer};
 use super::super::options::ConnectOptions;
 use super::super::router::Node;
 use super::super::session::{Id, Session};
@@ -21,13 +21,13 @@ use super::search::Search;
 use super::wire::Wire;
 use super::world::{Event, Shared, instant, time_of};
 use crate::error::Error;
-use crate::script::{Call, Script};
+use crate::script::{Script, ScriptCall};
 
 /// Who has the driver's end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
     Opening(usize),
-    Line(LineId),
+    Multiplexer(ConnectionId),
     Nobody,
 }
 
@@ -113,26 +113,26 @@ impl Client {
         match order {
             Order::Open(peer) => self.open(peer),
             Order::Discover => self.discover(),
-            Order::Flush(line) if self.chance(40) => {
-                self.act(|multiplexer, now| multiplexer.flush(line, now));
-                self.watch(line);
+            Order::Flush(id) if self.chance(40) => {
+                self.act(|multiplexer, now| multiplexer.flush(id, now));
+                self.watch(id);
             }
-            Order::Flush(line) => self.look_after(line, 100),
-            Order::Close(line) => {
-                if let Some(connection) = self.connection(line) {
+            Order::Flush(id) => self.look_after(id, 100),
+            Order::Close(id) => {
+                if let Some(connection) = self.connection(id) {
                     self.after(20, Event::Remove(connection));
                 }
             }
         }
     }
 
-    fn connection(&self, line: LineId) -> Option<usize> {
-        self.multiplexer.stream(line).map(|wire| wire.connection)
+    fn connection(&self, id: ConnectionId) -> Option<usize> {
+        self.multiplexer.stream(id).map(|wire| wire.connection)
     }
 
     /// Pumps the connection within so many microseconds.
-    fn look_after(&self, line: LineId, within: Time) {
-        if let Some(connection) = self.connection(line) {
+    fn look_after(&self, id: ConnectionId, within: Time) {
+        if let Some(connection) = self.connection(id) {
             let mut world = self.world.get();
             let delay = world.random.below(within);
             world.after(delay, Event::Pump(connection));
@@ -140,9 +140,9 @@ impl Client {
     }
 
     /// Pumps the connection when it takes more.
-    fn watch(&self, line: LineId) {
-        if self.multiplexer.wants_write(line) {
-            self.look_after(line, 4 * MS);
+    fn watch(&self, id: ConnectionId) {
+        if self.multiplexer.wants_write(id) {
+            self.look_after(id, 4 * MS);
         }
     }
 
@@ -283,11 +283,11 @@ impl Client {
     pub(super) fn pump(&mut self, connection: usize) {
         match self.owners[connection] {
             Owner::Opening(opening) => self.pump_opening(opening, connection),
-            Owner::Line(line) => {
-                if self.act(|multiplexer, now| multiplexer.pump(line, now)) == ReadProgress::More {
+            Owner::Multiplexer(id) => {
+                if self.act(|multiplexer, now| multiplexer.pump(id, now)) == ReadProgress::More {
                     self.after(10, Event::Pump(connection));
                 }
-                self.watch(line);
+                self.watch(id);
             }
             Owner::Nobody => {}
         }
@@ -310,18 +310,18 @@ impl Client {
         let Some(parts) = parts else { return };
         self.owners[connection] = Owner::Nobody;
         self.world.get().ledger.breaker.opened();
-        if let Some(line) = self.act(|multiplexer, now| multiplexer.opened(&peer, Ok(parts), now)) {
-            self.owners[connection] = Owner::Line(line);
-            self.look_after(line, 50);
+        if let Some(id) = self.act(|multiplexer, now| multiplexer.opened(&peer, Ok(parts), now)) {
+            self.owners[connection] = Owner::Multiplexer(id);
+            self.look_after(id, 50);
         }
     }
 
     pub(super) fn remove(&mut self, connection: usize) {
-        if let Owner::Line(line) = self.owners[connection]
-            && self.multiplexer.is_over(line)
+        if let Owner::Multiplexer(id) = self.owners[connection]
+            && self.multiplexer.is_over(id)
         {
             self.owners[connection] = Owner::Nobody;
-            self.act(|multiplexer, now| multiplexer.orphan(line, &errors::no_runtime(), now));
+            self.act(|multiplexer, now| multiplexer.orphan(id, &errors::no_runtime(), now));
         }
     }
 
@@ -331,9 +331,9 @@ impl Client {
         if self.ids[call].is_some() && !self.multiplexer.is_alone() {
             return Err("calls that have ended".to_owned());
         }
-        let lines: Vec<LineId> = self.multiplexer.lines().collect();
+        let ids: Vec<ConnectionId> = self.multiplexer.connections().collect();
         let world = self.world.get();
-        let connections = lines.iter().filter_map(|line| self.connection(*line));
+        let connections = ids.iter().filter_map(|id| self.connection(*id));
         let mut servers: Vec<usize> = connections.map(|id| world.connections[id].server).collect();
         if world.plan.setup != Setup::Cluster && servers.len() > 1 {
             return Err(format!("connections to servers {servers:?}"));
@@ -369,7 +369,7 @@ fn connector(plan: &Scenario) -> Connector {
 fn request(key: Key, kind: CallKind) -> RedisCommand {
     let name = key.name();
     let script = |script: &'static Script, keys: &[String], arg: &str| {
-        RedisCommand::Script(Call {
+        RedisCommand::Script(ScriptCall {
             script,
             keys: keys.iter().cloned().collect(),
             args: std::iter::once(arg.as_bytes().to_vec()).collect(),

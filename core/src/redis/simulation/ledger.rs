@@ -69,7 +69,7 @@ pub(super) enum State {
     Ended(u64),
 }
 
-pub(super) struct Call {
+pub(super) struct CallRecord {
     pub(super) planned: PlannedCall,
     pub(super) state: State,
     pub(super) is_abandoned: bool,
@@ -82,7 +82,7 @@ pub(super) struct Call {
 }
 
 pub(super) struct Ledger {
-    pub(super) calls: Vec<Call>,
+    pub(super) calls: Vec<CallRecord>,
     /// The call of each family and kind.
     named: Vec<[Option<usize>; CallKind::ALL.len()]>,
     pub(super) violation: Option<(Invariant, String)>,
@@ -119,7 +119,7 @@ impl Ledger {
         let call = self.calls.len();
         self.named.resize((planned.family + 1).max(self.named.len()), [None; CallKind::ALL.len()]);
         self.named[planned.family][planned.kind as usize] = Some(call);
-        self.calls.push(Call {
+        self.calls.push(CallRecord {
             planned,
             state: State::Planned,
             is_abandoned: false,

@@ -32,11 +32,11 @@ fn given(name: &str, otherwise: u64) -> u64 {
 }
 
 /// More violations than this are not looked for.
-const MOST_TOLD: usize = 30;
+const MAX_REPORTED: usize = 30;
 
 /// The violations in every `stride`-th history.
 fn violations(first: u64, end: u64, stride: usize) -> Vec<Violation> {
-    (first..end).step_by(stride).filter_map(|seed| run(seed).err()).take(MOST_TOLD).collect()
+    (first..end).step_by(stride).filter_map(|seed| run(seed).err()).take(MAX_REPORTED).collect()
 }
 
 /// `SLUICEGATE_SIMULATION_HISTORIES` histories from `SLUICEGATE_SIMULATION_SEED` on, on all processors.

@@ -7,7 +7,7 @@ use ::redis::{Parser, Value};
 use super::super::discovery::{self, Discovery, Topology};
 use super::super::errors;
 use super::super::multiplexer::Peer;
-use super::super::router::{Learnt, Node, Router};
+use super::super::router::{LearnedTopology, Node, Router};
 use super::client::Client;
 use super::plan::{MS, Setup, Time};
 use super::protocol;
@@ -20,16 +20,16 @@ use crate::error::{Error, Result};
 const HEDGE: Time = 50 * MS;
 
 impl Client {
-    fn learnt(&self) -> Option<Arc<Learnt<Peer>>> {
+    fn learned(&self) -> Option<Arc<LearnedTopology<Peer>>> {
         match &self.multiplexer.router {
-            Router::Learnt(learnt) => Some(Arc::clone(learnt)),
+            Router::LearnedTopology(learned) => Some(Arc::clone(learned)),
             Router::Fixed(_) => None,
         }
     }
 
     pub(super) fn discover(&mut self) {
-        let Some(learnt) = self.learnt() else { return };
-        let seeds = learnt.seeds_to_ask(instant(self.now()));
+        let Some(learned) = self.learned() else { return };
+        let seeds = learned.seeds_to_ask(instant(self.now()));
         let topologies = vec![None; seeds.len()];
         let search =
             Search { seeds, asked: 0, awaited: 0, topologies, failure: None, is_over: false, result: None };
@@ -56,11 +56,11 @@ impl Client {
     }
 
     pub(super) fn seed_answered(&mut self, id: usize, place: usize) {
-        let Some(learnt) = self.learnt().filter(|_| !self.searches[id].is_over) else { return };
+        let Some(learned) = self.learned().filter(|_| !self.searches[id].is_over) else { return };
         let seed = self.searches[id].seeds[place].clone();
-        let question = learnt.discovery.question().get_packed_command();
+        let question = learned.discovery.question().get_packed_command();
         let Ok(Some((command, _))) = protocol::request(&question) else { panic!("{question:?}") };
-        let text = match learnt.discovery {
+        let text = match learned.discovery {
             Discovery::Sentinel(_) => {
                 let host = seed.to_string();
                 let sentinel = host.as_bytes().get(1).copied().map_or(0, |digit| usize::from(digit - b'0'));
@@ -73,9 +73,11 @@ impl Client {
         match text {
             None => {}
             Some(Err(error)) => self.refused(id, error),
-            Some(Ok(text)) => match understood(&learnt.discovery, &text, &seed) {
+            Some(Ok(text)) => match understood(&learned.discovery, &text, &seed) {
                 Err(error) => self.refused(id, error),
-                Ok(topology) if matches!(learnt.discovery, Discovery::Cluster) || learnt.knows(&topology) => {
+                Ok(topology)
+                    if matches!(learned.discovery, Discovery::Cluster) || learned.knows(&topology) =>
+                {
                     self.found(id, topology);
                 }
                 Ok(topology) => {
@@ -144,18 +146,18 @@ impl Client {
     }
 
     fn found(&mut self, id: usize, topology: Topology) {
-        if let Some(learnt) = self.learnt() {
+        if let Some(learned) = self.learned() {
             self.world.get().note_event(&topology);
             // Until the driver has taken that up, either server is right.
             self.world.get().ledger.known_primary = None;
-            learnt.learn(topology, instant(self.now()));
+            learned.learn(topology, instant(self.now()));
         }
         self.end(id, Ok(()));
     }
 
     fn end(&mut self, id: usize, result: Result<()>) {
-        if let Some(learnt) = self.learnt() {
-            learnt.asked();
+        if let Some(learned) = self.learned() {
+            learned.asked();
         }
         let search = &mut self.searches[id];
         search.is_over = true;

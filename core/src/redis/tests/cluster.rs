@@ -186,7 +186,7 @@ fn an_unreachable_cluster_is_a_connection_error() {
 }
 
 #[test]
-fn a_server_that_is_no_cluster_is_told_apart() {
+fn a_server_that_is_no_cluster_is_recognized() {
     let redis = Redis::start().unwrap();
     for error in refusals(&format!("redis-cluster://{}", redis.address()), &ConnectOptions::default()) {
         assert_eq!(error.kind(), ErrorKind::Server, "{error}");

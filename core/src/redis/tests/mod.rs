@@ -26,7 +26,7 @@ use tokio::runtime::Runtime;
 use super::url::RedisUrl;
 use super::{AsyncRedis, Backend, BlockingRedis, ConnectOptions};
 use crate::error::{Error, ErrorKind, Result};
-use crate::script::{Call, Script};
+use crate::script::{Script, ScriptCall};
 
 /// Less than the time to connect and to answer together, with room for a busy machine.
 const PROMPT: Duration = Duration::from_millis(1300);
@@ -89,8 +89,8 @@ impl Driver {
     }
 }
 
-fn call(script: &'static Script, keys: &[&str], args: &[&str]) -> Call {
-    Call {
+fn call(script: &'static Script, keys: &[&str], args: &[&str]) -> ScriptCall {
+    ScriptCall {
         script,
         keys: keys.iter().map(|key| (*key).to_owned()).collect(),
         args: args.iter().map(|arg| arg.as_bytes().to_vec()).collect(),

@@ -185,7 +185,7 @@ impl Connection {
                 self.events.push_back(reader.text()?);
                 Ok(())
             }
-            _ => Err(wire::Garbled.into()),
+            _ => Err(wire::MalformedFrame.into()),
         }
     }
 
@@ -204,9 +204,10 @@ impl Connection {
     async fn frame(&mut self) -> ZooKeeperResult<Vec<u8>> {
         loop {
             if let Some((length, rest)) = self.received.split_first_chunk() {
-                let length = usize::try_from(i32::from_be_bytes(*length)).map_err(|_| wire::Garbled)?;
+                let length =
+                    usize::try_from(i32::from_be_bytes(*length)).map_err(|_| wire::MalformedFrame)?;
                 if length > LONGEST_FRAME {
-                    return Err(wire::Garbled.into());
+                    return Err(wire::MalformedFrame.into());
                 }
                 if rest.len() >= length {
                     let frame = rest[..length].to_vec();

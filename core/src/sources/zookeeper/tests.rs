@@ -116,7 +116,7 @@ fn wait_for<T>(future: impl Future<Output = T>) -> T {
 }
 
 #[test]
-fn what_was_done_is_told_however_the_session_ends() {
+fn a_result_is_returned_however_the_session_ends() {
     let done = server(|kind| if kind == CLOSE { FakeReply::Nothing } else { FakeReply::Code(0) });
     wait_for(source(&[done]).put("a", "{}")).unwrap();
     assert!(wait_for(source(&[done]).delete("a")).unwrap());

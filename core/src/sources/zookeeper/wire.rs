@@ -134,45 +134,45 @@ impl Writer {
 }
 
 /// A frame that is not ZooKeeper's protocol.
-pub(super) struct Garbled;
+pub(super) struct MalformedFrame;
 
 /// Reads a frame, without its length.
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
 impl<'a> Reader<'a> {
-    pub(super) fn int(&mut self) -> Result<i32, Garbled> {
+    pub(super) fn int(&mut self) -> Result<i32, MalformedFrame> {
         self.take().map(i32::from_be_bytes)
     }
 
-    pub(super) fn long(&mut self) -> Result<i64, Garbled> {
+    pub(super) fn long(&mut self) -> Result<i64, MalformedFrame> {
         self.take().map(i64::from_be_bytes)
     }
 
     /// Nothing at all has a length of -1.
-    pub(super) fn bytes(&mut self) -> Result<&'a [u8], Garbled> {
-        let length = usize::try_from(self.int()?.max(0)).map_err(|_| Garbled)?;
-        let (bytes, rest) = self.0.split_at_checked(length).ok_or(Garbled)?;
+    pub(super) fn bytes(&mut self) -> Result<&'a [u8], MalformedFrame> {
+        let length = usize::try_from(self.int()?.max(0)).map_err(|_| MalformedFrame)?;
+        let (bytes, rest) = self.0.split_at_checked(length).ok_or(MalformedFrame)?;
         self.0 = rest;
         Ok(bytes)
     }
 
-    pub(super) fn text(&mut self) -> Result<String, Garbled> {
-        String::from_utf8(self.bytes()?.to_vec()).map_err(|_| Garbled)
+    pub(super) fn text(&mut self) -> Result<String, MalformedFrame> {
+        String::from_utf8(self.bytes()?.to_vec()).map_err(|_| MalformedFrame)
     }
 
-    pub(super) fn texts(&mut self) -> Result<Vec<String>, Garbled> {
+    pub(super) fn texts(&mut self) -> Result<Vec<String>, MalformedFrame> {
         (0..self.int()?.max(0)).map(|_| self.text()).collect()
     }
 
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], Garbled> {
-        let (first, rest) = self.0.split_first_chunk().ok_or(Garbled)?;
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], MalformedFrame> {
+        let (first, rest) = self.0.split_first_chunk().ok_or(MalformedFrame)?;
         self.0 = rest;
         Ok(*first)
     }
 }
 
 /// Whether an answer to [`Operation::Acl`] lets everybody do more than read.
-pub(super) fn is_open(acl: &[u8]) -> Result<bool, Garbled> {
+pub(super) fn is_open(acl: &[u8]) -> Result<bool, MalformedFrame> {
     let mut reader = Reader(acl);
     let mut is_open = false;
     for _ in 0..reader.int()?.max(0) {
@@ -191,8 +191,8 @@ pub(super) enum ZooKeeperError {
     Refused(i32),
 }
 
-impl From<Garbled> for ZooKeeperError {
-    fn from(_: Garbled) -> Self {
+impl From<MalformedFrame> for ZooKeeperError {
+    fn from(_: MalformedFrame) -> Self {
         Self::Lost("the server sent what is not ZooKeeper's protocol".to_owned())
     }
 }

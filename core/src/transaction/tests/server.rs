@@ -10,7 +10,7 @@ use crate::decision::Decision;
 use crate::plan::{Form, Op, Plan};
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
-use crate::script::Call;
+use crate::script::ScriptCall;
 use crate::secret::SecretNames;
 
 pub(super) struct Server {
@@ -32,7 +32,7 @@ impl Server {
         Self { connection: redis.client().unwrap(), wire, _redis: redis }
     }
 
-    pub(super) fn send(&mut self, call: &Call) -> Value {
+    pub(super) fn send(&mut self, call: &ScriptCall) -> Value {
         let keys: Vec<&str> = call.keys.iter().map(String::as_str).collect();
         call.script.eval(&keys, &call.args).query(&mut self.connection).unwrap()
     }

@@ -49,7 +49,7 @@ fn resources_have_records_of_their_own() {
 }
 
 #[test]
-fn a_server_without_the_module_is_told() {
+fn a_server_without_the_module_is_reported() {
     let redis = Redis::start().unwrap();
     assert_eq!(
         failure(&record(redis.url(), &[])),

@@ -113,9 +113,9 @@ fn spread(options: &Options) -> Result<()> {
     let mut lab = Lab::start()?;
     let keys = options.size(KEYS);
     let mut pairs = Vec::new();
-    let told_by_one_key = [Story::Steady, Story::EverySlot];
+    let one_key_only = [Story::Steady, Story::EverySlot];
     let cases =
-        CASES.into_iter().filter(|case| !told_by_one_key.contains(&case.story) && options.has(case.name));
+        CASES.into_iter().filter(|case| !one_key_only.contains(&case.story) && options.has(case.name));
     for (number, case) in cases.enumerate() {
         let Contest { case, ours: [ours, _], by_hand: [by_hand, _] } =
             Contest::new(&mut lab, options, number, case)?;

@@ -76,7 +76,7 @@ fn cover_reset_after_and_little_more() {
 
 /// At the latest when what was counted has passed.
 #[test]
-fn come_back_to_keys_that_lost_them() {
+fn return_to_keys_that_lost_them() {
     let redis = Redis::start().unwrap();
     let stored = RefCell::new(Stored::on(&redis));
     holds(300, (any_rule(), any_start(), any_steps().prop_map(of_one_key)), |(rule, start, steps)| {

@@ -203,7 +203,7 @@ fn trap_25_commands_that_touch_the_whole_keyspace() {
 /// A script that is refused a command after it has charged a limit: of one limit nothing is charged, and of several the
 /// error says that some may have been.
 #[test]
-fn what_was_charged_before_a_refusal_is_told() {
+fn what_was_charged_before_a_refusal_is_reported() {
     let mut server = Server::start();
     let unknown = "whether the call was carried out is not known";
     let url = server.redis.url().replace("redis://", "redis://narrow:secret@");

@@ -16,7 +16,7 @@ use crate::Rules;
 use crate::lab::{Observer, Replay, Report};
 use crate::rules::{Algorithm, RuleId};
 
-use super::args::Lab;
+use super::args::LabArgs;
 use super::log::LogFormat;
 use super::watch::Watch;
 use crate::cli::outcome::CommandError;
@@ -35,7 +35,7 @@ const LINES_PER_LOOK: u64 = 4_096;
 
 pub(super) fn replay(
     path: &Path,
-    args: &Lab,
+    args: &LabArgs,
     rules: &Rules,
     watch: &mut Watch,
 ) -> Result<Report, CommandError> {
@@ -95,7 +95,7 @@ fn warn_of_unmatched(rules: &Rules) {
 }
 
 /// The rule that needs to know how long requests were under way, unless the command line states it.
-fn needing_durations(rules: &Rules, args: &Lab) -> Option<RuleId> {
+fn needing_durations(rules: &Rules, args: &LabArgs) -> Option<RuleId> {
     let mut limiting = rules.iter().filter(|rule| rule.algorithm == Algorithm::Concurrency);
     limiting.next().filter(|_| args.duration.is_none()).map(|rule| rule.id.clone())
 }
