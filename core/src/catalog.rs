@@ -3,7 +3,7 @@
 mod beside;
 
 use std::borrow::Cow;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::RandomState;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
@@ -18,7 +18,7 @@ use crate::rules::{
     RuleId, Rules, Scope, Structure, WindowStart,
 };
 use crate::secret::SecretNames;
-pub(crate) use beside::{Holds, LimitNumber, Stands};
+pub(crate) use beside::{Holds, LimitNumber, SHARD_SHIFT, Stands};
 
 /// So many names are compared sooner than one is hashed.
 const FEW: usize = 8;
@@ -115,7 +115,7 @@ impl Catalog {
         rules.map(check).collect()
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn find(&self, id: &str) -> Result<&ReadyRule> {
         let found = if self.ready.len() <= FEW {
             self.ready.iter().find(|ready| ready.rule.id == *id)
@@ -144,7 +144,7 @@ impl Catalog {
 
 impl ReadyRule {
     fn new(rule: &Arc<Rule>, numbers: &RandomState) -> Self {
-        let number = |suffix: &str| numbers.hash_one((&*rule.id, suffix));
+        let number = |suffix: &str| beside::number(numbers, &rule.id, suffix);
         let limits = rule.limits.iter().map(|limit| {
             let suffix = suffix(rule, limit);
             let number = number(&suffix);
@@ -165,9 +165,18 @@ impl ReadyRule {
 
     /// Whether the name of a key is made of it alone, and of nothing that is hidden, and nothing is held or stands
     /// beside the state.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_plain(&self) -> bool {
         !self.needs_resource && !self.secret_key && self.holds.is_none() && self.stands.is_none()
+    }
+
+    /// The limit of a rule that has no other, which counts keys and beside whose states nothing stands, and how it is held.
+    #[inline]
+    pub(crate) fn held_alone(&self) -> Option<(&ReadyLimit, &Holds)> {
+        match (self.limits.as_slice(), &self.holds) {
+            ([limit], Some(holds)) if !self.needs_resource && self.stands.is_none() => Some((limit, holds)),
+            _ => None,
+        }
     }
 
     /// The policy of the rule's single limit for a call that gives another amount.

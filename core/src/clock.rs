@@ -69,6 +69,7 @@ impl SystemClock {
         Self { origin: since.as_micros() as Micros - monotonic() }
     }
 
+    #[inline(always)]
     pub(crate) fn now(&self) -> Micros {
         self.origin + monotonic()
     }
@@ -77,6 +78,7 @@ impl SystemClock {
 /// Microseconds since some moment in the past. With `Instant`, an in-memory decision takes a fifteenth more:
 /// it tells time only as a difference, with checks of both its parts.
 #[cfg(unix)]
+#[inline(always)]
 #[allow(unsafe_code, reason = "nothing safe reads the clock without that")]
 fn monotonic() -> Micros {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

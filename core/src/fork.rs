@@ -9,6 +9,7 @@ static GENERATION: AtomicU32 = AtomicU32::new(0);
 
 /// Differs between a process and its forked children, and costs a load: asking the kernel for the
 /// process id with every call would cost more than an in-memory decision.
+#[inline(always)]
 pub(crate) fn generation() -> u32 {
     // Not a `Once`, in which a child that is forked meanwhile would wait for ever. That forks may be counted
     // twice for it does no harm.
@@ -55,6 +56,7 @@ impl<T> PerProcess<T> {
 
     /// This process's value; `renew` makes the child's from the parent's. Threads that come at once may each make
     /// one, of which one is kept.
+    #[inline(always)]
     pub(crate) fn get(&self, renew: impl Fn(&T) -> T) -> &T {
         let generation = generation();
         let mut process = self;

@@ -27,7 +27,7 @@ pub(crate) fn canonical(key: &str) -> Cow<'_, str> {
 }
 
 /// Whether two names are the same. Most are short, and compared sooner than a function is called for it.
-#[inline]
+#[inline(always)]
 pub(crate) fn is_same(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len()
         && match one.len() {
@@ -39,13 +39,13 @@ pub(crate) fn is_same(one: &[u8], other: &[u8]) -> bool {
 }
 
 /// The first and the last bytes, which may overlap.
-#[inline]
+#[inline(always)]
 fn ends<const N: usize>(name: &[u8]) -> Option<([u8; N], [u8; N])> {
     Some((*name.first_chunk()?, *name.last_chunk()?))
 }
 
 /// Whether a key is stored as it is.
-#[inline]
+#[inline(always)]
 pub(crate) fn is_canonical(key: &str) -> bool {
     // Every byte is looked at, whatever those before it were: faster than to branch on each.
     let is_suspect = || key.bytes().fold(false, |found, byte| found | is_suspect(byte));

@@ -42,12 +42,18 @@ end
 --                                     at -inf: the weight that counts; before when no lease ends (0 when there is none), how
 --                                     many reservations there are, the last fencing token, until when the set is kept,
 --                                     when old calls were taken out of it
---   'p' id                            at minus the price of a unit, where the call brought a limit of its own
---   'r' id weight                     at the end of the lease; 's' in place of 'r': of a rule in shadow that had no room,
---                                     which does not count
---   'e' id                            beyond all times: a call that ended or renewed a reservation, in case it is
---                                     sent again; at MARKS and the time until which; 'f' in place of 'e': it had ended
---                                     for one of the holders
+--   'r' id weight                     at minus the end of the lease; 's' in place of 'r': of a rule in shadow that had no
+--                                     room, which does not count
+--   'p' id                            at the price of a unit, where the call brought a limit of its own
+--   'e' id                            at MARKS less the time until which, in milliseconds: a call that ended or renewed a
+--                                     reservation, in case it is sent again; 'f' in place of 'e': it had ended for one of
+--                                     the holders
+-- A small set is searched from its start for the place of what is new: so the latest stand before the earlier ones. Scores
+-- are whole (but for prices), and small enough for the server to keep them as integers.
+--
+-- A state that is one string of always the same length may be followed by a copy of the header. So a call about one limit
+-- reads both at once, and the set only to change it. Whoever writes the header writes the copy too, if there is one;
+-- a state that is written anew by who knows nothing of what is held has none. A copy that is over says nothing.
 --
 -- ARGV[1]  now, op, limits (how many); then the numbers of ARGV[2] once more
 -- ARGV[1 + i], for the limit of KEYS[i]: its algorithm's place, its group, its holder's number (0: none), price (what a
@@ -56,11 +62,11 @@ end
 --          -1: it keeps nothing); then its own numbers
 -- ARGV[1 + limits + i]  the same at the limit that the rule states, if the call brought another; else empty
 -- ARGV[1 + 2 * limits + j], for the holder of KEYS[limits + j]: weight, lease, longest (how long a charge counts), group,
---          price (0: the rule's own), timeout; then the reservation's id and that of the call
--- A call about one limit may come as ARGV[1] alone: the first, that of the limit, and in the last 80 bytes that of the
+--          price (0: the rule's own), timeout; then the member 'r' id weight of the reservation, and the id of the call
+-- A call about one limit may come as ARGV[1] alone: the first, that of the limit, and in the last 89 bytes that of the
 -- holder.
-local MARKS, MOST_HELD, PARAMS = 1e17, 10000, 57
-local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 49, 65, 49, 80
+local MARKS, MOST_HELD, PARAMS = 4e15, 10000, 57
+local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 50, 74, 49, 89
 local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
 -- As in the other scripts: 1 charge, 0 only look.
 local mode = op == PEEK and 0 or 1
@@ -69,14 +75,26 @@ local mode = op == PEEK and 0 or 1
 --
 -- First one limit, whose reservation is held and of which no lease has ended: nearly every call.
 if #ARGV == 1 and op == COMMIT then
-  local holder, key = KEYS[2], KEYS[1]
-  local header, held, first_end, held_count, token, kept_until, swept = call('ZRANGE', holder, '0', '0')[1]
-  if header and #header == HEADER then
-    held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
+  local holder, key, has_summary = KEYS[2], KEYS[1], false
+  local header, held, first_end, held_count, token, kept_until, swept
+    -- The state is followed by the summary, if something was held when it was written: the same that the set begins with.
+  local state = call('GET', key)
+  if state and #state == 24 + HEADER then
+    held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', state, 24 + 2)
+    has_summary = kept_until > now
   end
-  local weight, lease, _, _, own_price, timeout, id, call_id =
-    unpack_numbers('<ddddddc16c16', ARGV[1], #ARGV[1] - HOLDER + 1)
-  if swept and first_end > now and own_price == 0 then
+  if has_summary then
+        if has_summary then header = string.sub(state, -HEADER) end
+  else
+    header = call('ZRANGE', holder, '0', '0')[1]
+    first_end = 0
+    if header and #header == HEADER then
+      held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
+    end
+  end
+  local weight, lease, _, _, own_price, timeout, named, call_id =
+    unpack_numbers('<ddddddc25c16', ARGV[1], #ARGV[1] - HOLDER + 1)
+  if first_end > now and own_price == 0 then
     local amount, grant = extra, 0
     -- GCRA: a debt of time that leaks one microsecond per microsecond. It is kept relative to its own
 -- time, because an absolute time in a double is too coarse for rates above a million per second. Beside it
@@ -89,9 +107,8 @@ if #ARGV == 1 and op == COMMIT then
 local debt, interval, forced = 0, unit, nil
 -- The debt as stored, and its time.
 local kept, at = 0, 0
-local state = call('GET', key)
 if state then
-  if #state ~= 24 then return { err = BAD_STATE } end
+  if #state ~= 24 and #state ~= 73 then return { err = BAD_STATE } end
   kept, at, interval = unpack_numbers('<ddd', state)
   if not (kept > 0 and kept < ENDLESS and at >= 0 and at <= LATEST) then return { err = BAD_STATE } end
   debt = kept
@@ -108,14 +125,20 @@ if interval ~= unit then
   capacity = full - debt / interval * unit
 end
     if capacity and amount <= capacity then
-      local named = pack('<c1c16d', 'r', id, weight)
-      if call('ZREM', holder, header, named) == 2 then
-        local plain_slack = slack
+      local removed = call('ZREM', holder, header, named)
+      if removed == 2 then
+        local plain_slack, kept_before = slack, kept_until
         -- What is written lives on until what is still held may have been charged to it.
         if held_count > 1 and kept_until > now then
           local more = (kept_until - now) / 1000
           slack = slack + more - more % 1 + 1
         end
+        local is_swept = now - swept > timeout
+        if is_swept then swept = now end
+        -- Without a reservation the token is kept for a lease.
+        if held_count == 1 then kept_until, first_end = now + lease, 0 end
+        if now + timeout > kept_until then kept_until = now + timeout end
+        header = pack('<c1dddddd', 'h', held - weight, first_end, held_count - 1, token, kept_until, swept)
         if amount > 0 or forced then
           -- Writes the debt, AMOUNT added, as of now; a charge at another interval rescales it, so that the units stay. The
 -- key lives until it has leaked away, and on to the end of a slice of time: a power of two, some twentieth of the
@@ -128,41 +151,48 @@ local ends, ended = now + owed, at + kept
 -- 2^52 + 1 and 1 - 2^-53.
 local scaled = owed * 4503599627370497
 local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
-if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
-  call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
+if has_summary and ends <= first_end or kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
+  call('SETRANGE', key, '0', pack('<dddc0', owed, now, counted, has_summary and header or ''))
 else
   local left = ends - ends % slice + slice - now
-  call('SET', key, pack('<ddd', owed, now, counted), 'PX', math.ceil(left / 1000) + slack)
+  call('SET', key, pack('<dddc0', owed, now, counted, header), 'PX', math.ceil(left / 1000) + slack)
 end
+                elseif has_summary then
+          call('SETRANGE', key, '24', header)
         end
         slack = plain_slack
-        if now - swept > timeout then
-          call('ZREMRANGEBYSCORE', holder, MARKS, MARKS + now)
-          swept = now
-        end
-        local kept = kept_until
-        -- Without a reservation the token is kept for a lease.
-        if held_count == 1 then kept_until, first_end = now + lease, 0 end
-        if now + timeout > kept_until then kept_until = now + timeout end
-        header = pack('<c1dddddd', 'h', held - weight, first_end, held_count - 1, token, kept_until, swept)
-        call('ZADD', holder, '-inf', header, MARKS + now + timeout, 'e' .. call_id)
+        if is_swept then call('ZREMRANGEBYSCORE', holder, MARKS - math.floor(now / 1000), MARKS) end
+        call('ZADD', holder, '-inf', header, string.format('%d', MARKS - math.ceil((now + timeout) / 1000)), 'e' .. call_id)
         -- A set that was empty for a moment has no lifetime.
-        if held_count == 1 or kept_until ~= kept then
+        if held_count == 1 or kept_until ~= kept_before then
           call('PEXPIRE', holder, math.ceil((kept_until - now) / 1000) + slack)
         end
         return 1
       end
-      call('ZADD', holder, '-inf', header)
-      call('PEXPIRE', holder, math.ceil((kept_until - now) / 1000) + slack)
+      if removed == 1 then
+        local first = has_summary and call('ZRANGE', holder, '0', '0')[1]
+        if first and #first == HEADER then
+          -- It is held, but not as the state says: what is said there is put right below.
+          call('ZADD', holder, string.format('%d', -now - 1), named)
+        else
+          call('ZADD', holder, '-inf', header)
+          call('PEXPIRE', holder, math.ceil((kept_until - now) / 1000) + slack)
+        end
+      end
     end
   end
 end
 local sub, floor = string.sub, math.floor
 
+-- The end of the lease that is the first in a reply; nil when there is none.
+local function first_end_of(leases)
+  return leases[2] and -leases[2]
+end
+
 -- The set of a holder; nil when it is somebody else's.
 local function open_holding(key)
-  local first = call('ZRANGE', key, '0', '1', 'WITHSCORES')
-  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now }
+  local first = call('ZRANGE', key, '0', '0', 'WITHSCORES')
+  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now, size_of = {} }
   if not header then return holding end
   if first[2] ~= '-inf' or #header ~= HEADER then return nil end
   local held, first_end, count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
@@ -176,10 +206,7 @@ local function open_holding(key)
   end
   holding.header, holding.held, holding.count, holding.token = header, held, count, token
   holding.kept_until, holding.swept, holding.stated_end = kept_until, swept, first_end
-  local ends = tonumber(first[4])
-  -- A price stands before the first lease.
-  if ends and ends < 0 then ends = tonumber(call('ZRANGEBYSCORE', key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1')[2]) end
-  if ends and ends <= LATEST then holding.first_end = ends end
+  holding.first_end = first_end_of(call('ZREVRANGEBYSCORE', key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
   return holding
 end
 
@@ -195,8 +222,8 @@ local function save(holding)
   if holding.count == 0 then holding.kept_until = now + holding.lease end
   if holding.marked_until and holding.marked_until > holding.kept_until then holding.kept_until = holding.marked_until end
   local first =
-    of_right(holding, redis.pcall('ZRANGEBYSCORE', holding.key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
-  local header = 'h' .. pack('<dddddd', holding.held, tonumber(first[2] or 0), holding.count, holding.token,
+    of_right(holding, redis.pcall('ZREVRANGEBYSCORE', holding.key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
+  local header = 'h' .. pack('<dddddd', holding.held, first_end_of(first) or 0, holding.count, holding.token,
     holding.kept_until, holding.swept)
   if holding.header ~= header then
     call('ZADD', holding.key, '-inf', header)
@@ -204,12 +231,16 @@ local function save(holding)
   end
   of_right(holding, redis.pcall('PEXPIRE', holding.key, math.ceil((holding.kept_until - now) / 1000) + slack))
   holding.header = header
+  for key, size in pairs(holding.size_of) do
+    local state = call('GET', key)
+    if state and #state == size + HEADER then call('SETRANGE', key, size, header) end
+  end
 end
 
 local function prolong(holding, kept_until)
   if kept_until > holding.kept_until then holding.kept_until = kept_until end
 end
-local load_of, conclude_of, refund_of = {}, {}, {}
+local load_of, conclude_of, refund_of, size_of = {}, {}, {}, {}
 load_of[1] = function(key, arg)
 local cost, full, unit = unpack_numbers('<ddd', arg, 57)
 -- GCRA: a debt of time that leaks one microsecond per microsecond. It is kept relative to its own
@@ -225,7 +256,7 @@ local debt, interval, forced = 0, unit, nil
 local kept, at = 0, 0
 local state = call('GET', key)
 if state then
-  if #state ~= 24 then return { err = BAD_STATE } end
+  if #state ~= 24 and #state ~= 73 then return { err = BAD_STATE } end
   kept, at, interval = unpack_numbers('<ddd', state)
   if not (kept > 0 and kept < ENDLESS and at >= 0 and at <= LATEST) then return { err = BAD_STATE } end
   debt = kept
@@ -298,6 +329,7 @@ end
 if interval ~= unit then amount = amount / unit * interval end
 if debt > amount then commit(key, -amount, debt, kept, at, interval, unit) else call('DEL', key) end
 end
+size_of[1] = 24
 local ARGV = ARGV
 if #ARGV == 1 then
   local all = ARGV[1]
@@ -316,8 +348,13 @@ for j = 1, #ARGV - 1 - 2 * limits do
   holding.weight, holding.lease, holding.longest, holding.group, holding.price, holding.timeout =
     unpack_numbers('<dddddd', arg)
   holding.id, holding.call_id = sub(arg, RESERVATION_ID, RESERVATION_ID + 15), sub(arg, CALL_ID)
+  holding.named = sub(arg, RESERVATION_ID, CALL_ID - 1)
   holdings[j] = holding
   if holding.first_end and holding.first_end <= now then is_due = true end
+end
+for i = 1, limits do
+  local holding = holdings[holder_of[i]]
+  if holding then holding.size_of[KEYS[i]] = size_of[which[i]] end
 end
 
 -- Charges to a limit what was held until its lease ended. The life of what is written is reckoned from then.
@@ -357,28 +394,35 @@ local function charge_late(i, ended_at, weight, price)
   now = real
 end
 
--- Charges what was held until its lease ended, in the order of those ends, before anything else is done.
+-- Charges, to the limits of a holder, what one reservation held until its lease ended.
+local function settle_one(number, member, ended_at, writes)
+  local holding, price = holdings[number], 'p' .. sub(member, 2, 17)
+  local own = call('ZSCORE', holding.key, price)
+  if sub(member, 1, 1) == 'r' then
+    local weight = unpack_numbers('<d', member, 18)
+    holding.held = holding.held - weight
+    for i = 1, limits do
+      if holder_of[i] == number and kind[i] >= 0 then charge_late(i, ended_at, weight, own and tonumber(own)) end
+    end
+  end
+  if own and writes then call('ZREM', holding.key, price) end
+  holding.count = holding.count - 1
+end
+
+-- Charges what was held until its lease ended, in the order of those ends, then of the ids, before anything else is done.
+-- The set has those of one end in the other order.
 local function settle(number, writes)
   local holding = holdings[number]
-  local ended = call('ZRANGEBYSCORE', holding.key, '0', now, 'WITHSCORES')
-  for at = 1, #ended, 2 do
-    local member = ended[at]
-    local price = 'p' .. sub(member, 2, 17)
-    local own = call('ZSCORE', holding.key, price)
-    if sub(member, 1, 1) == 'r' then
-      local weight = unpack_numbers('<d', member, 18)
-      holding.held = holding.held - weight
-      for i = 1, limits do
-        if holder_of[i] == number and kind[i] >= 0 then
-          charge_late(i, tonumber(ended[at + 1]), weight, own and -own)
-        end
-      end
-    end
-    if own and writes then call('ZREM', holding.key, price) end
-    holding.count = holding.count - 1
+  local ended = call('ZREVRANGEBYSCORE', holding.key, '0', -now, 'WITHSCORES')
+  local first = 1
+  while first < #ended do
+    local last = first
+    while ended[last + 3] == ended[first + 1] do last = last + 2 end
+    for at = last, first, -2 do settle_one(number, ended[at], -ended[at + 1], writes) end
+    first = last + 2
   end
   if #ended > 0 and writes then
-    call('ZREMRANGEBYSCORE', holding.key, '0', now)
+    call('ZREMRANGEBYSCORE', holding.key, -now, '0')
     save(holding)
   end
 end
@@ -415,7 +459,7 @@ end
 local is_held = 1
 for j = 1, #holdings do
   local holding = holdings[j]
-  local named = holding.id .. pack('<d', holding.weight)
+  local named = holding.named
   for _, kept in ipairs({ 'r', 's' }) do
     if call('ZSCORE', holding.key, kept .. named) then holding.member, holding.counts = kept .. named, kept == 'r' end
   end
@@ -460,15 +504,15 @@ for j = 1, #holdings do
     if op == COMMIT then
       let_go(holding)
     else
-      call('ZADD', holding.key, now + holding.lease, holding.member)
+      call('ZADD', holding.key, -now - holding.lease, holding.member)
       prolong(holding, now + holding.lease + holding.longest)
     end
     if j == 1 then
       if now - holding.swept > holding.timeout then
-        call('ZREMRANGEBYSCORE', holding.key, MARKS, MARKS + now)
+        call('ZREMRANGEBYSCORE', holding.key, MARKS - math.floor(now / 1000), MARKS)
         holding.swept = now
       end
-      call('ZADD', holding.key, MARKS + now + holding.timeout, (is_held == 1 and 'e' or 'f') .. mark)
+      call('ZADD', holding.key, MARKS - math.ceil((now + holding.timeout) / 1000), (is_held == 1 and 'e' or 'f') .. mark)
       holding.marked_until = now + holding.timeout
     end
   end

@@ -42,12 +42,18 @@ end
 --                                     at -inf: the weight that counts; before when no lease ends (0 when there is none), how
 --                                     many reservations there are, the last fencing token, until when the set is kept,
 --                                     when old calls were taken out of it
---   'p' id                            at minus the price of a unit, where the call brought a limit of its own
---   'r' id weight                     at the end of the lease; 's' in place of 'r': of a rule in shadow that had no room,
---                                     which does not count
---   'e' id                            beyond all times: a call that ended or renewed a reservation, in case it is
---                                     sent again; at MARKS and the time until which; 'f' in place of 'e': it had ended
---                                     for one of the holders
+--   'r' id weight                     at minus the end of the lease; 's' in place of 'r': of a rule in shadow that had no
+--                                     room, which does not count
+--   'p' id                            at the price of a unit, where the call brought a limit of its own
+--   'e' id                            at MARKS less the time until which, in milliseconds: a call that ended or renewed a
+--                                     reservation, in case it is sent again; 'f' in place of 'e': it had ended for one of
+--                                     the holders
+-- A small set is searched from its start for the place of what is new: so the latest stand before the earlier ones. Scores
+-- are whole (but for prices), and small enough for the server to keep them as integers.
+--
+-- A state that is one string of always the same length may be followed by a copy of the header. So a call about one limit
+-- reads both at once, and the set only to change it. Whoever writes the header writes the copy too, if there is one;
+-- a state that is written anew by who knows nothing of what is held has none. A copy that is over says nothing.
 --
 -- ARGV[1]  now, op, limits (how many); then the numbers of ARGV[2] once more
 -- ARGV[1 + i], for the limit of KEYS[i]: its algorithm's place, its group, its holder's number (0: none), price (what a
@@ -56,11 +62,11 @@ end
 --          -1: it keeps nothing); then its own numbers
 -- ARGV[1 + limits + i]  the same at the limit that the rule states, if the call brought another; else empty
 -- ARGV[1 + 2 * limits + j], for the holder of KEYS[limits + j]: weight, lease, longest (how long a charge counts), group,
---          price (0: the rule's own), timeout; then the reservation's id and that of the call
--- A call about one limit may come as ARGV[1] alone: the first, that of the limit, and in the last 80 bytes that of the
+--          price (0: the rule's own), timeout; then the member 'r' id weight of the reservation, and the id of the call
+-- A call about one limit may come as ARGV[1] alone: the first, that of the limit, and in the last 89 bytes that of the
 -- holder.
-local MARKS, MOST_HELD, PARAMS = 1e17, 10000, 57
-local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 49, 65, 49, 80
+local MARKS, MOST_HELD, PARAMS = 4e15, 10000, 57
+local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 50, 74, 49, 89
 local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
 -- As in the other scripts: 1 charge, 0 only look.
 local mode = op == PEEK and 0 or 1
@@ -69,10 +75,10 @@ local mode = op == PEEK and 0 or 1
 local function last_end(key)
   local skipped, wanted = 0, 1
   while true do
-    local leases = call('ZREVRANGEBYSCORE', key, LATEST, '0', 'WITHSCORES', 'LIMIT', skipped, wanted)
+    local leases = call('ZRANGEBYSCORE', key, -LATEST, '0', 'WITHSCORES', 'LIMIT', skipped, wanted)
     for at = 1, #leases, 2 do
       if string.sub(leases[at], 1, 1) == 'r' then
-        local ends = tonumber(leases[at + 1])
+        local ends = -leases[at + 1]
         return ends > now and ends or 0
       end
     end
@@ -83,12 +89,12 @@ end
 
 -- The end of the lease by which so much weight is free; 0 when that is never.
 local function frees_at(key, weight)
-  local skipped, wanted, after = 0, 100, '(' .. string.format('%.0f', now)
+  local skipped, wanted, after = 0, 100, '(' .. string.format('%.0f', -now)
   while true do
-    local leases = call('ZRANGEBYSCORE', key, after, LATEST, 'WITHSCORES', 'LIMIT', skipped, wanted)
+    local leases = call('ZREVRANGEBYSCORE', key, after, -LATEST, 'WITHSCORES', 'LIMIT', skipped, wanted)
     for at = 1, #leases, 2 do
       if string.sub(leases[at], 1, 1) == 'r' then weight = weight - unpack_numbers('<d', leases[at], 18) end
-      if weight <= 0 then return tonumber(leases[at + 1]) end
+      if weight <= 0 then return -leases[at + 1] end
     end
     if #leases < 2 * wanted then return 0 end
     skipped, wanted = skipped + wanted, 8 * wanted
@@ -99,26 +105,29 @@ end
 -- or was reserved, BESIDE, the weight that was held before and the token; then the limit's answer.
 if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
   local holder, key = KEYS[2], KEYS[1]
-  local header, held, first_end, has_room = call('ZRANGE', holder, '0', '0')[1], 0, 0, true
-  local held_count, token, kept_until, swept, plain_slack = 0, 0, 0, now, slack
-  if header then
-    if #header ~= HEADER then
-      has_room = false
-    else
-      held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
-      -- Nothing is held, and it should be gone.
-      if held_count == 0 and kept_until <= now and op ~= PEEK then
-        call('DEL', holder)
-        header, token, kept_until, swept = nil, 0, 0, now
+  local header, has_room, has_summary, plain_slack = nil, true, false, slack
+  local held, first_end, held_count, token, kept_until, swept = 0, 0, 0, 0, 0, now
+    if not has_summary then
+    header, held, first_end, held_count = call('ZRANGE', holder, '0', '0')[1], 0, 0, 0
+    token, kept_until, swept = 0, 0, now
+    if header then
+      if #header ~= HEADER then
+        has_room = false
+      else
+        held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
+        -- Nothing is held, and it should be gone.
+        if held_count == 0 and kept_until <= now and op ~= PEEK then
+          call('DEL', holder)
+          header, token, kept_until, swept = nil, 0, 0, now
+        end
       end
     end
   end
-  local weight, lease, longest, own_price, id, named
+  local weight, lease, longest, own_price, _, named
   if op == RESERVE then
-    weight, lease, longest, group, own_price, id = unpack_numbers('<dddddxxxxxxxxc16', ARGV[1], #ARGV[1] - HOLDER + 1)
-    named = pack('<c1c16d', 'r', id, weight)
+    weight, lease, longest, group, own_price, _, named = unpack_numbers('<ddddddc25', ARGV[1], #ARGV[1] - HOLDER + 1)
     has_room = has_room and held_count < MOST_HELD and group == 0 and own_price == 0
-  end
+      end
   if has_room and (first_end > now or first_end == 0) then
     local own = cost
     if held > 0 then cost = (units + held) * price end
@@ -167,10 +176,11 @@ local answer = pack('<ddddddd', BESIDE, held, token, grant, now, enough_at, last
         kept_until = kept_until - kept_until % slice + slice
       end
       local written = pack('<c1dddddd', 'h', held + weight, first_end, held_count + 1, token, kept_until, swept)
-      if call('ZADD', holder, 'NX', '-inf', written, ends, named) == 2 then
-        -- Not before: a set that was empty for a moment has no lifetime.
-        if header then call('ZREM', holder, header) end
-        if kept_until ~= kept_before then
+      local added = call('ZADD', holder, 'NX', '-inf', written, string.format('%d', -ends), named)
+      -- Not before: a set that was empty for a moment has no lifetime.
+      if added == 2 and (not header or call('ZREM', holder, header) == 1) then
+        local is_alive = kept_until == kept_before and held_count > 0
+                if not is_alive then
           local life = math.ceil((kept_until - now) / 1000) + slack
           local done = redis.pcall('PEXPIRE', holder, life)
           if done ~= 1 then
@@ -181,23 +191,30 @@ local answer = pack('<ddddddd', BESIDE, held, token, grant, now, enough_at, last
           -- Else the state was given that life when the set was.
           if kind > 0 then
             local left = call('PTTL', key)
-            if left >= 0 and left < life then call('PEXPIRE', key, life) end
+            if left ~= -2 and left < life then call('PEXPIRE', key, life) end
           end
         end
         -- Answers with the BESIDE, held, token, grant, now, and the two ends of leases.
 local answer = pack('<ddddddd', BESIDE, held, token, grant, now, enough_at, last_at)
         return answer
       end
+      -- The very call was carried out already, or what the state tells is not so.
       call('ZREM', holder, written)
+      if added == 2 then call('ZREM', holder, named) end
     end
   end
 end
 local sub, floor = string.sub, math.floor
 
+-- The end of the lease that is the first in a reply; nil when there is none.
+local function first_end_of(leases)
+  return leases[2] and -leases[2]
+end
+
 -- The set of a holder; nil when it is somebody else's.
 local function open_holding(key)
-  local first = call('ZRANGE', key, '0', '1', 'WITHSCORES')
-  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now }
+  local first = call('ZRANGE', key, '0', '0', 'WITHSCORES')
+  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now, size_of = {} }
   if not header then return holding end
   if first[2] ~= '-inf' or #header ~= HEADER then return nil end
   local held, first_end, count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
@@ -211,10 +228,7 @@ local function open_holding(key)
   end
   holding.header, holding.held, holding.count, holding.token = header, held, count, token
   holding.kept_until, holding.swept, holding.stated_end = kept_until, swept, first_end
-  local ends = tonumber(first[4])
-  -- A price stands before the first lease.
-  if ends and ends < 0 then ends = tonumber(call('ZRANGEBYSCORE', key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1')[2]) end
-  if ends and ends <= LATEST then holding.first_end = ends end
+  holding.first_end = first_end_of(call('ZREVRANGEBYSCORE', key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
   return holding
 end
 
@@ -230,8 +244,8 @@ local function save(holding)
   if holding.count == 0 then holding.kept_until = now + holding.lease end
   if holding.marked_until and holding.marked_until > holding.kept_until then holding.kept_until = holding.marked_until end
   local first =
-    of_right(holding, redis.pcall('ZRANGEBYSCORE', holding.key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
-  local header = 'h' .. pack('<dddddd', holding.held, tonumber(first[2] or 0), holding.count, holding.token,
+    of_right(holding, redis.pcall('ZREVRANGEBYSCORE', holding.key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
+  local header = 'h' .. pack('<dddddd', holding.held, first_end_of(first) or 0, holding.count, holding.token,
     holding.kept_until, holding.swept)
   if holding.header ~= header then
     call('ZADD', holding.key, '-inf', header)
@@ -244,7 +258,7 @@ end
 local function prolong(holding, kept_until)
   if kept_until > holding.kept_until then holding.kept_until = kept_until end
 end
-local load_of, conclude_of, refund_of = {}, {}, {}
+local load_of, conclude_of, refund_of, size_of = {}, {}, {}, {}
 load_of[1] = function(key, arg)
 local cost, limit = unpack_numbers('<dd', arg, 57)
 -- Concurrency: what is in flight at once. Nothing is charged; KEY holds what is held, as `holdings.lua` states.
@@ -285,8 +299,13 @@ for j = 1, #ARGV - 1 - 2 * limits do
   holding.weight, holding.lease, holding.longest, holding.group, holding.price, holding.timeout =
     unpack_numbers('<dddddd', arg)
   holding.id, holding.call_id = sub(arg, RESERVATION_ID, RESERVATION_ID + 15), sub(arg, CALL_ID)
+  holding.named = sub(arg, RESERVATION_ID, CALL_ID - 1)
   holdings[j] = holding
   if holding.first_end and holding.first_end <= now then is_due = true end
+end
+for i = 1, limits do
+  local holding = holdings[holder_of[i]]
+  if holding then holding.size_of[KEYS[i]] = size_of[which[i]] end
 end
 
 -- Charges to a limit what was held until its lease ended. The life of what is written is reckoned from then.
@@ -326,28 +345,35 @@ local function charge_late(i, ended_at, weight, price)
   now = real
 end
 
--- Charges what was held until its lease ended, in the order of those ends, before anything else is done.
+-- Charges, to the limits of a holder, what one reservation held until its lease ended.
+local function settle_one(number, member, ended_at, writes)
+  local holding, price = holdings[number], 'p' .. sub(member, 2, 17)
+  local own = call('ZSCORE', holding.key, price)
+  if sub(member, 1, 1) == 'r' then
+    local weight = unpack_numbers('<d', member, 18)
+    holding.held = holding.held - weight
+    for i = 1, limits do
+      if holder_of[i] == number and kind[i] >= 0 then charge_late(i, ended_at, weight, own and tonumber(own)) end
+    end
+  end
+  if own and writes then call('ZREM', holding.key, price) end
+  holding.count = holding.count - 1
+end
+
+-- Charges what was held until its lease ended, in the order of those ends, then of the ids, before anything else is done.
+-- The set has those of one end in the other order.
 local function settle(number, writes)
   local holding = holdings[number]
-  local ended = call('ZRANGEBYSCORE', holding.key, '0', now, 'WITHSCORES')
-  for at = 1, #ended, 2 do
-    local member = ended[at]
-    local price = 'p' .. sub(member, 2, 17)
-    local own = call('ZSCORE', holding.key, price)
-    if sub(member, 1, 1) == 'r' then
-      local weight = unpack_numbers('<d', member, 18)
-      holding.held = holding.held - weight
-      for i = 1, limits do
-        if holder_of[i] == number and kind[i] >= 0 then
-          charge_late(i, tonumber(ended[at + 1]), weight, own and -own)
-        end
-      end
-    end
-    if own and writes then call('ZREM', holding.key, price) end
-    holding.count = holding.count - 1
+  local ended = call('ZREVRANGEBYSCORE', holding.key, '0', -now, 'WITHSCORES')
+  local first = 1
+  while first < #ended do
+    local last = first
+    while ended[last + 3] == ended[first + 1] do last = last + 2 end
+    for at = last, first, -2 do settle_one(number, ended[at], -ended[at + 1], writes) end
+    first = last + 2
   end
   if #ended > 0 and writes then
-    call('ZREMRANGEBYSCORE', holding.key, '0', now)
+    call('ZREMRANGEBYSCORE', holding.key, -now, '0')
     save(holding)
   end
 end
@@ -390,7 +416,7 @@ end
 local function is_repeated()
   for j = 1, #holdings do
     local holding = holdings[j]
-    local named = holding.id .. pack('<d', holding.weight)
+    local named = holding.named
     if call('ZSCORE', holding.key, 'r' .. named) then
       holding.held, holding.count = holding.held - holding.weight, holding.count - 1
       holding.is_repeated, holding.counted = true, true
@@ -443,14 +469,14 @@ local function conclude(i, repeated)
 end
 
 local function hold(holding, counts, token)
-  local named, ends = holding.id .. pack('<d', holding.weight), now + holding.lease
+  local named, ends = holding.named, now + holding.lease
   if holding.is_repeated then counts = holding.counted end
   if counts then holding.held = holding.held + holding.weight end
   holding.count, holding.token = holding.count + 1, token
   prolong(holding, ends + holding.longest)
   if not holding.is_repeated then
-    call('ZADD', holding.key, ends, (counts and 'r' or 's') .. named)
-    if holding.price > 0 then call('ZADD', holding.key, -holding.price, 'p' .. holding.id) end
+    call('ZADD', holding.key, -ends, (counts and 'r' or 's') .. named)
+    if holding.price > 0 then call('ZADD', holding.key, holding.price, 'p' .. holding.id) end
   end
   save(holding)
 end
@@ -484,7 +510,7 @@ local function decide()
     local holding = holdings[j]
     local frees = 0
     if holding.count >= MOST_HELD then
-      frees = tonumber(call('ZRANGEBYSCORE', holding.key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1')[2] or now)
+      frees = first_end_of(call('ZREVRANGEBYSCORE', holding.key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1')) or now
     end
     replies[limits + j] = pack('<ddd', holding.held, frees, token)
     -- What was stated was the end of a lease that is no more.

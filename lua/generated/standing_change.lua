@@ -40,18 +40,25 @@ end
 local standing_key = KEYS[1]
 -- What stands beside the state of one key, as STANDING_KEY says: until when the key is, or was, blocked, how long that was
 -- to last, how long the last block was to last that began with a denial, the limit that is stored for the key and until
--- when it holds (LATEST: for ever). What there is none of is 0. After a step of the clock back, a block begins now.
+-- when it holds (LATEST: for ever). What there is none of is 0. Of a key that was never blocked only the last two are kept.
+-- After a step of the clock back, a block begins now.
 local blocked_until, length_of_block, grown, own_limit, own_until, is_healed = 0, 0, 0, 0, 0, false
 local standing = call('GET', standing_key)
 if standing then
-  if #standing ~= 40 then return { err = BAD_STATE } end
-  blocked_until, length_of_block, grown, own_limit, own_until = unpack_numbers('<ddddd', standing)
-  if not (blocked_until >= 0 and blocked_until <= ENDLESS and length_of_block >= 0 and length_of_block <= LATEST
-    and grown >= 0 and grown <= LATEST and own_limit >= 0 and own_limit < LATEST and own_until >= 0
-    and own_until <= ENDLESS) then
+  if #standing == 16 then
+    own_limit, own_until = unpack_numbers('<dd', standing)
+  else
+    if #standing ~= 40 then return { err = BAD_STATE } end
+    blocked_until, length_of_block, grown, own_limit, own_until = unpack_numbers('<ddddd', standing)
+    if not (blocked_until >= 0 and blocked_until <= ENDLESS and length_of_block >= 0 and length_of_block <= LATEST
+      and grown >= 0 and grown <= LATEST) then
+      return { err = BAD_STATE }
+    end
+    if blocked_until > now + length_of_block then blocked_until, is_healed = now + length_of_block, true end
+  end
+  if not (own_limit >= 0 and own_limit < LATEST and own_until >= 0 and own_until <= ENDLESS) then
     return { err = BAD_STATE }
   end
-  if blocked_until > now + length_of_block then blocked_until, is_healed = now + length_of_block, true end
 end
 -- Changes by hand what stands beside the states of one key. Answers 1 where that took effect, else 0.
 --
@@ -74,7 +81,8 @@ end
 if own_until <= now then own_limit, own_until = 0, 0 end
 local kept_until = math.max(blocked_until, own_until)
 if growth > 1 and grown > 0 then kept_until = math.max(kept_until, blocked_until + longest_block) end
-local written = pack('<ddddd', blocked_until, length_of_block, grown, own_limit, own_until)
+local written = pack('<dd', own_limit, own_until)
+if length_of_block > 0 then written = pack('<ddd', blocked_until, length_of_block, grown) .. written end
 if own_until >= LATEST then
   call('SET', standing_key, written)
 elseif kept_until > now then

@@ -40,18 +40,25 @@ end
 local key, standing_key, in_force = KEYS[1], KEYS[2], 0
 -- What stands beside the state of one key, as STANDING_KEY says: until when the key is, or was, blocked, how long that was
 -- to last, how long the last block was to last that began with a denial, the limit that is stored for the key and until
--- when it holds (LATEST: for ever). What there is none of is 0. After a step of the clock back, a block begins now.
+-- when it holds (LATEST: for ever). What there is none of is 0. Of a key that was never blocked only the last two are kept.
+-- After a step of the clock back, a block begins now.
 local blocked_until, length_of_block, grown, own_limit, own_until, is_healed = 0, 0, 0, 0, 0, false
 local standing = call('GET', standing_key)
 if standing then
-  if #standing ~= 40 then return { err = BAD_STATE } end
-  blocked_until, length_of_block, grown, own_limit, own_until = unpack_numbers('<ddddd', standing)
-  if not (blocked_until >= 0 and blocked_until <= ENDLESS and length_of_block >= 0 and length_of_block <= LATEST
-    and grown >= 0 and grown <= LATEST and own_limit >= 0 and own_limit < LATEST and own_until >= 0
-    and own_until <= ENDLESS) then
+  if #standing == 16 then
+    own_limit, own_until = unpack_numbers('<dd', standing)
+  else
+    if #standing ~= 40 then return { err = BAD_STATE } end
+    blocked_until, length_of_block, grown, own_limit, own_until = unpack_numbers('<ddddd', standing)
+    if not (blocked_until >= 0 and blocked_until <= ENDLESS and length_of_block >= 0 and length_of_block <= LATEST
+      and grown >= 0 and grown <= LATEST) then
+      return { err = BAD_STATE }
+    end
+    if blocked_until > now + length_of_block then blocked_until, is_healed = now + length_of_block, true end
+  end
+  if not (own_limit >= 0 and own_limit < LATEST and own_until >= 0 and own_until <= ENDLESS) then
     return { err = BAD_STATE }
   end
-  if blocked_until > now + length_of_block then blocked_until, is_healed = now + length_of_block, true end
 end
 if own_until > now and takes_stored == 1 then
 in_force = own_limit
@@ -59,14 +66,18 @@ in_force = own_limit
 -- limit is admitted anew, BURST (0: as much as the limit). The interval is rounded as `on_grid` of the crate `sluicegate`
 -- rounds it: down to a multiple of a power of two. (The highest power in a number is found as in `commit.lua`.) Stored
 -- under another algorithm, the limit may be larger than a burst may be, which is 2^32.
-local taken = burst > 0 and own_limit or math.min(own_limit, 4294967296)
-local most = burst > 0 and burst or taken
+local taken, most = own_limit, burst
+if burst == 0 then
+  if taken > 4294967296 then taken = 4294967296 end
+  most = taken
+end
 local interval = refill / taken
 local scaled = most * interval * 4503599627370497
 local power = scaled - 0.99999999999999988897769753748 * scaled
 if power < most * interval then power = power * 2 end
 local scale = 4503599627370496 / power
-unit = math.floor(interval * scale) / scale
+local steps = interval * scale
+unit = (steps - steps % 1) / scale
 cost, full = units * unit, most * unit
 end
 -- GCRA: a debt of time that leaks one microsecond per microsecond. It is kept relative to its own
@@ -82,7 +93,7 @@ local debt, interval, forced = 0, unit, nil
 local kept, at = 0, 0
 local state = call('GET', key)
 if state then
-  if #state ~= 24 then return { err = BAD_STATE } end
+  if #state ~= 24 and #state ~= 73 then return { err = BAD_STATE } end
   kept, at, interval = unpack_numbers('<ddd', state)
   if not (kept > 0 and kept < ENDLESS and at >= 0 and at <= LATEST) then return { err = BAD_STATE } end
   debt = kept
@@ -124,7 +135,8 @@ if (is_healed or is_over) and mode == 1 then
 if own_until <= now then own_limit, own_until = 0, 0 end
 local kept_until = math.max(blocked_until, own_until)
 if growth > 1 and grown > 0 then kept_until = math.max(kept_until, blocked_until + longest_block) end
-local written = pack('<ddddd', blocked_until, length_of_block, grown, own_limit, own_until)
+local written = pack('<dd', own_limit, own_until)
+if length_of_block > 0 then written = pack('<ddd', blocked_until, length_of_block, grown) .. written end
 if own_until >= LATEST then
   call('SET', standing_key, written)
 elseif kept_until > now then

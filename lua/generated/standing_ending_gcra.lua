@@ -42,12 +42,18 @@ end
 --                                     at -inf: the weight that counts; before when no lease ends (0 when there is none), how
 --                                     many reservations there are, the last fencing token, until when the set is kept,
 --                                     when old calls were taken out of it
---   'p' id                            at minus the price of a unit, where the call brought a limit of its own
---   'r' id weight                     at the end of the lease; 's' in place of 'r': of a rule in shadow that had no room,
---                                     which does not count
---   'e' id                            beyond all times: a call that ended or renewed a reservation, in case it is
---                                     sent again; at MARKS and the time until which; 'f' in place of 'e': it had ended
---                                     for one of the holders
+--   'r' id weight                     at minus the end of the lease; 's' in place of 'r': of a rule in shadow that had no
+--                                     room, which does not count
+--   'p' id                            at the price of a unit, where the call brought a limit of its own
+--   'e' id                            at MARKS less the time until which, in milliseconds: a call that ended or renewed a
+--                                     reservation, in case it is sent again; 'f' in place of 'e': it had ended for one of
+--                                     the holders
+-- A small set is searched from its start for the place of what is new: so the latest stand before the earlier ones. Scores
+-- are whole (but for prices), and small enough for the server to keep them as integers.
+--
+-- A state that is one string of always the same length may be followed by a copy of the header. So a call about one limit
+-- reads both at once, and the set only to change it. Whoever writes the header writes the copy too, if there is one;
+-- a state that is written anew by who knows nothing of what is held has none. A copy that is over says nothing.
 --
 -- ARGV[1]  now, op, limits (how many); then the numbers of ARGV[2] once more
 -- ARGV[1 + i], for the limit of KEYS[i]: its algorithm's place, its group, its holder's number (0: none), price (what a
@@ -56,20 +62,25 @@ end
 --          -1: it keeps nothing); then its own numbers
 -- ARGV[1 + limits + i]  the same at the limit that the rule states, if the call brought another; else empty
 -- ARGV[1 + 2 * limits + j], for the holder of KEYS[limits + j]: weight, lease, longest (how long a charge counts), group,
---          price (0: the rule's own), timeout; then the reservation's id and that of the call
--- A call about one limit may come as ARGV[1] alone: the first, that of the limit, and in the last 80 bytes that of the
+--          price (0: the rule's own), timeout; then the member 'r' id weight of the reservation, and the id of the call
+-- A call about one limit may come as ARGV[1] alone: the first, that of the limit, and in the last 89 bytes that of the
 -- holder.
-local MARKS, MOST_HELD, PARAMS = 1e17, 10000, 57
-local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 49, 65, 49, 80
+local MARKS, MOST_HELD, PARAMS = 4e15, 10000, 57
+local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 50, 74, 49, 89
 local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
 -- As in the other scripts: 1 charge, 0 only look.
 local mode = op == PEEK and 0 or 1
 local sub, floor = string.sub, math.floor
 
+-- The end of the lease that is the first in a reply; nil when there is none.
+local function first_end_of(leases)
+  return leases[2] and -leases[2]
+end
+
 -- The set of a holder; nil when it is somebody else's.
 local function open_holding(key)
-  local first = call('ZRANGE', key, '0', '1', 'WITHSCORES')
-  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now }
+  local first = call('ZRANGE', key, '0', '0', 'WITHSCORES')
+  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now, size_of = {} }
   if not header then return holding end
   if first[2] ~= '-inf' or #header ~= HEADER then return nil end
   local held, first_end, count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
@@ -83,10 +94,7 @@ local function open_holding(key)
   end
   holding.header, holding.held, holding.count, holding.token = header, held, count, token
   holding.kept_until, holding.swept, holding.stated_end = kept_until, swept, first_end
-  local ends = tonumber(first[4])
-  -- A price stands before the first lease.
-  if ends and ends < 0 then ends = tonumber(call('ZRANGEBYSCORE', key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1')[2]) end
-  if ends and ends <= LATEST then holding.first_end = ends end
+  holding.first_end = first_end_of(call('ZREVRANGEBYSCORE', key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
   return holding
 end
 
@@ -102,8 +110,8 @@ local function save(holding)
   if holding.count == 0 then holding.kept_until = now + holding.lease end
   if holding.marked_until and holding.marked_until > holding.kept_until then holding.kept_until = holding.marked_until end
   local first =
-    of_right(holding, redis.pcall('ZRANGEBYSCORE', holding.key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
-  local header = 'h' .. pack('<dddddd', holding.held, tonumber(first[2] or 0), holding.count, holding.token,
+    of_right(holding, redis.pcall('ZREVRANGEBYSCORE', holding.key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
+  local header = 'h' .. pack('<dddddd', holding.held, first_end_of(first) or 0, holding.count, holding.token,
     holding.kept_until, holding.swept)
   if holding.header ~= header then
     call('ZADD', holding.key, '-inf', header)
@@ -111,12 +119,16 @@ local function save(holding)
   end
   of_right(holding, redis.pcall('PEXPIRE', holding.key, math.ceil((holding.kept_until - now) / 1000) + slack))
   holding.header = header
+  for key, size in pairs(holding.size_of) do
+    local state = call('GET', key)
+    if state and #state == size + HEADER then call('SETRANGE', key, size, header) end
+  end
 end
 
 local function prolong(holding, kept_until)
   if kept_until > holding.kept_until then holding.kept_until = kept_until end
 end
-local load_of, conclude_of, refund_of = {}, {}, {}
+local load_of, conclude_of, refund_of, size_of = {}, {}, {}, {}
 load_of[1] = function(key, arg)
 local cost, full, unit = unpack_numbers('<ddd', arg, 137)
 -- GCRA: a debt of time that leaks one microsecond per microsecond. It is kept relative to its own
@@ -132,7 +144,7 @@ local debt, interval, forced = 0, unit, nil
 local kept, at = 0, 0
 local state = call('GET', key)
 if state then
-  if #state ~= 24 then return { err = BAD_STATE } end
+  if #state ~= 24 and #state ~= 73 then return { err = BAD_STATE } end
   kept, at, interval = unpack_numbers('<ddd', state)
   if not (kept > 0 and kept < ENDLESS and at >= 0 and at <= LATEST) then return { err = BAD_STATE } end
   debt = kept
@@ -205,6 +217,7 @@ end
 if interval ~= unit then amount = amount / unit * interval end
 if debt > amount then commit(key, -amount, debt, kept, at, interval, unit) else call('DEL', key) end
 end
+size_of[1] = 24
 local ARGV = ARGV
 if #ARGV == 1 then
   local all = ARGV[1]
@@ -223,8 +236,13 @@ for j = 1, #ARGV - 1 - 2 * limits do
   holding.weight, holding.lease, holding.longest, holding.group, holding.price, holding.timeout =
     unpack_numbers('<dddddd', arg)
   holding.id, holding.call_id = sub(arg, RESERVATION_ID, RESERVATION_ID + 15), sub(arg, CALL_ID)
+  holding.named = sub(arg, RESERVATION_ID, CALL_ID - 1)
   holdings[j] = holding
   if holding.first_end and holding.first_end <= now then is_due = true end
+end
+for i = 1, limits do
+  local holding = holdings[holder_of[i]]
+  if holding then holding.size_of[KEYS[i]] = size_of[which[i]] end
 end
 
 -- What stands beside the states of keys: their blocks and limits of their own. Its keys are the last ones.
@@ -241,18 +259,25 @@ local standing_of, counts_denied, standings, own_grants = {}, {}, {}, {}
 local function open_standing(standing_key)
   -- What stands beside the state of one key, as STANDING_KEY says: until when the key is, or was, blocked, how long that was
 -- to last, how long the last block was to last that began with a denial, the limit that is stored for the key and until
--- when it holds (LATEST: for ever). What there is none of is 0. After a step of the clock back, a block begins now.
+-- when it holds (LATEST: for ever). What there is none of is 0. Of a key that was never blocked only the last two are kept.
+-- After a step of the clock back, a block begins now.
 local blocked_until, length_of_block, grown, own_limit, own_until, is_healed = 0, 0, 0, 0, 0, false
 local standing = call('GET', standing_key)
 if standing then
-  if #standing ~= 40 then return { err = BAD_STATE } end
-  blocked_until, length_of_block, grown, own_limit, own_until = unpack_numbers('<ddddd', standing)
-  if not (blocked_until >= 0 and blocked_until <= ENDLESS and length_of_block >= 0 and length_of_block <= LATEST
-    and grown >= 0 and grown <= LATEST and own_limit >= 0 and own_limit < LATEST and own_until >= 0
-    and own_until <= ENDLESS) then
+  if #standing == 16 then
+    own_limit, own_until = unpack_numbers('<dd', standing)
+  else
+    if #standing ~= 40 then return { err = BAD_STATE } end
+    blocked_until, length_of_block, grown, own_limit, own_until = unpack_numbers('<ddddd', standing)
+    if not (blocked_until >= 0 and blocked_until <= ENDLESS and length_of_block >= 0 and length_of_block <= LATEST
+      and grown >= 0 and grown <= LATEST) then
+      return { err = BAD_STATE }
+    end
+    if blocked_until > now + length_of_block then blocked_until, is_healed = now + length_of_block, true end
+  end
+  if not (own_limit >= 0 and own_limit < LATEST and own_until >= 0 and own_until <= ENDLESS) then
     return { err = BAD_STATE }
   end
-  if blocked_until > now + length_of_block then blocked_until, is_healed = now + length_of_block, true end
 end
   return {
     key = standing_key, is_stored = standing, blocked_until = blocked_until, length_of_block = length_of_block, grown = grown,
@@ -277,7 +302,8 @@ grown, blocked_until = length_of_block, now + length_of_block
 if own_until <= now then own_limit, own_until = 0, 0 end
 local kept_until = math.max(blocked_until, own_until)
 if growth > 1 and grown > 0 then kept_until = math.max(kept_until, blocked_until + longest_block) end
-local written = pack('<ddddd', blocked_until, length_of_block, grown, own_limit, own_until)
+local written = pack('<dd', own_limit, own_until)
+if length_of_block > 0 then written = pack('<ddd', blocked_until, length_of_block, grown) .. written end
 if own_until >= LATEST then
   call('SET', standing_key, written)
 elseif kept_until > now then
@@ -305,14 +331,18 @@ local function interval_at(own_limit, refill, burst)
 -- limit is admitted anew, BURST (0: as much as the limit). The interval is rounded as `on_grid` of the crate `sluicegate`
 -- rounds it: down to a multiple of a power of two. (The highest power in a number is found as in `commit.lua`.) Stored
 -- under another algorithm, the limit may be larger than a burst may be, which is 2^32.
-local taken = burst > 0 and own_limit or math.min(own_limit, 4294967296)
-local most = burst > 0 and burst or taken
+local taken, most = own_limit, burst
+if burst == 0 then
+  if taken > 4294967296 then taken = 4294967296 end
+  most = taken
+end
 local interval = refill / taken
 local scaled = most * interval * 4503599627370497
 local power = scaled - 0.99999999999999988897769753748 * scaled
 if power < most * interval then power = power * 2 end
 local scale = 4503599627370496 / power
-unit = math.floor(interval * scale) / scale
+local steps = interval * scale
+unit = (steps - steps % 1) / scale
 cost, full = units * unit, most * unit
   return unit, full
 end
@@ -405,28 +435,35 @@ local function charge_late(i, ended_at, weight, price)
   now = real
 end
 
--- Charges what was held until its lease ended, in the order of those ends, before anything else is done.
+-- Charges, to the limits of a holder, what one reservation held until its lease ended.
+local function settle_one(number, member, ended_at, writes)
+  local holding, price = holdings[number], 'p' .. sub(member, 2, 17)
+  local own = call('ZSCORE', holding.key, price)
+  if sub(member, 1, 1) == 'r' then
+    local weight = unpack_numbers('<d', member, 18)
+    holding.held = holding.held - weight
+    for i = 1, limits do
+      if holder_of[i] == number and kind[i] >= 0 then charge_late(i, ended_at, weight, own and tonumber(own)) end
+    end
+  end
+  if own and writes then call('ZREM', holding.key, price) end
+  holding.count = holding.count - 1
+end
+
+-- Charges what was held until its lease ended, in the order of those ends, then of the ids, before anything else is done.
+-- The set has those of one end in the other order.
 local function settle(number, writes)
   local holding = holdings[number]
-  local ended = call('ZRANGEBYSCORE', holding.key, '0', now, 'WITHSCORES')
-  for at = 1, #ended, 2 do
-    local member = ended[at]
-    local price = 'p' .. sub(member, 2, 17)
-    local own = call('ZSCORE', holding.key, price)
-    if sub(member, 1, 1) == 'r' then
-      local weight = unpack_numbers('<d', member, 18)
-      holding.held = holding.held - weight
-      for i = 1, limits do
-        if holder_of[i] == number and kind[i] >= 0 then
-          charge_late(i, tonumber(ended[at + 1]), weight, own and -own)
-        end
-      end
-    end
-    if own and writes then call('ZREM', holding.key, price) end
-    holding.count = holding.count - 1
+  local ended = call('ZREVRANGEBYSCORE', holding.key, '0', -now, 'WITHSCORES')
+  local first = 1
+  while first < #ended do
+    local last = first
+    while ended[last + 3] == ended[first + 1] do last = last + 2 end
+    for at = last, first, -2 do settle_one(number, ended[at], -ended[at + 1], writes) end
+    first = last + 2
   end
   if #ended > 0 and writes then
-    call('ZREMRANGEBYSCORE', holding.key, '0', now)
+    call('ZREMRANGEBYSCORE', holding.key, -now, '0')
     save(holding)
   end
 end
@@ -463,7 +500,7 @@ end
 local is_held = 1
 for j = 1, #holdings do
   local holding = holdings[j]
-  local named = holding.id .. pack('<d', holding.weight)
+  local named = holding.named
   for _, kept in ipairs({ 'r', 's' }) do
     if call('ZSCORE', holding.key, kept .. named) then holding.member, holding.counts = kept .. named, kept == 'r' end
   end
@@ -508,15 +545,15 @@ for j = 1, #holdings do
     if op == COMMIT then
       let_go(holding)
     else
-      call('ZADD', holding.key, now + holding.lease, holding.member)
+      call('ZADD', holding.key, -now - holding.lease, holding.member)
       prolong(holding, now + holding.lease + holding.longest)
     end
     if j == 1 then
       if now - holding.swept > holding.timeout then
-        call('ZREMRANGEBYSCORE', holding.key, MARKS, MARKS + now)
+        call('ZREMRANGEBYSCORE', holding.key, MARKS - math.floor(now / 1000), MARKS)
         holding.swept = now
       end
-      call('ZADD', holding.key, MARKS + now + holding.timeout, (is_held == 1 and 'e' or 'f') .. mark)
+      call('ZADD', holding.key, MARKS - math.ceil((now + holding.timeout) / 1000), (is_held == 1 and 'e' or 'f') .. mark)
       holding.marked_until = now + holding.timeout
     end
   end

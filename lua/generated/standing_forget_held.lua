@@ -42,12 +42,18 @@ end
 --                                     at -inf: the weight that counts; before when no lease ends (0 when there is none), how
 --                                     many reservations there are, the last fencing token, until when the set is kept,
 --                                     when old calls were taken out of it
---   'p' id                            at minus the price of a unit, where the call brought a limit of its own
---   'r' id weight                     at the end of the lease; 's' in place of 'r': of a rule in shadow that had no room,
---                                     which does not count
---   'e' id                            beyond all times: a call that ended or renewed a reservation, in case it is
---                                     sent again; at MARKS and the time until which; 'f' in place of 'e': it had ended
---                                     for one of the holders
+--   'r' id weight                     at minus the end of the lease; 's' in place of 'r': of a rule in shadow that had no
+--                                     room, which does not count
+--   'p' id                            at the price of a unit, where the call brought a limit of its own
+--   'e' id                            at MARKS less the time until which, in milliseconds: a call that ended or renewed a
+--                                     reservation, in case it is sent again; 'f' in place of 'e': it had ended for one of
+--                                     the holders
+-- A small set is searched from its start for the place of what is new: so the latest stand before the earlier ones. Scores
+-- are whole (but for prices), and small enough for the server to keep them as integers.
+--
+-- A state that is one string of always the same length may be followed by a copy of the header. So a call about one limit
+-- reads both at once, and the set only to change it. Whoever writes the header writes the copy too, if there is one;
+-- a state that is written anew by who knows nothing of what is held has none. A copy that is over says nothing.
 --
 -- ARGV[1]  now, op, limits (how many); then the numbers of ARGV[2] once more
 -- ARGV[1 + i], for the limit of KEYS[i]: its algorithm's place, its group, its holder's number (0: none), price (what a
@@ -56,11 +62,11 @@ end
 --          -1: it keeps nothing); then its own numbers
 -- ARGV[1 + limits + i]  the same at the limit that the rule states, if the call brought another; else empty
 -- ARGV[1 + 2 * limits + j], for the holder of KEYS[limits + j]: weight, lease, longest (how long a charge counts), group,
---          price (0: the rule's own), timeout; then the reservation's id and that of the call
--- A call about one limit may come as ARGV[1] alone: the first, that of the limit, and in the last 80 bytes that of the
+--          price (0: the rule's own), timeout; then the member 'r' id weight of the reservation, and the id of the call
+-- A call about one limit may come as ARGV[1] alone: the first, that of the limit, and in the last 89 bytes that of the
 -- holder.
-local MARKS, MOST_HELD, PARAMS = 1e17, 10000, 57
-local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 49, 65, 49, 80
+local MARKS, MOST_HELD, PARAMS = 4e15, 10000, 57
+local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 50, 74, 49, 89
 local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
 -- As in the other scripts: 1 charge, 0 only look.
 local mode = op == PEEK and 0 or 1
@@ -70,8 +76,8 @@ for i = #KEYS - math.abs(op) + 1, #KEYS do
   local standing_key = KEYS[i]
   local standing, own_limit, own_until = redis.pcall('GET', standing_key), 0, 0
   if type(standing) == 'table' and not string.find(standing.err, 'WRONGTYPE') then return standing end
-  if op > 0 and type(standing) == 'string' and #standing == 40 then
-    own_limit, own_until = unpack_numbers('<dd', standing, 25)
+  if op > 0 and type(standing) == 'string' and (#standing == 40 or #standing == 16) then
+    own_limit, own_until = unpack_numbers('<dd', standing, #standing - 15)
     if not (own_limit > 0 and own_limit < LATEST and own_until <= ENDLESS) then own_limit, own_until = 0, 0 end
   end
   local growth, longest_block, blocked_until, length_of_block, grown = 0, 0, 0, 0, 0
@@ -80,7 +86,8 @@ for i = #KEYS - math.abs(op) + 1, #KEYS do
 if own_until <= now then own_limit, own_until = 0, 0 end
 local kept_until = math.max(blocked_until, own_until)
 if growth > 1 and grown > 0 then kept_until = math.max(kept_until, blocked_until + longest_block) end
-local written = pack('<ddddd', blocked_until, length_of_block, grown, own_limit, own_until)
+local written = pack('<dd', own_limit, own_until)
+if length_of_block > 0 then written = pack('<ddd', blocked_until, length_of_block, grown) .. written end
 if own_until >= LATEST then
   call('SET', standing_key, written)
 elseif kept_until > now then
@@ -94,10 +101,15 @@ end
 local KEYS = { unpack(KEYS, 1, #KEYS - math.abs(op)) }
 local sub, floor = string.sub, math.floor
 
+-- The end of the lease that is the first in a reply; nil when there is none.
+local function first_end_of(leases)
+  return leases[2] and -leases[2]
+end
+
 -- The set of a holder; nil when it is somebody else's.
 local function open_holding(key)
-  local first = call('ZRANGE', key, '0', '1', 'WITHSCORES')
-  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now }
+  local first = call('ZRANGE', key, '0', '0', 'WITHSCORES')
+  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now, size_of = {} }
   if not header then return holding end
   if first[2] ~= '-inf' or #header ~= HEADER then return nil end
   local held, first_end, count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
@@ -111,10 +123,7 @@ local function open_holding(key)
   end
   holding.header, holding.held, holding.count, holding.token = header, held, count, token
   holding.kept_until, holding.swept, holding.stated_end = kept_until, swept, first_end
-  local ends = tonumber(first[4])
-  -- A price stands before the first lease.
-  if ends and ends < 0 then ends = tonumber(call('ZRANGEBYSCORE', key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1')[2]) end
-  if ends and ends <= LATEST then holding.first_end = ends end
+  holding.first_end = first_end_of(call('ZREVRANGEBYSCORE', key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
   return holding
 end
 
@@ -130,8 +139,8 @@ local function save(holding)
   if holding.count == 0 then holding.kept_until = now + holding.lease end
   if holding.marked_until and holding.marked_until > holding.kept_until then holding.kept_until = holding.marked_until end
   local first =
-    of_right(holding, redis.pcall('ZRANGEBYSCORE', holding.key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
-  local header = 'h' .. pack('<dddddd', holding.held, tonumber(first[2] or 0), holding.count, holding.token,
+    of_right(holding, redis.pcall('ZREVRANGEBYSCORE', holding.key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
+  local header = 'h' .. pack('<dddddd', holding.held, first_end_of(first) or 0, holding.count, holding.token,
     holding.kept_until, holding.swept)
   if holding.header ~= header then
     call('ZADD', holding.key, '-inf', header)

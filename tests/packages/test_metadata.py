@@ -57,7 +57,6 @@ class Version(unittest.TestCase):
         version = PACKAGE["rust-version"]
         self.assertIn(f"Rust {version} or newer", text("core/README.md"))
         self.assertIn(f"Rust ({version} or newer)", text("bindings-c/README.md"))
-        self.assertIn(f"Rust {version} or newer", text("docs/start/rust.md"))
         self.assertIn(f'RUST_VERSION: "{version}"', text(".github/workflows/test.yml"))
 
     def test_no_dependency_needs_a_newer_rust(self) -> None:

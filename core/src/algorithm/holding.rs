@@ -2,35 +2,17 @@
 //!
 //! The twin of `holdings.lua` of the crate `sluicegate-lua`.
 
-use std::collections::BTreeMap;
-
-use hashbrown::HashMap;
-
 use super::concurrency::Leases;
+use super::lease::{HoldId, Lease, LeaseList};
 use crate::clock::Micros;
-
-/// The random name of a reservation, by which it is found where it is held.
-pub(crate) type HoldId = [u8; 16];
 
 /// One key holds no more reservations.
 pub(crate) const MOST_HELD: usize = 10_000;
 
-/// One reservation.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Lease {
-    pub(crate) weight: f64,
-    /// A reservation of a rule in shadow for which there was no room holds nothing.
-    pub(crate) counts: bool,
-    /// The price of a unit where the call brought a limit of its own.
-    pub(crate) price: Option<f64>,
-}
-
-/// Reservations in the order in which their leases end; of one microsecond, by their ids.
+/// Reservations in the order in which their leases end.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Holding {
-    leases: BTreeMap<(Micros, HoldId), Lease>,
-    /// By a fast hash, since no caller chooses the names of what is held here.
-    ends: HashMap<HoldId, Micros>,
+    leases: LeaseList,
     held: f64,
     /// The last fencing token that was given.
     token: Micros,
@@ -53,20 +35,20 @@ impl Holding {
     /// The end of the first lease.
     #[inline]
     pub(crate) fn first_end(&self) -> Option<Micros> {
-        self.leases.first_key_value().map(|((end, _), _)| *end)
+        self.leases.iter().next().map(|(end, _)| end)
     }
 
     /// The end of the last lease that counts.
     #[inline]
     pub(crate) fn last_end(&self) -> Option<Micros> {
-        self.leases.iter().rev().find_map(|((end, _), lease)| lease.counts.then_some(*end))
+        self.leases.iter().rev().find_map(|(end, lease)| lease.counts.then_some(end))
     }
 
     /// The end of the lease by which `weight` is free.
     fn frees_at(&self, mut weight: f64) -> Option<Micros> {
-        self.leases.iter().find_map(|((end, _), lease)| {
+        self.leases.iter().find_map(|(end, lease)| {
             weight -= if lease.counts { lease.weight } else { 0.0 };
-            (weight <= 0.0).then_some(*end)
+            (weight <= 0.0).then_some(end)
         })
     }
 
@@ -81,16 +63,13 @@ impl Holding {
     /// Takes out the first reservation whose lease has ended at `now`.
     #[inline]
     pub(crate) fn pop_ended(&mut self, now: Micros) -> Option<(Micros, Lease)> {
-        let first = self.leases.first_entry().filter(|first| first.key().0 <= now)?;
-        let ((end, id), lease) = first.remove_entry();
-        self.ends.remove(&id);
+        let (end, lease) = self.leases.pop_ended(now)?;
         self.let_go(&lease);
         Some((end, lease))
     }
 
     #[inline]
     pub(crate) fn hold(&mut self, id: HoldId, end: Micros, lease: Lease) {
-        self.ends.insert(id, end);
         self.leases.insert((end, id), lease);
         self.held += if lease.counts { lease.weight } else { 0.0 };
     }
@@ -98,8 +77,7 @@ impl Holding {
     /// Takes out a reservation, and says when its lease would have ended.
     #[inline]
     pub(crate) fn end(&mut self, id: &HoldId) -> Option<(Micros, Lease)> {
-        let end = self.ends.remove(id)?;
-        let lease = self.leases.remove(&(end, *id))?;
+        let (end, lease) = self.leases.remove(id)?;
         self.let_go(&lease);
         Some((end, lease))
     }
@@ -116,9 +94,26 @@ impl Holding {
         *self = Self { token: self.token, kept_until: self.kept_until, ..Self::default() };
     }
 
+    /// Keeps this until then, at least.
+    #[inline]
+    pub(crate) fn keep(&mut self, until: Micros) {
+        self.kept_until = self.kept_until.max(until);
+    }
+
+    /// After something was charged, when a lease that begins now ends at `end`: an overdraft, whose charges count for
+    /// `overdrawn` then, makes what is still held count longer; where nothing is, the token is kept for a lease.
+    #[inline]
+    pub(crate) fn keep_on(&mut self, end: Micros, overdrawn: Option<Micros>) {
+        if self.is_empty() && self.kept_until > 0 {
+            self.kept_until = end;
+        } else if let Some(lasts) = overdrawn {
+            self.keep(end + lasts);
+        }
+    }
+
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.leases.is_empty()
+        self.leases.len() == 0
     }
 
     /// The next fencing token.

@@ -14,6 +14,7 @@ mod fixed_window;
 mod gcra;
 mod holding;
 mod interface;
+mod lease;
 mod numbers;
 mod policy;
 mod settling;
@@ -26,7 +27,8 @@ pub(crate) use crate::clock::Micros;
 #[cfg(feature = "lab")]
 pub(crate) use calendar::Calendar;
 pub(crate) use concurrency::Leases;
-pub(crate) use holding::{HoldId, Holding, Lease};
+pub(crate) use holding::Holding;
+pub(crate) use lease::{HoldId, Lease};
 pub(crate) use numbers::micros;
 pub(crate) use policy::{Policy, State};
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]

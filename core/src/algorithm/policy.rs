@@ -10,8 +10,9 @@ use super::concurrency::{Concurrency, Leases};
 use super::decay::{Decay, Level};
 use super::fixed_window::{Begins, FixedWindow, Window};
 use super::gcra::{Debt, Gcra};
-use super::holding::{Holding, Lease};
+use super::holding::Holding;
 use super::interface::Algorithm;
+use super::lease::Lease;
 use super::settling::{self, Answered, Demand, Outcome, Terms};
 use super::sliding_buckets::{Buckets, SlidingBuckets};
 use super::sliding_log::{Log, SlidingLog};
@@ -258,9 +259,14 @@ impl Policy {
     }
 
     /// Carries out what is asked of a state, and says how it stands then. `permitted` is whether all the
-    /// limits that are decided together have room. Always inline, since outcomes are long.
-    #[inline(always)]
+    /// limits that are decided together have room.
     pub(crate) fn settle_up(&self, state: &mut State, demand: Demand, permitted: bool) -> Outcome {
+        self.settle_up_inline(state, demand, permitted)
+    }
+
+    /// [`settle_up`](Self::settle_up) for a check in memory: always inline, since outcomes are long.
+    #[inline(always)]
+    pub(crate) fn settle_up_inline(&self, state: &mut State, demand: Demand, permitted: bool) -> Outcome {
         dispatch!(self, state, Outcome::NONE, |algorithm, inner| {
             settling::settle_up(algorithm, inner, demand, permitted)
         })
@@ -378,12 +384,14 @@ impl Policy {
     }
 
     /// The most that a key never seen admits at once: the limit that is reported.
+    #[inline(always)]
     pub(crate) fn most(&self) -> u64 {
         // Processors convert to signed numbers in one step.
         with_algorithm!(self, |algorithm, _wrap| (algorithm.most() as Micros).unsigned_abs())
     }
 
     /// The time in which that much is admitted anew; 0 for `decay`, which has no window.
+    #[inline(always)]
     pub(crate) fn window(&self) -> Micros {
         match self {
             Self::FixedWindow(FixedWindow { window, .. })

@@ -116,7 +116,7 @@ impl Outcome {
 
 /// Carries out an operation on a state and says how it stands then. `permitted` is whether all the
 /// limits that are decided together have room; a refusal is charged only where denied costs count.
-#[inline]
+#[inline(always)]
 pub(super) fn settle_up<A: Algorithm>(
     algorithm: &A,
     state: &mut A::State,
@@ -138,13 +138,13 @@ pub(super) fn settle_up<A: Algorithm>(
 }
 
 /// Whether there is room for `cost`.
-#[inline]
+#[inline(always)]
 pub(super) fn fits<A: Algorithm>(algorithm: &A, state: &A::State, now: Micros, cost: f64) -> bool {
     algorithm.room(state, now) >= algorithm.price(cost)
 }
 
 /// Charges a check of which it is known whether it `fits`, and says how the state stands then.
-#[inline]
+#[inline(always)]
 pub(super) fn conclude<A: Algorithm>(
     algorithm: &A,
     state: &mut A::State,
@@ -228,14 +228,14 @@ pub(super) fn charge_late<A: Algorithm>(
     algorithm.charge(state, at, algorithm.price(cost).min(bearable).max(0.0));
 }
 
-#[inline]
+#[inline(always)]
 pub(super) fn charge<A: Algorithm>(algorithm: &A, state: &mut A::State, now: Micros, cost: f64) {
     algorithm.settle(state, now);
     algorithm.charge(state, now, algorithm.price(cost));
 }
 
 /// What to say of a state; `fits` is whether the cost was, or would be, admitted by this limit.
-#[inline]
+#[inline(always)]
 fn figures<A: Algorithm>(algorithm: &A, state: &A::State, demand: Demand, fits: bool) -> Figures {
     let Demand { cost, now, .. } = demand;
     let remaining = whole_room(algorithm, state, now);
@@ -251,7 +251,7 @@ fn figures<A: Algorithm>(algorithm: &A, state: &A::State, demand: Demand, fits: 
 }
 
 /// How many whole units there is room for.
-#[inline]
+#[inline(always)]
 pub(super) fn whole_room<A: Algorithm>(algorithm: &A, state: &A::State, now: Micros) -> f64 {
     let room = algorithm.room(state, now);
     // The conversion cuts fractions off.

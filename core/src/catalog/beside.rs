@@ -1,13 +1,26 @@
 //! What stands beside the counts of a rule's limits: reservations, blocks, and limits of single keys.
 
+use std::hash::{BuildHasher, RandomState};
+
 use crate::algorithm::{Blocking, Micros};
 use crate::rules::{Rule, Scope};
 
 /// Identifies a limit: a hash of the names of its rule and its state, whose seed is the limiter's. So
 /// a limit keeps its number while rules come and go, and what the in-memory engine counted under it is still its own,
-/// though nothing is kept of limits that are gone. (Of 10,000 limits two have the same number in one of
-/// 300 billion limiters.)
+/// though nothing is kept of limits that are gone. (Of 10,000 rules two have the same number in one of 300 billion
+/// limiters.)
 pub(crate) type LimitNumber = u64;
+
+/// The bits in which the numbers of one rule are the same: with them the in-memory engine chooses the shard, so that what
+/// it keeps for one key of a rule lies in one, behind one lock.
+const OF_RULE: LimitNumber = 0xffff << SHARD_SHIFT;
+/// The lowest of them.
+pub(crate) const SHARD_SHIFT: u32 = 40;
+
+/// The number of a rule's limit, by the seed of the limiter.
+pub(super) fn number(numbers: &RandomState, rule: &str, suffix: &str) -> LimitNumber {
+    numbers.hash_one((rule, suffix)) & !OF_RULE | numbers.hash_one(rule) & OF_RULE
+}
 
 /// How a rule holds what is reserved: apart for the key and for the resource.
 #[derive(Debug)]
@@ -25,6 +38,12 @@ impl Holds {
         let has = |scope| rule.limits.iter().any(|limit| limit.scope == scope);
         let numbers = HOLDING.map(|(scope, suffix)| has(scope).then(|| number(suffix)));
         Some(Self { lease: rule.lease_us? as Micros, numbers })
+    }
+
+    /// The number of what is held for a key, of a rule that limits one.
+    #[inline]
+    pub(crate) fn of_key(&self) -> Option<LimitNumber> {
+        self.numbers[0]
     }
 
     /// The scopes of the rule, each with the number and the suffix of what is held in it.

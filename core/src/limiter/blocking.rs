@@ -66,7 +66,7 @@ impl RateLimiter {
     /// [`Timeout`](crate::ErrorKind::Timeout) or [`Server`](crate::ErrorKind::Server) when the server
     /// cannot decide, and [`Closed`](crate::ErrorKind::Closed) after [`close`](Self::close). A denial is not
     /// an error.
-    #[inline]
+    #[inline(always)]
     pub fn check(&self, rule: &str, key: &str) -> Result<Decision> {
         self.single(&Check::new(rule, key), Op::Check)
     }
@@ -75,7 +75,7 @@ impl RateLimiter {
     ///
     /// # Errors
     /// As [`check`](Self::check).
-    #[inline]
+    #[inline(always)]
     pub fn check_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Decision> {
         self.single(&Check::new(rule, key).with(options), Op::Check)
     }
@@ -310,7 +310,7 @@ impl RateLimiter {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn single(&self, check: &Check<'_>, op: Op) -> Result<Decision> {
         match &self.backend {
             Backend::Memory(memory) => memory.single(&self.centre.rules.snapshot(), check, op),

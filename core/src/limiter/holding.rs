@@ -27,7 +27,7 @@ impl RateLimiter {
     ///
     /// # Errors
     /// As [`reserve`](Self::reserve).
-    #[inline]
+    #[inline(always)]
     pub fn reserve_within(
         &self,
         rule: &str,
@@ -56,10 +56,13 @@ impl RateLimiter {
         wait: Duration,
         sleep: impl FnMut(Duration) -> bool,
     ) -> Result<Reservation> {
+        if wait.is_zero() {
+            return self.reserve_now(checks, form);
+        }
         let is_in_memory = matches!(self.backend, blocking::Backend::Memory(_));
-        if wait.is_zero() || is_in_memory && self.centre.queue.is_idle() {
-            let reservation = self.hold(&self.centre.rules.snapshot(), checks, form)?.answer;
-            if wait.is_zero() || reservation.allowed {
+        if is_in_memory && self.centre.queue.is_idle() {
+            let reservation = self.reserve_now(checks, form)?;
+            if reservation.allowed {
                 return Ok(reservation);
             }
         }
@@ -110,10 +113,13 @@ impl AsyncRateLimiter {
     }
 
     async fn reserve_in_turn(&self, checks: &[Check<'_>], form: Form, wait: Duration) -> Result<Reservation> {
+        if wait.is_zero() {
+            return self.reserve_now(checks, form).await;
+        }
         let is_in_memory = matches!(self.backend, asynchronous::Backend::Memory(_));
-        if wait.is_zero() || is_in_memory && self.centre.queue.is_idle() {
-            let reservation = self.hold(&self.centre.rules.snapshot(), checks, form).await?.answer;
-            if wait.is_zero() || reservation.allowed {
+        if is_in_memory && self.centre.queue.is_idle() {
+            let reservation = self.reserve_now(checks, form).await?;
+            if reservation.allowed {
                 return Ok(reservation);
             }
         }

@@ -10,8 +10,8 @@ use crate::decision::{Decision, Source};
 use crate::error::{Error, Result};
 use crate::fork::PerProcess;
 use crate::key::is_canonical;
-use crate::memory::{Engine, Task};
-use crate::plan::{End, Form, Op, Outcome, Plan, SmallList, StandingChange, Verdict, answer, ruled};
+use crate::memory::{Engine, LoneLimit, Task};
+use crate::plan::{Account, End, Form, Op, Outcome, Plan, SmallList, StandingChange, Verdict, answer, ruled};
 use crate::request::Check;
 
 /// How many states are kept, unless another number is chosen: some 200 MB.
@@ -42,7 +42,7 @@ impl InMemory {
     }
 
     /// One check.
-    #[inline]
+    #[inline(always)]
     pub(super) fn single(&self, catalog: &Catalog, check: &Check<'_>, op: Op) -> Result<Decision> {
         self.decide(catalog, check, op, |verdict| verdict.into())
     }
@@ -141,7 +141,13 @@ impl InMemory {
         })
     }
 
-    #[inline]
+    /// Does some work on the account of a limit that is alone in its rule.
+    #[inline(always)]
+    pub(super) fn with_account<T>(&self, lone: LoneLimit<'_>, work: impl FnOnce(&mut Account<'_>) -> T) -> T {
+        self.engine().with_account(lone, || self.now(), work)
+    }
+
+    #[inline(always)]
     pub(super) fn ensure_open(&self) -> Result<()> {
         if self.closed.load(Ordering::Relaxed) {
             return Err(Error::closed());
@@ -155,12 +161,12 @@ impl InMemory {
 
     /// This process's engine. A forked child begins with nothing counted: the parent's states may have been
     /// in the hands of a thread that does not exist in the child.
-    #[inline]
+    #[inline(always)]
     fn engine(&self) -> &Engine {
         self.engine.get(|_| Engine::new(self.max_keys))
     }
 
-    #[inline]
+    #[inline(always)]
     fn now(&self) -> Micros {
         match &self.clock {
             Clock::System(clock) => clock.now(),

@@ -9,6 +9,7 @@ mod bridged;
 mod builder;
 mod centre;
 mod holding;
+mod lone;
 mod memory;
 mod overview;
 mod queue;

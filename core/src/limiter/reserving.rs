@@ -8,6 +8,7 @@ use super::asynchronous::{self, AsyncRateLimiter};
 use super::attempt::attempt_result;
 use super::blocking::{self, RateLimiter, talk};
 use super::centre::Centre;
+use super::lone::LoneCheck;
 use super::memory::InMemory;
 use super::queue::{AttemptResult, POLL};
 use crate::algorithm::HoldId;
@@ -151,7 +152,7 @@ impl RateLimiter {
     /// # Errors
     /// As [`check`](Self::check); [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a rule without
     /// reservations.
-    #[inline]
+    #[inline(always)]
     pub fn reserve(&self, rule: &str, key: &str) -> Result<Reservation> {
         self.reserve_with(rule, key, CheckOptions::new())
     }
@@ -160,7 +161,7 @@ impl RateLimiter {
     ///
     /// # Errors
     /// As [`reserve`](Self::reserve).
-    #[inline]
+    #[inline(always)]
     pub fn reserve_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Reservation> {
         self.reserve_within(rule, key, options, Duration::ZERO)
     }
@@ -172,6 +173,19 @@ impl RateLimiter {
     /// As [`reserve`](Self::reserve), if no item's rule has reservations; an empty list is an `InvalidArgument`.
     pub fn reserve_all(&self, checks: &[Check<'_>]) -> Result<Reservation> {
         self.reserve_all_within(checks, Duration::ZERO)
+    }
+
+    /// Reserves without waiting.
+    #[inline]
+    pub(super) fn reserve_now(&self, checks: &[Check<'_>], form: Form) -> Result<Reservation> {
+        let catalog = self.centre.rules.snapshot();
+        if let (blocking::Backend::Memory(memory), Form::Single, [check]) = (&self.backend, form, checks) {
+            memory.ensure_open()?;
+            if let Some(check) = LoneCheck::of(&catalog, check, &self.centre.wire.prefix)? {
+                return memory.reserve_alone(&check, &self.centre.wire.prefix);
+            }
+        }
+        Ok(self.hold(&catalog, checks, form)?.answer)
     }
 
     /// Tries to reserve once.
@@ -233,20 +247,24 @@ impl RateLimiter {
         self.ensure_open()?;
         let Some(ticket) = reservation.ticket(&self.centre.wire.prefix)? else { return Ok(false) };
         let catalog = self.centre.rules.snapshot();
-        let (plan, names) = ending(&catalog, &ticket, &usage.costs(&ticket)?)?;
+        let costs = usage.costs(&ticket)?;
         let ended = match &self.backend {
-            blocking::Backend::Memory(memory) => memory.end(&plan, end, &ticket.id)?,
+            blocking::Backend::Memory(memory) => {
+                self.centre.end_in_memory(memory, &catalog, (&ticket, &costs), end)?
+            }
             blocking::Backend::Server(redis) => {
+                let (plan, names) = ending(&catalog, &ticket, &costs)?;
                 let mut ending = self.centre.ending(&plan, end, names);
                 talk(redis, &mut ending, plan.timeout);
-                ending.finish()?
+                let ended = ending.finish()?;
+                if ended {
+                    self.centre.freed_by(&plan, end);
+                }
+                ended
             }
         };
         if end != End::Renew {
             reservation.note_end();
-        }
-        if ended {
-            self.centre.freed_by(&plan, end);
         }
         Ok(ended)
     }
@@ -282,6 +300,20 @@ impl AsyncRateLimiter {
     /// As [`reserve`](Self::reserve), if no item's rule has reservations; an empty list is an `InvalidArgument`.
     pub async fn reserve_all(&self, checks: &[Check<'_>]) -> Result<Reservation> {
         self.reserve_all_within(checks, Duration::ZERO).await
+    }
+
+    /// Reserves without waiting.
+    #[inline]
+    pub(super) async fn reserve_now(&self, checks: &[Check<'_>], form: Form) -> Result<Reservation> {
+        let catalog = self.centre.rules.snapshot();
+        if let (asynchronous::Backend::Memory(memory), Form::Single, [check]) = (&self.backend, form, checks)
+        {
+            memory.ensure_open()?;
+            if let Some(check) = LoneCheck::of(&catalog, check, &self.centre.wire.prefix)? {
+                return memory.reserve_alone(&check, &self.centre.wire.prefix);
+            }
+        }
+        Ok(self.hold(&catalog, checks, form).await?.answer)
     }
 
     /// Tries to reserve once.
@@ -347,20 +379,24 @@ impl AsyncRateLimiter {
         self.ensure_open()?;
         let Some(ticket) = reservation.ticket(&self.centre.wire.prefix)? else { return Ok(false) };
         let catalog = self.centre.rules.snapshot();
-        let (plan, names) = ending(&catalog, &ticket, &usage.costs(&ticket)?)?;
+        let costs = usage.costs(&ticket)?;
         let ended = match &self.backend {
-            asynchronous::Backend::Memory(memory) => memory.end(&plan, end, &ticket.id)?,
+            asynchronous::Backend::Memory(memory) => {
+                self.centre.end_in_memory(memory, &catalog, (&ticket, &costs), end)?
+            }
             asynchronous::Backend::Server(redis) => {
+                let (plan, names) = ending(&catalog, &ticket, &costs)?;
                 let mut ending = self.centre.ending(&plan, end, names);
                 asynchronous::talk(self, redis, &mut ending, plan.timeout).await;
-                ending.finish()?
+                let ended = ending.finish()?;
+                if ended {
+                    self.centre.freed_by(&plan, end);
+                }
+                ended
             }
         };
         if end != End::Renew {
             reservation.note_end();
-        }
-        if ended {
-            self.centre.freed_by(&plan, end);
         }
         Ok(ended)
     }

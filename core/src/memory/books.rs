@@ -23,14 +23,30 @@ pub(crate) enum Access {
 
 impl Engine {
     /// Does some work on the books of a plan, with all their shards locked as for several limits.
-    #[inline]
-    pub(crate) fn with_books<T>(
+    pub(super) fn with_books<T: Default>(
         &self,
         plan: &Plan<'_>,
         access: Access,
         clock: impl Fn() -> Micros,
         work: impl FnOnce(&mut Books<'_>) -> T,
     ) -> T {
+        let (mut work, mut done) = (Some(work), T::default());
+        self.open_books(plan, access, &clock, &mut |books| {
+            if let Some(work) = work.take() {
+                done = work(books);
+            }
+        });
+        done
+    }
+
+    /// The same, once in the program and not once for each kind of work.
+    fn open_books(
+        &self,
+        plan: &Plan<'_>,
+        access: Access,
+        clock: &dyn Fn() -> Micros,
+        work: &mut dyn FnMut(&mut Books<'_>),
+    ) {
         let names: SmallList<_> = plan.charges.iter().map(|charge| charge.local_name()).collect();
         let holders: SmallList<_> = plan.holders.iter().map(|holder| holder.local_name()).collect();
         let standers: SmallList<_> = plan.standers.iter().map(|stander| stander.local_name()).collect();
@@ -72,7 +88,8 @@ impl Engine {
                 books.open(index, if is_changed(index) { shard.take(place) } else { shard.copy(place) });
             });
         }
-        let (now, done) = (books.now, work(&mut books));
+        let now = books.now;
+        work(&mut books);
         for (index, kept) in books.close().into_iter().enumerate().filter(|(index, _)| is_changed(*index)) {
             let mut kept = kept;
             with(index, &mut |shard, place| match kept.take() {
@@ -90,6 +107,5 @@ impl Engine {
         if calls % CALLS_PER_SWEEP < count {
             self.sweep(now);
         }
-        done
     }
 }

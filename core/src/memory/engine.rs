@@ -8,11 +8,14 @@ use super::places::{Place, Places};
 use super::room::Room;
 use super::shard::Shard;
 use crate::algorithm::Micros;
+use crate::catalog::SHARD_SHIFT;
 
 /// Shards per core: few threads meet at one lock.
 const SHARDS_PER_CORE: usize = 8;
 /// Where fewer states may be kept there are fewer shards, so that a shard without room has states to forget.
 const STATES_PER_SHARD: usize = 1024;
+/// So many can be told apart by the bits in which the numbers of a rule are the same.
+const MOST_SHARDS: usize = 1 << 16;
 /// Calls to a shard between two sweeps, and the places a sweep looks at: a table is gone through
 /// once for every quarter of its size in calls.
 pub(super) const CALLS_PER_SWEEP: u32 = 64;
@@ -32,7 +35,10 @@ impl Engine {
     /// An engine that keeps `max_keys` states at most.
     pub(crate) fn new(max_keys: usize) -> Self {
         let shards = available_parallelism().map_or(1, usize::from) * SHARDS_PER_CORE;
-        let shards = shards.next_power_of_two().min(1 << (max_keys / STATES_PER_SHARD).max(1).ilog2());
+        let shards = shards
+            .next_power_of_two()
+            .min(MOST_SHARDS)
+            .min(1 << (max_keys / STATES_PER_SHARD).max(1).ilog2());
         Self {
             shards: (0..shards).map(|_| Lock::default()).collect(),
             places: Places::new(),
@@ -54,9 +60,9 @@ impl Engine {
     }
 
     /// The table inside a shard uses the low and the topmost bits of a hash; these are others.
-    #[inline]
+    #[inline(always)]
     pub(super) fn shard_of(&self, place: &Place<'_>) -> usize {
-        (place.hash >> 40) as usize & (self.shards.len() - 1)
+        (place.hash >> SHARD_SHIFT) as usize & (self.shards.len() - 1)
     }
 
     /// Sweeps a part of some shard, unless another thread has it locked.

@@ -24,12 +24,12 @@ const LONGEST_NAP: Duration = Duration::from_millis(1);
 pub(super) struct Lock<T>(SpinMutex<T>);
 
 impl<T> Lock<T> {
-    #[inline]
+    #[inline(always)]
     pub(super) fn lock(&self) -> SpinMutexGuard<'_, T> {
         self.try_lock().unwrap_or_else(|| self.wait())
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn try_lock(&self) -> Option<SpinMutexGuard<'_, T>> {
         self.0.try_lock()
     }

@@ -4,6 +4,7 @@
 //! calls themselves, a few places each, so memory follows the keys that are alive without a thread
 //! in the background.
 
+mod account;
 mod books;
 mod engine;
 mod lock;
@@ -17,6 +18,7 @@ use smallvec::{SmallVec, smallvec};
 use crate::algorithm::{Demand, HoldId, Micros};
 use crate::catalog::LimitNumber;
 use crate::plan::{Charge, End, Fingerprint, Op, Outcome, Plan, SmallList, StandingChange};
+pub(crate) use account::LoneLimit;
 use books::Access;
 use engine::CALLS_PER_SWEEP;
 pub(crate) use engine::Engine;
@@ -41,7 +43,7 @@ impl Engine {
     /// Decides one limit: one lock, one lookup. The task, and with it the time, is made behind the lock: a
     /// thread that waited, or was made to wait, would otherwise come with a time before that of the state,
     /// and the state would be taken for one of a clock that stepped back.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn one<'a>(&self, limit: LimitNumber, name: &str, task: impl FnOnce() -> Task<'a>) -> Outcome {
         let place = self.places.of(limit, name);
         let mut shard = self.shards[self.shard_of(&place)].lock();

@@ -29,12 +29,23 @@ impl Places {
         Self { seed: random(), shared: SharedSeed::from_u64(random()) }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn of<'a>(&self, limit: LimitNumber, name: &'a str) -> Place<'a> {
+        let [place] = self.of_each([limit], name);
+        place
+    }
+
+    /// The places of several states of one name.
+    #[inline(always)]
+    pub(super) fn of_each<'a, const N: usize>(
+        &self,
+        limits: [LimitNumber; N],
+        name: &'a str,
+    ) -> [Place<'a>; N] {
         let mut hasher = FoldHasher::with_seed(self.seed, &self.shared);
         hasher.write(name.as_bytes());
+        let hash = hasher.finish();
         // No caller chooses the limit, whose number is a hash itself.
-        let hash = hasher.finish() ^ limit;
-        Place { hash, limit, name }
+        limits.map(|limit| Place { hash: hash ^ limit, limit, name })
     }
 }

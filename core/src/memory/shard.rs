@@ -7,7 +7,7 @@ use hashbrown::HashTable;
 use super::nearest::Nearest;
 use super::places::Place;
 use super::room::Room;
-use crate::algorithm::{Demand, Leases, Micros, Op, Outcome, Policy, State};
+use crate::algorithm::{Demand, Holding, Leases, Micros, Op, Outcome, Policy, State};
 use crate::catalog::LimitNumber;
 use crate::key::is_same;
 
@@ -94,7 +94,7 @@ impl Shard {
         if demand.op == Op::Peek && policy.is_ahead(&entry.state, demand.now) {
             return peek_ahead(&entry.state, task, permitted);
         }
-        let outcome = policy.settle_up(&mut entry.state, demand, permitted);
+        let outcome = policy.settle_up_inline(&mut entry.state, demand, permitted);
         if outcome.changed {
             entry.expires_at = demand.now + outcome.figures.reset_after;
             if outcome.figures.reset_after == 0 {
@@ -145,8 +145,40 @@ impl Shard {
         }
     }
 
+    /// A state, with the time until which it is kept.
+    #[inline(always)]
+    pub(super) fn find(&mut self, place: &Place<'_>) -> Option<(&mut State, &mut Micros)> {
+        let entry = self.table.find_mut(place.hash, |entry| entry.is(place))?;
+        Some((&mut entry.state, &mut entry.expires_at))
+    }
+
+    /// Takes what is held out of its entry, of which this is the number until the table changes.
+    #[inline(always)]
+    pub(super) fn take_holding(&mut self, place: &Place<'_>) -> Option<(usize, Box<Holding>)> {
+        let at = self.table.find_bucket_index(place.hash, |entry| entry.is(place))?;
+        let entry = self.table.get_bucket_mut(at)?;
+        match mem::replace(&mut entry.state, State::Leases(Leases::default())) {
+            State::Holding(holding) => Some((at, holding)),
+            _ => None,
+        }
+    }
+
+    /// Puts it back.
+    #[inline(always)]
+    pub(super) fn put_holding(&mut self, at: usize, holding: Box<Holding>, ends: Micros) {
+        if let Some(entry) = self.table.get_bucket_mut(at) {
+            (entry.state, entry.expires_at) = (State::Holding(holding), ends);
+        }
+    }
+
     #[inline]
-    fn insert(&mut self, place: &Place<'_>, state: State, (now, expires_at): (Micros, Micros), room: &Room) {
+    pub(crate) fn insert(
+        &mut self,
+        place: &Place<'_>,
+        state: State,
+        (now, expires_at): (Micros, Micros),
+        room: &Room,
+    ) {
         self.make_room(now, room);
         let (hash, limit, name) = (place.hash, place.limit, place.name.into());
         let entry = Entry { hash, expires_at, limit, name, state };

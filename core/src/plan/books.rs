@@ -1,12 +1,11 @@
 //! What a call does to states beside which something is held, or stands: the twin of the scripts with `holdings.lua`
 //! and `standings.lua`.
 
-use std::mem;
-
 use smallvec::{SmallVec, smallvec};
 
+use super::held::{End, HeldLimit, charge_ended, used};
 use super::{Charge, ENFORCED, Fingerprint, Op, Outcome, Plan, SmallList};
-use crate::algorithm::{Answered, Demand, HoldId, Holding, Lease, Micros, Policy, Standing, State};
+use crate::algorithm::{Answered, HoldId, Holding, Lease, Micros, Policy, Standing, State};
 use crate::rules::Scope;
 
 /// The states, holdings and standings that a call touches, in the order of the plan's charges, holders and standers.
@@ -24,18 +23,6 @@ pub(crate) struct Books<'a> {
     pub(super) stored: SmallList<Option<Policy>>,
     /// What was answered to the request, if the plan has one.
     answered: Option<Box<Answered>>,
-}
-
-/// How a reservation is ended, or kept alive.
-#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    /// Ends it, and charges the plan's costs.
-    Commit,
-    /// Ends it, and charges nothing.
-    Release,
-    /// Lets its lease begin anew.
-    Renew,
 }
 
 /// What was taken out of a holding, and when its lease would have ended.
@@ -82,14 +69,10 @@ impl<'a> Books<'a> {
         }
     }
 
-    /// What is to be kept, in the same order, each with the time until which; `None`: nothing. What is held may be
-    /// charged to a state long after it ended, to the state as it was then: it is kept for that long.
+    /// What is to be kept, in the same order, each with the time until which; `None`: nothing.
     #[inline]
     pub(crate) fn close(self) -> SmallVec<[Option<(State, Micros)>; 2]> {
         let Self { plan, now, states, holdings, standings, stored, answered, .. } = self;
-        let held = |number: usize| Some(&holdings[number]).filter(|holding| !holding.is_empty());
-        let kept_until =
-            |charge: &Charge<'_>| charge.holder.and_then(held).map_or(0, |holding| holding.kept_until);
         let states: SmallList<_> = plan
             .charges
             .iter()
@@ -97,8 +80,9 @@ impl<'a> Books<'a> {
             .zip(&stored)
             .map(|((charge, state), stored)| {
                 let policy = stored.as_ref().filter(|_| charge.amount.is_none()).unwrap_or(&charge.policy);
-                let ends = now + policy.reset_after(&state, now);
-                (ends > now).then(|| (state, ends.max(kept_until(charge))))
+                let holding = charge.holder.map(|holder| &*holdings[holder]);
+                let ends = HeldLimit { policy, holding, now }.kept_until(&state);
+                ends.map(|ends| (state, ends))
             })
             .collect();
         let holdings = holdings.into_iter().map(|holding| {
@@ -221,38 +205,31 @@ impl Books<'_> {
             while let Some((end, lease)) = self.holdings[number].pop_ended(self.now) {
                 for (index, charge) in self.plan.charges.iter().enumerate() {
                     if charge.holder == Some(number) && lease.counts {
-                        if mem::take(&mut self.is_new[index]) {
-                            self.states[index] = self.policy(index).fresh(end);
-                        }
-                        let stated = self.stored[index].as_ref().unwrap_or(&charge.limit.policy);
-                        stated.charge_late(&mut self.states[index], end, self.now, &lease);
+                        let mut is_new = self.is_new[index];
+                        self.with_state(index, |books, policy, state| {
+                            let stated = books.stored[index].as_ref().unwrap_or(&charge.limit.policy);
+                            charge_ended((policy, stated), (state, &mut is_new), (end, &lease), books.now);
+                        });
+                        self.is_new[index] = is_new;
                     }
                 }
             }
         }
         for (index, charge) in self.plan.charges.iter().enumerate() {
-            self.with_state(index, |books, policy, state| {
-                if policy.is_ahead(state, books.now) {
-                    policy.settle(state, books.now);
-                }
-                if let (Some(holder), State::Leases(leases)) = (charge.holder, state) {
-                    *leases = books.holdings[holder].leases(policy.most() as f64, charge.cost);
-                }
-            });
+            self.with_state(index, |books, _, state| books.limit(index).settle(state, charge.cost));
         }
     }
 
+    /// The limit of a charge.
     #[inline]
-    fn held(&self, charge: &Charge<'_>) -> f64 {
-        charge.holder.map_or(0.0, |holder| self.holdings[holder].held())
+    fn limit(&self, index: usize) -> HeldLimit<'_> {
+        let holding = self.plan.charges[index].holder.map(|holder| &*self.holdings[holder]);
+        HeldLimit { policy: self.policy(index), holding, now: self.now }
     }
 
     #[inline]
     fn fits(&self, index: usize, op: Op) -> bool {
-        let charge = &self.plan.charges[index];
-        let is_full = || charge.holder.is_some_and(|holder| self.holdings[holder].is_full());
-        self.policy(index).fits(&self.states[index], self.now, charge.cost + self.held(charge))
-            && !(op == Op::Reserve && is_full())
+        self.limit(index).fits(&self.states[index], op, self.plan.charges[index].cost)
     }
 
     fn bears_all(&self) -> bool {
@@ -303,32 +280,23 @@ impl Books<'_> {
     /// Keeps a holding until what is charged at the end of a lease would be gone.
     #[inline]
     fn keep(&mut self, number: usize, end: Micros) {
-        let longest = self.own(number).map(|index| {
-            let policy = self.policy(index);
-            policy.longest() + policy.overdraft(&self.states[index], self.now)
-        });
-        let until = end + longest.max().unwrap_or(0);
-        let holding = &mut self.holdings[number];
-        holding.kept_until = holding.kept_until.max(until);
+        let until = end + self.lasts(number);
+        self.holdings[number].keep(until);
+    }
+
+    /// How long a charge counts at most that is made when a lease of a holder ends.
+    #[inline]
+    fn lasts(&self, number: usize) -> Micros {
+        self.own(number).map(|index| self.limit(index).lasts(&self.states[index])).max().unwrap_or(0)
     }
 
     #[inline]
     fn conclude(&mut self, index: usize, op: Op, fits: bool, permitted: bool) -> Outcome {
         let charge = &self.plan.charges[index];
-        self.with_state(index, |books, policy, state| {
-            let holding = charge.holder.map(|holder| &*books.holdings[holder]);
-            // What has nothing to hold is charged at once.
-            let op = if op == Op::Reserve && holding.is_none() { Op::Check } else { op };
-            let held = holding.map_or(0.0, Holding::held);
-            if let (State::Leases(leases), Some(holding)) = (&mut *state, holding) {
-                leases.last_at = holding.last_end().unwrap_or(0);
-            }
-            let demand = Demand { op, cost: charge.cost, now: books.now };
-            let outcome = policy.conclude_beside(state, demand, fits, permitted, held);
-            match holding.filter(|holding| op == Op::Reserve && !fits && holding.is_full()) {
-                Some(full) => outcome.until(full.first_end().map_or(0, |end| end - books.now)),
-                None => outcome,
-            }
+        // What has nothing to hold is charged at once.
+        let op = if op == Op::Reserve && charge.holder.is_none() { Op::Check } else { op };
+        self.with_state(index, |books, _, state| {
+            books.limit(index).conclude(state, (op, charge.cost), (fits, permitted))
         })
     }
 
@@ -370,17 +338,13 @@ impl Books<'_> {
         Some(ended.iter().all(Option::is_some))
     }
 
-    /// What a commit charges to a limit: nothing where the reservation is not held and, where it holds nothing, no
-    /// more than there is room for.
+    /// What a commit charges to a limit: nothing where the reservation is not held.
     #[inline]
     fn used(&self, index: usize, ended: &[Ended]) -> f64 {
         let charge = &self.plan.charges[index];
         let lease = charge.holder.and_then(|holder| ended[holder]);
-        match lease {
-            None => 0.0,
-            Some((_, lease)) if lease.counts => charge.cost,
-            Some(_) => charge.cost.min(self.room_of_group(charge.group, ended)),
-        }
+        let room = || self.room_of_group(charge.group, ended);
+        lease.map_or(0.0, |(_, lease)| used(&lease, charge.cost, room))
     }
 
     /// What all limits of a rule in shadow have room for.
@@ -389,22 +353,16 @@ impl Books<'_> {
             let lease = charge.holder.and_then(|holder| ended[holder]);
             charge.group == group && lease.is_some_and(|(_, lease)| !lease.counts)
         });
-        let room = own.map(|(index, charge)| {
-            self.policy(index).room(&self.states[index], self.now) - self.held(charge)
-        });
-        room.fold(f64::INFINITY, f64::min).max(0.0)
+        let room = own.map(|(index, _)| self.limit(index).room(&self.states[index]));
+        room.fold(f64::INFINITY, f64::min)
     }
 
-    /// After something was charged: an overdraft makes what is still held count longer; where nothing is, the token
-    /// is kept for a lease.
+    /// After something was charged.
     #[inline]
     fn keep_on(&mut self, number: usize) {
         let end = self.now + self.plan.holders[number].lease;
-        if self.holdings[number].is_empty() && self.holdings[number].kept_until > 0 {
-            self.holdings[number].kept_until = end;
-        } else if self.is_overdrawn(number) {
-            self.keep(number, end);
-        }
+        let lasts = self.is_overdrawn(number).then(|| self.lasts(number));
+        self.holdings[number].keep_on(end, lasts);
     }
 
     #[inline]

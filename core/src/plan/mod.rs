@@ -4,6 +4,7 @@ mod answer;
 mod books;
 mod charge;
 mod forecast;
+mod held;
 mod list;
 mod repeat;
 mod repeatable;
@@ -30,10 +31,11 @@ pub(crate) use crate::algorithm::Outcome;
 pub use crate::algorithm::{Op, Span, StandingChange};
 pub(crate) use answer::{Form, answer};
 pub(crate) use books::Books;
-#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
-pub use books::End;
 pub(crate) use charge::{Charge, Holder, Stander, Stranded};
 pub(crate) use forecast::Forecast;
+pub(crate) use held::Account;
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
+pub use held::End;
 use list::List;
 pub(crate) use repeat::{Fingerprint, RequestRecord};
 use target::Target;

@@ -28,7 +28,7 @@ pub(super) struct Target<'a> {
 
 /// The rule of a check; an error if there is none, or if the other arguments make no sense. Of several mistakes the
 /// first of these is reported, in every language: rule, key, cost, timeout, resource, limit, request id.
-#[inline]
+#[inline(always)]
 pub(crate) fn ruled<'a>(catalog: &'a Catalog, check: &Check<'_>) -> Result<&'a ReadyRule> {
     let rule = catalog.find(check.rule)?;
     let options = &check.options;

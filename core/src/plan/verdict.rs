@@ -42,7 +42,7 @@ impl<'a> Verdict<'a> {
     pub const NEVER: u64 = u64::MAX;
 
     /// What a rule says about one key: its own limits alone.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn of<'b>(
         rule: &'a ReadyRule,
         limits: impl Iterator<Item = (&'b Policy, &'b Outcome)> + Clone,
@@ -77,6 +77,7 @@ impl<'a> Verdict<'a> {
 
 /// The order in which limits are reported: when denied, the one that refuses for the longest first;
 /// else the one with the least left.
+#[inline(always)]
 fn rank(fits: bool, outcome: &Outcome) -> (bool, Reverse<u64>, u64) {
     if fits {
         (false, Reverse(0), outcome.figures.remaining)
@@ -85,12 +86,13 @@ fn rank(fits: bool, outcome: &Outcome) -> (bool, Reverse<u64>, u64) {
     }
 }
 
+#[inline(always)]
 fn wait(outcome: &Outcome) -> u64 {
     outcome.figures.retry_after.map_or(Verdict::NEVER, Micros::unsigned_abs)
 }
 
 impl From<Verdict<'_>> for Decision {
-    #[inline]
+    #[inline(always)]
     fn from(verdict: Verdict<'_>) -> Self {
         Self {
             allowed: verdict.allowed,
@@ -128,6 +130,7 @@ impl<'a> From<&'a Decision> for Verdict<'a> {
     }
 }
 
+#[inline(always)]
 fn span(us: u64) -> Duration {
     if us == Verdict::NEVER { Duration::MAX } else { Duration::from_micros(us) }
 }

@@ -10,4 +10,4 @@ mod ticket;
 pub(crate) use made::Granted;
 pub use made::{Reservation, ReservationRef, Usage};
 pub(crate) use name::fresh;
-pub(crate) use ticket::{Ticket, TicketItem};
+pub(crate) use ticket::{Ticket, TicketItem, is_surely_short};

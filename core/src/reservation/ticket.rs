@@ -15,6 +15,10 @@ const VERSION: &str = "r1.";
 /// A longer id is refused before anything is reserved.
 pub(super) const LONGEST: usize = 2_048;
 const CHECKSUM: usize = 4;
+/// Whose names have fewer bytes is shorter as text, however they are escaped and encoded.
+const SURELY_SHORT: usize = LONGEST / 4;
+/// What an item takes beside its names.
+const ITEM: usize = 50;
 
 /// A reservation as its id states it. Names of keys stand in it as they are stored, secrets hashed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +26,12 @@ pub(crate) struct Ticket {
     pub(crate) id: HoldId,
     pub(crate) prefix: SmolStr,
     pub(crate) items: SmallVec<[TicketItem; 1]>,
+}
+
+/// Whether the id of a reservation of one key is known to be short enough, which few are not.
+#[inline]
+pub(crate) fn is_surely_short(prefix: &str, rule: &str, tag: &str) -> bool {
+    prefix.len() + rule.len() + tag.len() + ITEM < SURELY_SHORT
 }
 
 /// What is reserved under one rule for one key.
@@ -54,10 +64,10 @@ impl Ticket {
     #[inline]
     pub(crate) fn ensure_short(&self) -> Result<()> {
         let names = |item: &TicketItem| {
-            item.rule.len() + item.tag.len() + item.member.as_ref().map_or(0, SmolStr::len) + 50
+            item.rule.len() + item.tag.len() + item.member.as_ref().map_or(0, SmolStr::len) + ITEM
         };
         let roughly = self.prefix.len() + self.items.iter().map(names).sum::<usize>();
-        if roughly < LONGEST / 4 || self.text().len() <= LONGEST {
+        if roughly < SURELY_SHORT || self.text().len() <= LONGEST {
             return Ok(());
         }
         let what = format!(

@@ -58,7 +58,7 @@ impl Deref for Snapshot<'_> {
 }
 
 impl RuleBook {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn snapshot(&self) -> Snapshot<'_> {
         match self {
             Self::Fixed { catalog, .. } => Snapshot::Fixed(catalog),

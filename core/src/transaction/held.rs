@@ -222,7 +222,9 @@ impl<'a, 'b> SlotPart<'a, 'b> {
             self.plan.own_price(index).unwrap_or(0.0),
             timeout as f64,
         ]);
+        packed.push(b'r');
         packed.extend_from_slice(id);
+        packed.extend_from_slice(&holder.weight.to_le_bytes());
         packed.extend_from_slice(call_id);
         packed
     }

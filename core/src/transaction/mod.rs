@@ -202,13 +202,14 @@ impl<'a> Transaction<'a> {
             return Err(request.of_another());
         }
         let reply = self.answer_on_terms(step, reply)?;
-        match (step.op, step.charged_at) {
-            (Op::Reserve, Some(now)) => return Ok((now, SmallList::new())),
-            _ if let Some(charge) = self.stands_alone(step) => {
-                return standing::read(charge, (step.op, self.is_recorded(step)), &reply);
-            }
-            _ if self.is_beside(step) => return self.read_beside(step, reply),
-            _ => {}
+        if let (Op::Reserve, Some(now)) = (step.op, step.charged_at) {
+            return Ok((now, SmallList::new()));
+        }
+        if let Some(charge) = self.stands_alone(step) {
+            return standing::read(charge, (step.op, self.is_recorded(step)), &reply);
+        }
+        if self.is_beside(step) {
+            return self.read_beside(step, reply);
         }
         let charges: SmallList<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
         let replies = protocol::read(&charges, (step.op, self.is_recorded(step)), reply)?;

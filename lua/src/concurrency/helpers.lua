@@ -3,10 +3,10 @@
 local function last_end(key)
   local skipped, wanted = 0, 1
   while true do
-    local leases = call('ZREVRANGEBYSCORE', key, LATEST, '0', 'WITHSCORES', 'LIMIT', skipped, wanted)
+    local leases = call('ZRANGEBYSCORE', key, -LATEST, '0', 'WITHSCORES', 'LIMIT', skipped, wanted)
     for at = 1, #leases, 2 do
       if string.sub(leases[at], 1, 1) == 'r' then
-        local ends = tonumber(leases[at + 1])
+        local ends = -leases[at + 1]
         return ends > now and ends or 0
       end
     end
@@ -17,12 +17,12 @@ end
 
 -- The end of the lease by which so much weight is free; 0 when that is never.
 local function frees_at(key, weight)
-  local skipped, wanted, after = 0, 100, '(' .. string.format('%.0f', now)
+  local skipped, wanted, after = 0, 100, '(' .. string.format('%.0f', -now)
   while true do
-    local leases = call('ZRANGEBYSCORE', key, after, LATEST, 'WITHSCORES', 'LIMIT', skipped, wanted)
+    local leases = call('ZREVRANGEBYSCORE', key, after, -LATEST, 'WITHSCORES', 'LIMIT', skipped, wanted)
     for at = 1, #leases, 2 do
       if string.sub(leases[at], 1, 1) == 'r' then weight = weight - unpack_numbers('<d', leases[at], 18) end
-      if weight <= 0 then return tonumber(leases[at + 1]) end
+      if weight <= 0 then return -leases[at + 1] end
     end
     if #leases < 2 * wanted then return 0 end
     skipped, wanted = skipped + wanted, 8 * wanted

@@ -11,7 +11,7 @@ end
 local is_held = 1
 for j = 1, #holdings do
   local holding = holdings[j]
-  local named = holding.id .. pack('<d', holding.weight)
+  local named = holding.named
   for _, kept in ipairs({ 'r', 's' }) do
     if call('ZSCORE', holding.key, kept .. named) then holding.member, holding.counts = kept .. named, kept == 'r' end
   end
@@ -56,15 +56,15 @@ for j = 1, #holdings do
     if op == COMMIT then
       let_go(holding)
     else
-      call('ZADD', holding.key, now + holding.lease, holding.member)
+      call('ZADD', holding.key, -now - holding.lease, holding.member)
       prolong(holding, now + holding.lease + holding.longest)
     end
     if j == 1 then
       if now - holding.swept > holding.timeout then
-        call('ZREMRANGEBYSCORE', holding.key, MARKS, MARKS + now)
+        call('ZREMRANGEBYSCORE', holding.key, MARKS - math.floor(now / 1000), MARKS)
         holding.swept = now
       end
-      call('ZADD', holding.key, MARKS + now + holding.timeout, (is_held == 1 and 'e' or 'f') .. mark)
+      call('ZADD', holding.key, MARKS - math.ceil((now + holding.timeout) / 1000), (is_held == 1 and 'e' or 'f') .. mark)
       holding.marked_until = now + holding.timeout
     end
   end

@@ -3,47 +3,61 @@
 --
 -- First one limit, whose reservation is held and of which no lease has ended: nearly every call.
 if #ARGV == 1 and op == COMMIT then
-  local holder, key = KEYS[2], KEYS[1]
-  local header, held, first_end, held_count, token, kept_until, swept = call('ZRANGE', holder, '0', '0')[1]
-  if header and #header == HEADER then
-    held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
+  local holder, key, has_summary = KEYS[2], KEYS[1], false
+  local header, held, first_end, held_count, token, kept_until, swept
+  --SUMMARY LOAD
+  if has_summary then
+    --SUMMARY HEADER
+  else
+    header = call('ZRANGE', holder, '0', '0')[1]
+    first_end = 0
+    if header and #header == HEADER then
+      held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
+    end
   end
-  local weight, lease, _, _, own_price, timeout, id, call_id =
-    unpack_numbers('<ddddddc16c16', ARGV[1], #ARGV[1] - HOLDER + 1)
-  if swept and first_end > now and own_price == 0 then
+  local weight, lease, _, _, own_price, timeout, named, call_id =
+    unpack_numbers('<ddddddc25c16', ARGV[1], #ARGV[1] - HOLDER + 1)
+  if first_end > now and own_price == 0 then
     local amount, grant = extra, 0
     --LOAD
     if capacity and amount <= capacity then
-      local named = pack('<c1c16d', 'r', id, weight)
-      if call('ZREM', holder, header, named) == 2 then
-        local plain_slack = slack
+      local removed = call('ZREM', holder, header, named)
+      if removed == 2 then
+        local plain_slack, kept_before = slack, kept_until
         -- What is written lives on until what is still held may have been charged to it.
         if held_count > 1 and kept_until > now then
           local more = (kept_until - now) / 1000
           slack = slack + more - more % 1 + 1
         end
-        if amount > 0 or forced then
-          --COMMIT
-        end
-        slack = plain_slack
-        if now - swept > timeout then
-          call('ZREMRANGEBYSCORE', holder, MARKS, MARKS + now)
-          swept = now
-        end
-        local kept = kept_until
+        local is_swept = now - swept > timeout
+        if is_swept then swept = now end
         -- Without a reservation the token is kept for a lease.
         if held_count == 1 then kept_until, first_end = now + lease, 0 end
         if now + timeout > kept_until then kept_until = now + timeout end
         header = pack('<c1dddddd', 'h', held - weight, first_end, held_count - 1, token, kept_until, swept)
-        call('ZADD', holder, '-inf', header, MARKS + now + timeout, 'e' .. call_id)
+        if amount > 0 or forced then
+          --COMMIT
+        --SUMMARY ELSE
+        end
+        slack = plain_slack
+        if is_swept then call('ZREMRANGEBYSCORE', holder, MARKS - math.floor(now / 1000), MARKS) end
+        call('ZADD', holder, '-inf', header, string.format('%d', MARKS - math.ceil((now + timeout) / 1000)), 'e' .. call_id)
         -- A set that was empty for a moment has no lifetime.
-        if held_count == 1 or kept_until ~= kept then
+        if held_count == 1 or kept_until ~= kept_before then
           call('PEXPIRE', holder, math.ceil((kept_until - now) / 1000) + slack)
         end
         return 1
       end
-      call('ZADD', holder, '-inf', header)
-      call('PEXPIRE', holder, math.ceil((kept_until - now) / 1000) + slack)
+      if removed == 1 then
+        local first = has_summary and call('ZRANGE', holder, '0', '0')[1]
+        if first and #first == HEADER then
+          -- It is held, but not as the state says: what is said there is put right below.
+          call('ZADD', holder, string.format('%d', -now - 1), named)
+        else
+          call('ZADD', holder, '-inf', header)
+          call('PEXPIRE', holder, math.ceil((kept_until - now) / 1000) + slack)
+        end
+      end
     end
   end
 end

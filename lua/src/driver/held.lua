@@ -17,7 +17,7 @@ end
 local function is_repeated()
   for j = 1, #holdings do
     local holding = holdings[j]
-    local named = holding.id .. pack('<d', holding.weight)
+    local named = holding.named
     if call('ZSCORE', holding.key, 'r' .. named) then
       holding.held, holding.count = holding.held - holding.weight, holding.count - 1
       holding.is_repeated, holding.counted = true, true
@@ -72,14 +72,14 @@ local function conclude(i, repeated)
 end
 
 local function hold(holding, counts, token)
-  local named, ends = holding.id .. pack('<d', holding.weight), now + holding.lease
+  local named, ends = holding.named, now + holding.lease
   if holding.is_repeated then counts = holding.counted end
   if counts then holding.held = holding.held + holding.weight end
   holding.count, holding.token = holding.count + 1, token
   prolong(holding, ends + holding.longest)
   if not holding.is_repeated then
-    call('ZADD', holding.key, ends, (counts and 'r' or 's') .. named)
-    if holding.price > 0 then call('ZADD', holding.key, -holding.price, 'p' .. holding.id) end
+    call('ZADD', holding.key, -ends, (counts and 'r' or 's') .. named)
+    if holding.price > 0 then call('ZADD', holding.key, holding.price, 'p' .. holding.id) end
   end
   save(holding)
 end
@@ -113,7 +113,7 @@ local function decide()
     local holding = holdings[j]
     local frees = 0
     if holding.count >= MOST_HELD then
-      frees = tonumber(call('ZRANGEBYSCORE', holding.key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1')[2] or now)
+      frees = first_end_of(call('ZREVRANGEBYSCORE', holding.key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1')) or now
     end
     replies[limits + j] = pack('<ddd', holding.held, frees, token)
     -- What was stated was the end of a lease that is no more.

@@ -1,9 +1,14 @@
 local sub, floor = string.sub, math.floor
 
+-- The end of the lease that is the first in a reply; nil when there is none.
+local function first_end_of(leases)
+  return leases[2] and -leases[2]
+end
+
 -- The set of a holder; nil when it is somebody else's.
 local function open_holding(key)
-  local first = call('ZRANGE', key, '0', '1', 'WITHSCORES')
-  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now }
+  local first = call('ZRANGE', key, '0', '0', 'WITHSCORES')
+  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now, size_of = {} }
   if not header then return holding end
   if first[2] ~= '-inf' or #header ~= HEADER then return nil end
   local held, first_end, count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
@@ -17,10 +22,7 @@ local function open_holding(key)
   end
   holding.header, holding.held, holding.count, holding.token = header, held, count, token
   holding.kept_until, holding.swept, holding.stated_end = kept_until, swept, first_end
-  local ends = tonumber(first[4])
-  -- A price stands before the first lease.
-  if ends and ends < 0 then ends = tonumber(call('ZRANGEBYSCORE', key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1')[2]) end
-  if ends and ends <= LATEST then holding.first_end = ends end
+  holding.first_end = first_end_of(call('ZREVRANGEBYSCORE', key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
   return holding
 end
 
@@ -36,8 +38,8 @@ local function save(holding)
   if holding.count == 0 then holding.kept_until = now + holding.lease end
   if holding.marked_until and holding.marked_until > holding.kept_until then holding.kept_until = holding.marked_until end
   local first =
-    of_right(holding, redis.pcall('ZRANGEBYSCORE', holding.key, '0', LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
-  local header = 'h' .. pack('<dddddd', holding.held, tonumber(first[2] or 0), holding.count, holding.token,
+    of_right(holding, redis.pcall('ZREVRANGEBYSCORE', holding.key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
+  local header = 'h' .. pack('<dddddd', holding.held, first_end_of(first) or 0, holding.count, holding.token,
     holding.kept_until, holding.swept)
   if holding.header ~= header then
     call('ZADD', holding.key, '-inf', header)
@@ -45,6 +47,7 @@ local function save(holding)
   end
   of_right(holding, redis.pcall('PEXPIRE', holding.key, math.ceil((holding.kept_until - now) / 1000) + slack))
   holding.header = header
+  --SUMMARY COPY
 end
 
 local function prolong(holding, kept_until)

@@ -16,8 +16,13 @@ for j = 1, #ARGV - 1 - 2 * limits do
   holding.weight, holding.lease, holding.longest, holding.group, holding.price, holding.timeout =
     unpack_numbers('<dddddd', arg)
   holding.id, holding.call_id = sub(arg, RESERVATION_ID, RESERVATION_ID + 15), sub(arg, CALL_ID)
+  holding.named = sub(arg, RESERVATION_ID, CALL_ID - 1)
   holdings[j] = holding
   if holding.first_end and holding.first_end <= now then is_due = true end
+end
+for i = 1, limits do
+  local holding = holdings[holder_of[i]]
+  if holding then holding.size_of[KEYS[i]] = size_of[which[i]] end
 end
 
 --STANDINGS
@@ -58,28 +63,35 @@ local function charge_late(i, ended_at, weight, price)
   now = real
 end
 
--- Charges what was held until its lease ended, in the order of those ends, before anything else is done.
+-- Charges, to the limits of a holder, what one reservation held until its lease ended.
+local function settle_one(number, member, ended_at, writes)
+  local holding, price = holdings[number], 'p' .. sub(member, 2, 17)
+  local own = call('ZSCORE', holding.key, price)
+  if sub(member, 1, 1) == 'r' then
+    local weight = unpack_numbers('<d', member, 18)
+    holding.held = holding.held - weight
+    for i = 1, limits do
+      if holder_of[i] == number and kind[i] >= 0 then charge_late(i, ended_at, weight, own and tonumber(own)) end
+    end
+  end
+  if own and writes then call('ZREM', holding.key, price) end
+  holding.count = holding.count - 1
+end
+
+-- Charges what was held until its lease ended, in the order of those ends, then of the ids, before anything else is done.
+-- The set has those of one end in the other order.
 local function settle(number, writes)
   local holding = holdings[number]
-  local ended = call('ZRANGEBYSCORE', holding.key, '0', now, 'WITHSCORES')
-  for at = 1, #ended, 2 do
-    local member = ended[at]
-    local price = 'p' .. sub(member, 2, 17)
-    local own = call('ZSCORE', holding.key, price)
-    if sub(member, 1, 1) == 'r' then
-      local weight = unpack_numbers('<d', member, 18)
-      holding.held = holding.held - weight
-      for i = 1, limits do
-        if holder_of[i] == number and kind[i] >= 0 then
-          charge_late(i, tonumber(ended[at + 1]), weight, own and -own)
-        end
-      end
-    end
-    if own and writes then call('ZREM', holding.key, price) end
-    holding.count = holding.count - 1
+  local ended = call('ZREVRANGEBYSCORE', holding.key, '0', -now, 'WITHSCORES')
+  local first = 1
+  while first < #ended do
+    local last = first
+    while ended[last + 3] == ended[first + 1] do last = last + 2 end
+    for at = last, first, -2 do settle_one(number, ended[at], -ended[at + 1], writes) end
+    first = last + 2
   end
   if #ended > 0 and writes then
-    call('ZREMRANGEBYSCORE', holding.key, '0', now)
+    call('ZREMRANGEBYSCORE', holding.key, -now, '0')
     save(holding)
   end
 end

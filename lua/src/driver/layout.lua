@@ -3,12 +3,18 @@
 --                                     at -inf: the weight that counts; before when no lease ends (0 when there is none), how
 --                                     many reservations there are, the last fencing token, until when the set is kept,
 --                                     when old calls were taken out of it
---   'p' id                            at minus the price of a unit, where the call brought a limit of its own
---   'r' id weight                     at the end of the lease; 's' in place of 'r': of a rule in shadow that had no room,
---                                     which does not count
---   'e' id                            beyond all times: a call that ended or renewed a reservation, in case it is
---                                     sent again; at MARKS and the time until which; 'f' in place of 'e': it had ended
---                                     for one of the holders
+--   'r' id weight                     at minus the end of the lease; 's' in place of 'r': of a rule in shadow that had no
+--                                     room, which does not count
+--   'p' id                            at the price of a unit, where the call brought a limit of its own
+--   'e' id                            at MARKS less the time until which, in milliseconds: a call that ended or renewed a
+--                                     reservation, in case it is sent again; 'f' in place of 'e': it had ended for one of
+--                                     the holders
+-- A small set is searched from its start for the place of what is new: so the latest stand before the earlier ones. Scores
+-- are whole (but for prices), and small enough for the server to keep them as integers.
+--
+-- A state that is one string of always the same length may be followed by a copy of the header. So a call about one limit
+-- reads both at once, and the set only to change it. Whoever writes the header writes the copy too, if there is one;
+-- a state that is written anew by who knows nothing of what is held has none. A copy that is over says nothing.
 --
 -- ARGV[1]  now, op, limits (how many); then the numbers of ARGV[2] once more
 -- ARGV[1 + i], for the limit of KEYS[i]: its algorithm's place, its group, its holder's number (0: none), price (what a
@@ -17,11 +23,11 @@
 --          -1: it keeps nothing); then its own numbers
 -- ARGV[1 + limits + i]  the same at the limit that the rule states, if the call brought another; else empty
 -- ARGV[1 + 2 * limits + j], for the holder of KEYS[limits + j]: weight, lease, longest (how long a charge counts), group,
---          price (0: the rule's own), timeout; then the reservation's id and that of the call
--- A call about one limit may come as ARGV[1] alone: the first, that of the limit, and in the last 80 bytes that of the
+--          price (0: the rule's own), timeout; then the member 'r' id weight of the reservation, and the id of the call
+-- A call about one limit may come as ARGV[1] alone: the first, that of the limit, and in the last 89 bytes that of the
 -- holder.
-local MARKS, MOST_HELD, PARAMS = 1e17, 10000, 57
-local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 49, 65, 49, 80
+local MARKS, MOST_HELD, PARAMS = 4e15, 10000, 57
+local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 50, 74, 49, 89
 local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
 -- As in the other scripts: 1 charge, 0 only look.
 local mode = op == PEEK and 0 or 1

@@ -11,7 +11,7 @@ local debt, interval, forced = 0, unit, nil
 local kept, at = 0, 0
 local state = call('GET', key)
 if state then
-  if #state ~= 24 then return { err = BAD_STATE } end
+  if #state ~= 24 and #state ~= 73 then return { err = BAD_STATE } end
   kept, at, interval = unpack_numbers('<ddd', state)
   if not (kept > 0 and kept < ENDLESS and at >= 0 and at <= LATEST) then return { err = BAD_STATE } end
   debt = kept

@@ -2,12 +2,16 @@
 -- limit is admitted anew, BURST (0: as much as the limit). The interval is rounded as `on_grid` of the crate `sluicegate`
 -- rounds it: down to a multiple of a power of two. (The highest power in a number is found as in `commit.lua`.) Stored
 -- under another algorithm, the limit may be larger than a burst may be, which is 2^32.
-local taken = burst > 0 and own_limit or math.min(own_limit, 4294967296)
-local most = burst > 0 and burst or taken
+local taken, most = own_limit, burst
+if burst == 0 then
+  if taken > 4294967296 then taken = 4294967296 end
+  most = taken
+end
 local interval = refill / taken
 local scaled = most * interval * 4503599627370497
 local power = scaled - 0.99999999999999988897769753748 * scaled
 if power < most * interval then power = power * 2 end
 local scale = 4503599627370496 / power
-unit = math.floor(interval * scale) / scale
+local steps = interval * scale
+unit = (steps - steps % 1) / scale
 cost, full = units * unit, most * unit

@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use redis::Commands;
-use sluicegate::{CheckOptions, ManualClock, RateLimiter, Rules};
+use sluicegate::{CheckOptions, ManualClock, RateLimiter, Rules, Usage};
 use sluicegate_test_servers::Redis;
 
 /// How often scripts have looked for leases, the latest first.
 fn looks(connection: &mut impl Commands) -> u64 {
     let info: String = redis::cmd("INFO").arg("commandstats").query(connection).unwrap();
-    let line = info.lines().find_map(|line| line.strip_prefix("cmdstat_zrevrangebyscore:calls=")).unwrap();
+    let line = info.lines().find_map(|line| line.strip_prefix("cmdstat_zrangebyscore:calls=")).unwrap();
     line.split(',').next().unwrap().parse().unwrap()
 }
 
@@ -60,4 +60,53 @@ fn what_is_over_by_now_counts_for_what_ended_after_it() {
     let expected = (Duration::from_secs(24), Duration::from_secs(34));
     assert_eq!(play("memory://"), expected);
     assert_eq!(play(server.url()), expected);
+}
+
+/// A state is followed by a copy of what is held. One that is not so, any more, misleads no reserve and no commit.
+#[test]
+fn what_a_state_says_is_held_is_checked_before_anything_is_written() {
+    let server = Redis::start().unwrap();
+    let rules = r#"[{"rule_id": "g", "rate": "100/100s", "reservations": true}]"#;
+    let clock = ManualClock::new(1_700_000_000_000_000);
+    let limiter = RateLimiter::builder(server.url())
+        .rules(Rules::from_json(rules).unwrap())
+        .clock(clock)
+        .build()
+        .unwrap();
+    let reserve = |cost| limiter.reserve_with("g", "k", CheckOptions::new().cost(cost)).unwrap();
+    let remaining = || limiter.peek("g", "k").unwrap().remaining;
+    let mut connection = server.client().unwrap();
+    limiter.check("g", "k").unwrap();
+    let keys: Vec<String> = connection.keys("*").unwrap();
+    let [state] = keys.as_slice() else { panic!("{keys:?}") };
+    let mut replace = |by: &[u8]| {
+        let mut set = redis::cmd("SET");
+        set.arg(state).arg(by).arg("KEEPTTL").exec(&mut connection).unwrap();
+    };
+    let read = || -> Vec<u8> { server.client().unwrap().get(state).unwrap() };
+
+    let first = reserve(10);
+    let of_first = read();
+    assert_eq!(of_first.len(), 24 + 49);
+    let second = reserve(20);
+    assert_eq!(remaining(), 69);
+    // Now it says that 10 are held.
+    replace(&of_first);
+    assert!(limiter.commit(&second, Usage::AsReserved).unwrap());
+    assert_eq!(remaining(), 69);
+    assert!(!limiter.commit(&second, Usage::AsReserved).unwrap());
+    replace(&of_first);
+    let third = reserve(30);
+    assert!(third.allowed);
+    // What it was charged was undone too: one unit is used, and 40 are held.
+    assert_eq!(remaining(), 59);
+    // It says nothing, as after a check by who knows of no reservations.
+    let plain = read()[..24].to_vec();
+    replace(&plain);
+    assert_eq!(remaining(), 59);
+    assert!(limiter.check("g", "k").unwrap().allowed);
+    assert!(limiter.release(&first).unwrap());
+    assert_eq!(remaining(), 68);
+    assert!(limiter.commit(&third, Usage::Cost(5)).unwrap());
+    assert_eq!(remaining(), 93);
 }

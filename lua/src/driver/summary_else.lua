@@ -1,0 +1,2 @@
+        elseif has_summary then
+          call('SETRANGE', key, 'STATE_SIZE', header)

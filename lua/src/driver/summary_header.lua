@@ -1,0 +1,1 @@
+    if has_summary then header = string.sub(state, -HEADER) end
