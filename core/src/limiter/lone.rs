@@ -190,8 +190,8 @@ mod tests {
             let limit = random(&mut seed, 30);
             let options = if (1..10).contains(&limit) { options.limit(limit) } else { options };
             let made = limiters.each_ref().map(|limiter| limiter.reserve_with("r", "k", options).unwrap());
-            let told = made.each_ref().map(|made| (format!("{:?}", made.decision()), made.token()));
-            assert_eq!(told[0], told[1], "{fields}");
+            let shown = made.each_ref().map(|made| (format!("{:?}", made.decision()), made.token()));
+            assert_eq!(shown[0], shown[1], "{fields}");
             denied += usize::from(!made[0].allowed || made[0].shadow_denied);
             all.push(made);
             let recent = all.len().min(8);
