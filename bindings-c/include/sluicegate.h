@@ -281,7 +281,7 @@ typedef struct {
 
 /// A header of a request.
 typedef struct {
-    /// The name; capitals do not count.
+    /// The name, in any case of letters.
     const void *name;
     /// The length of the name in bytes.
     size_t name_len;
@@ -297,7 +297,7 @@ typedef struct {
 typedef struct {
     /// The size of this struct as the caller knows it; later releases may add fields at the end.
     size_t size;
-    /// The method; capitals do not count.
+    /// The method, in any case of letters.
     const void *method;
     /// The length of the method in bytes.
     size_t method_len;

@@ -11,7 +11,7 @@ use crate::error::Failure;
 /// A header of a request.
 #[repr(C)]
 pub struct Header {
-    /// The name; capitals do not count.
+    /// The name, in any case of letters.
     pub name: *const c_void,
     /// The length of the name in bytes.
     pub name_len: usize,
@@ -28,7 +28,7 @@ pub struct Header {
 pub struct Request {
     /// The size of this struct as the caller knows it; later releases may add fields at the end.
     pub size: usize,
-    /// The method; capitals do not count.
+    /// The method, in any case of letters.
     pub method: *const c_void,
     /// The length of the method in bytes.
     pub method_len: usize,

@@ -50,7 +50,7 @@ use crate::timeout::validate_time;
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Request<'a> {
-    /// The method; capitals do not count.
+    /// The method, in any case of letters.
     pub method: &'a str,
     /// The target as the request line has it: percent-encoded, with or without a query. A path that was
     /// already decoded has to be encoded again, or what was an escaped `?` would end it.
