@@ -263,6 +263,8 @@ impl<'a> Transaction<'a> {
                 // The last first.
                 self.pending.extend(self.compensations.drain(..).rev());
             }
+            // After the last step nothing is left that could deny.
+            Op::Check | Op::Reserve if self.pending.is_empty() => {}
             Op::Check | Op::Reserve => self.note_charged(charged, &step.charges, now),
             Op::Refund | Op::Charge => {}
         }

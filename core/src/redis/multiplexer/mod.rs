@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use ::redis::Value;
 use slab::Slab;
+use smallvec::SmallVec;
 
 use super::breaker::{Admission, Breaker};
 use super::channel::Channel;
@@ -131,7 +132,8 @@ pub(super) struct Multiplexer<S> {
     unrouted: Vec<Unrouted>,
     delayed: Vec<Delayed>,
     is_discovering: bool,
-    orders: Vec<Order>,
+    // Few are given at a time, and seldom more than two.
+    orders: SmallVec<[Order; 2]>,
     woken: Vec<Waker>,
     /// No call's time is up before.
     next_deadline: Option<Instant>,
@@ -151,7 +153,7 @@ impl<S: Read + Write> Multiplexer<S> {
             unrouted: Vec::new(),
             delayed: Vec::new(),
             is_discovering: false,
-            orders: Vec::new(),
+            orders: SmallVec::new(),
             woken: Vec::new(),
             next_deadline: None,
             closed: None,
@@ -311,7 +313,7 @@ impl<S: Read + Write> Multiplexer<S> {
     }
 
     /// What the driver has to do now, and whom to wake.
-    pub(super) fn take_work(&mut self) -> (Vec<Order>, Vec<Waker>) {
+    pub(super) fn take_work(&mut self) -> (SmallVec<[Order; 2]>, Vec<Waker>) {
         (std::mem::take(&mut self.orders), std::mem::take(&mut self.woken))
     }
 }
