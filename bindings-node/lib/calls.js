@@ -6,6 +6,9 @@ const { Call, Mailbox, OP } = require('./mailbox.js');
 /** Rows of a new mailbox. A batch that is larger crosses in several parts. */
 const ROWS = 256;
 
+/** What most fetches bring beside rows. */
+const NOTHING = Object.freeze({ failures: [], held: [], names: [] });
+
 /** The token of the answer that says whether the limiter is connected. */
 const OPENED = 0;
 
@@ -75,10 +78,10 @@ class Calls {
     const native = this.#weakly.deref();
     for (let rows = native === undefined ? 0 : 1; rows > 0; ) {
       this.reserve(native, rows);
-      const burst = native.fetch();
-      this.mailbox.learn(burst.names);
-      this.#settle(burst, toError);
-      rows = burst.more;
+      const beside = native.fetch() ?? NOTHING;
+      this.mailbox.learn(beside.names);
+      this.#settle(beside, toError);
+      rows = this.mailbox.more;
     }
     this.#restIfDone();
     // A wait that was denied may sleep for less time than the timer.
@@ -151,7 +154,8 @@ class Calls {
     return next;
   }
 
-  #settle({ rows, failures, held }, toError) {
+  #settle({ failures, held }, toError) {
+    const rows = this.mailbox.fetched;
     let failed = 0;
     let reserved = 0;
     for (let row = 0; row < rows; row += this.mailbox.rowsOf(row)) {

@@ -10,6 +10,9 @@ const { operations } = require('./native.js');
 /** Numbers in a row. */
 const ROW = 10;
 
+/** Numbers after the rows: how many rows were fetched, and how many the next answer takes. */
+const FETCHED = 2;
+
 /**
  * The numbers of what is asked. Those about a single item come first, `RESET` after them.
  *
@@ -52,16 +55,26 @@ class Mailbox {
   places = Object.create(null);
 
   constructor(rows) {
-    this.numbers = new Float64Array(rows * ROW);
+    this.grow(rows);
   }
 
   /** How many rows there is room for. */
   get rows() {
-    return this.numbers.length / ROW;
+    return (this.numbers.length - FETCHED) / ROW;
   }
 
   grow(rows) {
-    this.numbers = new Float64Array(rows * ROW);
+    this.numbers = new Float64Array(rows * ROW + FETCHED);
+  }
+
+  /** How many rows the last fetch wrote. */
+  get fetched() {
+    return this.numbers[this.numbers.length - FETCHED];
+  }
+
+  /** How many rows the next answer takes; 0 when there is none. */
+  get more() {
+    return this.numbers[this.numbers.length - 1];
   }
 
   /** Takes up names; src/names.rs has the same ones. */

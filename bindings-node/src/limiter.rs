@@ -36,19 +36,15 @@ pub struct NativeLimiter {
     backlog: VecDeque<Completion>,
 }
 
-/// What one fetch brought.
+/// What one fetch brought beside rows.
 #[napi(object, object_from_js = false)]
-pub struct Burst {
-    /// How many rows were written.
-    pub rows: u32,
+pub struct Beside {
     /// What the failed among them are about, in order.
     pub failures: Vec<Failure>,
     /// What of the reservations among them does not fit into rows, in order.
     pub held: Vec<Held>,
     /// The names of rules that JavaScript has yet to learn.
     pub names: Vec<String>,
-    /// How many rows the next answer takes; 0 when there is none.
-    pub more: u32,
 }
 
 /// Begins to connect. The first answer, with token 0, is its result. `watches` says that this is a
@@ -207,9 +203,9 @@ impl NativeLimiter {
         self.shared.bridge.is_hurried()
     }
 
-    /// Fetches answers into the mailbox.
+    /// Fetches answers into the mailbox. Returns nothing where rows say all: to make an object takes longer than many rows.
     #[napi(catch_unwind)]
-    pub fn fetch(&mut self, env: Env) -> Burst {
+    pub fn fetch(&mut self, env: Env) -> Option<Beside> {
         self.watch(&env);
         self.backlog.extend(self.shared.bridge.drain());
         let mut mailbox = self.shared.mailbox.borrow_mut();
@@ -219,10 +215,12 @@ impl NativeLimiter {
         while let Some(completion) = self.backlog.pop_front_if(|next| writer.has_room(&next.result)) {
             failures.extend(writer.answer(completion.token, &completion.result));
         }
-        let rows = writer.written() as u32;
+        let rows = writer.written();
         let held = writer.held();
-        let more = self.backlog.front().map_or(0, |next| answers::rows(&next.result)) as u32;
-        Burst { rows, failures, held, names: names.take_new(), more }
+        mailbox.put_fetched(rows, self.backlog.front().map_or(0, |next| answers::rows(&next.result)));
+        let names = names.take_new();
+        let is_empty = failures.is_empty() && held.is_empty() && names.is_empty();
+        (!is_empty).then_some(Beside { failures, held, names })
     }
 
     /// Gives up a wait; it may be answered nevertheless.

@@ -68,6 +68,15 @@ impl Mailbox {
         self.0.len() / ROW
     }
 
+    /// Writes after the rows how many were fetched, and how many the next answer takes.
+    #[allow(unsafe_code)]
+    pub(crate) fn put_fetched(&mut self, rows: usize, more: usize) {
+        // SAFETY: as in `answer`.
+        if let Some(numbers) = unsafe { self.0.as_mut() }.last_chunk_mut() {
+            *numbers = [rows as f64, more as f64];
+        }
+    }
+
     /// A row that JavaScript wrote.
     #[inline]
     pub(crate) fn call(&self, row: usize) -> Option<CallRow> {
