@@ -261,23 +261,24 @@ def test_a_loop_that_closes_while_it_is_called_keeps_no_limiter(redis_url: str) 
     async def unfinished() -> None:
         limiter = await AsyncRateLimiter.connect(redis_url, rules=RULES)
         loop.closes = True
-        # Without it the garbage collector might end the limiter before the loop is closed.
-        under_way.append(asyncio.create_task(limiter.check("ten", "late")))
+        # Nothing else keeps it until the loop is closed if the answer comes before this ends.
+        kept.append(limiter)
+        asyncio.create_task(limiter.check("ten", "late"))
         await asyncio.sleep(0)
 
     def listeners() -> int:
         return sum(thread.name == "sluicegate-listen" for thread in threading.enumerate())
 
     before = listeners()
-    under_way: list[asyncio.Task[Any]] = []
+    kept: list[AsyncRateLimiter] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         loop = ClosedMeanwhile()
         loop.run_until_complete(unfinished())
         assert listeners() == before + 1
-        under_way.clear()
         loop.close()
         loop.has_closed.set()
+        kept.clear()
         del loop
         end = time.monotonic() + 10
         while listeners() > before and time.monotonic() < end:
