@@ -50,7 +50,8 @@ impl Loop {
             self.bridge.read_socket();
         }
         self.bridge.expire();
-        if self.woken.try_iter().count() > 0 {
+        // Without a wake, too: `expire` may have connected.
+        if self.woken.try_iter().count() > 0 || self.socket.is_none() {
             self.watch();
         }
         self.answers.extend(self.bridge.drain());
