@@ -35,8 +35,8 @@ export class SluicegateError extends Error {
  */
 export let errorOf: (failure: Failure) => SluicegateError;
 /**
- * The error of a call whose caller is not on the stack, since the event loop has come back in between: collecting the
- * frames would take longer than all else about the error, and show none of the caller's.
+ * An error without stack frames, for a call that the event loop settles later: its caller is not on the stack by then, and
+ * to collect the loop's frames would take longer than all else about the error.
  *
  * @param {Failure} failure
  */
