@@ -4,6 +4,9 @@ use once_cell::race::OnceBox;
 use redis::Cmd;
 use smallvec::SmallVec;
 
+/// An argument of a script. That of a call about one limit needs no memory of its own.
+pub(crate) type Argument = SmallVec<[u8; 64]>;
+
 /// A Lua script and its SHA-1, computed once.
 #[derive(Debug)]
 pub(crate) struct Script {
@@ -36,20 +39,23 @@ impl Script {
     }
 
     /// The command for a server that knows the script from its first use.
-    pub(crate) fn evalsha(&self, keys: &[&str], args: &[Vec<u8>]) -> Cmd {
+    pub(crate) fn evalsha(&self, keys: &[&str], args: &[Argument]) -> Cmd {
         command("EVALSHA", &self.sha, keys, args)
     }
 
     /// The command for the first use on a connection, and for a server that answered NOSCRIPT: the whole text, which the
     /// server keeps.
-    pub(crate) fn eval(&self, keys: &[&str], args: &[Vec<u8>]) -> Cmd {
+    pub(crate) fn eval(&self, keys: &[&str], args: &[Argument]) -> Cmd {
         command("EVAL", &self.text, keys, args)
     }
 }
 
-fn command(name: &str, script: &str, keys: &[&str], args: &[Vec<u8>]) -> Cmd {
+fn command(name: &str, script: &str, keys: &[&str], args: &[Argument]) -> Cmd {
     let mut cmd = Cmd::with_capacity(3 + keys.len() + args.len(), 256);
-    cmd.arg(name).arg(script).arg(keys.len()).arg(keys).arg(args);
+    cmd.arg(name).arg(script).arg(keys.len()).arg(keys);
+    for arg in args {
+        cmd.arg(arg.as_slice());
+    }
     cmd
 }
 
@@ -58,12 +64,12 @@ fn command(name: &str, script: &str, keys: &[&str], args: &[Vec<u8>]) -> Cmd {
 pub(crate) struct ScriptCall {
     pub(crate) script: &'static Script,
     pub(crate) keys: SmallVec<[String; 1]>,
-    pub(crate) args: SmallVec<[Vec<u8>; 1]>,
+    pub(crate) args: SmallVec<[Argument; 1]>,
 }
 
 impl ScriptCall {
     /// The same call, whose answer is stored in a record; `known_by` identifies it, and says how long.
-    pub(crate) fn recorded(mut self, record: String, known_by: Vec<u8>) -> Self {
+    pub(crate) fn recorded(mut self, record: String, known_by: Argument) -> Self {
         self.keys.push(record);
         self.args.push(known_by);
         Self { script: self.script.repeatable(), ..self }

@@ -1,7 +1,7 @@
 //! Concurrency: what is in flight at once. Nothing is charged, so all there is to count is what is held.
 
 use super::interface::Algorithm;
-use super::numbers::micros;
+use super::numbers::{Numbers, micros};
 use crate::clock::Micros;
 
 #[derive(Debug, Clone)]
@@ -59,7 +59,7 @@ impl Algorithm for Concurrency {
         false
     }
 
-    fn numbers(&self, cost: f64, out: &mut Vec<f64>) {
+    fn numbers(&self, cost: f64, out: &mut Numbers) {
         out.extend([cost, self.limit]);
     }
 

@@ -3,7 +3,7 @@
 //! 1956.)
 
 use super::interface::Algorithm;
-use super::numbers::{ceil, count, first_after, flag, floor, micros};
+use super::numbers::{Numbers, ceil, count, first_after, flag, floor, micros};
 use crate::clock::Micros;
 
 /// A level this small is none.
@@ -145,7 +145,7 @@ impl Algorithm for Decay {
         self.count_denied
     }
 
-    fn numbers(&self, cost: f64, out: &mut Vec<f64>) {
+    fn numbers(&self, cost: f64, out: &mut Numbers) {
         out.extend([
             cost,
             self.limit,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::calendar::{Around, Calendar, Period};
 use super::interface::Algorithm;
-use super::numbers::{count, flag, micros};
+use super::numbers::{Numbers, count, flag, micros};
 use crate::clock::Micros;
 use crate::rules::WindowStart;
 
@@ -78,7 +78,7 @@ impl FixedWindow {
 
     /// What the script for windows of the calendar chooses from by the server's clock: the window of the caller's
     /// clock and its neighbours.
-    pub(crate) fn windows(&self, caller_now: impl FnOnce() -> Micros, out: &mut Vec<f64>) {
+    pub(crate) fn windows(&self, caller_now: impl FnOnce() -> Micros, out: &mut Numbers) {
         if let Begins::Calendar(calendar) = &self.begins {
             let Around { current, former, later } = calendar.around(caller_now());
             let Period { number, start, end } = current;
@@ -141,7 +141,7 @@ impl Algorithm for FixedWindow {
     }
 
     /// The numbers of the script for windows of the calendar end with [`windows`](Self::windows).
-    fn numbers(&self, cost: f64, out: &mut Vec<f64>) {
+    fn numbers(&self, cost: f64, out: &mut Numbers) {
         out.extend([cost, self.limit]);
         if !matches!(self.begins, Begins::Calendar(_)) {
             out.push(self.window as f64);

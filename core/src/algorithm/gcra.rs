@@ -4,7 +4,7 @@
 //! and the leaky bucket form of the generic cell rate algorithm), in the leaky bucket form.
 
 use super::interface::Algorithm;
-use super::numbers::{ceil, first_after, micros};
+use super::numbers::{Numbers, ceil, first_after, micros};
 use crate::clock::LATEST;
 use crate::clock::Micros;
 
@@ -147,7 +147,7 @@ impl Algorithm for Gcra {
         false
     }
 
-    fn numbers(&self, cost: f64, out: &mut Vec<f64>) {
+    fn numbers(&self, cost: f64, out: &mut Numbers) {
         out.extend([self.price(cost), self.full, self.unit]);
     }
 

@@ -1,5 +1,6 @@
 //! What every algorithm offers.
 
+use super::numbers::Numbers;
 use crate::clock::Micros;
 
 /// One way of limiting: what to keep for a key, and what follows from it.
@@ -59,7 +60,7 @@ pub(crate) trait Algorithm {
     }
 
     /// The numbers a script needs, in the order its file states.
-    fn numbers(&self, cost: f64, out: &mut Vec<f64>);
+    fn numbers(&self, cost: f64, out: &mut Numbers);
 
     /// The settled state from the numbers a script replied; `None` when they make no sense.
     fn parse(&self, numbers: &[f64], cost: f64) -> Option<Self::State>;

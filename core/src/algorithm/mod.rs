@@ -29,7 +29,7 @@ pub(crate) use calendar::Calendar;
 pub(crate) use concurrency::Leases;
 pub(crate) use holding::Holding;
 pub(crate) use lease::{HoldId, Lease};
-pub(crate) use numbers::micros;
+pub(crate) use numbers::{Numbers, micros};
 pub(crate) use policy::{Policy, State};
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use settling::Op;

@@ -1,5 +1,8 @@
 //! Whole numbers: rounding, searching, and those of scripts.
 
+/// What a script is sent of one limit; nearly always as few as need no memory of their own.
+pub(crate) type Numbers = smallvec::SmallVec<[f64; 12]>;
+
 use crate::clock::Micros;
 
 /// The first whole number after `early` for which `holds`, which holds for every later one too. It is

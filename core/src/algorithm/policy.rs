@@ -13,6 +13,7 @@ use super::gcra::{Debt, Gcra};
 use super::holding::Holding;
 use super::interface::Algorithm;
 use super::lease::Lease;
+use super::numbers::Numbers;
 use super::settling::{self, Answered, Demand, Outcome, Terms};
 use super::sliding_buckets::{Buckets, SlidingBuckets};
 use super::sliding_log::{Log, SlidingLog};
@@ -405,7 +406,7 @@ impl Policy {
 
     /// The numbers a script needs; `now` is the time by the caller's clock, which is asked for windows of the calendar
     /// alone.
-    pub(crate) fn numbers(&self, cost: f64, now: impl FnOnce() -> Micros, out: &mut Vec<f64>) {
+    pub(crate) fn numbers(&self, cost: f64, now: impl FnOnce() -> Micros, out: &mut Numbers) {
         with_algorithm!(self, |algorithm, _wrap| algorithm.numbers(cost, out));
         if let Self::FixedWindow(algorithm) = self {
             algorithm.windows(now, out);

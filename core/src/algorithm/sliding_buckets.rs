@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::interface::Algorithm;
-use super::numbers::{count, flag, micros};
+use super::numbers::{Numbers, count, flag, micros};
 use crate::clock::Micros;
 
 #[derive(Debug, Clone)]
@@ -131,7 +131,7 @@ impl Algorithm for SlidingBuckets {
         self.count_denied
     }
 
-    fn numbers(&self, cost: f64, out: &mut Vec<f64>) {
+    fn numbers(&self, cost: f64, out: &mut Numbers) {
         out.extend([cost, self.limit, self.window as f64, self.resolution as f64, flag(self.count_denied)]);
     }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::interface::Algorithm;
-use super::numbers::{count, micros};
+use super::numbers::{Numbers, count, micros};
 use crate::clock::Micros;
 use crate::rules::Structure;
 
@@ -140,7 +140,7 @@ impl Algorithm for SlidingLog {
         2.0 * self.limit
     }
 
-    fn numbers(&self, cost: f64, out: &mut Vec<f64>) {
+    fn numbers(&self, cost: f64, out: &mut Numbers) {
         out.extend([cost, self.limit, self.window as f64]);
     }
 

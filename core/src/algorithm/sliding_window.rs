@@ -4,7 +4,7 @@
 //! Cloudflare, 2017 (the approximation and its error on real traffic).
 
 use super::interface::Algorithm;
-use super::numbers::{ceil, count, first_after, flag, floor, micros};
+use super::numbers::{Numbers, ceil, count, first_after, flag, floor, micros};
 use crate::clock::Micros;
 
 #[derive(Debug, Clone)]
@@ -139,7 +139,7 @@ impl Algorithm for SlidingWindow {
         self.count_denied
     }
 
-    fn numbers(&self, cost: f64, out: &mut Vec<f64>) {
+    fn numbers(&self, cost: f64, out: &mut Numbers) {
         out.extend([cost, self.limit, self.window as f64, flag(self.count_denied)]);
     }
 

@@ -229,7 +229,7 @@ pub(super) async fn answer(limiter: &AsyncRateLimiter, ask: &Ask) -> Result<Answ
         Ask::Wait(item, timeout) => {
             Box::pin(limiter.wait_with(&item.rule, &item.key, item.options(), *timeout)).await
         }
-        Ask::Inspect(item) => limiter.inspect_with(&item.key, item.options()).await,
+        Ask::Inspect(item) => Box::pin(limiter.inspect_with(&item.key, item.options())).await,
         Ask::ResetAll(item) => {
             limiter.reset_all_with(&item.key, item.options()).await?;
             return Ok(Answer::Done);

@@ -82,7 +82,7 @@ impl Runner {
             let _ = self.hub.set(Arc::clone(hub));
         }
         let this = Arc::clone(self);
-        let connecting = Box::pin(async move {
+        let connecting = async move {
             match limiter.ping().await {
                 Ok(()) => {
                     // Nobody else opens it.
@@ -95,7 +95,7 @@ impl Runner {
                     Err(error)
                 }
             }
-        });
+        };
         self.tasks.look();
         let mut done = Vec::from_iter(self.tasks.begin(OPENED, connecting));
         self.flush();
@@ -126,8 +126,7 @@ impl Runner {
             match self.limiter.get() {
                 Some(limiter) => {
                     let limiter = Arc::clone(limiter);
-                    let call = Box::pin(async move { answer(&limiter, &ask).await });
-                    done.extend(self.tasks.begin(token, call));
+                    done.extend(self.tasks.begin(token, async move { answer(&limiter, &ask).await }));
                 }
                 None => done.push(Completion { token, result: Err(self.unopened()) }),
             }

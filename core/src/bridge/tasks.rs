@@ -1,37 +1,51 @@
 //! Calls as tasks that a foreign loop runs, and their answers, which it fetches.
 
-use std::collections::VecDeque;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use hashbrown::HashMap;
+use tokio_util::sync::ReusableBoxFuture;
 
 use super::{Answer, Completion};
 use crate::error::Result;
 use crate::lock::Mutex;
 
-/// A call under way.
-pub(super) type CallFuture = Pin<Box<dyn Future<Output = Result<Answer>> + Send>>;
+/// The most tasks that are kept when they have ended.
+const MOST_SPARE: usize = 128;
+
+/// A call under way. Its memory, of some KB, serves one call after another.
+struct Task {
+    call: ReusableBoxFuture<'static, Result<Answer>>,
+    identity: Arc<TaskWaker>,
+    waker: Waker,
+}
 
 /// The calls of one limiter. They are polled by one thread at a time.
 pub(super) struct Tasks {
-    calls: Mutex<HashMap<u64, (CallFuture, Waker)>>,
+    table: Mutex<TaskTable>,
     ready: Arc<ReadyQueue>,
+}
+
+#[derive(Default)]
+struct TaskTable {
+    running: HashMap<u64, Task>,
+    spare: Vec<Task>,
+    /// Those that are being gone on with.
+    turn: Vec<u64>,
 }
 
 /// The calls that can go on.
 struct ReadyQueue {
-    tokens: Mutex<VecDeque<u64>>,
+    tokens: Mutex<Vec<u64>>,
     /// Whether a thread is about to look at them.
     is_looked_at: AtomicBool,
     notify: Box<dyn Fn() + Send + Sync>,
 }
 
-/// Wakes one call.
+/// Wakes one call after another; who wakes one that has ended does no harm to the next.
 struct TaskWaker {
-    token: u64,
+    token: AtomicU64,
     ready: Arc<ReadyQueue>,
 }
 
@@ -41,7 +55,7 @@ impl Wake for TaskWaker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.ready.tokens.lock().push_back(self.token);
+        self.ready.tokens.lock().push(self.token.load(Ordering::Acquire));
         // In this order here, and in the other one in `run`, no call is overlooked.
         if !self.ready.is_looked_at.load(Ordering::SeqCst) {
             (self.ready.notify)();
@@ -57,17 +71,36 @@ impl Tasks {
             is_looked_at: AtomicBool::new(false),
             notify: Box::new(notify),
         };
-        Self { calls: Mutex::default(), ready: Arc::new(ready) }
+        Self { table: Mutex::default(), ready: Arc::new(ready) }
     }
 
     /// Begins a call, as far as it goes by itself. Answers it if that is the end.
-    pub(super) fn begin(&self, token: u64, mut call: CallFuture) -> Option<Completion> {
-        let waker = Waker::from(Arc::new(TaskWaker { token, ready: Arc::clone(&self.ready) }));
-        let mut calls = self.calls.lock();
-        match call.as_mut().poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(result) => Some(Completion { token, result }),
+    pub(super) fn begin(
+        &self,
+        token: u64,
+        call: impl Future<Output = Result<Answer>> + Send + 'static,
+    ) -> Option<Completion> {
+        let mut table = self.table.lock();
+        let mut task = match table.spare.pop() {
+            Some(mut task) => {
+                task.call.set(call);
+                task.identity.token.store(token, Ordering::Release);
+                task
+            }
+            None => {
+                let identity =
+                    Arc::new(TaskWaker { token: AtomicU64::new(token), ready: Arc::clone(&self.ready) });
+                let waker = Waker::from(Arc::clone(&identity));
+                Task { call: ReusableBoxFuture::new(call), identity, waker }
+            }
+        };
+        match task.call.poll(&mut Context::from_waker(&task.waker)) {
+            Poll::Ready(result) => {
+                table.keep(task);
+                Some(Completion { token, result })
+            }
             Poll::Pending => {
-                calls.insert(token, (call, waker));
+                table.running.insert(token, task);
                 None
             }
         }
@@ -97,25 +130,38 @@ impl Tasks {
     }
 
     fn run_ready(&self, completions: &mut Vec<Completion>) {
-        let mut calls = self.calls.lock();
-        let ready = std::mem::take(&mut *self.ready.tokens.lock());
-        for token in ready {
-            let Some((call, waker)) = calls.get_mut(&token) else { continue };
-            if let Poll::Ready(result) = call.as_mut().poll(&mut Context::from_waker(waker)) {
-                calls.remove(&token);
+        let mut table = self.table.lock();
+        let mut turn = std::mem::take(&mut table.turn);
+        std::mem::swap(&mut turn, &mut *self.ready.tokens.lock());
+        completions.reserve(turn.len());
+        for token in turn.drain(..) {
+            let Some(task) = table.running.get_mut(&token) else { continue };
+            if let Poll::Ready(result) = task.call.poll(&mut Context::from_waker(&task.waker)) {
+                let ended = table.running.remove(&token);
+                ended.into_iter().for_each(|task| table.keep(task));
                 completions.push(Completion { token, result });
             }
         }
+        table.turn = turn;
     }
 
     /// Ends a call that nobody waits for any more.
     pub(super) fn cancel(&self, token: u64) {
-        let cancelled = self.calls.lock().remove(&token);
+        let cancelled = self.table.lock().running.remove(&token);
         drop(cancelled);
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.calls.lock().is_empty()
+        self.table.lock().running.is_empty()
+    }
+}
+
+impl TaskTable {
+    /// Keeps a task that has ended for the next call.
+    fn keep(&mut self, task: Task) {
+        if self.spare.len() < MOST_SPARE {
+            self.spare.push(task);
+        }
     }
 }
 
@@ -152,8 +198,11 @@ impl Completions {
 
     /// Adds answers without waking the loop, which is about to fetch them.
     pub(super) fn keep(&self, answers: Vec<Completion>) {
-        if !answers.is_empty() {
-            self.answers.lock().extend(answers);
+        let mut kept = self.answers.lock();
+        if kept.is_empty() {
+            *kept = answers;
+        } else {
+            kept.extend(answers);
         }
     }
 

@@ -2,25 +2,26 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
 use super::centre::Centre;
 use super::memory::InMemory;
-use super::sleeper::{self, Sleeper};
+use super::sleeper::Sleeper;
+use super::talk::talk;
 use crate::catalog::Catalog;
 use crate::decision::{Decision, Source};
 use crate::error::Result;
 use crate::fork::PerProcess;
 use crate::matching::{Explanation, Request, RequestMatch};
 use crate::plan::{Forecast, Form, Op, Outcome, Plan, SmallList};
-use crate::redis::{AsyncRedis, Attempts};
+use crate::redis::AsyncRedis;
 use crate::request::{Check, CheckAllOptions, CheckOptions};
 use crate::rules::Rules;
 use crate::sources::RulesStatus;
 use crate::timeout::validate_time;
-use crate::transaction::{Conversation, Reset, located_by_hand, reset};
+use crate::transaction::{Reset, located_by_hand, reset};
 
 /// Decides whether a cost is admitted; each call is a future that takes one round trip.
 ///
@@ -332,16 +333,6 @@ impl AsyncRateLimiter {
         }
     }
 
-    /// Lets time pass; the next request notices if the limiter was closed meanwhile.
-    async fn pause(&self, span: Duration) -> Result<()> {
-        let sleeper = match &self.sleeper {
-            Some(sleeper) => sleeper.as_ref(),
-            None => sleeper::tokio()?,
-        };
-        sleeper.sleep(Instant::now() + span).await;
-        Ok(())
-    }
-
     /// Wakes those who wait when the limiter is closed. A forked child has its own: the lock in it may have been
     /// in the hands of a thread that does not exist in the child.
     pub(super) fn closing(&self) -> &Notify {
@@ -350,7 +341,7 @@ impl AsyncRateLimiter {
 
     async fn converse(&self, redis: &AsyncRedis, plan: &Plan<'_>, op: Op, form: Form) -> Result<Decision> {
         let mut transaction = self.centre.transaction(plan, op);
-        talk(self, redis, &mut transaction, plan.timeout).await;
+        talk(self.sleeper.as_ref(), redis, &mut transaction, plan.timeout).await;
         transaction.finish(form)
     }
 
@@ -364,33 +355,8 @@ impl AsyncRateLimiter {
     ) -> Result<(SmallList<Outcome>, Option<Forecast>)> {
         let transaction = self.centre.transaction(plan, op);
         let mut transaction = if wants_forecast { transaction.with_forecast() } else { transaction };
-        talk(self, redis, &mut transaction, plan.timeout).await;
+        talk(self.sleeper.as_ref(), redis, &mut transaction, plan.timeout).await;
         transaction.outcomes()
-    }
-}
-
-/// Holds a conversation with the server. All requests of a call share its time. What does no harm when it is carried
-/// out twice is sent again for as long as there is no answer.
-pub(super) async fn talk(
-    limiter: &AsyncRateLimiter,
-    redis: &AsyncRedis,
-    conversation: &mut impl Conversation,
-    timeout: Option<Duration>,
-) {
-    let deadline = redis.deadline(timeout);
-    while let Some(mut call) = conversation.next() {
-        let undoing = conversation.is_undoing();
-        let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
-        let mut attempts = Attempts::new(deadline, conversation.may_repeat().then(|| call.clone()));
-        let reply = loop {
-            let reply = redis.call(call, deadline).await;
-            let Some((pause, again)) = attempts.next(&reply) else { break reply };
-            if let Err(closed) = limiter.pause(pause).await {
-                break Err(closed);
-            }
-            call = again;
-        };
-        conversation.feed(attempts.last(reply));
     }
 }
 

@@ -1,22 +1,22 @@
 //! The limiter for threads.
 
 use std::fmt;
-use std::thread;
 use std::time::Duration;
 
 use super::centre::Centre;
 use super::memory::InMemory;
+use super::talk::talk_blocking;
 use crate::catalog::Catalog;
 use crate::decision::{Decision, Source};
 use crate::error::Result;
 use crate::matching::{Explanation, Request, RequestMatch};
 use crate::plan::{Forecast, Form, Op, Outcome, Plan, SmallList};
-use crate::redis::{Attempts, BlockingRedis};
+use crate::redis::BlockingRedis;
 use crate::request::{Check, CheckAllOptions, CheckOptions};
 use crate::rules::Rules;
 use crate::sources::RulesStatus;
 use crate::timeout::validate_time;
-use crate::transaction::{Conversation, Reset, located_by_hand, reset};
+use crate::transaction::{Reset, located_by_hand, reset};
 
 /// Decides whether a cost is admitted; blocks the calling thread for one round trip.
 ///
@@ -326,7 +326,7 @@ impl RateLimiter {
 
     fn converse(&self, redis: &BlockingRedis, plan: &Plan<'_>, op: Op, form: Form) -> Result<Decision> {
         let mut transaction = self.centre.transaction(plan, op);
-        talk(redis, &mut transaction, plan.timeout);
+        talk_blocking(redis, &mut transaction, plan.timeout);
         transaction.finish(form)
     }
 
@@ -340,33 +340,14 @@ impl RateLimiter {
     ) -> Result<(SmallList<Outcome>, Option<Forecast>)> {
         let transaction = self.centre.transaction(plan, op);
         let mut transaction = if wants_forecast { transaction.with_forecast() } else { transaction };
-        talk(redis, &mut transaction, plan.timeout);
+        talk_blocking(redis, &mut transaction, plan.timeout);
         transaction.outcomes()
-    }
-}
-
-/// Holds a conversation with the server. All requests of a call share its time. What does no harm when it is carried
-/// out twice is sent again for as long as there is no answer.
-pub(super) fn talk(redis: &BlockingRedis, conversation: &mut impl Conversation, timeout: Option<Duration>) {
-    let deadline = redis.deadline(timeout);
-    while let Some(mut call) = conversation.next() {
-        let undoing = conversation.is_undoing();
-        let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
-        let mut attempts = Attempts::new(deadline, conversation.may_repeat().then(|| call.clone()));
-        let reply = loop {
-            let reply = redis.call(call, deadline);
-            let Some((pause, again)) = attempts.next(&reply) else { break reply };
-            thread::sleep(pause);
-            call = again;
-        };
-        conversation.feed(attempts.last(reply));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::thread;
-    use std::time::Instant;
+        use std::time::Instant;
 
     use super::*;
     use crate::error::ErrorKind;

@@ -17,6 +17,7 @@ mod requests;
 mod reserving;
 mod sleeper;
 mod standing;
+mod talk;
 mod waiting;
 
 pub use asynchronous::AsyncRateLimiter;

@@ -6,7 +6,8 @@ use redis::Value;
 
 use super::asynchronous::{self, AsyncRateLimiter};
 use super::attempt::attempt_result;
-use super::blocking::{self, RateLimiter, talk};
+use super::blocking::{self, RateLimiter};
+use super::talk::{talk, talk_blocking};
 use super::centre::Centre;
 use super::lone::LoneCheck;
 use super::memory::InMemory;
@@ -206,7 +207,7 @@ impl RateLimiter {
             blocking::Backend::Server(redis) => {
                 let unheard = Unheard::new(&**redis, &self.centre, catalog, &wanted);
                 let mut transaction = self.centre.reserving(&wanted.plan, wanted.ticket.id);
-                talk(redis, &mut transaction, wanted.plan.timeout);
+                talk_blocking(redis, &mut transaction, wanted.plan.timeout);
                 let found = unheard.hear(transaction)?;
                 Ok(wanted.made(found, Source::Server, form))
             }
@@ -255,7 +256,7 @@ impl RateLimiter {
             blocking::Backend::Server(redis) => {
                 let (plan, names) = ending(&catalog, &ticket, &costs)?;
                 let mut ending = self.centre.ending(&plan, end, names);
-                talk(redis, &mut ending, plan.timeout);
+                talk_blocking(redis, &mut ending, plan.timeout);
                 let ended = ending.finish()?;
                 if ended {
                     self.centre.freed_by(&plan, end);
@@ -333,7 +334,7 @@ impl AsyncRateLimiter {
             asynchronous::Backend::Server(redis) => {
                 let unheard = Unheard::new(&**redis, &self.centre, catalog, &wanted);
                 let mut transaction = self.centre.reserving(&wanted.plan, wanted.ticket.id);
-                asynchronous::talk(self, redis, &mut transaction, wanted.plan.timeout).await;
+                talk(self.sleeper.as_ref(), redis, &mut transaction, wanted.plan.timeout).await;
                 let found = unheard.hear(transaction)?;
                 Ok(wanted.made(found, Source::Server, form))
             }
@@ -387,7 +388,7 @@ impl AsyncRateLimiter {
             asynchronous::Backend::Server(redis) => {
                 let (plan, names) = ending(&catalog, &ticket, &costs)?;
                 let mut ending = self.centre.ending(&plan, end, names);
-                asynchronous::talk(self, redis, &mut ending, plan.timeout).await;
+                talk(self.sleeper.as_ref(), redis, &mut ending, plan.timeout).await;
                 let ended = ending.finish()?;
                 if ended {
                     self.centre.freed_by(&plan, end);

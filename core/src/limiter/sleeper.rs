@@ -1,6 +1,7 @@
 //! How tasks of the async limiter sleep.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::runtime::Handle;
@@ -13,8 +14,11 @@ pub(crate) trait Sleeper: Send + Sync {
     fn sleep(&self, end: Instant) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 }
 
-/// The timers of a Tokio runtime, where there is one: elsewhere they panic.
-pub(super) fn tokio() -> Result<&'static dyn Sleeper> {
+/// A limiter's own sleeper, or else the timers of a Tokio runtime, where there is one: elsewhere they panic.
+pub(super) fn sleeper(own: Option<&Arc<dyn Sleeper>>) -> Result<&dyn Sleeper> {
+    if let Some(own) = own {
+        return Ok(own.as_ref());
+    }
     if Handle::try_current().is_err() {
         let what = "the limiter needs a Tokio runtime to wait on";
         return Err(Error::new(ErrorKind::Connection, what).lasting());

@@ -11,7 +11,7 @@ use super::attempt::{alone, attempt_in_memory, attempt_result};
 use super::blocking::{self, RateLimiter};
 use super::centre::Centre;
 use super::queue::{AttemptResult, Moment, Retryable, Stake, WaitStep, Waiter};
-use super::sleeper;
+use super::sleeper::sleeper;
 use crate::decision::{Decision, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::{Form, Op, Plan, SmallList};
@@ -264,10 +264,7 @@ impl AsyncRateLimiter {
 
     /// Sleeps until the waiter is called or the limiter is closed.
     async fn sleep<T>(&self, waiter: &Waiter<'_, T>, until: Moment) -> Result<()> {
-        let sleeper = match &self.sleeper {
-            Some(sleeper) => sleeper.as_ref(),
-            None => sleeper::tokio()?,
-        };
+        let sleeper = sleeper(self.sleeper.as_ref())?;
         let span = Duration::from_micros(until.saturating_sub(self.centre.moment()));
         let end = Instant::now().checked_add(span).unwrap_or_else(|| Instant::now() + LONGEST_SLEEP);
         // First in line, then a look: a `close` in between is noticed by the one or the other.

@@ -59,7 +59,7 @@ impl Engine {
             .iter()
             .zip(&standers)
             .map(|(stander, name)| self.places.of(stander.stands.number, name));
-        let record = plan.request.as_ref().map(RequestRecord::local_name);
+        let record = plan.request.as_deref().map(RequestRecord::local_name);
         let record = record.iter().map(|(number, name)| self.places.of(*number, name));
         let places: SmallVec<[_; 2]> = states.chain(holdings).chain(standings).chain(record).collect();
         let mut shards: SmallVec<[_; 2]> = places.iter().map(|place| self.shard_of(place)).collect();

@@ -18,12 +18,11 @@ pub(crate) enum Form {
 /// The decision for a whole call; one outcome per charge of the plan.
 #[inline]
 pub(crate) fn answer(plan: &Plan<'_>, outcomes: &[Outcome], source: Source, form: Form) -> Decision {
-    let mut parts: SmallList<Decision> =
-        plan.items.iter().map(|item| plan.verdict(item, outcomes, source).into()).collect();
-    if form == Form::Single && parts.len() == 1 {
-        return parts.remove(0);
+    let part = |item| Decision::from(plan.verdict(item, outcomes, source));
+    match (form, &*plan.items) {
+        (Form::Single, [item]) => part(item),
+        (_, items) => overall(plan, items.iter().map(part).collect()),
     }
-    overall(plan, parts)
 }
 
 /// The deciding part, with the figures of all that count: rules in shadow only among themselves.

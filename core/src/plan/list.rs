@@ -3,6 +3,21 @@
 use std::ops::{Deref, DerefMut};
 use std::slice;
 
+use smallvec::SmallVec;
+
+/// A list that nearly always has one entry, which then needs no memory of its own.
+pub(crate) type SmallList<T> = SmallVec<[T; 1]>;
+
+/// Collects entries, of which there is nearly always one: that one takes no loop.
+#[inline(always)]
+pub(crate) fn gather<T>(mut entries: impl ExactSizeIterator<Item = T>) -> SmallList<T> {
+    match entries.len() {
+        0 => SmallList::new(),
+        1 => entries.next().map_or_else(SmallList::new, |entry| SmallList::from_buf([entry])),
+        _ => entries.collect(),
+    }
+}
+
 /// A list whose first entry needs no memory of its own. Unlike a `SmallVec`, one of entries that borrow may be taken for
 /// one of entries that borrow for a shorter time.
 #[derive(Debug)]

@@ -37,6 +37,7 @@ pub(crate) use held::Account;
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use held::End;
 use list::List;
+pub(crate) use list::{SmallList, gather};
 pub(crate) use repeat::{Fingerprint, RequestRecord};
 use target::Target;
 pub(crate) use target::ruled;
@@ -46,9 +47,6 @@ pub use verdict::Verdict;
 /// The group of the limits that are enforced. Every other group is a rule in shadow.
 pub(crate) const ENFORCED: usize = 0;
 
-/// A list that nearly always has one entry, which then needs no memory of its own.
-pub(crate) type SmallList<T> = SmallVec<[T; 1]>;
-
 /// What a call touches.
 #[derive(Debug)]
 pub(crate) struct Plan<'a> {
@@ -56,13 +54,13 @@ pub(crate) struct Plan<'a> {
     pub(crate) charges: List<Charge<'a>>,
     pub(crate) items: List<Item<'a>>,
     /// What rules with reservations hold, each once.
-    pub(crate) holders: List<Holder<'a>>,
+    pub(crate) holders: Vec<Holder<'a>>,
     /// The keys of rules with blocks or limits of single keys, each once.
     pub(crate) standers: List<Stander<'a>>,
     /// The whole time that the call may take: the shortest that an item states.
     pub(crate) timeout: Option<Duration>,
     /// Where the answer is kept, of a call that may be repeated.
-    pub(crate) request: Option<RequestRecord<'a>>,
+    pub(crate) request: Option<Box<RequestRecord<'a>>>,
     groups: usize,
 }
 
@@ -82,14 +80,17 @@ impl<'a> Plan<'a> {
         let targets = checks.iter().map(|check| Target::new(catalog, check));
         let plan = match checks {
             [] => Err(nothing_to(op)),
-            [check] => Self::of_one(&Target::new(catalog, check)?, timeout),
+            [check] => Target::new(catalog, check).and_then(|target| Self::of_one(&target, timeout)),
             // A binding may look for the rules of all items before it asks: so they come first everywhere.
             _ => Self::of_several(targets, timeout).map_err(|error| {
                 checks.iter().find_map(|check| catalog.find(check.rule).err()).unwrap_or(error)
             }),
-        }?;
-        plan.refuse_wrong(op)?;
-        Ok(plan)
+        };
+        match plan.as_ref().map(|plan| plan.refuse_wrong(op)) {
+            Ok(Err(error)) => Err(error),
+            // Not taken apart and put together again: a plan is several hundred bytes.
+            _ => plan,
+        }
     }
 
     /// What a reservation was made of, with what is to be charged of each of its items.
@@ -162,8 +163,8 @@ impl<'a> Plan<'a> {
     fn of_one(target: &Target<'a>, timeout: Option<Duration>) -> Result<Self> {
         let limits = &target.rule.limits;
         let group = if target.rule.rule.shadow { ENFORCED + 1 } else { ENFORCED };
-        let holders: List<_> = target.holders(group).collect();
-        let places: SmallList<_> = (0..holders.len()).collect();
+        let holders: Vec<_> = target.holders(group).collect();
+        let places = gather(0..holders.len());
         let stander = target.stander();
         let place = stander.as_ref().map(|_| 0);
         let charge = |limit| target.charge(limit, group, (&places, &holders), place);
@@ -175,7 +176,7 @@ impl<'a> Plan<'a> {
             charges,
             holders,
             standers: stander.into_iter().collect(),
-            items: List::One(Item { rule: target.rule, charges: (0..limits.len()).collect() }),
+            items: List::One(Item { rule: target.rule, charges: gather(0..limits.len()) }),
             timeout,
             request: None,
             groups: group + 1,
@@ -188,7 +189,7 @@ impl<'a> Plan<'a> {
         timeout: Option<Duration>,
     ) -> Result<Self> {
         let (charges, items) = (List::with_capacity(targets.len()), List::with_capacity(targets.len()));
-        let (holders, standers) = (List::new(), List::new());
+        let (holders, standers) = (Vec::new(), List::new());
         let mut plan = Self { charges, items, holders, standers, timeout, request: None, groups: 1 };
         let (mut places, mut shadows) = (HashMap::new(), HashMap::new());
         for target in targets {
@@ -309,11 +310,9 @@ impl<'a> Plan<'a> {
     /// What the rule of an item says; one outcome per charge of the plan.
     #[inline]
     pub(crate) fn verdict(&self, item: &Item<'a>, outcomes: &[Outcome], source: Source) -> Verdict<'a> {
-        let limits: SmallList<_> = item
-            .charges
-            .iter()
-            .map(|&index| (self.charges[index].policy_at(outcomes[index].stored_limit), &outcomes[index]))
-            .collect();
+        let limits = gather(item.charges.iter().map(|&index| {
+            (self.charges[index].policy_at(outcomes[index].stored_limit), &outcomes[index])
+        }));
         let limits = limits.iter().map(|(policy, outcome)| (policy.as_ref(), *outcome));
         Verdict::of(item.rule, limits, source)
     }
@@ -322,6 +321,9 @@ impl<'a> Plan<'a> {
     /// or none, and each rule in shadow when it has room itself and the enforced ones are admitted.
     #[inline]
     pub(crate) fn permitted(&self, charges: &[usize], fits: &[bool]) -> SmallList<bool> {
+        if let [fits] = fits {
+            return SmallList::from_buf([*fits]);
+        }
         let group = |index: &usize| self.charges[*index].group;
         let mut group_fits: SmallList<bool> = smallvec![true; self.groups];
         for (index, fits) in charges.iter().zip(fits) {

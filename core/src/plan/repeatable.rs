@@ -15,11 +15,11 @@ impl<'a> Plan<'a> {
         (op, form): (Op, Form),
         id: Option<&'a str>,
     ) -> Result<Self> {
-        let mut plan = Self::new(catalog, checks, op)?;
-        if let Some(id) = id {
-            plan.request = Some(record(catalog, checks, (op, form), id)?);
+        let mut plan = Self::new(catalog, checks, op);
+        if let (Ok(plan), Some(id)) = (&mut plan, id) {
+            plan.request = Some(Box::new(record(catalog, checks, (op, form), id)?));
         }
-        Ok(plan)
+        plan
     }
 
     /// Takes note that the answer is that of an earlier call, on these terms of its limits.

@@ -57,7 +57,7 @@ impl BlockingRedis {
     pub(crate) fn cast(&self, call: ScriptCall) {
         let request = RedisCommand::Script(call);
         if let Ok(connections) = self.connections()
-            && let Some(pool) = connections.router.owner(request.slot())
+            && let Some(pool) = connections.router.owner(&request)
         {
             pool.cast(request);
         }
@@ -142,10 +142,9 @@ impl Connections {
 
     /// Asks the owner of the slot, and whom that one points to.
     fn carry_out(&self, mut request: RedisCommand, deadline: CallDeadline) -> Result<Value> {
-        let slot = request.slot();
         let mut times = Times { start: Instant::now(), deadline, waited: false };
         let mut redirections = Redirections::default();
-        let (mut node, mut asking) = (self.owner(slot, &mut times)?, false);
+        let (mut node, mut asking) = (self.owner(&request, &mut times)?, false);
         loop {
             let hint = match node.request(request, asking, times) {
                 CommandOutcome::Done(Ok(value)) => return Ok(value),
@@ -160,14 +159,14 @@ impl Connections {
                     hint
                 }
             };
-            match self.router.next(&mut redirections, &node, hint, slot) {
+            match self.router.next(&mut redirections, &node, hint, &request) {
                 NextHop::To { node: next, asking: announce } => (node, asking) = (next, announce),
                 NextHop::Later(pause) => {
                     thread::sleep(pause.min(deadline.by.saturating_duration_since(Instant::now())));
                 }
                 NextHop::Rediscover => {
                     self.discover(deadline.by, times)?;
-                    node = self.router.owner(slot).ok_or_else(|| errors::unowned(slot))?;
+                    node = self.router.owner(&request).ok_or_else(|| errors::unowned(request.slot()))?;
                 }
                 NextHop::Fail(error) => return Err(error),
             }
@@ -177,7 +176,7 @@ impl Connections {
         }
     }
 
-    fn owner(&self, slot: u16, times: &mut Times) -> Result<Arc<Pool>> {
+    fn owner(&self, request: &RedisCommand, times: &mut Times) -> Result<Arc<Pool>> {
         match self.router.due(times.start) {
             DiscoveryNeed::No => {}
             DiscoveryNeed::Refused { error, probe } => {
@@ -195,7 +194,7 @@ impl Connections {
                 times.start = Instant::now();
             }
         }
-        self.router.owner(slot).ok_or_else(|| errors::unowned(slot))
+        self.router.owner(request).ok_or_else(|| errors::unowned(request.slot()))
     }
 
     /// Learns anew who owns which slots, unless that takes too long. Fails only if nothing is known.

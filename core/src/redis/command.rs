@@ -46,16 +46,14 @@ impl CallDeadline {
 /// The attempts of a request that may be sent again for as long as there is no answer.
 pub(crate) struct Attempts {
     by: Instant,
-    /// What may be sent again.
-    call: Option<ScriptCall>,
+    call: ScriptCall,
     /// Whether one of them may have been carried out although its answer was lost.
     is_maybe_done: bool,
 }
 
 impl Attempts {
-    /// `call` is what may be sent again, if it may.
-    pub(crate) fn new(deadline: CallDeadline, call: Option<ScriptCall>) -> Self {
-        Self { by: deadline.by, call, is_maybe_done: false }
+    pub(crate) fn new(deadline: CallDeadline, call: &ScriptCall) -> Self {
+        Self { by: deadline.by, call: call.clone(), is_maybe_done: false }
     }
 
     /// How long to wait, and what to send then; `None`: it was answered, or there is no time left.
@@ -64,8 +62,7 @@ impl Attempts {
         self.is_maybe_done |= error.is_maybe_done();
         let is_unanswered = matches!(error.kind(), ErrorKind::Connection | ErrorKind::Timeout);
         let is_soon = self.by.saturating_duration_since(Instant::now()) > RESEND_PAUSE;
-        let call = self.call.as_ref().filter(|_| is_unanswered && error.is_retryable() && is_soon)?;
-        Some((RESEND_PAUSE, call.clone()))
+        (is_unanswered && error.is_retryable() && is_soon).then(|| (RESEND_PAUSE, self.call.clone()))
     }
 
     /// The reply to the last one. Its error says what may have come of those before it.

@@ -46,7 +46,7 @@ mod url;
 
 pub(crate) use asynchronous::AsyncRedis;
 pub(crate) use blocking::BlockingRedis;
-pub(crate) use command::Attempts;
+pub(crate) use command::{Attempts, CallDeadline};
 #[cfg(feature = "bridge")]
 pub(crate) use errors::forked;
 #[cfg(feature = "bridge")]

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use super::breaker::{Admission, Breaker};
-use super::command::Hint;
+use super::command::{Hint, RedisCommand};
 use super::connector::Connector;
 use super::discovery::{Discovery, Range, Topology};
 use super::errors;
@@ -143,11 +143,11 @@ impl<N: Node> Router<N> {
         }
     }
 
-    /// The server that owns a slot, if known.
-    pub(super) fn owner(&self, slot: u16) -> Option<Arc<N>> {
+    /// The server that owns the slot of a request, if known. A single one is not asked which slot that is.
+    pub(super) fn owner(&self, request: &RedisCommand) -> Option<Arc<N>> {
         match self {
             Self::Fixed(node) => Some(Arc::clone(node)),
-            Self::LearnedTopology(learned) => learned.owner(slot),
+            Self::LearnedTopology(learned) => learned.owner(request.slot()),
         }
     }
 
@@ -158,22 +158,22 @@ impl<N: Node> Router<N> {
         }
     }
 
-    /// Where a call for a slot goes next that `from` has not executed.
+    /// Where a request goes next that `from` has not executed.
     pub(super) fn next(
         &self,
         redirections: &mut Redirections,
         from: &Arc<N>,
         hint: Hint,
-        slot: u16,
+        request: &RedisCommand,
     ) -> NextHop<N> {
         redirections.hops += 1;
         match (self, hint) {
             (_, Hint::NotPrimary(failure) | Hint::Unsent(failure, _)) if redirections.hops > MAX_HOPS => {
                 NextHop::Fail(failure.error)
             }
-            _ if redirections.hops > MAX_HOPS => NextHop::Fail(errors::lost(slot)),
+            _ if redirections.hops > MAX_HOPS => NextHop::Fail(errors::lost(request.slot())),
             (_, Hint::TryAgain) => NextHop::Later(PAUSE_BETWEEN_TRIES),
-            (Self::Fixed(_), Hint::Moved(_) | Hint::Ask(_)) => NextHop::Fail(errors::lost(slot)),
+            (Self::Fixed(_), Hint::Moved(_) | Hint::Ask(_)) => NextHop::Fail(errors::lost(request.slot())),
             (Self::LearnedTopology(learned), Hint::Moved(to)) => {
                 learned.doubt(from.address());
                 NextHop::To { node: learned.node(&to), asking: false }
@@ -194,7 +194,7 @@ impl<N: Node> Router<N> {
                 NextHop::Fail(failure.error)
             }
             (_, Hint::Unsent(..)) => {
-                let node = self.owner(slot).unwrap_or_else(|| Arc::clone(from));
+                let node = self.owner(request).unwrap_or_else(|| Arc::clone(from));
                 NextHop::To { node, asking: false }
             }
         }

@@ -8,10 +8,10 @@ use smallvec::{SmallVec, smallvec};
 use super::protocol::{self, LimitReply, ScriptsOfSets, Stood, bytes, doubles, unexpected};
 use super::standing::{self, Whose};
 use super::step::{CallSettings, Clocks, SERVER_CLOCK, Step};
-use crate::algorithm::{Demand, HoldId, Micros, Policy, State, micros};
+use crate::algorithm::{Demand, HoldId, Micros, Numbers, Policy, State, micros};
 use crate::error::Result;
 use crate::plan::{Charge, End, Holder, Op, Outcome, Plan, SmallList};
-use crate::script::{Script, ScriptCall};
+use crate::script::{Argument, Script, ScriptCall};
 
 /// How the scripts call operations.
 fn number(op: Op) -> f64 {
@@ -119,10 +119,10 @@ impl<'a, 'b> SlotPart<'a, 'b> {
     fn args(
         &self,
         header: [f64; 3],
-        limit: impl Fn(&Charge<'_>, &Policy, Whose) -> Vec<u8>,
+        limit: impl Fn(&Charge<'_>, &Policy, Whose) -> Argument,
         names: (&HoldId, &HoldId),
         timeout: Micros,
-    ) -> SmallVec<[Vec<u8>; 1]> {
+    ) -> SmallVec<[Argument; 1]> {
         let mut limits = self.charges.iter().map(|charge| limit(charge, &charge.policy, Whose::Call));
         let mut first = bytes(&header);
         let of_first = limits.next().unwrap_or_default();
@@ -130,7 +130,7 @@ impl<'a, 'b> SlotPart<'a, 'b> {
         if let ([Charge { amount: None, stander: None, .. }], [holder]) =
             (self.charges.as_slice(), self.holders.as_slice())
         {
-            first.extend(self.holder(*holder, names, timeout));
+            first.extend_from_slice(&self.holder(*holder, names, timeout));
             return smallvec![first];
         }
         let mut args = smallvec![first, of_first];
@@ -145,8 +145,8 @@ impl<'a, 'b> SlotPart<'a, 'b> {
     }
 
     /// What the rule itself states, where the call brought another limit.
-    fn stated(&self, charge: &Charge<'_>, pack: impl FnOnce(&Policy) -> Vec<u8>) -> Vec<u8> {
-        if charge.amount.is_none() { Vec::new() } else { pack(&charge.limit.policy) }
+    fn stated(&self, charge: &Charge<'_>, pack: impl FnOnce(&Policy) -> Argument) -> Argument {
+        if charge.amount.is_none() { Argument::new() } else { pack(&charge.limit.policy) }
     }
 
     fn limit(
@@ -155,7 +155,7 @@ impl<'a, 'b> SlotPart<'a, 'b> {
         (policy, whose): (&Policy, Whose),
         step: &Step,
         clocks: Clocks,
-    ) -> Vec<u8> {
+    ) -> Argument {
         let cost = charge.cost;
         let packed = |policy: &Policy, [units, extra]: [f64; 2]| {
             self.packed(charge, (policy, whose), [units, extra, cost], clocks)
@@ -179,7 +179,7 @@ impl<'a, 'b> SlotPart<'a, 'b> {
         (policy, whose): (&Policy, Whose),
         [units, extra, asked]: [f64; 3],
         clocks: Clocks,
-    ) -> Vec<u8> {
+    ) -> Argument {
         let holder = self.place(charge);
         let kind = match policy.kernel() {
             Kernel::Concurrency => -1.0,
@@ -187,7 +187,7 @@ impl<'a, 'b> SlotPart<'a, 'b> {
             Kernel::FixedWindowFirstRequest => 2.0,
             _ => 0.0,
         };
-        let mut numbers = vec![
+        let mut numbers = Numbers::from_slice(&[
             f64::from(self.kernels.place(policy.kernel())),
             charge.group as f64,
             holder.map_or(0.0, |place| (place + 1) as f64),
@@ -195,7 +195,7 @@ impl<'a, 'b> SlotPart<'a, 'b> {
             units,
             extra,
             kind,
-        ];
+        ]);
         if self.standers.is_empty() {
             policy.numbers(units, || clocks.caller_now(), &mut numbers);
         } else {
@@ -210,7 +210,7 @@ impl<'a, 'b> SlotPart<'a, 'b> {
         bytes(&numbers)
     }
 
-    fn holder(&self, index: usize, (id, call_id): (&HoldId, &HoldId), timeout: Micros) -> Vec<u8> {
+    fn holder(&self, index: usize, (id, call_id): (&HoldId, &HoldId), timeout: Micros) -> Argument {
         let holder = &self.plan.holders[index];
         let own = self.charges.iter().filter(|charge| charge.holder == Some(index));
         let longest = own.map(|charge| charge.policy.longest()).max().unwrap_or(0);

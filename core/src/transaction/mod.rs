@@ -20,16 +20,13 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
-
 use redis::Value;
-use smallvec::smallvec;
 
 use crate::algorithm::{HoldId, Micros, State};
 use crate::decision::{Decision, Source};
 use crate::error::{Error, Result};
 use crate::plan::{
-    Charge, ENFORCED, End, Forecast, Form, Op, Outcome, Plan, RequestRecord, SmallList, Stander, answer,
+    Charge, ENFORCED, End, Forecast, Form, Op, Outcome, Plan, RequestRecord, SmallList, Stander, answer, gather,
 };
 use crate::script::ScriptCall;
 pub(crate) use ending::Ending;
@@ -48,7 +45,8 @@ pub(crate) struct Transaction<'a> {
     /// The server's time, once it turned out to be far from that of this process; the windows of a calendar are
     /// named by it.
     server_now: Option<Micros>,
-    pending: VecDeque<Step>,
+    /// What is yet to be sent, the next first: nearly always one.
+    pending: SmallList<Step>,
     outcomes: SmallList<Option<Outcome>>,
     /// The first stage that had no room when it was looked at, by its first charge: stages share none.
     full: Option<usize>,
@@ -64,7 +62,7 @@ pub(crate) struct Transaction<'a> {
     /// Set when a slot failed to answer, while those before it are given back their charges.
     failure: Option<Error>,
     /// The state that each charge left behind, and its time; nothing unless it is wanted.
-    states: Option<SmallList<Option<(State, Micros)>>>,
+    states: Option<Vec<Option<(State, Micros)>>>,
 }
 
 /// A call on a server that takes one script or more.
@@ -96,12 +94,18 @@ impl<'a> Transaction<'a> {
         id: HoldId,
     ) -> Self {
         let stages = if wire.cluster { stages::by_slot(plan) } else { stages::together(plan) };
-        let refusal = plan.request.as_ref().filter(|_| stages.len() > 1).map(RequestRecord::of_several_slots);
+        let refusal = plan.request.as_deref().filter(|_| stages.len() > 1).map(RequestRecord::of_several_slots);
         let stages = if refusal.is_some() { SmallList::new() } else { stages };
         let looks = if is_taking(op) && stages.len() > 1 { stages.clone() } else { SmallList::new() };
         let steps = |op, stages: SmallList<SmallList<usize>>| {
-            stages.into_iter().map(move |charges| Step::new(own_op(plan, op, &charges), charges, None))
+            gather(
+                stages.into_iter().map(|charges| Step::new(own_op(plan, op, &charges), charges, None)),
+            )
         };
+        let mut pending = steps(op, stages);
+        if !looks.is_empty() {
+            pending.insert_many(0, steps(Op::Peek, looks));
+        }
         Self {
             id,
             token: None,
@@ -111,9 +115,9 @@ impl<'a> Transaction<'a> {
             wire,
             clock,
             server_now: None,
-            pending: steps(Op::Peek, looks).chain(steps(op, stages)).collect(),
+            pending,
             full: None,
-            outcomes: smallvec![None; plan.charges.len()],
+            outcomes: gather(plan.charges.iter().map(|_| None)),
             compensations: Vec::new(),
             failure: refusal,
             states: None,
@@ -122,7 +126,7 @@ impl<'a> Transaction<'a> {
 
     /// The same, which also returns what the states will admit next.
     pub(crate) fn with_forecast(self) -> Self {
-        Self { states: Some(smallvec![None; self.plan.charges.len()]), ..self }
+        Self { states: Some(vec![None; self.plan.charges.len()]), ..self }
     }
 
     fn clocks(&self) -> Clocks {
@@ -131,7 +135,7 @@ impl<'a> Transaction<'a> {
 
     /// The script to send next, by these clocks.
     fn next_by(&self, clocks: Clocks) -> Option<ScriptCall> {
-        let step = self.pending.front()?;
+        let step = self.pending.first()?;
         let call = if let Some(charge) = self.stands_alone(step) {
             let looks = step.op == Op::Peek;
             standing::call(charge, self.stander(charge)?, looks, clocks, &self.wire.prefix)
@@ -142,7 +146,7 @@ impl<'a> Transaction<'a> {
                 _ => part.call(step, &self.id, clocks, &self.wire.prefix),
             }
         } else {
-            let charges: SmallList<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
+            let charges = gather(step.charges.iter().map(|&index| &self.plan.charges[index]));
             protocol::call(step, &charges, clocks, &self.wire.prefix)
         };
         Some(self.recorded(step, call))
@@ -186,19 +190,20 @@ impl<'a> Transaction<'a> {
 
     /// The outcome of each charge, once there is nothing left to send, and what the states will admit next.
     pub(crate) fn outcomes(self) -> Result<(SmallList<Outcome>, Option<Forecast>)> {
-        match (self.failure, self.outcomes.into_iter().collect::<Option<SmallList<_>>>()) {
-            (None, Some(outcomes)) => {
-                let states = self.states.and_then(|states| states.into_iter().collect::<Option<Vec<_>>>());
-                Ok((outcomes, states.and_then(|states| Forecast::new(self.plan, states))))
-            }
-            (Some(error), _) => Err(error),
-            (None, None) => Err(unanswered()),
+        if let Some(error) = self.failure {
+            return Err(error);
         }
+        let mut outcomes = SmallList::with_capacity(self.outcomes.len());
+        for outcome in self.outcomes {
+            outcomes.push(outcome.ok_or_else(unanswered)?);
+        }
+        let states = self.states.and_then(|states| states.into_iter().collect::<Option<Vec<_>>>());
+        Ok((outcomes, states.and_then(|states| Forecast::new(self.plan, states))))
     }
 
     /// The time of a reply, and the outcome of each charge.
     fn read(&mut self, step: &Step, reply: Value) -> Result<(Micros, SmallList<Outcome>)> {
-        if let Some(request) = self.plan.request.as_ref().filter(|_| protocol::is_of_another(&reply)) {
+        if let Some(request) = self.plan.request.as_deref().filter(|_| protocol::is_of_another(&reply)) {
             return Err(request.of_another());
         }
         let reply = self.answer_on_terms(step, reply)?;
@@ -211,20 +216,20 @@ impl<'a> Transaction<'a> {
         if self.is_beside(step) {
             return self.read_beside(step, reply);
         }
-        let charges: SmallList<_> = step.charges.iter().map(|&index| &self.plan.charges[index]).collect();
+        let charges = gather(step.charges.iter().map(|&index| &self.plan.charges[index]));
         let replies = protocol::read(&charges, (step.op, self.is_recorded(step)), reply)?;
-        let fits: SmallList<_> = replies.iter().map(|reply| reply.fits).collect();
+        let fits = gather(replies.iter().map(|reply| reply.fits));
         let permitted = self.plan.permitted(&step.charges, &fits);
         let now = replies.first().map_or(0, |reply| reply.now);
-        let mut outcomes = SmallList::with_capacity(replies.len());
-        for ((&index, reply), permitted) in step.charges.iter().zip(replies).zip(permitted) {
-            let (outcome, state) = reply.conclude(&self.plan.charges[index], step.op, permitted);
-            outcomes.push(outcome);
-            if let Some(states) = &mut self.states {
+        let (plan, states) = (self.plan, &mut self.states);
+        let outcomes = step.charges.iter().zip(replies).zip(permitted).map(|((&index, reply), permitted)| {
+            let (outcome, state) = reply.conclude(&plan.charges[index], step.op, permitted);
+            if let Some(states) = states {
                 states[index] = Some((state, now));
             }
-        }
-        Ok((now, outcomes))
+            outcome
+        });
+        Ok((now, gather(outcomes)))
     }
 
     /// The same where something may be held.
@@ -247,13 +252,9 @@ impl<'a> Transaction<'a> {
     }
 
     fn note(&mut self, step: Step, now: Micros, outcomes: SmallList<Outcome>) {
-        let mut charged = SmallList::new();
         let mut denied = false;
         for (&index, outcome) in step.charges.iter().zip(outcomes) {
             denied |= !outcome.is_admitted() && self.plan.charges[index].group == ENFORCED;
-            if outcome.fits && outcome.changed {
-                charged.push(index);
-            }
             self.outcomes[index] = Some(outcome);
         }
         match step.op {
@@ -265,13 +266,16 @@ impl<'a> Transaction<'a> {
             }
             // After the last step nothing is left that could deny.
             Op::Check | Op::Reserve if self.pending.is_empty() => {}
-            Op::Check | Op::Reserve => self.note_charged(charged, &step.charges, now),
+            Op::Check | Op::Reserve => self.note_charged(&step.charges, now),
             Op::Refund | Op::Charge => {}
         }
     }
 
     /// What a denial in another slot would have to undo.
-    fn note_charged(&mut self, charged: SmallList<usize>, stage: &[usize], now: Micros) {
+    fn note_charged(&mut self, stage: &[usize], now: Micros) {
+        let is_charged = |outcome: &Outcome| outcome.fits && outcome.changed;
+        let charged = |index: &usize| self.outcomes[*index].as_ref().is_some_and(is_charged);
+        let charged: SmallList<usize> = stage.iter().copied().filter(charged).collect();
         let holds = |index: &usize| self.plan.charges[*index].holder.is_some();
         let held: SmallList<usize> = stage.iter().copied().filter(holds).collect();
         for (op, charges) in [(Op::Refund, charged), (Op::Reserve, held)] {
@@ -288,11 +292,11 @@ impl<'a> Transaction<'a> {
         }
         let Some(full) = self.full else { return };
         let is_full = |step: &Step| is_taking(step.op) && step.charges.first() == Some(&full);
-        if self.pending.front().is_some_and(|step| is_taking(step.op))
+        if self.pending.first().is_some_and(|step| is_taking(step.op))
             && let Some(place) = self.pending.iter().position(is_full)
-            && let Some(step) = self.pending.remove(place)
         {
-            self.pending.push_front(step);
+            let step = self.pending.remove(place);
+            self.pending.insert(0, step);
         }
     }
 }
@@ -303,21 +307,24 @@ impl Conversation for Transaction<'_> {
     }
 
     fn is_undoing(&self) -> bool {
-        self.pending.front().is_some_and(|step| step.charged_at.is_some())
+        self.pending.first().is_some_and(|step| step.charged_at.is_some())
     }
 
     fn may_repeat(&self) -> bool {
         let is_safe = |step: &Step| self.is_reserving && matches!(step.op, Op::Peek | Op::Reserve);
-        self.pending.front().is_some_and(|step| is_safe(step) || self.is_recorded(step))
+        self.pending.first().is_some_and(|step| is_safe(step) || self.is_recorded(step))
     }
 
     fn feed(&mut self, reply: Result<Value>) {
-        let Some(step) = self.pending.pop_front() else { return };
+        if self.pending.is_empty() {
+            return;
+        }
+        let step = self.pending.remove(0);
         if let Some(now) = outside(&reply)
             && !step.is_again
         {
             self.server_now = Some(now);
-            self.pending.push_front(Step { is_again: true, ..step });
+            self.pending.insert(0, Step { is_again: true, ..step });
             return;
         }
         match reply.and_then(|reply| self.read(&step, reply)) {

@@ -7,10 +7,10 @@ use sluicegate_lua::{Kernel, KernelSet};
 use smallvec::{SmallVec, smallvec};
 
 use super::step::{Clocks, Step};
-use crate::algorithm::{Demand, Micros, Policy, State, micros};
+use crate::algorithm::{Demand, Micros, Numbers, Policy, State, micros};
 use crate::error::{Error, ErrorKind, Result};
-use crate::plan::{Charge, Op, Outcome, SmallList};
-use crate::script::{Script, ScriptCall};
+use crate::plan::{Charge, Op, Outcome, SmallList, gather};
+use crate::script::{Argument, Script, ScriptCall};
 
 /// How many times the cost is asked for.
 const UNITS: f64 = 1.0;
@@ -29,7 +29,7 @@ pub(super) fn call(step: &Step, charges: &[&Charge<'_>], clocks: Clocks, prefix:
     let mode = f64::from(u8::from(step.op == Op::Check));
     let clock = clocks.for_script();
     let header = [clock, UNITS, mode];
-    let keys = charges.iter().map(|charge| charge.name(prefix)).collect();
+    let keys = gather(charges.iter().map(|charge| charge.name(prefix)));
     if let ([charge], Op::Charge) = (charges, step.op) {
         let (units, amount) = charge.policy.overcharged(charge.cost);
         let args = smallvec![pack(&[clock, amount, mode], &charge.policy.sparing_denied(), units + PEEKED)];
@@ -37,11 +37,8 @@ pub(super) fn call(step: &Step, charges: &[&Charge<'_>], clocks: Clocks, prefix:
     }
     if let ([charge], Op::Check | Op::Peek) = (charges, step.op) {
         let script = one(charge.policy.kernel());
-        return ScriptCall {
-            script,
-            keys,
-            args: smallvec![pack(&[clock, mode], &charge.policy, charge.cost)],
-        };
+        let args = SmallList::from_buf([pack(&[clock, mode], &charge.policy, charge.cost)]);
+        return ScriptCall { script, keys, args };
     }
     let kernels = charges.iter().fold(KernelSet::default(), |set, charge| set.with(charge.policy.kernel()));
     let mut args: SmallList<_> = smallvec![bytes(&header)];
@@ -63,16 +60,18 @@ pub(super) fn call(step: &Step, charges: &[&Charge<'_>], clocks: Clocks, prefix:
 }
 
 /// Some doubles, then the limit's own.
-fn pack(first: &[f64], policy: &Policy, cost: f64, clocks: Clocks) -> Vec<u8> {
-    let mut numbers = Vec::with_capacity(11);
-    numbers.extend_from_slice(first);
+fn pack(first: &[f64], policy: &Policy, cost: f64, clocks: Clocks) -> Argument {
+    let mut numbers = Numbers::from_slice(first);
     policy.numbers(cost, || clocks.caller_now(), &mut numbers);
     bytes(&numbers)
 }
 
-pub(super) fn bytes(numbers: &[f64]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(numbers.len() * 8);
-    numbers.iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
+pub(super) fn bytes(numbers: &[f64]) -> Argument {
+    let mut bytes = Argument::new();
+    bytes.resize(numbers.len() * 8, 0);
+    for (chunk, number) in bytes.as_chunks_mut().0.iter_mut().zip(numbers) {
+        *chunk = number.to_le_bytes();
+    }
     bytes
 }
 
@@ -209,18 +208,19 @@ pub(super) fn read(
     if let (Value::Int(_), Op::Charge, Some(charge)) = (&reply, op, charges.first()) {
         return Err(charge.rule.overdrawn(charge.cost));
     }
-    let replies = match reply {
-        Value::Array(replies) => SmallList::from_vec(replies),
-        single => smallvec![single],
-    };
-    if replies.len() != charges.len() {
-        return Err(unexpected("it is about another number of limits"));
-    }
-    let one = |(charge, reply): (&&Charge<'_>, Value)| {
-        let numbers = doubles(&reply).ok_or_else(no_numbers)?;
+    let one = |charge: &Charge<'_>, reply: &Value| {
+        let numbers = doubles(reply).ok_or_else(no_numbers)?;
         read_one(charge, (op, is_recorded), &numbers, 0.0, Stood::default())
     };
-    charges.iter().zip(replies).map(one).collect()
+    match (charges, reply) {
+        (_, Value::Array(replies)) if replies.len() == charges.len() => {
+            charges.iter().zip(&replies).map(|(charge, reply)| one(charge, reply)).collect()
+        }
+        ([charge], reply) if !matches!(reply, Value::Array(_)) => {
+            Ok(SmallList::from_buf([one(charge, &reply)?]))
+        }
+        _ => Err(unexpected("it is about another number of limits")),
+    }
 }
 
 /// The numbers of a reply; `None` where it is no string of them.

@@ -5,7 +5,7 @@ use redis::Value;
 use super::{Micros, Op, Step, Transaction, protocol};
 use crate::error::Result;
 use crate::key;
-use crate::script::ScriptCall;
+use crate::script::{Argument, ScriptCall};
 
 /// Under a manual clock real time passes on its own: the server keeps a record for so much longer, in milliseconds.
 const SLACK_OF_MANUAL: Micros = 60_000;
@@ -44,7 +44,7 @@ impl Transaction<'_> {
 
     /// What identifies the call, how long the record is kept (never shorter than the call itself may take), and the
     /// terms of the limits.
-    fn known_by(&self, step: &Step, fingerprint: &[u8; 16]) -> Vec<u8> {
+    fn known_by(&self, step: &Step, fingerprint: &[u8; 16]) -> Argument {
         let lifetime = self.wire.request_lifetime;
         let timeout =
             self.plan.timeout.map_or(self.wire.default_timeout, |timeout| timeout.as_micros() as Micros);
@@ -53,7 +53,9 @@ impl Transaction<'_> {
         let keep = kept.div_ceil(1000) as f64 + slack as f64;
         let terms = step.charges.iter().flat_map(|&index| self.plan.charges[index].policy.terms());
         let numbers: Vec<_> = [lifetime as f64, keep].into_iter().chain(terms).collect();
-        [fingerprint.as_slice(), &protocol::bytes(&numbers)].concat()
+        let mut known_by = Argument::from_slice(fingerprint);
+        known_by.extend_from_slice(&protocol::bytes(&numbers));
+        known_by
     }
 
     /// The answer in a reply. That of an earlier call may come with its terms, where the rules were changed since.

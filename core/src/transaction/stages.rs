@@ -2,12 +2,12 @@
 
 use smallvec::smallvec;
 
-use crate::plan::{ENFORCED, Plan, SmallList};
+use crate::plan::{ENFORCED, Plan, SmallList, gather};
 use crate::redis::slot_of;
 
 /// One stage with everything: a single server does not mind slots.
 pub(super) fn together(plan: &Plan<'_>) -> SmallList<SmallList<usize>> {
-    smallvec![(0..plan.charges.len()).collect()]
+    SmallList::from_buf([gather(0..plan.charges.len())])
 }
 
 /// A stage per hash slot in order of priority; those with nothing but rules in shadow come last, when

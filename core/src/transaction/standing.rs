@@ -8,7 +8,7 @@ use smallvec::smallvec;
 
 use super::protocol::{self, Scripts, Stood, bytes, doubles, unexpected};
 use super::step::{CallSettings, Clocks, SERVER_CLOCK};
-use crate::algorithm::{Micros, Policy};
+use crate::algorithm::{Micros, Numbers, Policy};
 use crate::error::Result;
 use crate::plan::{Charge, Op, Outcome, Plan, SmallList, Stander, StandingChange};
 use crate::rules::{Algorithm, MAX_MICROS};
@@ -29,14 +29,14 @@ pub(super) fn call(
     let kernel = charge.policy.kernel();
     let script = SCRIPTS[kernel as usize].get_or_init(|| Box::new(Script::new(standing::one(kernel))));
     let blocking = stander.blocking();
-    let mut numbers = vec![
+    let mut numbers = Numbers::from_slice(&[
         clocks.for_script(),
         f64::from(u8::from(!looks)),
         f64::from(u8::from(charge.takes_stored())),
         blocking.first_block as f64,
         blocking.growth,
         blocking.longest_block as f64,
-    ];
+    ]);
     if kernel == Kernel::Gcra {
         numbers.push(charge.cost);
         numbers.extend(refill(charge));

@@ -68,9 +68,10 @@ impl<S: Read + Write> Multiplexer<S> {
                 return self.complete(call, Err(failure.error.clone()));
             }
         }
-        let (by, slot) = (entry.by, entry.slot);
+        let by = entry.by;
+        let next = self.router.next(&mut entry.redirections, peer, hint, &request);
         let pending = |asking| PendingCommand::new(call, request, asking, by);
-        match self.router.next(&mut entry.redirections, peer, hint, slot) {
+        match next {
             NextHop::To { node, asking } => self.send(&node, pending(asking), now),
             NextHop::Later(pause) => {
                 let until = now + pause;

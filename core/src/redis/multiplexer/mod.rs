@@ -79,7 +79,6 @@ struct OpenConnection<S> {
 /// A call whose result has not been taken yet.
 struct CallEntry {
     redirections: Redirections,
-    slot: u16,
     /// Its whole time, for errors.
     timeout: Duration,
     by: Instant,
@@ -162,13 +161,11 @@ impl<S: Read + Write> Multiplexer<S> {
 
     /// Begins a call that ends by its deadline.
     pub(super) fn submit(&mut self, request: RedisCommand, deadline: CallDeadline, now: Instant) -> Id {
-        let slot = request.slot();
         let state = EntryState::Waiting(None);
         let allows_response = deadline.allows_response(self.connector.response_timeout, now);
         let (by, timeout) = (deadline.by, deadline.timeout);
         let id = self.calls.insert(CallEntry {
             redirections: Redirections::default(),
-            slot,
             timeout,
             by,
             allows_response,
@@ -231,10 +228,9 @@ impl<S: Read + Write> Multiplexer<S> {
 
     /// Sends a request to the owner of its slot.
     fn route(&mut self, pending: PendingCommand, now: Instant) {
-        let slot = self.calls.get(pending.id).map_or(0, |entry| entry.slot);
-        match self.router.owner(slot) {
+        match self.router.owner(&pending.request) {
             Some(peer) => self.send(&peer, pending, now),
-            None => self.complete(pending.id, Err(errors::unowned(slot))),
+            None => self.complete(pending.id, Err(errors::unowned(pending.request.slot()))),
         }
     }
 

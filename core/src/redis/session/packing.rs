@@ -33,7 +33,7 @@ impl Session {
             self.role_asked = now;
             self.pack(&role(), About::Role, now);
         }
-        for bundle in bundle(std::mem::take(&mut self.queue), PendingCommand::call, self.minds_slots) {
+        for bundle in bundle(&mut self.queue, PendingCommand::call, self.minds_slots) {
             self.pack_bundle(bundle, false, now);
         }
         if let Some(last) = self.awaited.back_mut() {
@@ -133,24 +133,29 @@ fn kind(call: &ScriptCall, minds_slots: bool) -> Option<BundleKey<'_>> {
 /// Divides items into bundles, in the order in which to send them. `call` answers the call of an item, or `None`
 /// for an item to be sent alone. Of calls that touch the same key, the earlier ones stay before the later ones.
 fn bundle<T>(
-    items: Vec<T>,
+    items: &mut Vec<T>,
     call: impl Fn(&T) -> Option<&ScriptCall>,
     minds_slots: bool,
 ) -> Vec<SmallVec<[T; 1]>> {
-    let (places, count) = places(&items, call, minds_slots);
-    let mut bundles: Vec<SmallVec<[T; 1]>> = (0..count).map(|_| SmallVec::new()).collect();
-    for (item, place) in items.into_iter().zip(places) {
+    let (places, sizes) = places(items, call, minds_slots);
+    let mut bundles: Vec<SmallVec<[T; 1]>> = sizes.into_iter().map(SmallVec::with_capacity).collect();
+    for (item, place) in items.drain(..).zip(places) {
         bundles[place].push(item);
     }
     bundles
 }
 
-/// The bundle of each item, and how many bundles there are.
+/// The bundle of each item, and how many each bundle has.
 fn places<T>(
     items: &[T],
     call: impl Fn(&T) -> Option<&ScriptCall>,
     minds_slots: bool,
-) -> (Vec<usize>, usize) {
+) -> (Vec<usize>, Vec<usize>) {
+    let common = items.first().and_then(&call).and_then(|call| kind(call, minds_slots));
+    let is_common = |item| common.is_some() && call(item).and_then(|call| kind(call, minds_slots)) == common;
+    if items.iter().all(is_common) {
+        return in_order(items.len());
+    }
     let mut sizes: Vec<usize> = Vec::new();
     let mut growing: HashMap<BundleKey<'_>, usize> = HashMap::new();
     let mut last_with: HashMap<&str, usize> = HashMap::with_capacity(items.len());
@@ -177,7 +182,13 @@ fn places<T>(
         last_with.extend(keys.iter().map(|key| (key.as_str(), place)));
         places.push(place);
     }
-    (places, sizes.len())
+    (places, sizes)
+}
+
+/// The same where all are of one kind: no key needs to be looked at.
+fn in_order(count: usize) -> (Vec<usize>, Vec<usize>) {
+    let sizes = (0..count).step_by(LARGEST).map(|first| LARGEST.min(count - first));
+    ((0..count).map(|place| place / LARGEST).collect(), sizes.collect())
 }
 
 #[cfg(test)]
@@ -194,10 +205,10 @@ mod tests {
         let (script, refund) = (check(), eternal(Script::new("refund".to_owned())));
         let call = |(place, (key, arg)): (usize, &(&str, u8))| {
             let script = if *arg == REFUND { refund } else { script };
-            (place, ScriptCall { script, keys: smallvec![(*key).to_owned()], args: smallvec![vec![*arg]] })
+            (place, ScriptCall { script, keys: smallvec![(*key).to_owned()], args: smallvec![smallvec![*arg]] })
         };
-        let calls: Vec<_> = calls.iter().enumerate().map(call).collect();
-        let bundles = bundle(calls, |(_, call)| Some(call), minds_slots);
+        let mut calls: Vec<_> = calls.iter().enumerate().map(call).collect();
+        let bundles = bundle(&mut calls, |(_, call)| Some(call), minds_slots);
         bundles.into_iter().map(|bundle| bundle.into_iter().map(|(place, _)| place).collect()).collect()
     }
 
@@ -223,9 +234,9 @@ mod tests {
     #[test]
     fn nothing_overtakes_what_is_sent_alone() {
         let check =
-            || ScriptCall { script: check(), keys: smallvec!["a".to_owned()], args: smallvec![vec![1]] };
+            || ScriptCall { script: check(), keys: smallvec!["a".to_owned()], args: smallvec![smallvec![1]] };
         // The second may be a reset of the key of the third.
-        let bundles = bundle(vec![Some(check()), None, Some(check())], Option::as_ref, false);
+        let bundles = bundle(&mut vec![Some(check()), None, Some(check())], Option::as_ref, false);
         assert_eq!(bundles.iter().map(SmallVec::len).collect::<Vec<_>>(), [1, 1, 1]);
     }
 

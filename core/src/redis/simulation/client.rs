@@ -372,7 +372,7 @@ fn request(key: Key, kind: CallKind) -> RedisCommand {
         RedisCommand::Script(ScriptCall {
             script,
             keys: keys.iter().cloned().collect(),
-            args: std::iter::once(arg.as_bytes().to_vec()).collect(),
+            args: std::iter::once(arg.as_bytes().into()).collect(),
         })
     };
     match kind {

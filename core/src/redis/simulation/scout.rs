@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ::redis::{Parser, Value};
 
+use super::super::command::RedisCommand;
 use super::super::discovery::{self, Discovery, Topology};
 use super::super::errors;
 use super::super::multiplexer::Peer;
@@ -170,7 +171,7 @@ impl Client {
     pub(super) fn discovered(&mut self) {
         let Some(result) = self.searches.last_mut().and_then(|search| search.result.take()) else { return };
         if self.world.get().plan.setup == Setup::Sentinel
-            && let Some(owner) = self.multiplexer.router.owner(0)
+            && let Some(owner) = self.multiplexer.router.owner(&RedisCommand::ping())
         {
             let server = self.server(owner.address());
             let mut world = self.world.get();

@@ -93,7 +93,7 @@ fn call(script: &'static Script, keys: &[&str], args: &[&str]) -> ScriptCall {
     ScriptCall {
         script,
         keys: keys.iter().map(|key| (*key).to_owned()).collect(),
-        args: args.iter().map(|arg| arg.as_bytes().to_vec()).collect(),
+        args: args.iter().map(|arg| arg.as_bytes().into()).collect(),
     }
 }
 
