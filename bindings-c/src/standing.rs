@@ -22,7 +22,7 @@ export! {
         options: *const CheckOptions,
     ) {
         let check = Check::new(rule, key.text(key_len)?).with(options);
-        bridge::stand(&limiter.0, &check, StandingChange::Block(Span::from_micros(duration_us)))?;
+        bridge::change_standing(&limiter.0, &check, StandingChange::Block(Span::from_micros(duration_us)))?;
         Ok(())
     }
 }
@@ -39,7 +39,7 @@ export! {
         unblocked: Option<NonNull<bool>>,
     ) {
         let check = Check::new(rule, key.text(key_len)?).with(options);
-        unblocked.write(bridge::stand(&limiter.0, &check, StandingChange::Unblock)?);
+        unblocked.write(bridge::change_standing(&limiter.0, &check, StandingChange::Unblock)?);
         Ok(())
     }
 }
@@ -59,7 +59,7 @@ export! {
     ) {
         let check = Check::new(rule, key.text(key_len)?).with(options);
         let expires_in = (expires_in_us != SLUICEGATE_NEVER).then(|| Span::from_micros(expires_in_us));
-        bridge::stand(&limiter.0, &check, StandingChange::SetLimit(limit, expires_in))?;
+        bridge::change_standing(&limiter.0, &check, StandingChange::SetLimit(limit, expires_in))?;
         Ok(())
     }
 }
@@ -76,7 +76,7 @@ export! {
         cleared: Option<NonNull<bool>>,
     ) {
         let check = Check::new(rule, key.text(key_len)?).with(options);
-        cleared.write(bridge::stand(&limiter.0, &check, StandingChange::ClearLimit)?);
+        cleared.write(bridge::change_standing(&limiter.0, &check, StandingChange::ClearLimit)?);
         Ok(())
     }
 }

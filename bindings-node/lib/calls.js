@@ -1,7 +1,9 @@
 'use strict';
 
-const { errorOf, errorWithoutStack } = require('./error.js');
+const { KNOWN, checkOptions, keyOf, options, text, wrongType } = require('./arguments.js');
+const { errorOf, errorWithoutStack, succeeded } = require('./error.js');
 const { Call, Mailbox, OP } = require('./mailbox.js');
+const { NativeLimiter, open } = require('./native.js');
 
 /** Rows of a new mailbox. A batch that is larger crosses in several parts. */
 const ROWS = 256;
@@ -11,6 +13,9 @@ const NOTHING = Object.freeze({ failures: [], held: [], names: [] });
 
 /** The token of the answer that says whether the limiter is connected. */
 const OPENED = 0;
+
+/** Whether the event loop is Node's own, which can watch sockets. Bun has functions of the same names that abort. */
+const WATCHES = process.versions.bun === undefined;
 
 /**
  * The calls of one limiter on their way to Rust and back. Those made in one turn of the event loop cross
@@ -195,4 +200,133 @@ class Calls {
   }
 }
 
-module.exports = { Calls };
+/** How a limiter makes its calls. It refers to the native limiter, which so lives as long as the limiter does. */
+class Caller {
+  native;
+  #calls;
+  #mailbox;
+  #isLocal;
+  #singleAtOnce;
+  /** From the name of a rule to its place. */
+  #places;
+
+  constructor(native, calls) {
+    this.native = native;
+    this.#calls = calls;
+    this.#isLocal = native.isLocal;
+    this.#mailbox = calls.mailbox;
+    this.#singleAtOnce = native.singleAtOnce(this.#mailbox.key);
+    this.#places = this.#mailbox.places;
+  }
+
+  /** Connects a limiter to the backend that `url` names. */
+  static async open(url, options) {
+    const calls = new Calls();
+    const native = open(url, options, calls.mailbox.numbers, () => calls.wake(), WATCHES);
+    if (!(native instanceof NativeLimiter)) throw errorOf(native);
+    await calls.connected(native);
+    return new Caller(native, calls);
+  }
+
+  /** The place of a rule among the names that crossed. */
+  placeOf(rule) {
+    return this.#places[rule] ?? this.#learn(rule);
+  }
+
+  #learn(rule) {
+    this.#mailbox.learn(succeeded(this.native.learn(rule)));
+    return this.#places[rule];
+  }
+
+  /** Makes a call without options for which no object is needed; `undefined` where one is, or the arguments are wrong. */
+  plainAtOnce(op, rule, key) {
+    if (!this.#isLocal || typeof rule !== 'string') return undefined;
+    const place = this.#places[rule];
+    return place !== undefined && this.#mailbox.putPlain(op, place, key) ? this.#answerAtOnce() : undefined;
+  }
+
+  /** A call about a key under a rule; `known` are the names of the options that it may have. */
+  ruleCall(op, rule, key, given, known, extra = 0) {
+    text('rule', rule);
+    const who = keyOf('key', key);
+    const wanted = given === undefined ? undefined : checkOptions('', options('options', given, known));
+    return new Call(op, this.placeOf(rule), who, wanted, extra);
+  }
+
+  /** A call about a key under every rule. */
+  keyCall(op, key, given) {
+    const who = keyOf('key', key);
+    return new Call(op, 0, who, checkOptions('', options('options', given, KNOWN.reset)));
+  }
+
+  /** The plain way for the calls that are made most; for an async function, a promise more would be made. */
+  about(op, rule, key, given, known) {
+    try {
+      return this.make(this.ruleCall(op, rule, key, given, known));
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /** Makes a call whose answer takes no more rows than it has itself. */
+  make(call) {
+    if (call.items !== undefined) this.#calls.reserve(this.native, call.rows);
+    return this.#isLocal ? this.#atOnce(call) : this.#calls.send(this.native, call);
+  }
+
+  /** Makes a call whose answer may take more rows than it has itself. */
+  makeLong(call) {
+    this.#calls.reserve(this.native, call.rows);
+    return this.#isLocal ? this.#calls.sendAtOnce(this.native, call) : this.#calls.send(this.native, call);
+  }
+
+  /** Makes a call that may sleep, until it is answered or `signal` aborts it. */
+  wait(call, signal) {
+    this.#calls.reserve(this.native, call.rows);
+    if (signal === undefined) return this.#calls.send(this.native, call);
+    if (!(signal instanceof AbortSignal)) throw wrongType('signal', 'an AbortSignal', signal);
+    return this.#abortable(call, signal);
+  }
+
+  async #abortable(call, signal) {
+    signal.throwIfAborted();
+    const abort = () => this.#calls.cancel(this.native, call, signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      return await this.#calls.send(this.native, call);
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  /** Which rules match the request of a call; to `explain`, all rules, and why each does or not. */
+  matches(call, explain) {
+    this.#calls.reserve(this.native, call.rows);
+    return succeeded(this.native.matchRequest(this.#mailbox.putCall(0, call), explain));
+  }
+
+  /** What needs no I/O crosses to no other thread. */
+  #atOnce(call) {
+    const words = this.#mailbox.putCall(0, call);
+    const isPlain = call.op < OP.RESET && call.resource === undefined && call.requestId === undefined &&
+      this.#mailbox.putKey(words);
+    return isPlain ? this.#answerAtOnce() : this.#answer(this.native.atOnce(words));
+  }
+
+  /** Answers the call in the first row, which has its key in the mailbox. */
+  #answerAtOnce() {
+    return this.#answer(this.#singleAtOnce());
+  }
+
+  #answer(failure) {
+    if (failure) return Promise.reject(errorOf(failure));
+    const decision = this.#mailbox.answer(0);
+    if (decision === undefined) return Promise.resolve();
+    // V8 knows the shape of an object that was just looked at, and so that it has no method `then`; to look
+    // for one would take a twentieth of a check's time.
+    void decision.parts;
+    return Promise.resolve(decision);
+  }
+}
+
+module.exports = { Caller };

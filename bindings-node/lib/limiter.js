@@ -9,23 +9,15 @@
  * @import { Reservation } from './reservation.js'
  */
 
-const {
-  KNOWN, amount, boolean, checkOptions, keyOf, number, optional, optionalSpan, options, text, timeoutOfWait, wrongType,
-} = require('./arguments.js');
-const { Calls } = require('./calls.js');
+const { KNOWN, amount, boolean, checkOptions, number, optional, optionalSpan, options, text, timeoutOfWait } =
+  require('./arguments.js');
+const { Caller } = require('./calls.js');
 const { endingCall } = require('./ending.js');
-const { errorOf, succeeded } = require('./error.js');
+const { severalCall } = require('./items.js');
 const { Call, OP } = require('./mailbox.js');
-const { NativeLimiter, open } = require('./native.js');
 const { connectOptions } = require('./options.js');
 const { requestCall } = require('./request.js');
 const { makeReservation } = require('./reservation.js');
-
-/** Only `connect` makes limiters. */
-const INTERNAL = Symbol('internal');
-
-/** Whether the event loop is Node's own, which can watch sockets. Bun has functions of the same names that abort. */
-const WATCHES = process.versions.bun === undefined;
 
 /**
  * Decides whether a cost is admitted.
@@ -37,23 +29,13 @@ const WATCHES = process.versions.bun === undefined;
  * @implements {AsyncDisposable}
  */
 class RateLimiter {
-  #native;
-  #calls;
-  #mailbox;
-  #isLocal;
-  #singleAtOnce;
-  /** From the name of a rule to its place. */
-  #places;
+  #caller;
 
   /** @private */
-  constructor(internal, native, calls) {
-    if (internal !== INTERNAL) throw new TypeError('use RateLimiter.connect(url, options)');
-    this.#native = native;
-    this.#calls = calls;
-    this.#isLocal = native.isLocal;
-    this.#mailbox = calls.mailbox;
-    this.#singleAtOnce = native.singleAtOnce(this.#mailbox.key);
-    this.#places = this.#mailbox.places;
+  constructor(caller) {
+    // Only `connect` has one.
+    if (!(caller instanceof Caller)) throw new TypeError('use RateLimiter.connect(url, options)');
+    this.#caller = caller;
   }
 
   /**
@@ -65,12 +47,7 @@ class RateLimiter {
    * @returns {Promise<RateLimiter>}
    */
   static async connect(url, options) {
-    const calls = new Calls();
-    const wake = () => calls.wake();
-    const native = open(text('url', url), connectOptions(options), calls.mailbox.numbers, wake, WATCHES);
-    if (!(native instanceof NativeLimiter)) throw errorOf(native);
-    await calls.connected(native);
-    return new this(INTERNAL, native, calls);
+    return new this(await Caller.open(text('url', url), connectOptions(options)));
   }
 
   /**
@@ -82,11 +59,8 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   check(rule, key, options) {
-    if (options === undefined && this.#isLocal && typeof rule === 'string') {
-      const place = this.#places[rule];
-      if (place !== undefined && this.#mailbox.putPlain(OP.CHECK, place, key)) return this.#answerAtOnce();
-    }
-    return this.#single(OP.CHECK, rule, key, options, KNOWN.check);
+    const answer = options === undefined ? this.#caller.plainAtOnce(OP.CHECK, rule, key) : undefined;
+    return answer ?? this.#caller.about(OP.CHECK, rule, key, options, KNOWN.check);
   }
 
   /**
@@ -98,7 +72,7 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   peek(rule, key, options) {
-    return this.#single(OP.PEEK, rule, key, options, KNOWN.peek);
+    return this.#caller.about(OP.PEEK, rule, key, options, KNOWN.peek);
   }
 
   /**
@@ -110,7 +84,7 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   refund(rule, key, options) {
-    return this.#single(OP.REFUND, rule, key, options, KNOWN.check);
+    return this.#caller.about(OP.REFUND, rule, key, options, KNOWN.check);
   }
 
   /**
@@ -123,7 +97,7 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   charge(rule, key, options) {
-    return this.#single(OP.CHARGE, rule, key, options, KNOWN.check);
+    return this.#caller.about(OP.CHARGE, rule, key, options, KNOWN.check);
   }
 
   /**
@@ -136,7 +110,7 @@ class RateLimiter {
    * @returns {Promise<void>}
    */
   async reset(rule, key, options) {
-    return this.#make(this.#call(OP.RESET, rule, key, options, KNOWN.reset));
+    return this.#caller.make(this.#caller.ruleCall(OP.RESET, rule, key, options, KNOWN.reset));
   }
 
   /**
@@ -150,9 +124,9 @@ class RateLimiter {
    * @returns {Promise<void>}
    */
   async block(rule, key, durationMs, options) {
-    const call = this.#call(OP.BLOCK, rule, key, options, KNOWN.change);
+    const call = this.#caller.ruleCall(OP.BLOCK, rule, key, options, KNOWN.change);
     call.extra = number('durationMs', durationMs);
-    return this.#make(call);
+    return this.#caller.make(call);
   }
 
   /**
@@ -164,7 +138,7 @@ class RateLimiter {
    * @returns {Promise<boolean>}
    */
   async unblock(rule, key, options) {
-    return this.#whole(this.#call(OP.UNBLOCK, rule, key, options, KNOWN.change));
+    return this.#caller.makeLong(this.#caller.ruleCall(OP.UNBLOCK, rule, key, options, KNOWN.change));
   }
 
   /**
@@ -178,12 +152,12 @@ class RateLimiter {
    * @returns {Promise<void>}
    */
   async setLimit(rule, key, limit, options) {
-    const call = this.#call(OP.SET_LIMIT, rule, key, options, KNOWN.setLimit);
+    const call = this.#caller.ruleCall(OP.SET_LIMIT, rule, key, options, KNOWN.setLimit);
     call.limit = amount('limit', limit);
     const expiresInMs = optional(number, 'expiresInMs', options?.expiresInMs);
     call.cost = expiresInMs === undefined ? 0 : 1;
     call.extra = expiresInMs ?? 0;
-    return this.#make(call);
+    return this.#caller.make(call);
   }
 
   /**
@@ -195,7 +169,7 @@ class RateLimiter {
    * @returns {Promise<boolean>}
    */
   async clearLimit(rule, key, options) {
-    return this.#whole(this.#call(OP.CLEAR_LIMIT, rule, key, options, KNOWN.change));
+    return this.#caller.makeLong(this.#caller.ruleCall(OP.CLEAR_LIMIT, rule, key, options, KNOWN.change));
   }
 
   /**
@@ -212,9 +186,7 @@ class RateLimiter {
    */
   async checkAll(items, given) {
     const wanted = given === undefined ? undefined : checkOptions('', options('options', given, KNOWN.checkAll));
-    const call = this.#several(OP.ALL, items, wanted);
-    this.#calls.reserve(this.#native, call.rows);
-    return this.#make(call);
+    return this.#caller.make(severalCall(OP.ALL, items, wanted, this.#caller));
   }
 
   /**
@@ -227,10 +199,9 @@ class RateLimiter {
    * @returns {Promise<Reservation>}
    */
   async reserve(rule, key, options) {
-    const extra = optionalSpan(options, KNOWN.reserve);
-    const call = this.#call(OP.RESERVE, rule, key, options, KNOWN.reserve);
-    call.extra = extra;
-    return this.#reserved(call, extra, options?.signal);
+    const waitMs = optionalSpan(options, KNOWN.reserve);
+    const call = this.#caller.ruleCall(OP.RESERVE, rule, key, options, KNOWN.reserve, waitMs);
+    return this.#reserved(call, waitMs, options?.signal);
   }
 
   /**
@@ -241,8 +212,9 @@ class RateLimiter {
    * @returns {Promise<Reservation>}
    */
   async reserveAll(items, options) {
-    const timeoutMs = optionalSpan(options, KNOWN.reserveAll);
-    return this.#reserved(this.#several(OP.RESERVE_ALL, items, { timeoutMs }), timeoutMs, options?.signal);
+    const waitMs = optionalSpan(options, KNOWN.reserveAll);
+    const call = severalCall(OP.RESERVE_ALL, items, { timeoutMs: waitMs }, this.#caller);
+    return this.#reserved(call, waitMs, options?.signal);
   }
 
   /**
@@ -266,7 +238,7 @@ class RateLimiter {
    * @returns {Promise<boolean>}
    */
   async commit(reservation, cost) {
-    return this.#whole(endingCall(OP.COMMIT, reservation, cost));
+    return this.#caller.makeLong(endingCall(OP.COMMIT, reservation, cost));
   }
 
   /**
@@ -276,7 +248,7 @@ class RateLimiter {
    * @returns {Promise<boolean>}
    */
   async release(reservation) {
-    return this.#whole(endingCall(OP.RELEASE, reservation, undefined));
+    return this.#caller.makeLong(endingCall(OP.RELEASE, reservation, undefined));
   }
 
   /**
@@ -286,7 +258,7 @@ class RateLimiter {
    * @returns {Promise<boolean>}
    */
   async renew(reservation) {
-    return this.#whole(endingCall(OP.RENEW, reservation, undefined));
+    return this.#caller.makeLong(endingCall(OP.RENEW, reservation, undefined));
   }
 
   /**
@@ -297,7 +269,7 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   async checkRequest(request) {
-    return this.#whole(requestCall(request));
+    return this.#caller.makeLong(requestCall(request));
   }
 
   /**
@@ -332,9 +304,7 @@ class RateLimiter {
   matchRequest(request, given) {
     const call = requestCall(request);
     const { explain = false } = options('options', given, KNOWN.match);
-    this.#calls.reserve(this.#native, call.rows);
-    const words = this.#mailbox.putCall(0, call);
-    return succeeded(this.#native.matchRequest(words, boolean('explain', explain)));
+    return this.#caller.matches(call, boolean('explain', explain));
   }
 
   /**
@@ -343,7 +313,7 @@ class RateLimiter {
    * @returns {Rule[]}
    */
   rules() {
-    return JSON.parse(this.#native.rules());
+    return JSON.parse(this.#caller.native.rules());
   }
 
   /**
@@ -355,8 +325,7 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   async inspect(key, options) {
-    const call = keyCall(OP.INSPECT, key, options);
-    return this.#isLocal ? this.#calls.sendAtOnce(this.#native, call) : this.#calls.send(this.#native, call);
+    return this.#caller.makeLong(this.#caller.keyCall(OP.INSPECT, key, options));
   }
 
   /**
@@ -368,7 +337,7 @@ class RateLimiter {
    * @returns {Promise<void>}
    */
   async resetAll(key, options) {
-    return this.#make(keyCall(OP.RESET_ALL, key, options));
+    return this.#caller.make(this.#caller.keyCall(OP.RESET_ALL, key, options));
   }
 
   /**
@@ -377,7 +346,7 @@ class RateLimiter {
    * @returns {RulesStatus}
    */
   rulesStatus() {
-    const status = this.#native.rulesStatus();
+    const status = this.#caller.native.rulesStatus();
     return { ...status, loadedAt: new Date(status.loadedAt) };
   }
 
@@ -392,12 +361,11 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   async wait(rule, key, options) {
-    const extra = timeoutOfWait(options, KNOWN.wait);
-    const call = this.#call(OP.WAIT, rule, key, options, KNOWN.wait);
-    // That of the wait, not of each try.
+    const timeoutMs = timeoutOfWait(options, KNOWN.wait);
+    const call = this.#caller.ruleCall(OP.WAIT, rule, key, options, KNOWN.wait, timeoutMs);
+    // It is that of the wait, not of each try.
     call.timeoutMs = undefined;
-    call.extra = extra;
-    return this.#wait(call, options.signal);
+    return this.#caller.wait(call, options.signal);
   }
 
   /**
@@ -410,9 +378,7 @@ class RateLimiter {
    */
   async waitAll(items, given) {
     const wanted = { timeoutMs: timeoutOfWait(given, KNOWN.waitAll) };
-    const call = this.#several(OP.WAIT_ALL, items, wanted);
-    this.#calls.reserve(this.#native, call.rows);
-    return this.#wait(call, given.signal);
+    return this.#caller.wait(severalCall(OP.WAIT_ALL, items, wanted, this.#caller), given.signal);
   }
 
   /**
@@ -423,134 +389,26 @@ class RateLimiter {
    */
   async ping(given) {
     const wanted = checkOptions('', options('options', given, KNOWN.ping));
-    return this.#make(new Call(OP.PING, 0, '', wanted));
+    return this.#caller.make(new Call(OP.PING, 0, '', wanted));
   }
 
   /**
    * Closes the connections. Final: later calls are rejected with `Closed`. `matchRequest` and `rulesStatus`, which
    * only look at the rules, still answer.
-   *
-   * @returns {Promise<void>}
    */
   async close() {
-    this.#native.close();
+    this.#caller.native.close();
   }
 
-  /**
-   * As `close`, for `await using`.
-   *
-   * @returns {Promise<void>}
-   */
+  /** As `close`, for `await using`. */
   async [Symbol.asyncDispose]() {
     await this.close();
   }
 
-  /** The plain way for the calls that are made most; for an async function, a promise more would be made. */
-  #single(op, rule, key, options, known) {
-    try {
-      return this.#make(this.#call(op, rule, key, options, known));
-    } catch (error) {
-      return Promise.reject(error);
-    }
-  }
-
-  #make(call) {
-    return this.#isLocal ? this.#atOnce(call) : this.#calls.send(this.#native, call);
-  }
-
-  /** Makes a call of which the answer may be longer than a row. */
-  #whole(call) {
-    this.#calls.reserve(this.#native, call.rows);
-    return this.#isLocal ? this.#calls.sendAtOnce(this.#native, call) : this.#calls.send(this.#native, call);
-  }
-
   async #reserved(call, waitMs, signal) {
-    if (waitMs === 0 && this.#isLocal && signal === undefined) return makeReservation(this, await this.#whole(call));
-    this.#calls.reserve(this.#native, call.rows);
-    return makeReservation(this, await this.#wait(call, signal));
+    const mayWait = waitMs > 0 || signal !== undefined;
+    return makeReservation(this, await (mayWait ? this.#caller.wait(call, signal) : this.#caller.makeLong(call)));
   }
-
-  #several(op, items, wanted) {
-    const calls = this.#items(items);
-    return new Call(op, 0, '', wanted, calls.length, calls);
-  }
-
-  /** What needs no I/O crosses to no other thread. */
-  #atOnce(call) {
-    const words = this.#mailbox.putCall(0, call);
-    const isPlain = call.op < OP.RESET && call.resource === undefined && call.requestId === undefined &&
-      this.#mailbox.putKey(words);
-    return isPlain ? this.#answerAtOnce() : this.#answer(this.#native.atOnce(words));
-  }
-
-  /** Answers the call in the first row, which has its key in the mailbox. */
-  #answerAtOnce() {
-    return this.#answer(this.#singleAtOnce());
-  }
-
-  #answer(failure) {
-    if (failure) return Promise.reject(errorOf(failure));
-    const decision = this.#mailbox.answer(0);
-    if (decision === undefined) return Promise.resolve();
-    // V8 knows the shape of an object that was just looked at, and so that it has no method `then`; to look
-    // for one would take a twentieth of a check's time.
-    void decision.parts;
-    return Promise.resolve(decision);
-  }
-
-  #wait(call, signal) {
-    if (signal === undefined) return this.#calls.send(this.#native, call);
-    if (!(signal instanceof AbortSignal)) throw wrongType('signal', 'an AbortSignal', signal);
-    return this.#abortable(call, signal);
-  }
-
-  async #abortable(call, signal) {
-    signal.throwIfAborted();
-    const abort = () => this.#calls.cancel(this.#native, call, signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    try {
-      return await this.#calls.send(this.#native, call);
-    } finally {
-      signal.removeEventListener('abort', abort);
-    }
-  }
-
-  #call(op, rule, key, given, known) {
-    text('rule', rule);
-    const who = keyOf('key', key);
-    const wanted = given === undefined ? undefined : checkOptions('', options('options', given, known));
-    return new Call(op, this.#placeOf(rule), who, wanted);
-  }
-
-  #items(items) {
-    if (!Array.isArray(items)) throw wrongType('items', 'an array', items);
-    // Not `map`, which skips holes.
-    return Array.from(items, (item, at) => this.#item(`items[${at}]`, item));
-  }
-
-  #item(name, item) {
-    if (item === undefined) throw wrongType(name, 'an object', item);
-    const given = options(name, item, KNOWN.item);
-    const rule = text(`${name}.rule`, given.rule);
-    const key = keyOf(`${name}.key`, given.key);
-    const wanted = checkOptions(`${name}.`, given);
-    return new Call(OP.CHECK, this.#placeOf(rule), key, wanted);
-  }
-
-  #placeOf(rule) {
-    return this.#places[rule] ?? this.#learn(rule);
-  }
-
-  #learn(rule) {
-    this.#mailbox.learn(succeeded(this.#native.learn(rule)));
-    return this.#places[rule];
-  }
-}
-
-/** A call about a key under every rule. */
-function keyCall(op, key, given) {
-  const who = keyOf('key', key);
-  return new Call(op, 0, who, checkOptions('', options('options', given, KNOWN.reset)));
 }
 
 module.exports = { RateLimiter };

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use napi_derive::napi;
-use sluicegate::bridge::{Ask, End, Item, Kind, OwnedRequest, StandingChange, Used};
+use sluicegate::bridge::{End, Item, Kind, OwnedCall, OwnedRequest, StandingChange, Used};
 
 use crate::mailbox::{CallRow, Mailbox};
 use crate::names::Names;
@@ -78,40 +78,40 @@ impl<'a> Reader<'a> {
     }
 
     /// The next call with its token; `None` when the row is not one that `lib/mailbox.js` writes.
-    pub(crate) fn call(&mut self) -> Option<(u64, Ask)> {
+    pub(crate) fn call(&mut self) -> Option<(u64, OwnedCall)> {
         let row = self.next_row()?;
-        let ask = match (single(row.op), row.op) {
-            (Some(kind), _) => Ask::Single(kind, self.item(&row)?),
-            (None, op::RESET) => Ask::Reset(self.item(&row)?),
-            (None, op::WAIT) => Ask::Wait(self.item(&row)?, milliseconds(row.extra)),
-            (None, op::PING) => Ask::Ping(row.timeout()),
+        let call = match (single(row.op), row.op) {
+            (Some(kind), _) => OwnedCall::Single(kind, self.item(&row)?),
+            (None, op::RESET) => OwnedCall::Reset(self.item(&row)?),
+            (None, op::WAIT) => OwnedCall::Wait(self.item(&row)?, milliseconds(row.extra)),
+            (None, op::PING) => OwnedCall::Ping(row.timeout()),
             (None, op::ALL) => {
                 // Its own text is before those of its items.
                 let id = self.optional(row.request_id_length)?;
-                Ask::All(self.items(row.extra as usize)?, id)
+                OwnedCall::All(self.items(row.extra as usize)?, id)
             }
-            (None, op::WAIT_ALL) => Ask::WaitAll(self.items(row.extra as usize)?, row.timeout()?),
-            (None, op::REQUEST) => Ask::Request(self.request(&row)?),
-            (None, op::INSPECT) => Ask::Inspect(self.of_rule(String::new(), &row)?),
-            (None, op::RESET_ALL) => Ask::ResetAll(self.of_rule(String::new(), &row)?),
-            (None, op::RESERVE) => Ask::Reserve(self.item(&row)?, milliseconds(row.extra)),
-            (None, op::RESERVE_ALL) => Ask::ReserveAll(self.items(row.extra as usize)?, row.timeout()?),
-            (None, op::RESERVE_REQUEST) => Ask::ReserveRequest(self.request(&row)?),
+            (None, op::WAIT_ALL) => OwnedCall::WaitAll(self.items(row.extra as usize)?, row.timeout()?),
+            (None, op::REQUEST) => OwnedCall::Request(self.request(&row)?),
+            (None, op::INSPECT) => OwnedCall::Inspect(self.of_rule(String::new(), &row)?),
+            (None, op::RESET_ALL) => OwnedCall::ResetAll(self.of_rule(String::new(), &row)?),
+            (None, op::RESERVE) => OwnedCall::Reserve(self.item(&row)?, milliseconds(row.extra)),
+            (None, op::RESERVE_ALL) => OwnedCall::ReserveAll(self.items(row.extra as usize)?, row.timeout()?),
+            (None, op::RESERVE_REQUEST) => OwnedCall::ReserveRequest(self.request(&row)?),
             (None, op::COMMIT) => self.end(&row, End::Commit)?,
             (None, op::RELEASE) => self.end(&row, End::Release)?,
             (None, op::RENEW) => self.end(&row, End::Renew)?,
-            (None, op::BLOCK) => self.stand(&row, StandingChange::Block(row.span()))?,
+            (None, op::BLOCK) => self.change_standing(&row, StandingChange::Block(row.span()))?,
             (None, op::SET_LIMIT) => {
                 // A cost says that it expires.
                 let expires_in = (row.cost > 0).then(|| row.span());
-                self.stand(&row, StandingChange::SetLimit(row.limit?, expires_in))?
+                self.change_standing(&row, StandingChange::SetLimit(row.limit?, expires_in))?
             }
             (None, other) => {
                 let change = other.checked_sub(op::CHANGES)?;
-                self.stand(&row, *StandingChange::PLAIN.get(usize::from(change))?)?
+                self.change_standing(&row, *StandingChange::PLAIN.get(usize::from(change))?)?
             }
         };
-        Some((row.token, ask))
+        Some((row.token, call))
     }
 
     fn items(&mut self, count: usize) -> Option<Vec<Item>> {
@@ -147,7 +147,7 @@ impl<'a> Reader<'a> {
     /// The end of a reservation crosses with its id in place of a resource, and one cost in place of a limit; or with as
     /// many rows of costs as `extra` says. Each of these has the name of a rule for its key; or a resource and, in
     /// place of a rule's number, the place of an item.
-    fn end(&mut self, row: &CallRow, end: End) -> Option<Ask> {
+    fn end(&mut self, row: &CallRow, end: End) -> Option<OwnedCall> {
         let id = self.optional(row.resource_length)?;
         let costs = (0..row.extra as usize).map(|_| self.cost()).collect::<Option<Vec<_>>>()?;
         let by_rule = costs.iter().all(|(rule, ..)| rule.is_some());
@@ -159,13 +159,13 @@ impl<'a> Reader<'a> {
             }
             None => Used::Items(costs.into_iter().map(|(_, place, cost)| (place, cost)).collect()),
         };
-        Some(Ask::End(end, id, used))
+        Some(OwnedCall::End(end, id, used))
     }
 
-    fn stand(&mut self, row: &CallRow, change: StandingChange) -> Option<Ask> {
+    fn change_standing(&mut self, row: &CallRow, change: StandingChange) -> Option<OwnedCall> {
         let item = self.item(row)?;
         // A limit in the row is the one to be stored.
-        Some(Ask::Stand(Item { limit: None, ..item }, change))
+        Some(OwnedCall::ChangeStanding(Item { limit: None, ..item }, change))
     }
 
     fn cost(&mut self) -> Option<(Option<String>, usize, u64)> {

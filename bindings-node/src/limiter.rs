@@ -8,7 +8,7 @@ use napi::bindgen_prelude::{Either, Float64Array, Uint8Array, Utf16String};
 use napi::{Env, Error, Result};
 use napi_derive::napi;
 use sluicegate::AsyncRateLimiter;
-use sluicegate::bridge::{Ask, Bridge, Completion};
+use sluicegate::bridge::{Bridge, Completion, OwnedCall};
 
 use crate::answers::{self, Held, Writer};
 use crate::calls::Reader;
@@ -91,7 +91,7 @@ impl NativeLimiter {
     /// Whether calls are answered at once, since the limiter is in memory.
     #[napi(getter, catch_unwind)]
     pub fn is_local(&self) -> bool {
-        self.shared.bridge.at_once(&Ask::Ping(None)).is_some()
+        self.shared.bridge.at_once(&OwnedCall::Ping(None)).is_some()
     }
 
     /// Takes a larger mailbox.
@@ -118,8 +118,8 @@ impl NativeLimiter {
     /// do with it.
     #[napi(catch_unwind)]
     pub fn match_request(&self, text: Utf16String, explain: bool) -> Result<Either<Vec<Match>, Failure>> {
-        let (_, ask) = self.first(&text)?;
-        let Ask::Request(request) = ask else { return Err(foreign()) };
+        let (_, call) = self.first(&text)?;
+        let OwnedCall::Request(request) = call else { return Err(foreign()) };
         Ok(match matches(self.limiter()?, &request.request(), explain) {
             Ok(matches) => Either::A(matches),
             Err(error) => Either::B(Failure::from(&error)),
@@ -147,9 +147,9 @@ impl NativeLimiter {
     /// Answers the call that begins in the first row by the in-memory engine.
     #[napi(catch_unwind)]
     pub fn at_once(&self, text: Utf16String) -> Result<Option<Failure>> {
-        let (token, ask) = self.first(&text)?;
+        let (token, call) = self.first(&text)?;
         let shared = &self.shared;
-        let result = shared.bridge.at_once(&ask).ok_or_else(foreign)?;
+        let result = shared.bridge.at_once(&call).ok_or_else(foreign)?;
         let (mut mailbox, mut names) = (shared.mailbox.borrow_mut(), shared.names.borrow_mut());
         Ok(Writer::new(&mut mailbox, &mut names).answer(token, &result))
     }
@@ -158,8 +158,8 @@ impl NativeLimiter {
     /// fetched.
     #[napi(catch_unwind)]
     pub fn request_at_once(&mut self, text: Utf16String) -> Result<()> {
-        let (token, ask) = self.first(&text)?;
-        let result = self.shared.bridge.at_once(&ask).ok_or_else(foreign)?;
+        let (token, call) = self.first(&text)?;
+        let result = self.shared.bridge.at_once(&call).ok_or_else(foreign)?;
         self.backlog.push_back(Completion { token, result });
         Ok(())
     }
@@ -256,12 +256,12 @@ impl NativeLimiter {
         }
     }
 
-    fn first(&self, text: &Utf16String) -> Result<(u64, Ask)> {
+    fn first(&self, text: &Utf16String) -> Result<(u64, OwnedCall)> {
         self.read(text, 1)?.pop().ok_or_else(foreign)
     }
 
     /// The calls in the mailbox.
-    fn read(&self, text: &Utf16String, count: u32) -> Result<Vec<(u64, Ask)>> {
+    fn read(&self, text: &Utf16String, count: u32) -> Result<Vec<(u64, OwnedCall)>> {
         let (mailbox, names) = (self.shared.mailbox.borrow(), self.shared.names.borrow());
         let mut reader = Reader::new(&mailbox, &names, text);
         let calls: Option<Vec<_>> = (0..count).map(|_| reader.call()).collect();

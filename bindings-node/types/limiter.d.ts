@@ -271,15 +271,9 @@ export class RateLimiter implements AsyncDisposable {
     /**
      * Closes the connections. Final: later calls are rejected with `Closed`. `matchRequest` and `rulesStatus`, which
      * only look at the rules, still answer.
-     *
-     * @returns {Promise<void>}
      */
     close(): Promise<void>;
-    /**
-     * As `close`, for `await using`.
-     *
-     * @returns {Promise<void>}
-     */
+    /** As `close`, for `await using`. */
     [Symbol.asyncDispose](): Promise<void>;
     #private;
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use sluicegate::bridge::{self, Ask, End, Item, Kind, StandingChange};
+use sluicegate::bridge::{self, End, Item, Kind, OwnedCall, StandingChange};
 
 use crate::arguments::{
     Given, Key, about_key, block, flag, identified, optional_id, optional_span, optional_timeout, requested,
@@ -88,7 +88,7 @@ impl Bridge {
         request_id: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
         let items = check::owned(checks)?;
-        self.calls.call(checks.py(), Ask::All(items, optional_id(request_id)?.map(str::to_owned)))
+        self.calls.call(checks.py(), OwnedCall::All(items, optional_id(request_id)?.map(str::to_owned)))
     }
 
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
@@ -104,7 +104,7 @@ impl Bridge {
     ) -> PyResult<Object<'py>> {
         let wait = optional_span(wait, "wait")?;
         let check = requested(rule, &key, &cost, resource, limit, timeout)?;
-        self.calls.call(rule.py(), Ask::Reserve(Item::from(&check), wait))
+        self.calls.call(rule.py(), OwnedCall::Reserve(Item::from(&check), wait))
     }
 
     fn reserve_all<'py>(
@@ -113,7 +113,7 @@ impl Bridge {
         wait: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
         let items = check::owned(checks)?;
-        self.calls.call(checks.py(), Ask::ReserveAll(items, optional_span(wait, "wait")?))
+        self.calls.call(checks.py(), OwnedCall::ReserveAll(items, optional_span(wait, "wait")?))
     }
 
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
@@ -133,7 +133,7 @@ impl Bridge {
         let mut request =
             request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
         request.timeout = optional_timeout(timeout)?;
-        self.calls.call(method.py(), Ask::ReserveRequest(request))
+        self.calls.call(method.py(), OwnedCall::ReserveRequest(request))
     }
 
     /// Ends or renews a reservation, by the name of the method.
@@ -150,7 +150,7 @@ impl Bridge {
         };
         let (reference, used) = (Reference::of(reservation)?, used(cost)?);
         let id = reference.id_to(end).map(str::to_owned);
-        self.calls.call(reservation.py(), Ask::End(end, id, used))
+        self.calls.call(reservation.py(), OwnedCall::End(end, id, used))
     }
 
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
@@ -170,7 +170,7 @@ impl Bridge {
         let mut request =
             request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
         request.timeout = optional_timeout(timeout)?;
-        self.calls.call(method.py(), Ask::Request(request))
+        self.calls.call(method.py(), OwnedCall::Request(request))
     }
 
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
@@ -209,7 +209,7 @@ impl Bridge {
         resource: Option<&Bound<'py, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
-        self.calls.call(py, Ask::Inspect(Item::from(&about_key(&key, resource, timeout)?)))
+        self.calls.call(py, OwnedCall::Inspect(Item::from(&about_key(&key, resource, timeout)?)))
     }
 
     fn reset_all<'py>(
@@ -219,7 +219,7 @@ impl Bridge {
         resource: Option<&Bound<'py, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
-        self.calls.call(py, Ask::ResetAll(Item::from(&about_key(&key, resource, timeout)?)))
+        self.calls.call(py, OwnedCall::ResetAll(Item::from(&about_key(&key, resource, timeout)?)))
     }
 
     fn rules_status(&self, py: Python<'_>) -> PyResult<RulesStatus> {
@@ -234,7 +234,7 @@ impl Bridge {
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
         let check = requested(rule, &key, &Given(None), resource, None, timeout)?;
-        self.calls.call(rule.py(), Ask::Reset(Item::from(&check)))
+        self.calls.call(rule.py(), OwnedCall::Reset(Item::from(&check)))
     }
 
     fn block<'py>(
@@ -244,7 +244,7 @@ impl Bridge {
         seconds: &Bound<'_, PyAny>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
-        self.calls.stand(rule, &key, block(seconds)?, timeout)
+        self.calls.change_standing(rule, &key, block(seconds)?, timeout)
     }
 
     /// Any call about a block or a stored limit that says no more than the name of its method.
@@ -256,7 +256,7 @@ impl Bridge {
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
         let change = StandingChange::PLAIN.into_iter().find(|change| change.name() == method);
-        self.calls.stand(rule, &key, change.ok_or_else(|| unknown(method))?, timeout)
+        self.calls.change_standing(rule, &key, change.ok_or_else(|| unknown(method))?, timeout)
     }
 
     fn set_limit<'py>(
@@ -267,7 +267,7 @@ impl Bridge {
         expires_in: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
-        self.calls.stand(rule, &key, stored_limit(limit, expires_in)?, timeout)
+        self.calls.change_standing(rule, &key, stored_limit(limit, expires_in)?, timeout)
     }
 
     fn wait(
@@ -281,16 +281,16 @@ impl Bridge {
     ) -> PyResult<u64> {
         let timeout = span(timeout, "timeout")?;
         let check = requested(rule, &key, &cost, resource, limit, None)?;
-        self.calls.submit(rule.py(), Ask::Wait(Item::from(&check), timeout))
+        self.calls.submit(rule.py(), OwnedCall::Wait(Item::from(&check), timeout))
     }
 
     fn wait_all(&self, checks: &Bound<'_, PyAny>, timeout: &Bound<'_, PyAny>) -> PyResult<u64> {
         let items = check::owned(checks)?;
-        self.calls.submit(checks.py(), Ask::WaitAll(items, span(timeout, "timeout")?))
+        self.calls.submit(checks.py(), OwnedCall::WaitAll(items, span(timeout, "timeout")?))
     }
 
     fn ping<'py>(&self, py: Python<'py>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Object<'py>> {
-        self.calls.call(py, Ask::Ping(optional_timeout(timeout)?))
+        self.calls.call(py, OwnedCall::Ping(optional_timeout(timeout)?))
     }
 
     /// Sends the first call of a turn of the loop before the turn is over, if it is the only one on the socket:

@@ -365,7 +365,7 @@ impl RateLimiter {
         seconds: &Bound<'_, PyAny>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        self.shared.stand(rule, &key, block(seconds)?, timeout).map(drop)
+        self.shared.change_standing(rule, &key, block(seconds)?, timeout).map(drop)
     }
 
     /// Ends the block of `key` under `rule`. Answers whether there was one.
@@ -376,7 +376,7 @@ impl RateLimiter {
         key: Key<'_>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
-        self.shared.stand(rule, &key, StandingChange::Unblock, timeout)
+        self.shared.change_standing(rule, &key, StandingChange::Unblock, timeout)
     }
 
     /// Stores a limit for `key` under `rule`, which every process uses from its next check on: for `expires_in` seconds,
@@ -390,7 +390,7 @@ impl RateLimiter {
         expires_in: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        self.shared.stand(rule, &key, stored_limit(limit, expires_in)?, timeout).map(drop)
+        self.shared.change_standing(rule, &key, stored_limit(limit, expires_in)?, timeout).map(drop)
     }
 
     /// Forgets the limit that is stored for `key` under `rule`. Answers whether there was one.
@@ -401,7 +401,7 @@ impl RateLimiter {
         key: Key<'_>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
-        self.shared.stand(rule, &key, StandingChange::ClearLimit, timeout)
+        self.shared.change_standing(rule, &key, StandingChange::ClearLimit, timeout)
     }
 
     /// Waits until the cost is admitted, for `timeout` seconds at most. Waits for the same key take turns, in the

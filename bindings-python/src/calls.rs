@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
-use sluicegate::bridge::{Answer, Ask, Bridge, Completion, Item, Kind, StandingChange};
+use sluicegate::bridge::{Answer, Bridge, Completion, Item, Kind, OwnedCall, StandingChange};
 
 use crate::arguments::{Given, Key, requested};
 use crate::decision::Decision;
@@ -21,7 +21,7 @@ pub(crate) struct Calls {
 
 /// The calls of this turn of the loop with their tokens.
 struct Turn {
-    queue: Vec<(u64, Ask)>,
+    queue: Vec<(u64, OwnedCall)>,
     last: u64,
     closed: bool,
 }
@@ -45,12 +45,12 @@ impl Calls {
     ) -> PyResult<Object<'py>> {
         match self.bridge.single_at_once(kind, check, |verdict| verdict.into()) {
             Some(result) => answer(py, result.map(Answer::Decision)),
-            None => self.token(py, Ask::Single(kind, Item::from(check))),
+            None => self.token(py, OwnedCall::Single(kind, Item::from(check))),
         }
     }
 
     /// Changes a block or a stored limit of one key.
-    pub(crate) fn stand<'py>(
+    pub(crate) fn change_standing<'py>(
         &self,
         rule: &Object<'py>,
         key: &Key<'_>,
@@ -58,22 +58,22 @@ impl Calls {
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Object<'py>> {
         let check = requested(rule, key, &Given(None), None, None, timeout)?;
-        self.call(rule.py(), Ask::Stand(Item::from(&check), change))
+        self.call(rule.py(), OwnedCall::ChangeStanding(Item::from(&check), change))
     }
 
-    pub(crate) fn call<'py>(&self, py: Python<'py>, ask: Ask) -> PyResult<Object<'py>> {
-        match self.bridge.at_once(&ask) {
+    pub(crate) fn call<'py>(&self, py: Python<'py>, call: OwnedCall) -> PyResult<Object<'py>> {
+        match self.bridge.at_once(&call) {
             Some(result) => answer(py, result),
-            None => self.token(py, ask),
+            None => self.token(py, call),
         }
     }
 
-    fn token<'py>(&self, py: Python<'py>, ask: Ask) -> PyResult<Object<'py>> {
-        Ok(self.submit(py, ask)?.into_pyobject(py)?.into_any())
+    fn token<'py>(&self, py: Python<'py>, call: OwnedCall) -> PyResult<Object<'py>> {
+        Ok(self.submit(py, call)?.into_pyobject(py)?.into_any())
     }
 
     /// Puts a call on the list of this turn; answers its token.
-    pub(crate) fn submit(&self, py: Python<'_>, ask: Ask) -> PyResult<u64> {
+    pub(crate) fn submit(&self, py: Python<'_>, call: OwnedCall) -> PyResult<u64> {
         let mut turn = self.turn();
         if turn.closed {
             drop(turn);
@@ -81,7 +81,7 @@ impl Calls {
         }
         turn.last += 1;
         let token = turn.last;
-        turn.queue.push((token, ask));
+        turn.queue.push((token, call));
         Ok(token)
     }
 

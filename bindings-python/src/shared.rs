@@ -46,7 +46,7 @@ impl Shared {
     }
 
     /// Changes a block or a stored limit of one key.
-    pub(crate) fn stand(
+    pub(crate) fn change_standing(
         &self,
         rule: &Bound<'_, PyAny>,
         key: &Key<'_>,
@@ -54,7 +54,7 @@ impl Shared {
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
         let check = requested(rule, key, &Given(None), None, None, timeout)?;
-        self.call(rule.py(), |limiter| bridge::stand(limiter, &check, change))
+        self.call(rule.py(), |limiter| bridge::change_standing(limiter, &check, change))
     }
 
     pub(crate) fn decide(

@@ -71,6 +71,8 @@ mod memory;
 mod percent;
 mod plan;
 mod printable;
+#[cfg(any(test, feature = "lab"))]
+mod random;
 mod redis;
 mod request;
 mod reservation;

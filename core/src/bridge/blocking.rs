@@ -29,8 +29,8 @@ pub fn end(limiter: &RateLimiter, end: End, id: Option<&str>, used: &Used) -> Re
 ///
 /// # Errors
 /// As [`RateLimiter::block`].
-pub fn stand(limiter: &RateLimiter, check: &Check<'_>, change: StandingChange) -> Result<bool> {
-    limiter.stand(check, change)
+pub fn change_standing(limiter: &RateLimiter, check: &Check<'_>, change: StandingChange) -> Result<bool> {
+    limiter.change_standing(check, change)
 }
 
 /// [`RateLimiter::wait_with`] by a sleep that may be cut short, by a signal for instance: where it answers

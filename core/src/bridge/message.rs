@@ -160,9 +160,9 @@ impl From<Reservation> for Reserved {
     }
 }
 
-/// A call.
+/// A call whose texts are its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ask {
+pub enum OwnedCall {
     /// A call about a single item.
     Single(Kind, Item),
     /// `check_all`, with its request id
@@ -188,7 +188,7 @@ pub enum Ask {
     /// `reserve_request`
     ReserveRequest(OwnedRequest),
     /// A change of a block or of a stored limit.
-    Stand(Item, StandingChange),
+    ChangeStanding(Item, StandingChange),
     /// `commit`, `release` or `renew`, with the id, which a denied reservation lacks
     End(End, Option<String>, Used),
 }
@@ -216,55 +216,55 @@ pub struct Completion {
 }
 
 /// Carries out one call. The future is as large as its largest part: large ones that sleep have a place of their own.
-pub(super) async fn answer(limiter: &AsyncRateLimiter, ask: &Ask) -> Result<Answer> {
-    let decision = match ask {
-        Ask::Single(kind, item) => limiter.single(&item.check(), *kind).await,
-        Ask::Request(request) => limiter.check_request(&request.request()).await,
-        Ask::All(items, id) => {
+pub(super) async fn answer(limiter: &AsyncRateLimiter, call: &OwnedCall) -> Result<Answer> {
+    let decision = match call {
+        OwnedCall::Single(kind, item) => limiter.single(&item.check(), *kind).await,
+        OwnedCall::Request(request) => limiter.check_request(&request.request()).await,
+        OwnedCall::All(items, id) => {
             let mut options = CheckAllOptions::new();
             options.request_id = id.as_deref();
             limiter.check_all_with(&checks(items), options).await
         }
-        Ask::WaitAll(items, timeout) => Box::pin(limiter.wait_all(&checks(items), *timeout)).await,
-        Ask::Wait(item, timeout) => {
+        OwnedCall::WaitAll(items, timeout) => Box::pin(limiter.wait_all(&checks(items), *timeout)).await,
+        OwnedCall::Wait(item, timeout) => {
             Box::pin(limiter.wait_with(&item.rule, &item.key, item.options(), *timeout)).await
         }
-        Ask::Inspect(item) => Box::pin(limiter.inspect_with(&item.key, item.options())).await,
-        Ask::ResetAll(item) => {
+        OwnedCall::Inspect(item) => Box::pin(limiter.inspect_with(&item.key, item.options())).await,
+        OwnedCall::ResetAll(item) => {
             limiter.reset_all_with(&item.key, item.options()).await?;
             return Ok(Answer::Done);
         }
-        Ask::Reset(item) => {
+        OwnedCall::Reset(item) => {
             limiter.reset_with(&item.rule, &item.key, item.options()).await?;
             return Ok(Answer::Done);
         }
-        Ask::Stand(item, change) => {
-            let took_effect = limiter.stand(&item.check(), *change).await?;
+        OwnedCall::ChangeStanding(item, change) => {
+            let took_effect = limiter.change_standing(&item.check(), *change).await?;
             return Ok(if change.is_answered() { Answer::Ended(took_effect) } else { Answer::Done });
         }
-        Ask::Ping(timeout) => {
+        OwnedCall::Ping(timeout) => {
             limiter.try_server(*timeout).await?;
             return Ok(Answer::Done);
         }
-        Ask::Reserve(item, wait) => {
+        OwnedCall::Reserve(item, wait) => {
             let check = item.check();
             let reserving = limiter.reserve_within(check.rule, check.key, check.options, *wait);
             return reserved(Box::pin(reserving).await);
         }
-        Ask::ReserveAll(items, wait) => {
+        OwnedCall::ReserveAll(items, wait) => {
             return reserved(Box::pin(limiter.reserve_all_within(&checks(items), *wait)).await);
         }
-        Ask::ReserveRequest(request) => {
+        OwnedCall::ReserveRequest(request) => {
             return reserved(Box::pin(limiter.reserve_request(&request.request())).await);
         }
-        Ask::End(end, id, used) => {
+        OwnedCall::End(end, id, used) => {
             return ended(limiter, *end, id.as_deref(), used).await.map(Answer::Ended);
         }
     };
     decision.map(Answer::Decision)
 }
 
-impl Ask {
+impl OwnedCall {
     /// Whether it may sleep.
     pub(super) fn sleeps(&self) -> bool {
         match self {

@@ -34,12 +34,13 @@ pub use crate::plan::Verdict;
 use crate::redis::forked;
 use crate::request::Check;
 pub use blocking::{
-    end, is_in_memory, reserve_all_sleeping, reserve_sleeping, stand, wait_all_sleeping, wait_sleeping,
+    change_standing, end, is_in_memory, reserve_all_sleeping, reserve_sleeping, wait_all_sleeping,
+    wait_sleeping,
 };
 pub use log::log_to_stderr;
 use message::answer;
 pub use message::{
-    Answer, Ask, Completion, End, Item, Kind, OwnedRequest, Reserved, Span, StandingChange, Used,
+    Answer, Completion, End, Item, Kind, OwnedCall, OwnedRequest, Reserved, Span, StandingChange, Used,
 };
 use runner::Runner;
 use tasks::OPENED;
@@ -98,9 +99,9 @@ impl Bridge {
 
     /// The answer to a call, if it needs neither I/O nor sleep.
     #[inline]
-    pub fn at_once(&self, ask: &Ask) -> Option<Result<Answer>> {
+    pub fn at_once(&self, call: &OwnedCall) -> Option<Result<Answer>> {
         let memory = self.limiter().filter(|limiter| limiter.is_in_memory())?;
-        if ask.sleeps() { None } else { at_once(answer(memory, ask)) }
+        if call.sleeps() { None } else { at_once(answer(memory, call)) }
     }
 
     /// Sends calls on their way, each with a token of the caller's choice. Each is answered, within the
@@ -110,13 +111,13 @@ impl Bridge {
     ///
     /// # Errors
     /// [`ErrorKind::Closed`] in a forked child, where nothing was sent.
-    pub fn submit(&self, asks: Vec<(u64, Ask)>) -> Result<()> {
+    pub fn submit(&self, calls: Vec<(u64, OwnedCall)>) -> Result<()> {
         if !self.is_mine() {
             return Err(forked());
         }
-        let mut asks = asks.into_iter().peekable();
-        while asks.peek().is_some() {
-            self.runner.submit(asks.by_ref().take(BATCH));
+        let mut calls = calls.into_iter().peekable();
+        while calls.peek().is_some() {
+            self.runner.submit(calls.by_ref().take(BATCH));
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::message::{Answer, Ask, Completion, answer};
+use super::message::{Answer, Completion, OwnedCall, answer};
 use super::tasks::{Completions, OPENED, Tasks};
 use super::timers::{TimerSleeper, Timers};
 
@@ -119,14 +119,15 @@ impl Runner {
     }
 
     /// Begins calls, and sends what they have to send.
-    pub(super) fn submit(self: &Arc<Self>, asks: impl Iterator<Item = (u64, Ask)>) {
+    pub(super) fn submit(self: &Arc<Self>, calls: impl Iterator<Item = (u64, OwnedCall)>) {
         let mut done = Vec::new();
         self.tasks.look();
-        for (token, ask) in asks {
+        for (token, call) in calls {
             match self.limiter.get() {
                 Some(limiter) => {
                     let limiter = Arc::clone(limiter);
-                    done.extend(self.tasks.begin(token, async move { answer(&limiter, &ask).await }));
+                    let answering = async move { answer(&limiter, &call).await };
+                    done.extend(self.tasks.begin(token, answering));
                 }
                 None => done.push(Completion { token, result: Err(self.unopened()) }),
             }

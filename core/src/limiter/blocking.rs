@@ -347,7 +347,8 @@ impl RateLimiter {
 
 #[cfg(test)]
 mod tests {
-        use std::time::Instant;
+    use std::thread;
+    use std::time::Instant;
 
     use super::*;
     use crate::error::ErrorKind;

@@ -53,7 +53,7 @@ impl RateLimiter {
         options: CheckOptions<'_>,
     ) -> Result<()> {
         let change = StandingChange::Block(span(duration));
-        self.stand(&Check::new(rule, key).with(options), change).map(drop)
+        self.change_standing(&Check::new(rule, key).with(options), change).map(drop)
     }
 
     /// Ends the block of `key` under `rule`. Whether there was one. A block that begins soon after it may still be longer
@@ -70,7 +70,7 @@ impl RateLimiter {
     /// # Errors
     /// As [`unblock`](Self::unblock).
     pub fn unblock_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<bool> {
-        self.stand(&Check::new(rule, key).with(options), StandingChange::Unblock)
+        self.change_standing(&Check::new(rule, key).with(options), StandingChange::Unblock)
     }
 
     /// Stores a limit for `key` under `rule`, which every process uses from its next check on: for `expires_in`, or until
@@ -96,7 +96,7 @@ impl RateLimiter {
         options: CheckOptions<'_>,
     ) -> Result<()> {
         let change = StandingChange::SetLimit(limit, expires_in.map(span));
-        self.stand(&Check::new(rule, key).with(options), change).map(drop)
+        self.change_standing(&Check::new(rule, key).with(options), change).map(drop)
     }
 
     /// Forgets the limit that is stored for `key` under `rule`. Whether there was one.
@@ -112,10 +112,10 @@ impl RateLimiter {
     /// # Errors
     /// As [`clear_limit`](Self::clear_limit).
     pub fn clear_limit_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<bool> {
-        self.stand(&Check::new(rule, key).with(options), StandingChange::ClearLimit)
+        self.change_standing(&Check::new(rule, key).with(options), StandingChange::ClearLimit)
     }
 
-    pub(crate) fn stand(&self, check: &Check<'_>, by_hand: StandingChange) -> Result<bool> {
+    pub(crate) fn change_standing(&self, check: &Check<'_>, by_hand: StandingChange) -> Result<bool> {
         self.ensure_open()?;
         let catalog = self.centre.rules.snapshot();
         let plan = planned(&catalog, check, by_hand)?;
@@ -157,7 +157,7 @@ impl AsyncRateLimiter {
         options: CheckOptions<'_>,
     ) -> Result<()> {
         let change = StandingChange::Block(span(duration));
-        self.stand(&Check::new(rule, key).with(options), change).await.map(drop)
+        self.change_standing(&Check::new(rule, key).with(options), change).await.map(drop)
     }
 
     /// Ends the block of `key` under `rule`. Whether there was one. A block that begins soon after it may still be longer
@@ -174,7 +174,7 @@ impl AsyncRateLimiter {
     /// # Errors
     /// As [`unblock`](Self::unblock).
     pub async fn unblock_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<bool> {
-        self.stand(&Check::new(rule, key).with(options), StandingChange::Unblock).await
+        self.change_standing(&Check::new(rule, key).with(options), StandingChange::Unblock).await
     }
 
     /// Stores a limit for `key` under `rule`, which every process uses from its next check on: for `expires_in`, or until
@@ -206,7 +206,7 @@ impl AsyncRateLimiter {
         options: CheckOptions<'_>,
     ) -> Result<()> {
         let change = StandingChange::SetLimit(limit, expires_in.map(span));
-        self.stand(&Check::new(rule, key).with(options), change).await.map(drop)
+        self.change_standing(&Check::new(rule, key).with(options), change).await.map(drop)
     }
 
     /// Forgets the limit that is stored for `key` under `rule`. Whether there was one.
@@ -222,10 +222,10 @@ impl AsyncRateLimiter {
     /// # Errors
     /// As [`clear_limit`](Self::clear_limit).
     pub async fn clear_limit_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<bool> {
-        self.stand(&Check::new(rule, key).with(options), StandingChange::ClearLimit).await
+        self.change_standing(&Check::new(rule, key).with(options), StandingChange::ClearLimit).await
     }
 
-    pub(crate) async fn stand(&self, check: &Check<'_>, by_hand: StandingChange) -> Result<bool> {
+    pub(crate) async fn change_standing(&self, check: &Check<'_>, by_hand: StandingChange) -> Result<bool> {
         self.ensure_open()?;
         let catalog = self.centre.rules.snapshot();
         let plan = planned(&catalog, check, by_hand)?;

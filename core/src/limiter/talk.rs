@@ -55,13 +55,18 @@ async fn repeat(
 }
 
 /// The same on the caller's thread.
-pub(super) fn talk_blocking(redis: &BlockingRedis, conversation: &mut impl Conversation, timeout: Option<Duration>) {
+pub(super) fn talk_blocking(
+    redis: &BlockingRedis,
+    conversation: &mut impl Conversation,
+    timeout: Option<Duration>,
+) {
     let deadline = redis.deadline(timeout);
     while let Some(call) = conversation.next() {
         let undoing = conversation.is_undoing();
         let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
         let may_repeat = conversation.may_repeat();
-        let reply = if may_repeat { repeat_blocking(redis, call, deadline) } else { redis.call(call, deadline) };
+        let reply =
+            if may_repeat { repeat_blocking(redis, call, deadline) } else { redis.call(call, deadline) };
         conversation.feed(reply);
     }
 }

@@ -310,9 +310,10 @@ impl<'a> Plan<'a> {
     /// What the rule of an item says; one outcome per charge of the plan.
     #[inline]
     pub(crate) fn verdict(&self, item: &Item<'a>, outcomes: &[Outcome], source: Source) -> Verdict<'a> {
-        let limits = gather(item.charges.iter().map(|&index| {
-            (self.charges[index].policy_at(outcomes[index].stored_limit), &outcomes[index])
-        }));
+        let limits =
+            gather(item.charges.iter().map(|&index| {
+                (self.charges[index].policy_at(outcomes[index].stored_limit), &outcomes[index])
+            }));
         let limits = limits.iter().map(|(policy, outcome)| (policy.as_ref(), *outcome));
         Verdict::of(item.rule, limits, source)
     }

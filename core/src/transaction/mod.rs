@@ -26,7 +26,8 @@ use crate::algorithm::{HoldId, Micros, State};
 use crate::decision::{Decision, Source};
 use crate::error::{Error, Result};
 use crate::plan::{
-    Charge, ENFORCED, End, Forecast, Form, Op, Outcome, Plan, RequestRecord, SmallList, Stander, answer, gather,
+    Charge, ENFORCED, End, Forecast, Form, Op, Outcome, Plan, RequestRecord, SmallList, Stander, answer,
+    gather,
 };
 use crate::script::ScriptCall;
 pub(crate) use ending::Ending;
@@ -94,13 +95,12 @@ impl<'a> Transaction<'a> {
         id: HoldId,
     ) -> Self {
         let stages = if wire.cluster { stages::by_slot(plan) } else { stages::together(plan) };
-        let refusal = plan.request.as_deref().filter(|_| stages.len() > 1).map(RequestRecord::of_several_slots);
+        let refusal =
+            plan.request.as_deref().filter(|_| stages.len() > 1).map(RequestRecord::of_several_slots);
         let stages = if refusal.is_some() { SmallList::new() } else { stages };
         let looks = if is_taking(op) && stages.len() > 1 { stages.clone() } else { SmallList::new() };
         let steps = |op, stages: SmallList<SmallList<usize>>| {
-            gather(
-                stages.into_iter().map(|charges| Step::new(own_op(plan, op, &charges), charges, None)),
-            )
+            gather(stages.into_iter().map(|charges| Step::new(own_op(plan, op, &charges), charges, None)))
         };
         let mut pending = steps(op, stages);
         if !looks.is_empty() {

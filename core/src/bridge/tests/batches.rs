@@ -34,12 +34,12 @@ impl Numbers {
         (self.0 >> 33) as usize % end
     }
 
-    fn ask(&mut self) -> Ask {
+    fn call(&mut self) -> OwnedCall {
         let kind =
             [Kind::Check, Kind::Check, Kind::Check, Kind::Peek, Kind::Refund, Kind::Charge][self.next(6)];
         let key = KEYS[self.next(KEYS.len())];
         let rule = NAMES[self.next(NAMES.len())].to_owned();
-        Ask::Single(kind, Item { rule, cost: 1 + self.next(2) as u64, ..item(key) })
+        OwnedCall::Single(kind, Item { rule, cost: 1 + self.next(2) as u64, ..item(key) })
     }
 }
 
@@ -72,11 +72,11 @@ fn open_all(builder: Builder, way: Way) -> (Bridge, Receiver<()>) {
     (bridge, woken)
 }
 
-fn submit(bridge: &Bridge, woken: &Receiver<()>, asks: &[Ask]) -> Vec<Completion> {
-    bridge.submit((1..).zip(asks.iter().cloned()).collect()).unwrap();
+fn submit(bridge: &Bridge, woken: &Receiver<()>, calls: &[OwnedCall]) -> Vec<Completion> {
+    bridge.submit((1..).zip(calls.iter().cloned()).collect()).unwrap();
     let mut answers = Vec::new();
     let end = Instant::now() + Duration::from_secs(10);
-    while answers.len() < asks.len() {
+    while answers.len() < calls.len() {
         bridge.read_socket();
         answers.extend(bridge.drain());
         assert!(Instant::now() < end, "{} answers", answers.len());
@@ -98,34 +98,34 @@ fn decision(completion: Completion) -> Decision {
 fn a_batch_is_as_good_as_single_calls(server: impl Fn(&ManualClock) -> Builder, way: Way) {
     let clock = ManualClock::new(START);
     let (rehearsal, woken) = open_all(server(&clock).prefix("rehearsal"), way);
-    turns(&clock, |asks| submit(&rehearsal, &woken, asks));
+    turns(&clock, |calls| submit(&rehearsal, &woken, calls));
 
     let clock = ManualClock::new(START);
     let (bridge, woken) = open_all(server(&clock), way);
     // Opens all connections: until then calls may overtake each other.
-    let peeks: Vec<_> = KEYS.iter().map(|key| Ask::Single(Kind::Peek, item_of("gcra", key))).collect();
+    let peeks: Vec<_> = KEYS.iter().map(|key| OwnedCall::Single(Kind::Peek, item_of("gcra", key))).collect();
     submit(&bridge, &woken, &peeks);
     let alone = builder("memory://", &clock).build().unwrap();
-    turns(&clock, |asks| {
-        let answers = submit(&bridge, &woken, asks);
-        for (ask, answer) in asks.iter().zip(answers) {
-            let expected = Decision { source: Source::Server, ..at_once(&alone, ask) };
-            assert_eq!(decision(answer), expected, "{ask:?}");
+    turns(&clock, |calls| {
+        let answers = submit(&bridge, &woken, calls);
+        for (call, answer) in calls.iter().zip(answers) {
+            let expected = Decision { source: Source::Server, ..at_once(&alone, call) };
+            assert_eq!(decision(answer), expected, "{call:?}");
         }
     });
 }
 
-fn turns<T>(clock: &ManualClock, mut take: impl FnMut(&[Ask]) -> T) {
+fn turns<T>(clock: &ManualClock, mut take: impl FnMut(&[OwnedCall]) -> T) {
     let mut numbers = Numbers(7);
     for _ in 0..60 {
-        let asks: Vec<_> = (0..150).map(|_| numbers.ask()).collect();
-        take(&asks);
+        let calls: Vec<_> = (0..150).map(|_| numbers.call()).collect();
+        take(&calls);
         clock.advance(Duration::from_millis(numbers.next(4000) as u64));
     }
 }
 
-fn at_once(limiter: &RateLimiter, ask: &Ask) -> Decision {
-    let Ask::Single(kind, item) = ask else { unreachable!("all are single") };
+fn at_once(limiter: &RateLimiter, call: &OwnedCall) -> Decision {
+    let OwnedCall::Single(kind, item) = call else { unreachable!("all are single") };
     let options = CheckOptions::new().cost(item.cost);
     let decision = match kind {
         Kind::Check => limiter.check_with(&item.rule, &item.key, options),
@@ -159,12 +159,12 @@ fn on_a_cluster_whose_nodes_may_also_be_asked_alone() {
     let own = |key: &String| cluster.primary_of(key).unwrap().port() == node.port();
     let keys: Vec<_> = ('a'..='z').map(String::from).filter(own).collect();
     assert!(keys.len() > 1);
-    let check = |key: &String| Ask::Single(Kind::Check, item_of("gcra", key));
-    let asks: Vec<_> = keys.iter().map(check).collect();
+    let check = |key: &String| OwnedCall::Single(Kind::Check, item_of("gcra", key));
+    let calls: Vec<_> = keys.iter().map(check).collect();
     for (way, prefix) in [(Way::Runner, "runner"), (Way::Socket, "socket")] {
         let (bridge, woken) = open_all(builder(&node.url(), &ManualClock::new(START)).prefix(prefix), way);
         for left in [4, 3] {
-            let answers = submit(&bridge, &woken, &asks).into_iter();
+            let answers = submit(&bridge, &woken, &calls).into_iter();
             assert!(answers.map(|answer| decision(answer).remaining).eq(keys.iter().map(|_| left)));
         }
     }
@@ -181,18 +181,18 @@ fn on_a_cluster_with_tls() {
 #[test]
 fn a_bad_state_is_the_trouble_of_its_own_key() {
     let redis = Redis::start().unwrap();
-    let check = |key: &&str| Ask::Single(Kind::Check, item_of("aligned", key));
-    let asks: Vec<_> = ["good", "list", "text", "good"].iter().map(check).collect();
+    let check = |key: &&str| OwnedCall::Single(Kind::Check, item_of("aligned", key));
+    let calls: Vec<_> = ["good", "list", "text", "good"].iter().map(check).collect();
     for (way, prefix) in [(Way::Runner, "runner"), (Way::Socket, "socket")] {
         let (bridge, woken) = open_all(builder(redis.url(), &ManualClock::new(START)).prefix(prefix), way);
-        submit(&bridge, &woken, &asks);
+        submit(&bridge, &woken, &calls);
         let mut client = redis.client().unwrap();
         let names: Vec<String> = redis::cmd("KEYS").arg(format!("{prefix}:*")).query(&mut client).unwrap();
         let name = |key: &str| names.iter().find(|name| name.contains(key)).unwrap();
         let mut spoil = redis::pipe();
         spoil.del(name("list")).rpush(name("list"), 1).set(name("text"), "text").exec(&mut client).unwrap();
 
-        let answers = submit(&bridge, &woken, &asks);
+        let answers = submit(&bridge, &woken, &calls);
         for (place, key, code) in [(1, "list", "WRONGTYPE"), (2, "text", "BADSTATE")] {
             let error = answers[place].result.as_ref().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Server);

@@ -57,14 +57,17 @@ fn single(bridge: &Bridge) -> Option<bool> {
 fn a_batch_is_decided_one_by_one() {
     let redis = Redis::start().unwrap();
     let (bridge, woken) = open(redis.url());
-    let asks = |from| (from..from + 15).map(|token| (token, Ask::Single(Kind::Check, item("k")))).collect();
-    bridge.submit(asks(1)).unwrap();
+    let calls =
+        |from| (from..from + 15).map(|token| (token, OwnedCall::Single(Kind::Check, item("k")))).collect();
+    bridge.submit(calls(1)).unwrap();
     let answers = fetch(&bridge, &woken, 15);
     assert_eq!(answers.iter().filter(|answer| allowed(answer)).count(), 10);
 
     // The server forgets the script: the batch is asked for again, and charged once.
     redis::cmd("SCRIPT").arg("FLUSH").exec(&mut redis.client().unwrap()).unwrap();
-    bridge.submit((1..=15).map(|token| (token, Ask::Single(Kind::Check, item("other")))).collect()).unwrap();
+    bridge
+        .submit((1..=15).map(|token| (token, OwnedCall::Single(Kind::Check, item("other")))).collect())
+        .unwrap();
     let answers = fetch(&bridge, &woken, 15);
     assert_eq!(answers.iter().filter(|answer| allowed(answer)).count(), 10);
 }
@@ -73,16 +76,16 @@ fn a_batch_is_decided_one_by_one() {
 fn every_kind_of_call_is_answered() {
     let redis = Redis::start().unwrap();
     let (bridge, woken) = open(redis.url());
-    let asks = [
-        Ask::Ping(None),
-        Ask::Single(Kind::Peek, item("k")),
-        Ask::Single(Kind::Refund, item("k")),
-        Ask::All(vec![item("a"), item("b")], None),
-        Ask::Reset(item("k")),
-        Ask::Wait(item("k"), Duration::from_secs(1)),
+    let calls = [
+        OwnedCall::Ping(None),
+        OwnedCall::Single(Kind::Peek, item("k")),
+        OwnedCall::Single(Kind::Refund, item("k")),
+        OwnedCall::All(vec![item("a"), item("b")], None),
+        OwnedCall::Reset(item("k")),
+        OwnedCall::Wait(item("k"), Duration::from_secs(1)),
     ];
-    let count = asks.len();
-    bridge.submit((1..).zip(asks).collect()).unwrap();
+    let count = calls.len();
+    bridge.submit((1..).zip(calls).collect()).unwrap();
     let mut answers = fetch(&bridge, &woken, count);
     answers.sort_by_key(|answer| answer.token);
     assert!(answers.iter().map(|answer| answer.token).eq(1..=count as u64));
@@ -96,11 +99,11 @@ fn a_wait_can_be_given_up_in_memory_and_on_a_server() {
         let (bridge, woken) = open(url);
         let mut used_up = item("w");
         used_up.cost = 10;
-        bridge.submit(vec![(1, Ask::Single(Kind::Check, used_up))]).unwrap();
+        bridge.submit(vec![(1, OwnedCall::Single(Kind::Check, used_up))]).unwrap();
         fetch(&bridge, &woken, 1);
-        bridge.submit(vec![(2, Ask::Wait(item("w"), Duration::from_secs(3600)))]).unwrap();
+        bridge.submit(vec![(2, OwnedCall::Wait(item("w"), Duration::from_secs(3600)))]).unwrap();
         bridge.cancel(2);
-        bridge.submit(vec![(3, Ask::Ping(None))]).unwrap();
+        bridge.submit(vec![(3, OwnedCall::Ping(None))]).unwrap();
         assert_eq!(fetch(&bridge, &woken, 1)[0].token, 3);
     }
 }
@@ -113,11 +116,11 @@ fn the_in_memory_engine_answers_at_once() {
         assert_eq!(single(&bridge), Some(true));
     }
     assert_eq!(single(&bridge), Some(false));
-    assert!(bridge.at_once(&Ask::Wait(item("k"), Duration::ZERO)).is_none());
-    assert!(matches!(bridge.at_once(&Ask::Reset(item("k"))), Some(Ok(Answer::Done))));
+    assert!(bridge.at_once(&OwnedCall::Wait(item("k"), Duration::ZERO)).is_none());
+    assert!(matches!(bridge.at_once(&OwnedCall::Reset(item("k"))), Some(Ok(Answer::Done))));
     assert!(began.elapsed() < Duration::from_secs(5));
     bridge.close();
-    let closed = bridge.at_once(&Ask::Ping(None)).unwrap().unwrap_err();
+    let closed = bridge.at_once(&OwnedCall::Ping(None)).unwrap().unwrap_err();
     assert_eq!(closed.kind(), ErrorKind::Closed);
 }
 
@@ -128,7 +131,7 @@ fn an_unreachable_server_is_an_answer() {
     let bridge = Bridge::open(builder, move || wake.send(()).unwrap()).unwrap();
     let opened = fetch(&bridge, &woken, 1);
     assert_eq!(opened[0].result.as_ref().unwrap_err().kind(), ErrorKind::Connection);
-    bridge.submit(vec![(1, Ask::Ping(None))]).unwrap();
+    bridge.submit(vec![(1, OwnedCall::Ping(None))]).unwrap();
     assert!(fetch(&bridge, &woken, 1)[0].result.is_err());
 }
 
@@ -137,7 +140,8 @@ fn closing_ends_waits() {
     let redis = Redis::start().unwrap();
     for url in ["memory://", redis.url()] {
         let (bridge, woken) = open(url);
-        let waits = |from: u64| (from..from + 15).map(|token| (token, Ask::Wait(item("k"), Duration::MAX)));
+        let waits =
+            |from: u64| (from..from + 15).map(|token| (token, OwnedCall::Wait(item("k"), Duration::MAX)));
         bridge.submit(waits(1).collect()).unwrap();
         assert!(fetch(&bridge, &woken, 10).iter().all(allowed));
         bridge.close();
@@ -165,7 +169,7 @@ fn rules_that_are_followed_are_in_force_in_memory_too() {
         std::thread::sleep(Duration::from_millis(5));
     }
     assert!(matches!(
-        bridge.at_once(&Ask::Single(Kind::Peek, Item { rule: "s".to_owned(), ..item("k") })),
+        bridge.at_once(&OwnedCall::Single(Kind::Peek, Item { rule: "s".to_owned(), ..item("k") })),
         Some(Ok(_))
     ));
     std::fs::remove_file(path).unwrap();

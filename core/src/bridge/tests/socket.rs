@@ -107,8 +107,8 @@ impl Loop {
     }
 }
 
-fn single(key: &str) -> Ask {
-    Ask::Single(Kind::Check, item(key))
+fn single(key: &str) -> OwnedCall {
+    OwnedCall::Single(Kind::Check, item(key))
 }
 
 fn kinds(answers: &[Completion]) -> Vec<ErrorKind> {
@@ -126,8 +126,13 @@ fn calls_are_answered_without_the_other_thread() {
 
     // Mistakes and other calls find their way too.
     let unknown = Item { rule: "s".to_owned(), ..item("k") };
-    let asks = [single("m"), Ask::Single(Kind::Check, unknown), Ask::Reset(item("k")), Ask::Ping(None)];
-    own.bridge.submit((1..).zip(asks).collect()).unwrap();
+    let calls = [
+        single("m"),
+        OwnedCall::Single(Kind::Check, unknown),
+        OwnedCall::Reset(item("k")),
+        OwnedCall::Ping(None),
+    ];
+    own.bridge.submit((1..).zip(calls).collect()).unwrap();
     let answers = own.take(4);
     assert!(allowed(&answers[0]));
     assert_eq!(kinds(&answers[1..2]), [ErrorKind::UnknownRule]);
@@ -318,9 +323,9 @@ fn a_call_ends_by_its_own_time() {
     assert_eq!(own.admitted(1, "k"), 1);
     redis.pause().unwrap();
     let short = Some(Duration::from_millis(50));
-    let hasty = Ask::Single(Kind::Check, Item { timeout: short, ..item("k") });
+    let hasty = OwnedCall::Single(Kind::Check, Item { timeout: short, ..item("k") });
     let began = Instant::now();
-    own.bridge.submit(vec![(1, hasty), (2, Ask::Ping(short)), (3, single("k"))]).unwrap();
+    own.bridge.submit(vec![(1, hasty), (2, OwnedCall::Ping(short)), (3, single("k"))]).unwrap();
     own.run_until(|own| own.answers.len() >= 2);
     assert!(began.elapsed() < RESPONSE_TIMEOUT * 2 / 3, "{:?}", began.elapsed());
     assert_eq!(kinds(&own.take(3)), [ErrorKind::Timeout; 3]);

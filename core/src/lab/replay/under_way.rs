@@ -42,7 +42,7 @@ impl UnderWay {
         Self {
             limiting: limiting.map(|rule| rule.id.clone()).collect(),
             duration,
-            random: Random::new(1, 0),
+            random: Random::stream(1, 0),
             ends: BinaryHeap::new(),
             held: HashMap::new(),
             number: 0,

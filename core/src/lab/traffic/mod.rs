@@ -93,7 +93,7 @@ impl Traffic {
             TrafficKind::Sources(sources) => sources
                 .iter()
                 .zip(0..)
-                .map(|(source, number)| CallStream::new(source, Random::new(seed, number), start_us))
+                .map(|(source, number)| CallStream::new(source, Random::stream(seed, number), start_us))
                 .filter(|stream| stream.calls(rule))
                 .map(Flow::CallStream)
                 .collect(),

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     fn times(pattern: &ArrivalProcess, count: usize) -> Vec<u64> {
-        let (mut arrivals, mut random) = (Arrivals::new(pattern, 0), Random::new(1, 1));
+        let (mut arrivals, mut random) = (Arrivals::new(pattern, 0), Random::stream(1, 1));
         (0..count).map(|_| arrivals.next(&mut random)).collect()
     }
 

@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn the_first_key_of_zipf_comes_most_often() {
-        let (pick, mut random) = (Pick::zipf(100, 1.0), Random::new(1, 1));
+        let (pick, mut random) = (Pick::zipf(100, 1.0), Random::stream(1, 1));
         let mut counts = [0; 100];
         (0..100_000).for_each(|turn| counts[pick.pick(&mut random, 100, turn)] += 1);
         // 1 / (1 + 1/2 + ... + 1/100) = 0.193.
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn costs_are_read_and_drawn() {
-        let mut random = Random::new(1, 1);
+        let mut random = Random::stream(1, 1);
         assert_eq!(Amount::cost("3"), Some(Amount::Fixed(3)));
         let range = Amount::cost("2..4").unwrap();
         assert!((0..100).all(|_| (2..=4).contains(&range.draw(&mut random))));

@@ -205,7 +205,10 @@ mod tests {
         let (script, refund) = (check(), eternal(Script::new("refund".to_owned())));
         let call = |(place, (key, arg)): (usize, &(&str, u8))| {
             let script = if *arg == REFUND { refund } else { script };
-            (place, ScriptCall { script, keys: smallvec![(*key).to_owned()], args: smallvec![smallvec![*arg]] })
+            (
+                place,
+                ScriptCall { script, keys: smallvec![(*key).to_owned()], args: smallvec![smallvec![*arg]] },
+            )
         };
         let mut calls: Vec<_> = calls.iter().enumerate().map(call).collect();
         let bundles = bundle(&mut calls, |(_, call)| Some(call), minds_slots);
