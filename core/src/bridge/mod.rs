@@ -115,8 +115,8 @@ impl Bridge {
         if !self.is_mine() {
             return Err(forked());
         }
-        let mut calls = calls.into_iter().peekable();
-        while calls.peek().is_some() {
+        let mut calls = calls.into_iter();
+        while calls.len() > 0 {
             self.runner.submit(calls.by_ref().take(BATCH));
         }
         Ok(())
