@@ -47,7 +47,7 @@ local slot, forced = (now - now % resolution) / resolution, nil
 local stored, level, kept = slot, 0, 0
 local state = call('GET', key)
 if state then
-  if #state ~= 16 and #state ~= 65 then return { err = BAD_STATE } end
+  if #state ~= 16 then return { err = BAD_STATE } end
   stored, kept = unpack_numbers('<dd', state)
   if not (stored >= 0 and stored <= LATEST and kept > 0 and kept < ENDLESS) then return { err = BAD_STATE } end
   if stored > slot then stored, forced = slot, 0 end

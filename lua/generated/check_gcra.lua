@@ -45,13 +45,14 @@ local key = KEYS[1]
 --
 -- Numbers: cost (microseconds of debt it adds), full (debt at which the burst is used up), unit (the interval:
 -- microseconds of debt that one unit adds)
--- State: debt, at, interval. Reply: debt as of now, and the interval if it is another than the unit
+-- State: debt, at, interval (and perhaps what `lasting.lua` reads). Reply: debt as of now, and the interval if it is
+-- another than the unit
 local debt, interval, forced = 0, unit, nil
 -- The debt as stored, and its time.
 local kept, at = 0, 0
 local state = call('GET', key)
 if state then
-  if #state ~= 24 and #state ~= 73 then return { err = BAD_STATE } end
+  if #state ~= 24 and #state ~= 32 then return { err = BAD_STATE } end
   kept, at, interval = unpack_numbers('<ddd', state)
   if not (kept > 0 and kept < ENDLESS and at >= 0 and at <= LATEST) then return { err = BAD_STATE } end
   debt = kept
@@ -83,7 +84,8 @@ local ends, ended = now + owed, at + kept
 -- 2^52 + 1 and 1 - 2^-53.
 local scaled = owed * 4503599627370497
 local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
-if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
+local is_shared = kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice
+if is_shared then
   call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
 else
   local left = ends - ends % slice + slice - now

@@ -57,7 +57,7 @@ local offset = now % window
 local start, previous, current, forced, running = now - offset, 0, 0, nil, false
 local state = call('GET', key)
 if state then
-  if #state ~= 24 and #state ~= 73 then return { err = BAD_STATE } end
+  if #state ~= 24 then return { err = BAD_STATE } end
   local stored
   stored, previous, current = unpack_numbers('<ddd', state)
   if not (stored >= 0 and stored <= LATEST) then return { err = BAD_STATE } end
@@ -90,13 +90,14 @@ local cost, full, unit = unpack_numbers('<ddd', arg, 25)
 --
 -- Numbers: cost (microseconds of debt it adds), full (debt at which the burst is used up), unit (the interval:
 -- microseconds of debt that one unit adds)
--- State: debt, at, interval. Reply: debt as of now, and the interval if it is another than the unit
+-- State: debt, at, interval (and perhaps what `lasting.lua` reads). Reply: debt as of now, and the interval if it is
+-- another than the unit
 local debt, interval, forced = 0, unit, nil
 -- The debt as stored, and its time.
 local kept, at = 0, 0
 local state = call('GET', key)
 if state then
-  if #state ~= 24 and #state ~= 73 then return { err = BAD_STATE } end
+  if #state ~= 24 and #state ~= 32 then return { err = BAD_STATE } end
   kept, at, interval = unpack_numbers('<ddd', state)
   if not (kept > 0 and kept < ENDLESS and at >= 0 and at <= LATEST) then return { err = BAD_STATE } end
   debt = kept
@@ -160,7 +161,8 @@ local ends, ended = now + owed, at + kept
 -- 2^52 + 1 and 1 - 2^-53.
 local scaled = owed * 4503599627370497
 local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
-if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
+local is_shared = kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice
+if is_shared then
   call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
 else
   local left = ends - ends % slice + slice - now

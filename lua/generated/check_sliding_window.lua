@@ -47,7 +47,7 @@ local offset = now % window
 local start, previous, current, forced, running = now - offset, 0, 0, nil, false
 local state = call('GET', key)
 if state then
-  if #state ~= 24 and #state ~= 73 then return { err = BAD_STATE } end
+  if #state ~= 24 then return { err = BAD_STATE } end
   local stored
   stored, previous, current = unpack_numbers('<ddd', state)
   if not (stored >= 0 and stored <= LATEST) then return { err = BAD_STATE } end

@@ -51,9 +51,8 @@ end
 -- A small set is searched from its start for the place of what is new: so the latest stand before the earlier ones. Scores
 -- are whole (but for prices), and small enough for the server to keep them as integers.
 --
--- A state that is one string of always the same length may be followed by a copy of the header. So a call about one limit
--- reads both at once, and the set only to change it. Whoever writes the header writes the copy too, if there is one;
--- a state that is written anew by who knows nothing of what is held has none. A copy that is over says nothing.
+-- All windows that a rule has had share the set. So there is no copy of the header, which a call under another window
+-- could not find to change it.
 --
 -- ARGV[1]  now, op, limits (how many); then the numbers of ARGV[2] once more
 -- ARGV[1 + i], for the limit of KEYS[i]: its algorithm's place, its group, its holder's number (0: none), price (what a
@@ -75,22 +74,11 @@ local mode = op == PEEK and 0 or 1
 --
 -- First one limit, whose reservation is held and of which no lease has ended: nearly every call.
 if #ARGV == 1 and op == COMMIT then
-  local holder, key, has_summary = KEYS[2], KEYS[1], false
-  local header, held, first_end, held_count, token, kept_until, swept
-    -- The state is followed by the summary, if something was held when it was written: the same that the set begins with.
-  local state = call('GET', key)
-  if state and #state == 24 + HEADER then
-    held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', state, 24 + 2)
-    has_summary = kept_until > now
-  end
-  if has_summary then
-        if has_summary then header = string.sub(state, -HEADER) end
-  else
-    header = call('ZRANGE', holder, '0', '0')[1]
-    first_end = 0
-    if header and #header == HEADER then
-      held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
-    end
+  local holder, key = KEYS[2], KEYS[1]
+  local header, first_end = call('ZRANGE', holder, '0', '0')[1], 0
+  local held, held_count, token, kept_until, swept
+  if header and #header == HEADER then
+    held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
   end
   local weight, lease, _, _, own_price, timeout, named, call_id =
     unpack_numbers('<ddddddc25c16', ARGV[1], #ARGV[1] - HOLDER + 1)
@@ -103,12 +91,14 @@ if #ARGV == 1 and op == COMMIT then
 --
 -- Numbers: cost (microseconds of debt it adds), full (debt at which the burst is used up), unit (the interval:
 -- microseconds of debt that one unit adds)
--- State: debt, at, interval. Reply: debt as of now, and the interval if it is another than the unit
+-- State: debt, at, interval (and perhaps what `lasting.lua` reads). Reply: debt as of now, and the interval if it is
+-- another than the unit
 local debt, interval, forced = 0, unit, nil
 -- The debt as stored, and its time.
 local kept, at = 0, 0
+local state = call('GET', key)
 if state then
-  if #state ~= 24 and #state ~= 73 then return { err = BAD_STATE } end
+  if #state ~= 24 and #state ~= 32 then return { err = BAD_STATE } end
   kept, at, interval = unpack_numbers('<ddd', state)
   if not (kept > 0 and kept < ENDLESS and at >= 0 and at <= LATEST) then return { err = BAD_STATE } end
   debt = kept
@@ -124,14 +114,16 @@ if interval ~= unit then
   if not (interval > 0 and interval <= LATEST) then return { err = BAD_STATE } end
   capacity = full - debt / interval * unit
 end
+-- Until when the state is kept in any case: where something was held when it was written, that follows it.
+local lasting = state and #state == 32 and unpack_numbers('<d', state, 25) or 0
     if capacity and amount <= capacity then
       local removed = call('ZREM', holder, header, named)
       if removed == 2 then
-        local plain_slack, kept_before = slack, kept_until
+        local plain_slack, lasts, kept_before = slack, 0, kept_until
         -- What is written lives on until what is still held may have been charged to it.
         if held_count > 1 and kept_until > now then
           local more = (kept_until - now) / 1000
-          slack = slack + more - more % 1 + 1
+          lasts, slack = kept_until, slack + more - more % 1 + 1
         end
         local is_swept = now - swept > timeout
         if is_swept then swept = now end
@@ -151,14 +143,13 @@ local ends, ended = now + owed, at + kept
 -- 2^52 + 1 and 1 - 2^-53.
 local scaled = owed * 4503599627370497
 local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
-if has_summary and ends <= first_end or kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
-  call('SETRANGE', key, '0', pack('<dddc0', owed, now, counted, has_summary and header or ''))
+local is_shared = kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice
+if lasts <= lasting and (is_shared or ends <= lasting) then
+  call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
 else
   local left = ends - ends % slice + slice - now
-  call('SET', key, pack('<dddc0', owed, now, counted, header), 'PX', math.ceil(left / 1000) + slack)
+  call('SET', key, pack(lasts > 0 and '<dddd' or '<ddd', owed, now, counted, lasts), 'PX', math.ceil(left / 1000) + slack)
 end
-                elseif has_summary then
-          call('SETRANGE', key, '24', header)
         end
         slack = plain_slack
         if is_swept then call('ZREMRANGEBYSCORE', holder, MARKS - math.floor(now / 1000), MARKS) end
@@ -169,16 +160,9 @@ end
         end
         return 1
       end
-      if removed == 1 then
-        local first = has_summary and call('ZRANGE', holder, '0', '0')[1]
-        if first and #first == HEADER then
-          -- It is held, but not as the state says: what is said there is put right below.
-          call('ZADD', holder, string.format('%d', -now - 1), named)
-        else
-          call('ZADD', holder, '-inf', header)
-          call('PEXPIRE', holder, math.ceil((kept_until - now) / 1000) + slack)
-        end
-      end
+      -- It is not held.
+      call('ZADD', holder, '-inf', header)
+      call('PEXPIRE', holder, math.ceil((kept_until - now) / 1000) + slack)
     end
   end
 end
@@ -192,7 +176,7 @@ end
 -- The set of a holder; nil when it is somebody else's.
 local function open_holding(key)
   local first = call('ZRANGE', key, '0', '0', 'WITHSCORES')
-  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now, size_of = {} }
+  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now }
   if not header then return holding end
   if first[2] ~= '-inf' or #header ~= HEADER then return nil end
   local held, first_end, count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
@@ -231,16 +215,12 @@ local function save(holding)
   end
   of_right(holding, redis.pcall('PEXPIRE', holding.key, math.ceil((holding.kept_until - now) / 1000) + slack))
   holding.header = header
-  for key, size in pairs(holding.size_of) do
-    local state = call('GET', key)
-    if state and #state == size + HEADER then call('SETRANGE', key, size, header) end
-  end
 end
 
 local function prolong(holding, kept_until)
   if kept_until > holding.kept_until then holding.kept_until = kept_until end
 end
-local load_of, conclude_of, refund_of, size_of = {}, {}, {}, {}
+local load_of, conclude_of, refund_of = {}, {}, {}
 load_of[1] = function(key, arg)
 local cost, full, unit = unpack_numbers('<ddd', arg, 57)
 -- GCRA: a debt of time that leaks one microsecond per microsecond. It is kept relative to its own
@@ -250,13 +230,14 @@ local cost, full, unit = unpack_numbers('<ddd', arg, 57)
 --
 -- Numbers: cost (microseconds of debt it adds), full (debt at which the burst is used up), unit (the interval:
 -- microseconds of debt that one unit adds)
--- State: debt, at, interval. Reply: debt as of now, and the interval if it is another than the unit
+-- State: debt, at, interval (and perhaps what `lasting.lua` reads). Reply: debt as of now, and the interval if it is
+-- another than the unit
 local debt, interval, forced = 0, unit, nil
 -- The debt as stored, and its time.
 local kept, at = 0, 0
 local state = call('GET', key)
 if state then
-  if #state ~= 24 and #state ~= 73 then return { err = BAD_STATE } end
+  if #state ~= 24 and #state ~= 32 then return { err = BAD_STATE } end
   kept, at, interval = unpack_numbers('<ddd', state)
   if not (kept > 0 and kept < ENDLESS and at >= 0 and at <= LATEST) then return { err = BAD_STATE } end
   debt = kept
@@ -287,7 +268,8 @@ local ends, ended = now + owed, at + kept
 -- 2^52 + 1 and 1 - 2^-53.
 local scaled = owed * 4503599627370497
 local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
-if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
+local is_shared = kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice
+if is_shared then
   call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
 else
   local left = ends - ends % slice + slice - now
@@ -311,7 +293,8 @@ local ends, ended = now + owed, at + kept
 -- 2^52 + 1 and 1 - 2^-53.
 local scaled = owed * 4503599627370497
 local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
-if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
+local is_shared = kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice
+if is_shared then
   call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
 else
   local left = ends - ends % slice + slice - now
@@ -329,7 +312,6 @@ end
 if interval ~= unit then amount = amount / unit * interval end
 if debt > amount then commit(key, -amount, debt, kept, at, interval, unit) else call('DEL', key) end
 end
-size_of[1] = 24
 local ARGV = ARGV
 if #ARGV == 1 then
   local all = ARGV[1]
@@ -352,17 +334,13 @@ for j = 1, #ARGV - 1 - 2 * limits do
   holdings[j] = holding
   if holding.first_end and holding.first_end <= now then is_due = true end
 end
-for i = 1, limits do
-  local holding = holdings[holder_of[i]]
-  if holding then holding.size_of[KEYS[i]] = size_of[which[i]] end
-end
 
 -- Charges to a limit what was held until its lease ended. The life of what is written is reckoned from then.
 local function charge_late(i, ended_at, weight, price)
   local key, arg, real = keys[i], ARGV[1 + limits + i], now
   if arg == '' then arg = ARGV[1 + i] end
-  if price then
-    -- The last number of such a limit is what a unit takes.
+  if price and kind[i] == 1 then
+    -- The last number of such a limit is what a unit takes. (The rule may have had another algorithm when it was reserved.)
     arg = sub(arg, 1, PARAMS + 15) .. pack('<d', price)
   else
     price = select(4, unpack_numbers('<dddd', arg))

@@ -51,9 +51,8 @@ end
 -- A small set is searched from its start for the place of what is new: so the latest stand before the earlier ones. Scores
 -- are whole (but for prices), and small enough for the server to keep them as integers.
 --
--- A state that is one string of always the same length may be followed by a copy of the header. So a call about one limit
--- reads both at once, and the set only to change it. Whoever writes the header writes the copy too, if there is one;
--- a state that is written anew by who knows nothing of what is held has none. A copy that is over says nothing.
+-- All windows that a rule has had share the set. So there is no copy of the header, which a call under another window
+-- could not find to change it.
 --
 -- ARGV[1]  now, op, limits (how many); then the numbers of ARGV[2] once more
 -- ARGV[1 + i], for the limit of KEYS[i]: its algorithm's place, its group, its holder's number (0: none), price (what a
@@ -105,29 +104,20 @@ end
 -- or was reserved, BESIDE, the weight that was held before and the token; then the limit's answer.
 if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
   local holder, key = KEYS[2], KEYS[1]
-  local header, has_room, has_summary, plain_slack = nil, true, false, slack
+  local has_room, plain_slack, lasts, header = true, slack, 0, call('ZRANGE', holder, '0', '0')[1]
   local held, first_end, held_count, token, kept_until, swept = 0, 0, 0, 0, 0, now
-    if not has_summary then
-    header, held, first_end, held_count = call('ZRANGE', holder, '0', '0')[1], 0, 0, 0
-    token, kept_until, swept = 0, 0, now
-    if header then
-      if #header ~= HEADER then
-        has_room = false
-      else
-        held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
-        -- Nothing is held, and it should be gone.
-        if held_count == 0 and kept_until <= now and op ~= PEEK then
-          call('DEL', holder)
-          header, token, kept_until, swept = nil, 0, 0, now
-        end
-      end
+  if header then
+    if #header == HEADER then
+      held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
     end
+    -- Else it is not ours, or should be gone.
+    has_room = held_count > 0 or kept_until > now
   end
   local weight, lease, longest, own_price, _, named
   if op == RESERVE then
     weight, lease, longest, group, own_price, _, named = unpack_numbers('<ddddddc25', ARGV[1], #ARGV[1] - HOLDER + 1)
     has_room = has_room and held_count < MOST_HELD and group == 0 and own_price == 0
-      end
+  end
   if has_room and (first_end > now or first_end == 0) then
     local own = cost
     if held > 0 then cost = (units + held) * price end
@@ -150,7 +140,7 @@ if cost > limit then enough_at = frees_at(key, cost - limit) end
         -- What is written lives on until what is held may have been charged to it.
         if held_count > 0 and kept_until > now then
           local more = (kept_until - now) / 1000
-          slack = slack + more - more % 1 + 1
+          lasts, slack = kept_until, slack + more - more % 1 + 1
         end
                 slack = plain_slack
       end
@@ -177,10 +167,10 @@ local answer = pack('<ddddddd', BESIDE, held, token, grant, now, enough_at, last
       end
       local written = pack('<c1dddddd', 'h', held + weight, first_end, held_count + 1, token, kept_until, swept)
       local added = call('ZADD', holder, 'NX', '-inf', written, string.format('%d', -ends), named)
-      -- Not before: a set that was empty for a moment has no lifetime.
-      if added == 2 and (not header or call('ZREM', holder, header) == 1) then
-        local is_alive = kept_until == kept_before and held_count > 0
-                if not is_alive then
+      if added == 2 then
+        -- Not before: a set that was empty for a moment has no lifetime.
+        if header then call('ZREM', holder, header) end
+        if kept_until ~= kept_before or held_count == 0 then
           local life = math.ceil((kept_until - now) / 1000) + slack
           local done = redis.pcall('PEXPIRE', holder, life)
           if done ~= 1 then
@@ -198,9 +188,8 @@ local answer = pack('<ddddddd', BESIDE, held, token, grant, now, enough_at, last
 local answer = pack('<ddddddd', BESIDE, held, token, grant, now, enough_at, last_at)
         return answer
       end
-      -- The very call was carried out already, or what the state tells is not so.
+      -- The very call was carried out already.
       call('ZREM', holder, written)
-      if added == 2 then call('ZREM', holder, named) end
     end
   end
 end
@@ -214,7 +203,7 @@ end
 -- The set of a holder; nil when it is somebody else's.
 local function open_holding(key)
   local first = call('ZRANGE', key, '0', '0', 'WITHSCORES')
-  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now, size_of = {} }
+  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now }
   if not header then return holding end
   if first[2] ~= '-inf' or #header ~= HEADER then return nil end
   local held, first_end, count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
@@ -258,7 +247,7 @@ end
 local function prolong(holding, kept_until)
   if kept_until > holding.kept_until then holding.kept_until = kept_until end
 end
-local load_of, conclude_of, refund_of, size_of = {}, {}, {}, {}
+local load_of, conclude_of, refund_of = {}, {}, {}
 load_of[1] = function(key, arg)
 local cost, limit = unpack_numbers('<dd', arg, 57)
 -- Concurrency: what is in flight at once. Nothing is charged; KEY holds what is held, as `holdings.lua` states.
@@ -303,17 +292,13 @@ for j = 1, #ARGV - 1 - 2 * limits do
   holdings[j] = holding
   if holding.first_end and holding.first_end <= now then is_due = true end
 end
-for i = 1, limits do
-  local holding = holdings[holder_of[i]]
-  if holding then holding.size_of[KEYS[i]] = size_of[which[i]] end
-end
 
 -- Charges to a limit what was held until its lease ended. The life of what is written is reckoned from then.
 local function charge_late(i, ended_at, weight, price)
   local key, arg, real = keys[i], ARGV[1 + limits + i], now
   if arg == '' then arg = ARGV[1 + i] end
-  if price then
-    -- The last number of such a limit is what a unit takes.
+  if price and kind[i] == 1 then
+    -- The last number of such a limit is what a unit takes. (The rule may have had another algorithm when it was reserved.)
     arg = sub(arg, 1, PARAMS + 15) .. pack('<d', price)
   else
     price = select(4, unpack_numbers('<dddd', arg))

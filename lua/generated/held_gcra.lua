@@ -51,9 +51,8 @@ end
 -- A small set is searched from its start for the place of what is new: so the latest stand before the earlier ones. Scores
 -- are whole (but for prices), and small enough for the server to keep them as integers.
 --
--- A state that is one string of always the same length may be followed by a copy of the header. So a call about one limit
--- reads both at once, and the set only to change it. Whoever writes the header writes the copy too, if there is one;
--- a state that is written anew by who knows nothing of what is held has none. A copy that is over says nothing.
+-- All windows that a rule has had share the set. So there is no copy of the header, which a call under another window
+-- could not find to change it.
 --
 -- ARGV[1]  now, op, limits (how many); then the numbers of ARGV[2] once more
 -- ARGV[1 + i], for the limit of KEYS[i]: its algorithm's place, its group, its holder's number (0: none), price (what a
@@ -75,35 +74,19 @@ local mode = op == PEEK and 0 or 1
 -- or was reserved, BESIDE, the weight that was held before and the token; then the limit's answer.
 if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
   local holder, key = KEYS[2], KEYS[1]
-  local header, has_room, has_summary, plain_slack = nil, true, false, slack
+  local has_room, plain_slack, lasts, header = true, slack, 0, call('ZRANGE', holder, '0', '0')[1]
   local held, first_end, held_count, token, kept_until, swept = 0, 0, 0, 0, 0, now
-    -- The state is followed by the summary, if something was held when it was written: the same that the set begins with.
-  local state = call('GET', key)
-  if state and #state == 24 + HEADER then
-    held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', state, 24 + 2)
-    has_summary = kept_until > now
-  end
-  if not has_summary then
-    header, held, first_end, held_count = call('ZRANGE', holder, '0', '0')[1], 0, 0, 0
-    token, kept_until, swept = 0, 0, now
-    if header then
-      if #header ~= HEADER then
-        has_room = false
-      else
-        held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
-        -- Nothing is held, and it should be gone.
-        if held_count == 0 and kept_until <= now and op ~= PEEK then
-          call('DEL', holder)
-          header, token, kept_until, swept = nil, 0, 0, now
-        end
-      end
+  if header then
+    if #header == HEADER then
+      held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
     end
+    -- Else it is not ours, or should be gone.
+    has_room = held_count > 0 or kept_until > now
   end
   local weight, lease, longest, own_price, _, named
   if op == RESERVE then
     weight, lease, longest, group, own_price, _, named = unpack_numbers('<ddddddc25', ARGV[1], #ARGV[1] - HOLDER + 1)
     has_room = has_room and held_count < MOST_HELD and group == 0 and own_price == 0
-        if has_summary then header = string.sub(state, -HEADER) end
   end
   if has_room and (first_end > now or first_end == 0) then
     local own = cost
@@ -115,12 +98,14 @@ if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
 --
 -- Numbers: cost (microseconds of debt it adds), full (debt at which the burst is used up), unit (the interval:
 -- microseconds of debt that one unit adds)
--- State: debt, at, interval. Reply: debt as of now, and the interval if it is another than the unit
+-- State: debt, at, interval (and perhaps what `lasting.lua` reads). Reply: debt as of now, and the interval if it is
+-- another than the unit
 local debt, interval, forced = 0, unit, nil
 -- The debt as stored, and its time.
 local kept, at = 0, 0
+local state = call('GET', key)
 if state then
-  if #state ~= 24 and #state ~= 73 then return { err = BAD_STATE } end
+  if #state ~= 24 and #state ~= 32 then return { err = BAD_STATE } end
   kept, at, interval = unpack_numbers('<ddd', state)
   if not (kept > 0 and kept < ENDLESS and at >= 0 and at <= LATEST) then return { err = BAD_STATE } end
   debt = kept
@@ -136,6 +121,8 @@ if interval ~= unit then
   if not (interval > 0 and interval <= LATEST) then return { err = BAD_STATE } end
   capacity = full - debt / interval * unit
 end
+-- Until when the state is kept in any case: where something was held when it was written, that follows it.
+local lasting = state and #state == 32 and unpack_numbers('<d', state, 25) or 0
     local is_repeated = op == RESERVE and header and capacity and capacity < cost and call('ZSCORE', holder, named)
     -- What others hold is reported below; for a call that is sent again, what it did the first time.
     if capacity and not is_repeated then
@@ -148,7 +135,7 @@ end
         -- What is written lives on until what is held may have been charged to it.
         if held_count > 0 and kept_until > now then
           local more = (kept_until - now) / 1000
-          slack = slack + more - more % 1 + 1
+          lasts, slack = kept_until, slack + more - more % 1 + 1
         end
         -- Writes the debt, AMOUNT added, as of now; a charge at another interval rescales it, so that the units stay. The
 -- key lives until it has leaked away, and on to the end of a slice of time: a power of two, some twentieth of the
@@ -161,11 +148,12 @@ local ends, ended = now + owed, at + kept
 -- 2^52 + 1 and 1 - 2^-53.
 local scaled = owed * 4503599627370497
 local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
-if has_summary and ends <= first_end or kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
+local is_shared = kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice
+if lasts <= lasting and (is_shared or ends <= lasting) then
   call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
 else
   local left = ends - ends % slice + slice - now
-  call('SET', key, pack('<dddc0', owed, now, counted, has_summary and string.sub(state, -HEADER) or header or ''), 'PX', math.ceil(left / 1000) + slack)
+  call('SET', key, pack(lasts > 0 and '<dddd' or '<ddd', owed, now, counted, lasts), 'PX', math.ceil(left / 1000) + slack)
 end
         slack = plain_slack
       end
@@ -192,18 +180,10 @@ local answer = interval == unit and pack('<dddddd', BESIDE, held, token, grant, 
       end
       local written = pack('<c1dddddd', 'h', held + weight, first_end, held_count + 1, token, kept_until, swept)
       local added = call('ZADD', holder, 'NX', '-inf', written, string.format('%d', -ends), named)
-      -- Not before: a set that was empty for a moment has no lifetime.
-      if added == 2 and (not header or call('ZREM', holder, header) == 1) then
-        local is_alive = kept_until == kept_before and held_count > 0
-                local saved = state and redis.pcall('SETRANGE', key, '24', written)
-        if type(saved) == 'table' then
-          -- A user without the right to write it holds nothing.
-          if header then call('ZADD', holder, '-inf', header) end
-          call('ZREM', holder, written, named)
-          error(saved.err, 0)
-        end
-        is_alive = is_alive and (has_summary or not state)
-        if not is_alive then
+      if added == 2 then
+        -- Not before: a set that was empty for a moment has no lifetime.
+        if header then call('ZREM', holder, header) end
+        if kept_until ~= kept_before or held_count == 0 then
           local life = math.ceil((kept_until - now) / 1000) + slack
           local done = redis.pcall('PEXPIRE', holder, life)
           if done ~= 1 then
@@ -221,9 +201,8 @@ local answer = interval == unit and pack('<dddddd', BESIDE, held, token, grant, 
 local answer = interval == unit and pack('<dddddd', BESIDE, held, token, grant, now, debt) or pack('<ddddddd', BESIDE, held, token, grant, now, debt, interval)
         return answer
       end
-      -- The very call was carried out already, or what the state tells is not so.
+      -- The very call was carried out already.
       call('ZREM', holder, written)
-      if added == 2 then call('ZREM', holder, named) end
     end
   end
 end
@@ -237,7 +216,7 @@ end
 -- The set of a holder; nil when it is somebody else's.
 local function open_holding(key)
   local first = call('ZRANGE', key, '0', '0', 'WITHSCORES')
-  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now, size_of = {} }
+  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now }
   if not header then return holding end
   if first[2] ~= '-inf' or #header ~= HEADER then return nil end
   local held, first_end, count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
@@ -276,16 +255,12 @@ local function save(holding)
   end
   of_right(holding, redis.pcall('PEXPIRE', holding.key, math.ceil((holding.kept_until - now) / 1000) + slack))
   holding.header = header
-  for key, size in pairs(holding.size_of) do
-    local state = call('GET', key)
-    if state and #state == size + HEADER then call('SETRANGE', key, size, header) end
-  end
 end
 
 local function prolong(holding, kept_until)
   if kept_until > holding.kept_until then holding.kept_until = kept_until end
 end
-local load_of, conclude_of, refund_of, size_of = {}, {}, {}, {}
+local load_of, conclude_of, refund_of = {}, {}, {}
 load_of[1] = function(key, arg)
 local cost, full, unit = unpack_numbers('<ddd', arg, 57)
 -- GCRA: a debt of time that leaks one microsecond per microsecond. It is kept relative to its own
@@ -295,13 +270,14 @@ local cost, full, unit = unpack_numbers('<ddd', arg, 57)
 --
 -- Numbers: cost (microseconds of debt it adds), full (debt at which the burst is used up), unit (the interval:
 -- microseconds of debt that one unit adds)
--- State: debt, at, interval. Reply: debt as of now, and the interval if it is another than the unit
+-- State: debt, at, interval (and perhaps what `lasting.lua` reads). Reply: debt as of now, and the interval if it is
+-- another than the unit
 local debt, interval, forced = 0, unit, nil
 -- The debt as stored, and its time.
 local kept, at = 0, 0
 local state = call('GET', key)
 if state then
-  if #state ~= 24 and #state ~= 73 then return { err = BAD_STATE } end
+  if #state ~= 24 and #state ~= 32 then return { err = BAD_STATE } end
   kept, at, interval = unpack_numbers('<ddd', state)
   if not (kept > 0 and kept < ENDLESS and at >= 0 and at <= LATEST) then return { err = BAD_STATE } end
   debt = kept
@@ -332,7 +308,8 @@ local ends, ended = now + owed, at + kept
 -- 2^52 + 1 and 1 - 2^-53.
 local scaled = owed * 4503599627370497
 local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
-if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
+local is_shared = kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice
+if is_shared then
   call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
 else
   local left = ends - ends % slice + slice - now
@@ -356,7 +333,8 @@ local ends, ended = now + owed, at + kept
 -- 2^52 + 1 and 1 - 2^-53.
 local scaled = owed * 4503599627370497
 local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
-if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
+local is_shared = kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice
+if is_shared then
   call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
 else
   local left = ends - ends % slice + slice - now
@@ -374,7 +352,6 @@ end
 if interval ~= unit then amount = amount / unit * interval end
 if debt > amount then commit(key, -amount, debt, kept, at, interval, unit) else call('DEL', key) end
 end
-size_of[1] = 24
 local ARGV = ARGV
 if #ARGV == 1 then
   local all = ARGV[1]
@@ -397,17 +374,13 @@ for j = 1, #ARGV - 1 - 2 * limits do
   holdings[j] = holding
   if holding.first_end and holding.first_end <= now then is_due = true end
 end
-for i = 1, limits do
-  local holding = holdings[holder_of[i]]
-  if holding then holding.size_of[KEYS[i]] = size_of[which[i]] end
-end
 
 -- Charges to a limit what was held until its lease ended. The life of what is written is reckoned from then.
 local function charge_late(i, ended_at, weight, price)
   local key, arg, real = keys[i], ARGV[1 + limits + i], now
   if arg == '' then arg = ARGV[1 + i] end
-  if price then
-    -- The last number of such a limit is what a unit takes.
+  if price and kind[i] == 1 then
+    -- The last number of such a limit is what a unit takes. (The rule may have had another algorithm when it was reserved.)
     arg = sub(arg, 1, PARAMS + 15) .. pack('<d', price)
   else
     price = select(4, unpack_numbers('<dddd', arg))

@@ -47,7 +47,7 @@ local cost, limit, window, count_denied = unpack_numbers('<dddd', arg, 25)
 local start, count, forced, running = now - now % window, 0, nil, false
 local state = call('GET', key)
 if state then
-  if #state ~= 16 and #state ~= 65 then return { err = BAD_STATE } end
+  if #state ~= 16 then return { err = BAD_STATE } end
   local stored
   stored, count = unpack_numbers('<dd', state)
   if not (count > 0 and count < ENDLESS and stored >= 0 and stored <= LATEST) then return { err = BAD_STATE } end
@@ -110,7 +110,7 @@ local cost, limit, window, count_denied = unpack_numbers('<dddd', arg, 25)
 local start, count, forced, running = now - now % window, 0, nil, false
 local state = call('GET', key)
 if state then
-  if #state ~= 16 and #state ~= 65 then return { err = BAD_STATE } end
+  if #state ~= 16 then return { err = BAD_STATE } end
   local stored
   stored, count = unpack_numbers('<dd', state)
   if not (count > 0 and count < ENDLESS and stored >= 0 and stored <= LATEST) then return { err = BAD_STATE } end

@@ -56,7 +56,7 @@ elseif now >= closing then
 end
 local state = call('GET', key)
 if state then
-  if #state ~= 16 and #state ~= 65 then return { err = BAD_STATE } end
+  if #state ~= 16 then return { err = BAD_STATE } end
   local stored
   stored, count = unpack_numbers('<dd', state)
   if not (count > 0 and count < ENDLESS and stored >= 0 and stored <= LATEST) then return { err = BAD_STATE } end
@@ -128,7 +128,7 @@ elseif now >= closing then
 end
 local state = call('GET', key)
 if state then
-  if #state ~= 16 and #state ~= 65 then return { err = BAD_STATE } end
+  if #state ~= 16 then return { err = BAD_STATE } end
   local stored
   stored, count = unpack_numbers('<dd', state)
   if not (count > 0 and count < ENDLESS and stored >= 0 and stored <= LATEST) then return { err = BAD_STATE } end

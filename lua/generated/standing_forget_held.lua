@@ -51,9 +51,8 @@ end
 -- A small set is searched from its start for the place of what is new: so the latest stand before the earlier ones. Scores
 -- are whole (but for prices), and small enough for the server to keep them as integers.
 --
--- A state that is one string of always the same length may be followed by a copy of the header. So a call about one limit
--- reads both at once, and the set only to change it. Whoever writes the header writes the copy too, if there is one;
--- a state that is written anew by who knows nothing of what is held has none. A copy that is over says nothing.
+-- All windows that a rule has had share the set. So there is no copy of the header, which a call under another window
+-- could not find to change it.
 --
 -- ARGV[1]  now, op, limits (how many); then the numbers of ARGV[2] once more
 -- ARGV[1 + i], for the limit of KEYS[i]: its algorithm's place, its group, its holder's number (0: none), price (what a
@@ -109,7 +108,7 @@ end
 -- The set of a holder; nil when it is somebody else's.
 local function open_holding(key)
   local first = call('ZRANGE', key, '0', '0', 'WITHSCORES')
-  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now, size_of = {} }
+  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now }
   if not header then return holding end
   if first[2] ~= '-inf' or #header ~= HEADER then return nil end
   local held, first_end, count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)

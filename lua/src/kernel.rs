@@ -87,8 +87,6 @@ pub(crate) struct Fragments {
     pub(crate) helpers: &'static str,
     /// The limit's own numbers.
     pub(crate) numbers: &'static str,
-    /// The bytes of a state that is one string of always the same length; of others 0.
-    pub(crate) size: usize,
     pub(crate) load: &'static str,
     /// The values of its own that `load` leaves to the others.
     pub(crate) keeps: &'static str,
@@ -98,6 +96,16 @@ pub(crate) struct Fragments {
 }
 
 impl Fragments {
+    /// `load` and `commit` beside what is held, until `lasts`. A debt that is short is given a life with every charge, which
+    /// costs more than all else: one that is kept for what is held needs none, and says until when.
+    pub(crate) fn beside_held(&self) -> (String, String) {
+        if !self.commit.contains(IS_SHARED) {
+            return (self.load.to_owned(), self.commit.to_owned());
+        }
+        let commit = self.commit.replacen(IS_SHARED, LASTS, 1).replacen(WRITTEN, WRITTEN_LASTING, 1);
+        ([self.load, include_str!("gcra/lasting.lua")].concat(), commit)
+    }
+
     /// The reply with these numbers before its own, all packed at once: to join two strings takes as long as some
     /// commands.
     pub(crate) fn reply_after(&self, numbers: &str) -> String {
@@ -105,53 +113,19 @@ impl Fragments {
         let packed = self.reply.replace("pack('<", &format!("pack('<{doubles}"));
         packed.replace("grant, now", &format!("{numbers}, grant, now"))
     }
-
-    /// `load` where `state` was read before.
-    pub(crate) fn load_of_read(&self) -> String {
-        if self.size == 0 { self.load.to_owned() } else { self.load.replacen(READ, "", 1) }
-    }
-
-    /// `commit` for a state that may be followed by a copy of what is held: a write of all of it is followed by `anew`, one
-    /// of its last numbers by `beside`, where that is given.
-    pub(crate) fn commit_with(&self, anew: &str, beside: Option<&str>) -> String {
-        if self.size == 0 {
-            return self.commit.to_owned();
-        }
-        let commit = self.commit.replacen(IS_SHARED, &format!("if {OUTLIVED} or {}", &IS_SHARED[3..]), 1);
-        let commit = if beside.is_some() { commit.replacen(FIRST_NUMBERS, "", 1) } else { commit };
-        let lines = commit.split_inclusive('\n').map(|line| match (line.contains("call('SET'"), beside) {
-            (true, _) => followed(line, anew),
-            (false, Some(beside)) => followed(line, beside),
-            (false, None) => line.to_owned(),
-        });
-        lines.collect()
-    }
 }
 
-const READ: &str = "local state = call('GET', key)\n";
-/// How `gcra/commit.lua` finds that a life is shared.
-const IS_SHARED: &str = "if kept >= 16";
-/// And what it packs where that is enough.
-const FIRST_NUMBERS: &str = "interval == unit and pack('<dd', owed, now) or ";
-/// A state that is followed by a copy lives at least until the first lease ends.
-const OUTLIVED: &str = "has_summary and ends <= first_end";
-
-/// A line in which what is packed is followed by a text.
-fn followed(line: &str, text: &str) -> String {
-    let mut pieces = line.split("pack('<");
-    let mut all = pieces.next().unwrap_or_default().to_owned();
-    for piece in pieces {
-        let packed = piece.replacen('\'', "c0'", 1).replacen(')', &format!(", {text})"), 1);
-        all.push_str("pack('<");
-        all.push_str(&packed);
-    }
-    all
-}
+/// Where `gcra/commit.lua` gives no new life.
+const IS_SHARED: &str = "if is_shared then";
+const LASTS: &str = "if lasts <= lasting and (is_shared or ends <= lasting) then";
+/// What it writes where it does.
+const WRITTEN: &str = "call('SET', key, pack('<ddd', owed, now, counted)";
+const WRITTEN_LASTING: &str =
+    "call('SET', key, pack(lasts > 0 and '<dddd' or '<ddd', owed, now, counted, lasts)";
 
 const GCRA: Fragments = Fragments {
     helpers: "",
     numbers: "cost, full, unit",
-    size: 24,
     load: include_str!("gcra/load.lua"),
     keeps: "debt, kept, at, interval, unit",
     commit: include_str!("gcra/commit.lua"),
@@ -163,7 +137,6 @@ const GCRA: Fragments = Fragments {
 const FIXED_WINDOW: Fragments = Fragments {
     helpers: "",
     numbers: "cost, limit, window, count_denied",
-    size: 16,
     load: "",
     keeps: "start, count, window, running",
     commit: include_str!("fixed_window/commit.lua"),
@@ -174,7 +147,6 @@ const FIXED_WINDOW: Fragments = Fragments {
 const FIXED_WINDOW_CALENDAR: Fragments = Fragments {
     helpers: "",
     numbers: "cost, limit, count_denied, number, former, opening, closing, later",
-    size: 16,
     load: include_str!("fixed_window/load_calendar.lua"),
     keeps: "window, start, ending, count, running",
     commit: include_str!("fixed_window/commit_calendar.lua"),
@@ -185,7 +157,6 @@ const FIXED_WINDOW_CALENDAR: Fragments = Fragments {
 const SLIDING_WINDOW: Fragments = Fragments {
     helpers: "",
     numbers: "cost, limit, window, count_denied",
-    size: 24,
     load: include_str!("sliding_window/load.lua"),
     keeps: "start, previous, current, window, running",
     commit: include_str!("sliding_window/commit.lua"),
@@ -196,7 +167,6 @@ const SLIDING_WINDOW: Fragments = Fragments {
 const SLIDING_LOG_LIST: Fragments = Fragments {
     helpers: include_str!("sliding_log/helpers_list.lua"),
     numbers: "cost, limit, window",
-    size: 0,
     load: include_str!("sliding_log/load_list.lua"),
     keeps: "live, length, pivot, newest, window",
     commit: concat!(
@@ -211,7 +181,6 @@ const SLIDING_LOG_LIST: Fragments = Fragments {
 const SLIDING_LOG_SORTED_SET: Fragments = Fragments {
     helpers: include_str!("sliding_log/helpers_sorted_set.lua"),
     numbers: "cost, limit, window",
-    size: 0,
     load: include_str!("sliding_log/load_sorted_set.lua"),
     keeps: "live, length, pivot, newest, window",
     commit: concat!(
@@ -229,7 +198,6 @@ const SLIDING_LOG_SORTED_SET: Fragments = Fragments {
 const SLIDING_BUCKETS: Fragments = Fragments {
     helpers: include_str!("sliding_buckets/helpers.lua"),
     numbers: "cost, limit, window, resolution, count_denied",
-    size: 0,
     load: include_str!("sliding_buckets/load.lua"),
     keeps: "slot, current, past, first, tail, newest, pivot, resolution, window",
     commit: include_str!("sliding_buckets/commit.lua"),
@@ -240,7 +208,6 @@ const SLIDING_BUCKETS: Fragments = Fragments {
 const DECAY: Fragments = Fragments {
     helpers: "",
     numbers: "cost, limit, resolution, factor, slots_per_e, count_denied",
-    size: 16,
     load: include_str!("decay/load.lua"),
     keeps: "slot, stored, kept, level, resolution, factor, slots_per_e",
     commit: include_str!("decay/commit.lua"),
@@ -252,7 +219,6 @@ const DECAY: Fragments = Fragments {
 const CONCURRENCY: Fragments = Fragments {
     helpers: include_str!("concurrency/helpers.lua"),
     numbers: "cost, limit",
-    size: 0,
     load: include_str!("concurrency/load.lua"),
     keeps: "enough_at, last_at",
     commit: "",

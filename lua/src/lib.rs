@@ -29,12 +29,6 @@ const CHARGE_SEVERAL: &str = include_str!("driver/charge_several.lua");
 const LAYOUT: &str = include_str!("driver/layout.lua");
 const HELD_PLAINLY: &str = include_str!("driver/held_plainly.lua");
 const ENDING_PLAINLY: &str = include_str!("driver/ending_plainly.lua");
-/// A copy of what is held, after a state.
-const SUMMARY_LOAD: &str = include_str!("driver/summary_load.lua");
-const SUMMARY_HEADER: &str = include_str!("driver/summary_header.lua");
-const SUMMARY_SAVE: &str = include_str!("driver/summary_save.lua");
-const SUMMARY_ELSE: &str = include_str!("driver/summary_else.lua");
-const SUMMARY_COPY: &str = include_str!("driver/summary_copy.lua");
 const HOLDINGS: &str = include_str!("driver/holdings.lua");
 const LATE: &str = include_str!("driver/late.lua");
 const HELD: &str = include_str!("driver/held.lua");
@@ -104,44 +98,31 @@ pub fn charge_several(kernels: KernelSet) -> String {
 
 /// The script that checks, looks at, refunds, charges or reserves limits beside which something may be held.
 pub fn held(kernels: KernelSet) -> String {
-    let copied = "has_summary and string.sub(state, -HEADER) or header or ''";
-    beside(kernels, HELD_PLAINLY, |kernel| kernel.commit_with(copied, None), HELD)
+    beside(kernels, HELD_PLAINLY, HELD)
 }
 
 /// The script that commits, releases or renews a reservation.
 pub fn ending(kernels: KernelSet) -> String {
-    let commit = |kernel: &Fragments| kernel.commit_with("header", Some("has_summary and header or ''"));
-    beside(kernels, ENDING_PLAINLY, commit, ENDING)
+    beside(kernels, ENDING_PLAINLY, ENDING)
 }
 
 /// A script for rules with reservations: a short way for one limit, then the driver for all.
-fn beside(
-    kernels: KernelSet,
-    plainly: &str,
-    commit: impl FnOnce(&Fragments) -> String,
-    driver: &str,
-) -> String {
+fn beside(kernels: KernelSet, plainly: &str, driver: &str) -> String {
     let mut all = kernels.iter();
     let (numbers, plainly) = match (all.next(), all.next()) {
-        (Some(kernel), None) => inlined(plainly, kernel, commit),
+        (Some(kernel), None) => inlined(plainly, kernel),
         _ => (HELD_HEADER.to_owned(), String::new()),
     };
     let begins = opening(&numbers) + LAYOUT + &helpers(kernels);
     [
         begins.as_str(),
         &plainly,
-        &holdings(kernels),
+        HOLDINGS,
         &limits_beside(kernels, HELD_PARAMS),
         &unmarked(LATE),
         &unmarked(driver),
     ]
     .concat()
-}
-
-/// What reads and writes what is held, and its copies where states of these kernels may be followed by one.
-fn holdings(kernels: KernelSet) -> String {
-    let has_copies = kernels.iter().any(|kernel| kernel.fragments().size > 0);
-    HOLDINGS.replace("  --SUMMARY COPY\n", if has_copies { SUMMARY_COPY } else { "" })
 }
 
 /// A driver where nothing stands beside the states: without the marks for that.
@@ -154,25 +135,14 @@ fn unmarked(driver: &str) -> String {
 }
 
 /// The numbers of a call about one limit, and a driver with the fragments of its kernel at the marks.
-fn inlined(driver: &str, kernel: Kernel, commit: impl FnOnce(&Fragments) -> String) -> (String, String) {
+fn inlined(driver: &str, kernel: Kernel) -> (String, String) {
     let fragments = kernel.fragments();
     let beside = fragments.reply_after("BESIDE, held, token");
-    let Fragments { numbers, size, reply, .. } = fragments;
+    let (load, commit) = fragments.beside_held();
+    let Fragments { numbers, reply, .. } = fragments;
     let numbers = format!("{HELD_HEADER}, which, group, holder_of, price, units, extra, kind, {numbers}");
-    let summary = |fragment: &str| match size {
-        0 => String::new(),
-        size => fragment.replace("STATE_SIZE", &size.to_string()),
-    };
-    let marks = [
-        ("--SUMMARY LOAD\n", summary(SUMMARY_LOAD)),
-        ("--SUMMARY HEADER\n", summary(SUMMARY_HEADER)),
-        ("--SUMMARY SAVE\n", summary(SUMMARY_SAVE)),
-        ("--SUMMARY ELSE\n", summary(SUMMARY_ELSE)),
-        ("--LOAD\n", fragments.load_of_read()),
-        ("--COMMIT\n", commit(&fragments)),
-        ("--REPLY\n", reply.to_owned()),
-        ("--REPLY_BESIDE\n", beside),
-    ];
+    let marks =
+        [("--LOAD\n", &*load), ("--COMMIT\n", &commit), ("--REPLY\n", reply), ("--REPLY_BESIDE\n", &beside)];
     let driver =
         marks.iter().fold(driver.to_owned(), |driver, (mark, fragment)| driver.replace(mark, fragment));
     (numbers, driver)
@@ -180,7 +150,7 @@ fn inlined(driver: &str, kernel: Kernel, commit: impl FnOnce(&Fragments) -> Stri
 
 /// The script that resets a key for which something may be held.
 pub fn forget() -> String {
-    [&opening(HELD_HEADER), LAYOUT, &holdings(KernelSet::default()), FORGET].concat()
+    [&opening(HELD_HEADER), LAYOUT, HOLDINGS, FORGET].concat()
 }
 
 /// A script that stores the answer of another one, and gives it to every later call with the same request id.
@@ -189,11 +159,11 @@ pub fn repeatable(script: &str) -> String {
 }
 
 /// Limits as functions, in tables by the places of the kernels: what loads a state, what writes and answers, what takes
-/// back; and the length of a state that a copy of what is held may follow.
+/// back.
 fn limits_beside(kernels: KernelSet, params: usize) -> String {
-    let mut text = String::from("local load_of, conclude_of, refund_of, size_of = {}, {}, {}, {}\n");
+    let mut text = String::from("local load_of, conclude_of, refund_of = {}, {}, {}\n");
     for kernel in kernels.iter() {
-        let Fragments { numbers, size, load, keeps, commit, reply, refund, .. } = kernel.fragments();
+        let Fragments { numbers, load, keeps, commit, reply, refund, .. } = kernel.fragments();
         let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers, params));
         let whole = kernel.whole();
         text.push_str(&format!(
@@ -204,9 +174,6 @@ fn limits_beside(kernels: KernelSet, params: usize) -> String {
              refund_of[{place}] = function(key, amount, charged_at, {keeps})\n\
              local function commit(key, amount, {keeps})\n{commit}end\n{refund}end\n"
         ));
-        if size > 0 {
-            text.push_str(&format!("size_of[{place}] = {size}\n"));
-        }
     }
     text
 }
@@ -306,24 +273,10 @@ mod tests {
     }
 
     #[test]
-    fn whatever_writes_a_whole_state_writes_what_is_held_after_it() {
-        for fragments in Kernel::ALL.map(Kernel::fragments).iter().filter(|fragments| fragments.size > 0) {
-            assert_eq!(fragments.load.matches("local state = call('GET', key)").count(), 1);
-            assert!(!fragments.load_of_read().contains("call('GET'"));
-            let (size, whole) = (fragments.size, fragments.size + 49);
-            assert!(fragments.load.contains(&format!("if #state ~= {size} and #state ~= {whole} then")));
-            let commit = fragments.commit_with("a", Some("b"));
-            assert_eq!(commit.matches("pack(").count(), commit.matches("c0', ").count(), "{commit}");
-            assert_eq!(commit.matches(", a)").count(), 1, "{commit}");
-            let commit = fragments.commit_with("a", None);
-            assert_eq!(commit.matches("c0', ").count(), commit.matches(", a)").count(), "{commit}");
-        }
-        assert!(
-            Kernel::Gcra
-                .fragments()
-                .commit_with("a", None)
-                .contains("if has_summary and ends <= first_end or")
-        );
+    fn a_debt_that_is_kept_for_what_is_held_says_until_when() {
+        let (load, commit) = Kernel::Gcra.fragments().beside_held();
+        assert!(load.contains("local lasting = "));
+        assert!(commit.contains("lasts <= lasting") && commit.contains("counted, lasts)"));
     }
 
     #[test]

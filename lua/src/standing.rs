@@ -2,7 +2,7 @@
 //! beside the states at their marks.
 
 use crate::kernel::Fragments;
-use crate::{ENDING, FORGET, HELD, HELD_HEADER, LATE, LAYOUT, helpers, holdings, limits_beside, opening};
+use crate::{ENDING, FORGET, HELD, HELD_HEADER, HOLDINGS, LATE, LAYOUT, helpers, limits_beside, opening};
 use crate::{Kernel, KernelSet};
 
 const LOAD: &str = include_str!("standing/load.lua");
@@ -88,7 +88,7 @@ pub fn ending(kernels: KernelSet) -> String {
 /// The script that resets keys for which something may be held, or stand.
 pub fn forget() -> String {
     let forget_blocks = with_blocks(FORGET_BLOCKS);
-    [&opening(HELD_HEADER), LAYOUT, &forget_blocks, &holdings(KernelSet::default()), FORGET].concat()
+    [&opening(HELD_HEADER), LAYOUT, &forget_blocks, HOLDINGS, FORGET].concat()
 }
 
 /// The script that changes by hand what stands beside the states of one key.
@@ -101,7 +101,7 @@ fn beside(kernels: KernelSet, driver: &str) -> String {
     let stored = with_blocks(STANDINGS);
     let late = filled(LATE, &[("--STANDINGS\n", &stored)]);
     let begins = opening(HELD_HEADER) + LAYOUT + &helpers(kernels);
-    [begins.as_str(), &holdings(kernels), &limits_beside(kernels, PARAMS), &late, driver].concat()
+    [begins.as_str(), HOLDINGS, &limits_beside(kernels, PARAMS), &late, driver].concat()
 }
 
 /// A driver with what reads, begins and writes blocks at its marks.

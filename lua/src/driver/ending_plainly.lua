@@ -3,17 +3,11 @@
 --
 -- First one limit, whose reservation is held and of which no lease has ended: nearly every call.
 if #ARGV == 1 and op == COMMIT then
-  local holder, key, has_summary = KEYS[2], KEYS[1], false
-  local header, held, first_end, held_count, token, kept_until, swept
-  --SUMMARY LOAD
-  if has_summary then
-    --SUMMARY HEADER
-  else
-    header = call('ZRANGE', holder, '0', '0')[1]
-    first_end = 0
-    if header and #header == HEADER then
-      held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
-    end
+  local holder, key = KEYS[2], KEYS[1]
+  local header, first_end = call('ZRANGE', holder, '0', '0')[1], 0
+  local held, held_count, token, kept_until, swept
+  if header and #header == HEADER then
+    held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
   end
   local weight, lease, _, _, own_price, timeout, named, call_id =
     unpack_numbers('<ddddddc25c16', ARGV[1], #ARGV[1] - HOLDER + 1)
@@ -23,11 +17,11 @@ if #ARGV == 1 and op == COMMIT then
     if capacity and amount <= capacity then
       local removed = call('ZREM', holder, header, named)
       if removed == 2 then
-        local plain_slack, kept_before = slack, kept_until
+        local plain_slack, lasts, kept_before = slack, 0, kept_until
         -- What is written lives on until what is still held may have been charged to it.
         if held_count > 1 and kept_until > now then
           local more = (kept_until - now) / 1000
-          slack = slack + more - more % 1 + 1
+          lasts, slack = kept_until, slack + more - more % 1 + 1
         end
         local is_swept = now - swept > timeout
         if is_swept then swept = now end
@@ -37,7 +31,6 @@ if #ARGV == 1 and op == COMMIT then
         header = pack('<c1dddddd', 'h', held - weight, first_end, held_count - 1, token, kept_until, swept)
         if amount > 0 or forced then
           --COMMIT
-        --SUMMARY ELSE
         end
         slack = plain_slack
         if is_swept then call('ZREMRANGEBYSCORE', holder, MARKS - math.floor(now / 1000), MARKS) end
@@ -48,16 +41,9 @@ if #ARGV == 1 and op == COMMIT then
         end
         return 1
       end
-      if removed == 1 then
-        local first = has_summary and call('ZRANGE', holder, '0', '0')[1]
-        if first and #first == HEADER then
-          -- It is held, but not as the state says: what is said there is put right below.
-          call('ZADD', holder, string.format('%d', -now - 1), named)
-        else
-          call('ZADD', holder, '-inf', header)
-          call('PEXPIRE', holder, math.ceil((kept_until - now) / 1000) + slack)
-        end
-      end
+      -- It is not held.
+      call('ZADD', holder, '-inf', header)
+      call('PEXPIRE', holder, math.ceil((kept_until - now) / 1000) + slack)
     end
   end
 end

@@ -3,30 +3,19 @@
 -- or was reserved, BESIDE, the weight that was held before and the token; then the limit's answer.
 if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
   local holder, key = KEYS[2], KEYS[1]
-  local header, has_room, has_summary, plain_slack = nil, true, false, slack
+  local has_room, plain_slack, lasts, header = true, slack, 0, call('ZRANGE', holder, '0', '0')[1]
   local held, first_end, held_count, token, kept_until, swept = 0, 0, 0, 0, 0, now
-  --SUMMARY LOAD
-  if not has_summary then
-    header, held, first_end, held_count = call('ZRANGE', holder, '0', '0')[1], 0, 0, 0
-    token, kept_until, swept = 0, 0, now
-    if header then
-      if #header ~= HEADER then
-        has_room = false
-      else
-        held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
-        -- Nothing is held, and it should be gone.
-        if held_count == 0 and kept_until <= now and op ~= PEEK then
-          call('DEL', holder)
-          header, token, kept_until, swept = nil, 0, 0, now
-        end
-      end
+  if header then
+    if #header == HEADER then
+      held, first_end, held_count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
     end
+    -- Else it is not ours, or should be gone.
+    has_room = held_count > 0 or kept_until > now
   end
   local weight, lease, longest, own_price, _, named
   if op == RESERVE then
     weight, lease, longest, group, own_price, _, named = unpack_numbers('<ddddddc25', ARGV[1], #ARGV[1] - HOLDER + 1)
     has_room = has_room and held_count < MOST_HELD and group == 0 and own_price == 0
-    --SUMMARY HEADER
   end
   if has_room and (first_end > now or first_end == 0) then
     local own = cost
@@ -44,7 +33,7 @@ if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
         -- What is written lives on until what is held may have been charged to it.
         if held_count > 0 and kept_until > now then
           local more = (kept_until - now) / 1000
-          slack = slack + more - more % 1 + 1
+          lasts, slack = kept_until, slack + more - more % 1 + 1
         end
         --COMMIT
         slack = plain_slack
@@ -70,11 +59,10 @@ if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
       end
       local written = pack('<c1dddddd', 'h', held + weight, first_end, held_count + 1, token, kept_until, swept)
       local added = call('ZADD', holder, 'NX', '-inf', written, string.format('%d', -ends), named)
-      -- Not before: a set that was empty for a moment has no lifetime.
-      if added == 2 and (not header or call('ZREM', holder, header) == 1) then
-        local is_alive = kept_until == kept_before and held_count > 0
-        --SUMMARY SAVE
-        if not is_alive then
+      if added == 2 then
+        -- Not before: a set that was empty for a moment has no lifetime.
+        if header then call('ZREM', holder, header) end
+        if kept_until ~= kept_before or held_count == 0 then
           local life = math.ceil((kept_until - now) / 1000) + slack
           local done = redis.pcall('PEXPIRE', holder, life)
           if done ~= 1 then
@@ -91,9 +79,8 @@ if #ARGV == 1 and (op <= PEEK or op == RESERVE) then
         --REPLY_BESIDE
         return answer
       end
-      -- The very call was carried out already, or what the state tells is not so.
+      -- The very call was carried out already.
       call('ZREM', holder, written)
-      if added == 2 then call('ZREM', holder, named) end
     end
   end
 end

@@ -20,18 +20,14 @@ for j = 1, #ARGV - 1 - 2 * limits do
   holdings[j] = holding
   if holding.first_end and holding.first_end <= now then is_due = true end
 end
-for i = 1, limits do
-  local holding = holdings[holder_of[i]]
-  if holding then holding.size_of[KEYS[i]] = size_of[which[i]] end
-end
 
 --STANDINGS
 -- Charges to a limit what was held until its lease ended. The life of what is written is reckoned from then.
 local function charge_late(i, ended_at, weight, price)
   local key, arg, real = keys[i], ARGV[1 + limits + i], now
   if arg == '' then arg = ARGV[1 + i] end
-  if price then
-    -- The last number of such a limit is what a unit takes.
+  if price and kind[i] == 1 then
+    -- The last number of such a limit is what a unit takes. (The rule may have had another algorithm when it was reserved.)
     arg = sub(arg, 1, PARAMS + 15) .. pack('<d', price)
   else
     price = select(4, unpack_numbers('<dddd', arg))

@@ -5,7 +5,7 @@
 local start, count, forced, running = now, 0, nil, false
 local state = call('GET', key)
 if state then
-  if #state ~= 16 and #state ~= 65 then return { err = BAD_STATE } end
+  if #state ~= 16 then return { err = BAD_STATE } end
   local stored
   stored, count = unpack_numbers('<dd', state)
   if not (count > 0 and count < ENDLESS and stored >= 0 and stored <= LATEST) then return { err = BAD_STATE } end

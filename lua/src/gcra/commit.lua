@@ -9,7 +9,8 @@ local ends, ended = now + owed, at + kept
 -- 2^52 + 1 and 1 - 2^-53.
 local scaled = owed * 4503599627370497
 local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
-if kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice then
+local is_shared = kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice
+if is_shared then
   call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
 else
   local left = ends - ends % slice + slice - now

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use redis::Commands;
 use sluicegate::{CheckOptions, ManualClock, RateLimiter, Rules, Usage};
-use sluicegate_test_servers::Redis;
+use sluicegate_test_servers::{Redis, keys_without_ttl};
 
 /// How often scripts have looked for leases, the latest first.
 fn looks(connection: &mut impl Commands) -> u64 {
@@ -62,51 +62,34 @@ fn what_is_over_by_now_counts_for_what_ended_after_it() {
     assert_eq!(play(server.url()), expected);
 }
 
-/// A state is followed by a copy of what is held. One that is not so, any more, misleads no reserve and no commit.
+/// What is held is in one place: where somebody deletes it, nothing is held any more, for no call.
 #[test]
-fn what_a_state_says_is_held_is_checked_before_anything_is_written() {
+fn what_is_held_is_gone_with_its_set() {
     let server = Redis::start().unwrap();
     let rules = r#"[{"rule_id": "g", "rate": "100/100s", "reservations": true}]"#;
-    let clock = ManualClock::new(1_700_000_000_000_000);
     let limiter = RateLimiter::builder(server.url())
         .rules(Rules::from_json(rules).unwrap())
-        .clock(clock)
+        .clock(ManualClock::new(1_700_000_000_000_000))
         .build()
         .unwrap();
     let reserve = |cost| limiter.reserve_with("g", "k", CheckOptions::new().cost(cost)).unwrap();
     let remaining = || limiter.peek("g", "k").unwrap().remaining;
     let mut connection = server.client().unwrap();
+    let mut lose = || assert_eq!(connection.del("sluicegate:g:{k}:h"), Ok(1));
     limiter.check("g", "k").unwrap();
-    let keys: Vec<String> = connection.keys("*").unwrap();
-    let [state] = keys.as_slice() else { panic!("{keys:?}") };
-    let mut replace = |by: &[u8]| {
-        let mut set = redis::cmd("SET");
-        set.arg(state).arg(by).arg("KEEPTTL").exec(&mut connection).unwrap();
-    };
-    let read = || -> Vec<u8> { server.client().unwrap().get(state).unwrap() };
-
-    let first = reserve(10);
-    let of_first = read();
-    assert_eq!(of_first.len(), 24 + 49);
-    let second = reserve(20);
-    assert_eq!(remaining(), 69);
-    // Now it says that 10 are held.
-    replace(&of_first);
-    assert!(limiter.commit(&second, Usage::AsReserved).unwrap());
-    assert_eq!(remaining(), 69);
-    assert!(!limiter.commit(&second, Usage::AsReserved).unwrap());
-    replace(&of_first);
-    let third = reserve(30);
-    assert!(third.allowed);
-    // What it was charged was undone too: one unit is used, and 40 are held.
-    assert_eq!(remaining(), 59);
-    // It says nothing, as after a check by who knows of no reservations.
-    let plain = read()[..24].to_vec();
-    replace(&plain);
-    assert_eq!(remaining(), 59);
+    let first = reserve(99);
+    lose();
+    assert_eq!(remaining(), 99);
     assert!(limiter.check("g", "k").unwrap().allowed);
-    assert!(limiter.release(&first).unwrap());
-    assert_eq!(remaining(), 68);
-    assert!(limiter.commit(&third, Usage::Cost(5)).unwrap());
+    assert!(!limiter.commit(&first, Usage::AsReserved).unwrap());
+    assert!(!limiter.renew(&first).unwrap());
+    let second = reserve(20);
+    lose();
+    let third = reserve(5);
     assert_eq!(remaining(), 93);
+    assert!(!limiter.release(&second).unwrap());
+    assert!(limiter.commit(&third, Usage::Cost(7)).unwrap());
+    assert_eq!(remaining(), 91);
+    assert!(!limiter.commit(&third, Usage::Cost(7)).unwrap());
+    assert_eq!(keys_without_ttl(&mut connection).unwrap(), Vec::<String>::new());
 }

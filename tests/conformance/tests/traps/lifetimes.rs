@@ -174,6 +174,21 @@ fn a_state_is_kept_for_what_is_held_beside_it() {
     assert!(is_kept(&mut server, 500_000), "after a renewal");
 }
 
+/// What was reserved under another window of the rule may be charged to this one too, so the next check keeps it as long.
+#[test]
+fn a_state_is_kept_for_what_is_held_under_another_window() {
+    let mut server = Server::start();
+    let (other, _) = server.limiter_at(NOW_US, &rule("r", HELD));
+    let window = HELD.replace("10, \"window_size_seconds\": 1000", "1000, \"window_size_seconds\": 100");
+    let (limiter, _) = server.limiter_at(NOW_US, &rule("r", &window));
+    // Fifty seconds of debt, and a minute since the clock is manual; one unit more would share that life.
+    limiter.check_with("r", "k", cost(500)).unwrap();
+    let _held = other.reserve("r", "k").unwrap();
+    limiter.check("r", "k").unwrap();
+    let entry = server.stored.entry("sluicegate:r:{k}:gt100s").unwrap();
+    assert!(entry.ttl_ms > 300_000, "{} ms", entry.ttl_ms);
+}
+
 /// What is held is kept for as long as its charge may count: to the end of a day, which is never much longer than a day.
 #[test]
 fn what_is_held_is_kept_no_longer_than_its_charge_counts() {

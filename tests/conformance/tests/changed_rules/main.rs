@@ -1,88 +1,17 @@
 //! What was stored, and what is held, while the rules change: nothing is lost without a word, in memory as on a server.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use std::sync::{Arc, Mutex};
+mod windows;
+mod world;
+
 use std::time::Duration;
 
-use sluicegate::sources::{Following, RuleSource, Updates};
-use sluicegate::{
-    Check, CheckOptions, Decision, ErrorKind, ManualClock, RateLimiter, Reservation, Source, Usage,
-};
+use sluicegate::{Check, CheckOptions, Decision, ErrorKind, Source, Usage};
 use sluicegate_test_servers::Redis;
-use tokio::sync::Notify;
+
+use crate::world::World;
 
 const LARGEST: u64 = (1 << 53) - 1;
-/// A busy machine may take long to answer.
-const TIMEOUT: Duration = Duration::from_secs(30);
-const START: u64 = 1_760_000_000_000_000;
-
-/// Rules that a test changes.
-#[derive(Debug, Clone, Default)]
-struct Switch(Arc<(Mutex<String>, Notify)>);
-
-impl RuleSource for Switch {
-    fn name(&self) -> String {
-        "switch".to_owned()
-    }
-
-    fn follow<'a>(&'a self, updates: &'a Updates) -> Following<'a> {
-        Box::pin(async move {
-            loop {
-                let text = self.0.0.lock().unwrap().clone();
-                updates.file(Ok(text));
-                self.0.1.notified().await;
-            }
-        })
-    }
-}
-
-/// A limiter whose rules change, on a clock of its own.
-struct World {
-    switch: Switch,
-    limiter: RateLimiter,
-    clock: ManualClock,
-}
-
-impl World {
-    fn new(url: &str, prefix: &str, rules: &str) -> Self {
-        let (switch, clock) = (Switch::default(), ManualClock::new(START));
-        switch.put(rules);
-        let builder = RateLimiter::builder(url).prefix(prefix).rules(switch.clone()).clock(clock.clone());
-        let builder = builder.response_timeout(TIMEOUT);
-        Self { switch, limiter: builder.build().unwrap(), clock }
-    }
-
-    /// Puts other rules in force.
-    fn change(&self, rules: &str) {
-        let before = self.limiter.rules_status().updates;
-        self.switch.put(rules);
-        loop {
-            let status = self.limiter.rules_status();
-            assert!(status.refused.is_empty(), "{status:?}");
-            if status.updates > before {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    }
-
-    fn reserve(&self, cost: u64) -> Reservation {
-        let reserved = self.limiter.reserve_with("r", "k", CheckOptions::new().cost(cost)).unwrap();
-        assert!(reserved.allowed);
-        reserved
-    }
-
-    fn remaining(&self) -> u64 {
-        self.limiter.peek("r", "k").unwrap().remaining
-    }
-}
-
-impl Switch {
-    fn put(&self, rules: &str) {
-        rules.clone_into(&mut self.0.0.lock().unwrap());
-        self.0.1.notify_one();
-    }
-}
 
 fn everywhere(test: impl Fn(&str)) {
     let redis = Redis::start().unwrap();
@@ -207,6 +136,22 @@ fn a_lease_expires_under_the_rule_in_force() {
             assert_eq!(world.remaining(), 6, "{from} to {to}");
             assert!(!world.limiter.commit(&held, Usage::AsReserved).unwrap(), "{from} to {to}");
             assert_eq!(world.remaining(), 6, "{from} to {to}");
+        }
+    });
+}
+
+/// What a unit takes by the limit of the call is a time under gcra, and means nothing to another algorithm.
+#[test]
+fn a_lease_with_a_limit_of_its_own_expires_under_another_algorithm() {
+    everywhere(|url| {
+        for (number, (from, to)) in pairs().into_iter().enumerate() {
+            let world = World::new(url, &format!("own{number}"), &rule(from, RESERVING));
+            let own = CheckOptions::new().cost(4).limit(5);
+            assert!(world.limiter.reserve_with("r", "k", own).unwrap().allowed);
+            world.change(&rule(to, RESERVING));
+            world.clock.advance(Duration::from_secs(5));
+            assert!(world.limiter.check("r", "k").unwrap().allowed);
+            assert_eq!(world.remaining(), 5, "{from} to {to}");
         }
     });
 }

@@ -1,2 +1,0 @@
-        elseif has_summary then
-          call('SETRANGE', key, 'STATE_SIZE', header)

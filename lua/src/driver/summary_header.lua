@@ -1,1 +1,0 @@
-    if has_summary then header = string.sub(state, -HEADER) end
