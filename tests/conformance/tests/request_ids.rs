@@ -242,6 +242,22 @@ fn records_are_small_and_end() {
     }
 }
 
+/// By the server's clock nothing but its lifetime ends a record.
+#[test]
+fn a_record_that_lost_its_lifetime_gets_another() {
+    let Backend::Redis(server) = Backend::redis() else { unreachable!() };
+    let mut client = server.client().unwrap();
+    let limiter = builder(server.url()).request_id_seconds(7).build().unwrap();
+    let named = CheckOptions::new().request_id("id");
+    let first = limiter.check_with("window", "k", named).unwrap();
+    let name = "sluicegate:window:{k}:q-id";
+    let _: () = client.persist(name).unwrap();
+    assert_eq!(figures(&limiter.check_with("window", "k", named).unwrap()), figures(&first));
+    let left: i64 = client.pttl(name).unwrap();
+    assert!((6_000..=7_001).contains(&left), "{left}");
+    assert_eq!(limiter.peek("window", "k").unwrap().remaining, 999);
+}
+
 /// The returned limit is that of the first call, as are the figures.
 #[test]
 fn a_repeated_call_gets_the_first_answer_although_the_rule_was_changed() {
