@@ -168,6 +168,29 @@ fn several_items_are_repeated_together() {
     });
 }
 
+/// Nor what has ended since the first answer: it is charged by whoever changes something next, at the limit of then.
+#[test]
+fn a_repeated_call_charges_no_ended_lease() {
+    const OWN: &str = r#"[{"rule_id": "own", "rate": "10/10s", "reservations": true, "lease_seconds": 1, "overrides": true}]"#;
+    for backend in [Backend::Memory, Backend::redis()] {
+        let clock = ManualClock::new(1_700_000_000_000_000);
+        let builder = RateLimiter::builder(backend.url()).rules(Rules::from_json(OWN).unwrap());
+        let limiter = builder.clock(clock.clone()).build().unwrap();
+        let named = CheckOptions::new().request_id("id");
+        let [repeated, other] = ["k", "l"].map(|key| {
+            limiter.check_with("own", key, named).unwrap();
+            drop(limiter.reserve_with("own", key, CheckOptions::new().cost(6)).unwrap());
+            clock.advance(Duration::from_secs(3));
+            if key == "k" {
+                limiter.check_with("own", key, named).unwrap();
+            }
+            limiter.set_limit("own", key, 20, None).unwrap();
+            figures(&limiter.peek("own", key).unwrap())
+        });
+        assert_eq!(repeated, other, "{}", backend.url());
+    }
+}
+
 /// What is no answer is asked again: a charge that would overdraw beyond all bounds leaves its id free.
 #[test]
 fn an_error_is_not_kept() {
