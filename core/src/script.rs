@@ -28,7 +28,7 @@ impl Script {
         Self { each: Some(Box::new(Self::new(text))), ..self }
     }
 
-    /// The same for calls with a request id: what such a call has beside, it has as last key and argument.
+    /// The same for calls with a request id: what such a call has beside, it has as last key and arguments.
     fn repeatable(&self) -> &Self {
         self.repeatable.get_or_init(|| Box::new(Self::new(sluicegate_lua::repeatable(&self.text))))
     }
@@ -68,10 +68,10 @@ pub(crate) struct ScriptCall {
 }
 
 impl ScriptCall {
-    /// The same call, whose answer is stored in a record; `known_by` identifies it, and says how long.
-    pub(crate) fn recorded(mut self, record: String, known_by: Argument) -> Self {
-        self.keys.push(record);
-        self.args.push(known_by);
+    /// The same call, whose answer is stored in a record of this name, after this head, for so many milliseconds.
+    pub(crate) fn recorded(mut self, name: String, head: Argument, keep: u64) -> Self {
+        self.keys.push(name);
+        self.args.extend([keep.to_string().into_bytes().into(), head]);
         Self { script: self.script.repeatable(), ..self }
     }
 }

@@ -1,44 +1,35 @@
 -- Generated from lua/src.
--- Makes a script repeatable: the first call with a request id runs it and stores its answer, later ones get that answer
--- and change nothing.
+-- Makes a script repeatable: the first call with a request id runs it and stores its answer, later ones are answered with
+-- what is stored and change nothing.
 --
 -- KEYS  last: the record of the request, in the slot of the others. The script is not shown it.
--- ARGV  last: fingerprint of the call (16 bytes), then the lifetime of the record in doubles: by the limiter's clock
---       (microseconds), and as the server counts it (milliseconds); then the terms of the limits. Nor this.
--- Record: fingerprint, when it ends (by which one ends too that was robbed of its lifetime), the
---         terms after their length, then the answer: 's' and a string, or 'l' and
---         strings, each after its length. What is no answer is not stored: an error, a number, which says
---         that nothing was done, and what cannot tell the window of a calendar (see `load_calendar.lua`).
+-- ARGV  last: the head of the record; before it, how long the server keeps the record: milliseconds, as text, since a number
+--       would be printed for each command that takes it. The script is shown neither.
+-- Record: the head, then the answer: 's' and a string, or 'l' and strings, each after its length.
+-- Head: 'once', when the record ends by a manual clock (a double; beyond all times by the server's, whose own lifetime of the
+--       key ends it), then what only the caller reads: which call it is, and on what terms.
+-- What is no answer is not stored: an error, a number, which says that nothing was done, and what cannot tell the window of
+-- a calendar (see `load_calendar.lua`).
 --
--- Reply: that of the script; -2 where the record is of another call. Where the terms are others than those of the first
--- call, a list with them comes before the answer: { { terms }, answer }.
-local record, request = table.remove(KEYS), table.remove(ARGV)
-local stored, now = redis.call('GET', record), struct.unpack('<d', ARGV[1])
-if now < 0 then
-  local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
-end
--- One that has ended is empty while it is replaced.
-if stored and stored ~= '' then
-  local fingerprint = string.sub(stored, 1, 16)
-  if #stored < 29 then return { err = 'BADSTATE the value at this key was not written by this limiter' } end
-  if now < struct.unpack('<d', stored, 17) then
-    if fingerprint ~= string.sub(request, 1, 16) then return -2 end
-    local terms, at = struct.unpack('<I4c0', stored, 25)
-    local kind, answer = string.sub(stored, at, at), string.sub(stored, at + 1)
-    if kind == 'l' then
-      answer, at = {}, at + 1
-      while at <= #stored do answer[#answer + 1], at = struct.unpack('<I4c0', stored, at) end
-    end
-    if terms ~= string.sub(request, 33) then return { { terms }, answer } end
-    return answer
+-- Reply: that of the script, or the record. No answer begins as a record does: it begins with a double that is a small whole
+-- number, whose first bytes are zero.
+local record, head, keep = KEYS[#KEYS], ARGV[#ARGV], ARGV[#ARGV - 1]
+local stored = redis.call('GET', record)
+if stored then
+  local mark, ends
+  if #stored >= 12 then mark, ends = struct.unpack('<c4d', stored) end
+  if mark ~= 'once' then return { err = 'BADSTATE the value at this key was not written by this limiter' } end
+  if ends > 1e300 or struct.unpack('<d', ARGV[1]) < ends then
+    -- One that was robbed of its lifetime gets another.
+    if redis.call('PTTL', record) < 0 then redis.call('SET', record, stored, 'PX', keep) end
+    return stored
   end
+  redis.call('DEL', record)
 end
 
-local fingerprint, lifetime, keep = struct.unpack('<c16dd', request)
 -- A write that does nothing: the server refuses it wherever it would refuse to store the answer, and then nothing has
 -- been charged.
-redis.call('SET', record, '', 'XX', 'PX', keep)
+redis.call('SET', record, '', 'XX')
 
 local function run()
 -- Names shared by every script. After them each unpacks its arguments, and `clock.lua` follows.
@@ -139,6 +130,7 @@ local answer = interval == unit and pack('<ddd', grant, now, debt) or pack('<ddd
 return answer
 end
 
+KEYS[#KEYS], ARGV[#ARGV], ARGV[#ARGV - 1] = nil, nil, nil
 local answer = run()
 local kind, text = 's', answer
 if type(answer) == 'table' then
@@ -148,7 +140,5 @@ if type(answer) == 'table' then
 elseif type(answer) == 'number' or #answer == 16 and struct.unpack('<d', answer) == -1 then
   return answer
 end
-local terms = string.sub(request, 33)
-local head = struct.pack('<c16dI4', fingerprint, now + lifetime, #terms) .. terms
 redis.call('SET', record, head .. kind .. text, 'PX', keep)
 return answer

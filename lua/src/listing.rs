@@ -113,6 +113,6 @@ mod tests {
     fn a_counter_needs_no_command_of_lists() {
         let gcra: Vec<_> =
             commands(KernelSet::default().with(Kernel::Gcra), false, false).into_iter().collect();
-        assert_eq!(gcra, ["del", "get", "set", "setrange", "time"]);
+        assert_eq!(gcra, ["del", "get", "pttl", "set", "setrange", "time"]);
     }
 }

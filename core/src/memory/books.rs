@@ -76,13 +76,19 @@ impl Engine {
                 job(&mut locked[lock], &places[index]);
             }
         };
+        let mut books = Books::new(plan, clock());
+        if plan.request.is_some() {
+            let last = places.len() - 1;
+            with(last, &mut |shard, place| books.open(last, shard.copy(place)));
+        }
+        // What has ended since the first answer is yet to be charged.
+        let access = if books.answered().is_some() { Access::Look } else { access };
         let before = names.len() + holders.len();
         let is_changed = |index: usize| match access {
             Access::Look => false,
             Access::Change => true,
             Access::ChangeStandings => index >= before,
         };
-        let mut books = Books::new(plan, clock());
         for index in 0..places.len() {
             with(index, &mut |shard, place| {
                 books.open(index, if is_changed(index) { shard.take(place) } else { shard.copy(place) });

@@ -137,6 +137,11 @@ impl Books<'_> {
         (outcomes.into_iter().enumerate().map(|(index, it)| self.beside(index, it)).collect(), token)
     }
 
+    /// What was answered to the request already, if the plan has one: then nothing is changed.
+    pub(crate) fn answered(&self) -> Option<&Answered> {
+        self.answered.as_deref().filter(|answered| answered.ends > self.now)
+    }
+
     /// Decides what has a request id once, and keeps the answer for `lifetime`. `None`: the id is of another call.
     pub(crate) fn decide_once(
         &mut self,
@@ -144,9 +149,7 @@ impl Books<'_> {
         fingerprint: Fingerprint,
         lifetime: Micros,
     ) -> Option<SmallList<Outcome>> {
-        // Also of a repeated call: what an ended lease is yet to be charged to would else be forgotten as having leaked away.
-        self.settle();
-        if let Some(answered) = self.answered.as_ref().filter(|answered| answered.ends > self.now) {
+        if let Some(answered) = self.answered() {
             let repeats = answered.fingerprint == fingerprint && self.plan.answered_on(&answered.terms);
             return repeats.then(|| answered.outcomes.as_slice().into());
         }

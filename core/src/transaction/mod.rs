@@ -149,7 +149,7 @@ impl<'a> Transaction<'a> {
             let charges = gather(step.charges.iter().map(|&index| &self.plan.charges[index]));
             protocol::call(step, &charges, clocks, &self.wire.prefix)
         };
-        Some(self.recorded(step, call))
+        Some(self.recorded(step, call, clocks.manual))
     }
 
     /// Whether something may be held, or stand, beside the states of a step.
@@ -203,10 +203,7 @@ impl<'a> Transaction<'a> {
 
     /// The time of a reply, and the outcome of each charge.
     fn read(&mut self, step: &Step, reply: Value) -> Result<(Micros, SmallList<Outcome>)> {
-        if let Some(request) = self.plan.request.as_deref().filter(|_| protocol::is_of_another(&reply)) {
-            return Err(request.of_another());
-        }
-        let reply = self.answer_on_terms(step, reply)?;
+        let reply = self.first_answer(step, reply)?;
         if let (Op::Reserve, Some(now)) = (step.op, step.charged_at) {
             return Ok((now, SmallList::new()));
         }

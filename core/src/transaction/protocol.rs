@@ -18,8 +18,6 @@ const UNITS: f64 = 1.0;
 pub(super) const PEEKED: f64 = 1.0;
 /// In place of a grant: the call named no window of the calendar in which the server's time is.
 const OUTSIDE: f64 = -1.0;
-/// What a script answers where the record of a request is of another call.
-const OF_ANOTHER: Value = Value::Int(-2);
 /// Asks a refund to take the newest, whenever it was charged.
 pub(super) const NEWEST: f64 = -1.0;
 
@@ -192,11 +190,6 @@ pub(super) fn outside(reply: &Value) -> Option<Micros> {
         ([grant, now], []) if f64::from_le_bytes(*grant) == OUTSIDE => micros(f64::from_le_bytes(*now)),
         _ => None,
     }
-}
-
-/// Whether a script says that the record of a request is of another call.
-pub(super) fn is_of_another(reply: &Value) -> bool {
-    *reply == OF_ANOTHER
 }
 
 /// One reply per charge; also whether it may be that of an earlier call.

@@ -1,14 +1,20 @@
 //! Scripts whose answers are stored, so that they may be sent again: `repeatable.lua` of the crate `sluicegate-lua`.
 
 use redis::Value;
+use smallvec::SmallVec;
 
+use super::protocol::unexpected;
 use super::{Micros, Op, Step, Transaction, protocol};
+use crate::algorithm::Terms;
 use crate::error::Result;
 use crate::key;
+use crate::plan::{Fingerprint, RequestRecord, SmallList};
 use crate::script::{Argument, ScriptCall};
 
+/// What a record begins with, and no other answer of a script.
+const MARK: &[u8; 4] = b"once";
 /// Under a manual clock real time passes on its own: the server keeps a record for so much longer, in milliseconds.
-const SLACK_OF_MANUAL: Micros = 60_000;
+const SLACK_OF_MANUAL: u64 = 60_000;
 
 impl Transaction<'_> {
     /// Whether the answer to a step is stored: that of a call with a request id and, in a call that reserves, of what is
@@ -17,23 +23,18 @@ impl Transaction<'_> {
         self.plan.request.is_some() || self.is_reserving && matches!(step.op, Op::Check | Op::Refund)
     }
 
-    /// The call of a step, with its record if its answer is stored.
-    pub(super) fn recorded(&self, step: &Step, call: ScriptCall) -> ScriptCall {
+    /// The call of a step, with its record if its answer is stored; `now` is a manual clock's.
+    pub(super) fn recorded(&self, step: &Step, call: ScriptCall, now: Option<Micros>) -> ScriptCall {
         if !self.is_recorded(step) {
             return call;
         }
-        match &self.plan.request {
-            Some(request) => {
-                call.recorded(request.name(&self.wire.prefix), self.known_by(step, &request.fingerprint))
-            }
-            None => match step.charges.first() {
-                // No other call has the random name of a reservation.
-                Some(&first) => {
-                    call.recorded(self.reserving_record(step.op, first), self.known_by(step, &self.id))
-                }
-                None => call,
-            },
-        }
+        let name = match (&self.plan.request, step.charges.first()) {
+            (Some(request), _) => request.name(&self.wire.prefix),
+            // No other call has the random name of a reservation.
+            (None, Some(&first)) => self.reserving_record(step.op, first),
+            (None, None) => return call,
+        };
+        call.recorded(name, self.head(step, now), self.kept(now))
     }
 
     fn reserving_record(&self, op: Op, charge: usize) -> String {
@@ -42,34 +43,85 @@ impl Transaction<'_> {
         key::name(&self.wire.prefix, &charge.rule.rule.id, &charge.tag, charge.member.as_deref(), &suffix)
     }
 
-    /// What identifies the call, how long the record is kept (never shorter than the call itself may take), and the
-    /// terms of the limits.
-    fn known_by(&self, step: &Step, fingerprint: &[u8; 16]) -> Argument {
-        let lifetime = self.wire.request_lifetime;
-        let timeout =
-            self.plan.timeout.map_or(self.wire.default_timeout, |timeout| timeout.as_micros() as Micros);
-        let slack = if self.clock.is_some() { SLACK_OF_MANUAL } else { 1 };
-        let kept = lifetime.max(timeout) as u64;
-        let keep = kept.div_ceil(1000) as f64 + slack as f64;
-        let terms = step.charges.iter().flat_map(|&index| self.plan.charges[index].policy.terms());
-        let numbers: Vec<_> = [lifetime as f64, keep].into_iter().chain(terms).collect();
-        let mut known_by = Argument::from_slice(fingerprint);
-        known_by.extend_from_slice(&protocol::bytes(&numbers));
-        known_by
+    fn fingerprint(&self) -> &Fingerprint {
+        self.plan.request.as_ref().map_or(&self.id, |request| &request.fingerprint)
     }
 
-    /// The answer in a reply. That of an earlier call may come with its terms, where the rules were changed since.
-    pub(super) fn answer_on_terms(&self, step: &Step, reply: Value) -> Result<Value> {
-        let Value::Array(mut both) = reply else { return Ok(reply) };
-        let [Value::Array(terms), _] = both.as_slice() else { return Ok(Value::Array(both)) };
-        let terms = terms.first().and_then(protocol::doubles).ok_or_else(protocol::no_numbers)?;
-        let charges = step.charges.iter().map(|&index| &self.plan.charges[index]);
-        let terms = terms.as_chunks::<3>().0;
-        if terms.len() != charges.len()
-            || !charges.zip(terms).all(|(charge, terms)| charge.answered_on(*terms))
-        {
-            return Err(protocol::unexpected("it is on terms of no limit"));
-        }
-        Ok(both.swap_remove(1))
+    /// What the record begins with: when it ends by a manual clock, which call it is of, and the terms of its limits.
+    fn head(&self, step: &Step, now: Option<Micros>) -> Argument {
+        let ends = now.map_or(f64::INFINITY, |now| (now + self.wire.request_lifetime) as f64);
+        let terms: Vec<_> =
+            step.charges.iter().flat_map(|&index| self.plan.charges[index].policy.terms()).collect();
+        let terms = protocol::bytes(&terms);
+        let size = (terms.len() as u32).to_le_bytes();
+        [MARK.as_slice(), &ends.to_le_bytes(), self.fingerprint(), &size, &terms].concat().into()
     }
+
+    /// How long the server keeps the record, in milliseconds: never shorter than the call itself may take.
+    fn kept(&self, now: Option<Micros>) -> u64 {
+        let timeout =
+            self.plan.timeout.map_or(self.wire.default_timeout, |timeout| timeout.as_micros() as Micros);
+        let slack = if now.is_some() { SLACK_OF_MANUAL } else { 1 };
+        (self.wire.request_lifetime.max(timeout) as u64).div_ceil(1000) + slack
+    }
+
+    /// The answer in a reply. That of an earlier call may be on other terms, where the rules were changed since.
+    pub(super) fn first_answer(&self, step: &Step, reply: Value) -> Result<Value> {
+        let record = match &reply {
+            Value::BulkString(bytes) => bytes.strip_prefix(MARK),
+            _ => None,
+        };
+        let Some(record) = record else { return Ok(reply) };
+        let record = Record::read(record).ok_or_else(|| unexpected("it is a record of nothing"))?;
+        if record.fingerprint != self.fingerprint() {
+            let of_another = self.plan.request.as_deref().map(RequestRecord::of_another);
+            return Err(of_another.unwrap_or_else(|| unexpected("it is a record of another call")));
+        }
+        let charges = step.charges.iter().map(|&index| &self.plan.charges[index]);
+        if record.terms.len() != charges.len()
+            || !charges.zip(record.terms).all(|(charge, terms)| charge.answered_on(terms))
+        {
+            return Err(unexpected("it is on terms of no limit"));
+        }
+        Ok(record.answer)
+    }
+}
+
+/// What `repeatable.lua` stores, taken apart.
+struct Record<'a> {
+    fingerprint: &'a [u8],
+    terms: SmallList<Terms>,
+    answer: Value,
+}
+
+impl<'a> Record<'a> {
+    /// What stands behind the mark.
+    fn read(bytes: &'a [u8]) -> Option<Self> {
+        // The script knows when it ends.
+        let (_, rest) = bytes.split_at_checked(size_of::<f64>())?;
+        let (fingerprint, mut rest) = rest.split_at_checked(size_of::<Fingerprint>())?;
+        let (doubles, []) = counted(&mut rest)?.as_chunks::<8>() else { return None };
+        let doubles: SmallVec<[f64; 6]> = doubles.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect();
+        let (terms, []) = doubles.as_chunks::<3>() else { return None };
+        let answer = match rest.split_first()? {
+            (b's', answer) => Value::BulkString(answer.to_vec()),
+            (b'l', mut answers) => {
+                let mut list = Vec::new();
+                while !answers.is_empty() {
+                    list.push(Value::BulkString(counted(&mut answers)?.to_vec()));
+                }
+                Value::Array(list)
+            }
+            _ => return None,
+        };
+        Some(Self { fingerprint, terms: terms.iter().copied().collect(), answer })
+    }
+}
+
+/// Takes from the front of some bytes a string that stands after its length.
+fn counted<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let (size, rest) = bytes.split_first_chunk()?;
+    let (string, rest) = rest.split_at_checked(u32::from_le_bytes(*size) as usize)?;
+    *bytes = rest;
+    Some(string)
 }

@@ -168,6 +168,29 @@ fn several_items_are_repeated_together() {
     });
 }
 
+/// Nor what has ended since the first answer: it is charged by whoever changes something next, at the limit of then.
+#[test]
+fn a_repeated_call_charges_no_ended_lease() {
+    const OWN: &str = r#"[{"rule_id": "own", "rate": "10/10s", "reservations": true, "lease_seconds": 1, "overrides": true}]"#;
+    for backend in [Backend::Memory, Backend::redis()] {
+        let clock = ManualClock::new(1_700_000_000_000_000);
+        let builder = RateLimiter::builder(backend.url()).rules(Rules::from_json(OWN).unwrap());
+        let limiter = builder.clock(clock.clone()).build().unwrap();
+        let named = CheckOptions::new().request_id("id");
+        let [repeated, other] = ["k", "l"].map(|key| {
+            limiter.check_with("own", key, named).unwrap();
+            drop(limiter.reserve_with("own", key, CheckOptions::new().cost(6)).unwrap());
+            clock.advance(Duration::from_secs(3));
+            if key == "k" {
+                limiter.check_with("own", key, named).unwrap();
+            }
+            limiter.set_limit("own", key, 20, None).unwrap();
+            figures(&limiter.peek("own", key).unwrap())
+        });
+        assert_eq!(repeated, other, "{}", backend.url());
+    }
+}
+
 /// What is no answer is asked again: a charge that would overdraw beyond all bounds leaves its id free.
 #[test]
 fn an_error_is_not_kept() {
@@ -240,6 +263,22 @@ fn records_are_small_and_end() {
         assert!(bytes <= 250, "{name}: {bytes}");
         assert!((6_000..=7_001).contains(&left), "{left}");
     }
+}
+
+/// By the server's clock nothing but its lifetime ends a record.
+#[test]
+fn a_record_that_lost_its_lifetime_gets_another() {
+    let Backend::Redis(server) = Backend::redis() else { unreachable!() };
+    let mut client = server.client().unwrap();
+    let limiter = builder(server.url()).request_id_seconds(7).build().unwrap();
+    let named = CheckOptions::new().request_id("id");
+    let first = limiter.check_with("window", "k", named).unwrap();
+    let name = "sluicegate:window:{k}:q-id";
+    let _: () = client.persist(name).unwrap();
+    assert_eq!(figures(&limiter.check_with("window", "k", named).unwrap()), figures(&first));
+    let left: i64 = client.pttl(name).unwrap();
+    assert!((6_000..=7_001).contains(&left), "{left}");
+    assert_eq!(limiter.peek("window", "k").unwrap().remaining, 999);
 }
 
 /// The returned limit is that of the first call, as are the figures.

@@ -21,8 +21,10 @@ const OF_CALLS: [&str; 3] = ["eval", "evalsha", "ping"];
 const OF_RESETS: [&str; 1] = ["unlink"];
 /// What it sends to the nodes of a Cluster: topology discovery, and a call that a node redirected with `ASK`.
 const OF_CLUSTERS: [&str; 2] = ["asking", "cluster|slots"];
-/// What scripts call for nobody but a rule that charges what was reserved; `concurrency` charges nothing.
-const OF_LATE_CHARGES: [&str; 3] = ["dump", "pttl", "restore"];
+/// What scripts call for nobody but a rule that charges; `concurrency` charges nothing.
+const OF_CHARGES: [&str; 1] = ["pttl"];
+/// The same of what was reserved.
+const OF_LATE_CHARGES: [&str; 2] = ["dump", "restore"];
 /// What it asks a server that Sentinels named the primary.
 const OF_SENTINELS: [&str; 1] = ["role"];
 /// What scripts call for nobody but a `check_all` over several hash slots, which takes back a charge of a known time.
@@ -67,6 +69,9 @@ impl Acl {
         names.extend(OF_CALLS.map(str::to_owned));
         if rules.iter().any(|rule| rule.lease_us.is_none() && !stands(rule)) {
             names.extend(OF_RESETS.map(str::to_owned));
+        }
+        if rules.iter().all(|rule| rule.algorithm == Algorithm::Concurrency) {
+            OF_CHARGES.iter().for_each(|name| _ = names.remove(*name));
         }
         if rules.iter().all(|rule| rule.lease_us.is_none() || rule.algorithm == Algorithm::Concurrency) {
             OF_LATE_CHARGES.iter().for_each(|name| _ = names.remove(*name));

@@ -156,10 +156,10 @@ fn a_record_outlives_the_call() {
             request_lifetime: 60_000_000,
         };
         let call = Transaction::new(&plan, &wire, Op::Check, None).next().unwrap();
-        f64::from_le_bytes(call.args.last().unwrap()[24..32].try_into().unwrap())
+        String::from_utf8(call.args[call.args.len() - 2].to_vec()).unwrap()
     };
-    assert_eq!(keep(std::time::Duration::from_secs(1)), 60_001.0);
-    assert_eq!(keep(std::time::Duration::from_secs(3600)), 3_600_001.0);
+    assert_eq!(keep(std::time::Duration::from_secs(1)), "60001");
+    assert_eq!(keep(std::time::Duration::from_secs(3600)), "3600001");
 }
 
 #[test]
@@ -170,5 +170,32 @@ fn a_record_of_another_call_is_an_error_and_changes_nothing() {
     let error = named(&mut server, &catalog, check("plain", "k", 3), NOON).0.unwrap_err();
     assert!(error.message().starts_with("rule \"plain\": request_id: another call had it"), "{error}");
     assert_eq!(server.stored(), before);
-    assert!(!super::super::protocol::is_of_another(&Value::Int(0)));
+}
+
+/// Whatever stands where a record is looked for: an error, and no panic.
+#[test]
+fn a_damaged_record_is_an_error() {
+    let catalog = catalog(RULES);
+    let checks = [Check::new("plain", "k")];
+    let plan = Plan::repeatable(&catalog, &checks, (Op::Check, Form::Single), Some("id")).unwrap();
+    let wire = Server::start().wire;
+    let wire = CallSettings { cluster: false, ..wire };
+    let answer = |record: &[u8]| {
+        let mut transaction = Transaction::new(&plan, &wire, Op::Check, Some(NOON));
+        transaction.feed(Ok(Value::BulkString(record.to_vec())));
+        transaction.finish(Form::Single)
+    };
+    let call = Transaction::new(&plan, &wire, Op::Check, Some(NOON)).next().unwrap();
+    let numbers = [1.0, NOON as f64, NOON as f64, 3.0].map(f64::to_le_bytes).concat();
+    let whole = [call.args.last().unwrap().as_slice(), b"s", &numbers].concat();
+    assert_eq!(answer(&whole).unwrap().remaining, 5);
+    for size in 0..whole.len() {
+        assert!(answer(&whole[..size]).is_err(), "{size}");
+    }
+    // The fingerprint, and how long the terms are.
+    for at in 12..32 {
+        let mut other = whole.clone();
+        other[at] ^= 0x80;
+        assert!(answer(&other).is_err(), "{at}");
+    }
 }
