@@ -10,7 +10,7 @@ use crate::failure::Failure;
 
 /// What headers are made from: a decision as JavaScript has it, or one of its parts.
 #[napi(object, object_to_js = false)]
-pub(crate) struct Figures {
+pub(crate) struct DecisionFields {
     /// Whether it was admitted.
     pub allowed: bool,
     /// The rule; empty where none applied.
@@ -32,8 +32,8 @@ pub(crate) struct Figures {
 /// Pairs of a name and a value.
 #[napi(catch_unwind)]
 pub(crate) fn headers(
-    decision: Figures,
-    parts: Vec<Figures>,
+    decision: DecisionFields,
+    parts: Vec<DecisionFields>,
     style: String,
 ) -> Either<Vec<Vec<String>>, Failure> {
     let style: HeaderStyle = match style.parse() {
@@ -56,7 +56,11 @@ pub(crate) struct Problem {
 
 /// To a request that is denied.
 #[napi(catch_unwind)]
-pub(crate) fn answer_denied(decision: Figures, parts: Vec<Figures>, style: String) -> napi::Result<Problem> {
+pub(crate) fn answer_denied(
+    decision: DecisionFields,
+    parts: Vec<DecisionFields>,
+    style: String,
+) -> napi::Result<Problem> {
     let style = style.parse().map_err(|error: sluicegate::Error| Error::from_reason(error.message()))?;
     Ok(bridge::Problem::denied(&whole(&decision, &parts), style).into())
 }
@@ -102,23 +106,23 @@ fn pairs(headers: Vec<(&'static str, String)>) -> Vec<Vec<String>> {
     headers.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect()
 }
 
-fn whole(decision: &Figures, parts: &[Figures]) -> Decision {
+fn whole(decision: &DecisionFields, parts: &[DecisionFields]) -> Decision {
     let mut decision = Decision::from(decision);
     decision.parts = parts.iter().map(Decision::from).collect();
     decision
 }
 
-impl From<&Figures> for Decision {
-    fn from(figures: &Figures) -> Self {
+impl From<&DecisionFields> for Decision {
+    fn from(fields: &DecisionFields) -> Self {
         let mut decision = Self::blank();
-        decision.allowed = figures.allowed;
-        decision.rule = figures.rule.as_str().into();
-        decision.limit = figures.limit as u64;
-        decision.window = span(figures.window_ms);
-        decision.remaining = figures.remaining as u64;
-        decision.retry_after = span(figures.retry_after_ms);
-        decision.reset_after = span(figures.reset_after_ms);
-        decision.shadow = figures.shadow;
+        decision.allowed = fields.allowed;
+        decision.rule = fields.rule.as_str().into();
+        decision.limit = fields.limit as u64;
+        decision.window = span(fields.window_ms);
+        decision.remaining = fields.remaining as u64;
+        decision.retry_after = span(fields.retry_after_ms);
+        decision.reset_after = span(fields.reset_after_ms);
+        decision.shadow = fields.shadow;
         decision
     }
 }

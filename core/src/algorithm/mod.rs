@@ -22,6 +22,7 @@ mod sliding_buckets;
 mod sliding_log;
 mod sliding_window;
 mod standing;
+mod terms;
 
 pub(crate) use crate::clock::Micros;
 #[cfg(feature = "lab")]

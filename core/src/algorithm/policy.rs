@@ -14,7 +14,7 @@ use super::holding::Holding;
 use super::interface::Algorithm;
 use super::lease::Lease;
 use super::numbers::Numbers;
-use super::settling::{self, Answered, Demand, Outcome, Terms};
+use super::settling::{self, Answered, Demand, Outcome};
 use super::sliding_buckets::{Buckets, SlidingBuckets};
 use super::sliding_log::{Log, SlidingLog};
 use super::sliding_window::{SlidingWindow, Windows};
@@ -138,49 +138,6 @@ impl Policy {
         }
     }
 
-    /// The same limit with another amount; `None` where that is cheap to make anew.
-    pub(crate) fn with_limit(&self, amount: u64) -> Option<Self> {
-        let Self::FixedWindow(algorithm) = self else { return None };
-        Some(Self::FixedWindow(FixedWindow { limit: amount as f64, ..algorithm.clone() }))
-    }
-
-    /// What a change of the rule changes of a limit whose state stays what it is.
-    pub(crate) fn terms(&self) -> Terms {
-        let counts = |count_denied: bool| f64::from(u8::from(count_denied));
-        match self {
-            Self::FixedWindow(FixedWindow { limit, count_denied, .. })
-            | Self::SlidingWindow(SlidingWindow { limit, count_denied, .. })
-            | Self::SlidingBuckets(SlidingBuckets { limit, count_denied, .. }) => {
-                [*limit, 0.0, counts(*count_denied)]
-            }
-            Self::SlidingLog(SlidingLog { limit, .. }) | Self::Concurrency(Concurrency { limit }) => {
-                [*limit, 0.0, 0.0]
-            }
-            Self::Gcra(gcra) => [gcra.unit, gcra.burst, 0.0],
-            Self::Decay(decay) => [decay.limit, decay.factor, counts(decay.count_denied)],
-        }
-    }
-
-    /// The same limit on other terms; `None` where those are of no limit.
-    pub(crate) fn on_terms(&self, terms: Terms) -> Option<Self> {
-        let [amount, shape, denied] = terms;
-        let is_sound = amount > 0.0 && amount <= f64::MAX && (0.0..=f64::MAX).contains(&shape);
-        let mut policy = self.clone();
-        match &mut policy {
-            Self::FixedWindow(FixedWindow { limit, count_denied, .. })
-            | Self::SlidingWindow(SlidingWindow { limit, count_denied, .. })
-            | Self::SlidingBuckets(SlidingBuckets { limit, count_denied, .. }) => {
-                (*limit, *count_denied) = (amount, denied != 0.0);
-            }
-            Self::SlidingLog(SlidingLog { limit, .. }) | Self::Concurrency(Concurrency { limit }) => {
-                *limit = amount;
-            }
-            Self::Gcra(gcra) => *gcra = Gcra::of_units(amount, shape),
-            Self::Decay(decay) => *decay = Decay::new(amount, decay.resolution, shape, denied != 0.0),
-        }
-        is_sound.then_some(policy)
-    }
-
     pub(crate) fn kernel(&self) -> Kernel {
         match self {
             Self::FixedWindow(FixedWindow { begins, .. }) => match begins {
@@ -196,19 +153,6 @@ impl Policy {
             Self::Decay(_) => Kernel::Decay,
             Self::Concurrency(_) => Kernel::Concurrency,
         }
-    }
-
-    /// The same limit, except that denied costs are not charged.
-    pub(crate) fn sparing_denied(&self) -> Self {
-        let mut policy = self.clone();
-        match &mut policy {
-            Self::FixedWindow(FixedWindow { count_denied, .. })
-            | Self::SlidingWindow(SlidingWindow { count_denied, .. })
-            | Self::SlidingBuckets(SlidingBuckets { count_denied, .. })
-            | Self::Decay(Decay { count_denied, .. }) => *count_denied = false,
-            Self::SlidingLog(_) | Self::Gcra(_) | Self::Concurrency(_) => {}
-        }
-        policy
     }
 
     #[inline]

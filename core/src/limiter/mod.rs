@@ -13,6 +13,7 @@ mod lone;
 mod memory;
 mod overview;
 mod queue;
+mod release_guard;
 mod requests;
 mod reserving;
 mod sleeper;

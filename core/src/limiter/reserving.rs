@@ -2,26 +2,22 @@
 
 use std::time::Duration;
 
-use redis::Value;
-
 use super::asynchronous::{self, AsyncRateLimiter};
 use super::attempt::attempt_result;
 use super::blocking::{self, RateLimiter};
-use super::centre::Centre;
 use super::lone::LoneCheck;
 use super::memory::InMemory;
 use super::queue::{AttemptResult, POLL};
+use super::release_guard::ReleaseGuard;
 use super::talk::{talk, talk_blocking};
 use crate::algorithm::HoldId;
 use crate::catalog::Catalog;
 use crate::decision::Source;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::plan::{ENFORCED, End, Forecast, Form, Op, Outcome, Plan, SmallList};
-use crate::redis::{AsyncRedis, BlockingRedis};
 use crate::request::{Check, CheckOptions};
 use crate::reservation::{Granted, Reservation, ReservationRef, Ticket, Usage, fresh};
-use crate::script::ScriptCall;
-use crate::transaction::{Conversation, Transaction};
+use crate::transaction::Transaction;
 
 /// A reservation that is asked for: its plan, and what its id will state.
 struct Wanted<'a> {
@@ -91,62 +87,6 @@ fn reserved_in_memory(memory: &InMemory, wanted: &Wanted<'_>) -> Found {
     Found { outcomes, token, is_beside }
 }
 
-/// Sends what nobody waits for.
-trait Cast {
-    fn cast(&self, call: ScriptCall);
-}
-
-impl Cast for BlockingRedis {
-    fn cast(&self, call: ScriptCall) {
-        Self::cast(self, call);
-    }
-}
-
-impl Cast for AsyncRedis {
-    fn cast(&self, call: ScriptCall) {
-        Self::cast(self, call);
-    }
-}
-
-/// Releases what a call may have reserved of which nobody learns: its future was dropped, or the server's answer was
-/// lost. The server comes to that after whatever was sent of the call.
-struct Unheard<'a, R: Cast> {
-    redis: &'a R,
-    centre: &'a Centre,
-    catalog: &'a Catalog,
-    ticket: &'a Ticket,
-    is_heard: bool,
-}
-
-impl<'a, R: Cast> Unheard<'a, R> {
-    fn new(redis: &'a R, centre: &'a Centre, catalog: &'a Catalog, wanted: &'a Wanted<'_>) -> Self {
-        Self { redis, centre, catalog, ticket: &wanted.ticket, is_heard: false }
-    }
-
-    /// What the call has found, of which somebody learns unless an answer was lost.
-    fn hear(mut self, transaction: Transaction<'_>) -> Result<Found> {
-        let found = reserved(transaction);
-        self.is_heard = !found.as_ref().is_err_and(Error::is_maybe_done);
-        found
-    }
-}
-
-impl<R: Cast> Drop for Unheard<'_, R> {
-    fn drop(&mut self) {
-        let costs = vec![0; self.ticket.items.len()];
-        if !self.is_heard
-            && let Ok((plan, names)) = ending(self.catalog, self.ticket, &costs)
-        {
-            let mut release = self.centre.ending(&plan, End::Release, names);
-            while let Some(call) = release.next() {
-                self.redis.cast(call);
-                release.feed(Ok(Value::Int(0)));
-            }
-            self.centre.freed_by(&plan, End::Release);
-        }
-    }
-}
-
 impl RateLimiter {
     /// Reserves a cost of 1 for `key` under `rule`, or denies it: room is held, and nothing is charged yet.
     ///
@@ -205,10 +145,10 @@ impl RateLimiter {
                 Ok(wanted.made(found, Source::Memory, form))
             }
             blocking::Backend::Server(redis) => {
-                let unheard = Unheard::new(&**redis, &self.centre, catalog, &wanted);
+                let guard = ReleaseGuard::new(&**redis, &self.centre, catalog, &wanted.ticket);
                 let mut transaction = self.centre.reserving(&wanted.plan, wanted.ticket.id);
                 talk_blocking(redis, &mut transaction, wanted.plan.timeout);
-                let found = unheard.hear(transaction)?;
+                let found = guard.heard(reserved(transaction))?;
                 Ok(wanted.made(found, Source::Server, form))
             }
         }
@@ -332,10 +272,10 @@ impl AsyncRateLimiter {
                 Ok(wanted.made(found, Source::Memory, form))
             }
             asynchronous::Backend::Server(redis) => {
-                let unheard = Unheard::new(&**redis, &self.centre, catalog, &wanted);
+                let guard = ReleaseGuard::new(&**redis, &self.centre, catalog, &wanted.ticket);
                 let mut transaction = self.centre.reserving(&wanted.plan, wanted.ticket.id);
                 talk(self.sleeper.as_ref(), redis, &mut transaction, wanted.plan.timeout).await;
-                let found = unheard.hear(transaction)?;
+                let found = guard.heard(reserved(transaction))?;
                 Ok(wanted.made(found, Source::Server, form))
             }
         }

@@ -5,7 +5,7 @@ use redis::Value;
 use sluicegate_lua::{Kernel, KernelSet};
 use smallvec::{SmallVec, smallvec};
 
-use super::protocol::{self, LimitReply, ScriptsOfSets, Stood, bytes, doubles, unexpected};
+use super::protocol::{self, LimitReply, ScriptsOfSets, StandingReply, bytes, doubles, unexpected};
 use super::standing::{self, Whose};
 use super::step::{CallSettings, Clocks, SERVER_CLOCK, Step};
 use crate::algorithm::{Demand, HoldId, Micros, Numbers, Policy, State, micros};
@@ -238,7 +238,7 @@ impl<'a, 'b> SlotPart<'a, 'b> {
         if let (Value::Int(_), Op::Charge, Some(charge)) = (&reply, op, self.charges.first()) {
             return Err(charge.rule.overdrawn(charge.cost));
         }
-        let mut stood = SmallList::new();
+        let mut standings = SmallList::new();
         let (states, holders): (_, SmallList<_>) = match reply {
             Value::BulkString(one) => {
                 let (holder, state) = HolderReply::before(one)?;
@@ -246,21 +246,21 @@ impl<'a, 'b> SlotPart<'a, 'b> {
             }
             Value::Array(mut states) => {
                 let mut holders = states.split_off(self.charges.len().min(states.len()));
-                let standings = holders.split_off(self.holders.len().min(holders.len()));
-                stood = standings.iter().map(Stood::of).collect::<Result<_>>()?;
+                let beside = holders.split_off(self.holders.len().min(holders.len()));
+                standings = beside.iter().map(StandingReply::of).collect::<Result<_>>()?;
                 (states, holders.iter().map(HolderReply::read).collect::<Result<_>>()?)
             }
             _ => return Err(unexpected("it is no list")),
         };
-        let lengths = (states.len(), holders.len(), stood.len());
+        let lengths = (states.len(), holders.len(), standings.len());
         if lengths != (self.charges.len(), self.holders.len(), self.standers.len()) {
             return Err(unexpected("it is about another number of limits"));
         }
         let states = self.charges.iter().zip(&states).map(|(charge, state)| {
             let held = self.place(charge).map_or(0.0, |place| holders[place].held);
             let numbers = doubles(state).ok_or_else(protocol::no_numbers)?;
-            let stood = self.stander(charge).map_or(Stood::default(), |place| stood[place]);
-            protocol::read_one(charge, (op, is_recorded), &numbers, held, stood)
+            let standing = self.stander(charge).map_or(StandingReply::default(), |place| standings[place]);
+            protocol::read_one(charge, (op, is_recorded), &numbers, held, standing)
         });
         Ok((states.collect::<Result<_>>()?, holders))
     }
@@ -340,13 +340,13 @@ impl LimitReply {
         if let (State::Leases(leases), true) = (&mut self.state, is_held) {
             leases.last_at = leases.last_at.max(self.now + holder.lease);
         }
-        let policy = charge.policy_at(self.stood.stored_limit);
-        let demand = Demand { op: self.stood.op(op), cost: charge.cost, now: self.now };
+        let policy = charge.policy_at(self.standing.stored_limit);
+        let demand = Demand { op: self.standing.op(op), cost: charge.cost, now: self.now };
         let mut outcome = policy.conclude_beside(&mut self.state, demand, self.fits, permitted, held);
         if op == Op::Reserve && !self.fits && reply.full_until > 0 {
             outcome = outcome.until(reply.full_until - self.now);
         }
-        self.stood.outcome(outcome, self.now)
+        self.standing.outcome(outcome, self.now)
     }
 }
 

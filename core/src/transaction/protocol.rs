@@ -120,19 +120,19 @@ pub(super) struct LimitReply {
     pub(super) now: Micros,
     pub(super) state: State,
     /// What stands beside the state.
-    pub(super) stood: Stood,
+    pub(super) standing: StandingReply,
 }
 
 /// What a script says of what stands beside a state.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Stood {
+pub(super) struct StandingReply {
     /// Until when the key is blocked, and whether it was before.
     pub(super) blocked: Option<(Micros, bool)>,
     /// The limit that is stored for the key, if it is in force; else 0.
     pub(super) stored_limit: u64,
 }
 
-impl Stood {
+impl StandingReply {
     /// From a reply about nothing else.
     pub(super) fn of(reply: &Value) -> Result<Self> {
         Self::read(&doubles(reply).ok_or_else(no_numbers)?)
@@ -170,15 +170,15 @@ fn micros_at_most(number: f64) -> Option<Micros> {
 impl LimitReply {
     /// Whether the cost may be charged, as far as this limit and a block go.
     pub(super) fn has_room(&self) -> bool {
-        self.fits && !matches!(self.stood.blocked, Some((_, true)))
+        self.fits && !matches!(self.standing.blocked, Some((_, true)))
     }
 
     /// Follows the script's steps, so that the state is the one it left behind, which it answers with the outcome.
     pub(super) fn conclude(mut self, charge: &Charge<'_>, op: Op, permitted: bool) -> (Outcome, State) {
-        let policy = charge.policy_at(self.stood.stored_limit);
-        let demand = Demand { op: self.stood.op(op), cost: charge.cost, now: self.now };
+        let policy = charge.policy_at(self.standing.stored_limit);
+        let demand = Demand { op: self.standing.op(op), cost: charge.cost, now: self.now };
         let outcome = policy.conclude(&mut self.state, demand, self.fits, permitted);
-        (self.stood.outcome(outcome, self.now), self.state)
+        (self.standing.outcome(outcome, self.now), self.state)
     }
 }
 
@@ -203,7 +203,7 @@ pub(super) fn read(
     }
     let one = |charge: &Charge<'_>, reply: &Value| {
         let numbers = doubles(reply).ok_or_else(no_numbers)?;
-        read_one(charge, (op, is_recorded), &numbers, 0.0, Stood::default())
+        read_one(charge, (op, is_recorded), &numbers, 0.0, StandingReply::default())
     };
     match (charges, reply) {
         (_, Value::Array(replies)) if replies.len() == charges.len() => {
@@ -233,11 +233,11 @@ pub(super) fn read_one(
     (op, is_recorded): (Op, bool),
     numbers: &[f64],
     held: f64,
-    stood: Stood,
+    standing: StandingReply,
 ) -> Result<LimitReply> {
     match numbers {
         [grant, numbers @ ..] if !numbers.is_empty() => {
-            let policy = charge.policy_at(stood.stored_limit);
+            let policy = charge.policy_at(standing.stored_limit);
             let now = micros(numbers[0]).ok_or_else(|| unexpected("its time makes no sense"))?;
             // What lies after the time of the reply would overflow what is computed from it.
             let asked = match op {
@@ -255,7 +255,7 @@ pub(super) fn read_one(
             if (fits || op == Op::Charge) && !policy.may_have_charged(&state, charge.cost) {
                 return Err(unexpected("it charges more than can be counted"));
             }
-            Ok(LimitReply { fits, now, state, stood })
+            Ok(LimitReply { fits, now, state, standing })
         }
         _ => Err(unexpected("it is too short")),
     }

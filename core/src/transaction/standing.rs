@@ -6,7 +6,7 @@ use redis::Value;
 use sluicegate_lua::{Kernel, standing};
 use smallvec::smallvec;
 
-use super::protocol::{self, Scripts, Stood, bytes, doubles, unexpected};
+use super::protocol::{self, Scripts, StandingReply, bytes, doubles, unexpected};
 use super::step::{CallSettings, Clocks, SERVER_CLOCK};
 use crate::algorithm::{Micros, Numbers, Policy};
 use crate::error::Result;
@@ -64,8 +64,8 @@ pub(super) fn read(
     reply: &Value,
 ) -> Result<(Micros, SmallList<Outcome>)> {
     let numbers = doubles(reply).ok_or_else(protocol::no_numbers)?;
-    let (stood, numbers) = numbers.split_at_checked(2).ok_or_else(|| unexpected("it is too short"))?;
-    let reply = protocol::read_one(charge, (op, is_recorded), numbers, 0.0, Stood::read(stood)?)?;
+    let (standing, numbers) = numbers.split_at_checked(2).ok_or_else(|| unexpected("it is too short"))?;
+    let reply = protocol::read_one(charge, (op, is_recorded), numbers, 0.0, StandingReply::read(standing)?)?;
     let (now, permitted) = (reply.now, reply.fits);
     Ok((now, smallvec![reply.conclude(charge, op, permitted).0]))
 }

@@ -65,9 +65,9 @@ impl Acl {
             set.with(Policy::new(rule, limit, None).kernel())
         });
         let holds = rules.iter().any(|rule| rule.lease_us.is_some());
-        let mut names = commands(kernels, holds, rules.iter().any(stands));
+        let mut names = commands(kernels, holds, rules.iter().any(has_standing));
         names.extend(OF_CALLS.map(str::to_owned));
-        if rules.iter().any(|rule| rule.lease_us.is_none() && !stands(rule)) {
+        if rules.iter().any(|rule| rule.lease_us.is_none() && !has_standing(rule)) {
             names.extend(OF_RESETS.map(str::to_owned));
         }
         if rules.iter().all(|rule| rule.algorithm == Algorithm::Concurrency) {
@@ -89,7 +89,7 @@ impl Acl {
 }
 
 /// Whether keys of a rule may be blocked, or have limits of their own.
-fn stands(rule: &Arc<Rule>) -> bool {
+fn has_standing(rule: &Arc<Rule>) -> bool {
     rule.block.is_some() || rule.overrides
 }
 

@@ -1,0 +1,69 @@
+//! What may change about a limit while the states of its keys stay what they are.
+
+use super::concurrency::Concurrency;
+use super::decay::Decay;
+use super::fixed_window::FixedWindow;
+use super::gcra::Gcra;
+use super::policy::Policy;
+use super::settling::Terms;
+use super::sliding_buckets::SlidingBuckets;
+use super::sliding_log::SlidingLog;
+use super::sliding_window::SlidingWindow;
+
+impl Policy {
+    /// The same limit with another amount; `None` where that is cheap to make anew.
+    pub(crate) fn with_limit(&self, amount: u64) -> Option<Self> {
+        let Self::FixedWindow(algorithm) = self else { return None };
+        Some(Self::FixedWindow(FixedWindow { limit: amount as f64, ..algorithm.clone() }))
+    }
+
+    /// What a change of the rule changes of a limit whose state stays what it is.
+    pub(crate) fn terms(&self) -> Terms {
+        let counts = |count_denied: bool| f64::from(u8::from(count_denied));
+        match self {
+            Self::FixedWindow(FixedWindow { limit, count_denied, .. })
+            | Self::SlidingWindow(SlidingWindow { limit, count_denied, .. })
+            | Self::SlidingBuckets(SlidingBuckets { limit, count_denied, .. }) => {
+                [*limit, 0.0, counts(*count_denied)]
+            }
+            Self::SlidingLog(SlidingLog { limit, .. }) | Self::Concurrency(Concurrency { limit }) => {
+                [*limit, 0.0, 0.0]
+            }
+            Self::Gcra(gcra) => [gcra.unit, gcra.burst, 0.0],
+            Self::Decay(decay) => [decay.limit, decay.factor, counts(decay.count_denied)],
+        }
+    }
+
+    /// The same limit on other terms; `None` where those are of no limit.
+    pub(crate) fn on_terms(&self, terms: Terms) -> Option<Self> {
+        let [amount, shape, denied] = terms;
+        let is_sound = amount > 0.0 && amount <= f64::MAX && (0.0..=f64::MAX).contains(&shape);
+        let mut policy = self.clone();
+        match &mut policy {
+            Self::FixedWindow(FixedWindow { limit, count_denied, .. })
+            | Self::SlidingWindow(SlidingWindow { limit, count_denied, .. })
+            | Self::SlidingBuckets(SlidingBuckets { limit, count_denied, .. }) => {
+                (*limit, *count_denied) = (amount, denied != 0.0);
+            }
+            Self::SlidingLog(SlidingLog { limit, .. }) | Self::Concurrency(Concurrency { limit }) => {
+                *limit = amount;
+            }
+            Self::Gcra(gcra) => *gcra = Gcra::of_units(amount, shape),
+            Self::Decay(decay) => *decay = Decay::new(amount, decay.resolution, shape, denied != 0.0),
+        }
+        is_sound.then_some(policy)
+    }
+
+    /// The same limit, except that denied costs are not charged.
+    pub(crate) fn sparing_denied(&self) -> Self {
+        let mut policy = self.clone();
+        match &mut policy {
+            Self::FixedWindow(FixedWindow { count_denied, .. })
+            | Self::SlidingWindow(SlidingWindow { count_denied, .. })
+            | Self::SlidingBuckets(SlidingBuckets { count_denied, .. })
+            | Self::Decay(Decay { count_denied, .. }) => *count_denied = false,
+            Self::SlidingLog(_) | Self::Gcra(_) | Self::Concurrency(_) => {}
+        }
+        policy
+    }
+}
