@@ -56,7 +56,11 @@ pub(crate) struct Problem {
 
 /// To a request that is denied.
 #[napi(catch_unwind)]
-pub(crate) fn answer_denied(decision: DecisionFields, parts: Vec<DecisionFields>, style: String) -> napi::Result<Problem> {
+pub(crate) fn answer_denied(
+    decision: DecisionFields,
+    parts: Vec<DecisionFields>,
+    style: String,
+) -> napi::Result<Problem> {
     let style = style.parse().map_err(|error: sluicegate::Error| Error::from_reason(error.message()))?;
     Ok(bridge::Problem::denied(&whole(&decision, &parts), style).into())
 }
