@@ -17,8 +17,14 @@ use sluicegate::{Check, CompositeKey};
 
 use crate::errors::{exception, invalid_argument};
 
-/// An argument of any type that may be left out.
-pub(crate) struct Given<'py>(pub(crate) Option<Bound<'py, PyAny>>);
+/// An object of any type.
+pub(crate) type Object<'py> = Bound<'py, PyAny>;
+
+/// An argument of any type that is left out when it is None.
+pub(crate) type Optional<'a> = Option<&'a Object<'a>>;
+
+/// An argument of any type that may be left out, and then is not None.
+pub(crate) struct Given<'py>(pub(crate) Option<Object<'py>>);
 
 impl<'py> FromPyObject<'_, 'py> for Given<'py> {
     type Error = Infallible;
@@ -34,25 +40,25 @@ impl<'py> Given<'py> {
         &'a self,
         default: T,
         name: &str,
-        read: impl FnOnce(&'a Bound<'py, PyAny>, &str) -> PyResult<T>,
+        read: impl FnOnce(&'a Object<'py>, &str) -> PyResult<T>,
     ) -> PyResult<T> {
         self.0.as_ref().map_or(Ok(default), |value| read(value, name))
     }
 }
 
 /// A `str` that has a form in UTF-8, as one with a lone surrogate has not.
-pub(crate) fn text<'a>(value: &'a Bound<'_, PyAny>, name: &str) -> PyResult<&'a str> {
+pub(crate) fn text<'a>(value: &'a Object<'_>, name: &str) -> PyResult<&'a str> {
     let text = value.cast::<PyString>().map_err(|_| wrong_type(name, "a str", value))?;
     text.to_str().map_err(|_| invalid_argument(value.py(), &format!("{name} is not well-formed Unicode")))
 }
 
 /// A cost or a limit. What cannot be held is refused here, and what makes no sense by the limiter.
-fn units(value: &Bound<'_, PyAny>, name: &str) -> PyResult<u64> {
+fn units(value: &Object<'_>, name: &str) -> PyResult<u64> {
     whole(value, name, "must be a whole number, at least 1 and below 2^53")
 }
 
 /// A number of 64 bits; `right` says what is in range.
-pub(crate) fn whole(value: &Bound<'_, PyAny>, name: &str, right: &str) -> PyResult<u64> {
+pub(crate) fn whole(value: &Object<'_>, name: &str, right: &str) -> PyResult<u64> {
     value.extract().map_err(|error: PyErr| {
         let py = value.py();
         if error.is_instance_of::<PyOverflowError>(py) {
@@ -64,43 +70,40 @@ pub(crate) fn whole(value: &Bound<'_, PyAny>, name: &str, right: &str) -> PyResu
 
 /// A size or a time. Negative numbers become 0 and those beyond 64 bits the largest there is; where it
 /// matters, the limiter refuses both.
-pub(crate) fn amount(value: &Bound<'_, PyAny>, name: &str) -> PyResult<u64> {
+pub(crate) fn amount(value: &Object<'_>, name: &str) -> PyResult<u64> {
     number(value, name, "an int", 0..=u64::MAX)
 }
 
 /// How long to open a connection, to wait for an answer or to make a call; the limiter refuses what makes no sense.
-pub(crate) fn timeout(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Duration> {
+pub(crate) fn timeout(value: &Object<'_>, name: &str) -> PyResult<Duration> {
     let seconds = seconds(value, name)?;
     let refused = if seconds > 0.0 { Duration::MAX } else { Duration::ZERO };
     Ok(Duration::try_from_secs_f64(seconds).unwrap_or(refused))
 }
 
 /// The whole time of a call, if it is given.
-pub(crate) fn optional_timeout(value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Duration>> {
+pub(crate) fn optional_timeout(value: Optional<'_>) -> PyResult<Option<Duration>> {
     value.map(|value| timeout(value, "timeout")).transpose()
 }
 
 /// How long a block, or a stored limit, is to last; the limiter refuses what makes no sense.
-fn stated(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Span> {
+fn stated(value: &Object<'_>, name: &str) -> PyResult<Span> {
     seconds(value, name).map(Span::from_seconds)
 }
 
 /// What `block` is to do.
-pub(crate) fn block(seconds: &Bound<'_, PyAny>) -> PyResult<StandingChange> {
+pub(crate) fn block(seconds: &Object<'_>) -> PyResult<StandingChange> {
     Ok(StandingChange::Block(stated(seconds, "seconds")?))
 }
 
 /// What `set_limit` is to do.
-pub(crate) fn stored_limit(
-    limit: &Bound<'_, PyAny>,
-    expires_in: Option<&Bound<'_, PyAny>>,
-) -> PyResult<StandingChange> {
+pub(crate) fn stored_limit(limit: &Object<'_>, expires_in: Optional<'_>) -> PyResult<StandingChange> {
     let expires_in = expires_in.map(|expires_in| stated(expires_in, "expires_in")).transpose()?;
     Ok(StandingChange::SetLimit(units(limit, "limit")?, expires_in))
 }
 
 /// A span that may be as long as one likes, infinity included.
-pub(crate) fn span(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Duration> {
+pub(crate) fn span(value: &Object<'_>, name: &str) -> PyResult<Duration> {
     // Negative, or not a number.
     if seconds(value, name)? >= 0.0 {
         return timeout(value, name);
@@ -109,17 +112,17 @@ pub(crate) fn span(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Duration> {
 }
 
 /// A span that is zero unless it is given.
-pub(crate) fn optional_span(value: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<Duration> {
+pub(crate) fn optional_span(value: Optional<'_>, name: &str) -> PyResult<Duration> {
     value.map_or(Ok(Duration::ZERO), |value| span(value, name))
 }
 
-fn seconds(value: &Bound<'_, PyAny>, name: &str) -> PyResult<f64> {
+fn seconds(value: &Object<'_>, name: &str) -> PyResult<f64> {
     number(value, name, "a float", f64::NEG_INFINITY..=f64::INFINITY)
 }
 
 /// A number; one that is out of range becomes the least or the greatest of it.
 fn number<'py, T: FromPyObjectOwned<'py, Error = PyErr> + Copy>(
-    value: &Bound<'py, PyAny>,
+    value: &Object<'py>,
     name: &str,
     expected: &str,
     range: RangeInclusive<T>,
@@ -133,24 +136,24 @@ fn number<'py, T: FromPyObjectOwned<'py, Error = PyErr> + Copy>(
 }
 
 /// True or false, and nothing that is merely taken for it.
-pub(crate) fn flag(value: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
+pub(crate) fn flag(value: &Object<'_>, name: &str) -> PyResult<bool> {
     value.extract().map_err(|error| named(error, name, "a bool", value))
 }
 
 /// A path, as text or as an object of `pathlib`.
-pub(crate) fn path(value: &Bound<'_, PyAny>, name: &str) -> PyResult<PathBuf> {
+pub(crate) fn path(value: &Object<'_>, name: &str) -> PyResult<PathBuf> {
     value.extract().map_err(|error| named(error, name, "a path", value))
 }
 
 /// The elements of an iterable, all of one class.
 pub(crate) fn instances<'py, T: PyClass>(
-    values: &Bound<'py, PyAny>,
+    values: &Object<'py>,
     name: &str,
     class: &str,
 ) -> PyResult<Vec<Bound<'py, T>>> {
     let expected = format!("an iterable of {class}");
     let iterator = values.try_iter().map_err(|error| named(error, name, &expected, values))?;
-    let item = |(at, item): (usize, PyResult<Bound<'py, PyAny>>)| {
+    let item = |(at, item): (usize, PyResult<Object<'py>>)| {
         item?
             .cast_into::<T>()
             .map_err(|error| wrong_type(&format!("{name}[{at}]"), class, &error.into_inner()))
@@ -159,7 +162,13 @@ pub(crate) fn instances<'py, T: PyClass>(
 }
 
 /// A key; the parts of a list or tuple are joined.
-pub(crate) struct Key<'py>(Bound<'py, PyAny>);
+pub(crate) struct Key<'py>(Object<'py>);
+
+impl<'py> Key<'py> {
+    pub(crate) fn py(&self) -> Python<'py> {
+        self.0.py()
+    }
+}
 
 impl<'py> FromPyObject<'_, 'py> for Key<'py> {
     type Error = PyErr;
@@ -178,40 +187,33 @@ impl<'py> FromPyObject<'_, 'py> for Key<'py> {
 
 /// A check, borrowed from its arguments.
 pub(crate) fn requested<'a>(
-    rule: &'a Bound<'_, PyAny>,
+    rule: &'a Object<'_>,
     key: &'a Key<'_>,
     cost: &Given<'_>,
-    resource: Option<&'a Bound<'_, PyAny>>,
-    limit: Option<&Bound<'_, PyAny>>,
-    timeout: Option<&Bound<'_, PyAny>>,
+    resource: Optional<'a>,
+    limit: Optional<'_>,
+    timeout: Optional<'_>,
+    request_id: Optional<'a>,
 ) -> PyResult<Check<'a>> {
     let mut check = Check::new(text(rule, "rule")?, text(&key.0, "key")?);
     check.options.cost = cost.or(1, "cost", units)?;
     check.options.resource = resource.map(|resource| text(resource, "resource")).transpose()?;
     check.options.limit = limit.map(|limit| units(limit, "limit")).transpose()?;
     check.options.timeout = optional_timeout(timeout)?;
-    Ok(check)
-}
-
-/// The same check, which may be repeated by its id.
-pub(crate) fn identified<'a>(
-    mut check: Check<'a>,
-    request_id: Option<&'a Bound<'_, PyAny>>,
-) -> PyResult<Check<'a>> {
     check.options.request_id = optional_id(request_id)?;
     Ok(check)
 }
 
 /// The id of a call that may be repeated, if it is given.
-pub(crate) fn optional_id<'a>(request_id: Option<&'a Bound<'_, PyAny>>) -> PyResult<Option<&'a str>> {
+pub(crate) fn optional_id<'a>(request_id: Optional<'a>) -> PyResult<Option<&'a str>> {
     request_id.map(|id| text(id, "request_id")).transpose()
 }
 
 /// What is asked about a key under every rule: as a check of a rule without a name.
 pub(crate) fn about_key<'a>(
     key: &'a Key<'_>,
-    resource: Option<&'a Bound<'_, PyAny>>,
-    timeout: Option<&Bound<'_, PyAny>>,
+    resource: Optional<'a>,
+    timeout: Optional<'_>,
 ) -> PyResult<Check<'a>> {
     let mut check = Check::new("", text(&key.0, "key")?);
     check.options.resource = resource.map(|resource| text(resource, "resource")).transpose()?;
@@ -220,14 +222,14 @@ pub(crate) fn about_key<'a>(
 }
 
 /// A `TypeError` that names the argument.
-pub(crate) fn wrong_type(name: &str, expected: &str, value: &Bound<'_, PyAny>) -> PyErr {
+pub(crate) fn wrong_type(name: &str, expected: &str, value: &Object<'_>) -> PyErr {
     let class = value.get_type();
     let got = class.name().map_or_else(|_| "object".to_owned(), |name| name.to_string());
     PyTypeError::new_err(format!("{name} must be {expected}, not {got}"))
 }
 
 /// The error of a conversion; if it is about the type, it names the argument.
-pub(crate) fn named(error: PyErr, name: &str, expected: &str, value: &Bound<'_, PyAny>) -> PyErr {
+pub(crate) fn named(error: PyErr, name: &str, expected: &str, value: &Object<'_>) -> PyErr {
     let py = value.py();
     if error.is_instance_of::<PyTypeError>(py) { wrong_type(name, expected, value) } else { error }
 }

@@ -4,6 +4,8 @@
 //! Nothing here calls Python code. Before 3.14 the end of the interpreter unwinds every daemon thread that
 //! runs Python; a native frame below that, which cannot be unwound, would abort the process.
 
+#![expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+
 use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
@@ -11,10 +13,10 @@ use pyo3::prelude::*;
 use sluicegate::bridge::{self, End, Item, Kind, OwnedCall, StandingChange};
 
 use crate::arguments::{
-    Given, Key, about_key, block, flag, identified, optional_id, optional_span, optional_timeout, requested,
-    span, stored_limit,
+    Given, Key, Object, Optional, about_key, block, flag, optional_id, optional_span, optional_timeout,
+    requested, span, stored_limit,
 };
-use crate::calls::{Calls, Object};
+use crate::calls::Calls;
 use crate::check;
 use crate::doorbell::Doorbell;
 use crate::errors::{self, exception};
@@ -49,86 +51,74 @@ impl Bridge {
         Ok(Self { calls: Calls::new(bridge), doorbell })
     }
 
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn check<'py>(
         &self,
-        rule: &Bound<'py, PyAny>,
+        rule: &Object<'py>,
         key: Key<'py>,
         cost: Given<'_>,
-        resource: Option<&Bound<'py, PyAny>>,
-        limit: Option<&Bound<'_, PyAny>>,
-        timeout: Option<&Bound<'_, PyAny>>,
-        request_id: Option<&Bound<'_, PyAny>>,
+        resource: Optional<'_>,
+        limit: Optional<'_>,
+        timeout: Optional<'_>,
+        request_id: Optional<'_>,
     ) -> PyResult<Object<'py>> {
-        let check = requested(rule, &key, &cost, resource, limit, timeout)?;
-        self.calls.single(rule.py(), Kind::Check, &identified(check, request_id)?)
+        let check = requested(rule, &key, &cost, resource, limit, timeout, request_id)?;
+        self.calls.single(rule.py(), Kind::Check, &check)
     }
 
     /// Any call about a single item, by the name of its method.
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn decide<'py>(
         &self,
         method: &str,
-        rule: &Bound<'py, PyAny>,
+        rule: &Object<'py>,
         key: Key<'py>,
         cost: Given<'_>,
-        resource: Option<&Bound<'py, PyAny>>,
-        limit: Option<&Bound<'_, PyAny>>,
-        timeout: Option<&Bound<'_, PyAny>>,
-        request_id: Option<&Bound<'_, PyAny>>,
+        resource: Optional<'_>,
+        limit: Optional<'_>,
+        timeout: Optional<'_>,
+        request_id: Optional<'_>,
     ) -> PyResult<Object<'py>> {
         let kind = Kind::ALL.into_iter().find(|kind| kind.name() == method).ok_or_else(|| unknown(method))?;
-        let check = requested(rule, &key, &cost, resource, limit, timeout)?;
-        self.calls.single(rule.py(), kind, &identified(check, request_id)?)
+        let check = requested(rule, &key, &cost, resource, limit, timeout, request_id)?;
+        self.calls.single(rule.py(), kind, &check)
     }
 
-    fn check_all<'py>(
-        &self,
-        checks: &Object<'py>,
-        request_id: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Object<'py>> {
+    fn check_all<'py>(&self, checks: &Object<'py>, request_id: Optional<'_>) -> PyResult<Object<'py>> {
         let items = check::owned(checks)?;
         self.calls.call(checks.py(), OwnedCall::All(items, optional_id(request_id)?.map(str::to_owned)))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn reserve<'py>(
         &self,
-        rule: &Bound<'py, PyAny>,
+        rule: &Object<'py>,
         key: Key<'py>,
         cost: Given<'_>,
-        resource: Option<&Bound<'py, PyAny>>,
-        limit: Option<&Bound<'_, PyAny>>,
-        timeout: Option<&Bound<'_, PyAny>>,
-        wait: Option<&Bound<'_, PyAny>>,
+        resource: Optional<'_>,
+        limit: Optional<'_>,
+        timeout: Optional<'_>,
+        wait: Optional<'_>,
     ) -> PyResult<Object<'py>> {
         let wait = optional_span(wait, "wait")?;
-        let check = requested(rule, &key, &cost, resource, limit, timeout)?;
+        let check = requested(rule, &key, &cost, resource, limit, timeout, None)?;
         self.calls.call(rule.py(), OwnedCall::Reserve(Item::from(&check), wait))
     }
 
-    fn reserve_all<'py>(
-        &self,
-        checks: &Object<'py>,
-        wait: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Object<'py>> {
+    fn reserve_all<'py>(&self, checks: &Object<'py>, wait: Optional<'_>) -> PyResult<Object<'py>> {
         let items = check::owned(checks)?;
         self.calls.call(checks.py(), OwnedCall::ReserveAll(items, optional_span(wait, "wait")?))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn reserve_request<'py>(
         &self,
-        method: &Bound<'py, PyAny>,
-        path: &Bound<'_, PyAny>,
-        user_id: Option<&Bound<'_, PyAny>>,
-        ip: Option<&Bound<'_, PyAny>>,
-        api_key: Option<&Bound<'_, PyAny>>,
-        headers: Option<&Bound<'_, PyAny>>,
-        api_key_header: Option<&Bound<'_, PyAny>>,
-        other_paths: Option<&Bound<'_, PyAny>>,
+        method: &Object<'py>,
+        path: &Object<'_>,
+        user_id: Optional<'_>,
+        ip: Optional<'_>,
+        api_key: Optional<'_>,
+        headers: Optional<'_>,
+        api_key_header: Optional<'_>,
+        other_paths: Optional<'_>,
         ignore_case: Given<'_>,
-        timeout: Option<&Bound<'_, PyAny>>,
+        timeout: Optional<'_>,
     ) -> PyResult<Object<'py>> {
         let mut request =
             request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
@@ -137,12 +127,7 @@ impl Bridge {
     }
 
     /// Ends or renews a reservation, by the name of the method.
-    fn end<'py>(
-        &self,
-        method: &str,
-        reservation: &Object<'py>,
-        cost: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Object<'py>> {
+    fn end<'py>(&self, method: &str, reservation: &Object<'py>, cost: Optional<'_>) -> PyResult<Object<'py>> {
         let end = match method {
             "commit" => End::Commit,
             "release" => End::Release,
@@ -153,19 +138,18 @@ impl Bridge {
         self.calls.call(reservation.py(), OwnedCall::End(end, id, used))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn check_request<'py>(
         &self,
-        method: &Bound<'py, PyAny>,
-        path: &Bound<'_, PyAny>,
-        user_id: Option<&Bound<'_, PyAny>>,
-        ip: Option<&Bound<'_, PyAny>>,
-        api_key: Option<&Bound<'_, PyAny>>,
-        headers: Option<&Bound<'_, PyAny>>,
-        api_key_header: Option<&Bound<'_, PyAny>>,
-        other_paths: Option<&Bound<'_, PyAny>>,
+        method: &Object<'py>,
+        path: &Object<'_>,
+        user_id: Optional<'_>,
+        ip: Optional<'_>,
+        api_key: Optional<'_>,
+        headers: Optional<'_>,
+        api_key_header: Optional<'_>,
+        other_paths: Optional<'_>,
         ignore_case: Given<'_>,
-        timeout: Option<&Bound<'_, PyAny>>,
+        timeout: Optional<'_>,
     ) -> PyResult<Object<'py>> {
         let mut request =
             request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
@@ -173,19 +157,18 @@ impl Bridge {
         self.calls.call(method.py(), OwnedCall::Request(request))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn match_request(
         &self,
-        method: &Bound<'_, PyAny>,
-        path: &Bound<'_, PyAny>,
-        user_id: Option<&Bound<'_, PyAny>>,
-        ip: Option<&Bound<'_, PyAny>>,
-        api_key: Option<&Bound<'_, PyAny>>,
-        headers: Option<&Bound<'_, PyAny>>,
-        api_key_header: Option<&Bound<'_, PyAny>>,
-        other_paths: Option<&Bound<'_, PyAny>>,
+        method: &Object<'_>,
+        path: &Object<'_>,
+        user_id: Optional<'_>,
+        ip: Optional<'_>,
+        api_key: Optional<'_>,
+        headers: Optional<'_>,
+        api_key_header: Optional<'_>,
+        other_paths: Optional<'_>,
         ignore_case: Given<'_>,
-        explain: &Bound<'_, PyAny>,
+        explain: &Object<'_>,
     ) -> PyResult<Vec<RequestMatch>> {
         let py = method.py();
         let request =
@@ -204,22 +187,20 @@ impl Bridge {
 
     fn inspect<'py>(
         &self,
-        py: Python<'py>,
         key: Key<'py>,
-        resource: Option<&Bound<'py, PyAny>>,
-        timeout: Option<&Bound<'_, PyAny>>,
+        resource: Optional<'_>,
+        timeout: Optional<'_>,
     ) -> PyResult<Object<'py>> {
-        self.calls.call(py, OwnedCall::Inspect(Item::from(&about_key(&key, resource, timeout)?)))
+        self.calls.call(key.py(), OwnedCall::Inspect(Item::from(&about_key(&key, resource, timeout)?)))
     }
 
     fn reset_all<'py>(
         &self,
-        py: Python<'py>,
         key: Key<'py>,
-        resource: Option<&Bound<'py, PyAny>>,
-        timeout: Option<&Bound<'_, PyAny>>,
+        resource: Optional<'_>,
+        timeout: Optional<'_>,
     ) -> PyResult<Object<'py>> {
-        self.calls.call(py, OwnedCall::ResetAll(Item::from(&about_key(&key, resource, timeout)?)))
+        self.calls.call(key.py(), OwnedCall::ResetAll(Item::from(&about_key(&key, resource, timeout)?)))
     }
 
     fn rules_status(&self, py: Python<'_>) -> PyResult<RulesStatus> {
@@ -228,21 +209,21 @@ impl Bridge {
 
     fn reset<'py>(
         &self,
-        rule: &Bound<'py, PyAny>,
+        rule: &Object<'py>,
         key: Key<'py>,
-        resource: Option<&Bound<'py, PyAny>>,
-        timeout: Option<&Bound<'_, PyAny>>,
+        resource: Optional<'_>,
+        timeout: Optional<'_>,
     ) -> PyResult<Object<'py>> {
-        let check = requested(rule, &key, &Given(None), resource, None, timeout)?;
+        let check = requested(rule, &key, &Given(None), resource, None, timeout, None)?;
         self.calls.call(rule.py(), OwnedCall::Reset(Item::from(&check)))
     }
 
     fn block<'py>(
         &self,
-        rule: &Bound<'py, PyAny>,
+        rule: &Object<'py>,
         key: Key<'py>,
-        seconds: &Bound<'_, PyAny>,
-        timeout: Option<&Bound<'_, PyAny>>,
+        seconds: &Object<'_>,
+        timeout: Optional<'_>,
     ) -> PyResult<Object<'py>> {
         self.calls.change_standing(rule, &key, block(seconds)?, timeout)
     }
@@ -251,9 +232,9 @@ impl Bridge {
     fn change<'py>(
         &self,
         method: &str,
-        rule: &Bound<'py, PyAny>,
+        rule: &Object<'py>,
         key: Key<'py>,
-        timeout: Option<&Bound<'_, PyAny>>,
+        timeout: Optional<'_>,
     ) -> PyResult<Object<'py>> {
         let change = StandingChange::PLAIN.into_iter().find(|change| change.name() == method);
         self.calls.change_standing(rule, &key, change.ok_or_else(|| unknown(method))?, timeout)
@@ -261,35 +242,35 @@ impl Bridge {
 
     fn set_limit<'py>(
         &self,
-        rule: &Bound<'py, PyAny>,
+        rule: &Object<'py>,
         key: Key<'py>,
-        limit: &Bound<'_, PyAny>,
-        expires_in: Option<&Bound<'_, PyAny>>,
-        timeout: Option<&Bound<'_, PyAny>>,
+        limit: &Object<'_>,
+        expires_in: Optional<'_>,
+        timeout: Optional<'_>,
     ) -> PyResult<Object<'py>> {
         self.calls.change_standing(rule, &key, stored_limit(limit, expires_in)?, timeout)
     }
 
     fn wait(
         &self,
-        rule: &Bound<'_, PyAny>,
+        rule: &Object<'_>,
         key: Key<'_>,
-        timeout: &Bound<'_, PyAny>,
+        timeout: &Object<'_>,
         cost: Given<'_>,
-        resource: Option<&Bound<'_, PyAny>>,
-        limit: Option<&Bound<'_, PyAny>>,
+        resource: Optional<'_>,
+        limit: Optional<'_>,
     ) -> PyResult<u64> {
         let timeout = span(timeout, "timeout")?;
-        let check = requested(rule, &key, &cost, resource, limit, None)?;
+        let check = requested(rule, &key, &cost, resource, limit, None, None)?;
         self.calls.submit(rule.py(), OwnedCall::Wait(Item::from(&check), timeout))
     }
 
-    fn wait_all(&self, checks: &Bound<'_, PyAny>, timeout: &Bound<'_, PyAny>) -> PyResult<u64> {
+    fn wait_all(&self, checks: &Object<'_>, timeout: &Object<'_>) -> PyResult<u64> {
         let items = check::owned(checks)?;
         self.calls.submit(checks.py(), OwnedCall::WaitAll(items, span(timeout, "timeout")?))
     }
 
-    fn ping<'py>(&self, py: Python<'py>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Object<'py>> {
+    fn ping<'py>(&self, py: Python<'py>, timeout: Optional<'_>) -> PyResult<Object<'py>> {
         self.calls.call(py, OwnedCall::Ping(optional_timeout(timeout)?))
     }
 

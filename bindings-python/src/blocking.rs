@@ -1,5 +1,7 @@
 //! The limiter for threads.
 
+#![expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+
 use std::sync::Arc;
 
 use pyo3::prelude::*;
@@ -8,8 +10,8 @@ use sluicegate::CheckAllOptions;
 use sluicegate::bridge::{self, End, StandingChange, Used};
 
 use crate::arguments::{
-    Given, Key, about_key, block, flag, identified, optional_id, optional_span, optional_timeout, requested,
-    span, stored_limit,
+    Given, Key, Object, Optional, about_key, block, flag, optional_id, optional_span, optional_timeout,
+    requested, span, stored_limit,
 };
 use crate::check;
 use crate::decision::Decision;
@@ -60,19 +62,17 @@ impl RateLimiter {
         signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None, request_id=None),
         text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None, request_id=None)"
     )]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn check(
         &self,
-        rule: &Bound<'_, PyAny>,
+        rule: &Object<'_>,
         key: Key<'_>,
         cost: Given<'_>,
-        resource: Option<&Bound<'_, PyAny>>,
-        limit: Option<&Bound<'_, PyAny>>,
-        timeout: Option<&Bound<'_, PyAny>>,
-        request_id: Option<&Bound<'_, PyAny>>,
+        resource: Optional<'_>,
+        limit: Optional<'_>,
+        timeout: Optional<'_>,
+        request_id: Optional<'_>,
     ) -> PyResult<Decision> {
-        let check = requested(rule, &key, &cost, resource, limit, timeout)?;
-        let check = identified(check, request_id)?;
+        let check = requested(rule, &key, &cost, resource, limit, timeout, request_id)?;
         self.shared.decide(rule.py(), |limiter| limiter.check_with(check.rule, check.key, check.options))
     }
 
@@ -83,14 +83,14 @@ impl RateLimiter {
     )]
     fn peek(
         &self,
-        rule: &Bound<'_, PyAny>,
+        rule: &Object<'_>,
         key: Key<'_>,
         cost: Given<'_>,
-        resource: Option<&Bound<'_, PyAny>>,
-        limit: Option<&Bound<'_, PyAny>>,
-        timeout: Option<&Bound<'_, PyAny>>,
+        resource: Optional<'_>,
+        limit: Optional<'_>,
+        timeout: Optional<'_>,
     ) -> PyResult<Decision> {
-        let check = requested(rule, &key, &cost, resource, limit, timeout)?;
+        let check = requested(rule, &key, &cost, resource, limit, timeout, None)?;
         self.shared.decide(rule.py(), |limiter| limiter.peek_with(check.rule, check.key, check.options))
     }
 
@@ -99,19 +99,17 @@ impl RateLimiter {
         signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None, request_id=None),
         text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None, request_id=None)"
     )]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn refund(
         &self,
-        rule: &Bound<'_, PyAny>,
+        rule: &Object<'_>,
         key: Key<'_>,
         cost: Given<'_>,
-        resource: Option<&Bound<'_, PyAny>>,
-        limit: Option<&Bound<'_, PyAny>>,
-        timeout: Option<&Bound<'_, PyAny>>,
-        request_id: Option<&Bound<'_, PyAny>>,
+        resource: Optional<'_>,
+        limit: Optional<'_>,
+        timeout: Optional<'_>,
+        request_id: Optional<'_>,
     ) -> PyResult<Decision> {
-        let check = requested(rule, &key, &cost, resource, limit, timeout)?;
-        let check = identified(check, request_id)?;
+        let check = requested(rule, &key, &cost, resource, limit, timeout, request_id)?;
         self.shared.decide(rule.py(), |limiter| limiter.refund_with(check.rule, check.key, check.options))
     }
 
@@ -120,30 +118,24 @@ impl RateLimiter {
         signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None, request_id=None),
         text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None, request_id=None)"
     )]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn charge(
         &self,
-        rule: &Bound<'_, PyAny>,
+        rule: &Object<'_>,
         key: Key<'_>,
         cost: Given<'_>,
-        resource: Option<&Bound<'_, PyAny>>,
-        limit: Option<&Bound<'_, PyAny>>,
-        timeout: Option<&Bound<'_, PyAny>>,
-        request_id: Option<&Bound<'_, PyAny>>,
+        resource: Optional<'_>,
+        limit: Optional<'_>,
+        timeout: Optional<'_>,
+        request_id: Optional<'_>,
     ) -> PyResult<Decision> {
-        let check = requested(rule, &key, &cost, resource, limit, timeout)?;
-        let check = identified(check, request_id)?;
+        let check = requested(rule, &key, &cost, resource, limit, timeout, request_id)?;
         self.shared.decide(rule.py(), |limiter| limiter.charge_with(check.rule, check.key, check.options))
     }
 
     /// Decides several checks together: all of them are charged, or none is. The decision is that of the
     /// deciding check; its `parts` hold one per item. `request_id` is as for `check`, of the call as a whole.
     #[pyo3(signature = (checks, *, request_id=None))]
-    fn check_all(
-        &self,
-        checks: &Bound<'_, PyAny>,
-        request_id: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Decision> {
+    fn check_all(&self, checks: &Object<'_>, request_id: Optional<'_>) -> PyResult<Decision> {
         let items = check::items(checks)?;
         let all: Vec<_> = items.iter().map(|item| item.get().0.check()).collect();
         let mut options = CheckAllOptions::new();
@@ -157,19 +149,18 @@ impl RateLimiter {
         signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None, wait=None),
         text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None, wait=None)"
     )]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn reserve<'py>(
         &self,
-        rule: &Bound<'py, PyAny>,
+        rule: &Object<'py>,
         key: Key<'_>,
         cost: Given<'_>,
-        resource: Option<&Bound<'_, PyAny>>,
-        limit: Option<&Bound<'_, PyAny>>,
-        timeout: Option<&Bound<'_, PyAny>>,
-        wait: Option<&Bound<'_, PyAny>>,
+        resource: Optional<'_>,
+        limit: Optional<'_>,
+        timeout: Optional<'_>,
+        wait: Optional<'_>,
     ) -> PyResult<Bound<'py, Reservation>> {
         let wait = optional_span(wait, "wait")?;
-        let check = requested(rule, &key, &cost, resource, limit, timeout)?;
+        let check = requested(rule, &key, &cost, resource, limit, timeout, None)?;
         Reservation::make(rule.py(), &self.shared, |limiter, sleep| {
             bridge::reserve_sleeping(limiter, &check, wait, sleep)
         })
@@ -180,8 +171,8 @@ impl RateLimiter {
     #[pyo3(signature = (checks, *, wait=None))]
     fn reserve_all<'py>(
         &self,
-        checks: &Bound<'py, PyAny>,
-        wait: Option<&Bound<'_, PyAny>>,
+        checks: &Object<'py>,
+        wait: Optional<'_>,
     ) -> PyResult<Bound<'py, Reservation>> {
         let items = check::items(checks)?;
         let wait = optional_span(wait, "wait")?;
@@ -202,19 +193,18 @@ impl RateLimiter {
         text_signature = "($self, method, path, *, user_id=None, ip=None, api_key=None, headers=None, \
             api_key_header=None, other_paths=None, ignore_case=False, timeout=None)"
     )]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn reserve_request<'py>(
         &self,
-        method: &Bound<'py, PyAny>,
-        path: &Bound<'_, PyAny>,
-        user_id: Option<&Bound<'_, PyAny>>,
-        ip: Option<&Bound<'_, PyAny>>,
-        api_key: Option<&Bound<'_, PyAny>>,
-        headers: Option<&Bound<'_, PyAny>>,
-        api_key_header: Option<&Bound<'_, PyAny>>,
-        other_paths: Option<&Bound<'_, PyAny>>,
+        method: &Object<'py>,
+        path: &Object<'_>,
+        user_id: Optional<'_>,
+        ip: Optional<'_>,
+        api_key: Optional<'_>,
+        headers: Optional<'_>,
+        api_key_header: Optional<'_>,
+        other_paths: Optional<'_>,
         ignore_case: Given<'_>,
-        timeout: Option<&Bound<'_, PyAny>>,
+        timeout: Optional<'_>,
     ) -> PyResult<Bound<'py, Reservation>> {
         let mut request =
             request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
@@ -228,17 +218,17 @@ impl RateLimiter {
     /// as much as was reserved. Of several items the cost of each by its rule, or by its place. Whether it took effect:
     /// not where it had ended, expired or been denied.
     #[pyo3(signature = (reservation, cost=None))]
-    fn commit(&self, reservation: &Bound<'_, PyAny>, cost: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
+    fn commit(&self, reservation: &Object<'_>, cost: Optional<'_>) -> PyResult<bool> {
         self.shared.end(reservation.py(), End::Commit, &Reference::of(reservation)?, &used(cost)?)
     }
 
     /// Ends a reservation, given by itself or its id, of which nothing was used. Whether it took effect.
-    fn release(&self, reservation: &Bound<'_, PyAny>) -> PyResult<bool> {
+    fn release(&self, reservation: &Object<'_>) -> PyResult<bool> {
         self.shared.end(reservation.py(), End::Release, &Reference::of(reservation)?, &Used::AsReserved)
     }
 
     /// Lets the lease of a reservation, given by itself or its id, begin anew. Whether it took effect.
-    fn renew(&self, reservation: &Bound<'_, PyAny>) -> PyResult<bool> {
+    fn renew(&self, reservation: &Object<'_>) -> PyResult<bool> {
         self.shared.end(reservation.py(), End::Renew, &Reference::of(reservation)?, &Used::AsReserved)
     }
 
@@ -252,19 +242,18 @@ impl RateLimiter {
         text_signature = "($self, method, path, *, user_id=None, ip=None, api_key=None, headers=None, \
             api_key_header=None, other_paths=None, ignore_case=False, timeout=None)"
     )]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn check_request(
         &self,
-        method: &Bound<'_, PyAny>,
-        path: &Bound<'_, PyAny>,
-        user_id: Option<&Bound<'_, PyAny>>,
-        ip: Option<&Bound<'_, PyAny>>,
-        api_key: Option<&Bound<'_, PyAny>>,
-        headers: Option<&Bound<'_, PyAny>>,
-        api_key_header: Option<&Bound<'_, PyAny>>,
-        other_paths: Option<&Bound<'_, PyAny>>,
+        method: &Object<'_>,
+        path: &Object<'_>,
+        user_id: Optional<'_>,
+        ip: Optional<'_>,
+        api_key: Optional<'_>,
+        headers: Optional<'_>,
+        api_key_header: Optional<'_>,
+        other_paths: Optional<'_>,
         ignore_case: Given<'_>,
-        timeout: Option<&Bound<'_, PyAny>>,
+        timeout: Optional<'_>,
     ) -> PyResult<Decision> {
         let mut request =
             request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
@@ -282,17 +271,16 @@ impl RateLimiter {
         text_signature = "($self, method, path, *, user_id=None, ip=None, api_key=None, headers=None, \
             api_key_header=None, other_paths=None, ignore_case=False, explain=False)"
     )]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn match_request(
         &self,
-        method: &Bound<'_, PyAny>,
-        path: &Bound<'_, PyAny>,
-        user_id: Option<&Bound<'_, PyAny>>,
-        ip: Option<&Bound<'_, PyAny>>,
-        api_key: Option<&Bound<'_, PyAny>>,
-        headers: Option<&Bound<'_, PyAny>>,
-        api_key_header: Option<&Bound<'_, PyAny>>,
-        other_paths: Option<&Bound<'_, PyAny>>,
+        method: &Object<'_>,
+        path: &Object<'_>,
+        user_id: Optional<'_>,
+        ip: Optional<'_>,
+        api_key: Optional<'_>,
+        headers: Optional<'_>,
+        api_key_header: Optional<'_>,
+        other_paths: Optional<'_>,
         ignore_case: Given<'_>,
         explain: Given<'_>,
     ) -> PyResult<Vec<RequestMatch>> {
@@ -306,36 +294,24 @@ impl RateLimiter {
     }
 
     /// The rules in force, as rule files state them: what is left to its default is left out.
-    fn rules<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn rules<'py>(&self, py: Python<'py>) -> PyResult<Object<'py>> {
         data(py, &self.shared.limiter.rules())
     }
 
     /// Looks at `key` under every rule; changes nothing. The `parts` of the decision hold, for each rule, what it would
     /// answer to a check of cost 1 now. Rules that limit a resource are left out unless one is given.
     #[pyo3(signature = (key, *, resource=None, timeout=None))]
-    fn inspect(
-        &self,
-        py: Python<'_>,
-        key: Key<'_>,
-        resource: Option<&Bound<'_, PyAny>>,
-        timeout: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Decision> {
+    fn inspect(&self, key: Key<'_>, resource: Optional<'_>, timeout: Optional<'_>) -> PyResult<Decision> {
         let check = about_key(&key, resource, timeout)?;
-        self.shared.decide(py, |limiter| limiter.inspect_with(check.key, check.options))
+        self.shared.decide(key.py(), |limiter| limiter.inspect_with(check.key, check.options))
     }
 
     /// Forgets what was counted for `key` under every rule, one after the other. Rules that limit a resource are left
     /// out unless one is given.
     #[pyo3(signature = (key, *, resource=None, timeout=None))]
-    fn reset_all(
-        &self,
-        py: Python<'_>,
-        key: Key<'_>,
-        resource: Option<&Bound<'_, PyAny>>,
-        timeout: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<()> {
+    fn reset_all(&self, key: Key<'_>, resource: Optional<'_>, timeout: Optional<'_>) -> PyResult<()> {
         let check = about_key(&key, resource, timeout)?;
-        self.shared.call(py, |limiter| limiter.reset_all_with(check.key, check.options))
+        self.shared.call(key.py(), |limiter| limiter.reset_all_with(check.key, check.options))
     }
 
     /// Which rules are in force, since when, and what was refused of their source.
@@ -347,12 +323,12 @@ impl RateLimiter {
     #[pyo3(signature = (rule, key, *, resource=None, timeout=None))]
     fn reset(
         &self,
-        rule: &Bound<'_, PyAny>,
+        rule: &Object<'_>,
         key: Key<'_>,
-        resource: Option<&Bound<'_, PyAny>>,
-        timeout: Option<&Bound<'_, PyAny>>,
+        resource: Optional<'_>,
+        timeout: Optional<'_>,
     ) -> PyResult<()> {
-        let check = requested(rule, &key, &Given(None), resource, None, timeout)?;
+        let check = requested(rule, &key, &Given(None), resource, None, timeout, None)?;
         self.shared.call(rule.py(), |limiter| limiter.reset_with(check.rule, check.key, check.options))
     }
 
@@ -360,22 +336,17 @@ impl RateLimiter {
     #[pyo3(signature = (rule, key, seconds, *, timeout=None))]
     fn block(
         &self,
-        rule: &Bound<'_, PyAny>,
+        rule: &Object<'_>,
         key: Key<'_>,
-        seconds: &Bound<'_, PyAny>,
-        timeout: Option<&Bound<'_, PyAny>>,
+        seconds: &Object<'_>,
+        timeout: Optional<'_>,
     ) -> PyResult<()> {
         self.shared.change_standing(rule, &key, block(seconds)?, timeout).map(drop)
     }
 
     /// Ends the block of `key` under `rule`. Answers whether there was one.
     #[pyo3(signature = (rule, key, *, timeout=None))]
-    fn unblock(
-        &self,
-        rule: &Bound<'_, PyAny>,
-        key: Key<'_>,
-        timeout: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<bool> {
+    fn unblock(&self, rule: &Object<'_>, key: Key<'_>, timeout: Optional<'_>) -> PyResult<bool> {
         self.shared.change_standing(rule, &key, StandingChange::Unblock, timeout)
     }
 
@@ -384,23 +355,18 @@ impl RateLimiter {
     #[pyo3(signature = (rule, key, limit, expires_in=None, *, timeout=None))]
     fn set_limit(
         &self,
-        rule: &Bound<'_, PyAny>,
+        rule: &Object<'_>,
         key: Key<'_>,
-        limit: &Bound<'_, PyAny>,
-        expires_in: Option<&Bound<'_, PyAny>>,
-        timeout: Option<&Bound<'_, PyAny>>,
+        limit: &Object<'_>,
+        expires_in: Optional<'_>,
+        timeout: Optional<'_>,
     ) -> PyResult<()> {
         self.shared.change_standing(rule, &key, stored_limit(limit, expires_in)?, timeout).map(drop)
     }
 
     /// Forgets the limit that is stored for `key` under `rule`. Answers whether there was one.
     #[pyo3(signature = (rule, key, *, timeout=None))]
-    fn clear_limit(
-        &self,
-        rule: &Bound<'_, PyAny>,
-        key: Key<'_>,
-        timeout: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<bool> {
+    fn clear_limit(&self, rule: &Object<'_>, key: Key<'_>, timeout: Optional<'_>) -> PyResult<bool> {
         self.shared.change_standing(rule, &key, StandingChange::ClearLimit, timeout)
     }
 
@@ -413,38 +379,32 @@ impl RateLimiter {
     )]
     fn wait(
         &self,
-        rule: &Bound<'_, PyAny>,
+        rule: &Object<'_>,
         key: Key<'_>,
-        timeout: &Bound<'_, PyAny>,
+        timeout: &Object<'_>,
         cost: Given<'_>,
-        resource: Option<&Bound<'_, PyAny>>,
-        limit: Option<&Bound<'_, PyAny>>,
+        resource: Optional<'_>,
+        limit: Optional<'_>,
     ) -> PyResult<Decision> {
         let py = rule.py();
         let timeout = span(timeout, "timeout")?;
-        let check = requested(rule, &key, &cost, resource, limit, None)?;
-        self.shared
-            .wait_interruptible(py, |limiter, sleep| bridge::wait_sleeping(limiter, &check, timeout, sleep))
-            .map(Decision::from)
+        let check = requested(rule, &key, &cost, resource, limit, None, None)?;
+        self.shared.wait(py, |limiter, sleep| bridge::wait_sleeping(limiter, &check, timeout, sleep))
     }
 
     /// Waits until several checks are admitted together, as `check_all` decides them, for `timeout` seconds at most.
     #[pyo3(signature = (checks, *, timeout))]
-    fn wait_all(&self, checks: &Bound<'_, PyAny>, timeout: &Bound<'_, PyAny>) -> PyResult<Decision> {
+    fn wait_all(&self, checks: &Object<'_>, timeout: &Object<'_>) -> PyResult<Decision> {
         let items = check::items(checks)?;
         let timeout = span(timeout, "timeout")?;
         let py = checks.py();
         let checks: Vec<_> = items.iter().map(|item| item.get().0.check()).collect();
-        self.shared
-            .wait_interruptible(py, |limiter, sleep| {
-                bridge::wait_all_sleeping(limiter, &checks, timeout, sleep)
-            })
-            .map(Decision::from)
+        self.shared.wait(py, |limiter, sleep| bridge::wait_all_sleeping(limiter, &checks, timeout, sleep))
     }
 
     /// Tries the server.
     #[pyo3(signature = (*, timeout=None))]
-    fn ping(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    fn ping(&self, py: Python<'_>, timeout: Optional<'_>) -> PyResult<()> {
         match optional_timeout(timeout)? {
             Some(timeout) => self.shared.call(py, |limiter| limiter.ping_with(timeout)),
             None => self.shared.call(py, sluicegate::RateLimiter::ping),

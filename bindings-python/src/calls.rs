@@ -7,12 +7,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use sluicegate::bridge::{Answer, Bridge, Completion, Item, Kind, OwnedCall, StandingChange};
 
-use crate::arguments::{Given, Key, requested};
+use crate::arguments::{Given, Key, Object, Optional, requested};
 use crate::decision::Decision;
 use crate::errors::{self, exception};
 use crate::reserved::Reserved;
-
-pub(crate) type Object<'py> = Bound<'py, PyAny>;
 
 pub(crate) struct Calls {
     pub(crate) bridge: Bridge,
@@ -55,9 +53,9 @@ impl Calls {
         rule: &Object<'py>,
         key: &Key<'_>,
         change: StandingChange,
-        timeout: Option<&Bound<'_, PyAny>>,
+        timeout: Optional<'_>,
     ) -> PyResult<Object<'py>> {
-        let check = requested(rule, key, &Given(None), None, None, timeout)?;
+        let check = requested(rule, key, &Given(None), None, None, timeout, None)?;
         self.call(rule.py(), OwnedCall::ChangeStanding(Item::from(&check), change))
     }
 

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use sluicegate::bridge::Item;
 
-use crate::arguments::{Given, Key, instances, requested};
+use crate::arguments::{Given, Key, Object, Optional, instances, requested};
 
 /// One item of a `check_all`: a rule, a key, and how much to admit.
 #[pyclass(module = "sluicegate", frozen, eq, hash)]
@@ -21,14 +21,14 @@ impl Check {
         text_signature = "(rule, key, *, cost=1, resource=None, limit=None, timeout=None)"
     )]
     fn new(
-        rule: &Bound<'_, PyAny>,
+        rule: &Object<'_>,
         key: Key<'_>,
         cost: Given<'_>,
-        resource: Option<&Bound<'_, PyAny>>,
-        limit: Option<&Bound<'_, PyAny>>,
-        timeout: Option<&Bound<'_, PyAny>>,
+        resource: Optional<'_>,
+        limit: Optional<'_>,
+        timeout: Optional<'_>,
     ) -> PyResult<Self> {
-        requested(rule, &key, &cost, resource, limit, timeout).map(|check| Self(Item::from(&check)))
+        requested(rule, &key, &cost, resource, limit, timeout, None).map(|check| Self(Item::from(&check)))
     }
 
     #[getter]
@@ -98,11 +98,11 @@ impl Hash for Check {
 }
 
 /// The items of a `check_all`.
-pub(crate) fn items<'py>(checks: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, Check>>> {
+pub(crate) fn items<'py>(checks: &Object<'py>) -> PyResult<Vec<Bound<'py, Check>>> {
     instances(checks, "checks", "Check")
 }
 
 /// The same, with texts of their own.
-pub(crate) fn owned(checks: &Bound<'_, PyAny>) -> PyResult<Vec<Item>> {
+pub(crate) fn owned(checks: &Object<'_>) -> PyResult<Vec<Item>> {
     Ok(items(checks)?.iter().map(|item| item.get().0.clone()).collect())
 }

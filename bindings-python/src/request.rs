@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyMapping, PyString, PyTuple};
 use sluicegate::bridge::OwnedRequest;
 
-use crate::arguments::{Given, flag, named, text, wrong_type};
+use crate::arguments::{Given, Object, Optional, flag, named, text, wrong_type};
 
 const PATHS: &str = "an iterable of str";
 const HEADERS: &str = "a mapping or an iterable of pairs";
@@ -12,17 +12,17 @@ const HEADERS: &str = "a mapping or an iterable of pairs";
 /// A request of these arguments. What makes no sense is left to the limiter.
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub(crate) fn request(
-    method: &Bound<'_, PyAny>,
-    path: &Bound<'_, PyAny>,
-    user_id: Option<&Bound<'_, PyAny>>,
-    ip: Option<&Bound<'_, PyAny>>,
-    api_key: Option<&Bound<'_, PyAny>>,
-    given: Option<&Bound<'_, PyAny>>,
-    api_key_header: Option<&Bound<'_, PyAny>>,
-    paths: Option<&Bound<'_, PyAny>>,
+    method: &Object<'_>,
+    path: &Object<'_>,
+    user_id: Optional<'_>,
+    ip: Optional<'_>,
+    api_key: Optional<'_>,
+    given: Optional<'_>,
+    api_key_header: Optional<'_>,
+    paths: Optional<'_>,
     ignore_case: &Given<'_>,
 ) -> PyResult<OwnedRequest> {
-    let optional = |value: Option<&Bound<'_, PyAny>>, name| value.map(|value| owned(value, name)).transpose();
+    let optional = |value: Optional<'_>, name| value.map(|value| owned(value, name)).transpose();
     Ok(OwnedRequest {
         method: owned(method, "method")?,
         path: owned(path, "path")?,
@@ -37,11 +37,11 @@ pub(crate) fn request(
     })
 }
 
-fn owned(value: &Bound<'_, PyAny>, name: &str) -> PyResult<String> {
+fn owned(value: &Object<'_>, name: &str) -> PyResult<String> {
     text(value, name).map(str::to_owned)
 }
 
-fn other_paths(given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+fn other_paths(given: &Object<'_>) -> PyResult<Vec<String>> {
     // A str is an iterable of str, too.
     if given.is_instance_of::<PyString>() {
         return Err(wrong_type("other_paths", PATHS, given));
@@ -50,7 +50,7 @@ fn other_paths(given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     iterator.map(|item| owned(&item?, "an item of other_paths")).collect()
 }
 
-fn headers(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {
+fn headers(given: &Object<'_>) -> PyResult<Vec<(String, String)>> {
     let pairs = match given.cast::<PyMapping>() {
         Ok(mapping) => mapping.items()?.into_any(),
         Err(_) => given.clone(),
@@ -59,7 +59,7 @@ fn headers(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {
     iterator.map(|item| header(&item?)).collect()
 }
 
-fn header(item: &Bound<'_, PyAny>) -> PyResult<(String, String)> {
+fn header(item: &Object<'_>) -> PyResult<(String, String)> {
     let pair = match item.cast::<PyList>() {
         Ok(list) => list.to_tuple(),
         Err(_) => item
@@ -67,7 +67,7 @@ fn header(item: &Bound<'_, PyAny>) -> PyResult<(String, String)> {
             .map_err(|_| wrong_type("an item of headers", "a name and a value", item))?
             .clone(),
     };
-    let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) =
+    let (name, value): (Object<'_>, Object<'_>) =
         pair.extract().map_err(|_| wrong_type("an item of headers", "a name and a value", item))?;
     Ok((owned(&name, "a name in headers")?, owned(&value, "a value in headers")?))
 }

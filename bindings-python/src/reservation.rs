@@ -1,15 +1,15 @@
 //! A reservation of the limiter for threads.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyAny, PyTuple};
+use pyo3::types::PyTuple;
 use sluicegate::bridge::{self, End, Used};
 use sluicegate::{RateLimiter, Result};
 
+use crate::arguments::Optional;
 use crate::reserved::{Reference, Reserved, used};
-use crate::shared::Shared;
+use crate::shared::{Shared, Sleep};
 
 /// The answer to `reserve`: a decision and, when it was granted, what is held.
 ///
@@ -26,7 +26,7 @@ impl Reservation {
     /// Ends the reservation and charges what was really used, also beyond the limit: `cost`, or as much as was
     /// reserved. Of several items the cost of each by its rule, or by its place. Whether it took effect.
     #[pyo3(signature = (cost=None))]
-    fn commit(slf: &Bound<'_, Self>, cost: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
+    fn commit(slf: &Bound<'_, Self>, cost: Optional<'_>) -> PyResult<bool> {
         Self::end(slf, End::Commit, &used(cost)?)
     }
 
@@ -63,8 +63,7 @@ impl Reservation {
     pub(crate) fn make<'py>(
         py: Python<'py>,
         limiter: &Arc<Shared>,
-        reserve: impl FnOnce(&RateLimiter, &mut (dyn FnMut(Duration) -> bool + Send)) -> Result<bridge::Reserved>
-        + Send,
+        reserve: impl FnOnce(&RateLimiter, Sleep<'_>) -> Result<bridge::Reserved> + Send,
     ) -> PyResult<Bound<'py, Self>> {
         let reserved = limiter.wait_interruptible(py, reserve)?;
         Bound::new(py, Reserved::initializer(reserved).add_subclass(Self { limiter: Arc::clone(limiter) }))

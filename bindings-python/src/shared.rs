@@ -7,10 +7,13 @@ use pyo3::prelude::*;
 use sluicegate::bridge::{self, End, StandingChange, Used};
 use sluicegate::{RateLimiter, Result};
 
-use crate::arguments::{Given, Key, requested};
+use crate::arguments::{Given, Key, Object, Optional, requested};
 use crate::decision::Decision;
 use crate::errors::exception;
 use crate::reserved::Reference;
+
+/// Sleeps for a while; false when the wait is over before its time.
+pub(crate) type Sleep<'a> = &'a mut (dyn FnMut(Duration) -> bool + Send);
 
 pub(crate) struct Shared {
     pub(crate) limiter: RateLimiter,
@@ -48,12 +51,12 @@ impl Shared {
     /// Changes a block or a stored limit of one key.
     pub(crate) fn change_standing(
         &self,
-        rule: &Bound<'_, PyAny>,
+        rule: &Object<'_>,
         key: &Key<'_>,
         change: StandingChange,
-        timeout: Option<&Bound<'_, PyAny>>,
+        timeout: Optional<'_>,
     ) -> PyResult<bool> {
-        let check = requested(rule, key, &Given(None), None, None, timeout)?;
+        let check = requested(rule, key, &Given(None), None, None, timeout, None)?;
         self.call(rule.py(), |limiter| bridge::change_standing(limiter, &check, change))
     }
 
@@ -65,11 +68,19 @@ impl Shared {
         self.call(py, call).map(Decision::from)
     }
 
+    pub(crate) fn wait(
+        &self,
+        py: Python<'_>,
+        wait: impl FnOnce(&RateLimiter, Sleep<'_>) -> Result<sluicegate::Decision> + Send,
+    ) -> PyResult<Decision> {
+        self.wait_interruptible(py, wait).map(Decision::from)
+    }
+
     /// Makes a call that sleeps, and ends with the exception of a signal that comes meanwhile.
     pub(crate) fn wait_interruptible<T: Send>(
         &self,
         py: Python<'_>,
-        wait: impl FnOnce(&RateLimiter, &mut (dyn FnMut(Duration) -> bool + Send)) -> Result<T> + Send,
+        wait: impl FnOnce(&RateLimiter, Sleep<'_>) -> Result<T> + Send,
     ) -> PyResult<T> {
         let mut interrupted = None;
         let mut sleep = |span| match Python::attach(|py| sleep(py, span)) {

@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ._awaiting import Awaiting
 from ._calls import Calls
+from ._connecting import Connecting
 from ._native import Bridge, Check, Decision, ManualClock, Options, RequestMatch, Reserved, RulesStatus
 from ._reservations import Reserving
 
@@ -55,37 +55,31 @@ class AsyncRateLimiter:
         breaker_failures: int = 5,
         breaker_probe: float = 0.1,
         request_id_seconds: int = 60,
-    ) -> Connecting:
+    ) -> Connecting[AsyncRateLimiter]:
         """Opens a limiter; to be awaited, or entered by `async with`."""
-        return Connecting(
-            Options(
-                url,
-                rules=rules,
-                prefix=prefix,
-                clock=clock,
-                connect_timeout=connect_timeout,
-                response_timeout=response_timeout,
-                pool_size=pool_size,
-                tls_ca=tls_ca,
-                tls_cert=tls_cert,
-                tls_key=tls_key,
-                rules_cache=rules_cache,
-                identifier_secret=identifier_secret,
-                max_keys=max_keys,
-                breaker_failures=breaker_failures,
-                breaker_probe=breaker_probe,
-                request_id_seconds=request_id_seconds,
-            )
+        options = Options(
+            url,
+            rules=rules,
+            prefix=prefix,
+            clock=clock,
+            connect_timeout=connect_timeout,
+            response_timeout=response_timeout,
+            pool_size=pool_size,
+            tls_ca=tls_ca,
+            tls_cert=tls_cert,
+            tls_key=tls_key,
+            rules_cache=rules_cache,
+            identifier_secret=identifier_secret,
+            max_keys=max_keys,
+            breaker_failures=breaker_failures,
+            breaker_probe=breaker_probe,
+            request_id_seconds=request_id_seconds,
         )
+        return Connecting(lambda: AsyncRateLimiter._open(options))
 
     @classmethod
     async def _open(cls, options: Options) -> AsyncRateLimiter:
-        calls = Calls(options)
-        try:
-            await calls.opened
-        except BaseException:
-            calls.abandon()
-            raise
+        calls = await Calls.open(options)
         limiter = cls.__new__(cls)
         limiter._calls, limiter._bridge = calls, calls.bridge
         return limiter
@@ -108,8 +102,7 @@ class AsyncRateLimiter:
         same id get the first answer, and charge nothing.
         """
         answer = self._bridge.check(rule, key, cost, resource, limit, timeout, request_id)
-        decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
-        return decision
+        return await self._calls.future(answer) if isinstance(answer, int) else answer
 
     async def check_all(self, checks: Iterable[Check], *, request_id: str | None = None) -> Decision:
         """Decides several checks together: all of them are charged, or none is.
@@ -118,8 +111,7 @@ class AsyncRateLimiter:
         call as a whole.
         """
         answer = self._bridge.check_all(checks, request_id)
-        decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
-        return decision
+        return await self._calls.future(answer) if isinstance(answer, int) else answer
 
     def reserve(
         self,
@@ -201,10 +193,7 @@ class AsyncRateLimiter:
         reservation: str | Reserved,
         cost: int | Mapping[str, int] | Mapping[int, int] | None = None,
     ) -> bool:
-        answer = self._bridge.end(method, reservation, cost)
-        # A bool is an int, too.
-        ended: bool = answer if isinstance(answer, bool) else await self._calls.future(answer)
-        return ended
+        return await self._calls.took_effect(self._bridge.end(method, reservation, cost))
 
     async def check_request(
         self,
@@ -230,8 +219,7 @@ class AsyncRateLimiter:
         answer = self._bridge.check_request(
             method, path, user_id, ip, api_key, headers, api_key_header, other_paths, ignore_case, timeout
         )
-        decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
-        return decision
+        return await self._calls.future(answer) if isinstance(answer, int) else answer
 
     def match_request(
         self,
@@ -267,8 +255,7 @@ class AsyncRateLimiter:
     ) -> Decision:
         """What `check` would answer now; changes nothing."""
         answer = self._bridge.decide("peek", rule, key, cost, resource, limit, timeout, None)
-        decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
-        return decision
+        return await self._calls.future(answer) if isinstance(answer, int) else answer
 
     async def refund(
         self,
@@ -283,8 +270,7 @@ class AsyncRateLimiter:
     ) -> Decision:
         """Gives back a cost that turned out not to be used, the newest first; answers as `peek` would then."""
         answer = self._bridge.decide("refund", rule, key, cost, resource, limit, timeout, request_id)
-        decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
-        return decision
+        return await self._calls.future(answer) if isinstance(answer, int) else answer
 
     async def charge(
         self,
@@ -299,32 +285,24 @@ class AsyncRateLimiter:
     ) -> Decision:
         """Counts a cost that was used already, also beyond the limit, and answers as `peek` of 1 would then."""
         answer = self._bridge.decide("charge", rule, key, cost, resource, limit, timeout, request_id)
-        decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
-        return decision
+        return await self._calls.future(answer) if isinstance(answer, int) else answer
 
     async def reset(
         self, rule: str, key: _Key, *, resource: str | None = None, timeout: float | None = None
     ) -> None:
         """Forgets what was counted for `key` under `rule`, and nothing else."""
-        answer = self._bridge.reset(rule, key, resource, timeout)
-        if answer is not None:
-            await self._calls.future(answer)
+        await self._calls.done(self._bridge.reset(rule, key, resource, timeout))
 
     async def block(self, rule: str, key: _Key, seconds: float, *, timeout: float | None = None) -> None:
         """Blocks `key` under `rule` for so many seconds from now: every check of it is denied and counts nothing.
 
         Takes the place of a block that it has already.
         """
-        answer = self._bridge.block(rule, key, seconds, timeout)
-        if answer is not None:
-            await self._calls.future(answer)
+        await self._calls.done(self._bridge.block(rule, key, seconds, timeout))
 
     async def unblock(self, rule: str, key: _Key, *, timeout: float | None = None) -> bool:
         """Ends the block of `key` under `rule`. Answers whether there was one."""
-        answer = self._bridge.change("unblock", rule, key, timeout)
-        # A bool is an int, too.
-        unblocked: bool = answer if isinstance(answer, bool) else await self._calls.future(answer)
-        return unblocked
+        return await self._calls.took_effect(self._bridge.change("unblock", rule, key, timeout))
 
     async def set_limit(
         self,
@@ -339,16 +317,11 @@ class AsyncRateLimiter:
 
         It holds for `expires_in` seconds, or until it is cleared. The `limit` of a call still comes first.
         """
-        answer = self._bridge.set_limit(rule, key, limit, expires_in, timeout)
-        if answer is not None:
-            await self._calls.future(answer)
+        await self._calls.done(self._bridge.set_limit(rule, key, limit, expires_in, timeout))
 
     async def clear_limit(self, rule: str, key: _Key, *, timeout: float | None = None) -> bool:
         """Forgets the limit that is stored for `key` under `rule`. Answers whether there was one."""
-        answer = self._bridge.change("clear_limit", rule, key, timeout)
-        # A bool is an int, too.
-        cleared: bool = answer if isinstance(answer, bool) else await self._calls.future(answer)
-        return cleared
+        return await self._calls.took_effect(self._bridge.change("clear_limit", rule, key, timeout))
 
     async def wait(
         self,
@@ -365,23 +338,14 @@ class AsyncRateLimiter:
         Waits for the same key take turns, in the order of their arrival. Returns the last decision: a denial as soon as
         it is known that the wait would be too long.
         """
-        return await self._wait(self._bridge.wait(rule, key, timeout, cost, resource, limit))
+        return await self._calls.waited(self._bridge.wait(rule, key, timeout, cost, resource, limit))
 
     async def wait_all(self, checks: Iterable[Check], *, timeout: float) -> Decision:
         """Waits until several checks are admitted together, for `timeout` seconds at most.
 
         They are decided as by `check_all`: all of them are charged, or none is.
         """
-        return await self._wait(self._bridge.wait_all(checks, timeout))
-
-    async def _wait(self, token: int) -> Decision:
-        try:
-            decision: Decision = await self._calls.future(token)
-            return decision
-        except BaseException:
-            # Cancelled, or thrown away.
-            self._calls.give_up(token)
-            raise
+        return await self._calls.waited(self._bridge.wait_all(checks, timeout))
 
     def rules(self) -> list[Rule]:
         """The rules in force, as rule files state them: what is left to its default is left out."""
@@ -396,8 +360,7 @@ class AsyncRateLimiter:
         limit a resource are left out unless one is given.
         """
         answer = self._bridge.inspect(key, resource, timeout)
-        decision: Decision = await self._calls.future(answer) if isinstance(answer, int) else answer
-        return decision
+        return await self._calls.future(answer) if isinstance(answer, int) else answer
 
     async def reset_all(
         self, key: _Key, *, resource: str | None = None, timeout: float | None = None
@@ -406,9 +369,7 @@ class AsyncRateLimiter:
 
         Rules that limit a resource are left out unless one is given.
         """
-        answer = self._bridge.reset_all(key, resource, timeout)
-        if answer is not None:
-            await self._calls.future(answer)
+        await self._calls.done(self._bridge.reset_all(key, resource, timeout))
 
     def rules_status(self) -> RulesStatus:
         """Which rules are in force, since when, and what was refused of their source."""
@@ -416,9 +377,7 @@ class AsyncRateLimiter:
 
     async def ping(self, *, timeout: float | None = None) -> None:
         """Tries the server."""
-        answer = self._bridge.ping(timeout)
-        if answer is not None:
-            await self._calls.future(answer)
+        await self._calls.done(self._bridge.ping(timeout))
 
     async def close(self) -> None:
         """Closes the connections. Final: calls under way and later ones raise `ClosedError`.
@@ -438,26 +397,3 @@ class AsyncRateLimiter:
     def __del__(self) -> None:
         if hasattr(self, "_calls") and self._calls.abandon():
             warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=1)
-
-
-class Connecting(Awaiting["AsyncRateLimiter"]):
-    """A limiter on its way: `await` it, make it a task, or enter it by `async with`, which closes it at the end."""
-
-    __slots__ = ("_limiter", "_options")
-
-    _limiter: AsyncRateLimiter
-
-    def __init__(self, options: Options) -> None:
-        self._options = options
-
-    async def _run(self) -> AsyncRateLimiter:
-        return await AsyncRateLimiter._open(self._options)
-
-    async def __aenter__(self) -> AsyncRateLimiter:
-        self._limiter = await self
-        return self._limiter
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._limiter.close()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from ._native import Bridge, Options, Reserved
+from ._native import Bridge, Decision, Options, Reserved
 from .errors import SluicegateError
 
 _T = TypeVar("_T")
@@ -30,6 +30,17 @@ class Calls:
         self.opened = self._futures[Bridge.OPENED] = self._loop.create_future()
         self._watch()
 
+    @classmethod
+    async def open(cls, options: Options) -> Calls:
+        """Connects a limiter."""
+        calls = cls(options)
+        try:
+            await calls.opened
+        except BaseException:
+            calls.abandon()
+            raise
+        return calls
+
     def future(self, token: int) -> asyncio.Future[Any]:
         """The answer to a call that was just made."""
         if asyncio._get_running_loop() is not self._loop:
@@ -46,6 +57,26 @@ class Calls:
                 self._flushing = True
                 self._loop.call_soon(self._flush)
         return future
+
+    async def done(self, token: int | None) -> None:
+        """The end of a call that was just made, which has no token if it has ended."""
+        if token is not None:
+            await self.future(token)
+
+    async def took_effect(self, answer: bool | int) -> bool:
+        """Whether a call that was just made took effect: its answer or, if that is yet to come, its token."""
+        # A bool is an int, too.
+        return answer if isinstance(answer, bool) else await self.future(answer)
+
+    async def waited(self, token: int) -> Decision:
+        """The answer to a wait that was just made."""
+        try:
+            decision: Decision = await self.future(token)
+            return decision
+        except BaseException:
+            # Cancelled, or thrown away.
+            self.give_up(token)
+            raise
 
     async def reserved(self, token: int) -> Reserved:
         """The answer to a `reserve` that was just made; it is released if nobody wants it any more."""
