@@ -1,5 +1,6 @@
 //! From rows and text to calls.
 
+use std::char::{REPLACEMENT_CHARACTER, decode_utf16};
 use std::collections::HashMap;
 
 use napi_derive::napi;
@@ -91,12 +92,12 @@ impl<'a> Reader<'a> {
                 OwnedCall::All(self.items(row.extra as usize)?, id)
             }
             (None, op::WAIT_ALL) => OwnedCall::WaitAll(self.items(row.extra as usize)?, row.timeout()?),
-            (None, op::REQUEST) => OwnedCall::Request(self.request(&row)?),
-            (None, op::INSPECT) => OwnedCall::Inspect(self.of_rule(String::new(), &row)?),
-            (None, op::RESET_ALL) => OwnedCall::ResetAll(self.of_rule(String::new(), &row)?),
+            (None, op::REQUEST) => OwnedCall::Request(Box::new(self.request(&row)?)),
+            (None, op::INSPECT) => OwnedCall::Inspect(self.of_rule("", &row)?),
+            (None, op::RESET_ALL) => OwnedCall::ResetAll(self.of_rule("", &row)?),
             (None, op::RESERVE) => OwnedCall::Reserve(self.item(&row)?, milliseconds(row.extra)),
             (None, op::RESERVE_ALL) => OwnedCall::ReserveAll(self.items(row.extra as usize)?, row.timeout()?),
-            (None, op::RESERVE_REQUEST) => OwnedCall::ReserveRequest(self.request(&row)?),
+            (None, op::RESERVE_REQUEST) => OwnedCall::ReserveRequest(Box::new(self.request(&row)?)),
             (None, op::COMMIT) => self.end(&row, End::Commit)?,
             (None, op::RELEASE) => self.end(&row, End::Release)?,
             (None, op::RENEW) => self.end(&row, End::Renew)?,
@@ -184,13 +185,13 @@ impl<'a> Reader<'a> {
     }
 
     fn item(&mut self, row: &CallRow) -> Option<Item> {
-        self.of_rule(self.names.get(row.rule)?.to_string(), row)
+        self.of_rule(self.names.get(row.rule)?, row)
     }
 
     /// The key and the options of a row.
-    fn of_rule(&mut self, rule: String, row: &CallRow) -> Option<Item> {
+    fn of_rule(&mut self, rule: &str, row: &CallRow) -> Option<Item> {
         Some(Item {
-            rule,
+            rule: rule.into(),
             key: self.words(row.key_length)?,
             cost: row.cost,
             resource: self.optional(row.resource_length)?,
@@ -214,10 +215,10 @@ impl<'a> Reader<'a> {
         Some(row)
     }
 
-    fn words(&mut self, length: usize) -> Option<String> {
+    fn words<T: FromIterator<char>>(&mut self, length: usize) -> Option<T> {
         let (words, rest) = self.text.split_at_checked(length)?;
         self.text = rest;
         // JavaScript has refused what is not well-formed.
-        Some(String::from_utf16_lossy(words))
+        Some(decode_utf16(words.iter().copied()).map(|word| word.unwrap_or(REPLACEMENT_CHARACTER)).collect())
     }
 }

@@ -123,7 +123,7 @@ impl Bridge {
         let mut request =
             request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
         request.timeout = optional_timeout(timeout)?;
-        self.calls.call(method.py(), OwnedCall::ReserveRequest(request))
+        self.calls.call(method.py(), OwnedCall::ReserveRequest(Box::new(request)))
     }
 
     /// Ends or renews a reservation, by the name of the method.
@@ -154,7 +154,7 @@ impl Bridge {
         let mut request =
             request(method, path, user_id, ip, api_key, headers, api_key_header, other_paths, &ignore_case)?;
         request.timeout = optional_timeout(timeout)?;
-        self.calls.call(method.py(), OwnedCall::Request(request))
+        self.calls.call(method.py(), OwnedCall::Request(Box::new(request)))
     }
 
     fn match_request(

@@ -86,7 +86,7 @@ impl Check {
         options.set_item("resource", self.0.resource.as_deref())?;
         options.set_item("limit", self.0.limit)?;
         options.set_item("timeout", self.timeout())?;
-        Ok(((&self.0.rule, &self.0.key).into_pyobject(py)?, options))
+        Ok(((self.0.rule.as_str(), self.0.key.as_str()).into_pyobject(py)?, options))
     }
 }
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use smol_str::SmolStr;
+
 use crate::decision::Decision;
 use crate::error::Result;
 use crate::limiter::AsyncRateLimiter;
@@ -11,13 +13,13 @@ pub use crate::plan::{End, Op as Kind, Span, StandingChange};
 use crate::request::{Check, CheckAllOptions, CheckOptions};
 use crate::reservation::{Reservation, Usage};
 
-/// A check whose texts are its own.
+/// A check whose texts are its own; rule and key need no memory where they are short, as they nearly always are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     /// The rule's name.
-    pub rule: String,
+    pub rule: SmolStr,
     /// Who is counted.
-    pub key: String,
+    pub key: SmolStr,
     /// How much to admit.
     pub cost: u64,
     /// The resource that is used.
@@ -50,8 +52,8 @@ impl From<&Check<'_>> for Item {
     fn from(check: &Check<'_>) -> Self {
         let options = &check.options;
         Self {
-            rule: check.rule.to_owned(),
-            key: check.key.to_owned(),
+            rule: check.rule.into(),
+            key: check.key.into(),
             cost: options.cost,
             resource: options.resource.map(str::to_owned),
             limit: options.limit,
@@ -168,7 +170,7 @@ pub enum OwnedCall {
     /// `check_all`, with its request id
     All(Vec<Item>, Option<String>),
     /// `check_request`
-    Request(OwnedRequest),
+    Request(Box<OwnedRequest>),
     /// `reset`
     Reset(Item),
     /// `inspect`, of an item whose rule says nothing
@@ -186,7 +188,7 @@ pub enum OwnedCall {
     /// `reserve_all`, with the time to wait
     ReserveAll(Vec<Item>, Duration),
     /// `reserve_request`
-    ReserveRequest(OwnedRequest),
+    ReserveRequest(Box<OwnedRequest>),
     /// A change of a block or of a stored limit.
     ChangeStanding(Item, StandingChange),
     /// `commit`, `release` or `renew`, with the id, which a denied reservation lacks

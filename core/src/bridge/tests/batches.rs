@@ -38,13 +38,13 @@ impl Numbers {
         let kind =
             [Kind::Check, Kind::Check, Kind::Check, Kind::Peek, Kind::Refund, Kind::Charge][self.next(6)];
         let key = KEYS[self.next(KEYS.len())];
-        let rule = NAMES[self.next(NAMES.len())].to_owned();
+        let rule = NAMES[self.next(NAMES.len())].into();
         OwnedCall::Single(kind, Item { rule, cost: 1 + self.next(2) as u64, ..item(key) })
     }
 }
 
 fn item_of(rule: &str, key: &str) -> Item {
-    Item { rule: rule.to_owned(), ..item(key) }
+    Item { rule: rule.into(), ..item(key) }
 }
 
 fn builder(url: &str, clock: &ManualClock) -> Builder {

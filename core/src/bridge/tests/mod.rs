@@ -14,8 +14,8 @@ const RULES: &str = r#"[{"rule_id": "r", "algorithm": "gcra", "limit": 10, "wind
 
 fn item(key: &str) -> Item {
     Item {
-        rule: "r".to_owned(),
-        key: key.to_owned(),
+        rule: "r".into(),
+        key: key.into(),
         cost: 1,
         resource: None,
         limit: None,
@@ -169,7 +169,7 @@ fn rules_that_are_followed_are_in_force_in_memory_too() {
         std::thread::sleep(Duration::from_millis(5));
     }
     assert!(matches!(
-        bridge.at_once(&OwnedCall::Single(Kind::Peek, Item { rule: "s".to_owned(), ..item("k") })),
+        bridge.at_once(&OwnedCall::Single(Kind::Peek, Item { rule: "s".into(), ..item("k") })),
         Some(Ok(_))
     ));
     std::fs::remove_file(path).unwrap();

@@ -125,7 +125,7 @@ fn calls_are_answered_without_the_other_thread() {
     assert!(own.bridge.is_socket_idle());
 
     // Mistakes and other calls find their way too.
-    let unknown = Item { rule: "s".to_owned(), ..item("k") };
+    let unknown = Item { rule: "s".into(), ..item("k") };
     let calls = [
         single("m"),
         OwnedCall::Single(Kind::Check, unknown),
