@@ -10,7 +10,10 @@ use sluicegate_test_servers::Redis;
 use super::*;
 use crate::{RateLimiter, Rules};
 
-const RULES: &str = r#"[{"rule_id": "r", "algorithm": "gcra", "limit": 10, "window_size_seconds": 3600}]"#;
+const RULES: &str = r#"[
+    {"rule_id": "r", "algorithm": "gcra", "limit": 10, "window_size_seconds": 3600},
+    {"rule_id": "quick", "algorithm": "gcra", "limit": 1000, "window_size_seconds": 100}
+]"#;
 
 fn item(key: &str) -> Item {
     Item {
@@ -105,6 +108,25 @@ fn a_wait_can_be_given_up_in_memory_and_on_a_server() {
         bridge.cancel(2);
         bridge.submit(vec![(3, OwnedCall::Ping(None))]).unwrap();
         assert_eq!(fetch(&bridge, &woken, 1)[0].token, 3);
+    }
+}
+
+#[test]
+fn who_waits_next_is_not_kept_from_it_by_one_that_left() {
+    let redis = Redis::start().unwrap();
+    for url in ["memory://", redis.url()] {
+        let (bridge, woken) = open(url);
+        let quick = |key: &str, cost| Item { cost, rule: "quick".into(), ..item(key) };
+        let check = |key: &str| OwnedCall::Single(Kind::Check, quick(key, 1000));
+        let wait = |key: &str, cost| OwnedCall::Wait(quick(key, cost), Duration::from_secs(3600));
+        bridge.submit(vec![(1, check("w")), (2, check("other"))]).unwrap();
+        fetch(&bridge, &woken, 2);
+        bridge.submit(vec![(3, wait("w", 1000)), (4, wait("w", 5)), (5, wait("other", 1))]).unwrap();
+        // By then nothing is left to be done before the first would be admitted.
+        assert_eq!(fetch(&bridge, &woken, 1)[0].token, 5);
+        bridge.cancel(3);
+        let ended = fetch(&bridge, &woken, 1);
+        assert!(ended[0].token == 4 && allowed(&ended[0]), "{url}");
     }
 }
 
