@@ -124,8 +124,8 @@ impl Error {
         Self { is_midway: true, ..self }
     }
 
-    /// The same error of a script for several limits: of which some may have been charged.
-    pub(crate) fn of_several(self) -> Self {
+    /// The same error of a script that does not mend what it has begun.
+    pub(crate) fn unmended(self) -> Self {
         if self.is_midway { self.maybe_done() } else { self }
     }
 

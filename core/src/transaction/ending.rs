@@ -82,7 +82,8 @@ impl Conversation for Ending<'_> {
             }
             Ok(Value::Int(-1)) => overdrawn(),
             Ok(_) => unexpected("it does not say whether the reservation was held"),
-            Err(error) => located(error, self.plan, &self.stages[done], self.wire),
+            // The reservation may have ended, and nothing been charged.
+            Err(error) => located(error.unmended(), self.plan, &self.stages[done], self.wire),
         };
         self.failure.get_or_insert(failure);
     }

@@ -329,7 +329,7 @@ impl Conversation for Transaction<'_> {
             Ok((now, outcomes)) => self.note(step, now, outcomes),
             Err(error) if self.failure.is_none() => {
                 // A script for one limit mends what it has begun.
-                let error = if step.charges.len() > 1 { error.of_several() } else { error };
+                let error = if step.charges.len() > 1 { error.unmended() } else { error };
                 self.failure = Some(located(error, self.plan, &step.charges, self.wire));
                 // What was to be given back still is, and then whatever was charged since.
                 self.pending.retain(|step| step.charged_at.is_some());

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use sluicegate::{Check, ErrorKind, RateLimiter, Rules};
+use sluicegate::{Check, ErrorKind, RateLimiter, Rules, Usage};
 
 use crate::server::Server;
 use crate::{KINDS, NOW_US, cost, every_kind};
@@ -222,4 +222,20 @@ fn what_was_charged_before_a_refusal_is_reported() {
         );
         assert_eq!(narrow.peek(kind, "k").unwrap().remaining, 10, "{command}");
     }
+}
+
+/// The script ends the reservation before it charges what was used: out of memory, too, it has to give back what is held.
+#[test]
+fn a_reservation_that_may_have_ended_before_a_refusal_is_reported() {
+    let mut server = Server::start();
+    let url = server.redis.url().replace("redis://", "redis://narrow:secret@");
+    let rules = r#"[{"rule_id": "r", "algorithm": "fixed_window", "rate": "10/h", "reservations": true}]"#;
+    let _: () = server
+        .stored
+        .command("ACL", ("SETUSER", "narrow", "reset", "on", ">secret", "~*", "+@all", "-setrange"));
+    let narrow = RateLimiter::builder(&url).rules(Rules::from_json(rules).unwrap()).build().unwrap();
+    narrow.check("r", "k").unwrap();
+    let reservation = narrow.reserve("r", "k").unwrap();
+    let error = narrow.commit(&reservation, Usage::AsReserved).unwrap_err();
+    assert!(error.message().contains("whether the call was carried out is not known"), "{error}");
 }
