@@ -13,7 +13,7 @@ use super::gcra::{Debt, Gcra};
 use super::holding::Holding;
 use super::interface::Algorithm;
 use super::lease::Lease;
-use super::numbers::Numbers;
+use super::numbers::{Numbers, ceil};
 use super::settling::{self, Answered, Demand, Outcome};
 use super::sliding_buckets::{Buckets, SlidingBuckets};
 use super::sliding_log::{Log, SlidingLog};
@@ -284,6 +284,15 @@ impl Policy {
             Self::SlidingBuckets(SlidingBuckets { window, resolution, .. }) => window + resolution,
             Self::Decay(decay) => decay.longest(),
             Self::Concurrency(_) => 0,
+        }
+    }
+
+    /// The same where it may be charged by another limit of the rule, at whose interval each unit counts longer.
+    #[inline]
+    pub(crate) fn longest_by(&self, other: &Self) -> Micros {
+        match (self, other) {
+            (Self::Gcra(own), Self::Gcra(other)) => own.window.max(ceil(own.burst * other.unit)),
+            _ => self.longest(),
         }
     }
 

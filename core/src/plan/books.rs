@@ -290,7 +290,11 @@ impl Books<'_> {
     /// How long a charge counts at most that is made when a lease of a holder ends.
     #[inline]
     fn lasts(&self, number: usize) -> Micros {
-        self.own(number).map(|index| self.limit(index).lasts(&self.states[index])).max().unwrap_or(0)
+        let lasts = |index: usize| {
+            let by_own = self.limit(index).lasts(&self.states[index]);
+            by_own.max(self.plan.charges[index].longest())
+        };
+        self.own(number).map(lasts).max().unwrap_or(0)
     }
 
     #[inline]

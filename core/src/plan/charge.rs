@@ -133,6 +133,13 @@ impl Charge<'_> {
         policy.is_some_and(|policy| self.first_policy.set(Box::new(policy)).is_ok())
     }
 
+    /// How long what is held counts at most once it is charged: by the rule's own limit, too, under which another call may
+    /// charge it.
+    #[inline]
+    pub(crate) fn longest(&self) -> Micros {
+        self.policy.longest_by(&self.limit.policy)
+    }
+
     /// The name of the state in Redis.
     pub(crate) fn name(&self, prefix: &str) -> String {
         key::name(prefix, &self.rule.rule.id, &self.tag, self.member.as_deref(), &self.limit.suffix)

@@ -155,6 +155,12 @@ impl Account<'_> {
         HeldLimit { policy: self.policy, holding: Some(self.holding), now: self.now }
     }
 
+    /// How long a charge counts at most that is made when a lease ends, by the limit that the rule states too.
+    #[inline(always)]
+    fn lasts(&self) -> Micros {
+        self.limit().lasts(self.state).max(self.policy.longest_by(self.stated))
+    }
+
     /// Charges what was held until its lease ended, before anything else.
     #[inline(always)]
     fn settle(&mut self, cost: f64) {
@@ -172,7 +178,7 @@ impl Account<'_> {
     fn hold(&mut self, id: HoldId, lease: Lease) -> u64 {
         let (token, end) = (self.holding.next_token(self.now), self.now + self.lease);
         self.holding.hold(id, end, lease);
-        self.holding.keep(end + self.limit().lasts(self.state));
+        self.holding.keep(end + self.lasts());
         self.holding.set_token(token);
         token.unsigned_abs()
     }
@@ -182,7 +188,7 @@ impl Account<'_> {
         let end = self.now + self.lease;
         let renewed = self.holding.renew(id, end);
         if renewed {
-            self.holding.keep(end + self.limit().lasts(self.state));
+            self.holding.keep(end + self.lasts());
         }
         renewed
     }
@@ -202,7 +208,7 @@ impl Account<'_> {
             self.policy.charge(self.state, self.now, cost);
         }
         let is_overdrawn = self.policy.overdraft(self.state, self.now) > 0;
-        let lasts = is_overdrawn.then(|| self.limit().lasts(self.state));
+        let lasts = is_overdrawn.then(|| self.lasts());
         self.holding.keep_on(self.now + self.lease, lasts);
         Some(ended.is_some())
     }

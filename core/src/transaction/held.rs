@@ -213,7 +213,7 @@ impl<'a, 'b> SlotPart<'a, 'b> {
     fn holder(&self, index: usize, (id, call_id): (&HoldId, &HoldId), timeout: Micros) -> Argument {
         let holder = &self.plan.holders[index];
         let own = self.charges.iter().filter(|charge| charge.holder == Some(index));
-        let longest = own.map(|charge| charge.policy.longest()).max().unwrap_or(0);
+        let longest = own.map(|charge| charge.longest()).max().unwrap_or(0);
         let mut packed = bytes(&[
             holder.weight,
             holder.lease as f64,

@@ -40,6 +40,9 @@ impl Cutter {
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let server = TcpStream::connect(server).unwrap();
+                // Else a part of an answer waits up to 40 ms for the part before it to be acknowledged.
+                server.set_nodelay(true).unwrap();
+                client.set_nodelay(true).unwrap();
                 let (from_client, to_server) = (client.try_clone().unwrap(), server.try_clone().unwrap());
                 thread::spawn(move || carry(from_client, to_server, None));
                 let shared = Arc::clone(&shared);

@@ -189,6 +189,31 @@ fn a_state_is_kept_for_what_is_held_under_another_window() {
     assert!(entry.ttl_ms > 300_000, "{} ms", entry.ttl_ms);
 }
 
+/// What was reserved by a larger limit than the rule's may be charged by the rule's, where each unit counts longer.
+#[test]
+fn what_is_held_is_kept_as_long_as_it_counts_by_the_limit_of_the_rule() {
+    let mut server = Server::start();
+    let (stored, at_server) = server.limiter_at(NOW_US, &rule("r", HELD));
+    let at_home = ManualClock::new(NOW_US);
+    let rules = Rules::from_json(&rule("r", HELD)).unwrap();
+    let local = RateLimiter::builder("memory://").rules(rules).clock(at_home.clone()).build().unwrap();
+    for (limiter, clock) in [(&stored, at_server), (&local, at_home)] {
+        let first = limiter.reserve_with("r", "k", cost(8)).unwrap();
+        clock.advance(Duration::from_secs(60));
+        let _second = limiter.reserve_with("r", "k", cost(10).limit(20)).unwrap();
+        clock.advance(Duration::from_secs(60));
+        assert!(limiter.renew(&first).unwrap());
+        // At 360 s ten units are charged that take 50 s each. The rule's eight at 420 s make 100 s of what is left of each.
+        clock.advance(Duration::from_secs(1580));
+        for number in 0..20_000 {
+            limiter.check("r", &number.to_string()).unwrap();
+        }
+        assert_eq!(limiter.peek("r", "k").unwrap().remaining, 6);
+    }
+    let ends = server.stored.entry("sluicegate:r:{k}:h").map(|entry| entry.ttl_ms);
+    assert!(ends.is_some_and(|ttl| ttl > 2_100_000), "{ends:?} ms");
+}
+
 /// What is held is kept for as long as its charge may count: to the end of a day, which is never much longer than a day.
 #[test]
 fn what_is_held_is_kept_no_longer_than_its_charge_counts() {
