@@ -355,11 +355,16 @@ impl Bridge {
         self.calls.is_closed()
     }
 
-    /// The file to watch: readable when there are answers. None where there is nothing to be watched, and in
-    /// a forked child, where the file is still that of the parent.
+    /// The file to watch: readable when there are answers. None where there is nothing to be watched, once it is closed, and
+    /// in a forked child, where the file is still that of the parent.
     #[getter]
     fn doorbell(&self) -> Option<i32> {
-        self.doorbell.is_mine().then(|| self.doorbell.descriptor()).flatten()
+        self.doorbell.descriptor()
+    }
+
+    /// Closes the doorbell of a closed limiter, which is not watched any more.
+    fn end_doorbell(&self) {
+        self.doorbell.close();
     }
 
     /// Makes the doorbell unreadable again. Answers whether it rang for this process.

@@ -289,6 +289,30 @@ def test_a_loop_that_closes_while_it_is_called_keeps_no_limiter(redis_url: str) 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
 @pytest.mark.parametrize("new_loop", LOOPS.values(), ids=LOOPS)
+def test_a_closed_limiter_keeps_no_descriptor(
+    new_loop: Callable[[], asyncio.AbstractEventLoop], redis_url: str
+) -> None:
+    async def closed() -> None:
+        before = os.listdir("/proc/self/fd")
+        limiters = []
+        for url in [redis_url, "memory://"] * 5:
+            limiter = await AsyncRateLimiter.connect(url, rules=RULES)
+            await limiter.check("ten", "c")
+            await limiter.close()
+            limiters.append(limiter)
+        # A thread that watched until the loop did may be about to end.
+        end = time.monotonic() + 10
+        while len(os.listdir("/proc/self/fd")) > len(before) and time.monotonic() < end:
+            await asyncio.sleep(0.01)
+        assert len(os.listdir("/proc/self/fd")) == len(before)
+
+    loop = new_loop()
+    loop.run_until_complete(closed())
+    loop.close()
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+@pytest.mark.parametrize("new_loop", LOOPS.values(), ids=LOOPS)
 def test_limiters_leave_no_descriptors_and_no_threads(
     new_loop: Callable[[], asyncio.AbstractEventLoop], redis_url: str
 ) -> None:

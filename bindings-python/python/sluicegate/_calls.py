@@ -195,6 +195,7 @@ class Calls:
             with suppress(NotImplementedError):
                 self._loop.remove_reader(doorbell)
             self._unwatch_socket()
+        self.bridge.end_doorbell()
         if self._timer is not None:
             self._timer.cancel()
 

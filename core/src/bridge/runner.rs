@@ -344,6 +344,9 @@ impl Runner {
                 break;
             }
         }
+        if self.is_over() && !self.is_watched() {
+            return self.end_file();
+        }
         // What came in between is the loop's.
         self.host.notify();
     }
