@@ -15,7 +15,7 @@ if #ARGV == 1 and op == COMMIT then
     local amount, grant = extra, 0
     --LOAD
     if capacity and amount <= capacity then
-      local removed = call('ZREM', holder, header, named)
+      local removed, is_ended, was_emptied, is_alive = call('ZREM', holder, header, named), nil, nil, nil
       if removed == 2 then
         local plain_slack, lasts, kept_before = slack, 0, kept_until
         -- What is written lives on until what is still held may have been charged to it.
@@ -35,15 +35,21 @@ if #ARGV == 1 and op == COMMIT then
         slack = plain_slack
         if is_swept then call('ZREMRANGEBYSCORE', holder, MARKS - math.floor(now / 1000), MARKS) end
         call('ZADD', holder, '-inf', header, string.format('%d', MARKS - math.ceil((now + timeout) / 1000)), 'e' .. call_id)
-        -- A set that was empty for a moment has no lifetime.
-        if held_count == 1 or kept_until ~= kept_before then
-          call('PEXPIRE', holder, math.ceil((kept_until - now) / 1000) + slack)
-        end
-        return 1
+        is_ended, was_emptied, is_alive = true, held_count == 1, held_count > 1 and kept_until == kept_before
+      else
+        -- It is not held.
+        call('ZADD', holder, '-inf', header)
+        was_emptied = held_count == 0
       end
-      -- It is not held.
-      call('ZADD', holder, '-inf', header)
-      call('PEXPIRE', holder, math.ceil((kept_until - now) / 1000) + slack)
+      -- A set that was empty for a moment has no lifetime. A user who may give it none leaves none of that kind.
+      if not is_alive then
+        local done = redis.pcall('PEXPIRE', holder, math.ceil((kept_until - now) / 1000) + slack)
+        if done ~= 1 then
+          if was_emptied then call('DEL', holder) end
+          error(done.err, 0)
+        end
+      end
+      if is_ended then return 1 end
     end
   end
 end

@@ -239,3 +239,26 @@ fn a_reservation_that_may_have_ended_before_a_refusal_is_reported() {
     let error = narrow.commit(&reservation, Usage::AsReserved).unwrap_err();
     assert!(error.message().contains("whether the call was carried out is not known"), "{error}");
 }
+
+/// What ends the only reservation writes the set anew, which then has no lifetime until it is given one.
+#[test]
+fn who_may_give_no_key_a_lifetime_leaves_none_without_by_ending_a_reservation() {
+    let rules = Rules::from_json(
+        r#"[{"rule_id": "r", "algorithm": "fixed_window", "rate": "10/h", "reservations": true}]"#,
+    );
+    let rules = rules.unwrap();
+    for usage in [Usage::AsReserved, Usage::Cost(1)] {
+        let mut server = Server::start();
+        let broad = RateLimiter::builder(server.redis.url()).rules(rules.clone()).build().unwrap();
+        broad.check("r", "k").unwrap();
+        let reservation = broad.reserve_with("r", "k", cost(2)).unwrap();
+        let url = server.redis.url().replace("redis://", "redis://narrow:secret@");
+        let _: () = server
+            .stored
+            .command("ACL", ("SETUSER", "narrow", "reset", "on", ">secret", "~*", "+@all", "-pexpire"));
+        let narrow = RateLimiter::builder(&url).rules(rules.clone()).build().unwrap();
+        let id = reservation.id().unwrap();
+        assert_eq!(narrow.commit(id.as_str(), usage).unwrap_err().kind(), ErrorKind::Server);
+        assert_eq!(server.stored.immortal(), Vec::<String>::new());
+    }
+}
