@@ -328,8 +328,9 @@ impl Conversation for Transaction<'_> {
             Ok(_) if step.op == Op::Reserve && step.charged_at.is_some() => {}
             Ok((now, outcomes)) => self.note(step, now, outcomes),
             Err(error) if self.failure.is_none() => {
-                // A script for one limit mends what it has begun.
-                let error = if step.charges.len() > 1 { error.unmended() } else { error };
+                // A script for one limit mends what it has begun, and one that looks begins nothing.
+                let is_mended = step.charges.len() == 1 || step.op == Op::Peek;
+                let error = if is_mended { error } else { error.unmended() };
                 self.failure = Some(located(error, self.plan, &step.charges, self.wire));
                 // What was to be given back still is, and then whatever was charged since.
                 self.pending.retain(|step| step.charged_at.is_some());

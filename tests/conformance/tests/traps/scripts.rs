@@ -222,6 +222,14 @@ fn what_was_charged_before_a_refusal_is_reported() {
         );
         assert_eq!(narrow.peek(kind, "k").unwrap().remaining, 10, "{command}");
     }
+    // What only looks charges nothing.
+    let two = r#"[{"rule_id": "two", "algorithm": "fixed_window", "limits": [
+        {"limit": 5, "window_size_seconds": 10}, {"limit": 9, "window_size_seconds": 60}]}]"#;
+    let _: () =
+        server.stored.command("ACL", ("SETUSER", "narrow", "reset", "on", ">secret", "~*", "+@all", "-get"));
+    let narrow = RateLimiter::builder(&url).rules(Rules::from_json(two).unwrap()).build().unwrap();
+    assert!(narrow.check("two", "k").unwrap_err().message().contains(unknown));
+    assert!(!narrow.peek("two", "k").unwrap_err().message().contains(unknown));
 }
 
 /// The script ends the reservation before it charges what was used: out of memory, too, it has to give back what is held.
