@@ -98,7 +98,11 @@ async fn serve(served: Served) {
         let wants_write = served.hub.lock().wants_write(served.connection);
         let interest = if wants_write { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
         let ready = select! {
-            () = served.wake.notified() => None,
+            () = served.wake.notified() => {
+                // Who is woken by a task runs next, before the tasks that are ready: so it goes behind them.
+                yield_now().await;
+                None
+            }
             ready = watched.ready(interest) => ready.ok(),
         };
         match served.hub.pump(served.connection) {
