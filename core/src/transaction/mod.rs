@@ -14,6 +14,7 @@ mod ending;
 mod held;
 mod protocol;
 mod recorded;
+mod reset;
 mod stages;
 mod standing;
 mod step;
@@ -32,6 +33,7 @@ use crate::plan::{
 use crate::script::ScriptCall;
 pub(crate) use ending::Ending;
 use held::SlotPart;
+pub(crate) use reset::{Reset, reset};
 pub(crate) use standing::{change, changed};
 pub(crate) use step::CallSettings;
 use step::{Clocks, Step};
@@ -372,33 +374,4 @@ fn own_op(plan: &Plan<'_>, op: Op, charges: &[usize]) -> Op {
 
 pub(crate) fn unanswered() -> Error {
     protocol::unexpected("a reply is missing")
-}
-
-/// What a reset sends.
-pub(crate) enum Reset {
-    /// Deletes the names of these states; all of one check share a slot.
-    Delete(Vec<String>),
-    /// Calls a script, for a rule with reservations, blocks or limits of single keys.
-    Forget(ScriptCall),
-}
-
-impl Reset {
-    /// The names of what it is about.
-    pub(crate) fn keys(&self) -> SmallList<String> {
-        match self {
-            Self::Delete(names) => names.as_slice().into(),
-            Self::Forget(call) => call.keys.clone(),
-        }
-    }
-}
-
-/// What a reset of a plan sends.
-pub(crate) fn reset(plan: &Plan<'_>, wire: &CallSettings, clock: Option<Micros>) -> Reset {
-    if !plan.is_beside() {
-        let states = plan.to_reset().map(|charge| charge.name(&wire.prefix));
-        return Reset::Delete(
-            states.chain(plan.stranded().map(|stranded| stranded.name(&wire.prefix))).collect(),
-        );
-    }
-    Reset::Forget(held::forget(plan, wire, clock))
 }
