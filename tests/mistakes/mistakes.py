@@ -157,6 +157,12 @@ MISTAKES = [
         "",
     ),
     Mistake(
+        "requests that waited for room are not sent when there is some",
+        "channel.rs",
+        "        self.send(session, now)?;\n        progress\n",
+        "        progress\n",
+    ),
+    Mistake(
         "the end of the queue is packed without its beginning",
         "session/mod.rs",
         "self.output.drain(..bytes);",

@@ -114,7 +114,7 @@ impl Connection {
     /// For a driver that moves the bytes itself. At most `most` batches are to be under way, and no more than the
     /// server answers within a round trip.
     pub(super) fn into_parts(mut self, most: usize) -> (Channel<Stream>, Session) {
-        self.session.limit_batches(batches(self.round_trip(), most));
+        self.session.limit_batches(batches(self.round_trip(), most), BUSY);
         (self.channel, self.session)
     }
 
@@ -138,6 +138,9 @@ impl Connection {
 
 /// About the time that a server takes for a call that comes alone.
 const SERVICE_TIME: Duration = Duration::from_micros(12);
+
+/// So many calls keep a server at work for about as long as a thread that sleeps takes to be woken.
+const BUSY: usize = 24;
 
 /// As many batches as a server answers within a round trip need not wait for each other.
 pub(super) fn batches(round_trip: Option<Duration>, most: usize) -> usize {

@@ -21,8 +21,12 @@ pub(crate) trait Host: Send + Sync {
     fn begin(&self, hub: &Arc<Hub>);
     /// Begins to watch a connection, and to pump it whenever it is ready.
     fn watch(&self, hub: &Arc<Hub>, connection: ConnectionId);
-    /// Pumps the connection soon: it has something to send.
+    /// Sends what the connection has to send, soon: what is queued until then goes along.
     fn flush(&self, hub: &Arc<Hub>, connection: ConnectionId);
+    /// The same at once, if it can: the server has nothing to do.
+    fn send(&self, hub: &Arc<Hub>, connection: ConnectionId) {
+        self.flush(hub, connection);
+    }
     /// Stops watching the connection, then forgets it.
     fn close(&self, hub: &Arc<Hub>, connection: ConnectionId);
     /// The deadline has come nearer, or the limiter is closed: no more calls come.
@@ -67,6 +71,7 @@ impl Hub {
             Order::Open(peer) => self.open(peer),
             Order::Discover => self.discover(),
             Order::Flush(connection) => self.host.flush(self, connection),
+            Order::Send(connection) => self.host.send(self, connection),
             Order::Close(connection) => self.host.close(self, connection),
         }
     }
@@ -104,11 +109,11 @@ impl Hub {
         }
     }
 
-    /// Moves bytes on a connection. Answers what is left to do, or nothing if the connection is gone.
+    /// Moves bytes on a connection. Answers what is left to do, or `None` if nothing more comes of it.
     pub(super) fn pump(self: &Arc<Self>, connection: ConnectionId) -> Option<ReadProgress> {
         self.act(|multiplexer| {
-            multiplexer.stream(connection)?;
-            Some(multiplexer.pump(connection, Instant::now()))
+            let progress = multiplexer.pump(connection, Instant::now());
+            (!multiplexer.is_over(connection)).then_some(progress)
         })
     }
 

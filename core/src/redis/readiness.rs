@@ -2,6 +2,7 @@
 //! writes it.
 
 use std::io;
+use std::task::{Context, Poll};
 
 use tokio::io::Interest;
 
@@ -15,7 +16,7 @@ mod system {
 
     use tokio::io::unix::{AsyncFd, AsyncFdReadyGuard};
 
-    use super::{Interest, Stream, io};
+    use super::{Context, Interest, Poll, Stream, io};
 
     /// Tells when a socket is ready. It must not outlive the socket.
     pub(crate) struct SocketReadiness(AsyncFd<Descriptor>);
@@ -41,8 +42,13 @@ mod system {
             Ok(Self(registered?))
         }
 
-        pub(crate) async fn ready(&self, interest: Interest) -> io::Result<Ready<'_>> {
-            self.0.ready(interest).await
+        /// Whether it can be read; if not, `context` is woken as soon as it can.
+        pub(crate) fn poll_read(&self, context: &mut Context<'_>) -> Poll<io::Result<Ready<'_>>> {
+            self.0.poll_read_ready(context)
+        }
+
+        pub(crate) async fn writable(&self) -> io::Result<Ready<'_>> {
+            self.0.ready(Interest::WRITABLE).await
         }
 
         /// Waits for more from now on: the operation that was ready would block.
@@ -54,27 +60,31 @@ mod system {
 
 #[cfg(windows)]
 mod system {
+    use tokio::io::Ready;
     use tokio::net::TcpStream;
 
-    use super::{Interest, Stream, io};
+    use super::{Context, Interest, Poll, Stream, io};
 
     /// Tells when a socket is ready, by a handle of its own: Tokio watches no foreign one there.
     pub(crate) struct SocketReadiness(TcpStream);
-
-    type Ready<'a> = tokio::io::Ready;
 
     impl SocketReadiness {
         pub(crate) fn new(Stream::Tcp(stream): &Stream) -> io::Result<Self> {
             Ok(Self(TcpStream::from_std(stream.try_clone()?)?))
         }
 
-        pub(crate) async fn ready(&self, interest: Interest) -> io::Result<Ready<'_>> {
-            self.0.ready(interest).await
+        /// Whether it can be read; if not, `context` is woken as soon as it can.
+        pub(crate) fn poll_read(&self, context: &mut Context<'_>) -> Poll<io::Result<Ready>> {
+            self.0.poll_read_ready(context).map_ok(|()| Ready::READABLE)
+        }
+
+        pub(crate) async fn writable(&self) -> io::Result<Ready> {
+            self.0.ready(Interest::WRITABLE).await
         }
 
         /// Waits for more from now on: the operation that was ready would block. Tokio watches a socket again when it
         /// has seen that itself, and then finds what came meanwhile, since Windows reports states rather than changes.
-        pub(crate) fn clear(&self, ready: Ready<'_>) {
+        pub(crate) fn clear(&self, ready: Ready) {
             for (is_ready, interest) in
                 [(ready.is_readable(), Interest::READABLE), (ready.is_writable(), Interest::WRITABLE)]
             {

@@ -1,24 +1,21 @@
 //! The connections of a multiplexer as tasks of a Tokio runtime.
 //!
 //! One task serves each connection. Calls are queued by their own tasks; the connection's task runs when those that
-//! are ready have run, and sends what they queued as one batch.
+//! are ready have run, and sends what they queued as one batch. A server that has nothing to do is not left waiting for
+//! the last of them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use tokio::io::Interest;
 use tokio::runtime::Handle;
 use tokio::select;
 use tokio::sync::Notify;
-use tokio::task::yield_now;
 use tokio::time::sleep_until;
 
-use super::channel::ReadProgress;
-use super::errors;
 use super::hub::{Host, Hub};
 use super::multiplexer::ConnectionId;
-use super::readiness::SocketReadiness;
+use super::tokio_connection::{Served, serve};
 use crate::lock::Mutex;
 
 /// How long to sleep when there is nothing to wait for.
@@ -35,6 +32,12 @@ impl TokioHost {
     pub(super) fn new(runtime: Handle) -> Self {
         Self { runtime, timer: Arc::default(), tasks: Mutex::default() }
     }
+
+    fn wake(&self, connection: ConnectionId) {
+        if let Some(wake) = self.tasks.lock().get(&connection) {
+            wake.notify_one();
+        }
+    }
 }
 
 impl Host for TokioHost {
@@ -50,76 +53,28 @@ impl Host for TokioHost {
         self.runtime.spawn(serve(Served { hub: Arc::clone(hub), connection, wake }));
     }
 
-    fn flush(&self, hub: &Arc<Hub>, connection: ConnectionId) {
-        // A call that is alone has nothing to share a batch with.
-        let is_alone = hub.act(|multiplexer| {
-            let is_alone = multiplexer.is_alone();
-            if is_alone {
-                multiplexer.flush(connection, Instant::now());
-            }
-            is_alone && !multiplexer.wants_write(connection)
+    fn flush(&self, _: &Arc<Hub>, connection: ConnectionId) {
+        self.wake(connection);
+    }
+
+    fn send(&self, hub: &Arc<Hub>, connection: ConnectionId) {
+        let is_left = hub.act(|multiplexer| {
+            multiplexer.flush(connection, Instant::now());
+            multiplexer.wants_write(connection)
         });
-        if !is_alone && let Some(wake) = self.tasks.lock().get(&connection) {
-            wake.notify_one();
+        if is_left {
+            self.wake(connection);
         }
     }
 
     fn close(&self, _: &Arc<Hub>, connection: ConnectionId) {
         // The task forgets the connection when it does not watch it any more.
-        if let Some(wake) = self.tasks.lock().get(&connection) {
-            wake.notify_one();
-        }
+        self.wake(connection);
     }
 
     fn hurry(&self) {
         self.timer.notify_one();
     }
-}
-
-/// A connection as its task has it; its end leaves no call without an answer.
-struct Served {
-    hub: Arc<Hub>,
-    connection: ConnectionId,
-    wake: Arc<Notify>,
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        // Unless all is in order, the runtime has shut down.
-        self.hub
-            .act(|multiplexer| multiplexer.orphan(self.connection, &errors::no_runtime(), Instant::now()));
-    }
-}
-
-async fn serve(served: Served) {
-    let watched = served.hub.lock().stream(served.connection).map(SocketReadiness::new);
-    let Some(Ok(watched)) = watched else { return };
-    loop {
-        let wants_write = served.hub.lock().wants_write(served.connection);
-        let interest = if wants_write { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
-        let ready = select! {
-            () = served.wake.notified() => {
-                // Who is woken by a task runs next, before the tasks that are ready: so it goes behind them.
-                yield_now().await;
-                None
-            }
-            ready = watched.ready(interest) => ready.ok(),
-        };
-        match served.hub.pump(served.connection) {
-            Some(ReadProgress::More) => yield_now().await,
-            Some(ReadProgress::Done) => {
-                if let Some(ready) = ready {
-                    watched.clear(ready);
-                }
-            }
-            None => break,
-        }
-        if served.hub.lock().is_over(served.connection) {
-            break;
-        }
-    }
-    // Not watched any more by the time the socket is closed.
-    drop(watched);
 }
 
 /// Ends calls whose time is up, as long as there is a hub.

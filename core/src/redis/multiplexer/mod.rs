@@ -102,8 +102,10 @@ pub(super) enum Order {
     Open(Arc<Peer>),
     /// Ask for the topology, and report by [`Multiplexer::discovered`].
     Discover,
-    /// The connection has something to send.
+    /// The connection has something to send; more may be queued soon.
     Flush(ConnectionId),
+    /// The connection has something to send that is not to wait for more.
+    Send(ConnectionId),
     /// Nothing more comes of the connection: stop watching it, then [`Multiplexer::remove`] it.
     Close(ConnectionId),
 }
@@ -244,8 +246,13 @@ impl<S: Read + Write> Multiplexer<S> {
         let mut link = peer.link.lock();
         match link.state {
             LinkState::Open(connection) => {
-                self.connections[connection].session.submit(pending, now);
-                if !matches!(self.orders.last(), Some(Order::Flush(last)) if *last == connection) {
+                let session = &mut self.connections[connection].session;
+                let is_first = !session.has_queued();
+                session.submit(pending, now);
+                if session.starves(self.calls.len()) {
+                    self.orders.push(Order::Send(connection));
+                } else if is_first {
+                    // Those that follow go along.
                     self.orders.push(Order::Flush(connection));
                 }
             }

@@ -125,8 +125,9 @@ pub(super) struct Session {
     /// Whether keys of one script have to lie in one hash slot.
     minds_slots: bool,
     batches: usize,
-    /// The most batches under way, beyond which requests wait and travel together.
+    /// So many batches under way, if they have as many calls, are enough: requests beyond wait and travel together.
     window: usize,
+    busy: usize,
     role_asked: Instant,
     is_replica: bool,
     is_silent: bool,
@@ -159,6 +160,7 @@ impl Session {
             minds_slots,
             batches: 0,
             window: usize::MAX,
+            busy: usize::MAX,
             role_asked: now,
             is_replica: false,
             is_silent: false,
@@ -170,9 +172,11 @@ impl Session {
         session
     }
 
-    /// Limits the batches under way: as many as the server answers within a round trip.
-    pub(super) fn limit_batches(&mut self, window: usize) {
+    /// Limits the batches under way to as many as need not wait for each other, unless they have fewer than `busy`
+    /// calls, which are too few to keep the server at work.
+    pub(super) fn limit_batches(&mut self, window: usize, busy: usize) {
         self.window = window.max(FEWEST_BATCHES);
+        self.busy = busy;
     }
 
     pub(super) fn is_opening(&self) -> bool {
@@ -206,6 +210,12 @@ impl Session {
     /// Whether nothing is under way, so that a request sent now has the connection to itself.
     pub(super) fn is_idle(&self) -> bool {
         self.queue.is_empty() && self.awaited.is_empty()
+    }
+
+    /// Whether requests wait to be sent. Then they are, without being asked for, at the latest when those before them
+    /// are answered.
+    pub(super) fn has_queued(&self) -> bool {
+        !self.queue.is_empty()
     }
 
     /// Why it is over.

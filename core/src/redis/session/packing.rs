@@ -18,8 +18,8 @@ const LARGEST: usize = 64;
 impl Session {
     /// Packs the requests that wait, unless enough is under way: then they go together with those to come.
     pub(in crate::redis) fn flush(&mut self, now: Instant) {
-        let held_back = self.queue.is_empty() || !self.output.is_empty() || self.batches >= self.window;
-        if self.stage != SessionStage::Ready || held_back {
+        let is_held_back = self.queue.is_empty() || !self.output.is_empty() || self.is_busy();
+        if self.stage != SessionStage::Ready || is_held_back {
             return;
         }
         // Their callers have given up, or are about to.
@@ -41,6 +41,22 @@ impl Session {
             self.batches += 1;
         }
         self.note_deadline(now + self.response_timeout);
+    }
+
+    /// Whether enough is under way.
+    fn is_busy(&self) -> bool {
+        let calls = |awaited: &Awaited| match &awaited.about {
+            About::Requests(bundle, _) => bundle.len(),
+            _ => 0,
+        };
+        self.batches >= self.window && self.awaited.iter().map(calls).sum::<usize>() >= self.busy
+    }
+
+    /// Whether the server has nothing to do although none of `calls` is missing, or half of them keep it at work
+    /// until the others are there. From then on it works on one half while the answers to the other are taken up.
+    pub(in crate::redis) fn starves(&self, calls: usize) -> bool {
+        let queued = self.queue.len();
+        self.awaited.is_empty() && (queued >= calls || queued >= self.busy && queued * 2 >= calls)
     }
 
     pub(super) fn pack_bundle(&mut self, bundle: Bundle, whole: bool, now: Instant) {

@@ -113,11 +113,11 @@ impl Client {
         match order {
             Order::Open(peer) => self.open(peer),
             Order::Discover => self.discover(),
-            Order::Flush(id) if self.chance(40) => {
+            Order::Flush(id) if !self.chance(40) => self.look_after(id, 100),
+            Order::Flush(id) | Order::Send(id) => {
                 self.act(|multiplexer, now| multiplexer.flush(id, now));
                 self.watch(id);
             }
-            Order::Flush(id) => self.look_after(id, 100),
             Order::Close(id) => {
                 if let Some(connection) = self.connection(id) {
                     self.after(20, Event::Remove(connection));
@@ -303,8 +303,9 @@ impl Client {
         if let Some(fault) = session.fault().cloned() {
             return self.not_opened(id, &fault);
         }
-        let window = self.world.get().plan.window;
-        session.limit_batches(window);
+        let world = self.world.get();
+        session.limit_batches(world.plan.window, world.plan.busy);
+        drop(world);
         self.openings[id].is_over = true;
         let (peer, parts) = (Arc::clone(&self.openings[id].peer), self.openings[id].parts.take());
         let Some(parts) = parts else { return };

@@ -116,8 +116,9 @@ pub(super) struct Scenario {
     pub(super) lateness: Time,
     /// Bytes on their way that a connection holds.
     pub(super) capacity: usize,
-    /// Batches under way.
+    /// Batches under way, and how many calls they have at least.
     pub(super) window: usize,
+    pub(super) busy: usize,
     /// Nothing happens that may make a call fail.
     pub(super) is_calm: bool,
     /// The server of `Setup::One` refuses scripts with keys of several slots.
@@ -148,6 +149,7 @@ impl Scenario {
             lateness: random.one_of(&[0, MS, 5 * MS]),
             capacity: random.one_of(&[40, 400, 100_000, 100_000]),
             window: random.one_of(&[2, 2, 16]),
+            busy: random.one_of(&[1, 1, 4]),
             is_calm,
             minds_slots: random.percent(20),
             has_bad_keys: !is_calm && random.percent(20),
