@@ -28,7 +28,7 @@ impl Background {
         spawned.map(|thread| threads.push(thread)).is_ok()
     }
 
-    /// Ends the threads, and waits for them: a few milliseconds, as they look often whether to end.
+    /// Ends the threads, and waits for them: some 20 ms at most, as they look often whether to end.
     pub(super) fn end(&self) {
         let mut kept = self.threads.lock();
         self.is_over.store(true, Ordering::Release);

@@ -3,8 +3,8 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-/// How often a wait that may be cancelled looks whether it was.
-pub(super) const CANCEL_INTERVAL: Duration = Duration::from_millis(5);
+/// How often a wait that may be cancelled looks whether it was: each time costs processor time while a server is silent.
+const CANCEL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Until when to wait, and what ends a wait before.
 #[derive(Clone, Copy)]

@@ -11,8 +11,6 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
-#[cfg(unix)]
-use super::deadline::CANCEL_INTERVAL;
 use super::deadline::Deadline;
 use super::resolve::resolve;
 use crate::address::Address;
@@ -158,6 +156,9 @@ fn is_under_way(err: &io::Error) -> bool {
     under_way || err.kind() == io::ErrorKind::WouldBlock
 }
 
+#[cfg(unix)]
+const FULL_QUEUE_PAUSE: Duration = Duration::from_millis(5);
+
 /// Tries again while the server's queue of connections is full, which a server that hangs does not empty.
 #[cfg(unix)]
 fn connect_unix(path: &std::path::Path, deadline: Deadline<'_>) -> io::Result<UnixStream> {
@@ -168,7 +169,7 @@ fn connect_unix(path: &std::path::Path, deadline: Deadline<'_>) -> io::Result<Un
         match socket.connect(&address) {
             // No event reports when there is room.
             Err(err) if err.kind() == io::ErrorKind::WouldBlock => {
-                std::thread::sleep(deadline.next()?.min(CANCEL_INTERVAL));
+                std::thread::sleep(deadline.next()?.min(FULL_QUEUE_PAUSE));
             }
             Err(err) if err.kind() == io::ErrorKind::Interrupted => {}
             result => return result.map(|()| socket.into()),
