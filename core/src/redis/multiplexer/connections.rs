@@ -50,6 +50,7 @@ impl<S: Read + Write> Multiplexer<S> {
         let connection = self.connections.insert(OpenConnection { peer: Arc::clone(peer), channel, session });
         link.state = LinkState::Open(connection);
         drop(link);
+        self.share_calls();
         for pending in waiting {
             self.connections[connection].session.submit(pending, now);
         }
@@ -184,6 +185,14 @@ impl<S: Read + Write> Multiplexer<S> {
     /// Forgets a connection that nobody watches any more.
     pub(in crate::redis) fn remove(&mut self, connection: ConnectionId) {
         self.connections.try_remove(connection);
+        self.share_calls();
+    }
+
+    fn share_calls(&mut self) {
+        let connections = self.connections.len();
+        for (_, connection) in &mut self.connections {
+            connection.session.share_calls(connections);
+        }
     }
 
     /// The driver cannot serve the connection any more.

@@ -128,6 +128,8 @@ pub(super) struct Session {
     /// So many batches under way, if they have as many calls, are enough: requests beyond wait and travel together.
     window: usize,
     busy: usize,
+    /// How many connections the same callers use.
+    connections: usize,
     role_asked: Instant,
     is_replica: bool,
     is_silent: bool,
@@ -161,6 +163,7 @@ impl Session {
             batches: 0,
             window: usize::MAX,
             busy: usize::MAX,
+            connections: 1,
             role_asked: now,
             is_replica: false,
             is_silent: false,
@@ -177,6 +180,11 @@ impl Session {
     pub(super) fn limit_batches(&mut self, window: usize, busy: usize) {
         self.window = window.max(FEWEST_BATCHES);
         self.busy = busy;
+    }
+
+    /// The same callers use so many connections: where the servers are several, each has its part of the calls.
+    pub(super) fn share_calls(&mut self, connections: usize) {
+        self.connections = connections.max(1);
     }
 
     pub(super) fn is_opening(&self) -> bool {

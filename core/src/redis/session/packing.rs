@@ -49,7 +49,8 @@ impl Session {
             About::Requests(bundle, _) => bundle.len(),
             _ => 0,
         };
-        self.batches >= self.window && self.awaited.iter().map(calls).sum::<usize>() >= self.busy
+        let enough = self.busy / self.connections;
+        self.batches >= self.window && self.awaited.iter().map(calls).sum::<usize>() >= enough
     }
 
     /// Whether the server has nothing to do although none of `calls` is missing, or half of them keep it at work
