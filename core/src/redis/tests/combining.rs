@@ -1,14 +1,14 @@
 //! Threads that share round trips: every call is made once, and every thread gets its own answer.
 
 use std::collections::BTreeSet;
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::thread;
 
 use sluicegate_test_servers::{Cluster, Redis};
 
+use super::fake_server::{Slow, scripted};
 use super::*;
 
 const THREADS: usize = 32;
@@ -238,54 +238,6 @@ fn nothing_stays_open_after_close() {
     }
 }
 
-/// A question that travels with calls now and then, and its answer.
-const ROLE: &str = "\r\nROLE\r\n";
-const MASTER: &str = "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n";
-
-/// Answers a PING at once, and so many scripts as come together after a while.
-struct Slow {
-    url: String,
-    /// Whether scripts that are called by their digests are unknown from now on.
-    forgets: Arc<AtomicBool>,
-}
-
-impl Slow {
-    fn start(answer: Duration, whole: Duration) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("redis://{}", listener.local_addr().unwrap());
-        let forgets = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&forgets);
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                let flag = Arc::clone(&flag);
-                thread::spawn(move || Self::serve(stream.unwrap(), &flag, answer, whole));
-            }
-        });
-        Self { url, forgets }
-    }
-
-    fn serve(mut stream: TcpStream, forgets: &AtomicBool, answer: Duration, whole: Duration) {
-        let mut commands = vec![0; 1 << 20];
-        while let Ok(length @ 1..) = stream.read(&mut commands) {
-            let text = String::from_utf8_lossy(&commands[..length]);
-            let [pings, digests, texts] =
-                ["\r\nPING\r\n", "\r\nEVALSHA\r\n", "\r\nEVAL\r\n"].map(|name| text.matches(name).count());
-            let mut answers = "+PONG\r\n".repeat(pings) + &MASTER.repeat(text.matches(ROLE).count());
-            if forgets.load(Ordering::Relaxed) {
-                answers += &"-NOSCRIPT No matching script.\r\n".repeat(digests);
-            } else if digests > 0 {
-                thread::sleep(answer);
-                answers += &":1\r\n".repeat(digests);
-            }
-            let _ = stream.write_all(answers.as_bytes());
-            for _ in 0..texts {
-                thread::sleep(whole);
-                let _ = stream.write_all(b":1\r\n");
-            }
-        }
-    }
-}
-
 #[test]
 fn who_waited_for_a_connection_hurries_nobody_who_comes_later() {
     let server = Slow::start(Duration::from_millis(60), Duration::ZERO);
@@ -318,33 +270,9 @@ fn many_scripts_that_were_forgotten_take_no_longer_than_one() {
     });
 }
 
-/// Answers on each connection, which have numbers: a text for each command, or the end of the connection.
-fn server(answer: impl Fn(usize, &str) -> Option<String> + Clone + Send + 'static) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("redis://{}", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        for (number, stream) in listener.incoming().enumerate() {
-            let (mut stream, answer) = (stream.unwrap(), answer.clone());
-            thread::spawn(move || {
-                let mut commands = vec![0; 1 << 20];
-                while let Ok(length @ 1..) = stream.read(&mut commands) {
-                    let text = String::from_utf8_lossy(&commands[..length]);
-                    // By its text or by its digest.
-                    let name = if text.contains("PING") { "PING" } else { "EVAL" };
-                    let Some(answer) = answer(number, name) else { return };
-                    let roles = MASTER.repeat(text.matches(ROLE).count());
-                    let answers = roles + &answer.repeat(text.matches(&format!("\r\n{name}")).count());
-                    let _ = stream.write_all(answers.as_bytes());
-                }
-            });
-        }
-    });
-    url
-}
-
 #[test]
 fn the_time_to_open_is_not_that_to_answer() {
-    let url = server(|number, command| {
+    let url = scripted(|number, command| {
         let (time, answer) = match (command, number) {
             ("PING", _) => (300, Some("+PONG\r\n")),
             (_, 0) => (300, None),
@@ -368,7 +296,7 @@ fn the_time_to_open_is_not_that_to_answer() {
 fn connections_that_hang_keep_nobody_from_the_one_that_does_not() {
     let hangs = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&hangs);
-    let url = server(move |number, command| {
+    let url = scripted(move |number, command| {
         if flag.load(Ordering::Relaxed) && number < 2 {
             thread::sleep(PROMPT);
         }

@@ -3,6 +3,7 @@
 
 mod cluster;
 mod combining;
+mod fake_server;
 mod login;
 mod outage;
 mod pool;
@@ -14,8 +15,6 @@ mod timeout;
 mod tls;
 mod url;
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -146,32 +145,6 @@ fn timed<T>(action: impl FnOnce() -> T) -> (T, Duration) {
 
 fn kind<T: std::fmt::Debug>(outcome: &Result<T>) -> Option<ErrorKind> {
     outcome.as_ref().err().map(Error::kind)
-}
-
-/// A server that answers a PING at once and all else without end, beginning with this.
-fn trickling(begun: &'static [u8]) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            thread::spawn(move || trickle(stream.unwrap(), begun));
-        }
-    });
-    address
-}
-
-fn trickle(mut stream: TcpStream, begun: &[u8]) {
-    let mut command = [0; 4096];
-    while let Ok(1..) = stream.read(&mut command) {
-        if command.starts_with(b"*1\r\n$4\r\nPING") {
-            stream.write_all(b"+PONG\r\n").unwrap();
-            continue;
-        }
-        let _ = stream.write_all(begun);
-        while stream.write_all(b"x").is_ok() {
-            thread::sleep(Duration::from_millis(50));
-        }
-    }
 }
 
 /// Calls until one succeeds; returns how long that took.

@@ -8,6 +8,7 @@ use std::task::{Context, Wake};
 use sluicegate_test_servers::Redis;
 use tokio::sync::Notify;
 
+use super::fake_server::trickling;
 use super::*;
 
 #[test]

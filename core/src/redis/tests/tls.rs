@@ -2,6 +2,7 @@
 
 use sluicegate_test_servers::{Cluster, Options, Redis, Sentinel, Transport};
 
+use super::fake_server::trickling;
 use super::*;
 
 fn server(transport: Transport) -> Redis {
