@@ -114,17 +114,6 @@ const KNOWN = Object.freeze({
   item: new Set(['rule', 'key', ...PEEK]),
 });
 
-/** The timeout of a wait, which is a mistake of its own if it is no time: it is reported before every mistake about the rule. */
-function timeoutOfWait(given, known) {
-  return span('timeout', options('options', given, known).timeoutMs);
-}
-
-/** How long to wait for room, in milliseconds; not at all unless it is given. */
-function optionalSpan(given, known) {
-  const { waitMs = 0 } = options('options', given, known);
-  return span('wait', waitMs);
-}
-
 /** Cost, resource, limit, timeout and request id, checked; messages have `prefix` before their names. */
 function checkOptions(prefix, { cost, resource, limit, timeoutMs, requestId }) {
   return {
@@ -136,6 +125,11 @@ function checkOptions(prefix, { cost, resource, limit, timeoutMs, requestId }) {
   };
 }
 
+/** The options of a call, which may have those in `known`, checked; `undefined` where there are none. */
+function callOptions(given, known) {
+  return given === undefined ? undefined : checkOptions('', options('options', given, known));
+}
+
 module.exports = {
-  KNOWN, amount, boolean, checkOptions, keyOf, number, optional, optionalSpan, options, pair, text, timeout, timeoutOfWait, wrongType,
+  KNOWN, amount, boolean, callOptions, checkOptions, keyOf, number, optional, options, pair, span, text, timeout, wrongType,
 };

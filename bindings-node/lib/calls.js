@@ -1,9 +1,11 @@
 'use strict';
 
-const { KNOWN, checkOptions, keyOf, options, text, wrongType } = require('./arguments.js');
+const { KNOWN, callOptions, keyOf, text, wrongType } = require('./arguments.js');
 const { errorOf, errorWithoutStack, succeeded } = require('./error.js');
+const { severalCall } = require('./items.js');
 const { Call, Mailbox, OP } = require('./mailbox.js');
 const { NativeLimiter, open } = require('./native.js');
+const { connectOptions } = require('./options.js');
 
 /** Rows of a new mailbox. A batch that is larger crosses in several parts. */
 const ROWS = 256;
@@ -202,7 +204,7 @@ class Calls {
 
 /** How a limiter makes its calls. It refers to the native limiter, which so lives as long as the limiter does. */
 class Caller {
-  native;
+  #native;
   #calls;
   #mailbox;
   #isLocal;
@@ -211,7 +213,7 @@ class Caller {
   #places;
 
   constructor(native, calls) {
-    this.native = native;
+    this.#native = native;
     this.#calls = calls;
     this.#isLocal = native.isLocal;
     this.#mailbox = calls.mailbox;
@@ -222,7 +224,8 @@ class Caller {
   /** Connects a limiter to the backend that `url` names. */
   static async open(url, options) {
     const calls = new Calls();
-    const native = open(url, options, calls.mailbox.numbers, () => calls.wake(), WATCHES);
+    const wake = () => calls.wake();
+    const native = open(text('url', url), connectOptions(options), calls.mailbox.numbers, wake, WATCHES);
     if (!(native instanceof NativeLimiter)) throw errorOf(native);
     await calls.connected(native);
     return new Caller(native, calls);
@@ -234,12 +237,12 @@ class Caller {
   }
 
   #learn(rule) {
-    this.#mailbox.learn(succeeded(this.native.learn(rule)));
+    this.#mailbox.learn(succeeded(this.#native.learn(rule)));
     return this.#places[rule];
   }
 
   /** Makes a call without options for which no object is needed; `undefined` where one is, or the arguments are wrong. */
-  plainAtOnce(op, rule, key) {
+  #plainAtOnce(op, rule, key) {
     if (!this.#isLocal || typeof rule !== 'string') return undefined;
     const place = this.#places[rule];
     return place !== undefined && this.#mailbox.putPlain(op, place, key) ? this.#answerAtOnce() : undefined;
@@ -249,18 +252,25 @@ class Caller {
   ruleCall(op, rule, key, given, known, extra = 0) {
     text('rule', rule);
     const who = keyOf('key', key);
-    const wanted = given === undefined ? undefined : checkOptions('', options('options', given, known));
+    const wanted = callOptions(given, known);
     return new Call(op, this.placeOf(rule), who, wanted, extra);
   }
 
   /** A call about a key under every rule. */
   keyCall(op, key, given) {
     const who = keyOf('key', key);
-    return new Call(op, 0, who, checkOptions('', options('options', given, KNOWN.reset)));
+    return new Call(op, 0, who, callOptions(given, KNOWN.reset));
+  }
+
+  /** A call about several checks. */
+  severalCall(op, items, wanted) {
+    return severalCall(op, items, wanted, this);
   }
 
   /** The plain way for the calls that are made most; for an async function, a promise more would be made. */
   about(op, rule, key, given, known) {
+    const answer = given === undefined ? this.#plainAtOnce(op, rule, key) : undefined;
+    if (answer !== undefined) return answer;
     try {
       return this.make(this.ruleCall(op, rule, key, given, known));
     } catch (error) {
@@ -270,30 +280,30 @@ class Caller {
 
   /** Makes a call whose answer takes no more rows than it has itself. */
   make(call) {
-    if (call.items !== undefined) this.#calls.reserve(this.native, call.rows);
-    return this.#isLocal ? this.#atOnce(call) : this.#calls.send(this.native, call);
+    if (call.items !== undefined) this.#calls.reserve(this.#native, call.rows);
+    return this.#isLocal ? this.#atOnce(call) : this.#calls.send(this.#native, call);
   }
 
   /** Makes a call whose answer may take more rows than it has itself. */
   makeLong(call) {
-    this.#calls.reserve(this.native, call.rows);
-    return this.#isLocal ? this.#calls.sendAtOnce(this.native, call) : this.#calls.send(this.native, call);
+    this.#calls.reserve(this.#native, call.rows);
+    return this.#isLocal ? this.#calls.sendAtOnce(this.#native, call) : this.#calls.send(this.#native, call);
   }
 
   /** Makes a call that may sleep, until it is answered or `signal` aborts it. */
   wait(call, signal) {
-    this.#calls.reserve(this.native, call.rows);
-    if (signal === undefined) return this.#calls.send(this.native, call);
+    this.#calls.reserve(this.#native, call.rows);
+    if (signal === undefined) return this.#calls.send(this.#native, call);
     if (!(signal instanceof AbortSignal)) throw wrongType('signal', 'an AbortSignal', signal);
     return this.#abortable(call, signal);
   }
 
   async #abortable(call, signal) {
     signal.throwIfAborted();
-    const abort = () => this.#calls.cancel(this.native, call, signal.reason);
+    const abort = () => this.#calls.cancel(this.#native, call, signal.reason);
     signal.addEventListener('abort', abort, { once: true });
     try {
-      return await this.#calls.send(this.native, call);
+      return await this.#calls.send(this.#native, call);
     } finally {
       signal.removeEventListener('abort', abort);
     }
@@ -301,8 +311,21 @@ class Caller {
 
   /** Which rules match the request of a call; to `explain`, all rules, and why each does or not. */
   matches(call, explain) {
-    this.#calls.reserve(this.native, call.rows);
-    return succeeded(this.native.matchRequest(this.#mailbox.putCall(0, call), explain));
+    this.#calls.reserve(this.#native, call.rows);
+    return succeeded(this.#native.matchRequest(this.#mailbox.putCall(0, call), explain));
+  }
+
+  rules() {
+    return JSON.parse(this.#native.rules());
+  }
+
+  rulesStatus() {
+    const status = this.#native.rulesStatus();
+    return { ...status, loadedAt: new Date(status.loadedAt) };
+  }
+
+  close() {
+    this.#native.close();
   }
 
   /** What needs no I/O crosses to no other thread. */
@@ -310,7 +333,7 @@ class Caller {
     const words = this.#mailbox.putCall(0, call);
     const isPlain = call.op < OP.RESET && call.resource === undefined && call.requestId === undefined &&
       this.#mailbox.putKey(words);
-    return isPlain ? this.#answerAtOnce() : this.#answer(this.native.atOnce(words));
+    return isPlain ? this.#answerAtOnce() : this.#answer(this.#native.atOnce(words));
   }
 
   /** Answers the call in the first row, which has its key in the mailbox. */

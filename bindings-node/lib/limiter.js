@@ -9,15 +9,14 @@
  * @import { Reservation } from './reservation.js'
  */
 
-const { KNOWN, amount, boolean, checkOptions, number, optional, optionalSpan, options, text, timeoutOfWait } =
-  require('./arguments.js');
+const { KNOWN, callOptions } = require('./arguments.js');
 const { Caller } = require('./calls.js');
 const { endingCall } = require('./ending.js');
-const { severalCall } = require('./items.js');
 const { Call, OP } = require('./mailbox.js');
-const { connectOptions } = require('./options.js');
-const { requestCall } = require('./request.js');
+const { matchesOf, requestCall } = require('./request.js');
 const { makeReservation } = require('./reservation.js');
+const { blockCall, setLimitCall } = require('./standing.js');
+const { reserve, reserveAll, wait, waitAll } = require('./waiting.js');
 
 /**
  * Decides whether a cost is admitted.
@@ -47,7 +46,7 @@ class RateLimiter {
    * @returns {Promise<RateLimiter>}
    */
   static async connect(url, options) {
-    return new this(await Caller.open(text('url', url), connectOptions(options)));
+    return new this(await Caller.open(url, options));
   }
 
   /**
@@ -59,8 +58,7 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   check(rule, key, options) {
-    const answer = options === undefined ? this.#caller.plainAtOnce(OP.CHECK, rule, key) : undefined;
-    return answer ?? this.#caller.about(OP.CHECK, rule, key, options, KNOWN.check);
+    return this.#caller.about(OP.CHECK, rule, key, options, KNOWN.check);
   }
 
   /**
@@ -124,9 +122,7 @@ class RateLimiter {
    * @returns {Promise<void>}
    */
   async block(rule, key, durationMs, options) {
-    const call = this.#caller.ruleCall(OP.BLOCK, rule, key, options, KNOWN.change);
-    call.extra = number('durationMs', durationMs);
-    return this.#caller.make(call);
+    return this.#caller.make(blockCall(this.#caller, rule, key, durationMs, options));
   }
 
   /**
@@ -152,12 +148,7 @@ class RateLimiter {
    * @returns {Promise<void>}
    */
   async setLimit(rule, key, limit, options) {
-    const call = this.#caller.ruleCall(OP.SET_LIMIT, rule, key, options, KNOWN.setLimit);
-    call.limit = amount('limit', limit);
-    const expiresInMs = optional(number, 'expiresInMs', options?.expiresInMs);
-    call.cost = expiresInMs === undefined ? 0 : 1;
-    call.extra = expiresInMs ?? 0;
-    return this.#caller.make(call);
+    return this.#caller.make(setLimitCall(this.#caller, rule, key, limit, options));
   }
 
   /**
@@ -185,8 +176,7 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   async checkAll(items, given) {
-    const wanted = given === undefined ? undefined : checkOptions('', options('options', given, KNOWN.checkAll));
-    return this.#caller.make(severalCall(OP.ALL, items, wanted, this.#caller));
+    return this.#caller.make(this.#caller.severalCall(OP.ALL, items, callOptions(given, KNOWN.checkAll)));
   }
 
   /**
@@ -199,9 +189,7 @@ class RateLimiter {
    * @returns {Promise<Reservation>}
    */
   async reserve(rule, key, options) {
-    const waitMs = optionalSpan(options, KNOWN.reserve);
-    const call = this.#caller.ruleCall(OP.RESERVE, rule, key, options, KNOWN.reserve, waitMs);
-    return this.#reserved(call, waitMs, options?.signal);
+    return makeReservation(this, await reserve(this.#caller, rule, key, options));
   }
 
   /**
@@ -212,9 +200,7 @@ class RateLimiter {
    * @returns {Promise<Reservation>}
    */
   async reserveAll(items, options) {
-    const waitMs = optionalSpan(options, KNOWN.reserveAll);
-    const call = severalCall(OP.RESERVE_ALL, items, { timeoutMs: waitMs }, this.#caller);
-    return this.#reserved(call, waitMs, options?.signal);
+    return makeReservation(this, await reserveAll(this.#caller, items, options));
   }
 
   /**
@@ -225,7 +211,7 @@ class RateLimiter {
    * @returns {Promise<Reservation>}
    */
   async reserveRequest(request) {
-    return this.#reserved(requestCall(request, OP.RESERVE_REQUEST), 0, undefined);
+    return makeReservation(this, await this.#caller.makeLong(requestCall(request, OP.RESERVE_REQUEST)));
   }
 
   /**
@@ -297,14 +283,8 @@ class RateLimiter {
    * @param {{ explain: boolean }} options
    * @returns {RequestMatch[] | Explanation[]}
    */
-  /**
-   * @param {HttpRequest} request
-   * @param {{ explain?: boolean | undefined }} [given]
-   */
   matchRequest(request, given) {
-    const call = requestCall(request);
-    const { explain = false } = options('options', given, KNOWN.match);
-    return this.#caller.matches(call, boolean('explain', explain));
+    return matchesOf(this.#caller, request, given);
   }
 
   /**
@@ -313,7 +293,7 @@ class RateLimiter {
    * @returns {Rule[]}
    */
   rules() {
-    return JSON.parse(this.#caller.native.rules());
+    return this.#caller.rules();
   }
 
   /**
@@ -346,8 +326,7 @@ class RateLimiter {
    * @returns {RulesStatus}
    */
   rulesStatus() {
-    const status = this.#caller.native.rulesStatus();
-    return { ...status, loadedAt: new Date(status.loadedAt) };
+    return this.#caller.rulesStatus();
   }
 
   /**
@@ -361,11 +340,7 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   async wait(rule, key, options) {
-    const timeoutMs = timeoutOfWait(options, KNOWN.wait);
-    const call = this.#caller.ruleCall(OP.WAIT, rule, key, options, KNOWN.wait, timeoutMs);
-    // It is that of the wait, not of each try.
-    call.timeoutMs = undefined;
-    return this.#caller.wait(call, options.signal);
+    return wait(this.#caller, rule, key, options);
   }
 
   /**
@@ -377,8 +352,7 @@ class RateLimiter {
    * @returns {Promise<Decision>}
    */
   async waitAll(items, given) {
-    const wanted = { timeoutMs: timeoutOfWait(given, KNOWN.waitAll) };
-    return this.#caller.wait(severalCall(OP.WAIT_ALL, items, wanted, this.#caller), given.signal);
+    return waitAll(this.#caller, items, given);
   }
 
   /**
@@ -388,8 +362,7 @@ class RateLimiter {
    * @returns {Promise<void>}
    */
   async ping(given) {
-    const wanted = checkOptions('', options('options', given, KNOWN.ping));
-    return this.#caller.make(new Call(OP.PING, 0, '', wanted));
+    return this.#caller.make(new Call(OP.PING, 0, '', callOptions(given, KNOWN.ping)));
   }
 
   /**
@@ -397,17 +370,12 @@ class RateLimiter {
    * only look at the rules, still answer.
    */
   async close() {
-    this.#caller.native.close();
+    this.#caller.close();
   }
 
   /** As `close`, for `await using`. */
   async [Symbol.asyncDispose]() {
     await this.close();
-  }
-
-  async #reserved(call, waitMs, signal) {
-    const mayWait = waitMs > 0 || signal !== undefined;
-    return makeReservation(this, await (mayWait ? this.#caller.wait(call, signal) : this.#caller.makeLong(call)));
   }
 }
 

@@ -2,7 +2,7 @@
 
 // A request, checked and made ready to cross.
 
-const { boolean, optional, options, pair, text, timeout, wrongType } = require('./arguments.js');
+const { KNOWN, boolean, optional, options, pair, text, timeout, wrongType } = require('./arguments.js');
 const { Call, OP } = require('./mailbox.js');
 
 const FIELDS = new Set([
@@ -62,4 +62,11 @@ function* headerPairs(headers) {
   }
 }
 
-module.exports = { requestCall };
+/** Which rules match a request; to `explain`, all rules, and why each does or not. */
+function matchesOf(caller, request, wanted) {
+  const call = requestCall(request);
+  const { explain = false } = options('options', wanted, KNOWN.match);
+  return caller.matches(call, boolean('explain', explain));
+}
+
+module.exports = { matchesOf, requestCall };
