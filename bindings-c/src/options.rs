@@ -5,7 +5,7 @@ use std::mem::offset_of;
 use std::ptr::null;
 use std::time::Duration;
 
-use sluicegate::Builder;
+use sluicegate::bridge::Settings;
 
 use crate::argument::{Argument, Growing, growing, optional_text};
 use crate::clock::Clock;
@@ -86,43 +86,25 @@ unsafe impl Growing for Options {
     ];
 }
 
-/// Options as Rust has them.
-#[derive(Default)]
-pub(crate) struct Settings<'a> {
-    prefix: Option<&'a str>,
-    clock: Option<&'a Clock>,
-    connect_timeout: Option<Duration>,
-    response_timeout: Option<Duration>,
-    pool_size: Option<usize>,
-    tls_ca: Option<&'a str>,
-    tls_cert: Option<&'a str>,
-    tls_key: Option<&'a str>,
-    rules_cache: Option<&'a str>,
-    identifier_secret: Option<&'a str>,
-    max_keys: Option<usize>,
-    breaker_failures: Option<u32>,
-    breaker_probe: Option<Duration>,
-    request_id_seconds: Option<u64>,
-}
-
 impl<'a> Argument<'a> for *const Options {
-    type Received = Settings<'a>;
+    type Received = Settings;
 
-    unsafe fn receive(self, name: &'static str) -> Result<Settings<'a>, Failure> {
+    unsafe fn receive(self, name: &'static str) -> Result<Settings, Failure> {
         // SAFETY: promised by the caller, also for what the fields point to.
         unsafe {
             let options = growing(self, name)?;
             Ok(Settings {
-                prefix: optional_text(options.prefix, "options.prefix")?,
-                clock: options.clock.as_ref(),
+                prefix: optional_text(options.prefix, "options.prefix")?.map(Into::into),
+                clock: options.clock.as_ref().map(|clock| clock.0.clone()),
                 connect_timeout: given(options.connect_timeout_us).map(Duration::from_micros),
                 response_timeout: given(options.response_timeout_us).map(Duration::from_micros),
                 pool_size: given(options.pool_size),
-                tls_ca: optional_text(options.tls_ca, "options.tls_ca")?,
-                tls_cert: optional_text(options.tls_cert, "options.tls_cert")?,
-                tls_key: optional_text(options.tls_key, "options.tls_key")?,
-                rules_cache: optional_text(options.rules_cache, "options.rules_cache")?,
-                identifier_secret: optional_text(options.identifier_secret, "options.identifier_secret")?,
+                tls_ca: optional_text(options.tls_ca, "options.tls_ca")?.map(Into::into),
+                tls_cert: optional_text(options.tls_cert, "options.tls_cert")?.map(Into::into),
+                tls_key: optional_text(options.tls_key, "options.tls_key")?.map(Into::into),
+                rules_cache: optional_text(options.rules_cache, "options.rules_cache")?.map(Into::into),
+                identifier_secret: optional_text(options.identifier_secret, "options.identifier_secret")?
+                    .map(Into::into),
                 max_keys: given(options.max_keys),
                 breaker_failures: given(options.breaker_failures),
                 breaker_probe: given(options.breaker_probe_us).map(Duration::from_micros),
@@ -134,53 +116,4 @@ impl<'a> Argument<'a> for *const Options {
 
 fn given<N: Default + PartialEq>(number: N) -> Option<N> {
     (number != N::default()).then_some(number)
-}
-
-impl Settings<'_> {
-    /// Makes the settings in a builder.
-    pub(crate) fn apply(self, mut builder: Builder) -> Builder {
-        if let Some(prefix) = self.prefix {
-            builder = builder.prefix(prefix);
-        }
-        if let Some(clock) = self.clock {
-            builder = builder.clock(clock.0.clone());
-        }
-        if let Some(timeout) = self.connect_timeout {
-            builder = builder.connect_timeout(timeout);
-        }
-        if let Some(timeout) = self.response_timeout {
-            builder = builder.response_timeout(timeout);
-        }
-        if let Some(connections) = self.pool_size {
-            builder = builder.pool_size(connections);
-        }
-        if let Some(path) = self.tls_ca {
-            builder = builder.tls_ca(path);
-        }
-        if let Some(path) = self.tls_cert {
-            builder = builder.tls_cert(path);
-        }
-        if let Some(path) = self.tls_key {
-            builder = builder.tls_key(path);
-        }
-        if let Some(path) = self.rules_cache {
-            builder = builder.rules_cache(path);
-        }
-        if let Some(secret) = self.identifier_secret {
-            builder = builder.identifier_secret(secret);
-        }
-        if let Some(keys) = self.max_keys {
-            builder = builder.max_keys(keys);
-        }
-        if let Some(calls) = self.breaker_failures {
-            builder = builder.breaker_failures(calls);
-        }
-        if let Some(interval) = self.breaker_probe {
-            builder = builder.breaker_probe(interval);
-        }
-        if let Some(seconds) = self.request_id_seconds {
-            builder = builder.request_id_seconds(seconds);
-        }
-        builder
-    }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use napi::bindgen_prelude::Reference;
 use napi_derive::napi;
+use sluicegate::bridge::Settings;
 use sluicegate::sources::{RuleSource, named};
 use sluicegate::{AsyncRateLimiter, Builder, Result, Rules};
 
@@ -54,48 +55,26 @@ impl Options {
     }
 
     pub(crate) fn builder(self, url: String) -> Result<Builder> {
-        let mut builder = AsyncRateLimiter::builder(url).rules(self.source()?);
-        if let Some(path) = self.rules_cache {
-            builder = builder.rules_cache(path);
-        }
-        if let Some(prefix) = self.prefix {
-            builder = builder.prefix(prefix);
-        }
-        if let Some(clock) = self.clock {
-            builder = builder.clock(clock.0.clone());
-        }
-        if let Some(timeout) = self.connect_timeout_ms {
-            builder = builder.connect_timeout(milliseconds(timeout));
-        }
-        if let Some(timeout) = self.response_timeout_ms {
-            builder = builder.response_timeout(milliseconds(timeout));
-        }
-        if let Some(path) = self.tls_ca {
-            builder = builder.tls_ca(path);
-        }
-        if let Some(path) = self.tls_cert {
-            builder = builder.tls_cert(path);
-        }
-        if let Some(path) = self.tls_key {
-            builder = builder.tls_key(path);
-        }
-        if let Some(secret) = self.identifier_secret {
-            builder = builder.identifier_secret(secret);
-        }
-        if let Some(keys) = self.max_keys {
+        let builder = AsyncRateLimiter::builder(url).rules(self.source()?);
+        let settings = Settings {
+            rules_cache: self.rules_cache.map(Into::into),
+            prefix: self.prefix,
+            clock: self.clock.map(|clock| clock.0.clone()),
+            connect_timeout: self.connect_timeout_ms.map(milliseconds),
+            response_timeout: self.response_timeout_ms.map(milliseconds),
+            tls_ca: self.tls_ca.map(Into::into),
+            tls_cert: self.tls_cert.map(Into::into),
+            tls_key: self.tls_key.map(Into::into),
+            identifier_secret: self.identifier_secret,
             // What is too large becomes the largest.
-            builder = builder.max_keys(keys as usize);
-        }
-        if let Some(calls) = self.breaker_failures {
-            builder = builder.breaker_failures(calls as u32);
-        }
-        if let Some(interval) = self.breaker_probe_ms {
-            builder = builder.breaker_probe(milliseconds(interval));
-        }
-        if let Some(seconds) = self.request_id_seconds {
-            builder = builder.request_id_seconds(seconds as u64);
-        }
-        Ok(builder)
+            max_keys: self.max_keys.map(|keys| keys as usize),
+            breaker_failures: self.breaker_failures.map(|calls| calls as u32),
+            breaker_probe: self.breaker_probe_ms.map(milliseconds),
+            request_id_seconds: self.request_id_seconds.map(|seconds| seconds as u64),
+            // All calls share one connection.
+            pool_size: None,
+        };
+        Ok(settings.apply(builder))
     }
 }
 

@@ -42,8 +42,26 @@ impl<'py> Given<'py> {
         name: &str,
         read: impl FnOnce(&'a Object<'py>, &str) -> PyResult<T>,
     ) -> PyResult<T> {
-        self.0.as_ref().map_or(Ok(default), |value| read(value, name))
+        Ok(self.read(name, read)?.unwrap_or(default))
     }
+
+    /// The argument by one of the functions below, if it is given.
+    pub(crate) fn read<'a, T>(
+        &'a self,
+        name: &str,
+        read: impl FnOnce(&'a Object<'py>, &str) -> PyResult<T>,
+    ) -> PyResult<Option<T>> {
+        optional(self.0.as_ref(), name, read)
+    }
+}
+
+/// An argument by one of the functions below, if it is given.
+pub(crate) fn optional<'a, 'py, T>(
+    value: Option<&'a Object<'py>>,
+    name: &str,
+    read: impl FnOnce(&'a Object<'py>, &str) -> PyResult<T>,
+) -> PyResult<Option<T>> {
+    value.map(|value| read(value, name)).transpose()
 }
 
 /// A `str` that has a form in UTF-8, as one with a lone surrogate has not.
@@ -83,7 +101,7 @@ pub(crate) fn timeout(value: &Object<'_>, name: &str) -> PyResult<Duration> {
 
 /// The whole time of a call, if it is given.
 pub(crate) fn optional_timeout(value: Optional<'_>) -> PyResult<Option<Duration>> {
-    value.map(|value| timeout(value, "timeout")).transpose()
+    optional(value, "timeout", timeout)
 }
 
 /// How long a block, or a stored limit, is to last; the limiter refuses what makes no sense.
@@ -98,7 +116,7 @@ pub(crate) fn block(seconds: &Object<'_>) -> PyResult<StandingChange> {
 
 /// What `set_limit` is to do.
 pub(crate) fn stored_limit(limit: &Object<'_>, expires_in: Optional<'_>) -> PyResult<StandingChange> {
-    let expires_in = expires_in.map(|expires_in| stated(expires_in, "expires_in")).transpose()?;
+    let expires_in = optional(expires_in, "expires_in", stated)?;
     Ok(StandingChange::SetLimit(units(limit, "limit")?, expires_in))
 }
 
@@ -113,7 +131,7 @@ pub(crate) fn span(value: &Object<'_>, name: &str) -> PyResult<Duration> {
 
 /// A span that is zero unless it is given.
 pub(crate) fn optional_span(value: Optional<'_>, name: &str) -> PyResult<Duration> {
-    value.map_or(Ok(Duration::ZERO), |value| span(value, name))
+    Ok(optional(value, name, span)?.unwrap_or_default())
 }
 
 fn seconds(value: &Object<'_>, name: &str) -> PyResult<f64> {
@@ -197,8 +215,8 @@ pub(crate) fn requested<'a>(
 ) -> PyResult<Check<'a>> {
     let mut check = Check::new(text(rule, "rule")?, text(&key.0, "key")?);
     check.options.cost = cost.or(1, "cost", units)?;
-    check.options.resource = resource.map(|resource| text(resource, "resource")).transpose()?;
-    check.options.limit = limit.map(|limit| units(limit, "limit")).transpose()?;
+    check.options.resource = optional(resource, "resource", text)?;
+    check.options.limit = optional(limit, "limit", units)?;
     check.options.timeout = optional_timeout(timeout)?;
     check.options.request_id = optional_id(request_id)?;
     Ok(check)
@@ -206,7 +224,7 @@ pub(crate) fn requested<'a>(
 
 /// The id of a call that may be repeated, if it is given.
 pub(crate) fn optional_id<'a>(request_id: Optional<'a>) -> PyResult<Option<&'a str>> {
-    request_id.map(|id| text(id, "request_id")).transpose()
+    optional(request_id, "request_id", text)
 }
 
 /// What is asked about a key under every rule: as a check of a rule without a name.
@@ -216,7 +234,7 @@ pub(crate) fn about_key<'a>(
     timeout: Optional<'_>,
 ) -> PyResult<Check<'a>> {
     let mut check = Check::new("", text(&key.0, "key")?);
-    check.options.resource = resource.map(|resource| text(resource, "resource")).transpose()?;
+    check.options.resource = optional(resource, "resource", text)?;
     check.options.timeout = optional_timeout(timeout)?;
     Ok(check)
 }

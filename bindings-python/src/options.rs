@@ -2,8 +2,9 @@
 
 use pyo3::prelude::*;
 use sluicegate::Builder;
+use sluicegate::bridge::Settings;
 
-use crate::arguments::{Given, amount, path, text, timeout, wrong_type};
+use crate::arguments::{Given, Object, amount, optional, path, text, timeout, wrong_type};
 use crate::clock::ManualClock;
 use crate::rules;
 
@@ -47,52 +48,34 @@ impl Options {
         breaker_probe: Given<'_>,
         request_id_seconds: Given<'_>,
     ) -> PyResult<Self> {
-        let mut builder = sluicegate::RateLimiter::builder(text(url, "url")?).rules(rules::source(rules)?);
-        if let Some(prefix) = &prefix.0 {
-            builder = builder.prefix(text(prefix, "prefix")?);
-        }
-        if let Some(clock) = clock {
-            let manual = clock.cast::<ManualClock>();
-            let manual = manual.map_err(|_| wrong_type("clock", "a ManualClock", clock))?;
-            builder = builder.clock(manual.get().0.clone());
-        }
-        if let Some(limit) = &connect_timeout.0 {
-            builder = builder.connect_timeout(timeout(limit, "connect_timeout")?);
-        }
-        if let Some(limit) = &response_timeout.0 {
-            builder = builder.response_timeout(timeout(limit, "response_timeout")?);
-        }
-        if let Some(size) = &pool_size.0 {
-            builder = builder.pool_size(usize::try_from(amount(size, "pool_size")?).unwrap_or(usize::MAX));
-        }
-        if let Some(authorities) = tls_ca {
-            builder = builder.tls_ca(path(authorities, "tls_ca")?);
-        }
-        if let Some(certificate) = tls_cert {
-            builder = builder.tls_cert(path(certificate, "tls_cert")?);
-        }
-        if let Some(key) = tls_key {
-            builder = builder.tls_key(path(key, "tls_key")?);
-        }
-        if let Some(cache) = rules_cache {
-            builder = builder.rules_cache(path(cache, "rules_cache")?);
-        }
-        if let Some(secret) = identifier_secret {
-            builder = builder.identifier_secret(text(secret, "identifier_secret")?);
-        }
-        if let Some(keys) = max_keys {
-            builder = builder.max_keys(usize::try_from(amount(keys, "max_keys")?).unwrap_or(usize::MAX));
-        }
-        if let Some(calls) = &breaker_failures.0 {
-            let calls = u32::try_from(amount(calls, "breaker_failures")?).unwrap_or(u32::MAX);
-            builder = builder.breaker_failures(calls);
-        }
-        if let Some(interval) = &breaker_probe.0 {
-            builder = builder.breaker_probe(timeout(interval, "breaker_probe")?);
-        }
-        if let Some(seconds) = &request_id_seconds.0 {
-            builder = builder.request_id_seconds(amount(seconds, "request_id_seconds")?);
-        }
-        Ok(Self(builder))
+        let builder = sluicegate::RateLimiter::builder(text(url, "url")?).rules(rules::source(rules)?);
+        let settings = Settings {
+            prefix: prefix.read("prefix", text)?.map(str::to_owned),
+            clock: optional(clock, "clock", manual)?,
+            connect_timeout: connect_timeout.read("connect_timeout", timeout)?,
+            response_timeout: response_timeout.read("response_timeout", timeout)?,
+            pool_size: pool_size.read("pool_size", amount)?.map(size),
+            tls_ca: optional(tls_ca, "tls_ca", path)?,
+            tls_cert: optional(tls_cert, "tls_cert", path)?,
+            tls_key: optional(tls_key, "tls_key", path)?,
+            rules_cache: optional(rules_cache, "rules_cache", path)?,
+            identifier_secret: optional(identifier_secret, "identifier_secret", text)?.map(str::to_owned),
+            max_keys: optional(max_keys, "max_keys", amount)?.map(size),
+            breaker_failures: breaker_failures
+                .read("breaker_failures", amount)?
+                .map(|calls| u32::try_from(calls).unwrap_or(u32::MAX)),
+            breaker_probe: breaker_probe.read("breaker_probe", timeout)?,
+            request_id_seconds: request_id_seconds.read("request_id_seconds", amount)?,
+        };
+        Ok(Self(settings.apply(builder)))
     }
+}
+
+fn manual(value: &Object<'_>, name: &str) -> PyResult<sluicegate::ManualClock> {
+    let clock = value.cast::<ManualClock>().map_err(|_| wrong_type(name, "a ManualClock", value))?;
+    Ok(clock.get().0.clone())
+}
+
+fn size(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }

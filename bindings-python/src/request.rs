@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyMapping, PyString, PyTuple};
 use sluicegate::bridge::OwnedRequest;
 
-use crate::arguments::{Given, Object, Optional, flag, named, text, wrong_type};
+use crate::arguments::{Given, Object, Optional, flag, named, optional, text, wrong_type};
 
 const PATHS: &str = "an iterable of str";
 const HEADERS: &str = "a mapping or an iterable of pairs";
@@ -22,15 +22,14 @@ pub(crate) fn request(
     paths: Optional<'_>,
     ignore_case: &Given<'_>,
 ) -> PyResult<OwnedRequest> {
-    let optional = |value: Optional<'_>, name| value.map(|value| owned(value, name)).transpose();
     Ok(OwnedRequest {
         method: owned(method, "method")?,
         path: owned(path, "path")?,
-        user_id: optional(user_id, "user_id")?,
-        ip: optional(ip, "ip")?,
-        api_key: optional(api_key, "api_key")?,
+        user_id: optional(user_id, "user_id", owned)?,
+        ip: optional(ip, "ip", owned)?,
+        api_key: optional(api_key, "api_key", owned)?,
         headers: given.map_or(Ok(Vec::new()), headers)?,
-        api_key_header: optional(api_key_header, "api_key_header")?,
+        api_key_header: optional(api_key_header, "api_key_header", owned)?,
         other_paths: paths.map_or(Ok(Vec::new()), other_paths)?,
         ignore_case: ignore_case.or(false, "ignore_case", flag)?,
         timeout: None,

@@ -16,6 +16,7 @@ mod blocking;
 mod log;
 mod message;
 mod runner;
+mod settings;
 mod tasks;
 mod timers;
 
@@ -43,6 +44,7 @@ pub use message::{
     Answer, Completion, End, Item, Kind, OwnedCall, OwnedRequest, Reserved, Span, StandingChange, Used,
 };
 use runner::Runner;
+pub use settings::Settings;
 use tasks::OPENED;
 
 /// The most calls in one batch. Several overlap: while the server works on one, the loop takes up the answers of
