@@ -137,7 +137,7 @@ impl RateLimiter {
     #[pyo3(signature = (checks, *, request_id=None))]
     fn check_all(&self, checks: &Object<'_>, request_id: Optional<'_>) -> PyResult<Decision> {
         let items = check::items(checks)?;
-        let all: Vec<_> = items.iter().map(|item| item.get().0.check()).collect();
+        let all = check::borrowed(&items);
         let mut options = CheckAllOptions::new();
         options.request_id = optional_id(request_id)?;
         self.shared.decide(checks.py(), |limiter| limiter.check_all_with(&all, options))
@@ -175,11 +175,10 @@ impl RateLimiter {
         wait: Optional<'_>,
     ) -> PyResult<Bound<'py, Reservation>> {
         let items = check::items(checks)?;
+        let all = check::borrowed(&items);
         let wait = optional_span(wait, "wait")?;
-        let py = checks.py();
-        let checks: Vec<_> = items.iter().map(|item| item.get().0.check()).collect();
-        Reservation::make(py, &self.shared, |limiter, sleep| {
-            bridge::reserve_all_sleeping(limiter, &checks, wait, sleep)
+        Reservation::make(checks.py(), &self.shared, |limiter, sleep| {
+            bridge::reserve_all_sleeping(limiter, &all, wait, sleep)
         })
     }
 
@@ -386,20 +385,19 @@ impl RateLimiter {
         resource: Optional<'_>,
         limit: Optional<'_>,
     ) -> PyResult<Decision> {
-        let py = rule.py();
         let timeout = span(timeout, "timeout")?;
         let check = requested(rule, &key, &cost, resource, limit, None, None)?;
-        self.shared.wait(py, |limiter, sleep| bridge::wait_sleeping(limiter, &check, timeout, sleep))
+        self.shared.wait(rule.py(), |limiter, sleep| bridge::wait_sleeping(limiter, &check, timeout, sleep))
     }
 
     /// Waits until several checks are admitted together, as `check_all` decides them, for `timeout` seconds at most.
     #[pyo3(signature = (checks, *, timeout))]
     fn wait_all(&self, checks: &Object<'_>, timeout: &Object<'_>) -> PyResult<Decision> {
         let items = check::items(checks)?;
+        let all = check::borrowed(&items);
         let timeout = span(timeout, "timeout")?;
-        let py = checks.py();
-        let checks: Vec<_> = items.iter().map(|item| item.get().0.check()).collect();
-        self.shared.wait(py, |limiter, sleep| bridge::wait_all_sleeping(limiter, &checks, timeout, sleep))
+        self.shared
+            .wait(checks.py(), |limiter, sleep| bridge::wait_all_sleeping(limiter, &all, timeout, sleep))
     }
 
     /// Tries the server.

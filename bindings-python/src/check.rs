@@ -102,6 +102,11 @@ pub(crate) fn items<'py>(checks: &Object<'py>) -> PyResult<Vec<Bound<'py, Check>
     instances(checks, "checks", "Check")
 }
 
+/// The same, as a limiter takes them.
+pub(crate) fn borrowed<'a>(items: &'a [Bound<'_, Check>]) -> Vec<sluicegate::Check<'a>> {
+    items.iter().map(|item| item.get().0.check()).collect()
+}
+
 /// The same, with texts of their own.
 pub(crate) fn owned(checks: &Object<'_>) -> PyResult<Vec<Item>> {
     Ok(items(checks)?.iter().map(|item| item.get().0.clone()).collect())
