@@ -9,11 +9,11 @@ use ::redis::Value;
 
 use super::command::{CallDeadline, CommandOutcome, RedisCommand};
 use super::connector::Connector;
+use super::discoverer::Discoverer;
 use super::errors;
 use super::options::ConnectOptions;
 use super::pool::{Pool, Times};
 use super::router::{DiscoveryNeed, LearnedTopology, NextHop, Redirections, Router, TOPOLOGY_WAIT};
-use super::scout::Scout;
 use super::url::RedisUrl;
 use crate::error::{Error, Result};
 use crate::fork::PerProcess;
@@ -103,7 +103,7 @@ impl Drop for BlockingRedis {
 struct Connections {
     connector: Arc<Connector>,
     router: Router<Pool>,
-    scout: Arc<Scout>,
+    discoverer: Arc<Discoverer>,
     rounds: Arc<DiscoveryRounds>,
 }
 
@@ -125,7 +125,7 @@ struct DiscoveryRound {
 impl Connections {
     fn new(connector: Arc<Connector>) -> Self {
         let router = Router::new(&connector);
-        Self { connector, router, scout: Arc::default(), rounds: Arc::default() }
+        Self { connector, router, discoverer: Arc::default(), rounds: Arc::default() }
     }
 
     /// A child's own, in place of its parent's.
@@ -137,7 +137,7 @@ impl Connections {
     fn close(&self) {
         self.connector.background.end();
         self.router.close();
-        self.scout.close();
+        self.discoverer.close();
     }
 
     /// Asks the owner of the slot, and whom that one points to.
@@ -229,10 +229,10 @@ impl Connections {
         if round.under_way {
             return;
         }
-        let (learned, scout, rounds): (Arc<LearnedTopology<Pool>>, _, _) =
-            (Arc::clone(learned), Arc::clone(&self.scout), Arc::clone(&self.rounds));
+        let (learned, discoverer, rounds): (Arc<LearnedTopology<Pool>>, _, _) =
+            (Arc::clone(learned), Arc::clone(&self.discoverer), Arc::clone(&self.rounds));
         round.under_way = self.connector.background.spawn(move |cancelled| {
-            let failure = scout.discover(&learned, cancelled).err();
+            let failure = discoverer.discover(&learned, cancelled).err();
             rounds.end(failure);
             learned.searched();
         });

@@ -7,10 +7,10 @@ use super::channel::ReadProgress;
 use super::connection::Connection;
 use super::connector::Connector;
 use super::deadline::Deadline;
+use super::discoverer::Discoverer;
 use super::login::Role;
 use super::multiplexer::{ConnectionId, Multiplexer, Order, Peer};
 use super::router::Router;
-use super::scout::Scout;
 use super::stream::Stream;
 use crate::error::Error;
 use crate::lock::Mutex;
@@ -35,7 +35,7 @@ pub(crate) trait Host: Send + Sync {
 
 pub(crate) struct Hub {
     pub(super) connector: Arc<Connector>,
-    scout: Arc<Scout>,
+    discoverer: Arc<Discoverer>,
     multiplexer: Mutex<Multiplexer<Stream>>,
     pub(super) host: Arc<dyn Host>,
 }
@@ -43,7 +43,7 @@ pub(crate) struct Hub {
 impl Hub {
     pub(super) fn new(connector: Arc<Connector>, host: Arc<dyn Host>) -> Arc<Self> {
         let multiplexer = Mutex::new(Multiplexer::new(Arc::clone(&connector)));
-        let hub = Arc::new(Self { connector, scout: Arc::default(), multiplexer, host });
+        let hub = Arc::new(Self { connector, discoverer: Arc::default(), multiplexer, host });
         hub.host.begin(&hub);
         hub
     }
@@ -101,7 +101,7 @@ impl Hub {
         let Router::LearnedTopology(learned) = &self.lock().router else { return };
         let (learned, hub) = (Arc::clone(learned), Arc::clone(self));
         let started = self.connector.background.spawn(move |cancelled| {
-            let result = hub.scout.discover(&learned, cancelled);
+            let result = hub.discoverer.discover(&learned, cancelled);
             hub.act(|multiplexer| multiplexer.discovered(result, Instant::now()));
         });
         if !started {
@@ -121,7 +121,7 @@ impl Hub {
     pub(super) fn close(self: &Arc<Self>) {
         self.act(|multiplexer| multiplexer.close(&Error::closed(), Instant::now()));
         self.connector.background.end();
-        self.scout.close();
+        self.discoverer.close();
         self.host.hurry();
     }
 

@@ -18,6 +18,7 @@ mod command;
 mod connection;
 mod connector;
 mod deadline;
+mod discoverer;
 mod discovery;
 mod errors;
 mod hub;
@@ -30,7 +31,6 @@ mod pool;
 mod readiness;
 mod resolve;
 mod router;
-mod scout;
 mod session;
 #[cfg(test)]
 mod simulation;

@@ -122,6 +122,15 @@ impl<S: Read + Write> Multiplexer<S> {
         progress
     }
 
+    /// Whether requests wait although nothing is under way, and nobody is told to send them.
+    #[cfg(test)]
+    pub(in crate::redis) fn forgets(&self, id: ConnectionId) -> bool {
+        let is_told = |order: &Order| matches!(order, Order::Flush(told) | Order::Send(told) if *told == id);
+        let session = self.connections.get(id).map(|connection| &connection.session);
+        session.is_some_and(|session| session.is_ready() && session.starves(1))
+            && !self.orders.iter().any(is_told)
+    }
+
     /// Moves bytes where something is under way.
     #[cfg(feature = "bridge")]
     pub(in crate::redis) fn pump_busy(&mut self) {

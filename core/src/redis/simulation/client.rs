@@ -5,7 +5,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use super::super::channel::{Channel, ReadProgress};
-use super::super::command::{CallDeadline, RedisCommand};
+use super::super::command::CallDeadline;
 use super::super::connector::Connector;
 use super::super::errors::{self, ConnectionError};
 use super::super::login::Role;
@@ -15,13 +15,12 @@ use super::super::router::Node;
 use super::super::session::{Id, Session};
 use super::super::url::Backend;
 use super::ledger::Invariant;
-use super::plan::{CallKind, MS, Scenario, Setup, Time};
-use super::protocol::{Key, PAIR, SHARED, SINGLE};
+use super::plan::{MS, Scenario, Setup, Time};
+use super::protocol::{Key, command_of};
 use super::search::Search;
 use super::wire::Wire;
 use super::world::{Event, Shared, instant, time_of};
 use crate::error::Error;
-use crate::script::{Script, ScriptCall};
 
 /// Who has the driver's end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -113,11 +112,8 @@ impl Client {
         match order {
             Order::Open(peer) => self.open(peer),
             Order::Discover => self.discover(),
-            Order::Flush(id) if !self.chance(40) => self.look_after(id, 100),
-            Order::Flush(id) | Order::Send(id) => {
-                self.act(|multiplexer, now| multiplexer.flush(id, now));
-                self.watch(id);
-            }
+            Order::Flush(id) if !self.chance(40) => self.within(100, id, Event::Flush),
+            Order::Flush(id) | Order::Send(id) => self.send(id),
             Order::Close(id) => {
                 if let Some(connection) = self.connection(id) {
                     self.after(20, Event::Remove(connection));
@@ -130,19 +126,30 @@ impl Client {
         self.multiplexer.stream(id).map(|wire| wire.connection)
     }
 
-    /// Pumps the connection within so many microseconds.
-    fn look_after(&self, id: ConnectionId, within: Time) {
+    /// Has something happen to the connection within so many microseconds.
+    fn within(&self, limit: Time, id: ConnectionId, event: fn(usize) -> Event) {
         if let Some(connection) = self.connection(id) {
             let mut world = self.world.get();
-            let delay = world.random.below(within);
-            world.after(delay, Event::Pump(connection));
+            let delay = world.random.below(limit);
+            world.after(delay, event(connection));
         }
     }
 
-    /// Pumps the connection when it takes more.
+    /// Sends on when the connection takes more.
     fn watch(&self, id: ConnectionId) {
         if self.multiplexer.wants_write(id) {
-            self.look_after(id, 4 * MS);
+            self.within(4 * MS, id, Event::Flush);
+        }
+    }
+
+    fn send(&mut self, id: ConnectionId) {
+        self.act(|multiplexer, now| multiplexer.flush(id, now));
+        self.watch(id);
+    }
+
+    pub(super) fn flush(&mut self, connection: usize) {
+        if let Owner::Multiplexer(id) = self.owners[connection] {
+            self.send(id);
         }
     }
 
@@ -172,11 +179,9 @@ impl Client {
             world.ledger.submitted(call, now);
             let planned = world.ledger.planned(call);
             let key = Key { tag: planned.tag, family: planned.family };
-            {
-                let by = instant(now + planned.timeout);
-                let timeout = by.duration_since(instant(now));
-                (request(key, planned.kind), CallDeadline { by, timeout })
-            }
+            let by = instant(now + planned.timeout);
+            let timeout = by.duration_since(instant(now));
+            (command_of(key, planned.kind), CallDeadline { by, timeout })
         };
         self.ids.resize(self.ids.len().max(call + 1), None);
         let (ids, rung) = (&mut self.ids, &self.rung);
@@ -283,9 +288,18 @@ impl Client {
     pub(super) fn pump(&mut self, connection: usize) {
         match self.owners[connection] {
             Owner::Opening(opening) => self.pump_opening(opening, connection),
+            // Without anything to read no host is told of the connection.
+            Owner::Multiplexer(_) if !self.world.get().has_come(connection) => {}
             Owner::Multiplexer(id) => {
-                if self.act(|multiplexer, now| multiplexer.pump(id, now)) == ReadProgress::More {
+                let pump = |multiplexer: &mut Multiplexer<Wire>, now| {
+                    (multiplexer.pump(id, now), multiplexer.forgets(id))
+                };
+                let (progress, forgets) = self.act(pump);
+                if progress == ReadProgress::More {
                     self.after(10, Event::Pump(connection));
+                }
+                if forgets {
+                    self.world.get().ledger.violate(Invariant::Forgotten, format!("connection {connection}"));
                 }
                 self.watch(id);
             }
@@ -313,7 +327,7 @@ impl Client {
         self.world.get().ledger.breaker.opened();
         if let Some(id) = self.act(|multiplexer, now| multiplexer.opened(&peer, Ok(parts), now)) {
             self.owners[connection] = Owner::Multiplexer(id);
-            self.look_after(id, 50);
+            self.within(50, id, Event::Pump);
         }
     }
 
@@ -365,22 +379,4 @@ fn connector(plan: &Scenario) -> Connector {
         ..ConnectOptions::default()
     };
     Connector::new(&url, &options).unwrap()
-}
-
-fn request(key: Key, kind: CallKind) -> RedisCommand {
-    let name = key.name();
-    let script = |script: &'static Script, keys: &[String], arg: &str| {
-        RedisCommand::Script(ScriptCall {
-            script,
-            keys: keys.iter().cloned().collect(),
-            args: std::iter::once(arg.as_bytes().into()).collect(),
-        })
-    };
-    match kind {
-        CallKind::Check => script(*SHARED, &[name], "1"),
-        CallKind::Peek => script(*SHARED, &[name], "0"),
-        CallKind::Single => script(*SINGLE, &[name], "1"),
-        CallKind::Pair => script(*PAIR, &[name.clone(), name + "+"], "1"),
-        CallKind::Delete => RedisCommand::delete(&[name]),
-    }
 }

@@ -34,6 +34,8 @@ pub(super) enum Invariant {
     Failed,
     /// What is sent is the Redis protocol.
     Malformed,
+    /// No request waits while nothing is under way.
+    Forgotten,
     /// The driver comes to rest.
     Restless,
     /// Calls succeed again soon after the servers are well.

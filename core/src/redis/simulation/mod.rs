@@ -3,6 +3,7 @@
 
 mod breaker;
 mod client;
+mod discoverer;
 mod faults;
 mod ledger;
 mod network;
@@ -10,7 +11,6 @@ mod plan;
 mod protocol;
 mod random;
 mod run;
-mod scout;
 mod search;
 mod sent;
 mod servers;

@@ -2,15 +2,16 @@
 
 use std::sync::LazyLock;
 
+use super::super::command::RedisCommand;
 use super::super::tests::eternal;
 use super::plan::CallKind;
-use crate::script::Script;
+use crate::script::{Script, ScriptCall};
 
 /// A script that calls of `CallKind::Check` and `Peek` share.
-pub(super) static SHARED: LazyLock<&Script> =
+static SHARED: LazyLock<&Script> =
     LazyLock::new(|| eternal(Script::new("one".to_owned()).with_each("each".to_owned())));
-pub(super) static SINGLE: LazyLock<&Script> = LazyLock::new(|| eternal(Script::new("single".to_owned())));
-pub(super) static PAIR: LazyLock<&Script> = LazyLock::new(|| eternal(Script::new("pair".to_owned())));
+static SINGLE: LazyLock<&Script> = LazyLock::new(|| eternal(Script::new("single".to_owned())));
+static PAIR: LazyLock<&Script> = LazyLock::new(|| eternal(Script::new("pair".to_owned())));
 
 /// Text and digest of each script; a server knows a script by its place here.
 static SCRIPTS: LazyLock<[(String, String); 4]> = LazyLock::new(|| {
@@ -146,4 +147,23 @@ pub(super) fn answer(key: Key, kind: CallKind, admitted: bool) -> String {
 
 pub(super) fn bulk(text: &str) -> String {
     format!("${}\r\n{text}\r\n", text.len())
+}
+
+/// What a client sends for a call.
+pub(super) fn command_of(key: Key, kind: CallKind) -> RedisCommand {
+    let name = key.name();
+    let script = |script: &'static Script, keys: &[String], arg: &str| {
+        RedisCommand::Script(ScriptCall {
+            script,
+            keys: keys.iter().cloned().collect(),
+            args: std::iter::once(arg.as_bytes().into()).collect(),
+        })
+    };
+    match kind {
+        CallKind::Check => script(*SHARED, &[name], "1"),
+        CallKind::Peek => script(*SHARED, &[name], "0"),
+        CallKind::Single => script(*SINGLE, &[name], "1"),
+        CallKind::Pair => script(*PAIR, &[name.clone(), name + "+"], "1"),
+        CallKind::Delete => RedisCommand::delete(&[name]),
+    }
 }

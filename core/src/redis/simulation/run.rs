@@ -119,6 +119,7 @@ impl History {
             Event::Connect(opening) => client.connect(opening),
             Event::GiveUp(opening) => client.give_up(opening),
             Event::Pump(connection) => client.pump(connection),
+            Event::Flush(connection) => client.flush(connection),
             Event::Remove(connection) => client.remove(connection),
             Event::Timer => client.expire(),
             Event::Ask(search, place) => client.ask(search, place),

@@ -156,6 +156,13 @@ impl World {
         self.connections[id].to_server.arrive(now)
     }
 
+    /// Whether there is something for the driver to read, be it the end.
+    pub(super) fn has_come(&mut self, id: usize) -> bool {
+        let now = self.now;
+        let pipe = &mut self.connections[id].to_client;
+        pipe.arrive(now) > pipe.taken || pipe.is_over()
+    }
+
     /// Ends a connection at any byte in either direction.
     pub(super) fn cut(&mut self, id: usize) {
         self.note(|_| format!("cut {id}"));

@@ -43,8 +43,10 @@ pub(super) enum Event {
     /// A connection is made, or is not made in time.
     Connect(usize),
     GiveUp(usize),
-    /// The driver looks after a connection.
+    /// The driver takes up what has come on a connection, if anything has.
     Pump(usize),
+    /// The driver sends what the connection has to send.
+    Flush(usize),
     /// The driver has stopped watching a connection.
     Remove(usize),
     Timer,

@@ -23,11 +23,11 @@ const HEDGE: Duration = Duration::from_millis(50);
 
 /// Keeps the connections over which the topology is asked for.
 #[derive(Default)]
-pub(super) struct Scout {
+pub(super) struct Discoverer {
     idle: Mutex<HashMap<(Address, bool), Connection>>,
 }
 
-impl Scout {
+impl Discoverer {
     /// Asks for the topology and teaches it to `learned`.
     pub(super) fn discover<N: Node + Send + Sync + 'static>(
         self: &Arc<Self>,

@@ -1,4 +1,4 @@
-//! Topology discovery of the simulation: seeds, nodes or Sentinels are asked as `redis::scout` does on threads.
+//! Topology discovery of the simulation: seeds, nodes or Sentinels are asked as `redis::discoverer` does on threads.
 
 use std::sync::Arc;
 
