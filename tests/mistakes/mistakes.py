@@ -163,6 +163,12 @@ MISTAKES = [
         "        progress\n",
     ),
     Mistake(
+        "what the connection does not take at once is not sent later",
+        "multiplexer/connections.rs",
+        "            self.orders.push(Order::Watch(id));\n",
+        "",
+    ),
+    Mistake(
         "the end of the queue is packed without its beginning",
         "session/mod.rs",
         "self.output.drain(..bytes);",

@@ -30,6 +30,8 @@ use crate::transaction::{Reset, located_by_hand, reset};
 ///
 /// To be used on a Tokio runtime with timers and I/O enabled (`enable_all`): on one without them, Tokio panics.
 /// Outside any runtime, what needs one ends with a [`Connection`](crate::ErrorKind::Connection) error.
+/// The runtime on which the limiter was connected serves the connections and ends calls in time, also for calls from other
+/// runtimes: while nothing drives it, calls wait.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]

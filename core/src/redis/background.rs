@@ -35,9 +35,12 @@ impl Background {
         let threads = std::mem::take(&mut *kept);
         // Threads that are about to start others have to see that it is over.
         drop(kept);
+        let this = thread::current().id();
         for thread in threads {
-            // One that panicked has ended too.
-            let _ = thread.join();
+            // A thread that wakes the last owner of a limiter does not wait for itself; one that panicked has ended too.
+            if thread.thread().id() != this {
+                let _ = thread.join();
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use super::tls::Layer;
 const CHUNK: usize = 16 * 1024;
 
 /// The most bytes that are read at once: a server that talks without end must not hold up everything else.
-const MOST_AT_ONCE: usize = 64 * CHUNK;
+const MOST_AT_ONCE: usize = 4 * CHUNK;
 
 /// A stream of which reading and writing answer `WouldBlock` instead of waiting.
 pub(super) struct Channel<S> {

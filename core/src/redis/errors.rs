@@ -288,7 +288,6 @@ pub(super) fn no_runtime() -> Error {
 }
 
 /// The event loop cannot watch a connection.
-#[cfg(feature = "bridge")]
 pub(super) fn unwatched() -> Error {
     Error::new(ErrorKind::Connection, "the event loop cannot watch one more connection")
 }

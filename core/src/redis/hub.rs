@@ -1,6 +1,8 @@
 //! A multiplexer shared by tasks, and the host on whose event loop it runs.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, MutexGuard};
+use std::task::Waker;
 use std::time::Instant;
 
 use super::channel::ReadProgress;
@@ -27,6 +29,8 @@ pub(crate) trait Host: Send + Sync {
     fn send(&self, hub: &Arc<Hub>, connection: ConnectionId) {
         self.flush(hub, connection);
     }
+    /// Begins or ceases to watch when the connection takes more, and flushes it then.
+    fn watch_writing(&self, hub: &Arc<Hub>, connection: ConnectionId);
     /// Stops watching the connection, then forgets it.
     fn close(&self, hub: &Arc<Hub>, connection: ConnectionId);
     /// The deadline has come nearer, or the limiter is closed: no more calls come.
@@ -62,7 +66,7 @@ impl Hub {
         for order in orders {
             self.carry_out(order);
         }
-        woken.into_iter().for_each(std::task::Waker::wake);
+        woken.into_iter().for_each(wake);
         result
     }
 
@@ -72,6 +76,7 @@ impl Hub {
             Order::Discover => self.discover(),
             Order::Flush(connection) => self.host.flush(self, connection),
             Order::Send(connection) => self.host.send(self, connection),
+            Order::Watch(connection) => self.host.watch_writing(self, connection),
             Order::Close(connection) => self.host.close(self, connection),
         }
     }
@@ -152,4 +157,9 @@ impl Hub {
     pub(super) fn lock(&self) -> MutexGuard<'_, Multiplexer<Stream>> {
         self.multiplexer.lock()
     }
+}
+
+/// Whose waker panics keeps nobody else from being woken, and ends no thread or task of the limiter.
+fn wake(waker: Waker) {
+    let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
 }

@@ -107,7 +107,6 @@ impl LoopHost {
         for connection in connections {
             // What a connection that talks without end leaves, the next turn takes up: the file stays readable.
             hub.pump(connection);
-            self.watch_writing(hub, connection);
         }
         self.flush_dirty(hub);
     }
@@ -126,7 +125,6 @@ impl LoopHost {
             }
             for connection in dirty {
                 hub.act(|multiplexer| multiplexer.flush(connection, Instant::now()));
-                self.watch_writing(hub, connection);
             }
         }
     }
@@ -138,24 +136,6 @@ impl LoopHost {
 
     pub(crate) fn is_hurried(&self) -> bool {
         self.hurried.load(Ordering::Acquire)
-    }
-
-    /// Watches whether the connection takes more only while there is more: else it would always be ready.
-    fn watch_writing(&self, hub: &Arc<Hub>, connection: ConnectionId) {
-        let multiplexer = hub.lock();
-        let wants = multiplexer.wants_write(connection);
-        let mut watched = self.watched.lock();
-        if wants == watched.writing.contains(&connection) || !watched.connections.contains(&connection) {
-            return;
-        }
-        let (Some(stream), Some(poller)) = (multiplexer.stream(connection), self.poller()) else { return };
-        let event = if wants { Event::all(connection) } else { Event::readable(connection) };
-        let _ = modify(&poller, stream, event);
-        if wants {
-            watched.writing.insert(connection);
-        } else {
-            watched.writing.remove(&connection);
-        }
     }
 
     fn poller(&self) -> Option<Arc<Poller>> {
@@ -206,6 +186,8 @@ impl Host for LoopHost {
         };
         if added {
             self.watched.lock().connections.insert(connection);
+            // The loop may have sent what was queued before it was watched.
+            self.watch_writing(hub, connection);
             // On the thread that opened it: the loop need not wait for its turn.
             self.flush_dirty(hub);
         } else {
@@ -219,6 +201,24 @@ impl Host for LoopHost {
         let mut watched = self.watched.lock();
         if watched.dirty.last() != Some(&connection) {
             watched.dirty.push(connection);
+        }
+    }
+
+    fn watch_writing(&self, hub: &Arc<Hub>, connection: ConnectionId) {
+        // Only while there is more to send: else it would always be ready.
+        let multiplexer = hub.lock();
+        let wants = multiplexer.wants_write(connection);
+        let mut watched = self.watched.lock();
+        if wants == watched.writing.contains(&connection) || !watched.connections.contains(&connection) {
+            return;
+        }
+        let (Some(stream), Some(poller)) = (multiplexer.stream(connection), self.poller()) else { return };
+        let event = if wants { Event::all(connection) } else { Event::readable(connection) };
+        let _ = modify(&poller, stream, event);
+        if wants {
+            watched.writing.insert(connection);
+        } else {
+            watched.writing.remove(&connection);
         }
     }
 

@@ -6,20 +6,24 @@
 //! woken, which takes longer than a call (`schedule_local` and `park_internal` of Tokio's multi-threaded scheduler).
 
 use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Wake, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::select;
 use tokio::sync::Notify;
+use tokio::time::sleep;
 
 use super::channel::ReadProgress;
 use super::errors;
 use super::hub::Hub;
 use super::multiplexer::ConnectionId;
 use super::readiness::SocketReadiness;
+use crate::error::Error;
+
+/// Before more is read from a server that talks without end: in this time other tasks run, and threads that wait for
+/// the multiplexer get hold of it.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// A connection that is to be served; the end of that leaves no call without an answer.
 pub(super) struct Served {
@@ -37,13 +41,16 @@ impl Served {
     fn wants_write(&self) -> bool {
         self.hub.lock().wants_write(self.connection)
     }
+
+    fn end(&self, error: &Error) {
+        self.hub.act(|multiplexer| multiplexer.orphan(self.connection, error, Instant::now()));
+    }
 }
 
 impl Drop for Served {
     fn drop(&mut self) {
         // Unless all is in order, the runtime has shut down.
-        self.hub
-            .act(|multiplexer| multiplexer.orphan(self.connection, &errors::no_runtime(), Instant::now()));
+        self.end(&errors::no_runtime());
     }
 }
 
@@ -51,35 +58,40 @@ struct TokioConnection {
     // Fields are dropped in their order: the socket is not watched any more by the time it is closed.
     readiness: SocketReadiness,
     served: Served,
-    /// Whether reading has panicked.
-    is_broken: AtomicBool,
 }
 
 /// Serves a connection until it is over.
 pub(super) async fn serve(served: Served) {
     let readiness = served.hub.lock().stream(served.connection).map(SocketReadiness::new);
-    let Some(Ok(readiness)) = readiness else { return };
-    let connection = Arc::new(TokioConnection { readiness, served, is_broken: AtomicBool::new(false) });
+    let readiness = match readiness {
+        Some(Ok(readiness)) => readiness,
+        Some(Err(_)) => return served.end(&errors::unwatched()),
+        None => return,
+    };
+    let connection = Arc::new(TokioConnection { readiness, served });
     let reader = Waker::from(Arc::new(Reader(Arc::downgrade(&connection))));
     while !connection.is_over() {
         // What is left, and what comes from now on.
-        connection.read(&reader);
-        connection.has_to_send().await;
+        match connection.read(&reader) {
+            ReadProgress::More => sleep(PAUSE).await,
+            ReadProgress::Done => connection.has_to_send().await,
+        }
         connection.served.flush();
     }
 }
 
 impl TokioConnection {
-    /// Takes up what has come, and has the driver wake `reader` for what is to come.
-    fn read(&self, reader: &Waker) {
+    /// Takes up what has come, and has the driver wake `reader` for what is to come. Not if there is more, or the
+    /// connection is over.
+    fn read(&self, reader: &Waker) -> ReadProgress {
         let mut context = Context::from_waker(reader);
         while let Poll::Ready(Ok(ready)) = self.readiness.poll_read(&mut context) {
             match self.served.hub.pump(self.served.connection) {
                 Some(ReadProgress::Done) => self.readiness.clear(ready),
-                // Others have their turn before the rest.
-                Some(ReadProgress::More) | None => return self.served.wake.notify_one(),
+                Some(ReadProgress::More) | None => return ReadProgress::More,
             }
         }
+        ReadProgress::Done
     }
 
     /// Waits until there is something to send, and the socket takes it.
@@ -100,7 +112,7 @@ impl TokioConnection {
     }
 
     fn is_over(&self) -> bool {
-        self.is_broken.load(Ordering::Acquire) || self.served.hub.lock().is_over(self.served.connection)
+        self.served.hub.lock().is_over(self.served.connection)
     }
 }
 
@@ -110,10 +122,7 @@ struct Reader(Weak<TokioConnection>);
 impl Wake for Reader {
     fn wake(self: Arc<Self>) {
         let Some(connection) = self.0.upgrade() else { return };
-        let reader = Waker::from(self);
-        // A panic would take the driver, and all that the runtime does, with it.
-        if catch_unwind(AssertUnwindSafe(|| connection.read(&reader))).is_err() {
-            connection.is_broken.store(true, Ordering::Release);
+        if connection.read(&Waker::from(self)) == ReadProgress::More {
             connection.served.wake.notify_one();
         }
     }

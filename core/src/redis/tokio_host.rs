@@ -58,13 +58,11 @@ impl Host for TokioHost {
     }
 
     fn send(&self, hub: &Arc<Hub>, connection: ConnectionId) {
-        let is_left = hub.act(|multiplexer| {
-            multiplexer.flush(connection, Instant::now());
-            multiplexer.wants_write(connection)
-        });
-        if is_left {
-            self.wake(connection);
-        }
+        hub.act(|multiplexer| multiplexer.flush(connection, Instant::now()));
+    }
+
+    fn watch_writing(&self, _: &Arc<Hub>, connection: ConnectionId) {
+        self.wake(connection);
     }
 
     fn close(&self, _: &Arc<Hub>, connection: ConnectionId) {

@@ -47,7 +47,12 @@ impl<S: Read + Write> Multiplexer<S> {
                 return None;
             }
         };
-        let connection = self.connections.insert(OpenConnection { peer: Arc::clone(peer), channel, session });
+        let connection = self.connections.insert(OpenConnection {
+            peer: Arc::clone(peer),
+            channel,
+            session,
+            is_blocked: false,
+        });
         link.state = LinkState::Open(connection);
         drop(link);
         self.share_calls();
@@ -173,7 +178,11 @@ impl<S: Read + Write> Multiplexer<S> {
                 CommandOutcome::Again(request, hint) => self.go_on(&peer, call, request, hint, now),
             }
         }
-        let connection = &self.connections[id];
+        let connection = &mut self.connections[id];
+        let is_blocked = connection.channel.wants_write(&connection.session);
+        if std::mem::replace(&mut connection.is_blocked, is_blocked) != is_blocked {
+            self.orders.push(Order::Watch(id));
+        }
         if let Some(deadline) = connection.session.deadline() {
             self.note_deadline(deadline);
         }

@@ -74,6 +74,8 @@ struct OpenConnection<S> {
     peer: Arc<Peer>,
     channel: Channel<S>,
     session: Session,
+    /// Whether it waits until its stream takes more.
+    is_blocked: bool,
 }
 
 /// A call whose result has not been taken yet.
@@ -106,6 +108,8 @@ pub(super) enum Order {
     Flush(ConnectionId),
     /// The connection has something to send that is not to wait for more.
     Send(ConnectionId),
+    /// The connection begins, or ceases, to wait until its stream takes more: see [`Multiplexer::wants_write`].
+    Watch(ConnectionId),
     /// Nothing more comes of the connection: stop watching it, then [`Multiplexer::remove`] it.
     Close(ConnectionId),
 }

@@ -113,7 +113,8 @@ impl Client {
             Order::Open(peer) => self.open(peer),
             Order::Discover => self.discover(),
             Order::Flush(id) if !self.chance(40) => self.within(100, id, Event::Flush),
-            Order::Flush(id) | Order::Send(id) => self.send(id),
+            Order::Flush(id) | Order::Send(id) => self.flush(id),
+            Order::Watch(id) => self.watch(id),
             Order::Close(id) => {
                 if let Some(connection) = self.connection(id) {
                     self.after(20, Event::Remove(connection));
@@ -135,21 +136,21 @@ impl Client {
         }
     }
 
-    /// Sends on when the connection takes more.
+    fn flush(&mut self, id: ConnectionId) {
+        self.act(|multiplexer, now| multiplexer.flush(id, now));
+    }
+
     fn watch(&self, id: ConnectionId) {
         if self.multiplexer.wants_write(id) {
-            self.within(4 * MS, id, Event::Flush);
+            self.within(4 * MS, id, Event::Writable);
         }
     }
 
-    fn send(&mut self, id: ConnectionId) {
-        self.act(|multiplexer, now| multiplexer.flush(id, now));
-        self.watch(id);
-    }
-
-    pub(super) fn flush(&mut self, connection: usize) {
-        if let Owner::Multiplexer(id) = self.owners[connection] {
-            self.send(id);
+    pub(super) fn send(&mut self, connection: usize, is_watched: bool) {
+        let Owner::Multiplexer(id) = self.owners[connection] else { return };
+        self.flush(id);
+        if is_watched {
+            self.watch(id);
         }
     }
 
@@ -301,7 +302,6 @@ impl Client {
                 if forgets {
                     self.world.get().ledger.violate(Invariant::Forgotten, format!("connection {connection}"));
                 }
-                self.watch(id);
             }
             Owner::Nobody => {}
         }

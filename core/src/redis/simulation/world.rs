@@ -47,6 +47,8 @@ pub(super) enum Event {
     Pump(usize),
     /// The driver sends what the connection has to send.
     Flush(usize),
+    /// A connection of which the driver waits for that may take more.
+    Writable(usize),
     /// The driver has stopped watching a connection.
     Remove(usize),
     Timer,

@@ -7,6 +7,7 @@ mod fake_server;
 mod login;
 mod outage;
 mod pool;
+mod runtime;
 mod sentinel;
 mod states;
 mod texts;
@@ -155,4 +156,28 @@ fn recovery(driver: &Driver, key: &str) -> Duration {
         thread::sleep(Duration::from_millis(20));
     }
     start.elapsed()
+}
+
+/// The connections that the server has had.
+fn received(client: &mut ::redis::Connection) -> u32 {
+    let info: String = ::redis::cmd("INFO").arg("stats").query(client).unwrap();
+    let total = info.lines().find_map(|line| line.strip_prefix("total_connections_received:"));
+    total.unwrap().parse().unwrap()
+}
+
+async fn join_all<T>(futures: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
+    let mut pending: Vec<_> = futures.map(Box::pin).collect();
+    let mut done: Vec<Option<T>> = pending.iter().map(|_| None).collect();
+    std::future::poll_fn(|context| {
+        for (future, slot) in pending.iter_mut().zip(&mut done) {
+            if slot.is_none()
+                && let std::task::Poll::Ready(outcome) = future.as_mut().poll(context)
+            {
+                *slot = Some(outcome);
+            }
+        }
+        if done.iter().all(Option::is_some) { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+    })
+    .await;
+    done.into_iter().flatten().collect()
 }

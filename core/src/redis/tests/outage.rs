@@ -2,11 +2,8 @@
 
 use std::error::Error as _;
 use std::io;
-use std::sync::Arc;
-use std::task::{Context, Wake};
 
 use sluicegate_test_servers::Redis;
-use tokio::sync::Notify;
 
 use super::fake_server::trickling;
 use super::*;
@@ -194,64 +191,6 @@ fn many_tasks_share_one_attempt_to_connect() {
     });
     let total = received(&mut server.client().unwrap());
     assert!(total < 10, "{total}");
-}
-
-/// The connections that the server has had.
-fn received(client: &mut ::redis::Connection) -> u32 {
-    let info: String = ::redis::cmd("INFO").arg("stats").query(client).unwrap();
-    let total = info.lines().find_map(|line| line.strip_prefix("total_connections_received:"));
-    total.unwrap().parse().unwrap()
-}
-
-/// Woken from where the runtime learns that an answer has come.
-#[derive(Default)]
-struct Panicking(Notify);
-
-impl Wake for Panicking {
-    fn wake(self: Arc<Self>) {
-        self.0.notify_one();
-        panic!("a waker of an application");
-    }
-}
-
-#[test]
-fn a_panic_of_who_is_woken_costs_a_connection_and_no_runtime() {
-    let server = Redis::start().unwrap();
-    let Driver::Async(runtime, redis) =
-        Driver::asynchronous(server.url(), &ConnectOptions::default()).unwrap()
-    else {
-        unreachable!()
-    };
-    let mut client = server.client().unwrap();
-    let before = received(&mut client);
-    runtime.block_on(async {
-        let mut call = Box::pin(redis.ping(redis.deadline(None)));
-        let panicking = Arc::new(Panicking::default());
-        let waker = Arc::clone(&panicking).into();
-        assert!(call.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
-        panicking.0.notified().await;
-        // The next one may have been on the same connection.
-        redis.ping(redis.deadline(None)).await.ok();
-        redis.ping(redis.deadline(None)).await.unwrap();
-    });
-    assert_eq!(received(&mut client), before + 1);
-}
-
-async fn join_all<T>(futures: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
-    let mut pending: Vec<_> = futures.map(Box::pin).collect();
-    let mut done: Vec<Option<T>> = pending.iter().map(|_| None).collect();
-    std::future::poll_fn(|context| {
-        for (future, slot) in pending.iter_mut().zip(&mut done) {
-            if slot.is_none()
-                && let std::task::Poll::Ready(outcome) = future.as_mut().poll(context)
-            {
-                *slot = Some(outcome);
-            }
-        }
-        if done.iter().all(Option::is_some) { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
-    })
-    .await;
-    done.into_iter().flatten().collect()
 }
 
 #[test]

@@ -1,0 +1,101 @@
+//! What Tokio's I/O driver and timer do for calls, they do whatever tasks and sockets are like.
+
+use std::sync::Arc;
+use std::task::{Context, Wake};
+use std::time::Duration;
+
+use sluicegate_test_servers::{Options, Redis, Transport};
+use tokio::sync::Notify;
+use tokio::time::sleep;
+
+use super::*;
+
+fn connected(url: &str, options: &ConnectOptions) -> (Runtime, AsyncRedis) {
+    match Driver::asynchronous(url, options).unwrap() {
+        Driver::Async(runtime, redis) => (runtime, redis),
+        Driver::Blocking(_) => unreachable!(),
+    }
+}
+
+/// An application's waker that is at fault.
+#[derive(Default)]
+struct Panicking(Notify);
+
+impl Wake for Panicking {
+    fn wake(self: Arc<Self>) {
+        self.0.notify_one();
+        panic!("a waker of an application");
+    }
+}
+
+/// Begins a call of which the end panics.
+fn begin(call: impl Future) -> (impl Future, Arc<Panicking>) {
+    let (mut call, panicking) = (Box::pin(call), Arc::new(Panicking::default()));
+    let waker = Arc::clone(&panicking).into();
+    assert!(call.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    (call, panicking)
+}
+
+#[test]
+fn a_panic_of_who_is_woken_keeps_no_other_call_from_its_answer() {
+    let server = Redis::start().unwrap();
+    let (runtime, redis) = connected(server.url(), &ConnectOptions::default());
+    let mut client = server.client().unwrap();
+    let before = received(&mut client);
+    let slow = eternal(Script::new("redis.call('PING') for i=1,1e5 do end return 1".to_owned()));
+    runtime.block_on(async {
+        for _ in 0..20 {
+            let (_call, panicking) = begin(redis.call(call(slow, &["k"], &[]), redis.deadline(None)));
+            for outcome in join_all((0..20).map(|_| redis.ping(redis.deadline(None)))).await {
+                outcome.unwrap();
+            }
+            panicking.0.notified().await;
+        }
+    });
+    assert_eq!(received(&mut client), before);
+}
+
+#[test]
+fn a_panic_of_who_is_woken_by_the_timer_ends_no_timer() {
+    let server = Redis::start().unwrap();
+    let (runtime, redis) = connected(server.url(), &ConnectOptions::default());
+    server.pause().unwrap();
+    runtime.block_on(async {
+        let (_call, panicking) = begin(redis.ping(redis.deadline(None)));
+        panicking.0.notified().await;
+        let error = redis.ping(redis.deadline(None)).await.unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Timeout | ErrorKind::Connection), "{error}");
+    });
+    server.resume().unwrap();
+}
+
+#[test]
+fn what_a_full_socket_does_not_take_is_sent_when_it_does() {
+    // More than a Unix socket holds.
+    let keys: Vec<String> = (0..60_000).map(|number| format!("{number:0>20}")).collect();
+    let options = Options { transport: Transport::Unix, ..Options::default() };
+    let server = Redis::with(&options).unwrap();
+    let (runtime, redis) = connected(server.url(), &ConnectOptions::default());
+    let (redis, keys) = (Arc::new(redis), Arc::new(keys));
+    runtime.block_on(async {
+        for _ in 0..20 {
+            let mut tasks = Vec::new();
+            for number in 0..300 {
+                let (redis, keys) = (Arc::clone(&redis), Arc::clone(&keys));
+                tasks.push(tokio::spawn(async move {
+                    let deadline = redis.deadline(None);
+                    match number % 100 {
+                        60 => redis.delete(&keys, deadline).await,
+                        _ => redis.delete(&keys[..1], deadline).await,
+                    }
+                }));
+                if number % 20 == 0 {
+                    sleep(Duration::from_micros(1)).await;
+                }
+            }
+            for task in tasks {
+                task.await.unwrap().unwrap();
+            }
+        }
+    });
+}
