@@ -215,6 +215,7 @@ impl<S: Read + Write> Multiplexer<S> {
     }
 
     /// Whether this is the only call there is.
+    #[cfg(any(test, feature = "bridge"))]
     pub(super) fn is_alone(&self) -> bool {
         self.calls.len() == 1
     }
