@@ -35,10 +35,9 @@ impl Background {
         let threads = std::mem::take(&mut *kept);
         // Threads that are about to start others have to see that it is over.
         drop(kept);
-        let this = thread::current().id();
         for thread in threads {
             // A thread that wakes the last owner of a limiter does not wait for itself; one that panicked has ended too.
-            if thread.thread().id() != this {
+            if thread.thread().id() != thread::current().id() {
                 let _ = thread.join();
             }
         }
