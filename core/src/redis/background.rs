@@ -1,11 +1,17 @@
 //! Short-lived threads for what no caller waits for: finding servers, trying one that does not answer, opening
 //! connections for an event loop.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
 use crate::lock::Mutex;
+
+thread_local! {
+    /// Whether this thread is one of these.
+    static IS_BACKGROUND: Cell<bool> = const { Cell::new(false) };
+}
 
 /// The threads of one limiter. They end by their own timeouts, or with the limiter.
 #[derive(Default)]
@@ -24,7 +30,10 @@ impl Background {
         }
         threads.retain(|thread| !thread.is_finished());
         let thread = thread::Builder::new().name("sluicegate".to_owned());
-        let spawned = thread.spawn(move || work(&|| this.is_over.load(Ordering::Acquire)));
+        let spawned = thread.spawn(move || {
+            IS_BACKGROUND.set(true);
+            work(&|| this.is_over.load(Ordering::Acquire));
+        });
         spawned.map(|thread| threads.push(thread)).is_ok()
     }
 
@@ -35,9 +44,12 @@ impl Background {
         let threads = std::mem::take(&mut *kept);
         // Threads that are about to start others have to see that it is over.
         drop(kept);
+        // A thread that wakes the last owner of a limiter does not wait for itself. Rust keeps memory for threads of C that
+        // ask for their name, so those do not.
+        let this = IS_BACKGROUND.get().then(|| thread::current().id());
         for thread in threads {
-            // A thread that wakes the last owner of a limiter does not wait for itself; one that panicked has ended too.
-            if thread.thread().id() != thread::current().id() {
+            // One that panicked has ended too.
+            if Some(thread.thread().id()) != this {
                 let _ = thread.join();
             }
         }
