@@ -55,3 +55,23 @@ impl Background {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_thread_that_ends_them_all_does_not_wait_for_itself() {
+        let background = Arc::new(Background::default());
+        let ((done, ended), own) = (channel(), Arc::clone(&background));
+        assert!(background.spawn(move |_| {
+            own.end();
+            done.send(()).unwrap();
+        }));
+        ended.recv_timeout(Duration::from_secs(10)).unwrap();
+        assert!(!background.spawn(|_| ()));
+    }
+}
