@@ -29,6 +29,8 @@ pub(crate) trait Host: Send + Sync {
     fn send(&self, hub: &Arc<Hub>, connection: ConnectionId) {
         self.flush(hub, connection);
     }
+    /// Pumps the connection again, soon: there is more to read.
+    fn read_on(&self, connection: ConnectionId);
     /// Begins or ceases to watch when the connection takes more, and flushes it then.
     fn watch_writing(&self, hub: &Arc<Hub>, connection: ConnectionId);
     /// Stops watching the connection, then forgets it.
@@ -76,6 +78,7 @@ impl Hub {
             Order::Discover => self.discover(),
             Order::Flush(connection) => self.host.flush(self, connection),
             Order::Send(connection) => self.host.send(self, connection),
+            Order::Read(connection) => self.host.read_on(connection),
             Order::Watch(connection) => self.host.watch_writing(self, connection),
             Order::Close(connection) => self.host.close(self, connection),
         }

@@ -105,7 +105,6 @@ impl LoopHost {
         let connections: smallvec::SmallVec<[ConnectionId; 8]> =
             self.watched.lock().connections.iter().copied().collect();
         for connection in connections {
-            // What a connection that talks without end leaves, the next turn takes up: the file stays readable.
             hub.pump(connection);
         }
         self.flush_dirty(hub);
@@ -202,6 +201,11 @@ impl Host for LoopHost {
         if watched.dirty.last() != Some(&connection) {
             watched.dirty.push(connection);
         }
+    }
+
+    fn read_on(&self, _: ConnectionId) {
+        // The next turn reads on all.
+        self.notify();
     }
 
     fn watch_writing(&self, hub: &Arc<Hub>, connection: ConnectionId) {

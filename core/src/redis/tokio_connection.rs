@@ -121,9 +121,9 @@ struct Reader(Weak<TokioConnection>);
 
 impl Wake for Reader {
     fn wake(self: Arc<Self>) {
-        let Some(connection) = self.0.upgrade() else { return };
-        if connection.read(&Waker::from(self)) == ReadProgress::More {
-            connection.served.wake.notify_one();
+        // If something is left to do, an order of the multiplexer wakes the task.
+        if let Some(connection) = self.0.upgrade() {
+            connection.read(&Waker::from(self));
         }
     }
 }

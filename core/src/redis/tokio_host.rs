@@ -61,6 +61,10 @@ impl Host for TokioHost {
         hub.act(|multiplexer| multiplexer.flush(connection, Instant::now()));
     }
 
+    fn read_on(&self, connection: ConnectionId) {
+        self.wake(connection);
+    }
+
     fn watch_writing(&self, _: &Arc<Hub>, connection: ConnectionId) {
         self.wake(connection);
     }

@@ -123,17 +123,20 @@ impl<S: Read + Write> Multiplexer<S> {
     pub(in crate::redis) fn pump(&mut self, id: ConnectionId, now: Instant) -> ReadProgress {
         let Some(connection) = self.connections.get_mut(id) else { return ReadProgress::Done };
         let progress = connection.channel.advance(&mut connection.session, now);
+        if progress == ReadProgress::More {
+            self.orders.push(Order::Read(id));
+        }
         self.collect(id, now);
         progress
     }
 
-    /// Whether requests wait although nothing is under way, and nobody is told to send them.
+    /// Whether requests wait although nothing is under way, and no order sends them.
     #[cfg(test)]
     pub(in crate::redis) fn forgets(&self, id: ConnectionId) -> bool {
-        let is_told = |order: &Order| matches!(order, Order::Flush(told) | Order::Send(told) if *told == id);
+        let sends = |order: &Order| matches!(order, Order::Flush(sent) | Order::Send(sent) if *sent == id);
         let session = self.connections.get(id).map(|connection| &connection.session);
         session.is_some_and(|session| session.is_ready() && session.starves(1))
-            && !self.orders.iter().any(is_told)
+            && !self.orders.iter().any(sends)
     }
 
     /// Moves bytes where something is under way.

@@ -108,6 +108,8 @@ pub(super) enum Order {
     Flush(ConnectionId),
     /// The connection has something to send that is not to wait for more.
     Send(ConnectionId),
+    /// There is more to read than was read at once, perhaps no longer in the stream itself: pump the connection again, soon.
+    Read(ConnectionId),
     /// The connection begins, or ceases, to wait until its stream takes more: see [`Multiplexer::wants_write`].
     Watch(ConnectionId),
     /// Nothing more comes of the connection: stop watching it, then [`Multiplexer::remove`] it.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-use super::super::channel::{Channel, ReadProgress};
+use super::super::channel::Channel;
 use super::super::command::CallDeadline;
 use super::super::connector::Connector;
 use super::super::errors::{self, ConnectionError};
@@ -114,6 +114,7 @@ impl Client {
             Order::Discover => self.discover(),
             Order::Flush(id) if !self.chance(40) => self.within(100, id, Event::Flush),
             Order::Flush(id) | Order::Send(id) => self.flush(id),
+            Order::Read(id) => self.within(10, id, Event::Pump),
             Order::Watch(id) => self.watch(id),
             Order::Close(id) => {
                 if let Some(connection) = self.connection(id) {
@@ -289,16 +290,13 @@ impl Client {
     pub(super) fn pump(&mut self, connection: usize) {
         match self.owners[connection] {
             Owner::Opening(opening) => self.pump_opening(opening, connection),
-            // Without anything to read no host is told of the connection.
+            // Hosts report a connection only when there is something to read.
             Owner::Multiplexer(_) if !self.world.get().has_come(connection) => {}
             Owner::Multiplexer(id) => {
-                let pump = |multiplexer: &mut Multiplexer<Wire>, now| {
-                    (multiplexer.pump(id, now), multiplexer.forgets(id))
-                };
-                let (progress, forgets) = self.act(pump);
-                if progress == ReadProgress::More {
-                    self.after(10, Event::Pump(connection));
-                }
+                let forgets = self.act(|multiplexer, now| {
+                    multiplexer.pump(id, now);
+                    multiplexer.forgets(id)
+                });
                 if forgets {
                     self.world.get().ledger.violate(Invariant::Forgotten, format!("connection {connection}"));
                 }
