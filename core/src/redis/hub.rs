@@ -35,6 +35,8 @@ pub(crate) trait Host: Send + Sync {
     fn watch_writing(&self, hub: &Arc<Hub>, connection: ConnectionId);
     /// Stops watching the connection, then forgets it.
     fn close(&self, hub: &Arc<Hub>, connection: ConnectionId);
+    /// Carries out soon what was ordered by another thread, after which the loop looks at nothing by itself.
+    fn wake(&self) {}
     /// The deadline has come nearer, or the limiter is closed: no more calls come.
     fn hurry(&self);
 }
@@ -72,6 +74,13 @@ impl Hub {
         result
     }
 
+    /// The same for what a thread of its own has to report.
+    fn report<T>(self: &Arc<Self>, report: impl FnOnce(&mut Multiplexer<Stream>) -> T) -> T {
+        let result = self.act(report);
+        self.host.wake();
+        result
+    }
+
     fn carry_out(self: &Arc<Self>, order: Order) {
         match order {
             Order::Open(peer) => self.open(peer),
@@ -94,7 +103,7 @@ impl Hub {
             let address = super::router::Node::address(&*server);
             let opened = Connection::open(&hub.connector, address, Role::Data, deadline);
             let opened = opened.map(|connection| connection.into_parts(hub.connector.pool_size));
-            let connection = hub.act(|multiplexer| multiplexer.opened(&server, opened, Instant::now()));
+            let connection = hub.report(|multiplexer| multiplexer.opened(&server, opened, Instant::now()));
             if let Some(connection) = connection {
                 hub.host.watch(&hub, connection);
             }
@@ -110,7 +119,7 @@ impl Hub {
         let (learned, hub) = (Arc::clone(learned), Arc::clone(self));
         let started = self.connector.background.spawn(move |cancelled| {
             let result = hub.discoverer.discover(&learned, cancelled);
-            hub.act(|multiplexer| multiplexer.discovered(result, Instant::now()));
+            hub.report(|multiplexer| multiplexer.discovered(result, Instant::now()));
         });
         if !started {
             self.act(|multiplexer| multiplexer.discovered(Err(Error::closed()), Instant::now()));

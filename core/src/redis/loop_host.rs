@@ -239,6 +239,10 @@ impl Host for LoopHost {
         hub.act(|multiplexer| multiplexer.remove(connection));
     }
 
+    fn wake(&self) {
+        self.notify();
+    }
+
     fn hurry(&self) {
         self.hurried.store(true, Ordering::Release);
     }
