@@ -61,6 +61,8 @@ mod fork;
 #[cfg(test)]
 mod fuzz;
 mod http;
+#[cfg(feature = "bridge")]
+mod inbox;
 mod key;
 #[cfg(feature = "lab")]
 pub mod lab;

@@ -105,13 +105,13 @@ impl Runner {
 
     fn not_opened(&self, error: Error) {
         let _ = self.failure.set(error.clone());
-        self.completions.tell([Completion { token: OPENED, result: Err(error) }]);
+        self.completions.tell(vec![Completion { token: OPENED, result: Err(error) }]);
     }
 
     /// Takes a limiter that needed no connection.
     pub(super) fn opened(&self, limiter: AsyncRateLimiter) {
         self.limiter.get_or_init(|| Arc::new(limiter));
-        self.completions.tell([Completion { token: OPENED, result: Ok(Answer::Done) }]);
+        self.completions.tell(vec![Completion { token: OPENED, result: Ok(Answer::Done) }]);
     }
 
     pub(super) fn limiter(&self) -> Option<&AsyncRateLimiter> {

@@ -9,6 +9,7 @@ use tokio_util::sync::ReusableBoxFuture;
 
 use super::{Answer, Completion};
 use crate::error::Result;
+use crate::inbox::Inbox;
 use crate::lock::Mutex;
 
 /// The most tasks that are kept when they have ended.
@@ -37,7 +38,7 @@ struct TaskTable {
 
 /// The calls that can go on.
 struct ReadyQueue {
-    tokens: Mutex<Vec<u64>>,
+    tokens: Inbox<u64>,
     /// Whether a thread is about to look at them.
     is_looked_at: AtomicBool,
     notify: Box<dyn Fn() + Send + Sync>,
@@ -55,7 +56,7 @@ impl Wake for TaskWaker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.ready.tokens.lock().push(self.token.load(Ordering::Acquire));
+        self.ready.tokens.push(self.token.load(Ordering::Acquire));
         // In this order here, and in the other one in `run`, no call is overlooked.
         if !self.ready.is_looked_at.load(Ordering::SeqCst) {
             (self.ready.notify)();
@@ -67,7 +68,7 @@ impl Tasks {
     /// `notify` is called, from any thread, when [`run`](Self::run) should be.
     pub(super) fn new(notify: impl Fn() + Send + Sync + 'static) -> Self {
         let ready = ReadyQueue {
-            tokens: Mutex::default(),
+            tokens: Inbox::default(),
             is_looked_at: AtomicBool::new(false),
             notify: Box::new(notify),
         };
@@ -108,7 +109,7 @@ impl Tasks {
 
     /// Whether a call can go on.
     pub(super) fn is_ready(&self) -> bool {
-        !self.ready.tokens.lock().is_empty()
+        !self.ready.tokens.is_empty()
     }
 
     /// Says that this thread will look at calls that can go on by [`run`](Self::run): nobody need notify it.
@@ -120,7 +121,9 @@ impl Tasks {
     pub(super) fn run(&self) -> Vec<Completion> {
         let mut completions = Vec::new();
         loop {
-            self.run_ready(&mut completions);
+            if self.is_ready() {
+                self.run_ready(&mut completions);
+            }
             self.ready.is_looked_at.store(false, Ordering::SeqCst);
             if !self.is_ready() {
                 return completions;
@@ -132,7 +135,7 @@ impl Tasks {
     fn run_ready(&self, completions: &mut Vec<Completion>) {
         let mut table = self.table.lock();
         let mut turn = std::mem::take(&mut table.turn);
-        std::mem::swap(&mut turn, &mut *self.ready.tokens.lock());
+        self.ready.tokens.take_into(&mut turn);
         completions.reserve(turn.len());
         for token in turn.drain(..) {
             let Some(task) = table.running.get_mut(&token) else { continue };
@@ -170,23 +173,18 @@ pub(super) const OPENED: u64 = 0;
 
 /// Answers that the loop has yet to fetch.
 pub(super) struct Completions {
-    answers: Mutex<Vec<Completion>>,
+    answers: Inbox<Completion>,
     wake: Box<dyn Fn() + Send + Sync>,
 }
 
 impl Completions {
     pub(super) fn new(wake: impl Fn() + Send + Sync + 'static) -> Self {
-        Self { answers: Mutex::default(), wake: Box::new(wake) }
+        Self { answers: Inbox::default(), wake: Box::new(wake) }
     }
 
     /// Adds answers, and wakes the loop unless it has yet to fetch earlier ones.
-    pub(super) fn tell(&self, answers: impl IntoIterator<Item = Completion>) {
-        let mut kept = self.answers.lock();
-        let fetched = kept.is_empty();
-        kept.extend(answers);
-        let wake = fetched && !kept.is_empty();
-        drop(kept);
-        if wake {
+    pub(super) fn tell(&self, answers: Vec<Completion>) {
+        if self.answers.put(answers) {
             self.wake();
         }
     }
@@ -198,20 +196,15 @@ impl Completions {
 
     /// Adds answers without waking the loop, which is about to fetch them.
     pub(super) fn keep(&self, answers: Vec<Completion>) {
-        let mut kept = self.answers.lock();
-        if kept.is_empty() {
-            *kept = answers;
-        } else {
-            kept.extend(answers);
-        }
+        self.answers.put(answers);
     }
 
     /// Whether there are answers to fetch.
     pub(super) fn has_answers(&self) -> bool {
-        !self.answers.lock().is_empty()
+        !self.answers.is_empty()
     }
 
     pub(super) fn fetch(&self) -> Vec<Completion> {
-        std::mem::take(&mut *self.answers.lock())
+        self.answers.take()
     }
 }

@@ -14,6 +14,7 @@ use polling::{Event, Events, PollMode, Poller};
 use super::hub::{Host, Hub};
 use super::multiplexer::{ConnectionId, Multiplexer};
 use super::stream::Stream;
+use crate::inbox::Inbox;
 use crate::lock::Mutex;
 
 #[derive(Default)]
@@ -21,6 +22,8 @@ pub(crate) struct LoopHost {
     file: Mutex<File>,
     events: Mutex<Option<Events>>,
     watched: Mutex<Watched>,
+    /// The connections that have something to send.
+    dirty: Inbox<ConnectionId>,
     /// Another thread has notified the poller.
     notified: AtomicBool,
     hurried: AtomicBool,
@@ -41,8 +44,6 @@ struct Watched {
     connections: HashSet<ConnectionId>,
     /// Those of which it is watched when they take more.
     writing: HashSet<ConnectionId>,
-    /// Those that have something to send.
-    dirty: Vec<ConnectionId>,
 }
 
 impl LoopHost {
@@ -117,11 +118,9 @@ impl LoopHost {
 
     /// Sends what calls have queued.
     pub(crate) fn flush_dirty(&self, hub: &Arc<Hub>) {
-        loop {
-            let dirty = std::mem::take(&mut self.watched.lock().dirty);
-            if dirty.is_empty() {
-                return;
-            }
+        while !self.dirty.is_empty() {
+            let mut dirty = self.dirty.take();
+            dirty.dedup();
             for connection in dirty {
                 hub.act(|multiplexer| multiplexer.flush(connection, Instant::now()));
             }
@@ -197,10 +196,7 @@ impl Host for LoopHost {
     }
 
     fn flush(&self, _: &Arc<Hub>, connection: ConnectionId) {
-        let mut watched = self.watched.lock();
-        if watched.dirty.last() != Some(&connection) {
-            watched.dirty.push(connection);
-        }
+        self.dirty.push(connection);
     }
 
     fn read_on(&self, _: ConnectionId) {

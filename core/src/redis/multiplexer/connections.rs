@@ -197,8 +197,11 @@ impl<S: Read + Write> Multiplexer<S> {
     /// Sends nothing more on a connection that takes no more requests.
     pub(super) fn detach(&self, id: ConnectionId) {
         let connection = &self.connections[id];
+        if connection.session.is_ready() {
+            return;
+        }
         let mut link = connection.peer.link.lock();
-        if link.state == LinkState::Open(id) && !connection.session.is_ready() {
+        if link.state == LinkState::Open(id) {
             link.state = LinkState::Absent;
         }
     }
