@@ -154,6 +154,9 @@ fn bundle<T>(
     call: impl Fn(&T) -> Option<&ScriptCall>,
     minds_slots: bool,
 ) -> Vec<SmallVec<[T; 1]>> {
+    if let [_] = items[..] {
+        return vec![items.drain(..).collect()];
+    }
     let (places, sizes) = places(items, call, minds_slots);
     let mut bundles: Vec<SmallVec<[T; 1]>> = sizes.into_iter().map(SmallVec::with_capacity).collect();
     for (item, place) in items.drain(..).zip(places) {
