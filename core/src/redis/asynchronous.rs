@@ -128,7 +128,7 @@ impl Future for ReplyFuture<'_> {
             return Poll::Ready(Err(errors::no_answer().error));
         };
         let id = submitted?;
-        let reply = self.hub.lock().poll(id, context);
+        let (reply, _replaced) = self.hub.lock().poll(id, context);
         if reply.is_pending() {
             self.submitted = Some(Ok(id));
         }
@@ -139,7 +139,7 @@ impl Future for ReplyFuture<'_> {
 impl Drop for ReplyFuture<'_> {
     fn drop(&mut self) {
         if let Some(Ok(id)) = self.submitted {
-            self.hub.act(|multiplexer| multiplexer.abandon(id));
+            drop(self.hub.act(|multiplexer| multiplexer.abandon(id)));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use ::redis::Value;
@@ -92,36 +92,38 @@ impl<S: Read + Write> Multiplexer<S> {
         }
     }
 
-    /// Returns the result of a call, or stores the waker until there is one.
-    pub(in crate::redis) fn poll(&mut self, call: Id, context: &Context<'_>) -> Poll<Result<Value>> {
-        let Some(entry) = self.calls.get_mut(call) else {
-            return Poll::Ready(Err(errors::no_answer().error));
-        };
-        match &mut entry.state {
-            EntryState::Waiting(waker) => {
-                match waker {
-                    Some(waker) => waker.clone_from(context.waker()),
-                    None => *waker = Some(context.waker().clone()),
-                }
-                Poll::Pending
+    /// Returns the result of a call, or stores the waker until there is one. Also the waker that stood there before:
+    /// where an executor keeps its tasks in their wakers, to drop one may drop other calls.
+    #[must_use = "no waker is dropped under a lock"]
+    pub(in crate::redis) fn poll(
+        &mut self,
+        call: Id,
+        context: &Context<'_>,
+    ) -> (Poll<Result<Value>>, Option<Waker>) {
+        match self.calls.get_mut(call).map(|entry| &mut entry.state) {
+            Some(EntryState::Waiting(Some(waker))) if waker.will_wake(context.waker()) => {
+                (Poll::Pending, None)
             }
-            EntryState::Done(_) | EntryState::Abandoned | EntryState::Cast => {
-                match self.calls.remove(call).state {
-                    EntryState::Done(result) => Poll::Ready(result),
-                    _ => Poll::Ready(Err(errors::no_answer().error)),
-                }
-            }
+            Some(EntryState::Waiting(waker)) => (Poll::Pending, waker.replace(context.waker().clone())),
+            _ => match self.calls.try_remove(call).map(|entry| entry.state) {
+                Some(EntryState::Done(result)) => (Poll::Ready(result), None),
+                _ => (Poll::Ready(Err(errors::no_answer().error)), None),
+            },
         }
     }
 
-    /// Nobody waits for the call any more. If it was not sent yet, it never is.
-    pub(in crate::redis) fn abandon(&mut self, call: Id) {
-        let Some(entry) = self.calls.get_mut(call) else { return };
-        if let EntryState::Done(_) = entry.state {
-            self.calls.remove(call);
-            return;
-        }
-        entry.state = EntryState::Abandoned;
+    /// Nobody waits for the call any more. If it was not sent yet, it never is. Returns the waker of who waited.
+    #[must_use = "no waker is dropped under a lock"]
+    pub(in crate::redis) fn abandon(&mut self, call: Id) -> Option<Waker> {
+        let entry = self.calls.get_mut(call)?;
+        let waker = match std::mem::replace(&mut entry.state, EntryState::Abandoned) {
+            EntryState::Done(_) => {
+                self.calls.remove(call);
+                return None;
+            }
+            EntryState::Waiting(waker) => waker,
+            EntryState::Abandoned | EntryState::Cast => None,
+        };
         let before = self.unrouted.len() + self.delayed.len();
         self.unrouted.retain(|unrouted| unrouted.pending.id != call);
         self.delayed.retain(|delayed| delayed.pending.id != call);
@@ -146,5 +148,6 @@ impl<S: Read + Write> Multiplexer<S> {
         if withdrawn {
             self.calls.remove(call);
         }
+        waker
     }
 }

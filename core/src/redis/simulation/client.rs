@@ -196,7 +196,7 @@ impl Client {
     fn poll(&mut self, call: usize) {
         let Some(id) = self.ids[call] else { return };
         let waker = Waker::from(Arc::new(Bell { call, rung: Arc::clone(&self.rung) }));
-        if let Poll::Ready(result) = self.multiplexer.poll(id, &Context::from_waker(&waker)) {
+        if let (Poll::Ready(result), _) = self.multiplexer.poll(id, &Context::from_waker(&waker)) {
             self.ids[call] = None;
             self.last_answer_was_good = result.is_ok();
             let world = &mut *self.world.get();
@@ -212,7 +212,7 @@ impl Client {
             world.note_event(format_args!("abandon {call}"));
             world.ledger.abandoned(call, world.step);
         }
-        self.act(|multiplexer, _| multiplexer.abandon(id));
+        drop(self.act(|multiplexer, _| multiplexer.abandon(id)));
     }
 
     pub(super) fn close(&mut self) {

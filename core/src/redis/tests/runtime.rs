@@ -1,7 +1,8 @@
 //! What Tokio's I/O driver and timer do for calls, they do whatever tasks and sockets are like.
 
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Wake};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use sluicegate_test_servers::{Options, Redis, Transport};
@@ -69,6 +70,48 @@ fn a_panic_of_who_is_woken_by_the_timer_ends_no_timer() {
         assert!(matches!(error.kind(), ErrorKind::Timeout | ErrorKind::Connection), "{error}");
     });
     server.resume().unwrap();
+}
+
+/// A task that lives as long as its wakers, as those of small executors do.
+struct Task(
+    #[expect(dead_code, reason = "it is only dropped")] Pin<Box<dyn Future<Output = ()> + Send + Sync>>,
+);
+
+impl Wake for Task {
+    fn wake(self: Arc<Self>) {}
+}
+
+#[test]
+fn a_waker_that_is_dropped_may_drop_calls() {
+    let server = Redis::start().unwrap();
+    let (runtime, redis) = connected(server.url(), &ConnectOptions::default());
+    server.pause().unwrap();
+    let redis = Arc::new(redis);
+    let waker = || {
+        let redis = Arc::clone(&redis);
+        let mut task = Box::pin(async move { drop(redis.ping(redis.deadline(None)).await) });
+        assert!(task.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        Waker::from(Arc::new(Task(task)))
+    };
+    let wakers: Vec<Waker> = std::iter::repeat_with(waker).take(2).collect();
+    // On a thread of its own, which a lock that is taken twice would never let go.
+    let (done, ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for (is_replaced, waker) in [true, false].into_iter().zip(wakers) {
+            let mut call = Box::pin(redis.ping(redis.deadline(None)));
+            assert!(call.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            drop(waker);
+            if is_replaced {
+                assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+            }
+        }
+        done.send(()).unwrap();
+    });
+    let ended = ended.recv_timeout(Duration::from_secs(10));
+    // Nor are the threads of the runtime waited for.
+    runtime.shutdown_background();
+    server.resume().unwrap();
+    ended.unwrap();
 }
 
 #[test]
