@@ -267,9 +267,9 @@ impl Runner {
             return;
         }
         self.tasks.look();
-        let _ = self.spin.poll(|| {
-            self.host.look(hub);
-            Ok::<_, ()>(self.tasks.is_ready().then_some(()))
+        self.spin.poll(|now| {
+            self.host.look(hub, now);
+            self.tasks.is_ready().then_some(())
         });
         let done = self.tasks.run();
         self.flush();

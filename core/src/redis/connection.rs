@@ -94,12 +94,10 @@ impl Connection {
 
     /// Looks for the answers without waiting, for a short time.
     fn spin(&mut self, spin: &Spin) -> Option<()> {
-        let looked = spin.poll(|| {
-            self.channel.advance(&mut self.session, Instant::now());
-            let is_done = self.session.is_settled() || self.session.is_over();
-            Ok::<_, ()>(is_done.then_some(()))
-        });
-        looked.ok().flatten()
+        spin.poll(|now| {
+            self.channel.advance(&mut self.session, now);
+            (self.session.is_settled() || self.session.is_over()).then_some(())
+        })
     }
 
     /// Waits for the server, or for the time at which a request ends without it.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use polling::{Event, Events, PollMode, Poller};
 
 use super::hub::{Host, Hub};
-use super::multiplexer::{ConnectionId, Multiplexer};
+use super::multiplexer::ConnectionId;
 use super::stream::Stream;
 use crate::inbox::Inbox;
 use crate::lock::Mutex;
@@ -112,8 +112,8 @@ impl LoopHost {
     }
 
     /// Looks at the connections on which something is under way.
-    pub(crate) fn look(&self, hub: &Arc<Hub>) {
-        hub.act(Multiplexer::pump_busy);
+    pub(crate) fn look(&self, hub: &Arc<Hub>, now: Instant) {
+        hub.act(|multiplexer| multiplexer.pump_busy(now));
     }
 
     /// Sends what calls have queued.

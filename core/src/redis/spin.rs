@@ -25,19 +25,21 @@ pub(crate) struct Spin {
 }
 
 impl Spin {
-    /// Looks for an answer while spinning; nothing when it is time to block.
-    pub(crate) fn poll<T, E>(&self, mut look: impl FnMut() -> Result<Option<T>, E>) -> Result<Option<T>, E> {
+    /// Looks for an answer while spinning, with the time of each look; nothing when it is time to block.
+    pub(crate) fn poll<T>(&self, mut look: impl FnMut(Instant) -> Option<T>) -> Option<T> {
         if !self.backoff.is_over() {
-            return Ok(None);
+            return None;
         }
-        let Some(_permit) = SpinPermit::take() else { return Ok(None) };
-        let end = Instant::now() + LONGEST;
+        let _permit = SpinPermit::take()?;
+        let mut now = Instant::now();
+        let end = now + LONGEST;
         loop {
-            let found = look()?;
-            let late = Instant::now() >= end;
+            let found = look(now);
+            now = Instant::now();
+            let late = now >= end;
             if found.is_some() || late {
                 self.backoff.learn(late);
-                return Ok(found);
+                return found;
             }
             thread::yield_now();
         }

@@ -141,7 +141,7 @@ impl<S: Read + Write> Multiplexer<S> {
 
     /// Moves bytes where something is under way.
     #[cfg(feature = "bridge")]
-    pub(in crate::redis) fn pump_busy(&mut self) {
+    pub(in crate::redis) fn pump_busy(&mut self, now: Instant) {
         let busy: Vec<_> = self
             .connections
             .iter()
@@ -149,7 +149,7 @@ impl<S: Read + Write> Multiplexer<S> {
             .map(|(id, _)| id)
             .collect();
         for connection in busy {
-            self.pump(connection, Instant::now());
+            self.pump(connection, now);
         }
     }
 
