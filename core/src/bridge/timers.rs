@@ -45,7 +45,8 @@ impl Timers {
 
     /// Whether a sleep has begun since this was last asked that ends before all others.
     pub(super) fn take_hurry(&self) -> bool {
-        self.hurried.swap(false, Ordering::AcqRel)
+        // Mostly none has: to find that out changes nothing.
+        self.hurried.load(Ordering::Acquire) && self.hurried.swap(false, Ordering::AcqRel)
     }
 }
 

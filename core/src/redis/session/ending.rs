@@ -29,7 +29,7 @@ impl Session {
         self.fault = Some(fault);
         for awaited in std::mem::take(&mut self.awaited) {
             if let About::Requests(bundle, _) = awaited.about {
-                self.fail(bundle, &failure);
+                self.fail(&bundle, &failure);
             }
         }
     }

@@ -11,10 +11,11 @@ mod ending;
 mod packing;
 mod replies;
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use ::redis::Parser;
+use hashbrown::HashSet;
 use smallvec::SmallVec;
 
 use super::command::{CommandOutcome, RedisCommand};
@@ -239,10 +240,10 @@ impl Session {
     }
 
     /// Adds a request, to be packed by [`flush`](Self::flush).
-    pub(super) fn submit(&mut self, pending: PendingCommand, now: Instant) {
-        let queued = pending.queued.unwrap_or(now);
+    pub(super) fn submit(&mut self, mut pending: PendingCommand, now: Instant) {
+        let queued = *pending.queued.get_or_insert(now);
         self.note_deadline(pending.by.min(queued + self.response_timeout));
-        self.queue.push(PendingCommand { queued: Some(queued), ..pending });
+        self.queue.push(pending);
     }
 
     /// Takes back a request that was not sent yet. Answers whether there was one of this name; then those that were

@@ -108,22 +108,22 @@ impl Session {
             // Its state may be old. It may also have been promoted meanwhile, and have executed the script.
             ReplyKind::Answered(_) if self.is_replica => {
                 let failure = errors::not_primary(&self.address);
-                self.fail(bundle, &failure);
+                self.fail(&bundle, &failure);
                 self.retire(&failure);
             }
-            ReplyKind::Answered(value) => self.share(bundle, value),
+            ReplyKind::Answered(value) => self.share(&bundle, value),
             ReplyKind::UnknownScript(err)
             | ReplyKind::AcrossSlots(err)
             | ReplyKind::Forbidden(err)
             | ReplyKind::Refused(err) => {
                 let failure = errors::answered(&err, &self.address);
-                self.fail(bundle, &failure);
+                self.fail(&bundle, &failure);
             }
         }
     }
 
     /// Hands each request of a bundle its part of the reply.
-    fn share(&mut self, bundle: Bundle, value: Value) {
+    fn share(&mut self, bundle: &[PendingCommand], value: Value) {
         let size = bundle.len();
         let values = match value {
             Value::Array(values) if size > 1 && values.len() == size => values,
@@ -131,7 +131,7 @@ impl Session {
             _ if size > 1 => vec![Value::Nil; size],
             value => vec![value],
         };
-        for (pending, value) in bundle.into_iter().zip(values) {
+        for (pending, value) in bundle.iter().zip(values) {
             let result = value.extract_error().map_err(|err| errors::answered(&err, &self.address));
             self.done(pending, result);
         }
@@ -183,13 +183,13 @@ impl Session {
         }
     }
 
-    pub(super) fn fail(&mut self, bundle: Bundle, failure: &CallError) {
+    pub(super) fn fail(&mut self, bundle: &[PendingCommand], failure: &CallError) {
         for pending in bundle {
             self.done(pending, Err(failure.clone()));
         }
     }
 
-    fn done(&mut self, pending: PendingCommand, result: Result<Value, CallError>) {
+    fn done(&mut self, pending: &PendingCommand, result: Result<Value, CallError>) {
         if !pending.ended {
             self.outcomes.push_back((pending.id, CommandOutcome::Done(result)));
         }
