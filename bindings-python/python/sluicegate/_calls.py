@@ -7,12 +7,10 @@ import threading
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any
 
 from ._native import Bridge, Decision, Options, Reserved
 from .errors import SluicegateError
-
-_T = TypeVar("_T")
 
 _ELSEWHERE = "the limiter belongs to another event loop; connect one in each loop"
 
@@ -46,16 +44,15 @@ class Calls:
         if asyncio._get_running_loop() is not self._loop:
             self.bridge.give_up(token)
             raise RuntimeError(_ELSEWHERE)
+        # Sent first: what follows is done while the server is at work. If that fails, so will the flush.
+        answers = [] if self._flushing else self._fetch(self.bridge.begin)
         future = self._futures[token] = self._loop.create_future()
-        if not self._flushing:
-            # What follows is done while the server is at work.
-            answers = self._send(self.bridge.begin)
-            if answers:
-                self._settle(answers)
-            # One that needed no server is answered already.
-            if not future.done():
-                self._flushing = True
-                self._loop.call_soon(self._flush)
+        if answers:
+            self._settle(answers)
+        # One that needed no server is answered already.
+        if not self._flushing and not future.done():
+            self._flushing = True
+            self._loop.call_soon(self._flush)
         return future
 
     async def done(self, token: int | None) -> None:
@@ -101,18 +98,9 @@ class Calls:
 
     def _flush(self) -> None:
         self._flushing = False
-        answers = self._send(self.bridge.flush)
-        if answers:
-            self._settle(answers)
+        self._settle(self._fetch(self.bridge.flush))
         if self._socket is not None and self._futures and (self._timer is None or self.bridge.is_hurried):
             self._expire()
-
-    def _send(self, send: Callable[[], _T]) -> _T | None:
-        try:
-            return send()
-        except SluicegateError as error:
-            self._fail_all(error)
-            return None
 
     def _read(self) -> None:
         self._settle(self.bridge.read_socket())
@@ -127,6 +115,13 @@ class Calls:
 
     def _drain(self) -> None:
         self._settle(self.bridge.drain())
+
+    def _fetch(self, fetch: Callable[[], list[tuple[int, Any]]]) -> list[tuple[int, Any]]:
+        try:
+            return fetch()
+        except SluicegateError as error:
+            self._fail_all(error)
+            return []
 
     def _settle(self, answers: list[tuple[int, Any]]) -> None:
         for token, answer in answers:
