@@ -239,13 +239,12 @@ impl Runner {
         }
     }
 
-    /// Notes a sleep that ends before all that the loop knows of. Answers whether there is one.
+    /// Whether a sleep, or the time of a request, ends before all that the loop knows of.
     fn hurry(&self) -> bool {
-        let is_hurried = self.timers.take_hurry();
-        if is_hurried {
+        if self.timers.take_hurry() {
             self.host.hurry();
         }
-        is_hurried
+        self.host.is_hurried()
     }
 
     fn take_turn(&self) -> Vec<Completion> {

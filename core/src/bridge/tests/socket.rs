@@ -319,6 +319,36 @@ fn a_call_waits_no_longer_for_sentinels_than_they_take() {
 }
 
 #[test]
+fn keys_that_are_being_moved_are_asked_for_again_soon() {
+    let cluster = Cluster::start().unwrap();
+    let mut own = Loop::patient(&cluster.url(), Duration::from_secs(5));
+    let both = || OwnedCall::All(vec![item("k"), Item { rule: "quick".into(), ..item("k") }], None);
+    own.submit(vec![(1, both())]);
+    assert!(allowed(&own.take(1)[0]));
+    // One of the keys has been moved, the other has not: nobody can execute the call.
+    let source = cluster.primary_of("{k}").unwrap();
+    let others = (0..100).map(|number| cluster.primary_of(&format!("{{{number}}}")).unwrap());
+    let target = others.into_iter().find(|node| node.port() != source.port()).unwrap();
+    let mut client = source.client().unwrap();
+    let key: String = redis::cmd("RANDOMKEY").query(&mut client).unwrap();
+    let slot: u16 = redis::cmd("CLUSTER").arg("KEYSLOT").arg(&key).query(&mut client).unwrap();
+    for (node, state, other) in [(target, "IMPORTING", source), (source, "MIGRATING", target)] {
+        let id: String = redis::cmd("CLUSTER").arg("MYID").query(&mut other.client().unwrap()).unwrap();
+        let mut cmd = redis::cmd("CLUSTER");
+        cmd.arg("SETSLOT").arg(slot).arg(state).arg(id).exec(&mut node.client().unwrap()).unwrap();
+    }
+    let mut migrate = redis::cmd("MIGRATE");
+    migrate.arg("127.0.0.1").arg(target.public_port()).arg(&key).arg(0).arg(1000);
+    migrate.exec(&mut client).unwrap();
+
+    let began = Instant::now();
+    own.submit(vec![(2, both())]);
+    assert_eq!(kinds(&own.take(1)), [ErrorKind::Server]);
+    // Some times, with a pause of 10 ms each.
+    assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+}
+
+#[test]
 fn answers_that_come_after_a_timeout_are_nobodys() {
     let redis = Redis::start().unwrap();
     let mut own = Loop::open(redis.url());
