@@ -20,6 +20,7 @@ use crate::calls::Calls;
 use crate::check;
 use crate::doorbell::Doorbell;
 use crate::errors::{self, exception};
+use crate::home_loop::HomeLoop;
 use crate::matching::{RequestMatch, listed};
 use crate::options::Options;
 use crate::request::request;
@@ -28,7 +29,7 @@ use crate::rules::data;
 use crate::status::RulesStatus;
 
 /// What `AsyncRateLimiter` calls. A method answers with its result, or with the token of a call that is sent
-/// by the next `flush` and answered by some later `drain`.
+/// by the next `flush` at the latest and answered by some later `drain`.
 #[pyclass(module = "sluicegate._native", frozen)]
 pub(crate) struct Bridge {
     calls: Calls,
@@ -41,14 +42,15 @@ impl Bridge {
     #[classattr]
     const OPENED: u64 = bridge::Bridge::OPENED;
 
-    /// Begins to connect.
+    /// Begins to connect, for the event loop that runs.
     #[staticmethod]
     fn open(options: &Bound<'_, Options>) -> PyResult<Self> {
+        let home = HomeLoop::of_now(options.py())?;
         let doorbell = Arc::new(Doorbell::new()?);
         let ringer = Arc::clone(&doorbell);
         let bridge = bridge::Bridge::open(options.get().0.clone(), move || ringer.ring())
             .map_err(|error| exception(options.py(), &error))?;
-        Ok(Self { calls: Calls::new(bridge), doorbell })
+        Ok(Self { calls: Calls::new(bridge, home), doorbell })
     }
 
     fn check<'py>(
@@ -274,22 +276,23 @@ impl Bridge {
         self.calls.call(py, OwnedCall::Ping(optional_timeout(timeout)?))
     }
 
-    /// Sends the first call of a turn of the loop before the turn is over, if it is the only one on the socket:
-    /// there is nothing that it could travel together with. Answers as `drain` does.
-    fn begin<'py>(&self, py: Python<'py>) -> PyResult<Vec<(u64, Object<'py>)>> {
-        if !self.calls.bridge.is_socket_idle() {
-            return Ok(Vec::new());
-        }
-        self.calls.send(py)?;
-        Ok(self.drain(py))
-    }
-
     /// Sends the calls of this turn of the loop, and answers as `drain` does. It fails in a forked child: nothing
     /// was sent then, and nothing will be answered.
     fn flush<'py>(&self, py: Python<'py>) -> PyResult<Vec<(u64, Object<'py>)>> {
         self.calls.send(py)?;
         py.detach(|| self.calls.bridge.spin());
         Ok(self.drain(py))
+    }
+
+    /// Fails while another event loop runs than that of the limiter, or none.
+    fn ensure_at_home(&self, py: Python<'_>) -> PyResult<()> {
+        self.calls.home.ensure_runs(py)
+    }
+
+    /// Whether there are answers to fetch by `drain`.
+    #[getter]
+    fn has_answers(&self) -> bool {
+        self.calls.bridge.has_answers()
     }
 
     /// All answers that have come, with their tokens; errors are among them.

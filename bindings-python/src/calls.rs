@@ -10,10 +10,12 @@ use sluicegate::bridge::{Answer, Bridge, Completion, Item, Kind, OwnedCall, Stan
 use crate::arguments::{Given, Key, Object, Optional, requested};
 use crate::decision::Decision;
 use crate::errors::{self, exception};
+use crate::home_loop::HomeLoop;
 use crate::reserved::Reserved;
 
 pub(crate) struct Calls {
     pub(crate) bridge: Bridge,
+    pub(crate) home: HomeLoop,
     turn: Mutex<Turn>,
 }
 
@@ -25,9 +27,9 @@ struct Turn {
 }
 
 impl Calls {
-    pub(crate) fn new(bridge: Bridge) -> Self {
+    pub(crate) fn new(bridge: Bridge, home: HomeLoop) -> Self {
         let turn = Turn { queue: Vec::new(), last: Bridge::OPENED, closed: false };
-        Self { bridge, turn: Mutex::new(turn) }
+        Self { bridge, home, turn: Mutex::new(turn) }
     }
 
     /// It is there as soon as `connect` was awaited.
@@ -70,8 +72,10 @@ impl Calls {
         Ok(self.submit(py, call)?.into_pyobject(py)?.into_any())
     }
 
-    /// Puts a call on the list of this turn; answers its token.
+    /// Puts a call on the list of this turn, or sends it at once if there is nothing that it could travel together with.
+    /// Answers its token.
     pub(crate) fn submit(&self, py: Python<'_>, call: OwnedCall) -> PyResult<u64> {
+        self.home.ensure_runs(py)?;
         let mut turn = self.turn();
         if turn.closed {
             drop(turn);
@@ -80,6 +84,10 @@ impl Calls {
         turn.last += 1;
         let token = turn.last;
         turn.queue.push((token, call));
+        drop(turn);
+        if self.bridge.is_socket_idle() {
+            self.send(py)?;
+        }
         Ok(token)
     }
 

@@ -10,6 +10,7 @@ mod clock;
 mod decision;
 mod doorbell;
 mod errors;
+mod home_loop;
 mod http;
 mod lab;
 mod matching;

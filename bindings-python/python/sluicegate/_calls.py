@@ -12,8 +12,6 @@ from typing import Any
 from ._native import Bridge, Decision, Options, Reserved
 from .errors import SluicegateError
 
-_ELSEWHERE = "the limiter belongs to another event loop; connect one in each loop"
-
 
 class Calls:
     """Sends the calls of one turn of the loop together, and ends the futures of all that were answered."""
@@ -41,18 +39,15 @@ class Calls:
 
     def future(self, token: int) -> asyncio.Future[Any]:
         """The answer to a call that was just made."""
-        if asyncio._get_running_loop() is not self._loop:
-            self.bridge.give_up(token)
-            raise RuntimeError(_ELSEWHERE)
-        # Sent first: what follows is done while the server is at work. If that fails, so will the flush.
-        answers = [] if self._flushing else self._fetch(self.bridge.begin)
+        # It may have been sent already: what follows is done while the server is at work.
         future = self._futures[token] = self._loop.create_future()
-        if answers:
-            self._settle(answers)
-        # One that needed no server is answered already.
-        if not self._flushing and not future.done():
-            self._flushing = True
-            self._loop.call_soon(self._flush)
+        if not self._flushing:
+            # Such as the errors of an open circuit breaker.
+            if self.bridge.has_answers:
+                self._drain()
+            if not future.done():
+                self._flushing = True
+                self._loop.call_soon(self._flush)
         return future
 
     async def done(self, token: int | None) -> None:
@@ -98,7 +93,11 @@ class Calls:
 
     def _flush(self) -> None:
         self._flushing = False
-        self._settle(self._fetch(self.bridge.flush))
+        try:
+            answers = self.bridge.flush()
+        except SluicegateError as error:
+            return self._fail_all(error)
+        self._settle(answers)
         if self._socket is not None and self._futures and (self._timer is None or self.bridge.is_hurried):
             self._expire()
 
@@ -115,13 +114,6 @@ class Calls:
 
     def _drain(self) -> None:
         self._settle(self.bridge.drain())
-
-    def _fetch(self, fetch: Callable[[], list[tuple[int, Any]]]) -> list[tuple[int, Any]]:
-        try:
-            return fetch()
-        except SluicegateError as error:
-            self._fail_all(error)
-            return []
 
     def _settle(self, answers: list[tuple[int, Any]]) -> None:
         for token, answer in answers:
@@ -149,8 +141,7 @@ class Calls:
 
     def close(self) -> None:
         """Closes the limiter; calls under way end with `ClosedError`."""
-        if asyncio._get_running_loop() is not self._loop:
-            raise RuntimeError(_ELSEWHERE)
+        self.bridge.ensure_at_home()
         error = self.bridge.close()
         if error is not None:
             self._end(error)
