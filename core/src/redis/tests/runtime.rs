@@ -120,7 +120,9 @@ fn what_a_full_socket_does_not_take_is_sent_when_it_does() {
     let keys: Vec<String> = (0..60_000).map(|number| format!("{number:0>20}")).collect();
     let options = Options { transport: Transport::Unix, ..Options::default() };
     let server = Redis::with(&options).unwrap();
-    let (runtime, redis) = connected(server.url(), &ConnectOptions::default());
+    // What is forgotten is noticed, and what is only slow is not.
+    let patient = ConnectOptions { response_timeout: Duration::from_secs(30), ..ConnectOptions::default() };
+    let (runtime, redis) = connected(server.url(), &patient);
     let (redis, keys) = (Arc::new(redis), Arc::new(keys));
     runtime.block_on(async {
         for _ in 0..20 {
