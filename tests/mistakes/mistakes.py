@@ -24,14 +24,14 @@ MISTAKES = [
     Mistake(
         "a call is sent again after a broken connection",
         "session/ending.rs",
-        "            if let About::Requests(bundle, _) = awaited.about {\n                self.fail(bundle, &failure);",
+        "            if let About::Requests(bundle, _) = awaited.about {\n                self.fail(&bundle, &failure);",
         "            if let About::Requests(bundle, _) = awaited.about {\n"
         "                self.give_back(bundle, &failure);",
     ),
     Mistake(
         "a call is sent again although a replica answered it, which may have been promoted",
         "session/replies.rs",
-        "                self.fail(bundle, &failure);\n                self.retire(&failure);",
+        "                self.fail(&bundle, &failure);\n                self.retire(&failure);",
         "                self.demoted(bundle, &failure);",
     ),
     Mistake(

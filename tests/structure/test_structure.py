@@ -1,4 +1,4 @@
-"""No file imports what imports it, directly or by others; nor does a folder. And the map of the files is right."""
+"""No file imports what imports it, directly or by others; nor does a folder. And the map of the files is right, and the mistakes fit."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import subprocess
 import unittest
 from pathlib import Path
+from runpy import run_path
 from tempfile import TemporaryDirectory
 
 import rust
@@ -48,6 +49,17 @@ class Map(unittest.TestCase):
         named = set(re.findall(r"`([\w./-]+\.(?:rs|py|pyi|js|ts|json|h|c|toml|md))`", text))
         self.assertGreater(len(named), 50)
         self.assertEqual([name for name in sorted(named) if not any(path.endswith(f"/{name}") for path in known)], [])
+
+
+class Mistakes(unittest.TestCase):
+    """Those that `tests/mistakes/run` makes in the driver."""
+
+    def test_they_fit(self) -> None:
+        listed = run_path(str(REPOSITORY / "tests/mistakes/mistakes.py"))["MISTAKES"]
+        self.assertGreater(len(listed), 20)
+        for mistake in listed:
+            source = (REPOSITORY / "core/src/redis" / mistake.file).read_text(encoding="utf-8")
+            self.assertEqual(source.count(mistake.right), 1, mistake.name)
 
 
 class Noticed(unittest.TestCase):
