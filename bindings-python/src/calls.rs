@@ -75,7 +75,9 @@ impl Calls {
     /// Puts a call on the list of this turn, or sends it at once if there is nothing that it could travel together with.
     /// Answers its token.
     pub(crate) fn submit(&self, py: Python<'_>, call: OwnedCall) -> PyResult<u64> {
-        self.home.ensure_runs(py)?;
+        if let Err(elsewhere) = self.home.ensure_runs(py) {
+            return Err(if self.is_closed() { errors::closed(py) } else { elsewhere });
+        }
         let mut turn = self.turn();
         if turn.closed {
             drop(turn);

@@ -201,6 +201,16 @@ def test_awaited_or_entered(redis_url: str) -> None:
     asyncio.run(both())
 
 
+def test_a_closed_limiter_says_so_on_every_loop(redis_url: str) -> None:
+    async def main() -> AsyncRateLimiter:
+        async with AsyncRateLimiter.connect(redis_url, rules=RULES) as limiter:
+            return limiter
+
+    limiter = asyncio.run(main())
+    with pytest.raises(ClosedError):
+        asyncio.run(limiter.check("login", "k"))
+
+
 def test_a_limiter_belongs_to_one_loop(redis_url: str) -> None:
     async def main() -> None:
         async with AsyncRateLimiter.connect(redis_url, rules=RULES) as limiter:
