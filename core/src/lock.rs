@@ -10,6 +10,7 @@ impl<T> Mutex<T> {
         Self(std::sync::Mutex::new(value))
     }
 
+    #[inline(always)]
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

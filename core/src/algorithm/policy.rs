@@ -138,6 +138,7 @@ impl Policy {
         }
     }
 
+    #[inline(always)]
     pub(crate) fn kernel(&self) -> Kernel {
         match self {
             Self::FixedWindow(FixedWindow { begins, .. }) => match begins {

@@ -97,7 +97,7 @@ impl Runner {
             }
         };
         self.tasks.look();
-        let mut done = Vec::from_iter(self.tasks.begin(OPENED, connecting));
+        let mut done = self.tasks.begin(std::iter::once((OPENED, connecting)));
         self.flush();
         done.extend(self.tasks.run());
         self.completions.tell(done);
@@ -120,18 +120,14 @@ impl Runner {
 
     /// Begins calls, and sends what they have to send.
     pub(super) fn submit(self: &Arc<Self>, calls: impl Iterator<Item = (u64, OwnedCall)>) {
-        let mut done = Vec::new();
         self.tasks.look();
-        for (token, call) in calls {
-            match self.limiter.get() {
-                Some(limiter) => {
-                    let limiter = Arc::clone(limiter);
-                    let answering = async move { answer(&limiter, &call).await };
-                    done.extend(self.tasks.begin(token, answering));
-                }
-                None => done.push(Completion { token, result: Err(self.unopened()) }),
-            }
-        }
+        let mut done = match self.limiter.get() {
+            Some(limiter) => self.tasks.begin(calls.map(|(token, call)| {
+                let limiter = Arc::clone(limiter);
+                (token, async move { answer(&limiter, &call).await })
+            })),
+            None => calls.map(|(token, _)| Completion { token, result: Err(self.unopened()) }).collect(),
+        };
         self.flush();
         done.extend(self.tasks.run());
         *self.submitted.lock() = Some(Instant::now());

@@ -75,36 +75,13 @@ impl Tasks {
         Self { table: Mutex::default(), ready: Arc::new(ready) }
     }
 
-    /// Begins a call, as far as it goes by itself. Answers it if that is the end.
-    pub(super) fn begin(
-        &self,
-        token: u64,
-        call: impl Future<Output = Result<Answer>> + Send + 'static,
-    ) -> Option<Completion> {
+    /// Begins calls, each as far as it goes by itself. Answers those that have ended then.
+    pub(super) fn begin<F>(&self, calls: impl Iterator<Item = (u64, F)>) -> Vec<Completion>
+    where
+        F: Future<Output = Result<Answer>> + Send + 'static,
+    {
         let mut table = self.table.lock();
-        let mut task = match table.spare.pop() {
-            Some(mut task) => {
-                task.call.set(call);
-                task.identity.token.store(token, Ordering::Release);
-                task
-            }
-            None => {
-                let identity =
-                    Arc::new(TaskWaker { token: AtomicU64::new(token), ready: Arc::clone(&self.ready) });
-                let waker = Waker::from(Arc::clone(&identity));
-                Task { call: ReusableBoxFuture::new(call), identity, waker }
-            }
-        };
-        match task.call.poll(&mut Context::from_waker(&task.waker)) {
-            Poll::Ready(result) => {
-                table.keep(task);
-                Some(Completion { token, result })
-            }
-            Poll::Pending => {
-                table.running.insert(token, task);
-                None
-            }
-        }
+        calls.filter_map(|(token, call)| table.begin(token, call, &self.ready)).collect()
     }
 
     /// Whether a call can go on.
@@ -160,7 +137,38 @@ impl Tasks {
 }
 
 impl TaskTable {
+    fn begin(
+        &mut self,
+        token: u64,
+        call: impl Future<Output = Result<Answer>> + Send + 'static,
+        ready: &Arc<ReadyQueue>,
+    ) -> Option<Completion> {
+        let mut task = match self.spare.pop() {
+            Some(mut task) => {
+                task.call.set(call);
+                task.identity.token.store(token, Ordering::Release);
+                task
+            }
+            None => {
+                let identity = Arc::new(TaskWaker { token: AtomicU64::new(token), ready: Arc::clone(ready) });
+                let waker = Waker::from(Arc::clone(&identity));
+                Task { call: ReusableBoxFuture::new(call), identity, waker }
+            }
+        };
+        match task.call.poll(&mut Context::from_waker(&task.waker)) {
+            Poll::Ready(result) => {
+                self.keep(task);
+                Some(Completion { token, result })
+            }
+            Poll::Pending => {
+                self.running.insert(token, task);
+                None
+            }
+        }
+    }
+
     /// Keeps a task that has ended for the next call.
+    #[inline(always)]
     fn keep(&mut self, task: Task) {
         if self.spare.len() < MOST_SPARE {
             self.spare.push(task);

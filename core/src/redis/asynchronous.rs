@@ -43,6 +43,7 @@ impl AsyncRedis {
     }
 
     /// The time of a call that begins now and states `timeout`, or none; `most` at most.
+    #[inline(always)]
     pub(crate) fn deadline(&self, timeout: Option<Duration>) -> CallDeadline {
         CallDeadline::after(timeout.unwrap_or_else(|| self.hub.connector.timeout()))
     }
@@ -91,6 +92,7 @@ impl AsyncRedis {
     }
 
     /// Why nothing can be sent, if so.
+    #[inline(always)]
     pub(crate) fn usable(&self) -> Result<()> {
         self.ensure_open()?;
         // What serves the connections lives in the parent only.

@@ -31,6 +31,7 @@ impl CallDeadline {
 
     /// Whether a request that begins now leaves the server the time that it may take to answer. One that does not
     /// says nothing about the server.
+    #[inline(always)]
     pub(super) fn allows_response(&self, response_timeout: Duration, now: Instant) -> bool {
         self.timeout >= response_timeout && self.by + SHORTEST_TIMEOUT >= now + response_timeout
     }

@@ -63,6 +63,7 @@ impl Connector {
     }
 
     /// The longest time of a call that sets none: to connect and to answer.
+    #[inline(always)]
     pub(super) fn timeout(&self) -> Duration {
         self.connect_timeout + self.response_timeout
     }

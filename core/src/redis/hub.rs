@@ -61,16 +61,18 @@ impl Hub {
         let mut multiplexer = self.lock();
         let before = multiplexer.deadline();
         let result = action(&mut multiplexer);
-        let (orders, woken) = multiplexer.take_work();
+        let work = multiplexer.take_work();
         let deadline = multiplexer.deadline();
         drop(multiplexer);
         if deadline.is_some_and(|deadline| before.is_none_or(|before| deadline < before)) {
             self.host.hurry();
         }
-        for order in orders {
-            self.carry_out(order);
+        if let Some((orders, woken)) = work {
+            for order in orders {
+                self.carry_out(order);
+            }
+            woken.into_iter().for_each(wake);
         }
-        woken.into_iter().for_each(wake);
         result
     }
 
@@ -166,6 +168,7 @@ impl Hub {
         self.lock().is_alone()
     }
 
+    #[inline(always)]
     pub(super) fn lock(&self) -> MutexGuard<'_, Multiplexer<Stream>> {
         self.multiplexer.lock()
     }

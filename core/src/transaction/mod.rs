@@ -155,6 +155,7 @@ impl<'a> Transaction<'a> {
     }
 
     /// Whether something may be held, or stand, beside the states of a step.
+    #[inline(always)]
     fn is_beside(&self, step: &Step) -> bool {
         step.charges.iter().any(|&index| {
             let charge = &self.plan.charges[index];
@@ -164,6 +165,7 @@ impl<'a> Transaction<'a> {
 
     /// The one charge of a step that checks or looks, beside whose state something may stand and nothing is held: nearly
     /// every call about such a rule.
+    #[inline(always)]
     fn stands_alone(&self, step: &Step) -> Option<&'a Charge<'a>> {
         let (&[index], Op::Check | Op::Peek) = (step.charges.as_slice(), step.op) else { return None };
         let charge = &self.plan.charges[index];
@@ -309,6 +311,7 @@ impl Conversation for Transaction<'_> {
         self.pending.first().is_some_and(|step| step.charged_at.is_some())
     }
 
+    #[inline(always)]
     fn may_repeat(&self) -> bool {
         let is_safe = |step: &Step| self.is_reserving && matches!(step.op, Op::Peek | Op::Reserve);
         self.pending.first().is_some_and(|step| is_safe(step) || self.is_recorded(step))
@@ -357,6 +360,7 @@ pub(crate) fn located_by_hand(error: Error, plan: &Plan<'_>, keys: SmallList<Str
 }
 
 /// The server's time, where a script did nothing since that is in none of the windows of a calendar that it was sent.
+#[inline(always)]
 fn outside(reply: &Result<Value>) -> Option<Micros> {
     reply.as_ref().ok().and_then(protocol::outside)
 }

@@ -6,6 +6,7 @@ use crate::plan::{ENFORCED, Plan, SmallList, gather};
 use crate::redis::slot_of;
 
 /// One stage with everything: a single server does not mind slots.
+#[inline(always)]
 pub(super) fn together(plan: &Plan<'_>) -> SmallList<SmallList<usize>> {
     SmallList::from_buf([gather(0..plan.charges.len())])
 }

@@ -322,8 +322,11 @@ impl<S: Read + Write> Multiplexer<S> {
         }
     }
 
-    /// What the driver has to do now, and whom to wake.
-    pub(super) fn take_work(&mut self) -> (SmallVec<[Order; 2]>, Vec<Waker>) {
-        (std::mem::take(&mut self.orders), std::mem::take(&mut self.woken))
+    /// What the driver has to do now, and whom to wake. `None`: nothing, as is the rule.
+    pub(super) fn take_work(&mut self) -> Option<(SmallVec<[Order; 2]>, Vec<Waker>)> {
+        if self.orders.is_empty() && self.woken.is_empty() {
+            return None;
+        }
+        Some((std::mem::take(&mut self.orders), std::mem::take(&mut self.woken)))
     }
 }

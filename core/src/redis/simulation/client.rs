@@ -99,7 +99,7 @@ impl Client {
     pub(super) fn act<T>(&mut self, action: impl FnOnce(&mut Multiplexer<Wire>, Instant) -> T) -> T {
         let now = instant(self.now());
         let result = action(&mut self.multiplexer, now);
-        let (orders, woken) = self.multiplexer.take_work();
+        let (orders, woken) = self.multiplexer.take_work().unwrap_or_default();
         woken.into_iter().for_each(Waker::wake);
         let rung = std::mem::take(&mut *self.rung.lock().unwrap_or_else(PoisonError::into_inner));
         rung.into_iter().for_each(|call| self.poll(call));
