@@ -56,6 +56,7 @@ impl<'py> Given<'py> {
 }
 
 /// An argument by one of the functions below, if it is given.
+#[inline(always)]
 pub(crate) fn optional<'a, 'py, T>(
     value: Option<&'a Object<'py>>,
     name: &str,

@@ -16,7 +16,7 @@ use crate::arguments::{
     Given, Key, Object, Optional, about_key, block, flag, optional_id, optional_span, optional_timeout,
     requested, span, stored_limit,
 };
-use crate::calls::Calls;
+use crate::calls::{Answered, Calls};
 use crate::check;
 use crate::doorbell::Doorbell;
 use crate::errors::{self, exception};
@@ -278,7 +278,7 @@ impl Bridge {
 
     /// Sends the calls of this turn of the loop, and answers as `drain` does. It fails in a forked child: nothing
     /// was sent then, and nothing will be answered.
-    fn flush<'py>(&self, py: Python<'py>) -> PyResult<Vec<(u64, Object<'py>)>> {
+    fn flush<'py>(&self, py: Python<'py>) -> PyResult<Vec<Answered<'py>>> {
         self.calls.send(py)?;
         py.detach(|| self.calls.bridge.spin());
         Ok(self.drain(py))
@@ -295,8 +295,8 @@ impl Bridge {
         self.calls.bridge.has_answers()
     }
 
-    /// All answers that have come, with their tokens; errors are among them.
-    fn drain<'py>(&self, py: Python<'py>) -> Vec<(u64, Object<'py>)> {
+    /// All answers that have come, each with its token: the result, or the error.
+    fn drain<'py>(&self, py: Python<'py>) -> Vec<Answered<'py>> {
         self.calls.drain(py)
     }
 
@@ -328,7 +328,7 @@ impl Bridge {
     }
 
     /// Reads from the socket, and answers as `drain` does.
-    fn read_socket<'py>(&self, py: Python<'py>) -> Vec<(u64, Object<'py>)> {
+    fn read_socket<'py>(&self, py: Python<'py>) -> Vec<Answered<'py>> {
         self.calls.bridge.read_socket();
         self.drain(py)
     }

@@ -19,6 +19,9 @@ pub(crate) struct Calls {
     turn: Mutex<Turn>,
 }
 
+/// The token of a call, and its answer or its error.
+pub(crate) type Answered<'py> = (u64, Option<Object<'py>>, Option<Object<'py>>);
+
 /// The calls of this turn of the loop with their tokens.
 struct Turn {
     queue: Vec<(u64, OwnedCall)>,
@@ -68,6 +71,7 @@ impl Calls {
         }
     }
 
+    #[inline(always)]
     fn token<'py>(&self, py: Python<'py>, call: OwnedCall) -> PyResult<Object<'py>> {
         Ok(self.submit(py, call)?.into_pyobject(py)?.into_any())
     }
@@ -86,8 +90,9 @@ impl Calls {
         turn.last += 1;
         let token = turn.last;
         turn.queue.push((token, call));
+        let is_first = turn.queue.len() == 1;
         drop(turn);
-        if self.bridge.is_socket_idle() {
+        if is_first && self.bridge.is_socket_idle() {
             self.send(py)?;
         }
         Ok(token)
@@ -99,11 +104,10 @@ impl Calls {
         self.bridge.submit(calls).map_err(|error| exception(py, &error))
     }
 
-    pub(crate) fn drain<'py>(&self, py: Python<'py>) -> Vec<(u64, Object<'py>)> {
-        let answered = |completion: Completion| {
-            let answer = answer(py, completion.result);
-            let object = answer.unwrap_or_else(|error| error.into_value(py).into_bound(py).into_any());
-            (completion.token, object)
+    pub(crate) fn drain<'py>(&self, py: Python<'py>) -> Vec<Answered<'py>> {
+        let answered = |completion: Completion| match answer(py, completion.result) {
+            Ok(answer) => (completion.token, Some(answer), None),
+            Err(error) => (completion.token, None, Some(error.into_value(py).into_bound(py).into_any())),
         };
         self.bridge.drain().into_iter().map(answered).collect()
     }

@@ -27,6 +27,7 @@ impl HomeLoop {
     }
 }
 
+#[inline(always)]
 fn address(running: &Bound<'_, PyAny>) -> PyResult<usize> {
     Ok(running.call0()?.as_ptr().addr())
 }

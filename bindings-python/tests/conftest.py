@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from harness import DRIVERS, Driver
+
+from sluicegate import AsyncRateLimiter
+
+try:
+    import uvloop
+except ImportError:
+    uvloop = None
 
 RULES = [
     {"rule_id": "slow", "algorithm": "gcra", "limit": 1, "window_size_seconds": 1},
@@ -28,6 +36,21 @@ RULES = [
         ],
     },
 ]
+
+
+Body = Callable[[AsyncRateLimiter], Awaitable[None]]
+
+
+class NoReaders(asyncio.SelectorEventLoop):
+    """A loop that cannot watch a pipe, like the one of Windows."""
+
+    def add_reader(self, *_: Any) -> None:
+        raise NotImplementedError
+
+
+LOOPS = {"asyncio": asyncio.new_event_loop, "no_readers": NoReaders}
+if uvloop:
+    LOOPS["uvloop"] = uvloop.new_event_loop
 
 
 class Servers:
@@ -86,6 +109,24 @@ def prefix() -> str:
     return f"test-{uuid4().hex}"
 
 
+@pytest.fixture(params=LOOPS)
+def loop(request: pytest.FixtureRequest) -> Iterator[asyncio.AbstractEventLoop]:
+    loop = LOOPS[request.param]()
+    yield loop
+    loop.close()
+
+
+@pytest.fixture
+def run(loop: asyncio.AbstractEventLoop, url: str, prefix: str) -> Callable[[Body], None]:
+    """Runs a test body with a limiter, on every backend and every kind of loop."""
+
+    async def with_limiter(body: Body) -> None:
+        async with AsyncRateLimiter.connect(url, rules=RULES, prefix=prefix) as limiter:
+            await body(limiter)
+
+    return lambda body: loop.run_until_complete(asyncio.wait_for(with_limiter(body), 30))
+
+
 @pytest.fixture(params=DRIVERS, ids=lambda driver: driver.__name__)
 def driver(request: pytest.FixtureRequest) -> type[Driver]:
     """Both limiters in turn."""
@@ -120,7 +161,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for outcome in ("passed", "failed", "error"):
         for report in terminalreporter.getreports(outcome):
-            runner = dict(report.user_properties).get("vectors")
+            runner = dict(getattr(report, "user_properties", ())).get("vectors")
             if runner:
                 counts[str(runner)][outcome] += 1
     for runner, count in counts.items():

@@ -9,51 +9,14 @@ import threading
 import time
 import warnings
 import weakref
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from conftest import RULES
+from conftest import LOOPS, RULES, Body, NoReaders
 
 from sluicegate import AsyncRateLimiter, Check, ClosedError, SluicegateError
-
-try:
-    import uvloop
-except ImportError:
-    uvloop = None
-
-Body = Callable[[AsyncRateLimiter], Awaitable[None]]
-
-
-class NoReaders(asyncio.SelectorEventLoop):
-    """A loop that cannot watch a pipe, like the one of Windows."""
-
-    def add_reader(self, *_: Any) -> None:
-        raise NotImplementedError
-
-
-LOOPS = {"asyncio": asyncio.new_event_loop, "no_readers": NoReaders}
-if uvloop:
-    LOOPS["uvloop"] = uvloop.new_event_loop
-
-
-@pytest.fixture(params=LOOPS)
-def loop(request: pytest.FixtureRequest) -> Iterator[asyncio.AbstractEventLoop]:
-    loop = LOOPS[request.param]()
-    yield loop
-    loop.close()
-
-
-@pytest.fixture
-def run(loop: asyncio.AbstractEventLoop, url: str, prefix: str) -> Callable[[Body], None]:
-    """Runs a test body with a limiter, on every backend and every kind of loop."""
-
-    async def with_limiter(body: Body) -> None:
-        async with AsyncRateLimiter.connect(url, rules=RULES, prefix=prefix) as limiter:
-            await body(limiter)
-
-    return lambda body: loop.run_until_complete(asyncio.wait_for(with_limiter(body), 30))
 
 
 def test_many_at_once_never_admit_too_much(run: Callable[[Body], None]) -> None:

@@ -9,12 +9,11 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import RULES
-from test_asyncio import LOOPS
+from conftest import LOOPS, RULES, Body
 
 from sluicegate import (
     AsyncRateLimiter,
@@ -30,9 +29,6 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX sig
 
 RESPONSE_TIMEOUT = 0.3
 SHORT = 0.05
-
-Body = Callable[[AsyncRateLimiter], Awaitable[None]]
-
 
 class Server:
     """A Redis server of one test."""
@@ -241,8 +237,9 @@ def test_a_restart_while_nothing_is_under_way_is_hardly_noticed(
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("under_way", (1, 100))
 @pytest.mark.parametrize("name", LOOPS)
-def test_a_forked_child_leaves_the_socket_alone(name: str, server: Server) -> None:
+def test_a_forked_child_leaves_the_socket_alone(name: str, under_way: int, server: Server) -> None:
     loop = LOOPS[name]()
 
     async def connect() -> AsyncRateLimiter:
@@ -253,7 +250,7 @@ def test_a_forked_child_leaves_the_socket_alone(name: str, server: Server) -> No
 
     limiter = loop.run_until_complete(connect())
     for _ in range(5):
-        calls = loop.create_task(many(limiter, f"{time.monotonic_ns()}", 100))
+        calls = loop.create_task(many(limiter, f"{time.monotonic_ns()}", under_way))
         # So that the calls are sent, and their answers are on their way.
         loop.run_until_complete(asyncio.sleep(0))
         loop.run_until_complete(asyncio.sleep(0))

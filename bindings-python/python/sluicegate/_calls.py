@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Generator, Iterable
 from contextlib import suppress
-from typing import Any
+from types import coroutine
+from typing import Any, cast
 
 from ._native import Bridge, Decision, Options, Reserved
 from .errors import SluicegateError
@@ -19,11 +20,14 @@ class Calls:
     def __init__(self, options: Options) -> None:
         self._loop = asyncio.get_running_loop()
         self.bridge = Bridge.open(options)
-        self._futures: dict[int, asyncio.Future[Any]] = {}
+        self._futures: dict[int, asyncio.Future[Any] | _FirstAnswer] = {}
         self._flushing = False
+        # Whether several calls were under way at the end of the last turn.
+        self._has_company = False
         self._socket: int | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self.opened = self._futures[Bridge.OPENED] = self._loop.create_future()
+        self.opened = self._loop.create_future()
+        self._futures[Bridge.OPENED] = self.opened
         self._watch()
 
     @classmethod
@@ -37,28 +41,54 @@ class Calls:
             raise
         return calls
 
-    def future(self, token: int) -> asyncio.Future[Any]:
+    def answer(self, token: int) -> Awaitable[Any]:
         """The answer to a call that was just made."""
+        if not self._futures and not self._has_company:
+            return self._answer_alone(token)
+        future = self._loop.create_future()
+        self._futures[token] = future
         # It may have been sent already: what follows is done while the server is at work.
-        future = self._futures[token] = self._loop.create_future()
         if not self._flushing:
-            # Such as the errors of an open circuit breaker.
-            if self.bridge.has_answers:
-                self._drain()
-            if not future.done():
-                self._flushing = True
-                self._loop.call_soon(self._flush)
+            self._flush_soon(future)
         return future
+
+    def future(self, token: int) -> asyncio.Future[Any]:
+        """The same as a future."""
+        self._has_company = True
+        return cast("asyncio.Future[Any]", self.answer(token))
+
+    def _flush_soon(self, future: asyncio.Future[Any]) -> None:
+        # Such as the errors of an open circuit breaker.
+        if self.bridge.has_answers:
+            self._drain()
+        if not future.done():
+            self._flushing = True
+            self._loop.call_soon(self._flush)
+
+    @coroutine
+    def _answer_alone(self, token: int) -> Generator[Any, Any, Any]:
+        """The answer to the only call under way, which looks for it by itself: without a future, and a turn sooner."""
+        first = self._futures[token] = _FirstAnswer()
+        # It was sent at once, since it is alone, and may have ended, as by an open circuit breaker. If not, what else is
+        # ready goes first, while the server is at work.
+        if not self.bridge.has_answers:
+            yield
+        self._flush()
+        if first.done():
+            return first.result()
+        future = self._loop.create_future()
+        self._futures[token] = future
+        return (yield from future)
 
     async def done(self, token: int | None) -> None:
         """The end of a call that was just made, which has no token if it has ended."""
         if token is not None:
-            await self.future(token)
+            await self.answer(token)
 
     async def took_effect(self, answer: bool | int) -> bool:
         """Whether a call that was just made took effect: its answer or, if that is yet to come, its token."""
         # A bool is an int, too.
-        return answer if isinstance(answer, bool) else await self.future(answer)
+        return answer if isinstance(answer, bool) else await self.answer(answer)
 
     async def waited(self, token: int) -> Decision:
         """The answer to a wait that was just made."""
@@ -93,6 +123,7 @@ class Calls:
 
     def _flush(self) -> None:
         self._flushing = False
+        self._has_company = len(self._futures) > 1
         try:
             answers = self.bridge.flush()
         except SluicegateError as error:
@@ -115,18 +146,18 @@ class Calls:
     def _drain(self) -> None:
         self._settle(self.bridge.drain())
 
-    def _settle(self, answers: list[tuple[int, Any]]) -> None:
-        for token, answer in answers:
+    def _settle(self, answers: Iterable[tuple[int, Any, SluicegateError | None]]) -> None:
+        for token, answer, error in answers:
             future = self._futures.pop(token, None)
             # The waiter may have given up.
             if future is None or future.done():
                 if isinstance(answer, Reserved):
                     self._release(answer)
                 continue
-            if isinstance(answer, SluicegateError):
-                future.set_exception(answer)
-            else:
+            if error is None:
                 future.set_result(answer)
+            else:
+                future.set_exception(error)
 
     def _fail_all(self, error: SluicegateError) -> None:
         futures, self._futures = self._futures, {}
@@ -205,6 +236,30 @@ class Calls:
             self._loop.remove_reader(self._socket)
             self._socket = None
             self.bridge.end_socket()
+
+
+class _FirstAnswer:
+    """Takes the answer that comes at the end of a turn of the loop, at less expense than a future."""
+
+    __slots__ = ("_error", "_is_done", "_result")
+    _error: BaseException | None
+
+    def __init__(self) -> None:
+        self._is_done = False
+
+    def done(self) -> bool:
+        return self._is_done
+
+    def set_result(self, result: Any) -> None:
+        self._is_done, self._result, self._error = True, result, None
+
+    def set_exception(self, error: BaseException) -> None:
+        self._is_done, self._error = True, error
+
+    def result(self) -> Any:
+        if self._error is not None:
+            raise self._error
+        return self._result
 
 
 def _look(future: asyncio.Future[Any]) -> None:
