@@ -53,6 +53,23 @@ if uvloop:
     LOOPS["uvloop"] = uvloop.new_event_loop
 
 
+class Turns:
+    """Counts the turns that a task gets which pauses between them."""
+
+    def __init__(self, pause: float) -> None:
+        self._count = 0
+        self._task = asyncio.create_task(self._take(pause))
+
+    async def _take(self, pause: float) -> None:
+        while True:
+            self._count += 1
+            await asyncio.sleep(pause)
+
+    def end(self) -> int:
+        self._task.cancel()
+        return self._count
+
+
 class Servers:
     """Real servers that obey commands."""
 

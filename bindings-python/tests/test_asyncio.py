@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from conftest import LOOPS, RULES, Body, NoReaders
+from conftest import LOOPS, RULES, Body, NoReaders, Turns
 
 from sluicegate import AsyncRateLimiter, Check, ClosedError, SluicegateError
 
@@ -137,18 +137,9 @@ def test_close_ends_what_is_under_way(run: Callable[[Body], None]) -> None:
 def test_a_waiting_loop_runs_on(run: Callable[[Body], None]) -> None:
     async def body(limiter: AsyncRateLimiter) -> None:
         await limiter.check("quick", "r")
-        turns = 0
-
-        async def count() -> None:
-            nonlocal turns
-            while True:
-                turns += 1
-                await asyncio.sleep(0.001)
-
-        counting = asyncio.create_task(count())
+        turns = Turns(pause=0.001)
         assert await limiter.wait("quick", "r", timeout=5)
-        counting.cancel()
-        assert turns > 5
+        assert turns.end() > 5
 
     run(body)
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from conftest import RULES, Body
+from conftest import RULES, Body, Turns
 
 from sluicegate import AsyncRateLimiter, ClosedError, Decision
 
@@ -80,19 +80,10 @@ def test_one_that_nobody_awaits_any_longer_stops_no_other(run: Callable[[Body], 
 
 def test_others_have_their_turns_beside_it(run: Callable[[Body], None]) -> None:
     async def body(limiter: AsyncRateLimiter) -> None:
-        turns = 0
-
-        async def count() -> None:
-            nonlocal turns
-            while True:
-                turns += 1
-                await asyncio.sleep(0)
-
-        counting = asyncio.create_task(count())
+        turns = Turns(pause=0)
         for number in range(100):
             await limiter.check("ten", f"{number}")
-        counting.cancel()
-        assert turns >= 100
+        assert turns.end() >= 100
 
     run(body)
 
