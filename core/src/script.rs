@@ -1,7 +1,6 @@
 //! A script with its digest, and one call of it: what the drivers send.
 
 use once_cell::race::OnceBox;
-use redis::Cmd;
 use smallvec::SmallVec;
 
 /// An argument of a script. That of a call about one limit needs no memory of its own.
@@ -38,25 +37,16 @@ impl Script {
         self.each.as_deref().filter(|_| count > 1).unwrap_or(self)
     }
 
-    /// The command for a server that knows the script from its first use.
-    pub(crate) fn evalsha(&self, keys: &[&str], args: &[Argument]) -> Cmd {
-        command("EVALSHA", &self.sha, keys, args)
+    /// Command and first argument for a server that knows the script from its first use.
+    pub(crate) fn evalsha(&self) -> [&str; 2] {
+        ["EVALSHA", &self.sha]
     }
 
-    /// The command for the first use on a connection, and for a server that answered NOSCRIPT: the whole text, which the
-    /// server keeps.
-    pub(crate) fn eval(&self, keys: &[&str], args: &[Argument]) -> Cmd {
-        command("EVAL", &self.text, keys, args)
+    /// Command and first argument for the first use on a connection, and for a server that answered NOSCRIPT: the whole
+    /// text, which the server keeps.
+    pub(crate) fn eval(&self) -> [&str; 2] {
+        ["EVAL", &self.text]
     }
-}
-
-fn command(name: &str, script: &str, keys: &[&str], args: &[Argument]) -> Cmd {
-    let mut cmd = Cmd::with_capacity(3 + keys.len() + args.len(), 256);
-    cmd.arg(name).arg(script).arg(keys.len()).arg(keys);
-    for arg in args {
-        cmd.arg(arg.as_slice());
-    }
-    cmd
 }
 
 /// One call of a script: all its keys share one hash slot.

@@ -10,14 +10,15 @@
 mod ending;
 mod packing;
 mod replies;
+mod resp;
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use ::redis::Parser;
 use hashbrown::HashSet;
 use smallvec::SmallVec;
 
+use self::resp::Replies;
 use super::command::{CommandOutcome, RedisCommand};
 use super::errors::ConnectionError;
 use super::login::{Handshake, HandshakeStep};
@@ -25,9 +26,6 @@ use crate::address::Address;
 
 /// How often the server is asked whether it is still a primary. The question travels with calls, in front of them.
 const ROLE_INTERVAL: Duration = Duration::from_millis(500);
-
-/// The most bytes of one reply. A script's replies have some hundred; that of `CLUSTER SLOTS` 100 for each node.
-const LARGEST_REPLY: usize = 1 << 20;
 
 /// The fewest batches under way at a time: the server works on one while the answers to another are read.
 pub(super) const FEWEST_BATCHES: usize = 2;
@@ -109,9 +107,7 @@ enum SessionStage {
 pub(super) struct Session {
     address: Address,
     response_timeout: Duration,
-    parser: Parser,
-    /// Bytes since the last whole reply.
-    partial: usize,
+    replies: Replies,
     output: Vec<u8>,
     /// How many bytes were sent before those of `output`.
     written: u64,
@@ -150,8 +146,7 @@ impl Session {
         let mut session = Self {
             address,
             response_timeout,
-            parser: Parser::new(),
-            partial: 0,
+            replies: Replies::default(),
             output: Vec::new(),
             written: 0,
             queue: Vec::new(),

@@ -6,11 +6,12 @@ use std::time::Instant;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
+use super::resp::write_command;
 use super::{About, Awaited, Bundle, PendingCommand, ROLE_INTERVAL, Session, SessionStage};
 use crate::redis::command::RedisCommand;
 use crate::redis::discovery::role;
 use crate::redis::slots::slot_of;
-use crate::script::{Script, ScriptCall};
+use crate::script::{Argument, Script, ScriptCall};
 
 /// The most calls in one script: while it runs the server serves nobody else.
 const LARGEST: usize = 64;
@@ -65,23 +66,30 @@ impl Session {
             self.pack(&::redis::cmd("ASKING"), About::Asking, now);
         }
         let Some(first) = bundle.first() else { return };
+        let start = self.output.len();
         let mut is_whole = whole;
-        let cmd = match &first.request {
-            RedisCommand::Plain(cmd, _) => cmd.clone(),
+        match &first.request {
+            RedisCommand::Plain(cmd, _) => cmd.write_packed_command(&mut self.output),
             RedisCommand::Script(call) => {
-                let keys: SmallVec<[&str; 4]> = bundle.iter().flat_map(keys).collect();
                 let script = call.script.for_keys(bundle.len());
                 // Asked for the text, a server would come to what follows first.
                 is_whole |= self.sent_scripts.insert(ptr::from_ref(script).addr());
-                if is_whole { script.eval(&keys, &call.args) } else { script.evalsha(&keys, &call.args) }
+                let command = if is_whole { script.eval() } else { script.evalsha() };
+                write_call(&mut self.output, command, &bundle, &call.args);
             }
-        };
-        self.pack(&cmd, About::Requests(bundle, is_whole), now);
+        }
+        self.awaits(About::Requests(bundle, is_whole), start, now);
     }
 
     pub(super) fn pack(&mut self, cmd: &::redis::Cmd, about: About, now: Instant) {
-        let start = self.written + self.output.len() as u64;
+        let start = self.output.len();
         cmd.write_packed_command(&mut self.output);
+        self.awaits(about, start, now);
+    }
+
+    /// Takes note of what the reply to the command at this place of the output will be about.
+    fn awaits(&mut self, about: About, start: usize, now: Instant) {
+        let start = self.written + start as u64;
         self.awaited.push_back(Awaited { about, sent: now, start, ends_batch: false });
     }
 
@@ -125,12 +133,22 @@ impl Session {
     }
 }
 
-fn keys(pending: &PendingCommand) -> impl Iterator<Item = &str> {
-    let keys = match &pending.request {
-        RedisCommand::Script(call) => call.keys.as_slice(),
+/// Appends a script's command and its text or digest, with the keys of all calls of a bundle.
+fn write_call(output: &mut Vec<u8>, command: [&str; 2], bundle: &[PendingCommand], args: &[Argument]) {
+    let mut count = itoa::Buffer::new();
+    let count = count.format(bundle.iter().map(|pending| keys(pending).len()).sum::<usize>());
+    let mut parts: SmallVec<[&[u8]; 8]> = SmallVec::new();
+    parts.extend([command[0], command[1], count].map(str::as_bytes));
+    parts.extend(bundle.iter().flat_map(keys).map(String::as_bytes));
+    parts.extend(args.iter().map(SmallVec::as_slice));
+    write_command(output, &parts);
+}
+
+fn keys(pending: &PendingCommand) -> &[String] {
+    match &pending.request {
+        RedisCommand::Script(call) => &call.keys,
         RedisCommand::Plain(..) => &[],
-    };
-    keys.iter().map(String::as_str)
+    }
 }
 
 /// What calls have in common that can share a script: script, arguments and, where that matters, hash slot.

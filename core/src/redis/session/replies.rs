@@ -1,11 +1,10 @@
 //! Bytes become replies, and each reply is judged for every request that it answers.
 
-use std::io::{self, Read};
 use std::time::Instant;
 
 use ::redis::{ErrorKind as Cause, RedisError, ServerErrorKind, Value};
 
-use super::{About, Bundle, LARGEST_REPLY, PendingCommand, Session, SessionStage};
+use super::{About, Bundle, PendingCommand, Session, SessionStage};
 use crate::address::Address;
 use crate::redis::command::{CommandOutcome, Hint};
 use crate::redis::discovery::is_replica;
@@ -37,28 +36,21 @@ enum ReplyKind {
 impl Session {
     /// Takes bytes that came.
     pub(in crate::redis) fn receive(&mut self, bytes: &[u8], now: Instant) {
-        self.partial += bytes.len();
-        let mut unread = Unread(bytes);
+        self.replies.add(bytes);
         while self.stage != SessionStage::Over {
-            match self.parser.parse_value(&mut unread) {
+            match self.replies.next() {
+                Ok(None) => break,
                 // A message of protocol 3 that answers no request.
-                Ok(Value::Push { .. }) => self.partial = 0,
+                Ok(Some(Value::Push { .. })) => {}
                 // Attributes of a reply mean nothing here.
-                Ok(Value::Attribute { data, .. }) => self.answered(*data, now),
-                Ok(value) => self.answered(value, now),
-                Err(err) if err.is_timeout() => break,
-                Err(_) => {
-                    self.end(ConnectionError::Protocol("the server sent what is not the Redis protocol"))
-                }
+                Ok(Some(Value::Attribute { data, .. })) => self.answered(*data, now),
+                Ok(Some(value)) => self.answered(value, now),
+                Err(fault) => self.end(ConnectionError::Protocol(fault)),
             }
-        }
-        if self.partial > LARGEST_REPLY {
-            self.end(ConnectionError::Protocol("the server sent a reply of more than 1 MB"));
         }
     }
 
     fn answered(&mut self, value: Value, now: Instant) {
-        self.partial = 0;
         let Some(awaited) = self.awaited.pop_front() else {
             return self.end(ConnectionError::Protocol("the server answered what was not asked"));
         };
@@ -217,16 +209,4 @@ fn judge(value: Value, answered: &Address) -> ReplyKind {
         Cause::Server(ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown) => ReplyKind::NotPrimary(err),
         _ => ReplyKind::Refused(err),
     })
-}
-
-/// Bytes of which no more have come yet: at their end the parser is to keep what it has, and wait.
-struct Unread<'a>(&'a [u8]);
-
-impl Read for Unread<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self.0.read(buffer) {
-            Ok(0) => Err(io::ErrorKind::WouldBlock.into()),
-            read => read,
-        }
-    }
 }

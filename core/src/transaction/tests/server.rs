@@ -33,8 +33,13 @@ impl Server {
     }
 
     pub(super) fn send(&mut self, call: &ScriptCall) -> Value {
-        let keys: Vec<&str> = call.keys.iter().map(String::as_str).collect();
-        call.script.eval(&keys, &call.args).query(&mut self.connection).unwrap()
+        let [eval, text] = call.script.eval();
+        let mut cmd = redis::cmd(eval);
+        cmd.arg(text).arg(call.keys.len()).arg(call.keys.as_slice());
+        for arg in &call.args {
+            cmd.arg(arg.as_slice());
+        }
+        cmd.query(&mut self.connection).unwrap()
     }
 
     /// Takes the next step of a transaction at a time of its own.
