@@ -58,9 +58,9 @@ impl InMemory {
         make: impl FnOnce(Verdict<'_>) -> T,
     ) -> Result<T> {
         self.ensure_open()?;
-        if let (check, Some(id)) = check.split_request_id() {
-            let plan = Plan::repeatable(catalog, &[check], (op, Form::Single), Some(id))?;
-            return Ok(make(plan.verdict(&plan.items[0], &self.outcomes(&plan, op)?, Source::Memory)));
+        if check.options.request_id.is_some() {
+            let (check, id) = check.split_request_id();
+            return self.planned(&Plan::repeatable(catalog, &[check], (op, Form::Single), id)?, op, make);
         }
         let rule = ruled(catalog, check)?;
         match rule.limits.as_slice() {
@@ -70,11 +70,13 @@ impl InMemory {
                     Some(amount) => self.one(rule, limit, &rule.with_limit(amount)?, check, op, make),
                 }
             }
-            _ => {
-                let plan = Plan::new(catalog, &[*check], op)?;
-                Ok(make(plan.verdict(&plan.items[0], &self.outcomes(&plan, op)?, Source::Memory)))
-            }
+            _ => self.planned(&Plan::new(catalog, &[*check], op)?, op, make),
         }
+    }
+
+    /// The same of a plan for one check.
+    fn planned<T>(&self, plan: &Plan<'_>, op: Op, make: impl FnOnce(Verdict<'_>) -> T) -> Result<T> {
+        Ok(make(plan.verdict(&plan.items[0], &self.outcomes(plan, op)?, Source::Memory)))
     }
 
     /// Makes the result itself, so that what is made, which may be long, need not be copied into one.

@@ -154,9 +154,9 @@ impl Connections {
                     }
                     return Err(failure.error);
                 }
-                CommandOutcome::Again(again, hint) => {
-                    request = again;
-                    hint
+                CommandOutcome::Again(again) => {
+                    request = again.request;
+                    again.hint
                 }
             };
             match self.router.next(&mut redirections, &node, hint, &request) {

@@ -7,6 +7,7 @@
 //! tradeoff", SPAA 2010), and from databases as group commit.
 
 use std::collections::VecDeque;
+use std::mem;
 use std::sync::Arc;
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
@@ -45,7 +46,7 @@ struct State {
 /// What a thread does next with its call.
 pub(super) enum NextStep<'a> {
     /// It makes the call, and pipelines the published calls of other threads.
-    Combiner(Permit<'a>),
+    Combiner(Permit<'a>, ScriptCall),
     /// Another thread has made the call.
     Served(CommandOutcome),
 }
@@ -66,7 +67,7 @@ impl Combiner {
     /// this attempt of a call whose time ends at `end`. `is_free` says whether there is a connection for one more.
     pub(super) fn join(
         &self,
-        call: &ScriptCall,
+        call: ScriptCall,
         end: Instant,
         by: Instant,
         is_free: impl Fn() -> bool,
@@ -74,7 +75,7 @@ impl Combiner {
         let mut state = self.state.lock();
         if state.under_way < state.most_under_way {
             state.under_way += 1;
-            return NextStep::Combiner(Permit { combiner: self, counts: true, waited: false });
+            return NextStep::Combiner(Permit { combiner: self, counts: true, waited: false }, call);
         }
         let pending = Arc::new(PendingCall::new(call, end));
         state.published.push_back(Arc::clone(&pending));
@@ -85,34 +86,35 @@ impl Combiner {
     fn wait(&self, pending: &Arc<PendingCall>, by: Instant, is_free: impl Fn() -> bool) -> NextStep<'_> {
         let mut pause = self.solo_after;
         let mut end = Instant::now() + pause;
-        for look in 0.. {
-            let stage = pending.state_of_call.lock().stage;
-            match stage {
-                CallStage::Served => break,
-                _ if look < LOOKS => thread::yield_now(),
+        let mut looks = 0;
+        loop {
+            match pending.look() {
+                Look::Served(outcome) => return NextStep::Served(outcome),
+                _ if looks < LOOKS => {
+                    looks += 1;
+                    thread::yield_now();
+                }
                 // The thread that took it has a deadline.
-                CallStage::Taken => thread::park(),
-                CallStage::Published => {
+                Look::Taken => thread::park(),
+                Look::Published => {
                     let now = Instant::now();
                     if now >= end && now < by && !is_free() {
                         pause *= 2;
                         end = by.min(now + pause);
                     }
-                    if let Some(permit) = self.leave(pending, end) {
-                        return NextStep::Combiner(permit);
+                    if let Some((permit, call)) = self.leave(pending, end) {
+                        return NextStep::Combiner(permit, call);
                     }
                     thread::park_timeout(end.saturating_duration_since(now));
                 }
             }
         }
-        let outcome = pending.state_of_call.lock().outcome.take();
-        NextStep::Served(outcome.unwrap_or_else(|| CommandOutcome::Done(Err(errors::abandoned()))))
     }
 
     /// The permit of a thread that need not wait for others any longer, or that timed out waiting. In the latter case
     /// it pipelines the other waiting calls: when many threads each looked for the one connection that does not hang,
     /// some never found it free.
-    fn leave(&self, pending: &Arc<PendingCall>, end: Instant) -> Option<Permit<'_>> {
+    fn leave(&self, pending: &Arc<PendingCall>, end: Instant) -> Option<(Permit<'_>, ScriptCall)> {
         let mut state = self.state.lock();
         let may_go = state.under_way < state.most_under_way;
         if !may_go && Instant::now() < end {
@@ -120,8 +122,9 @@ impl Combiner {
         }
         let place = state.published.iter().position(|other| Arc::ptr_eq(other, pending))?;
         state.published.remove(place);
+        let call = pending.take()?;
         state.under_way += usize::from(may_go);
-        Some(Permit { combiner: self, counts: may_go, waited: true })
+        Some((Permit { combiner: self, counts: may_go, waited: true }, call))
     }
 }
 
@@ -148,14 +151,9 @@ impl Permit<'_> {
             !joins
         });
         drop(state);
-        let take = |pending: Arc<PendingCall>| {
-            let mut state_of_call = pending.state_of_call.lock();
-            state_of_call.stage = CallStage::Taken;
-            let call = state_of_call.call.take();
-            drop(state_of_call);
-            (pending, call)
-        };
-        Batch { taken: taken.into_iter().map(take).collect() }
+        let take = |pending: Arc<PendingCall>| pending.take().map(|call| (Some(pending), call));
+        let (pending, calls) = taken.into_iter().filter_map(take).unzip();
+        Batch { pending, calls }
     }
 }
 
@@ -173,78 +171,89 @@ impl Drop for Permit<'_> {
 
 /// Calls of other threads in a pipeline. Whatever happens, their threads get an outcome.
 pub(super) struct Batch {
-    taken: Vec<(Arc<PendingCall>, Option<ScriptCall>)>,
+    pending: Vec<Option<Arc<PendingCall>>>,
+    calls: Vec<ScriptCall>,
 }
 
 impl Batch {
     pub(super) fn size(&self) -> usize {
-        self.taken.len()
+        self.pending.len()
     }
 
     /// The calls, with their places and the ends of their times.
     pub(super) fn calls(&mut self) -> impl Iterator<Item = (usize, ScriptCall, Instant)> {
-        let calls = self.taken.iter_mut().enumerate();
-        calls.filter_map(|(place, (pending, call))| Some((place, call.take()?, pending.end)))
+        let ends = self.pending.iter().flatten().map(|pending| pending.end);
+        self.calls.drain(..).zip(ends).enumerate().map(|(place, (call, end))| (place, call, end))
     }
 
     /// Hands all threads the outcomes of their calls, which are given with their places.
     pub(super) fn serve(mut self, outcomes: impl IntoIterator<Item = (usize, CommandOutcome)>) {
         for (place, outcome) in outcomes {
-            if let Some((pending, _)) = self.taken.get(place) {
-                pending.put(outcome);
+            if let Some(pending) = self.pending.get_mut(place).and_then(Option::take) {
+                pending.serve(outcome);
             }
         }
-        self.tell();
-    }
-
-    fn tell(&mut self) {
-        self.taken.drain(..).for_each(|(pending, _)| pending.serve());
     }
 }
 
 /// Calls without an outcome end with an error.
 impl Drop for Batch {
     fn drop(&mut self) {
-        self.tell();
+        for pending in self.pending.drain(..).flatten() {
+            pending.serve(CommandOutcome::Done(Err(errors::abandoned())));
+        }
     }
 }
 
 /// A call that waits for a thread to make it.
 struct PendingCall {
-    state_of_call: Mutex<CallState>,
+    state: Mutex<CallState>,
     /// When nobody waits for it any more.
     end: Instant,
     /// Whose call it is.
     thread: Thread,
 }
 
-#[derive(Default)]
-struct CallState {
-    stage: CallStage,
-    call: Option<ScriptCall>,
-    outcome: Option<CommandOutcome>,
+enum CallState {
+    Published(ScriptCall),
+    Taken,
+    Served(CommandOutcome),
 }
 
-#[derive(Clone, Copy, Default)]
-enum CallStage {
-    #[default]
+/// What the thread whose call it is sees of its state.
+enum Look {
     Published,
     Taken,
-    Served,
+    Served(CommandOutcome),
 }
 
 impl PendingCall {
-    fn new(call: &ScriptCall, end: Instant) -> Self {
-        let state_of_call = CallState { call: Some(call.clone()), ..CallState::default() };
-        Self { state_of_call: Mutex::new(state_of_call), end, thread: thread::current() }
+    fn new(call: ScriptCall, end: Instant) -> Self {
+        Self { state: Mutex::new(CallState::Published(call)), end, thread: thread::current() }
     }
 
-    fn put(&self, outcome: CommandOutcome) {
-        self.state_of_call.lock().outcome = Some(outcome);
+    /// The outcome can be seen once.
+    fn look(&self) -> Look {
+        let mut state = self.state.lock();
+        if matches!(*state, CallState::Published(_)) {
+            return Look::Published;
+        }
+        match mem::replace(&mut *state, CallState::Taken) {
+            CallState::Served(outcome) => Look::Served(outcome),
+            CallState::Published(_) | CallState::Taken => Look::Taken,
+        }
     }
 
-    fn serve(&self) {
-        self.state_of_call.lock().stage = CallStage::Served;
+    /// The call, for the thread that makes it.
+    fn take(&self) -> Option<ScriptCall> {
+        match mem::replace(&mut *self.state.lock(), CallState::Taken) {
+            CallState::Published(call) => Some(call),
+            CallState::Taken | CallState::Served(_) => None,
+        }
+    }
+
+    fn serve(&self, outcome: CommandOutcome) {
+        *self.state.lock() = CallState::Served(outcome);
         self.thread.unpark();
     }
 }
@@ -270,8 +279,8 @@ mod tests {
     }
 
     fn permit<'a>(combiner: &'a Combiner, call: &ScriptCall) -> Permit<'a> {
-        match combiner.join(call, Instant::now(), Instant::now(), || true) {
-            NextStep::Combiner(permit) => permit,
+        match combiner.join(call.clone(), Instant::now(), Instant::now(), || true) {
+            NextStep::Combiner(permit, _) => permit,
             NextStep::Served(_) => unreachable!("nobody is under way"),
         }
     }
@@ -282,8 +291,8 @@ mod tests {
         combiner: &'scope Combiner,
         call: &'scope ScriptCall,
     ) -> thread::ScopedJoinHandle<'scope, NextStep<'scope>> {
-        let thread =
-            scope.spawn(|| combiner.join(call, Instant::now() + LONG, Instant::now() + LONG, || true));
+        let thread = scope
+            .spawn(|| combiner.join(call.clone(), Instant::now() + LONG, Instant::now() + LONG, || true));
         while combiner.state.lock().published.is_empty() {
             thread::yield_now();
         }
@@ -306,7 +315,8 @@ mod tests {
         let (combiner, call) = combiner(SOLO_AFTER);
         let permit = permit(&combiner, &call);
         let start = Instant::now();
-        let NextStep::Combiner(another) = combiner.join(&call, start + LONG, start + LONG, || true) else {
+        let NextStep::Combiner(another, _) = combiner.join(call.clone(), start + LONG, start + LONG, || true)
+        else {
             unreachable!()
         };
         assert!((SOLO_AFTER..LONG).contains(&start.elapsed()));
@@ -323,13 +333,14 @@ mod tests {
         let _permit = permit(&combiner, &call);
         thread::scope(|scope| {
             // Never sees a connection that is free.
-            let other =
-                scope.spawn(|| combiner.join(&call, Instant::now() + LONG, Instant::now() + LONG, || false));
+            let other = scope.spawn(|| {
+                combiner.join(call.clone(), Instant::now() + LONG, Instant::now() + LONG, || false)
+            });
             while combiner.state.lock().published.is_empty() {
                 thread::yield_now();
             }
-            let part = combiner.join(&call, Instant::now() + LONG, Instant::now() + LONG, || true);
-            let NextStep::Combiner(another) = part else { unreachable!("nobody else goes") };
+            let part = combiner.join(call.clone(), Instant::now() + LONG, Instant::now() + LONG, || true);
+            let NextStep::Combiner(another, _) = part else { unreachable!("nobody else goes") };
             another.take(|_| true).serve([(0, CommandOutcome::Done(Ok(Value::Int(7))))]);
             assert!(matches!(
                 other.join().unwrap(),
@@ -343,7 +354,7 @@ mod tests {
         let (combiner, call) = combiner(SOLO_AFTER);
         let _permit = permit(&combiner, &call);
         let by = Instant::now() + SOLO_AFTER * 20;
-        assert!(matches!(combiner.join(&call, by, by, || false), NextStep::Combiner(_)));
+        assert!(matches!(combiner.join(call.clone(), by, by, || false), NextStep::Combiner(..)));
         assert!(Instant::now() >= by);
     }
 
@@ -376,7 +387,7 @@ mod tests {
             thread::sleep(Duration::from_millis(20));
             let start = Instant::now();
             drop(permit);
-            assert!(matches!(thread.join().unwrap(), NextStep::Combiner(_)));
+            assert!(matches!(thread.join().unwrap(), NextStep::Combiner(..)));
             assert!(start.elapsed() < LONG / 2);
         });
         assert_eq!(combiner.state.lock().under_way, 0);

@@ -109,11 +109,18 @@ fn slot_of_keys(keys: &[String]) -> u16 {
 pub(super) enum CommandOutcome {
     /// It is answered, or it failed.
     Done(Result<Value, CallError>),
-    /// No server has executed it, so it may be sent again.
-    Again(RedisCommand, Hint),
+    /// No server has executed it, so it may be sent again. Boxed: outcomes are handed on often, and nearly all are answers.
+    Again(Box<Unexecuted>),
 }
 
-/// Why a request was not executed, and so where to send it next.
+/// A command that no server has executed.
+#[derive(Debug)]
+pub(super) struct Unexecuted {
+    pub(super) request: RedisCommand,
+    pub(super) hint: Hint,
+}
+
+/// Why a command was not executed, and so where to send it next.
 #[derive(Debug)]
 pub(super) enum Hint {
     /// Another server owns the slot.

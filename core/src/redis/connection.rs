@@ -129,7 +129,7 @@ impl Connection {
         self.complete(None, cancelled);
         match self.session.next_outcome() {
             Some((_, CommandOutcome::Done(result))) => result,
-            Some((_, CommandOutcome::Again(..))) | None => Err(errors::no_answer()),
+            Some((_, CommandOutcome::Again(_))) | None => Err(errors::no_answer()),
         }
     }
 }

@@ -110,9 +110,9 @@ impl Pool {
             RedisCommand::Script(_) | RedisCommand::Plain(..) => return self.alone(request, asking, times),
         };
         let by = times.deadline.by.min(times.start + self.connector.response_timeout);
-        match self.combiner.join(&call, times.deadline.by, by, || self.has_room(&self.state.lock())) {
+        match self.combiner.join(call, times.deadline.by, by, || self.has_room(&self.state.lock())) {
             NextStep::Served(outcome) => outcome,
-            NextStep::Combiner(permit) => {
+            NextStep::Combiner(permit, call) => {
                 let times = Times { waited: permit.waited, ..times };
                 self.combine(permit, call, times)
             }
@@ -182,8 +182,8 @@ impl Pool {
                     self.discard(None);
                 }
             }
-            CommandOutcome::Again(_, Hint::Unsent(..)) => {}
-            CommandOutcome::Again(..) => self.breaker.answered(),
+            CommandOutcome::Again(again) if matches!(again.hint, Hint::Unsent(..)) => {}
+            CommandOutcome::Again(_) => self.breaker.answered(),
         }
     }
 

@@ -9,7 +9,7 @@ use ::redis::Value;
 
 use super::{Delayed, EntryState, LinkState, Multiplexer, Order, Peer};
 use crate::error::{ErrorKind, Result};
-use crate::redis::command::{Hint, RedisCommand};
+use crate::redis::command::{Hint, Unexecuted};
 use crate::redis::errors::{self, CallError};
 use crate::redis::router::NextHop;
 use crate::redis::session::{Id, PendingCommand};
@@ -46,8 +46,7 @@ impl<S: Read + Write> Multiplexer<S> {
         &mut self,
         peer: &Arc<Peer>,
         call: Id,
-        request: RedisCommand,
-        hint: Hint,
+        Unexecuted { request, hint }: Unexecuted,
         now: Instant,
     ) {
         let Some(entry) = self.calls.get_mut(call) else { return };

@@ -178,7 +178,7 @@ impl<S: Read + Write> Multiplexer<S> {
             let peer = Arc::clone(&self.connections[id].peer);
             match outcome {
                 CommandOutcome::Done(result) => self.conclude(&peer, call, result, now),
-                CommandOutcome::Again(request, hint) => self.go_on(&peer, call, request, hint, now),
+                CommandOutcome::Again(again) => self.go_on(&peer, call, *again, now),
             }
         }
         let connection = &mut self.connections[id];
@@ -233,7 +233,7 @@ impl<S: Read + Write> Multiplexer<S> {
         let mut answered = Vec::new();
         while let Some((call, outcome)) = self.connections[connection].session.next_outcome() {
             match outcome {
-                CommandOutcome::Again(..) => self.complete(call, Err(error.clone())),
+                CommandOutcome::Again(_) => self.complete(call, Err(error.clone())),
                 CommandOutcome::Done(result) => answered.push((call, result)),
             }
         }

@@ -6,7 +6,7 @@ use ::redis::{ErrorKind as Cause, RedisError, ServerErrorKind, Value};
 
 use super::{About, Bundle, PendingCommand, Session, SessionStage};
 use crate::address::Address;
-use crate::redis::command::{CommandOutcome, Hint};
+use crate::redis::command::{CommandOutcome, Hint, Unexecuted};
 use crate::redis::discovery::is_replica;
 use crate::redis::errors::{self, CallError, ConnectionError};
 use crate::redis::login::HandshakeStep;
@@ -160,7 +160,7 @@ impl Session {
 
     fn again(&mut self, bundle: Bundle, hint: impl Fn() -> Hint) {
         for pending in bundle.into_iter().filter(|pending| !pending.ended) {
-            self.outcomes.push_back((pending.id, CommandOutcome::Again(pending.request, hint())));
+            self.not_executed(pending, hint());
         }
     }
 
@@ -171,8 +171,13 @@ impl Session {
                 pending.queued.filter(|_| self.is_silent).map(|queued| queued + self.response_timeout);
             let by = attempt.unwrap_or(pending.by).min(pending.by);
             let hint = Hint::Unsent(failure.clone(), by);
-            self.outcomes.push_back((pending.id, CommandOutcome::Again(pending.request, hint)));
+            self.not_executed(pending, hint);
         }
+    }
+
+    fn not_executed(&mut self, pending: PendingCommand, hint: Hint) {
+        let again = Box::new(Unexecuted { request: pending.request, hint });
+        self.outcomes.push_back((pending.id, CommandOutcome::Again(again)));
     }
 
     pub(super) fn fail(&mut self, bundle: &[PendingCommand], failure: &CallError) {

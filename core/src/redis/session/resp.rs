@@ -55,21 +55,38 @@ impl Replies {
         let reply = &bytes[..end];
         self.next = Scan::default();
         self.taken += end;
-        match bulk_string(reply) {
-            Some(text) => Ok(Some(Value::BulkString(text.to_vec()))),
-            None => parse_redis_value(reply).map(Some).map_err(|_| UNKNOWN),
-        }
+        let value = texts(reply).map_or_else(|| parse_redis_value(reply).map_err(|_| UNKNOWN), Ok);
+        value.map(Some)
     }
 }
 
 const UNKNOWN: &str = "the server sent what is not the Redis protocol";
 const TOO_LARGE: &str = "the server sent a reply of more than 1 MB";
 
-/// The bytes of a reply that is a bulk string, and not a null.
-fn bulk_string(reply: &[u8]) -> Option<&[u8]> {
-    let rest = reply.strip_prefix(b"$")?.strip_suffix(LINE_END)?;
-    let (_, text) = rest.split_at_checked(line(rest).ok()?? + LINE_END.len())?;
-    Some(text)
+/// A reply that is a text, or a list of texts: bulk strings, none of which is a null.
+fn texts(mut reply: &[u8]) -> Option<Value> {
+    match reply.strip_prefix(b"*") {
+        None => text(&mut reply),
+        Some(mut list) => {
+            let values = length(&mut list)?;
+            (0..values).map(|_| text(&mut list)).collect::<Option<_>>().map(Value::Array)
+        }
+    }
+}
+
+/// Takes a bulk string from the beginning of some bytes.
+fn text(bytes: &mut &[u8]) -> Option<Value> {
+    let mut rest = bytes.strip_prefix(b"$")?;
+    let (text, end) = length(&mut rest).and_then(|length| rest.split_at_checked(length))?;
+    *bytes = end.strip_prefix(LINE_END)?;
+    Some(Value::BulkString(text.to_vec()))
+}
+
+/// Takes the length of a text or a list, and the end of its line.
+fn length(bytes: &mut &[u8]) -> Option<usize> {
+    let (digits, rest) = bytes.split_at_checked(line(bytes).ok()??)?;
+    *bytes = rest.strip_prefix(LINE_END)?;
+    count(digits).ok()?
 }
 
 /// How far a reply was looked through.
