@@ -45,7 +45,13 @@ impl Gcra {
     /// A debt of as many units at this limit's interval.
     #[inline]
     fn rescaled(&self, debt: f64, interval: f64) -> f64 {
-        if interval == self.unit { debt } else { debt / interval * self.unit }
+        if interval == self.unit { debt } else { self.converted(debt, interval) }
+    }
+
+    /// Cold, so that the division is not made and thrown away where the limit has not changed.
+    #[cold]
+    fn converted(&self, debt: f64, interval: f64) -> f64 {
+        debt / interval * self.unit
     }
 }
 

@@ -323,7 +323,7 @@ impl Policy {
     /// How many units there is room for; below zero when overdrawn.
     #[inline]
     pub(crate) fn room(&self, state: &State, now: Micros) -> f64 {
-        dispatch!(self, state, 0.0, |algorithm, inner| settling::whole_room(algorithm, inner, now))
+        dispatch!(self, state, 0.0, |algorithm, inner| settling::whole_room(algorithm, inner, now) as f64)
     }
 
     /// Gives back `cost`: the newest first or, where it is known when it was charged, what is left of that

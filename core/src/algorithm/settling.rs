@@ -247,15 +247,21 @@ fn figures<A: Algorithm>(algorithm: &A, state: &A::State, demand: Demand, fits: 
         Some(algorithm.retry_after(state, now, cost))
     };
     let reset_after = algorithm.reset_after(state, now);
-    Figures { remaining: (remaining as Micros).max(0).unsigned_abs(), retry_after, reset_after }
+    Figures { remaining: remaining.max(0).unsigned_abs(), retry_after, reset_after }
+}
+
+/// Cold, so that nothing waits for the comparison.
+#[cold]
+fn one_less(units: i64) -> i64 {
+    units - 1
 }
 
 /// How many whole units there is room for.
 #[inline(always)]
-pub(super) fn whole_room<A: Algorithm>(algorithm: &A, state: &A::State, now: Micros) -> f64 {
+pub(super) fn whole_room<A: Algorithm>(algorithm: &A, state: &A::State, now: Micros) -> i64 {
     let room = algorithm.room(state, now);
     // The conversion cuts fractions off.
-    let units = (room / algorithm.price(1.0)) as Micros as f64;
+    let units = (room / algorithm.price(1.0)) as i64;
     // The quotient may have been rounded up to a whole number.
-    if units > 0.0 && algorithm.price(units) > room { units - 1.0 } else { units }
+    if units > 0 && algorithm.price(units as f64) > room { one_less(units) } else { units }
 }
