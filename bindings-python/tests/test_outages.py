@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+import weakref
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -83,7 +85,8 @@ def run(request: pytest.FixtureRequest, server: Server) -> Iterator[Callable[[Bo
     loop = LOOPS[request.param]()
 
     async def with_limiter(body: Body) -> None:
-        options = {"rules": RULES, "response_timeout": RESPONSE_TIMEOUT}
+        jobs = {"rule_id": "jobs", "limit": 10, "window_size_seconds": 3600, "reservations": True}
+        options = {"rules": [*RULES, jobs], "response_timeout": RESPONSE_TIMEOUT}
         async with AsyncRateLimiter.connect(server.url, **options) as limiter:
             await limiter.check("ten", "first")
             # By then the loop serves a socket of its own, if it can.
@@ -169,6 +172,42 @@ def test_a_call_ends_by_its_own_time(run: Callable[[Body], None], server: Server
                     await call
                 assert time.monotonic() - began < RESPONSE_TIMEOUT
         finally:
+            server.resume()
+
+    run(body)
+
+
+class Witness:
+    """Is gone as soon as the frame that has it."""
+
+
+async def failed(call: Awaitable[object]) -> weakref.ref[Witness]:
+    witness = Witness()
+    try:
+        await call
+        pytest.fail("nobody answers")
+    except (ResponseTimeoutError, ConnectionFailedError):
+        return weakref.ref(witness)
+
+
+def test_an_error_is_part_of_no_cycle_of_references(run: Callable[[Body], None], server: Server) -> None:
+    async def body(limiter: AsyncRateLimiter) -> None:
+        calls = (limiter.check, limiter.peek, limiter.charge, limiter.refund)
+        server.pause()
+        gc.collect()
+        gc.disable()
+        try:
+            witnesses = [await failed(call("ten", "k", timeout=SHORT)) for call in calls]
+            witnesses += [await failed(limiter.wait("ten", "k", timeout=SHORT))]
+            witnesses += [await failed(limiter.reserve("jobs", "k", timeout=SHORT))]
+            # The circuit breaker opens.
+            await many(limiter, "silent", 20)
+            witnesses += [await failed(call("ten", "k")) for call in calls]
+            # Until then the loop itself refers to the last future.
+            await asyncio.sleep(0)
+            assert [witness() for witness in witnesses] == [None] * 10
+        finally:
+            gc.enable()
             server.resume()
 
     run(body)

@@ -76,9 +76,12 @@ class Calls:
         self._flush()
         if first.done():
             return first.result()
-        future = self._loop.create_future()
-        self._futures[token] = future
-        return (yield from future)
+        future = self._futures[token] = self._loop.create_future()
+        try:
+            return (yield from future)
+        finally:
+            # An error refers to this frame, and the future to the error.
+            del future
 
     async def done(self, token: int | None) -> None:
         """The end of a call that was just made, which has no token if it has ended."""
@@ -113,6 +116,9 @@ class Calls:
             elif future.exception() is None:
                 self._release(future.result())
             raise
+        finally:
+            # An error refers to this frame, and the future to the error.
+            del future
 
     def _release(self, reserved: Reserved) -> None:
         # What is not released now, its lease ends.
@@ -257,9 +263,14 @@ class _FirstAnswer:
         self._is_done, self._error = True, error
 
     def result(self) -> Any:
-        if self._error is not None:
-            raise self._error
-        return self._result
+        # An error refers to this frame, which is not to refer to the error.
+        error, self._error = self._error, None
+        if error is None:
+            return self._result
+        try:
+            raise error
+        finally:
+            del error
 
 
 def _look(future: asyncio.Future[Any]) -> None:

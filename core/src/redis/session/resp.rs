@@ -4,6 +4,7 @@
 //! scripts answer with: that parser clears kilobytes of memory whenever it looks at bytes.
 
 use ::redis::{Value, parse_redis_value};
+use memchr::memchr_iter;
 
 const LINE_END: &[u8] = b"\r\n";
 
@@ -107,7 +108,14 @@ impl Scan {
     fn end(&mut self, bytes: &[u8]) -> Result<Option<usize>, &'static str> {
         while self.missing > 0 {
             let rest = bytes.get(self.at..).unwrap_or_default();
-            let Some(length) = line(rest)? else { return Ok(None) };
+            let Some(length) = line(rest)? else {
+                // What speaks another protocol may never end a line.
+                return if rest.first().is_none_or(|kind| KINDS.contains(kind)) {
+                    Ok(None)
+                } else {
+                    Err(UNKNOWN)
+                };
+            };
             let (text, parts) = shape(&rest[..length])?;
             self.at += length + LINE_END.len() + text;
             self.missing = self.missing - 1 + parts;
@@ -119,11 +127,14 @@ impl Scan {
 /// How many bytes come before the first end of a line.
 fn line(bytes: &[u8]) -> Result<Option<usize>, &'static str> {
     let within = &bytes[..bytes.len().min(LONGEST_LINE)];
-    match within.windows(LINE_END.len()).position(|pair| pair == LINE_END) {
+    match memchr_iter(b'\r', within).find(|&end| within[end..].starts_with(LINE_END)) {
         None if bytes.len() > LONGEST_LINE => Err(UNKNOWN),
         length => Ok(length),
     }
 }
+
+/// With what values begin.
+const KINDS: &[u8] = b"+-:,#_($!=*~>%|";
 
 /// What follows the first line of a value: so many bytes of text, and so many values.
 fn shape(line: &[u8]) -> Result<(usize, u64), &'static str> {
@@ -258,8 +269,11 @@ mod tests {
         let endless = [b'+'; LONGEST_LINE + 1];
         let deep = b"*1\r\n".repeat(10_000);
         let many = [&b"*1000000\r\n"[..], &b":1\r\n".repeat(LARGEST_REPLY / 4)].concat();
-        let cases: [(&[u8], _); 12] = [
+        let cases: [(&[u8], _); 14] = [
             (b"HTTP/1.1 400\r\n", UNKNOWN),
+            (b"HTTP/1.1 400\n", UNKNOWN),
+            // What a port with TLS says to who speaks without it.
+            (b"\x15\x03\x03\x00\x02\x02\x46", UNKNOWN),
             (b"\r\n", UNKNOWN),
             (b"$\r\n", UNKNOWN),
             (b"$-2\r\n", UNKNOWN),
