@@ -13,8 +13,6 @@ use crate::rules::RuleId;
 /// An in-memory check is so short that a caller who needs no more is better off without the decision.
 #[derive(Debug, Clone, Copy)]
 pub struct Verdict<'a> {
-    /// Whether the cost was, or for a peek would be, admitted.
-    pub allowed: bool,
     /// The rule.
     pub rule: &'a RuleId,
     /// The most that the deciding limit admits at once.
@@ -27,14 +25,18 @@ pub struct Verdict<'a> {
     pub retry_after_us: u64,
     /// Time until the key is as if never seen, in microseconds.
     pub reset_after_us: u64,
-    /// Whether the key is blocked.
-    pub blocked: bool,
-    /// Whether a rule in shadow would have denied.
-    pub shadow_denied: bool,
-    /// Whether the rule is in shadow.
-    pub shadow: bool,
+    // In another order than in a decision: in the same one the compiler would copy them as one word, and a processor waits
+    // for that where they were written one by one.
     /// Who decided.
     pub source: Source,
+    /// Whether the rule is in shadow.
+    pub shadow: bool,
+    /// Whether a rule in shadow would have denied.
+    pub shadow_denied: bool,
+    /// Whether the key is blocked.
+    pub blocked: bool,
+    /// Whether the cost was, or for a peek would be, admitted.
+    pub allowed: bool,
 }
 
 impl<'a> Verdict<'a> {

@@ -40,8 +40,6 @@ impl Session {
         while self.stage != SessionStage::Over {
             match self.replies.next() {
                 Ok(None) => break,
-                // A message of protocol 3 that answers no request.
-                Ok(Some(Value::Push { .. })) => {}
                 // Attributes of a reply mean nothing here.
                 Ok(Some(Value::Attribute { data, .. })) => self.answered(*data, now),
                 Ok(Some(value)) => self.answered(value, now),

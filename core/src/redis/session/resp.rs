@@ -49,17 +49,25 @@ impl Replies {
 
     /// The next reply, once all of it has come. The error says what the server did; nothing may follow it.
     pub(super) fn next(&mut self) -> Result<Option<Value>, &'static str> {
-        let bytes = &self.bytes[self.taken..];
-        let Some(end) = self.next.end(bytes)? else {
-            return if bytes.len() > LARGEST_REPLY { Err(TOO_LARGE) } else { Ok(None) };
-        };
-        let reply = &bytes[..end];
-        self.next = Scan::default();
-        self.taken += end;
-        let value = texts(reply).map_or_else(|| parse_redis_value(reply).map_err(|_| UNKNOWN), Ok);
-        value.map(Some)
+        loop {
+            let bytes = &self.bytes[self.taken..];
+            let Some(end) = self.next.end(bytes)? else {
+                return if bytes.len() > LARGEST_REPLY { Err(TOO_LARGE) } else { Ok(None) };
+            };
+            let reply = &bytes[..end];
+            self.next = Scan::default();
+            self.taken += end;
+            if !reply.starts_with(PUSH) {
+                let value = texts(reply).map_or_else(|| parse_redis_value(reply).map_err(|_| UNKNOWN), Ok);
+                return value.map(Some);
+            }
+        }
     }
 }
+
+/// With what messages of protocol 3 begin that answer no request. What they say is not looked at: a server may flood a
+/// connection with them.
+const PUSH: &[u8] = b">";
 
 const UNKNOWN: &str = "the server sent what is not the Redis protocol";
 const TOO_LARGE: &str = "the server sent a reply of more than 1 MB";
@@ -262,6 +270,15 @@ mod tests {
             prop_assert!(parsed.starts_with(&replies), "{replies:?} of {parsed:?}");
             prop_assert_eq!(read(bytes.chunks(1)).0, replies);
         }
+    }
+
+    #[test]
+    fn pushes_are_passed_over() {
+        let push: &[u8] = b">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\n\xff\r\n";
+        let bytes = [push, b"+OK\r\n", push, push, b"*1\r\n:7\r\n", push].concat();
+        let replies = vec![Value::Okay, Value::Array(vec![Value::Int(7)])];
+        assert_eq!(read([&bytes[..]]), (replies.clone(), None));
+        assert_eq!(read(bytes.chunks(1)), (replies, None));
     }
 
     #[test]
