@@ -13,6 +13,7 @@ use sluicegate::{
 };
 use sluicegate_test_servers::Redis;
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
@@ -116,14 +117,19 @@ fn tasks_take_turns_by_few_calls() {
         for url in ["memory://", redis.url()] {
             let limiter = connect(url).await;
             let (room, before) = (Arc::new(Room::default()), calls(&redis));
+            let full = Arc::new(Barrier::new(PLACES as usize));
             let mut tasks = JoinSet::new();
             for number in 0..WAITERS {
-                let (limiter, room) = (Arc::clone(&limiter), Arc::clone(&room));
+                let (limiter, room, full) = (Arc::clone(&limiter), Arc::clone(&room), Arc::clone(&full));
                 tasks.spawn(async move {
                     let checks = [Check::new("plain", "k"), Check::new("places", "k")];
                     let reservation = limiter.reserve_all_within(&checks, LONG).await.unwrap();
                     assert!(reservation.allowed);
                     room.enter(number);
+                    if number < PLACES as usize {
+                        // However busy the machine is, all places are taken once.
+                        full.wait().await;
+                    }
                     sleep(HELD).await;
                     room.leave();
                     assert!(limiter.commit(&reservation, Usage::AsReserved).await.unwrap());

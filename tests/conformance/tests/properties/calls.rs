@@ -10,7 +10,7 @@ use sluicegate_conformance::{Backend, Driver, Limiter, Reservations, act};
 use crate::history::{Cost, Jump, any_cost, any_jump, any_start};
 use crate::holds;
 use crate::rules::{RandomRule, any_rule};
-use crate::world::{KEYS, RESOURCES};
+use crate::world::{KEYS, RESOURCES, TIMEOUT};
 
 const NAMES: [&str; 3] = ["first", "second", "third"];
 /// How long the answer to a call with a request id is kept.
@@ -173,7 +173,8 @@ impl Side {
         let clock = ManualClock::new(0);
         let rules = Rules::from_json(&rules.to_string()).unwrap();
         let builder = RateLimiter::builder(url).rules(rules).prefix(prefix).clock(clock.clone());
-        Self { limiter: Limiter::new(driver, builder).unwrap(), clock, made: Reservations::new() }
+        let limiter = Limiter::new(driver, builder.response_timeout(TIMEOUT)).unwrap();
+        Self { limiter, clock, made: Reservations::new() }
     }
 
     fn answer(&mut self, now: u64, call: &Value) -> Value {

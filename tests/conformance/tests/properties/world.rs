@@ -16,7 +16,7 @@ pub(crate) const RESOURCES: [&str; 3] = ["printer", "plotter", "never used"];
 /// The place of what no step names.
 pub(crate) const NEVER: usize = usize::MAX;
 /// Generous, because a machine that runs tests may be busy.
-const TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 /// Times end here.
 const LATEST_US: u128 = 1 << 53;
 
