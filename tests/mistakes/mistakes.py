@@ -80,9 +80,9 @@ MISTAKES = [
     ),
     Mistake(
         "the deadline of a call that waits for a connection is ignored",
-        "multiplexer/expiry.rs",
-        "waiting.into_iter().partition(|pending| pending.by <= now);",
-        "waiting.into_iter().partition(|_| false);",
+        "multiplexer/calls.rs",
+        "Reason::Connection(_) => pending.by,",
+        "Reason::Connection(_) => now + Duration::from_secs(3600),",
     ),
     Mistake(
         "calls given back by a connection are queued on it again",

@@ -4,21 +4,19 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{ConnectionId, Link, LinkState, Multiplexer, OpenConnection, Order, Peer};
+use super::{ConnectionId, Link, Multiplexer, OpenConnection, Order, Peer, Reason};
 use crate::error::{Error, Result};
 use crate::redis::channel::{Channel, ReadProgress};
 use crate::redis::command::CommandOutcome;
 use crate::redis::errors::{self, CallError};
-use crate::redis::session::{PendingCommand, Session};
+use crate::redis::session::Session;
 
 impl<S: Read + Write> Multiplexer<S> {
-    pub(super) fn open(&mut self, peer: &Arc<Peer>, link: &mut Link) {
-        if link.state == LinkState::Opening {
-            return;
+    /// Orders a connection, unless one is ordered already.
+    pub(super) fn open(&mut self, peer: &Arc<Peer>) {
+        if std::mem::replace(&mut *peer.link.lock(), Link::Opening) != Link::Opening {
+            self.orders.push(Order::Open(Arc::clone(peer)));
         }
-        link.state = LinkState::Opening;
-        self.opening.push(Arc::clone(peer));
-        self.orders.push(Order::Open(Arc::clone(peer)));
     }
 
     /// Takes a connection that was ordered, or why there is none. Answers its name, by which to watch it.
@@ -28,22 +26,23 @@ impl<S: Read + Write> Multiplexer<S> {
         opened: Result<(Channel<S>, Session), CallError>,
         now: Instant,
     ) -> Option<ConnectionId> {
-        self.opening.retain(|opening| !Arc::ptr_eq(opening, peer));
-        let mut link = peer.link.lock();
-        let waiting = std::mem::take(&mut link.waiting);
+        let is_for =
+            |reason: &Reason| matches!(reason, Reason::Connection(server) if Arc::ptr_eq(server, peer));
+        let all = std::mem::take(&mut self.waiting).into_iter();
+        let (waiting, others): (Vec<_>, Vec<_>) = all.partition(|waiting| is_for(&waiting.reason));
+        self.waiting = others;
+        let waiting = waiting.into_iter().map(|waiting| waiting.pending);
         peer.breaker.probed(opened.is_ok());
+        *peer.link.lock() = Link::Absent;
         let (channel, session) = match opened {
-            Ok(connection) if self.closed.is_none() && !link.is_gone => connection,
+            Ok(connection) if self.closed.is_none() && !peer.is_gone() => connection,
             Ok(_) => {
-                link.state = LinkState::Absent;
-                drop(link);
-                self.reroute(waiting, now);
+                waiting.for_each(|pending| self.reroute(pending, now));
                 return None;
             }
             Err(failure) => {
-                link.state = LinkState::Absent;
-                drop(link);
-                self.not_opened(peer, waiting, &failure, now);
+                self.router.doubt(peer);
+                waiting.for_each(|pending| self.conclude(peer, pending.id, Err(failure.clone()), now));
                 return None;
             }
         };
@@ -53,8 +52,7 @@ impl<S: Read + Write> Multiplexer<S> {
             session,
             is_blocked: false,
         });
-        link.state = LinkState::Open(connection);
-        drop(link);
+        *peer.link.lock() = Link::Open(connection);
         self.share_calls();
         for pending in waiting {
             self.connections[connection].session.submit(pending, now);
@@ -63,37 +61,18 @@ impl<S: Read + Write> Multiplexer<S> {
         Some(connection)
     }
 
-    fn not_opened(
-        &mut self,
-        peer: &Arc<Peer>,
-        waiting: Vec<PendingCommand>,
-        failure: &CallError,
-        now: Instant,
-    ) {
-        self.router.doubt(peer);
-        for pending in waiting {
-            self.conclude(peer, pending.id, Err(failure.clone()), now);
-        }
-    }
-
     /// Makes no more use of servers that own nothing any more.
     pub(super) fn retire_gone(&mut self, now: Instant) {
         let gone: Vec<_> = self
             .connections
             .iter()
-            .filter(|(_, connection)| connection.peer.link.lock().is_gone)
+            .filter(|(_, connection)| connection.peer.is_gone())
             .map(|(id, _)| id)
             .collect();
         for connection in gone {
             let failure = errors::not_primary(&self.connections[connection].peer.address);
             self.connections[connection].session.retire(&failure);
             self.collect(connection, now);
-        }
-        for peer in self.opening.clone() {
-            let mut link = peer.link.lock();
-            let waiting = if link.is_gone { std::mem::take(&mut link.waiting) } else { Vec::new() };
-            drop(link);
-            self.reroute(waiting, now);
         }
     }
 
@@ -201,8 +180,8 @@ impl<S: Read + Write> Multiplexer<S> {
             return;
         }
         let mut link = connection.peer.link.lock();
-        if link.state == LinkState::Open(id) {
-            link.state = LinkState::Absent;
+        if *link == Link::Open(id) {
+            *link = Link::Absent;
         }
     }
 
@@ -226,21 +205,5 @@ impl<S: Read + Write> Multiplexer<S> {
             self.collect(connection, now);
             self.remove(connection);
         }
-    }
-
-    /// Ends what a closed connection gives back unsent.
-    pub(super) fn close_line(&mut self, connection: ConnectionId, error: &Error, now: Instant) {
-        let mut answered = Vec::new();
-        while let Some((call, outcome)) = self.connections[connection].session.next_outcome() {
-            match outcome {
-                CommandOutcome::Again(_) => self.complete(call, Err(error.clone())),
-                CommandOutcome::Done(result) => answered.push((call, result)),
-            }
-        }
-        let peer = Arc::clone(&self.connections[connection].peer);
-        for (call, result) in answered {
-            self.conclude(&peer, call, result, now);
-        }
-        self.collect(connection, now);
     }
 }
