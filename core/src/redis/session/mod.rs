@@ -79,8 +79,8 @@ struct Awaited {
 }
 
 impl Awaited {
-    fn follows_asking(&self) -> bool {
-        matches!(&self.about, About::Requests(bundle, _) if bundle.first().is_some_and(|pending| pending.asking))
+    fn requests(&self) -> &[PendingCommand] {
+        if let About::Requests(bundle, _) = &self.about { bundle } else { &[] }
     }
 }
 
@@ -228,10 +228,7 @@ impl Session {
     }
 
     fn has_pending(&self) -> bool {
-        self.awaited.iter().any(|awaited| match &awaited.about {
-            About::Requests(bundle, _) => bundle.iter().any(|pending| !pending.ended),
-            _ => false,
-        })
+        self.awaited.iter().flat_map(Awaited::requests).any(|pending| !pending.ended)
     }
 
     /// Adds a request, to be packed by [`flush`](Self::flush).
