@@ -50,7 +50,7 @@ impl AsyncRedis {
 
     /// The time of a request that undoes what a call did.
     pub(crate) fn deadline_to_undo(&self, deadline: CallDeadline) -> CallDeadline {
-        deadline.to_undo(self.hub.connector.response_timeout)
+        deadline.to_undo(self.hub.connector.options.response_timeout)
     }
 
     /// Runs the script at most once.

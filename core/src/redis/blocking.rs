@@ -33,7 +33,7 @@ impl BlockingRedis {
     /// Checks URL, options and TLS files; opens no connection.
     pub(crate) fn new(url: &RedisUrl, options: &ConnectOptions) -> Result<Self> {
         let connector = Arc::new(Connector::new(url, options)?);
-        let (timeout, response_timeout) = (connector.timeout(), connector.response_timeout);
+        let (timeout, response_timeout) = (connector.timeout(), connector.options.response_timeout);
         let connections = PerProcess::new(Connections::new(connector));
         Ok(Self { connections, closed: AtomicBool::new(false), timeout, response_timeout })
     }
@@ -215,7 +215,8 @@ impl Connections {
         }
         // Less time than a server may take to answer says nothing about the servers; a discovery that failed does.
         let has_failed = round.number != number && round.failure.is_some();
-        if has_failed || times.deadline.allows_response(self.connector.response_timeout, times.start) {
+        if has_failed || times.deadline.allows_response(self.connector.options.response_timeout, times.start)
+        {
             self.router.undiscovered(Instant::now());
         }
         let failure = if has_failed { round.failure.clone() } else { None };

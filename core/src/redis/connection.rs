@@ -44,9 +44,7 @@ impl Connection {
     ) -> Result<Self, ConnectionError> {
         let stream = Stream::connect(address, |ip| connector.allows(address, ip), deadline)?;
         let tls = connector.tls(address)?;
-        let (handshake, minds_slots) = (connector.handshake(role), connector.minds_slots());
-        let limit = connector.response_timeout;
-        let session = Session::open(address.clone(), handshake, limit, minds_slots, Instant::now());
+        let session = Session::open(connector, address, role, Instant::now());
         let mut connection = Self { channel: Channel::new(stream, tls), session };
         while connection.session.is_opening() {
             connection.channel.advance(&mut connection.session, Instant::now());

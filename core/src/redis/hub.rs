@@ -100,11 +100,11 @@ impl Hub {
         let hub = Arc::clone(self);
         let server = Arc::clone(&peer);
         let started = self.connector.background.spawn(move |cancelled| {
-            let by = Instant::now() + hub.connector.connect_timeout;
+            let by = Instant::now() + hub.connector.options.connect_timeout;
             let deadline = Deadline { by, cancelled: Some(cancelled) };
             let address = super::router::Node::address(&*server);
             let opened = Connection::open(&hub.connector, address, Role::Data, deadline);
-            let opened = opened.map(|connection| connection.into_parts(hub.connector.pool_size));
+            let opened = opened.map(|connection| connection.into_parts(hub.connector.options.pool_size));
             let connection = hub.report(|multiplexer| multiplexer.opened(&server, opened, Instant::now()));
             if let Some(connection) = connection {
                 hub.host.watch(&hub, connection);

@@ -69,7 +69,7 @@ impl Node for Pool {
             address,
             breaker: connector.breaker(),
             spin: Spin::default(),
-            combiner: Combiner::new(connector.pool_size),
+            combiner: Combiner::new(connector.options.pool_size),
             state: Mutex::default(),
             freed: Condvar::new(),
         }
@@ -109,7 +109,7 @@ impl Pool {
             RedisCommand::Script(call) if !asking => call,
             RedisCommand::Script(_) | RedisCommand::Plain(..) => return self.alone(request, asking, times),
         };
-        let by = times.deadline.by.min(times.start + self.connector.response_timeout);
+        let by = times.deadline.by.min(times.start + self.connector.options.response_timeout);
         match self.combiner.join(call, times.deadline.by, by, || self.has_room(&self.state.lock())) {
             NextStep::Served(outcome) => outcome,
             NextStep::Combiner(permit, call) => {
@@ -131,7 +131,7 @@ impl Pool {
         let (now, own_end) = (Instant::now(), times.deadline.by);
         // All answers are awaited together: those whose time ends earlier would be answered late, and those whose time
         // ends later would be cut short.
-        let attempt = now + self.connector.response_timeout;
+        let attempt = now + self.connector.options.response_timeout;
         let mut batch = permit.take(|end| {
             let apart = end.max(own_end) - end.min(own_end);
             apart <= SHORTEST_TIMEOUT || end.min(own_end) >= attempt
@@ -175,7 +175,8 @@ impl Pool {
 
     /// Reports the outcome of a call to the circuit breaker.
     fn note(&self, outcome: &CommandOutcome, times: Times) {
-        let allows_response = || times.deadline.allows_response(self.connector.response_timeout, times.start);
+        let allows_response =
+            || times.deadline.allows_response(self.connector.options.response_timeout, times.start);
         match outcome {
             CommandOutcome::Done(result) => {
                 if self.breaker.note(result, allows_response, Instant::now()) {
@@ -191,7 +192,7 @@ impl Pool {
     fn probe(self: &Arc<Self>) {
         let this = Arc::clone(self);
         let started = self.connector.background.spawn(move |cancelled| {
-            let by = Instant::now() + this.connector.connect_timeout;
+            let by = Instant::now() + this.connector.options.connect_timeout;
             let deadline = Deadline { by, cancelled: Some(cancelled) };
             let opened = Connection::open(&this.connector, &this.address, Role::Data, deadline);
             let succeeded = opened.is_ok();
@@ -237,7 +238,7 @@ impl Pool {
     }
 
     fn lease(&self, times: Times) -> Result<ConnectionLease<'_>, CallError> {
-        let limit = self.connector.response_timeout;
+        let limit = self.connector.options.response_timeout;
         let by = times.deadline.by.min(times.start + limit);
         let mut state = self.state.lock();
         let mut waited = times.waited;
@@ -252,7 +253,7 @@ impl Pool {
             let left = by.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 let waited = by.saturating_duration_since(times.start);
-                return Err(errors::exhausted(&self.address, self.connector.pool_size, waited));
+                return Err(errors::exhausted(&self.address, self.connector.options.pool_size, waited));
             }
             waited = true;
             state.waiting += 1;
@@ -262,15 +263,16 @@ impl Pool {
     }
 
     fn has_room(&self, state: &State) -> bool {
-        !state.idle.is_empty() || state.open < self.connector.pool_size
+        !state.idle.is_empty() || state.open < self.connector.options.pool_size
     }
 
     /// Opens a connection whose server answers.
     fn open(&self, times: Times) -> Result<Connection, CallError> {
-        let by = (times.start + self.connector.connect_timeout).max(Instant::now() + SHORTEST_TIMEOUT);
+        let by =
+            (times.start + self.connector.options.connect_timeout).max(Instant::now() + SHORTEST_TIMEOUT);
         let deadline = Deadline::until(times.deadline.by.min(by));
         let connection = Connection::open(&self.connector, &self.address, Role::Data, deadline)?;
-        self.combiner.learn(connection.round_trip(), self.connector.pool_size);
+        self.combiner.learn(connection.round_trip(), self.connector.options.pool_size);
         Ok(connection)
     }
 
@@ -336,7 +338,7 @@ impl ConnectionLease<'_> {
     fn try_idle(&mut self, times: Times) -> Result<(), CallError> {
         let Some(idle) = &mut self.idle else { return Ok(()) };
         let start = Instant::now();
-        let by = times.deadline.by.min(start + self.pool.connector.response_timeout);
+        let by = times.deadline.by.min(start + self.pool.connector.options.response_timeout);
         let Err(failure) = idle.connection.query(::redis::cmd("PING"), by, None) else { return Ok(()) };
         self.idle = None;
         if failure.error.kind() == ErrorKind::Timeout {

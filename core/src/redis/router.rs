@@ -86,7 +86,7 @@ pub(super) enum NextHop<N> {
 
 impl<N: Node> Router<N> {
     pub(super) fn new(connector: &Arc<Connector>) -> Self {
-        let (discovery, seeds) = match &connector.servers {
+        let (discovery, seeds) = match &connector.url.servers {
             Servers::One(address) => return Self::Fixed(Arc::new(N::new(connector, address.clone()))),
             Servers::Cluster(seeds) => (Discovery::Cluster, seeds.clone()),
             Servers::Sentinel(seeds, service) => (Discovery::Sentinel(service.clone()), seeds.clone()),

@@ -29,7 +29,7 @@ pub(crate) struct RedisUrl {
     /// Login at the Sentinels, which have users of their own.
     pub(super) sentinel_login: Login,
     pub(super) database: u32,
-    pub(super) tls: bool,
+    pub(crate) tls: bool,
     pub(super) resp3: bool,
     /// The networks in which servers may be that a Cluster or a Sentinel names; without any: everywhere.
     pub(super) networks: Option<Vec<Subnet>>,
@@ -39,11 +39,6 @@ impl RedisUrl {
     /// Whether keys of different hash slots need calls of their own.
     pub(crate) fn is_cluster(&self) -> bool {
         matches!(self.servers, Servers::Cluster(_))
-    }
-
-    /// Whether connections have TLS.
-    pub(crate) fn has_tls(&self) -> bool {
-        self.tls
     }
 }
 

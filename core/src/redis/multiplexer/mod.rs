@@ -170,7 +170,7 @@ impl<S: Read + Write> Multiplexer<S> {
         let id = self.calls.insert(CallEntry {
             redirections: Redirections::default(),
             deadline,
-            allows_response: deadline.allows_response(self.connector.response_timeout, now),
+            allows_response: deadline.allows_response(self.connector.options.response_timeout, now),
             state: EntryState::Waiting(None),
         });
         if let Some(error) = &self.closed {

@@ -261,9 +261,7 @@ impl Client {
             );
         }
         let wire = Wire::open(&self.world, server);
-        let limit = self.connector.response_timeout;
-        let (handshake, minds_slots) = (self.connector.handshake(Role::Data), self.connector.minds_slots());
-        let session = Session::open(address, handshake, limit, minds_slots, instant(now));
+        let session = Session::open(&self.connector, &address, Role::Data, instant(now));
         self.owners.resize(wire.connection + 1, Owner::Nobody);
         self.owners[wire.connection] = Owner::Opening(id);
         let connection = wire.connection;
