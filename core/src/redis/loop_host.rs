@@ -3,7 +3,7 @@
 //! All connections are watched by one poller, which is a file of its own: a foreign loop watches that one file. It
 //! is readable when a connection is ready, or when another thread has something for the loop to take up.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +21,8 @@ use crate::lock::Mutex;
 pub(crate) struct LoopHost {
     file: Mutex<File>,
     events: Mutex<Option<Events>>,
-    watched: Mutex<Watched>,
+    /// The connections, and whether each is watched for when it takes more.
+    watched: Mutex<HashMap<ConnectionId, bool>>,
     /// The connections that have something to send.
     dirty: Inbox<ConnectionId>,
     /// Another thread has notified the poller.
@@ -37,13 +38,6 @@ enum File {
     Open(Arc<Poller>),
     /// The loop does not watch it any more.
     Closed,
-}
-
-#[derive(Default)]
-struct Watched {
-    connections: HashSet<ConnectionId>,
-    /// Those of which it is watched when they take more.
-    writing: HashSet<ConnectionId>,
 }
 
 impl LoopHost {
@@ -104,7 +98,7 @@ impl LoopHost {
             self.wait(Some(Duration::ZERO));
         }
         let connections: smallvec::SmallVec<[ConnectionId; 8]> =
-            self.watched.lock().connections.iter().copied().collect();
+            self.watched.lock().keys().copied().collect();
         for connection in connections {
             hub.pump(connection);
         }
@@ -183,7 +177,7 @@ impl Host for LoopHost {
             _ => false,
         };
         if added {
-            self.watched.lock().connections.insert(connection);
+            self.watched.lock().insert(connection, false);
             // The loop may have sent what was queued before it was watched.
             self.watch_writing(hub, connection);
             // On the thread that opened it: the loop need not wait for its turn.
@@ -209,17 +203,11 @@ impl Host for LoopHost {
         let multiplexer = hub.lock();
         let wants = multiplexer.wants_write(connection);
         let mut watched = self.watched.lock();
-        if wants == watched.writing.contains(&connection) || !watched.connections.contains(&connection) {
-            return;
-        }
+        let Some(writing) = watched.get_mut(&connection).filter(|writing| **writing != wants) else { return };
         let (Some(stream), Some(poller)) = (multiplexer.stream(connection), self.poller()) else { return };
         let event = if wants { Event::all(connection) } else { Event::readable(connection) };
         let _ = modify(&poller, stream, event);
-        if wants {
-            watched.writing.insert(connection);
-        } else {
-            watched.writing.remove(&connection);
-        }
+        *writing = wants;
     }
 
     fn close(&self, hub: &Arc<Hub>, connection: ConnectionId) {
@@ -228,10 +216,7 @@ impl Host for LoopHost {
             let _ = delete(&poller, stream);
         }
         drop(multiplexer);
-        let mut watched = self.watched.lock();
-        watched.connections.remove(&connection);
-        watched.writing.remove(&connection);
-        drop(watched);
+        self.watched.lock().remove(&connection);
         hub.act(|multiplexer| multiplexer.remove(connection));
     }
 
