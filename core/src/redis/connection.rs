@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ::redis::{Cmd, Value};
+use rustix::event::PollFlags;
 
 use super::channel::Channel;
 use super::command::{CommandOutcome, RedisCommand};
@@ -14,7 +15,7 @@ use super::errors::{self, CallError, ConnectionError};
 use super::login::Role;
 use super::session::{FEWEST_BATCHES, Id, PendingCommand, Session};
 use super::spin::Spin;
-use super::stream::{Interest, Stream};
+use super::stream::Stream;
 use crate::address::Address;
 
 /// A connection to a server that has answered on it.
@@ -59,7 +60,8 @@ impl Connection {
     }
 
     fn wait(&self, deadline: Deadline<'_>) -> io::Result<()> {
-        let ready = if self.channel.wants_write(&self.session) { Interest::Either } else { Interest::ToRead };
+        let either = PollFlags::IN | PollFlags::OUT;
+        let ready = if self.channel.wants_write(&self.session) { either } else { PollFlags::IN };
         self.channel.stream().wait(ready, deadline)
     }
 
@@ -114,23 +116,33 @@ impl Connection {
         (self.channel, self.session)
     }
 
-    /// The answer to a command that is alone on the connection.
-    pub(super) fn query(
+    /// Carries out a request that is alone on the connection.
+    #[inline]
+    pub(super) fn request(
         &mut self,
-        cmd: Cmd,
-        by: Instant,
+        pending: PendingCommand,
+        now: Instant,
+        spin: Option<&Spin>,
         cancelled: Option<&dyn Fn() -> bool>,
-    ) -> Result<Value, CallError> {
-        const ONLY: Id = 0;
-        self.session
-            .submit(PendingCommand::new(ONLY, RedisCommand::Plain(cmd, 0), false, by), Instant::now());
-        self.complete(None, cancelled);
-        match self.session.next_outcome() {
-            Some((_, CommandOutcome::Done(result))) => result,
-            Some((_, CommandOutcome::Again(_))) | None => Err(errors::no_answer()),
+    ) -> CommandOutcome {
+        self.session.submit(pending, now);
+        self.complete(spin, cancelled);
+        let outcome = self.session.next_outcome();
+        outcome.map_or_else(|| CommandOutcome::Done(Err(errors::no_answer())), |(_, outcome)| outcome)
+    }
+
+    /// The answer to a command that is alone on the connection.
+    pub(super) fn query(&mut self, cmd: Cmd, deadline: Deadline<'_>) -> Result<Value, CallError> {
+        let pending = PendingCommand::new(ONLY, RedisCommand::Plain(cmd, 0), false, deadline.by);
+        match self.request(pending, Instant::now(), None, deadline.cancelled) {
+            CommandOutcome::Done(result) => result,
+            CommandOutcome::Again(_) => Err(errors::no_answer()),
         }
     }
 }
+
+/// The name of a request that is alone.
+pub(super) const ONLY: Id = 0;
 
 /// About the time that a server takes for a call that comes alone.
 const SERVICE_TIME: Duration = Duration::from_micros(12);

@@ -11,7 +11,7 @@ use super::connection::Connection;
 use super::connector::Connector;
 use super::deadline::Deadline;
 use super::discovery::{self, Discovery, Topology};
-use super::errors::{self, CallError};
+use super::errors;
 use super::login::Role;
 use super::router::{LearnedTopology, Node};
 use crate::address::Address;
@@ -132,25 +132,16 @@ impl Discoverer {
         let name = (address.clone(), role == Role::Sentinel);
         let kept = self.idle.lock().remove(&name);
         if let Some(mut connection) = kept
-            && let Ok(value) = self.ask_on(&mut connection, &cmd, deadline)
+            && let Ok(value) = connection.query(cmd.clone(), deadline)
         {
             self.idle.lock().insert(name, connection);
             return Ok(value);
         }
         let opened = Connection::open(connector, address, role, deadline);
         let mut connection = opened.map_err(|failure| failure.error)?;
-        let value = self.ask_on(&mut connection, &cmd, deadline).map_err(|failure| failure.error)?;
+        let value = connection.query(cmd, deadline).map_err(|failure| failure.error)?;
         self.idle.lock().insert(name, connection);
         Ok(value)
-    }
-
-    fn ask_on(
-        &self,
-        connection: &mut Connection,
-        cmd: &Cmd,
-        deadline: Deadline<'_>,
-    ) -> Result<Value, CallError> {
-        connection.query(cmd.clone(), deadline.by, deadline.cancelled)
     }
 
     /// Closes the connections.

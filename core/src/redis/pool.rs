@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use super::breaker::{Admission, Breaker};
 use super::combining::{Combiner, NextStep, Permit};
 use super::command::{CallDeadline, CommandOutcome, Hint, RedisCommand};
-use super::connection::Connection;
+use super::connection::{Connection, ONLY};
 use super::connector::Connector;
 use super::deadline::Deadline;
 use super::errors::{self, CallError, ConnectionError};
 use super::login::Role;
 use super::router::Node;
-use super::session::{Id, PendingCommand};
+use super::session::PendingCommand;
 use super::spin::Spin;
 use crate::address::Address;
 use crate::error::ErrorKind;
@@ -125,9 +125,10 @@ impl Pool {
             Ok(lease) => lease,
             Err(failure) => return CommandOutcome::Done(Err(failure)),
         };
-        if let Err(failure) = lease.connection(times) {
-            return CommandOutcome::Done(Err(failure));
-        }
+        let connection = match lease.connection(times) {
+            Ok(connection) => connection,
+            Err(failure) => return CommandOutcome::Done(Err(failure)),
+        };
         let (now, own_end) = (Instant::now(), times.deadline.by);
         // All answers are awaited together: those whose time ends earlier would be answered late, and those whose time
         // ends later would be cut short.
@@ -139,10 +140,6 @@ impl Pool {
         if batch.size() == 0 {
             return lease.request(RedisCommand::Script(own), false, times);
         }
-        let connection = match lease.connection(times) {
-            Ok(connection) => connection,
-            Err(failure) => return CommandOutcome::Done(Err(failure)),
-        };
         // The calls in the pipeline have come just now, so the time to answer is that of a new call.
         let own_place = batch.size();
         for (place, call, end) in batch.calls().chain([(own_place, own, own_end)]) {
@@ -215,8 +212,8 @@ impl Pool {
             let deadline = Deadline { by, cancelled: Some(cancelled) };
             if let Ok(mut connection) = Connection::open(&this.connector, &this.address, Role::Data, deadline)
             {
-                connection.session.submit(PendingCommand::new(ONLY, request, false, by), Instant::now());
-                connection.complete(None, Some(cancelled));
+                let pending = PendingCommand::new(ONLY, request, false, by);
+                connection.request(pending, Instant::now(), None, Some(cancelled));
             }
         });
     }
@@ -311,11 +308,10 @@ impl ConnectionLease<'_> {
         };
         let now = Instant::now();
         let by = limit.map_or(times.deadline.by, |limit| times.deadline.by.min(now + limit));
-        connection.session.submit(PendingCommand::new(ONLY, request, asking, by), now);
-        connection.complete(Some(&pool.spin), None);
-        let outcome = connection.session.next_outcome();
+        let pending = PendingCommand::new(ONLY, request, asking, by);
+        let outcome = connection.request(pending, now, Some(&pool.spin), None);
         self.judge();
-        outcome.map_or_else(|| CommandOutcome::Done(Err(errors::no_answer())), |(_, outcome)| outcome)
+        outcome
     }
 
     fn connection(&mut self, times: Times) -> Result<&mut Connection, CallError> {
@@ -339,7 +335,9 @@ impl ConnectionLease<'_> {
         let Some(idle) = &mut self.idle else { return Ok(()) };
         let start = Instant::now();
         let by = times.deadline.by.min(start + self.pool.connector.options.response_timeout);
-        let Err(failure) = idle.connection.query(::redis::cmd("PING"), by, None) else { return Ok(()) };
+        let Err(failure) = idle.connection.query(::redis::cmd("PING"), Deadline::until(by)) else {
+            return Ok(());
+        };
         self.idle = None;
         if failure.error.kind() == ErrorKind::Timeout {
             let address = &self.pool.address;
@@ -365,9 +363,6 @@ impl ConnectionLease<'_> {
         }
     }
 }
-
-/// The name of a request that is alone.
-const ONLY: Id = 0;
 
 impl Drop for ConnectionLease<'_> {
     fn drop(&mut self) {
