@@ -9,11 +9,10 @@ use std::time::{Duration, Instant};
 use super::message::{Answer, Completion, OwnedCall, answer};
 use super::tasks::{Completions, OPENED, Tasks};
 use super::timers::{TimerSleeper, Timers};
-
 use crate::error::{Error, ErrorKind, Result};
 use crate::limiter::{AsyncRateLimiter, Builder, Sleeper};
 use crate::lock::Mutex;
-use crate::redis::{Host, Hub, LONGEST_SPIN, LoopHost, Spin};
+use crate::redis::{Hub, LONGEST_SPIN, LoopHost, Spin};
 
 pub(super) struct Runner {
     limiter: OnceLock<Arc<AsyncRateLimiter>>,
@@ -45,9 +44,9 @@ impl Runner {
             hub: OnceLock::new(),
             limiter: OnceLock::new(),
             failure: OnceLock::new(),
-            host,
             tasks: Tasks::new(move || notified.notify()),
-            timers: Arc::default(),
+            timers: Arc::new(Timers::new(Arc::clone(&host))),
+            host,
             completions: Completions::new(wake),
             spin: Spin::default(),
             submitted: Mutex::default(),
@@ -98,8 +97,7 @@ impl Runner {
         };
         self.tasks.look();
         let mut done = self.tasks.begin(std::iter::once((OPENED, connecting)));
-        self.flush();
-        done.extend(self.tasks.run());
+        done.extend(self.go_on());
         self.completions.tell(done);
     }
 
@@ -128,16 +126,22 @@ impl Runner {
             })),
             None => calls.map(|(token, _)| Completion { token, result: Err(self.unopened()) }).collect(),
         };
-        self.flush();
-        done.extend(self.tasks.run());
+        done.extend(self.go_on());
         *self.submitted.lock() = Some(Instant::now());
-        self.hurry();
         if self.is_watched() {
             self.completions.keep(done);
         } else {
             self.completions.tell(done);
             self.serve_by_thread();
         }
+    }
+
+    /// Sends what calls have to send, and goes on with those that can. Answers those that have ended.
+    fn go_on(&self) -> Vec<Completion> {
+        self.flush();
+        let done = self.tasks.run();
+        self.flush();
+        done
     }
 
     fn unopened(&self) -> Error {
@@ -155,11 +159,9 @@ impl Runner {
         self.tasks.look();
         self.tasks.cancel(token);
         // What is released then is to be sent, and who waited for it to go on.
-        self.flush();
-        let done = self.tasks.run();
-        self.completions.tell(done);
+        self.completions.tell(self.go_on());
         // Who waits next may sleep for less long than the one that left.
-        if self.hurry() {
+        if self.host.is_hurried() {
             if self.is_watched() { self.completions.wake() } else { self.host.notify() }
         }
     }
@@ -229,18 +231,10 @@ impl Runner {
         }
         let done = self.take_turn();
         self.completions.keep(done);
-        if self.hurry() || self.is_over() {
+        if self.host.is_hurried() || self.is_over() {
             // The loop is to ask when to come back, or whether to go on watching.
             self.completions.wake();
         }
-    }
-
-    /// Whether a sleep, or the time of a request, ends before all that the loop knows of.
-    fn hurry(&self) -> bool {
-        if self.timers.take_hurry() {
-            self.host.hurry();
-        }
-        self.host.is_hurried()
     }
 
     fn take_turn(&self) -> Vec<Completion> {
@@ -248,9 +242,7 @@ impl Runner {
         if let Some(hub) = self.hub.get() {
             self.host.turn(hub);
         }
-        let done = self.tasks.run();
-        self.flush();
-        done
+        self.go_on()
     }
 
     /// Spins for the answer to a call that is alone, unless it was sent some time ago: a loop that did other things
@@ -266,10 +258,7 @@ impl Runner {
             self.host.look(hub, now);
             self.tasks.is_ready().then_some(())
         });
-        let done = self.tasks.run();
-        self.flush();
-        self.completions.keep(done);
-        self.hurry();
+        self.completions.keep(self.go_on());
     }
 
     /// Ends calls whose time is up. Answers when there are more to end.
@@ -277,11 +266,10 @@ impl Runner {
         let done = self.end_overdue();
         self.completions.keep(done);
         self.host.take_hurry();
-        self.timers.take_hurry();
         if self.tasks.is_empty() {
             return None;
         }
-        self.next().map(|next| next.saturating_duration_since(Instant::now()))
+        self.next()
     }
 
     pub(super) fn is_hurried(&self) -> bool {
@@ -295,15 +283,14 @@ impl Runner {
         if let Some(hub) = self.hub.get() {
             hub.expire(now);
         }
-        let done = self.tasks.run();
-        self.flush();
-        done
+        self.go_on()
     }
 
-    /// When a sleep or the time of a call ends.
-    fn next(&self) -> Option<Instant> {
+    /// How long until a sleep or the time of a call ends.
+    fn next(&self) -> Option<Duration> {
         let calls = self.hub.get().and_then(|hub| hub.deadline());
-        self.timers.next().into_iter().chain(calls).min()
+        let next = self.timers.next().into_iter().chain(calls).min();
+        next.map(|next| next.saturating_duration_since(Instant::now()))
     }
 
     /// Where no loop watches the connections, a thread does.
@@ -328,8 +315,7 @@ impl Runner {
     fn serve(&self) {
         loop {
             while !self.is_served() {
-                let next = self.next().map(|next| next.saturating_duration_since(Instant::now()));
-                self.host.wait(next);
+                self.host.wait(self.next());
                 self.completions.tell(self.take_turn());
                 self.completions.tell(self.end_overdue());
             }
