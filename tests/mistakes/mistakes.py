@@ -154,13 +154,13 @@ MISTAKES = [
     Mistake(
         "the connection is kept when the circuit breaker opens",
         "multiplexer/calls.rs",
-        "            self.connections[connection].session.retire(&errors::unsent(&peer.address));\n            self.detach(connection);",
+        "            self.connections[connection].channel.session.retire(&errors::unsent(&peer.address));\n            self.detach(connection);",
         "",
     ),
     Mistake(
         "requests that waited for room are not sent when there is some",
         "channel.rs",
-        "        self.send(session, now)?;\n        progress\n",
+        "        self.try_send(now)?;\n        progress\n",
         "        progress\n",
     ),
     Mistake(

@@ -19,10 +19,7 @@ use super::stream::Stream;
 use crate::address::Address;
 
 /// A connection to a server that has answered on it.
-pub(super) struct Connection {
-    pub(super) channel: Channel<Stream>,
-    pub(super) session: Session,
-}
+pub(super) type Connection = Channel<Stream>;
 
 impl Connection {
     /// Connects, logs in, and waits until the server answers.
@@ -46,9 +43,9 @@ impl Connection {
         let stream = Stream::connect(address, |ip| connector.allows(address, ip), deadline)?;
         let tls = connector.tls(address)?;
         let session = Session::open(connector, address, role, Instant::now());
-        let mut connection = Self { channel: Channel::new(stream, tls), session };
+        let mut connection = Self::new(stream, tls, session);
         while connection.session.is_opening() {
-            connection.channel.advance(&mut connection.session, Instant::now());
+            connection.advance(Instant::now());
             if connection.session.is_opening() {
                 connection.wait(deadline)?;
             }
@@ -61,22 +58,20 @@ impl Connection {
 
     fn wait(&self, deadline: Deadline<'_>) -> io::Result<()> {
         let either = PollFlags::IN | PollFlags::OUT;
-        let ready = if self.channel.wants_write(&self.session) { either } else { PollFlags::IN };
-        self.channel.stream().wait(ready, deadline)
+        let ready = if self.wants_write() { either } else { PollFlags::IN };
+        self.stream().wait(ready, deadline)
     }
 
     /// The time that a packet takes to the server and back, if known.
     pub(super) fn round_trip(&self) -> Option<Duration> {
-        self.channel.stream().round_trip()
+        self.stream().round_trip()
     }
 
     /// Moves bytes until every request has an outcome.
     ///
     /// A call that is alone may spin before it blocks; several have others to let run meanwhile.
     pub(super) fn complete(&mut self, spin: Option<&Spin>, cancelled: Option<&dyn Fn() -> bool>) {
-        if let Err(err) = self.channel.send(&mut self.session, Instant::now()) {
-            self.session.end(ConnectionError::from(err));
-        }
+        self.send(Instant::now());
         if let Some(spin) = spin
             && self.spin(spin).is_some()
         {
@@ -87,7 +82,7 @@ impl Connection {
                 self.session.end(ConnectionError::from(err));
             }
             let now = Instant::now();
-            self.channel.advance(&mut self.session, now);
+            self.advance(now);
             self.session.expire(now);
         }
     }
@@ -95,7 +90,7 @@ impl Connection {
     /// Looks for the answers without waiting, for a short time.
     fn spin(&mut self, spin: &Spin) -> Option<()> {
         spin.poll(|now| {
-            self.channel.advance(&mut self.session, now);
+            self.advance(now);
             (self.session.is_settled() || self.session.is_over()).then_some(())
         })
     }
@@ -109,11 +104,10 @@ impl Connection {
         }
     }
 
-    /// For a driver that moves the bytes itself. At most `most` batches are to be under way, and no more than the
-    /// server answers within a round trip.
-    pub(super) fn into_parts(mut self, most: usize) -> (Channel<Stream>, Session) {
+    /// Limits the batches under way to `most`, and to as many as the server answers within a round trip.
+    pub(super) fn limited(mut self, most: usize) -> Self {
         self.session.limit_batches(batches(self.round_trip(), most), BUSY);
-        (self.channel, self.session)
+        self
     }
 
     /// Carries out a request that is alone on the connection.

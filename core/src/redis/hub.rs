@@ -104,7 +104,7 @@ impl Hub {
             let deadline = Deadline { by, cancelled: Some(cancelled) };
             let address = super::router::Node::address(&*server);
             let opened = Connection::open(&hub.connector, address, Role::Data, deadline);
-            let opened = opened.map(|connection| connection.into_parts(hub.connector.options.pool_size));
+            let opened = opened.map(|connection| connection.limited(hub.connector.options.pool_size));
             let connection = hub.report(|multiplexer| multiplexer.opened(&server, opened, Instant::now()));
             if let Some(connection) = connection {
                 hub.host.watch(&hub, connection);

@@ -29,7 +29,7 @@ impl<S: Read + Write> Multiplexer<S> {
     fn retire_open(&mut self, peer: &Peer) {
         let link = *peer.link.lock();
         if let Link::Open(connection) = link {
-            self.connections[connection].session.retire(&errors::unsent(&peer.address));
+            self.connections[connection].channel.session.retire(&errors::unsent(&peer.address));
             self.detach(connection);
             // What it gives back is taken up there.
             self.orders.push(Order::Flush(connection));
@@ -130,12 +130,12 @@ impl<S: Read + Write> Multiplexer<S> {
         let found = self
             .connections
             .iter_mut()
-            .find_map(|(id, connection)| connection.session.withdraw(call).then_some(id));
+            .find_map(|(id, connection)| connection.channel.session.withdraw(call).then_some(id));
         if let Some(connection) = found {
             self.orders.push(Order::Flush(connection));
             withdrawn = true;
         } else {
-            self.connections.iter_mut().for_each(|(_, connection)| connection.session.disown(call));
+            self.connections.iter_mut().for_each(|(_, connection)| connection.channel.session.disown(call));
         }
         if withdrawn {
             self.calls.remove(call);
@@ -159,7 +159,7 @@ impl<S: Read + Write> Multiplexer<S> {
             // Should the driver have been late itself, the answers are there.
             self.pump(id, now);
             if let Some(connection) = self.connections.get_mut(id) {
-                connection.session.expire(now);
+                connection.channel.session.expire(now);
                 self.collect(id, now);
             }
         }

@@ -23,7 +23,7 @@ use super::command::{CallDeadline, RedisCommand};
 use super::connector::Connector;
 use super::errors::{self, CallError};
 use super::router::{DiscoveryNeed, Node, Redirections, Router, TOPOLOGY_WAIT};
-use super::session::{Id, PendingCommand, Session};
+use super::session::{Id, PendingCommand};
 use crate::address::Address;
 use crate::error::{Error, Result};
 use crate::lock::Mutex;
@@ -74,7 +74,6 @@ impl Peer {
 struct OpenConnection<S> {
     peer: Arc<Peer>,
     channel: Channel<S>,
-    session: Session,
     /// Whether it waits until its stream takes more.
     is_blocked: bool,
 }
@@ -249,7 +248,7 @@ impl<S: Read + Write> Multiplexer<S> {
             self.waiting.push(Waiting { pending, reason: Reason::Connection(Arc::clone(peer)) });
             return self.open(peer);
         };
-        let session = &mut self.connections[connection].session;
+        let session = &mut self.connections[connection].channel.session;
         let is_first = !session.has_queued();
         session.submit(pending, now);
         if session.starves(self.calls.len()) {
@@ -300,7 +299,7 @@ impl<S: Read + Write> Multiplexer<S> {
         }
         let connections: Vec<_> = self.connections().collect();
         for connection in connections {
-            self.connections[connection].session.retire(&CallError::from(error.clone()));
+            self.connections[connection].channel.session.retire(&CallError::from(error.clone()));
             self.collect(connection, now);
         }
     }
