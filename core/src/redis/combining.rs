@@ -146,14 +146,12 @@ impl Permit<'_> {
         state.published.retain(|pending| {
             let joins = taken.len() < MOST && may_join(pending.end);
             if joins {
-                taken.push(Arc::clone(pending));
+                taken.push(Some(Arc::clone(pending)));
             }
             !joins
         });
         drop(state);
-        let take = |pending: Arc<PendingCall>| pending.take().map(|call| (Some(pending), call));
-        let (pending, calls) = taken.into_iter().filter_map(take).unzip();
-        Batch { pending, calls }
+        Batch { pending: taken }
     }
 }
 
@@ -172,7 +170,6 @@ impl Drop for Permit<'_> {
 /// Calls of other threads in a pipeline. Whatever happens, their threads get an outcome.
 pub(super) struct Batch {
     pending: Vec<Option<Arc<PendingCall>>>,
-    calls: Vec<ScriptCall>,
 }
 
 impl Batch {
@@ -180,10 +177,13 @@ impl Batch {
         self.pending.len()
     }
 
-    /// The calls, with their places and the ends of their times.
-    pub(super) fn calls(&mut self) -> impl Iterator<Item = (usize, ScriptCall, Instant)> {
-        let ends = self.pending.iter().flatten().map(|pending| pending.end);
-        self.calls.drain(..).zip(ends).enumerate().map(|(place, (call, end))| (place, call, end))
+    /// Takes the calls, with their places and the ends of their times.
+    pub(super) fn calls(&self) -> impl Iterator<Item = (usize, ScriptCall, Instant)> {
+        let pending = self.pending.iter().enumerate();
+        pending.filter_map(|(place, pending)| {
+            let pending = pending.as_ref()?;
+            Some((place, pending.take()?, pending.end))
+        })
     }
 
     /// Hands all threads the outcomes of their calls, which are given with their places.

@@ -133,7 +133,7 @@ impl Pool {
         // All answers are awaited together: those whose time ends earlier would be answered late, and those whose time
         // ends later would be cut short.
         let attempt = now + self.connector.options.response_timeout;
-        let mut batch = permit.take(|end| {
+        let batch = permit.take(|end| {
             let apart = end.max(own_end) - end.min(own_end);
             apart <= SHORTEST_TIMEOUT || end.min(own_end) >= attempt
         });
