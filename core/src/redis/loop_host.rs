@@ -3,7 +3,7 @@
 //! All connections are watched by one poller, which is a file of its own: a foreign loop watches that one file. It
 //! is readable when a connection is ready, or when another thread has something for the loop to take up.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,8 +21,7 @@ use crate::lock::Mutex;
 pub(crate) struct LoopHost {
     file: Mutex<File>,
     events: Mutex<Option<Events>>,
-    /// The connections, and whether each is watched for when it takes more.
-    watched: Mutex<HashMap<ConnectionId, bool>>,
+    watched: Mutex<HashSet<ConnectionId>>,
     /// The connections that have something to send.
     dirty: Inbox<ConnectionId>,
     /// Another thread has notified the poller.
@@ -98,7 +97,7 @@ impl LoopHost {
             self.wait(Some(Duration::ZERO));
         }
         let connections: smallvec::SmallVec<[ConnectionId; 8]> =
-            self.watched.lock().keys().copied().collect();
+            self.watched.lock().iter().copied().collect();
         for connection in connections {
             hub.pump(connection);
         }
@@ -177,7 +176,7 @@ impl Host for LoopHost {
             _ => false,
         };
         if added {
-            self.watched.lock().insert(connection, false);
+            self.watched.lock().insert(connection);
             // The loop may have sent what was queued before it was watched.
             self.watch_writing(hub, connection);
             // On the thread that opened it: the loop need not wait for its turn.
@@ -202,12 +201,10 @@ impl Host for LoopHost {
         // Only while there is more to send: else it would always be ready.
         let multiplexer = hub.lock();
         let wants = multiplexer.wants_write(connection);
-        let mut watched = self.watched.lock();
-        let Some(writing) = watched.get_mut(&connection).filter(|writing| **writing != wants) else { return };
         let (Some(stream), Some(poller)) = (multiplexer.stream(connection), self.poller()) else { return };
         let event = if wants { Event::all(connection) } else { Event::readable(connection) };
+        // Without effect on one that is not watched yet: this is done again once it is.
         let _ = modify(&poller, stream, event);
-        *writing = wants;
     }
 
     fn close(&self, hub: &Arc<Hub>, connection: ConnectionId) {
