@@ -43,9 +43,8 @@ use message::answer;
 pub use message::{
     Answer, Completion, End, Item, Kind, OwnedCall, OwnedRequest, Reserved, Span, StandingChange, Used,
 };
-use runner::Runner;
+use runner::{OPENED, Runner};
 pub use settings::Settings;
-use tasks::OPENED;
 
 /// The most calls in one batch. Several overlap: while the server works on one, the loop takes up the answers of
 /// another.
@@ -135,12 +134,12 @@ impl Bridge {
     /// Fetches all answers that have come.
     pub fn drain(&self) -> Vec<Completion> {
         // In a forked child the lock may be held by a thread that does not exist there.
-        if self.is_mine() { self.runner.drain() } else { Vec::new() }
+        if self.is_mine() { self.runner.answers.take() } else { Vec::new() }
     }
 
     /// Whether there are answers to fetch.
     pub fn has_answers(&self) -> bool {
-        self.is_mine() && self.runner.has_answers()
+        self.is_mine() && !self.runner.answers.is_empty()
     }
 
     /// Whether calls still make sense.

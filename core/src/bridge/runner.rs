@@ -7,12 +7,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::message::{Answer, Completion, OwnedCall, answer};
-use super::tasks::{Completions, OPENED, Tasks};
+use super::tasks::Tasks;
 use super::timers::{TimerSleeper, Timers};
 use crate::error::{Error, ErrorKind, Result};
+use crate::inbox::Inbox;
 use crate::limiter::{AsyncRateLimiter, Builder, Sleeper};
 use crate::lock::Mutex;
 use crate::redis::{Hub, LONGEST_SPIN, LoopHost, Spin};
+
+/// The token of the first completion of a limiter.
+pub(super) const OPENED: u64 = 0;
 
 pub(super) struct Runner {
     limiter: OnceLock<Arc<AsyncRateLimiter>>,
@@ -23,7 +27,10 @@ pub(super) struct Runner {
     host: Arc<LoopHost>,
     tasks: Tasks,
     timers: Arc<Timers>,
-    completions: Completions,
+    /// Answers that the loop has yet to fetch.
+    pub(super) answers: Inbox<Completion>,
+    /// Has the loop fetch answers.
+    wake: Box<dyn Fn() + Send + Sync>,
     spin: Spin,
     /// When calls were last submitted.
     submitted: Mutex<Option<Instant>>,
@@ -47,7 +54,8 @@ impl Runner {
             tasks: Tasks::new(move || notified.notify()),
             timers: Arc::new(Timers::new(Arc::clone(&host))),
             host,
-            completions: Completions::new(wake),
+            answers: Inbox::default(),
+            wake: Box::new(wake),
             spin: Spin::default(),
             submitted: Mutex::default(),
             is_handed_over: AtomicBool::new(false),
@@ -98,18 +106,18 @@ impl Runner {
         self.tasks.look();
         let mut done = self.tasks.begin(std::iter::once((OPENED, connecting)));
         done.extend(self.go_on());
-        self.completions.tell(done);
+        self.tell(done);
     }
 
     fn not_opened(&self, error: Error) {
         let _ = self.failure.set(error.clone());
-        self.completions.tell(vec![Completion { token: OPENED, result: Err(error) }]);
+        self.tell(vec![Completion { token: OPENED, result: Err(error) }]);
     }
 
     /// Takes a limiter that needed no connection.
     pub(super) fn opened(&self, limiter: AsyncRateLimiter) {
         self.limiter.get_or_init(|| Arc::new(limiter));
-        self.completions.tell(vec![Completion { token: OPENED, result: Ok(Answer::Done) }]);
+        self.tell(vec![Completion { token: OPENED, result: Ok(Answer::Done) }]);
     }
 
     pub(super) fn limiter(&self) -> Option<&AsyncRateLimiter> {
@@ -129,9 +137,9 @@ impl Runner {
         done.extend(self.go_on());
         *self.submitted.lock() = Some(Instant::now());
         if self.is_watched() {
-            self.completions.keep(done);
+            self.answers.put(done);
         } else {
-            self.completions.tell(done);
+            self.tell(done);
             self.serve_by_thread();
         }
     }
@@ -142,6 +150,13 @@ impl Runner {
         let done = self.tasks.run();
         self.flush();
         done
+    }
+
+    /// Adds answers, and wakes the loop unless it has yet to fetch earlier ones.
+    fn tell(&self, answers: Vec<Completion>) {
+        if self.answers.put(answers) {
+            (self.wake)();
+        }
     }
 
     fn unopened(&self) -> Error {
@@ -159,19 +174,11 @@ impl Runner {
         self.tasks.look();
         self.tasks.cancel(token);
         // What is released then is to be sent, and who waited for it to go on.
-        self.completions.tell(self.go_on());
+        self.tell(self.go_on());
         // Who waits next may sleep for less long than the one that left.
         if self.host.is_hurried() {
-            if self.is_watched() { self.completions.wake() } else { self.host.notify() }
+            if self.is_watched() { (self.wake)() } else { self.host.notify() }
         }
-    }
-
-    pub(super) fn drain(&self) -> Vec<Completion> {
-        self.completions.fetch()
-    }
-
-    pub(super) fn has_answers(&self) -> bool {
-        self.completions.has_answers()
     }
 
     /// Closes the limiter.
@@ -230,10 +237,10 @@ impl Runner {
             return;
         }
         let done = self.take_turn();
-        self.completions.keep(done);
+        self.answers.put(done);
         if self.host.is_hurried() || self.is_over() {
             // The loop is to ask when to come back, or whether to go on watching.
-            self.completions.wake();
+            (self.wake)();
         }
     }
 
@@ -258,13 +265,13 @@ impl Runner {
             self.host.look(hub, now);
             self.tasks.is_ready().then_some(())
         });
-        self.completions.keep(self.go_on());
+        self.answers.put(self.go_on());
     }
 
     /// Ends calls whose time is up. Answers when there are more to end.
     pub(super) fn expire(&self) -> Option<Duration> {
         let done = self.end_overdue();
-        self.completions.keep(done);
+        self.answers.put(done);
         self.host.take_hurry();
         if self.tasks.is_empty() {
             return None;
@@ -316,8 +323,8 @@ impl Runner {
         loop {
             while !self.is_served() {
                 self.host.wait(self.next());
-                self.completions.tell(self.take_turn());
-                self.completions.tell(self.end_overdue());
+                self.tell(self.take_turn());
+                self.tell(self.end_overdue());
             }
             self.has_thread.store(false, Ordering::SeqCst);
             // A call that came in between found a thread, and started none.
