@@ -13,7 +13,7 @@ use super::discoverer::Discoverer;
 use super::errors;
 use super::options::ConnectOptions;
 use super::pool::{Pool, Times};
-use super::router::{DiscoveryNeed, LearnedTopology, NextHop, Redirections, Router, TOPOLOGY_WAIT};
+use super::router::{DiscoveryNeed, LearnedTopology, NextHop, Router, TOPOLOGY_WAIT};
 use super::url::RedisUrl;
 use crate::error::{Error, Result};
 use crate::fork::PerProcess;
@@ -143,7 +143,7 @@ impl Connections {
     /// Asks the owner of the slot, and whom that one points to.
     fn carry_out(&self, mut request: RedisCommand, deadline: CallDeadline) -> Result<Value> {
         let mut times = Times { start: Instant::now(), deadline, waited: false };
-        let mut redirections = Redirections::default();
+        let mut hops = 0;
         let (mut node, mut asking) = (self.owner(&request, &mut times)?, false);
         loop {
             let hint = match node.request(request, asking, times) {
@@ -159,7 +159,7 @@ impl Connections {
                     again.hint
                 }
             };
-            match self.router.next(&mut redirections, &node, hint, &request) {
+            match self.router.next(&mut hops, &node, hint, &request) {
                 NextHop::To { node: next, asking: announce } => (node, asking) = (next, announce),
                 NextHop::Later(pause) => {
                     thread::sleep(pause.min(deadline.by.saturating_duration_since(Instant::now())));

@@ -68,7 +68,7 @@ impl<S: Read + Write> Multiplexer<S> {
             }
         }
         let by = entry.deadline.by;
-        let next = self.router.next(&mut entry.redirections, peer, hint, &request);
+        let next = self.router.next(&mut entry.hops, peer, hint, &request);
         let pending = |asking| PendingCommand::new(call, request, asking, by);
         match next {
             NextHop::To { node, asking } => self.send(&node, pending(asking), now),

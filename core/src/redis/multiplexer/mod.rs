@@ -22,7 +22,7 @@ use super::channel::Channel;
 use super::command::{CallDeadline, RedisCommand};
 use super::connector::Connector;
 use super::errors::{self, CallError};
-use super::router::{DiscoveryNeed, Node, Redirections, Router, TOPOLOGY_WAIT};
+use super::router::{DiscoveryNeed, Node, Router, TOPOLOGY_WAIT};
 use super::session::{Id, PendingCommand};
 use crate::address::Address;
 use crate::error::{Error, Result};
@@ -80,7 +80,8 @@ struct OpenConnection<S> {
 
 /// A call whose result has not been taken yet.
 struct CallEntry {
-    redirections: Redirections,
+    /// How often it was sent elsewhere.
+    hops: usize,
     deadline: CallDeadline,
     /// Whether it has at least the time that a server may take to answer.
     allows_response: bool,
@@ -167,7 +168,7 @@ impl<S: Read + Write> Multiplexer<S> {
     pub(super) fn submit(&mut self, request: RedisCommand, deadline: CallDeadline, now: Instant) -> Id {
         let by = deadline.by;
         let id = self.calls.insert(CallEntry {
-            redirections: Redirections::default(),
+            hops: 0,
             deadline,
             allows_response: deadline.allows_response(self.connector.options.response_timeout, now),
             state: EntryState::Waiting(None),
