@@ -31,13 +31,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fork::generation;
 pub use crate::http::{Problem, client_address, is_header_name};
 use crate::limiter::{AsyncRateLimiter, Builder};
-pub use crate::plan::Verdict;
+pub use crate::plan::{Form, Verdict};
 use crate::redis::forked;
 use crate::request::Check;
-pub use blocking::{
-    change_standing, end, is_in_memory, reserve_all_sleeping, reserve_sleeping, wait_all_sleeping,
-    wait_sleeping,
-};
+pub use blocking::{change_standing, end, is_in_memory, reserve_sleeping, wait_sleeping};
 pub use log::log_to_stderr;
 use message::answer;
 pub use message::{
