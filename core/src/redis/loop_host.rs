@@ -137,34 +137,11 @@ impl LoopHost {
     }
 }
 
-fn modify(poller: &Poller, stream: &Stream, event: Event) -> io::Result<()> {
-    match stream {
-        Stream::Tcp(stream) => poller.modify_with_mode(stream, event, PollMode::Level),
-        #[cfg(unix)]
-        Stream::Unix(stream) => poller.modify_with_mode(stream, event, PollMode::Level),
-    }
-}
-
 #[allow(unsafe_code, reason = "a socket must not be closed before it is taken out of the poller")]
 fn add(poller: &Poller, stream: &Stream, connection: ConnectionId) -> io::Result<()> {
-    let event = Event::readable(connection);
     // SAFETY: the connection is removed from the multiplexer, which closes it, only by `close` below, after it was
     // taken out; or with the multiplexer itself, whose poller is gone by then.
-    unsafe {
-        match stream {
-            Stream::Tcp(stream) => poller.add_with_mode(stream, event, PollMode::Level),
-            #[cfg(unix)]
-            Stream::Unix(stream) => poller.add_with_mode(stream, event, PollMode::Level),
-        }
-    }
-}
-
-fn delete(poller: &Poller, stream: &Stream) -> io::Result<()> {
-    match stream {
-        Stream::Tcp(stream) => poller.delete(stream),
-        #[cfg(unix)]
-        Stream::Unix(stream) => poller.delete(stream),
-    }
+    unsafe { poller.add_with_mode(stream, Event::readable(connection), PollMode::Level) }
 }
 
 impl Host for LoopHost {
@@ -204,13 +181,13 @@ impl Host for LoopHost {
         let (Some(stream), Some(poller)) = (multiplexer.stream(connection), self.poller()) else { return };
         let event = if wants { Event::all(connection) } else { Event::readable(connection) };
         // Without effect on one that is not watched yet: this is done again once it is.
-        let _ = modify(&poller, stream, event);
+        let _ = poller.modify_with_mode(stream, event, PollMode::Level);
     }
 
     fn close(&self, hub: &Arc<Hub>, connection: ConnectionId) {
         let multiplexer = hub.lock();
         if let (Some(stream), Some(poller)) = (multiplexer.stream(connection), self.poller()) {
-            let _ = delete(&poller, stream);
+            let _ = poller.delete(stream);
         }
         drop(multiplexer);
         self.watched.lock().remove(&connection);

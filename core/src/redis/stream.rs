@@ -6,6 +6,8 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 #[cfg(unix)]
 use std::os::unix::net::UnixStream;
+#[cfg(windows)]
+use std::os::windows::io::{AsRawSocket, AsSocket, BorrowedSocket, RawSocket};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -60,11 +62,7 @@ impl Stream {
 
     /// Waits until the stream is ready. Answers an error when the time is up.
     pub(super) fn wait(&self, ready: PollFlags, deadline: Deadline<'_>) -> io::Result<()> {
-        match self {
-            Self::Tcp(stream) => wait(stream, ready, deadline),
-            #[cfg(unix)]
-            Self::Unix(stream) => wait(stream, ready, deadline),
-        }
+        wait(self, ready, deadline)
     }
 }
 
@@ -212,6 +210,21 @@ impl AsFd for Stream {
 impl AsRawFd for Stream {
     fn as_raw_fd(&self) -> RawFd {
         self.as_fd().as_raw_fd()
+    }
+}
+
+#[cfg(windows)]
+impl AsSocket for Stream {
+    fn as_socket(&self) -> BorrowedSocket<'_> {
+        let Self::Tcp(stream) = self;
+        stream.as_socket()
+    }
+}
+
+#[cfg(windows)]
+impl AsRawSocket for Stream {
+    fn as_raw_socket(&self) -> RawSocket {
+        self.as_socket().as_raw_socket()
     }
 }
 
