@@ -7,7 +7,6 @@
 //! tradeoff", SPAA 2010), and from databases as group commit.
 
 use std::collections::VecDeque;
-use std::mem;
 use std::sync::Arc;
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
@@ -88,25 +87,25 @@ impl Combiner {
         let mut end = Instant::now() + pause;
         let mut looks = 0;
         loop {
-            match pending.look() {
-                Look::Served(outcome) => return NextStep::Served(outcome),
-                _ if looks < LOOKS => {
-                    looks += 1;
-                    thread::yield_now();
+            let (outcome, is_published) = pending.look();
+            if let Some(outcome) = outcome {
+                return NextStep::Served(outcome);
+            } else if looks < LOOKS {
+                looks += 1;
+                thread::yield_now();
+            } else if is_published {
+                let now = Instant::now();
+                if now >= end && now < by && !is_free() {
+                    pause *= 2;
+                    end = by.min(now + pause);
                 }
+                if let Some((permit, call)) = self.leave(pending, end) {
+                    return NextStep::Combiner(permit, call);
+                }
+                thread::park_timeout(end.saturating_duration_since(now));
+            } else {
                 // The thread that took it has a deadline.
-                Look::Taken => thread::park(),
-                Look::Published => {
-                    let now = Instant::now();
-                    if now >= end && now < by && !is_free() {
-                        pause *= 2;
-                        end = by.min(now + pause);
-                    }
-                    if let Some((permit, call)) = self.leave(pending, end) {
-                        return NextStep::Combiner(permit, call);
-                    }
-                    thread::park_timeout(end.saturating_duration_since(now));
-                }
+                thread::park();
             }
         }
     }
@@ -214,46 +213,31 @@ struct PendingCall {
     thread: Thread,
 }
 
-enum CallState {
-    Published(ScriptCall),
-    Taken,
-    Served(CommandOutcome),
-}
-
-/// What the thread whose call it is sees of its state.
-enum Look {
-    Published,
-    Taken,
-    Served(CommandOutcome),
+struct CallState {
+    /// Until a thread takes it.
+    call: Option<ScriptCall>,
+    outcome: Option<CommandOutcome>,
 }
 
 impl PendingCall {
     fn new(call: ScriptCall, end: Instant) -> Self {
-        Self { state: Mutex::new(CallState::Published(call)), end, thread: thread::current() }
+        let state = CallState { call: Some(call), outcome: None };
+        Self { state: Mutex::new(state), end, thread: thread::current() }
     }
 
-    /// The outcome can be seen once.
-    fn look(&self) -> Look {
+    /// The outcome, which can be seen once, and whether the call is yet to be taken.
+    fn look(&self) -> (Option<CommandOutcome>, bool) {
         let mut state = self.state.lock();
-        if matches!(*state, CallState::Published(_)) {
-            return Look::Published;
-        }
-        match mem::replace(&mut *state, CallState::Taken) {
-            CallState::Served(outcome) => Look::Served(outcome),
-            CallState::Published(_) | CallState::Taken => Look::Taken,
-        }
+        (state.outcome.take(), state.call.is_some())
     }
 
     /// The call, for the thread that makes it.
     fn take(&self) -> Option<ScriptCall> {
-        match mem::replace(&mut *self.state.lock(), CallState::Taken) {
-            CallState::Published(call) => Some(call),
-            CallState::Taken | CallState::Served(_) => None,
-        }
+        self.state.lock().call.take()
     }
 
     fn serve(&self, outcome: CommandOutcome) {
-        *self.state.lock() = CallState::Served(outcome);
+        self.state.lock().outcome = Some(outcome);
         self.thread.unpark();
     }
 }
