@@ -107,7 +107,12 @@ impl Pool {
     fn share_or_lease(&self, request: RedisCommand, asking: bool, times: Times) -> CommandOutcome {
         let call = match request {
             RedisCommand::Script(call) if !asking => call,
-            RedisCommand::Script(_) | RedisCommand::Plain(..) => return self.alone(request, asking, times),
+            RedisCommand::Script(_) | RedisCommand::Plain(..) => {
+                return match self.lease(times) {
+                    Ok(mut lease) => lease.request(request, asking, times),
+                    Err(failure) => CommandOutcome::Done(Err(failure)),
+                };
+            }
         };
         let by = times.deadline.by.min(times.start + self.connector.options.response_timeout);
         match self.combiner.join(call, times.deadline.by, by, || self.has_room(&self.state.lock())) {
@@ -161,13 +166,6 @@ impl Pool {
         drop(permit);
         batch.serve(outcomes);
         own_outcome
-    }
-
-    fn alone(&self, request: RedisCommand, asking: bool, times: Times) -> CommandOutcome {
-        match self.lease(times) {
-            Ok(mut lease) => lease.request(request, asking, times),
-            Err(failure) => CommandOutcome::Done(Err(failure)),
-        }
     }
 
     /// Reports the outcome of a call to the circuit breaker.
