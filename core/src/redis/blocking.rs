@@ -38,7 +38,7 @@ impl BlockingRedis {
         Ok(Self { connections, closed: AtomicBool::new(false), timeout, response_timeout })
     }
 
-    /// The time of a call that begins now and states `timeout`, or none; `most` at most.
+    /// The time of a call that begins now and states `timeout`, or none.
     pub(crate) fn deadline(&self, timeout: Option<Duration>) -> CallDeadline {
         CallDeadline::after(timeout.unwrap_or(self.timeout))
     }

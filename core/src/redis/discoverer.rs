@@ -24,7 +24,7 @@ const HEDGE: Duration = Duration::from_millis(50);
 /// Keeps the connections over which the topology is asked for.
 #[derive(Default)]
 pub(super) struct Discoverer {
-    idle: Mutex<HashMap<(Address, bool), Connection>>,
+    idle: Mutex<HashMap<(Address, Role), Connection>>,
 }
 
 impl Discoverer {
@@ -129,7 +129,7 @@ impl Discoverer {
         cmd: Cmd,
         deadline: Deadline<'_>,
     ) -> Result<Value> {
-        let name = (address.clone(), role == Role::Sentinel);
+        let name = (address.clone(), role);
         let kept = self.idle.lock().remove(&name);
         if let Some(mut connection) = kept
             && let Ok(value) = connection.query(cmd.clone(), deadline)

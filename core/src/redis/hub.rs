@@ -20,7 +20,7 @@ use crate::lock::Mutex;
 /// The event loop that watches the connections: that of Tokio, or a foreign one.
 pub(crate) trait Host: Send + Sync {
     /// Begins to keep the time.
-    fn begin(&self, hub: &Arc<Hub>);
+    fn begin(&self, _hub: &Arc<Hub>) {}
     /// Begins to watch a connection, and to pump it whenever it is ready.
     fn watch(&self, hub: &Arc<Hub>, connection: ConnectionId);
     /// Sends what the connection has to send, soon: what is queued until then goes along.

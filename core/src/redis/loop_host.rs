@@ -145,8 +145,6 @@ fn add(poller: &Poller, stream: &Stream, connection: ConnectionId) -> io::Result
 }
 
 impl Host for LoopHost {
-    fn begin(&self, _: &Arc<Hub>) {}
-
     fn watch(&self, hub: &Arc<Hub>, connection: ConnectionId) {
         let added = match (hub.lock().stream(connection), self.poller()) {
             (Some(stream), Some(poller)) => add(&poller, stream, connection).is_ok(),

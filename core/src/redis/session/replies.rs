@@ -148,7 +148,7 @@ impl Session {
         }
     }
 
-    fn done(&mut self, pending: &PendingCommand, result: Result<Value, CallError>) {
+    pub(super) fn done(&mut self, pending: &PendingCommand, result: Result<Value, CallError>) {
         if !pending.ended {
             self.outcomes.push_back((pending.id, CommandOutcome::Done(result)));
         }
