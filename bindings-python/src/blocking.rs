@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use sluicegate::CheckAllOptions;
-use sluicegate::bridge::{self, End, StandingChange, Used};
+use sluicegate::bridge::{self, End, Form, StandingChange, Used};
 
 use crate::arguments::{
     Given, Key, Object, Optional, about_key, block, flag, optional_id, optional_span, optional_timeout,
@@ -162,7 +162,7 @@ impl RateLimiter {
         let wait = optional_span(wait, "wait")?;
         let check = requested(rule, &key, &cost, resource, limit, timeout, None)?;
         Reservation::make(rule.py(), &self.shared, |limiter, sleep| {
-            bridge::reserve_sleeping(limiter, &check, wait, sleep)
+            bridge::reserve_sleeping(limiter, &[check], Form::Single, wait, sleep)
         })
     }
 
@@ -178,7 +178,7 @@ impl RateLimiter {
         let all = check::borrowed(&items);
         let wait = optional_span(wait, "wait")?;
         Reservation::make(checks.py(), &self.shared, |limiter, sleep| {
-            bridge::reserve_all_sleeping(limiter, &all, wait, sleep)
+            bridge::reserve_sleeping(limiter, &all, Form::WithParts, wait, sleep)
         })
     }
 
@@ -387,7 +387,9 @@ impl RateLimiter {
     ) -> PyResult<Decision> {
         let timeout = span(timeout, "timeout")?;
         let check = requested(rule, &key, &cost, resource, limit, None, None)?;
-        self.shared.wait(rule.py(), |limiter, sleep| bridge::wait_sleeping(limiter, &check, timeout, sleep))
+        self.shared.wait(rule.py(), |limiter, sleep| {
+            bridge::wait_sleeping(limiter, &[check], Form::Single, timeout, sleep)
+        })
     }
 
     /// Waits until several checks are admitted together, as `check_all` decides them, for `timeout` seconds at most.
@@ -396,8 +398,9 @@ impl RateLimiter {
         let items = check::items(checks)?;
         let all = check::borrowed(&items);
         let timeout = span(timeout, "timeout")?;
-        self.shared
-            .wait(checks.py(), |limiter, sleep| bridge::wait_all_sleeping(limiter, &all, timeout, sleep))
+        self.shared.wait(checks.py(), |limiter, sleep| {
+            bridge::wait_sleeping(limiter, &all, Form::WithParts, timeout, sleep)
+        })
     }
 
     /// Tries the server.

@@ -18,8 +18,9 @@ MISTAKES = [
         "session/ending.rs",
         "self.outcomes.push_back((pending.id, CommandOutcome::Done(Err(failure))));\n            }\n        }\n        if let Some(next)",
         "let hint = crate::redis::command::Hint::Unsent(failure, pending.by);\n"
-        "                let again = CommandOutcome::Again(pending.request.clone(), hint);\n"
-        "                self.outcomes.push_back((pending.id, again));\n            }\n        }\n        if let Some(next)",
+        "                let unexecuted = crate::redis::command::Unexecuted { request: pending.request.clone(), hint };\n"
+        "                self.outcomes.push_back((pending.id, CommandOutcome::Again(Box::new(unexecuted))));\n"
+        "            }\n        }\n        if let Some(next)",
     ),
     Mistake(
         "a call is sent again after a broken connection",
@@ -31,8 +32,8 @@ MISTAKES = [
     Mistake(
         "a call is sent again although a replica answered it, which may have been promoted",
         "session/replies.rs",
-        "                self.fail(&bundle, &failure);\n                self.retire(&failure);",
-        "                self.demoted(bundle, &failure);",
+        "                self.fail(&bundle, &failure);\n                return self.retire(&failure);",
+        "                self.again(bundle, &Hint::NotPrimary(failure.clone()));\n                return self.retire(&failure);",
     ),
     Mistake(
         "the answers of two calls of a bundle are swapped",
@@ -80,9 +81,9 @@ MISTAKES = [
     ),
     Mistake(
         "the deadline of a call that waits for a connection is ignored",
-        "multiplexer/expiry.rs",
-        "waiting.into_iter().partition(|pending| pending.by <= now);",
-        "waiting.into_iter().partition(|_| false);",
+        "multiplexer/calls.rs",
+        "Reason::Connection(_) => pending.by,",
+        "Reason::Connection(_) => now + Duration::from_secs(3600),",
     ),
     Mistake(
         "calls given back by a connection are queued on it again",
@@ -93,26 +94,26 @@ MISTAKES = [
     Mistake(
         "ASKING is not sent",
         "session/packing.rs",
-        "if bundle.first().is_some_and(|pending| pending.asking) {",
+        "if first.asking {",
         "if false {",
     ),
     Mistake(
         "TRYAGAIN to a bundle is not divided",
         "session/replies.rs",
-        "ReplyKind::Forbidden(_) | ReplyKind::TryAgain if is_batch",
-        "ReplyKind::Forbidden(_) if is_batch",
+        "Cause::Server(ServerErrorKind::NoPerm | ServerErrorKind::TryAgain) if is_batch",
+        "Cause::Server(ServerErrorKind::NoPerm) if is_batch",
     ),
     Mistake(
         "NOSCRIPT is delivered as an error",
         "session/replies.rs",
-        "ServerErrorKind::NoScript) => ReplyKind::UnknownScript(err)",
-        "ServerErrorKind::NoScript) => ReplyKind::Refused(err)",
+        "Cause::Server(ServerErrorKind::NoScript) if !whole => {",
+        "Cause::Server(ServerErrorKind::NoScript) if false => {",
     ),
     Mistake(
         "a replica is used on",
         "session/replies.rs",
-        "=> ReplyKind::NotPrimary(err),",
-        "=> ReplyKind::Refused(err),",
+        "Cause::Server(ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown) => {",
+        "Cause::Server(ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown) if false => {",
     ),
     Mistake(
         "the old primary is used until it fails",
@@ -153,13 +154,13 @@ MISTAKES = [
     Mistake(
         "the connection is kept when the circuit breaker opens",
         "multiplexer/calls.rs",
-        "            self.connections[connection].session.retire(&errors::unsent(&peer.address));\n            self.detach(connection);",
+        "            self.connections[connection].channel.session.retire(&errors::unsent(&peer.address));\n            self.detach(connection);",
         "",
     ),
     Mistake(
         "requests that waited for room are not sent when there is some",
         "channel.rs",
-        "        self.send(session, now)?;\n        progress\n",
+        "        self.try_send(now)?;\n        progress\n",
         "        progress\n",
     ),
     Mistake(

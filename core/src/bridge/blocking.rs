@@ -33,55 +33,32 @@ pub fn change_standing(limiter: &RateLimiter, check: &Check<'_>, change: Standin
     limiter.change_standing(check, change)
 }
 
-/// [`RateLimiter::wait_with`] by a sleep that may be cut short, by a signal for instance: where it answers
-/// false, the wait ends with an error, which the caller knows better. It has to end when the thread is unparked.
+/// [`RateLimiter::wait_with`], or [`RateLimiter::wait_all`], by a sleep that may be cut short, by a signal for instance:
+/// where it answers false, the wait ends with an error, which the caller knows better. It has to end when the thread is
+/// unparked.
 ///
 /// # Errors
 /// As [`RateLimiter::check`].
 pub fn wait_sleeping(
     limiter: &RateLimiter,
-    check: &Check<'_>,
-    timeout: Duration,
-    sleep: impl FnMut(Duration) -> bool,
-) -> Result<Decision> {
-    limiter.wait_sleeping(&[*check], Form::Single, timeout, sleep)
-}
-
-/// [`RateLimiter::wait_all`] likewise.
-///
-/// # Errors
-/// As [`RateLimiter::check_all`].
-pub fn wait_all_sleeping(
-    limiter: &RateLimiter,
     checks: &[Check<'_>],
+    form: Form,
     timeout: Duration,
     sleep: impl FnMut(Duration) -> bool,
 ) -> Result<Decision> {
-    limiter.wait_sleeping(checks, Form::WithParts, timeout, sleep)
+    limiter.wait_sleeping(checks, form, timeout, sleep)
 }
 
-/// [`RateLimiter::reserve_within`] by such a sleep.
+/// [`RateLimiter::reserve_within`], or [`RateLimiter::reserve_all_within`], by such a sleep.
 ///
 /// # Errors
 /// As [`RateLimiter::reserve`].
 pub fn reserve_sleeping(
     limiter: &RateLimiter,
-    check: &Check<'_>,
-    wait: Duration,
-    sleep: impl FnMut(Duration) -> bool,
-) -> Result<Reserved> {
-    limiter.reserve_sleeping(&[*check], Form::Single, wait, sleep).map(Reserved::from)
-}
-
-/// [`RateLimiter::reserve_all_within`] likewise.
-///
-/// # Errors
-/// As [`RateLimiter::reserve_all`].
-pub fn reserve_all_sleeping(
-    limiter: &RateLimiter,
     checks: &[Check<'_>],
+    form: Form,
     wait: Duration,
     sleep: impl FnMut(Duration) -> bool,
 ) -> Result<Reserved> {
-    limiter.reserve_sleeping(checks, Form::WithParts, wait, sleep).map(Reserved::from)
+    limiter.reserve_sleeping(checks, form, wait, sleep).map(Reserved::from)
 }

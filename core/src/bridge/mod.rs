@@ -31,21 +31,17 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fork::generation;
 pub use crate::http::{Problem, client_address, is_header_name};
 use crate::limiter::{AsyncRateLimiter, Builder};
-pub use crate::plan::Verdict;
+pub use crate::plan::{Form, Verdict};
 use crate::redis::forked;
 use crate::request::Check;
-pub use blocking::{
-    change_standing, end, is_in_memory, reserve_all_sleeping, reserve_sleeping, wait_all_sleeping,
-    wait_sleeping,
-};
+pub use blocking::{change_standing, end, is_in_memory, reserve_sleeping, wait_sleeping};
 pub use log::log_to_stderr;
 use message::answer;
 pub use message::{
     Answer, Completion, End, Item, Kind, OwnedCall, OwnedRequest, Reserved, Span, StandingChange, Used,
 };
-use runner::Runner;
+use runner::{OPENED, Runner};
 pub use settings::Settings;
-use tasks::OPENED;
 
 /// The most calls in one batch. Several overlap: while the server works on one, the loop takes up the answers of
 /// another.
@@ -135,12 +131,12 @@ impl Bridge {
     /// Fetches all answers that have come.
     pub fn drain(&self) -> Vec<Completion> {
         // In a forked child the lock may be held by a thread that does not exist there.
-        if self.is_mine() { self.runner.drain() } else { Vec::new() }
+        if self.is_mine() { self.runner.answers.take() } else { Vec::new() }
     }
 
     /// Whether there are answers to fetch.
     pub fn has_answers(&self) -> bool {
-        self.is_mine() && self.runner.has_answers()
+        self.is_mine() && !self.runner.answers.is_empty()
     }
 
     /// Whether calls still make sense.

@@ -7,13 +7,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::message::{Answer, Completion, OwnedCall, answer};
-use super::tasks::{Completions, OPENED, Tasks};
+use super::tasks::Tasks;
 use super::timers::{TimerSleeper, Timers};
-
 use crate::error::{Error, ErrorKind, Result};
+use crate::inbox::Inbox;
 use crate::limiter::{AsyncRateLimiter, Builder, Sleeper};
 use crate::lock::Mutex;
-use crate::redis::{Host, Hub, LONGEST_SPIN, LoopHost, Spin};
+use crate::redis::{Hub, LONGEST_SPIN, LoopHost, Spin};
+
+/// The token of the first completion of a limiter.
+pub(super) const OPENED: u64 = 0;
 
 pub(super) struct Runner {
     limiter: OnceLock<Arc<AsyncRateLimiter>>,
@@ -24,7 +27,10 @@ pub(super) struct Runner {
     host: Arc<LoopHost>,
     tasks: Tasks,
     timers: Arc<Timers>,
-    completions: Completions,
+    /// Answers that the loop has yet to fetch.
+    pub(super) answers: Inbox<Completion>,
+    /// Has the loop fetch answers.
+    wake: Box<dyn Fn() + Send + Sync>,
     spin: Spin,
     /// When calls were last submitted.
     submitted: Mutex<Option<Instant>>,
@@ -45,10 +51,11 @@ impl Runner {
             hub: OnceLock::new(),
             limiter: OnceLock::new(),
             failure: OnceLock::new(),
-            host,
             tasks: Tasks::new(move || notified.notify()),
-            timers: Arc::default(),
-            completions: Completions::new(wake),
+            timers: Arc::new(Timers::new(Arc::clone(&host))),
+            host,
+            answers: Inbox::default(),
+            wake: Box::new(wake),
             spin: Spin::default(),
             submitted: Mutex::default(),
             is_handed_over: AtomicBool::new(false),
@@ -98,20 +105,19 @@ impl Runner {
         };
         self.tasks.look();
         let mut done = self.tasks.begin(std::iter::once((OPENED, connecting)));
-        self.flush();
-        done.extend(self.tasks.run());
-        self.completions.tell(done);
+        done.extend(self.go_on());
+        self.tell(done);
     }
 
     fn not_opened(&self, error: Error) {
         let _ = self.failure.set(error.clone());
-        self.completions.tell(vec![Completion { token: OPENED, result: Err(error) }]);
+        self.tell(vec![Completion { token: OPENED, result: Err(error) }]);
     }
 
     /// Takes a limiter that needed no connection.
     pub(super) fn opened(&self, limiter: AsyncRateLimiter) {
         self.limiter.get_or_init(|| Arc::new(limiter));
-        self.completions.tell(vec![Completion { token: OPENED, result: Ok(Answer::Done) }]);
+        self.tell(vec![Completion { token: OPENED, result: Ok(Answer::Done) }]);
     }
 
     pub(super) fn limiter(&self) -> Option<&AsyncRateLimiter> {
@@ -128,15 +134,28 @@ impl Runner {
             })),
             None => calls.map(|(token, _)| Completion { token, result: Err(self.unopened()) }).collect(),
         };
-        self.flush();
-        done.extend(self.tasks.run());
+        done.extend(self.go_on());
         *self.submitted.lock() = Some(Instant::now());
-        self.hurry();
         if self.is_watched() {
-            self.completions.keep(done);
+            self.answers.put(done);
         } else {
-            self.completions.tell(done);
+            self.tell(done);
             self.serve_by_thread();
+        }
+    }
+
+    /// Sends what calls have to send, and goes on with those that can. Answers those that have ended.
+    fn go_on(&self) -> Vec<Completion> {
+        self.flush();
+        let done = self.tasks.run();
+        self.flush();
+        done
+    }
+
+    /// Adds answers, and wakes the loop unless it has yet to fetch earlier ones.
+    fn tell(&self, answers: Vec<Completion>) {
+        if self.answers.put(answers) {
+            (self.wake)();
         }
     }
 
@@ -155,21 +174,11 @@ impl Runner {
         self.tasks.look();
         self.tasks.cancel(token);
         // What is released then is to be sent, and who waited for it to go on.
-        self.flush();
-        let done = self.tasks.run();
-        self.completions.tell(done);
+        self.tell(self.go_on());
         // Who waits next may sleep for less long than the one that left.
-        if self.hurry() {
-            if self.is_watched() { self.completions.wake() } else { self.host.notify() }
+        if self.host.is_hurried() {
+            if self.is_watched() { (self.wake)() } else { self.host.notify() }
         }
-    }
-
-    pub(super) fn drain(&self) -> Vec<Completion> {
-        self.completions.fetch()
-    }
-
-    pub(super) fn has_answers(&self) -> bool {
-        self.completions.has_answers()
     }
 
     /// Closes the limiter.
@@ -228,19 +237,11 @@ impl Runner {
             return;
         }
         let done = self.take_turn();
-        self.completions.keep(done);
-        if self.hurry() || self.is_over() {
+        self.answers.put(done);
+        if self.host.is_hurried() || self.is_over() {
             // The loop is to ask when to come back, or whether to go on watching.
-            self.completions.wake();
+            (self.wake)();
         }
-    }
-
-    /// Whether a sleep, or the time of a request, ends before all that the loop knows of.
-    fn hurry(&self) -> bool {
-        if self.timers.take_hurry() {
-            self.host.hurry();
-        }
-        self.host.is_hurried()
     }
 
     fn take_turn(&self) -> Vec<Completion> {
@@ -248,9 +249,7 @@ impl Runner {
         if let Some(hub) = self.hub.get() {
             self.host.turn(hub);
         }
-        let done = self.tasks.run();
-        self.flush();
-        done
+        self.go_on()
     }
 
     /// Spins for the answer to a call that is alone, unless it was sent some time ago: a loop that did other things
@@ -266,22 +265,18 @@ impl Runner {
             self.host.look(hub, now);
             self.tasks.is_ready().then_some(())
         });
-        let done = self.tasks.run();
-        self.flush();
-        self.completions.keep(done);
-        self.hurry();
+        self.answers.put(self.go_on());
     }
 
     /// Ends calls whose time is up. Answers when there are more to end.
     pub(super) fn expire(&self) -> Option<Duration> {
         let done = self.end_overdue();
-        self.completions.keep(done);
+        self.answers.put(done);
         self.host.take_hurry();
-        self.timers.take_hurry();
         if self.tasks.is_empty() {
             return None;
         }
-        self.next().map(|next| next.saturating_duration_since(Instant::now()))
+        self.next()
     }
 
     pub(super) fn is_hurried(&self) -> bool {
@@ -295,15 +290,14 @@ impl Runner {
         if let Some(hub) = self.hub.get() {
             hub.expire(now);
         }
-        let done = self.tasks.run();
-        self.flush();
-        done
+        self.go_on()
     }
 
-    /// When a sleep or the time of a call ends.
-    fn next(&self) -> Option<Instant> {
+    /// How long until a sleep or the time of a call ends.
+    fn next(&self) -> Option<Duration> {
         let calls = self.hub.get().and_then(|hub| hub.deadline());
-        self.timers.next().into_iter().chain(calls).min()
+        let next = self.timers.next().into_iter().chain(calls).min();
+        next.map(|next| next.saturating_duration_since(Instant::now()))
     }
 
     /// Where no loop watches the connections, a thread does.
@@ -328,10 +322,9 @@ impl Runner {
     fn serve(&self) {
         loop {
             while !self.is_served() {
-                let next = self.next().map(|next| next.saturating_duration_since(Instant::now()));
-                self.host.wait(next);
-                self.completions.tell(self.take_turn());
-                self.completions.tell(self.end_overdue());
+                self.host.wait(self.next());
+                self.tell(self.take_turn());
+                self.tell(self.end_overdue());
             }
             self.has_thread.store(false, Ordering::SeqCst);
             // A call that came in between found a thread, and started none.

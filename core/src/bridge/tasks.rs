@@ -1,4 +1,4 @@
-//! Calls as tasks that a foreign loop runs, and their answers, which it fetches.
+//! Calls as tasks that a foreign loop runs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -173,46 +173,5 @@ impl TaskTable {
         if self.spare.len() < MOST_SPARE {
             self.spare.push(task);
         }
-    }
-}
-
-/// The token of the first completion of a limiter.
-pub(super) const OPENED: u64 = 0;
-
-/// Answers that the loop has yet to fetch.
-pub(super) struct Completions {
-    answers: Inbox<Completion>,
-    wake: Box<dyn Fn() + Send + Sync>,
-}
-
-impl Completions {
-    pub(super) fn new(wake: impl Fn() + Send + Sync + 'static) -> Self {
-        Self { answers: Inbox::default(), wake: Box::new(wake) }
-    }
-
-    /// Adds answers, and wakes the loop unless it has yet to fetch earlier ones.
-    pub(super) fn tell(&self, answers: Vec<Completion>) {
-        if self.answers.put(answers) {
-            self.wake();
-        }
-    }
-
-    /// Wakes the loop.
-    pub(super) fn wake(&self) {
-        (self.wake)();
-    }
-
-    /// Adds answers without waking the loop, which is about to fetch them.
-    pub(super) fn keep(&self, answers: Vec<Completion>) {
-        self.answers.put(answers);
-    }
-
-    /// Whether there are answers to fetch.
-    pub(super) fn has_answers(&self) -> bool {
-        !self.answers.is_empty()
-    }
-
-    pub(super) fn fetch(&self) -> Vec<Completion> {
-        self.answers.take()
     }
 }

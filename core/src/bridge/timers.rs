@@ -3,21 +3,20 @@
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use crate::limiter::Sleeper;
 use crate::lock::Mutex;
+use crate::redis::{Host, LoopHost};
 
 /// Names a sleep: when it ends, and a number of its own.
 type Name = (Instant, u64);
 
 /// The sleeps of one limiter, in the order of their ends.
-#[derive(Default)]
 pub(super) struct Timers {
     state: Mutex<State>,
-    hurried: AtomicBool,
+    host: Arc<LoopHost>,
 }
 
 #[derive(Default)]
@@ -27,6 +26,11 @@ struct State {
 }
 
 impl Timers {
+    /// The host is hurried when a sleep begins that ends before all others.
+    pub(super) fn new(host: Arc<LoopHost>) -> Self {
+        Self { state: Mutex::default(), host }
+    }
+
     /// When the next sleep ends.
     pub(super) fn next(&self) -> Option<Instant> {
         self.state.lock().wakers.first_key_value().map(|((end, _), _)| *end)
@@ -41,12 +45,6 @@ impl Timers {
         }
         drop(state);
         over.into_iter().for_each(Waker::wake);
-    }
-
-    /// Whether a sleep has begun since this was last asked that ends before all others.
-    pub(super) fn take_hurry(&self) -> bool {
-        // Mostly none has: to find that out changes nothing.
-        self.hurried.load(Ordering::Acquire) && self.hurried.swap(false, Ordering::AcqRel)
     }
 }
 
@@ -78,7 +76,7 @@ impl Future for Sleep {
         let mut state = self.timers.state.lock();
         let is_new = state.wakers.insert(self.name, context.waker().clone()).is_none();
         if is_new && state.wakers.first_key_value().is_some_and(|(first, _)| *first == self.name) {
-            self.timers.hurried.store(true, Ordering::Release);
+            self.timers.host.hurry();
         }
         Poll::Pending
     }

@@ -277,7 +277,7 @@ impl Builder {
         let secret = self.identifier_secret.as_ref().map(|secret| secret.0.as_str());
         self.rules.secrets = SecretNames::new(secret)?;
         let backend = Backend::parse(&self.url.0)?;
-        let has_tls = matches!(&backend, Backend::Redis(url) if url.has_tls());
+        let has_tls = matches!(&backend, Backend::Redis(url) if url.tls);
         if let Some(source) = self.rules.source.with_tls(&self.tls_files()) {
             self.rules.source = source?;
             if !has_tls {

@@ -7,8 +7,9 @@ use super::{Outcome, Plan, SmallList};
 use crate::decision::{Decision, Source};
 
 /// Whether a decision lists its parts.
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub enum Form {
     /// The answer to a single check.
     Single,
     /// The answer to a list of checks.

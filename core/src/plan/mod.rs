@@ -29,7 +29,9 @@ use crate::rules::{Algorithm, MAX_MICROS, Scope};
 pub(crate) use crate::algorithm::Outcome;
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use crate::algorithm::{Op, Span, StandingChange};
-pub(crate) use answer::{Form, answer};
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
+pub use answer::Form;
+pub(crate) use answer::answer;
 pub(crate) use books::Books;
 pub(crate) use charge::{Charge, Holder, Stander, Stranded};
 pub(crate) use forecast::Forecast;

@@ -42,7 +42,7 @@ impl AsyncRedis {
         Ok(Self { generation: generation(), closed: AtomicBool::new(false), hub })
     }
 
-    /// The time of a call that begins now and states `timeout`, or none; `most` at most.
+    /// The time of a call that begins now and states `timeout`, or none.
     #[inline(always)]
     pub(crate) fn deadline(&self, timeout: Option<Duration>) -> CallDeadline {
         CallDeadline::after(timeout.unwrap_or_else(|| self.hub.connector.timeout()))
@@ -50,7 +50,7 @@ impl AsyncRedis {
 
     /// The time of a request that undoes what a call did.
     pub(crate) fn deadline_to_undo(&self, deadline: CallDeadline) -> CallDeadline {
-        deadline.to_undo(self.hub.connector.response_timeout)
+        deadline.to_undo(self.hub.connector.options.response_timeout)
     }
 
     /// Runs the script at most once.

@@ -13,7 +13,7 @@ use super::discoverer::Discoverer;
 use super::errors;
 use super::options::ConnectOptions;
 use super::pool::{Pool, Times};
-use super::router::{DiscoveryNeed, LearnedTopology, NextHop, Redirections, Router, TOPOLOGY_WAIT};
+use super::router::{DiscoveryNeed, LearnedTopology, NextHop, Router, TOPOLOGY_WAIT};
 use super::url::RedisUrl;
 use crate::error::{Error, Result};
 use crate::fork::PerProcess;
@@ -33,12 +33,12 @@ impl BlockingRedis {
     /// Checks URL, options and TLS files; opens no connection.
     pub(crate) fn new(url: &RedisUrl, options: &ConnectOptions) -> Result<Self> {
         let connector = Arc::new(Connector::new(url, options)?);
-        let (timeout, response_timeout) = (connector.timeout(), connector.response_timeout);
+        let (timeout, response_timeout) = (connector.timeout(), connector.options.response_timeout);
         let connections = PerProcess::new(Connections::new(connector));
         Ok(Self { connections, closed: AtomicBool::new(false), timeout, response_timeout })
     }
 
-    /// The time of a call that begins now and states `timeout`, or none; `most` at most.
+    /// The time of a call that begins now and states `timeout`, or none.
     pub(crate) fn deadline(&self, timeout: Option<Duration>) -> CallDeadline {
         CallDeadline::after(timeout.unwrap_or(self.timeout))
     }
@@ -143,7 +143,7 @@ impl Connections {
     /// Asks the owner of the slot, and whom that one points to.
     fn carry_out(&self, mut request: RedisCommand, deadline: CallDeadline) -> Result<Value> {
         let mut times = Times { start: Instant::now(), deadline, waited: false };
-        let mut redirections = Redirections::default();
+        let mut hops = 0;
         let (mut node, mut asking) = (self.owner(&request, &mut times)?, false);
         loop {
             let hint = match node.request(request, asking, times) {
@@ -159,7 +159,7 @@ impl Connections {
                     again.hint
                 }
             };
-            match self.router.next(&mut redirections, &node, hint, &request) {
+            match self.router.next(&mut hops, &node, hint, &request) {
                 NextHop::To { node: next, asking: announce } => (node, asking) = (next, announce),
                 NextHop::Later(pause) => {
                     thread::sleep(pause.min(deadline.by.saturating_duration_since(Instant::now())));
@@ -215,7 +215,8 @@ impl Connections {
         }
         // Less time than a server may take to answer says nothing about the servers; a discovery that failed does.
         let has_failed = round.number != number && round.failure.is_some();
-        if has_failed || times.deadline.allows_response(self.connector.response_timeout, times.start) {
+        if has_failed || times.deadline.allows_response(self.connector.options.response_timeout, times.start)
+        {
             self.router.undiscovered(Instant::now());
         }
         let failure = if has_failed { round.failure.clone() } else { None };

@@ -1,4 +1,4 @@
-//! Moves bytes between a session and a stream that does not block, through TLS where that is asked for.
+//! A session on a stream that does not block: moves the bytes between them, through TLS where that is asked for.
 
 use std::io::{self, Read, Write};
 use std::time::Instant;
@@ -13,8 +13,9 @@ const CHUNK: usize = 16 * 1024;
 /// The most bytes that are read at once: a server that talks without end must not hold up everything else.
 const MOST_AT_ONCE: usize = 4 * CHUNK;
 
-/// A stream of which reading and writing answer `WouldBlock` instead of waiting.
+/// A session, and a stream of which reading and writing answer `WouldBlock` instead of waiting.
 pub(super) struct Channel<S> {
+    pub(super) session: Session,
     stream: S,
     tls: Option<Layer>,
     buffer: Box<[u8]>,
@@ -30,8 +31,8 @@ pub(super) enum ReadProgress {
 }
 
 impl<S: Read + Write> Channel<S> {
-    pub(super) fn new(stream: S, tls: Option<Layer>) -> Self {
-        Self { stream, tls, buffer: vec![0; CHUNK].into_boxed_slice() }
+    pub(super) fn new(stream: S, tls: Option<Layer>, session: Session) -> Self {
+        Self { session, stream, tls, buffer: vec![0; CHUNK].into_boxed_slice() }
     }
 
     pub(super) fn stream(&self) -> &S {
@@ -39,36 +40,43 @@ impl<S: Read + Write> Channel<S> {
     }
 
     /// Sends what the session has to say, and takes up what has come for it. A failure ends the session.
-    pub(super) fn advance(&mut self, session: &mut Session, now: Instant) -> ReadProgress {
-        let progress = self.exchange(session, now);
+    pub(super) fn advance(&mut self, now: Instant) -> ReadProgress {
+        let progress = self.exchange(now);
         progress.unwrap_or_else(|err| {
-            session.end(ConnectionError::from(err));
+            self.session.end(ConnectionError::from(err));
             ReadProgress::Done
         })
     }
 
-    fn exchange(&mut self, session: &mut Session, now: Instant) -> io::Result<ReadProgress> {
-        self.send(session, now)?;
-        let progress = self.receive(session, now);
+    fn exchange(&mut self, now: Instant) -> io::Result<ReadProgress> {
+        self.try_send(now)?;
+        let progress = self.receive(now);
         // Replies may have made room for the next batch, or asked for something to be sent again. What was read
         // before the connection broke counts.
-        self.send(session, now)?;
+        self.try_send(now)?;
         progress
     }
 
-    /// Sends as much as the stream takes now.
-    pub(super) fn send(&mut self, session: &mut Session, now: Instant) -> io::Result<()> {
-        session.flush(now);
-        match self.try_send(session) {
+    /// Sends as much as the stream takes now. A failure ends the session.
+    pub(super) fn send(&mut self, now: Instant) {
+        if let Err(err) = self.try_send(now) {
+            self.session.end(ConnectionError::from(err));
+        }
+    }
+
+    fn try_send(&mut self, now: Instant) -> io::Result<()> {
+        self.session.flush(now);
+        match self.write() {
             Err(err) if err.kind() == io::ErrorKind::WouldBlock => Ok(()),
             result => result,
         }
     }
 
-    fn try_send(&mut self, session: &mut Session) -> io::Result<()> {
-        let Some(tls) = &mut self.tls else {
+    fn write(&mut self) -> io::Result<()> {
+        let Self { session, stream, tls, .. } = self;
+        let Some(tls) = tls else {
             while !session.output().is_empty() {
-                match self.stream.write(session.output())? {
+                match stream.write(session.output())? {
                     0 => return Err(io::ErrorKind::WriteZero.into()),
                     sent => session.sent(sent),
                 }
@@ -78,7 +86,7 @@ impl<S: Read + Write> Channel<S> {
         loop {
             let taken = tls.write(session.output())?;
             session.sent(taken);
-            tls.send(&mut self.stream)?;
+            tls.send(stream)?;
             if session.output().is_empty() {
                 return Ok(());
             }
@@ -86,23 +94,24 @@ impl<S: Read + Write> Channel<S> {
     }
 
     /// Whether to wait until the stream takes more.
-    pub(super) fn wants_write(&self, session: &Session) -> bool {
-        !session.output().is_empty() || self.tls.as_ref().is_some_and(Layer::wants_write)
+    pub(super) fn wants_write(&self) -> bool {
+        !self.session.output().is_empty() || self.tls.as_ref().is_some_and(Layer::wants_write)
     }
 
     /// Takes up what has come.
-    pub(super) fn receive(&mut self, session: &mut Session, now: Instant) -> io::Result<ReadProgress> {
-        let mut stream = Draining { stream: &mut self.stream, is_empty: false };
+    fn receive(&mut self, now: Instant) -> io::Result<ReadProgress> {
+        let Self { session, stream, tls, buffer } = self;
+        let mut stream = Draining { stream, is_empty: false };
         let mut total = 0;
         while !session.is_over() && total < MOST_AT_ONCE {
-            let read = match &mut self.tls {
-                Some(tls) => tls.receive(&mut stream, &mut self.buffer),
-                None => stream.read(&mut self.buffer),
+            let read = match tls {
+                Some(tls) => tls.receive(&mut stream, buffer),
+                None => stream.read(buffer),
             };
             match read {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(read) => {
-                    session.receive(&self.buffer[..read], now);
+                    session.receive(&buffer[..read], now);
                     total += read;
                 }
                 Err(err) if err.kind() == io::ErrorKind::WouldBlock => return Ok(ReadProgress::Done),

@@ -7,7 +7,6 @@
 //! tradeoff", SPAA 2010), and from databases as group commit.
 
 use std::collections::VecDeque;
-use std::mem;
 use std::sync::Arc;
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
@@ -88,25 +87,25 @@ impl Combiner {
         let mut end = Instant::now() + pause;
         let mut looks = 0;
         loop {
-            match pending.look() {
-                Look::Served(outcome) => return NextStep::Served(outcome),
-                _ if looks < LOOKS => {
-                    looks += 1;
-                    thread::yield_now();
+            let (outcome, is_published) = pending.look();
+            if let Some(outcome) = outcome {
+                return NextStep::Served(outcome);
+            } else if looks < LOOKS {
+                looks += 1;
+                thread::yield_now();
+            } else if is_published {
+                let now = Instant::now();
+                if now >= end && now < by && !is_free() {
+                    pause *= 2;
+                    end = by.min(now + pause);
                 }
+                if let Some((permit, call)) = self.leave(pending, end) {
+                    return NextStep::Combiner(permit, call);
+                }
+                thread::park_timeout(end.saturating_duration_since(now));
+            } else {
                 // The thread that took it has a deadline.
-                Look::Taken => thread::park(),
-                Look::Published => {
-                    let now = Instant::now();
-                    if now >= end && now < by && !is_free() {
-                        pause *= 2;
-                        end = by.min(now + pause);
-                    }
-                    if let Some((permit, call)) = self.leave(pending, end) {
-                        return NextStep::Combiner(permit, call);
-                    }
-                    thread::park_timeout(end.saturating_duration_since(now));
-                }
+                thread::park();
             }
         }
     }
@@ -146,14 +145,12 @@ impl Permit<'_> {
         state.published.retain(|pending| {
             let joins = taken.len() < MOST && may_join(pending.end);
             if joins {
-                taken.push(Arc::clone(pending));
+                taken.push(Some(Arc::clone(pending)));
             }
             !joins
         });
         drop(state);
-        let take = |pending: Arc<PendingCall>| pending.take().map(|call| (Some(pending), call));
-        let (pending, calls) = taken.into_iter().filter_map(take).unzip();
-        Batch { pending, calls }
+        Batch { pending: taken }
     }
 }
 
@@ -172,7 +169,6 @@ impl Drop for Permit<'_> {
 /// Calls of other threads in a pipeline. Whatever happens, their threads get an outcome.
 pub(super) struct Batch {
     pending: Vec<Option<Arc<PendingCall>>>,
-    calls: Vec<ScriptCall>,
 }
 
 impl Batch {
@@ -180,10 +176,13 @@ impl Batch {
         self.pending.len()
     }
 
-    /// The calls, with their places and the ends of their times.
-    pub(super) fn calls(&mut self) -> impl Iterator<Item = (usize, ScriptCall, Instant)> {
-        let ends = self.pending.iter().flatten().map(|pending| pending.end);
-        self.calls.drain(..).zip(ends).enumerate().map(|(place, (call, end))| (place, call, end))
+    /// Takes the calls, with their places and the ends of their times.
+    pub(super) fn calls(&self) -> impl Iterator<Item = (usize, ScriptCall, Instant)> {
+        let pending = self.pending.iter().enumerate();
+        pending.filter_map(|(place, pending)| {
+            let pending = pending.as_ref()?;
+            Some((place, pending.take()?, pending.end))
+        })
     }
 
     /// Hands all threads the outcomes of their calls, which are given with their places.
@@ -214,46 +213,31 @@ struct PendingCall {
     thread: Thread,
 }
 
-enum CallState {
-    Published(ScriptCall),
-    Taken,
-    Served(CommandOutcome),
-}
-
-/// What the thread whose call it is sees of its state.
-enum Look {
-    Published,
-    Taken,
-    Served(CommandOutcome),
+struct CallState {
+    /// Until a thread takes it.
+    call: Option<ScriptCall>,
+    outcome: Option<CommandOutcome>,
 }
 
 impl PendingCall {
     fn new(call: ScriptCall, end: Instant) -> Self {
-        Self { state: Mutex::new(CallState::Published(call)), end, thread: thread::current() }
+        let state = CallState { call: Some(call), outcome: None };
+        Self { state: Mutex::new(state), end, thread: thread::current() }
     }
 
-    /// The outcome can be seen once.
-    fn look(&self) -> Look {
+    /// The outcome, which can be seen once, and whether the call is yet to be taken.
+    fn look(&self) -> (Option<CommandOutcome>, bool) {
         let mut state = self.state.lock();
-        if matches!(*state, CallState::Published(_)) {
-            return Look::Published;
-        }
-        match mem::replace(&mut *state, CallState::Taken) {
-            CallState::Served(outcome) => Look::Served(outcome),
-            CallState::Published(_) | CallState::Taken => Look::Taken,
-        }
+        (state.outcome.take(), state.call.is_some())
     }
 
     /// The call, for the thread that makes it.
     fn take(&self) -> Option<ScriptCall> {
-        match mem::replace(&mut *self.state.lock(), CallState::Taken) {
-            CallState::Published(call) => Some(call),
-            CallState::Taken | CallState::Served(_) => None,
-        }
+        self.state.lock().call.take()
     }
 
     fn serve(&self, outcome: CommandOutcome) {
-        *self.state.lock() = CallState::Served(outcome);
+        self.state.lock().outcome = Some(outcome);
         self.thread.unpark();
     }
 }

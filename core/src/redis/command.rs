@@ -121,7 +121,7 @@ pub(super) struct Unexecuted {
 }
 
 /// Why a command was not executed, and so where to send it next.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Hint {
     /// Another server owns the slot.
     Moved(Address),

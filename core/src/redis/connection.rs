@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ::redis::{Cmd, Value};
+use rustix::event::PollFlags;
 
 use super::channel::Channel;
 use super::command::{CommandOutcome, RedisCommand};
@@ -14,14 +15,11 @@ use super::errors::{self, CallError, ConnectionError};
 use super::login::Role;
 use super::session::{FEWEST_BATCHES, Id, PendingCommand, Session};
 use super::spin::Spin;
-use super::stream::{Interest, Stream};
+use super::stream::Stream;
 use crate::address::Address;
 
 /// A connection to a server that has answered on it.
-pub(super) struct Connection {
-    pub(super) channel: Channel<Stream>,
-    pub(super) session: Session,
-}
+pub(super) type Connection = Channel<Stream>;
 
 impl Connection {
     /// Connects, logs in, and waits until the server answers.
@@ -44,12 +42,10 @@ impl Connection {
     ) -> Result<Self, ConnectionError> {
         let stream = Stream::connect(address, |ip| connector.allows(address, ip), deadline)?;
         let tls = connector.tls(address)?;
-        let (handshake, minds_slots) = (connector.handshake(role), connector.minds_slots());
-        let limit = connector.response_timeout;
-        let session = Session::open(address.clone(), handshake, limit, minds_slots, Instant::now());
-        let mut connection = Self { channel: Channel::new(stream, tls), session };
+        let session = Session::open(connector, address, role, Instant::now());
+        let mut connection = Self::new(stream, tls, session);
         while connection.session.is_opening() {
-            connection.channel.advance(&mut connection.session, Instant::now());
+            connection.advance(Instant::now());
             if connection.session.is_opening() {
                 connection.wait(deadline)?;
             }
@@ -61,22 +57,21 @@ impl Connection {
     }
 
     fn wait(&self, deadline: Deadline<'_>) -> io::Result<()> {
-        let ready = if self.channel.wants_write(&self.session) { Interest::Either } else { Interest::ToRead };
-        self.channel.stream().wait(ready, deadline)
+        let either = PollFlags::IN | PollFlags::OUT;
+        let ready = if self.wants_write() { either } else { PollFlags::IN };
+        self.stream().wait(ready, deadline)
     }
 
     /// The time that a packet takes to the server and back, if known.
     pub(super) fn round_trip(&self) -> Option<Duration> {
-        self.channel.stream().round_trip()
+        self.stream().round_trip()
     }
 
     /// Moves bytes until every request has an outcome.
     ///
     /// A call that is alone may spin before it blocks; several have others to let run meanwhile.
     pub(super) fn complete(&mut self, spin: Option<&Spin>, cancelled: Option<&dyn Fn() -> bool>) {
-        if let Err(err) = self.channel.send(&mut self.session, Instant::now()) {
-            self.session.end(ConnectionError::from(err));
-        }
+        self.send(Instant::now());
         if let Some(spin) = spin
             && self.spin(spin).is_some()
         {
@@ -87,7 +82,7 @@ impl Connection {
                 self.session.end(ConnectionError::from(err));
             }
             let now = Instant::now();
-            self.channel.advance(&mut self.session, now);
+            self.advance(now);
             self.session.expire(now);
         }
     }
@@ -95,7 +90,7 @@ impl Connection {
     /// Looks for the answers without waiting, for a short time.
     fn spin(&mut self, spin: &Spin) -> Option<()> {
         spin.poll(|now| {
-            self.channel.advance(&mut self.session, now);
+            self.advance(now);
             (self.session.is_settled() || self.session.is_over()).then_some(())
         })
     }
@@ -109,30 +104,39 @@ impl Connection {
         }
     }
 
-    /// For a driver that moves the bytes itself. At most `most` batches are to be under way, and no more than the
-    /// server answers within a round trip.
-    pub(super) fn into_parts(mut self, most: usize) -> (Channel<Stream>, Session) {
+    /// Limits the batches under way to `most`, and to as many as the server answers within a round trip.
+    pub(super) fn limited(mut self, most: usize) -> Self {
         self.session.limit_batches(batches(self.round_trip(), most), BUSY);
-        (self.channel, self.session)
+        self
+    }
+
+    /// Carries out a request that is alone on the connection.
+    #[inline]
+    pub(super) fn request(
+        &mut self,
+        pending: PendingCommand,
+        now: Instant,
+        spin: Option<&Spin>,
+        cancelled: Option<&dyn Fn() -> bool>,
+    ) -> CommandOutcome {
+        self.session.submit(pending, now);
+        self.complete(spin, cancelled);
+        let outcome = self.session.next_outcome();
+        outcome.map_or_else(|| CommandOutcome::Done(Err(errors::no_answer())), |(_, outcome)| outcome)
     }
 
     /// The answer to a command that is alone on the connection.
-    pub(super) fn query(
-        &mut self,
-        cmd: Cmd,
-        by: Instant,
-        cancelled: Option<&dyn Fn() -> bool>,
-    ) -> Result<Value, CallError> {
-        const ONLY: Id = 0;
-        self.session
-            .submit(PendingCommand::new(ONLY, RedisCommand::Plain(cmd, 0), false, by), Instant::now());
-        self.complete(None, cancelled);
-        match self.session.next_outcome() {
-            Some((_, CommandOutcome::Done(result))) => result,
-            Some((_, CommandOutcome::Again(_))) | None => Err(errors::no_answer()),
+    pub(super) fn query(&mut self, cmd: Cmd, deadline: Deadline<'_>) -> Result<Value, CallError> {
+        let pending = PendingCommand::new(ONLY, RedisCommand::Plain(cmd, 0), false, deadline.by);
+        match self.request(pending, Instant::now(), None, deadline.cancelled) {
+            CommandOutcome::Done(result) => result,
+            CommandOutcome::Again(_) => Err(errors::no_answer()),
         }
     }
 }
+
+/// The name of a request that is alone.
+pub(super) const ONLY: Id = 0;
 
 /// About the time that a server takes for a call that comes alone.
 const SERVICE_TIME: Duration = Duration::from_micros(12);

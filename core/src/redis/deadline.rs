@@ -29,6 +29,7 @@ impl Deadline<'_> {
             None => Ok(left),
         }
     }
+
     /// The time that is left; an error when there is none.
     pub(super) fn left(&self) -> io::Result<Duration> {
         let left = self.by.saturating_duration_since(Instant::now());

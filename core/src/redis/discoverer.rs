@@ -11,7 +11,7 @@ use super::connection::Connection;
 use super::connector::Connector;
 use super::deadline::Deadline;
 use super::discovery::{self, Discovery, Topology};
-use super::errors::{self, CallError};
+use super::errors;
 use super::login::Role;
 use super::router::{LearnedTopology, Node};
 use crate::address::Address;
@@ -24,7 +24,7 @@ const HEDGE: Duration = Duration::from_millis(50);
 /// Keeps the connections over which the topology is asked for.
 #[derive(Default)]
 pub(super) struct Discoverer {
-    idle: Mutex<HashMap<(Address, bool), Connection>>,
+    idle: Mutex<HashMap<(Address, Role), Connection>>,
 }
 
 impl Discoverer {
@@ -129,28 +129,19 @@ impl Discoverer {
         cmd: Cmd,
         deadline: Deadline<'_>,
     ) -> Result<Value> {
-        let name = (address.clone(), role == Role::Sentinel);
+        let name = (address.clone(), role);
         let kept = self.idle.lock().remove(&name);
         if let Some(mut connection) = kept
-            && let Ok(value) = self.ask_on(&mut connection, &cmd, deadline)
+            && let Ok(value) = connection.query(cmd.clone(), deadline)
         {
             self.idle.lock().insert(name, connection);
             return Ok(value);
         }
         let opened = Connection::open(connector, address, role, deadline);
         let mut connection = opened.map_err(|failure| failure.error)?;
-        let value = self.ask_on(&mut connection, &cmd, deadline).map_err(|failure| failure.error)?;
+        let value = connection.query(cmd, deadline).map_err(|failure| failure.error)?;
         self.idle.lock().insert(name, connection);
         Ok(value)
-    }
-
-    fn ask_on(
-        &self,
-        connection: &mut Connection,
-        cmd: &Cmd,
-        deadline: Deadline<'_>,
-    ) -> Result<Value, CallError> {
-        connection.query(cmd.clone(), deadline.by, deadline.cancelled)
     }
 
     /// Closes the connections.

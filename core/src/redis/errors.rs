@@ -26,6 +26,9 @@ const PASSING: [&str; 11] = [
 ];
 /// What a server says that has `maxclients` connections: it has no code of its own.
 const FULL: &str = "max number of clients";
+/// What a server says when a script has come to a command that its user is forbidden.
+const FORBIDDEN_MIDWAY: [&str; 2] = ["ACL failure in script", "The user executing the script can't run"];
+/// The advice to a user whom the server's ACL forbids a command, or one of a script.
 const LACKING: &str = " (`sluicegate rules acl` prints what the user has to be allowed)";
 
 /// A failed call.
@@ -95,7 +98,6 @@ pub(super) fn opening(fault: &ConnectionError, address: &Address, role: Role, wa
 }
 
 fn refused(step: HandshakeStep, err: &RedisError, address: &Address, role: Role) -> CallError {
-    let is_full = err.detail().is_some_and(|detail| detail.starts_with(FULL));
     let error = match (step, err.code()) {
         // The password before the hosts of the URL is that of the servers with the data.
         (_, Some("NOAUTH")) if role == Role::Sentinel => {
@@ -103,7 +105,7 @@ fn refused(step: HandshakeStep, err: &RedisError, address: &Address, role: Role)
             Error::new(ErrorKind::Server, what)
         }
         // Whatever else a server answers to AUTH concerns the login, even if it requires none.
-        (HandshakeStep::Login, _) if !is_full && !is_passing(err) => login_refused(address),
+        (HandshakeStep::Login, _) if !is_passing(err) => login_refused(address),
         _ => return answered(err, address),
     };
     error.into()
@@ -149,20 +151,16 @@ pub(super) fn breaker_open(address: &Address, since: Duration) -> CallError {
 
 /// The server answered with an error.
 pub(super) fn answered(err: &RedisError, address: &Address) -> CallError {
-    CallError { error: server_error(err, address), moved_on: moved_on(err), unanswered: false }
-}
-
-fn moved_on(err: &RedisError) -> bool {
-    match err.kind() {
-        Cause::Server(kind) => matches!(
-            kind,
+    let moved_on = matches!(
+        err.kind(),
+        Cause::Server(
             ServerErrorKind::ReadOnly
                 | ServerErrorKind::ClusterDown
                 | ServerErrorKind::MasterDown
                 | ServerErrorKind::Moved
-        ),
-        _ => false,
-    }
+        )
+    );
+    CallError { error: server_error(err, address), moved_on, unanswered: false }
 }
 
 /// The server refused: kind `Server`, since trying again does not help against a wrong password.
@@ -176,24 +174,15 @@ fn server_error(err: &RedisError, address: &Address) -> Error {
         ),
         _ => {
             let detail = err.detail().map_or_else(|| err.category().to_owned(), clean);
-            let detail = without_code(&detail, code);
-            let hint = if lacks_permission(code, detail) { LACKING } else { "" };
+            // A script's error on Redis 6 repeats the code inside: `ERR ... WRONGTYPE Operation ...`.
+            let detail = detail.strip_prefix(code).map_or(detail.as_str(), str::trim_start);
+            let is_midway = FORBIDDEN_MIDWAY.iter().any(|words| detail.starts_with(words));
+            let hint = if code == "NOPERM" || is_midway { LACKING } else { "" };
             let error = Error::new(ErrorKind::Server, format!("{address}: {code} {detail}{hint}"));
-            let error = if is_of_script(detail) { error.midway() } else { error };
+            let error = if is_midway { error.midway() } else { error };
             if is_passing(err) { error.passing() } else { error }
         }
     }
-}
-
-/// Whether the server's ACL forbids the user a command, or a script of the user's.
-fn lacks_permission(code: &str, detail: &str) -> bool {
-    code == "NOPERM" || is_of_script(detail)
-}
-
-/// Whether a script came to a command that its user is forbidden.
-fn is_of_script(detail: &str) -> bool {
-    let words = ["ACL failure in script", "The user executing the script can't run"];
-    words.iter().any(|words| detail.starts_with(words))
 }
 
 /// Whether the error is a state of the server that ends by itself.
@@ -233,11 +222,6 @@ fn without_position(text: &str) -> Option<&str> {
     // Redis 6 sets its own apart: "@user_script: 12: the words".
     let (line, words) = rest.trim_start().split_once(": ")?;
     line.bytes().all(|b| b.is_ascii_digit()).then_some(words)
-}
-
-/// A script's error on Redis 6 repeats the code inside: `ERR ... WRONGTYPE Operation ...`.
-fn without_code<'a>(text: &'a str, code: &str) -> &'a str {
-    text.strip_prefix(code).map_or(text, str::trim_start)
 }
 
 /// All connections are in use, and stayed so.

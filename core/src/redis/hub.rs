@@ -20,7 +20,7 @@ use crate::lock::Mutex;
 /// The event loop that watches the connections: that of Tokio, or a foreign one.
 pub(crate) trait Host: Send + Sync {
     /// Begins to keep the time.
-    fn begin(&self, hub: &Arc<Hub>);
+    fn begin(&self, _hub: &Arc<Hub>) {}
     /// Begins to watch a connection, and to pump it whenever it is ready.
     fn watch(&self, hub: &Arc<Hub>, connection: ConnectionId);
     /// Sends what the connection has to send, soon: what is queued until then goes along.
@@ -100,11 +100,11 @@ impl Hub {
         let hub = Arc::clone(self);
         let server = Arc::clone(&peer);
         let started = self.connector.background.spawn(move |cancelled| {
-            let by = Instant::now() + hub.connector.connect_timeout;
+            let by = Instant::now() + hub.connector.options.connect_timeout;
             let deadline = Deadline { by, cancelled: Some(cancelled) };
             let address = super::router::Node::address(&*server);
             let opened = Connection::open(&hub.connector, address, Role::Data, deadline);
-            let opened = opened.map(|connection| connection.into_parts(hub.connector.pool_size));
+            let opened = opened.map(|connection| connection.limited(hub.connector.options.pool_size));
             let connection = hub.report(|multiplexer| multiplexer.opened(&server, opened, Instant::now()));
             if let Some(connection) = connection {
                 hub.host.watch(&hub, connection);

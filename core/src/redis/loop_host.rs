@@ -21,7 +21,7 @@ use crate::lock::Mutex;
 pub(crate) struct LoopHost {
     file: Mutex<File>,
     events: Mutex<Option<Events>>,
-    watched: Mutex<Watched>,
+    watched: Mutex<HashSet<ConnectionId>>,
     /// The connections that have something to send.
     dirty: Inbox<ConnectionId>,
     /// Another thread has notified the poller.
@@ -37,13 +37,6 @@ enum File {
     Open(Arc<Poller>),
     /// The loop does not watch it any more.
     Closed,
-}
-
-#[derive(Default)]
-struct Watched {
-    connections: HashSet<ConnectionId>,
-    /// Those of which it is watched when they take more.
-    writing: HashSet<ConnectionId>,
 }
 
 impl LoopHost {
@@ -104,7 +97,7 @@ impl LoopHost {
             self.wait(Some(Duration::ZERO));
         }
         let connections: smallvec::SmallVec<[ConnectionId; 8]> =
-            self.watched.lock().connections.iter().copied().collect();
+            self.watched.lock().iter().copied().collect();
         for connection in connections {
             hub.pump(connection);
         }
@@ -144,46 +137,21 @@ impl LoopHost {
     }
 }
 
-fn modify(poller: &Poller, stream: &Stream, event: Event) -> io::Result<()> {
-    match stream {
-        Stream::Tcp(stream) => poller.modify_with_mode(stream, event, PollMode::Level),
-        #[cfg(unix)]
-        Stream::Unix(stream) => poller.modify_with_mode(stream, event, PollMode::Level),
-    }
-}
-
 #[allow(unsafe_code, reason = "a socket must not be closed before it is taken out of the poller")]
 fn add(poller: &Poller, stream: &Stream, connection: ConnectionId) -> io::Result<()> {
-    let event = Event::readable(connection);
     // SAFETY: the connection is removed from the multiplexer, which closes it, only by `close` below, after it was
     // taken out; or with the multiplexer itself, whose poller is gone by then.
-    unsafe {
-        match stream {
-            Stream::Tcp(stream) => poller.add_with_mode(stream, event, PollMode::Level),
-            #[cfg(unix)]
-            Stream::Unix(stream) => poller.add_with_mode(stream, event, PollMode::Level),
-        }
-    }
-}
-
-fn delete(poller: &Poller, stream: &Stream) -> io::Result<()> {
-    match stream {
-        Stream::Tcp(stream) => poller.delete(stream),
-        #[cfg(unix)]
-        Stream::Unix(stream) => poller.delete(stream),
-    }
+    unsafe { poller.add_with_mode(stream, Event::readable(connection), PollMode::Level) }
 }
 
 impl Host for LoopHost {
-    fn begin(&self, _: &Arc<Hub>) {}
-
     fn watch(&self, hub: &Arc<Hub>, connection: ConnectionId) {
         let added = match (hub.lock().stream(connection), self.poller()) {
             (Some(stream), Some(poller)) => add(&poller, stream, connection).is_ok(),
             _ => false,
         };
         if added {
-            self.watched.lock().connections.insert(connection);
+            self.watched.lock().insert(connection);
             // The loop may have sent what was queued before it was watched.
             self.watch_writing(hub, connection);
             // On the thread that opened it: the loop need not wait for its turn.
@@ -208,30 +176,19 @@ impl Host for LoopHost {
         // Only while there is more to send: else it would always be ready.
         let multiplexer = hub.lock();
         let wants = multiplexer.wants_write(connection);
-        let mut watched = self.watched.lock();
-        if wants == watched.writing.contains(&connection) || !watched.connections.contains(&connection) {
-            return;
-        }
         let (Some(stream), Some(poller)) = (multiplexer.stream(connection), self.poller()) else { return };
         let event = if wants { Event::all(connection) } else { Event::readable(connection) };
-        let _ = modify(&poller, stream, event);
-        if wants {
-            watched.writing.insert(connection);
-        } else {
-            watched.writing.remove(&connection);
-        }
+        // Without effect on one that is not watched yet: this is done again once it is.
+        let _ = poller.modify_with_mode(stream, event, PollMode::Level);
     }
 
     fn close(&self, hub: &Arc<Hub>, connection: ConnectionId) {
         let multiplexer = hub.lock();
         if let (Some(stream), Some(poller)) = (multiplexer.stream(connection), self.poller()) {
-            let _ = delete(&poller, stream);
+            let _ = poller.delete(stream);
         }
         drop(multiplexer);
-        let mut watched = self.watched.lock();
-        watched.connections.remove(&connection);
-        watched.writing.remove(&connection);
-        drop(watched);
+        self.watched.lock().remove(&connection);
         hub.act(|multiplexer| multiplexer.remove(connection));
     }
 

@@ -41,7 +41,6 @@ mod stream;
 mod tests;
 #[cfg_attr(not(feature = "tls"), path = "without_tls.rs")]
 mod tls;
-mod tokio_connection;
 mod tokio_host;
 mod url;
 

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use super::breaker::{Admission, Breaker};
 use super::combining::{Combiner, NextStep, Permit};
 use super::command::{CallDeadline, CommandOutcome, Hint, RedisCommand};
-use super::connection::Connection;
+use super::connection::{Connection, ONLY};
 use super::connector::Connector;
 use super::deadline::Deadline;
 use super::errors::{self, CallError, ConnectionError};
 use super::login::Role;
 use super::router::Node;
-use super::session::{Id, PendingCommand};
+use super::session::PendingCommand;
 use super::spin::Spin;
 use crate::address::Address;
 use crate::error::ErrorKind;
@@ -69,7 +69,7 @@ impl Node for Pool {
             address,
             breaker: connector.breaker(),
             spin: Spin::default(),
-            combiner: Combiner::new(connector.pool_size),
+            combiner: Combiner::new(connector.options.pool_size),
             state: Mutex::default(),
             freed: Condvar::new(),
         }
@@ -107,9 +107,14 @@ impl Pool {
     fn share_or_lease(&self, request: RedisCommand, asking: bool, times: Times) -> CommandOutcome {
         let call = match request {
             RedisCommand::Script(call) if !asking => call,
-            RedisCommand::Script(_) | RedisCommand::Plain(..) => return self.alone(request, asking, times),
+            RedisCommand::Script(_) | RedisCommand::Plain(..) => {
+                return match self.lease(times) {
+                    Ok(mut lease) => lease.request(request, asking, times),
+                    Err(failure) => CommandOutcome::Done(Err(failure)),
+                };
+            }
         };
-        let by = times.deadline.by.min(times.start + self.connector.response_timeout);
+        let by = times.deadline.by.min(times.start + self.connector.options.response_timeout);
         match self.combiner.join(call, times.deadline.by, by, || self.has_room(&self.state.lock())) {
             NextStep::Served(outcome) => outcome,
             NextStep::Combiner(permit, call) => {
@@ -125,24 +130,21 @@ impl Pool {
             Ok(lease) => lease,
             Err(failure) => return CommandOutcome::Done(Err(failure)),
         };
-        if let Err(failure) = lease.connection(times) {
-            return CommandOutcome::Done(Err(failure));
-        }
+        let connection = match lease.connection(times) {
+            Ok(connection) => connection,
+            Err(failure) => return CommandOutcome::Done(Err(failure)),
+        };
         let (now, own_end) = (Instant::now(), times.deadline.by);
         // All answers are awaited together: those whose time ends earlier would be answered late, and those whose time
         // ends later would be cut short.
-        let attempt = now + self.connector.response_timeout;
-        let mut batch = permit.take(|end| {
+        let attempt = now + self.connector.options.response_timeout;
+        let batch = permit.take(|end| {
             let apart = end.max(own_end) - end.min(own_end);
             apart <= SHORTEST_TIMEOUT || end.min(own_end) >= attempt
         });
         if batch.size() == 0 {
             return lease.request(RedisCommand::Script(own), false, times);
         }
-        let connection = match lease.connection(times) {
-            Ok(connection) => connection,
-            Err(failure) => return CommandOutcome::Done(Err(failure)),
-        };
         // The calls in the pipeline have come just now, so the time to answer is that of a new call.
         let own_place = batch.size();
         for (place, call, end) in batch.calls().chain([(own_place, own, own_end)]) {
@@ -166,16 +168,10 @@ impl Pool {
         own_outcome
     }
 
-    fn alone(&self, request: RedisCommand, asking: bool, times: Times) -> CommandOutcome {
-        match self.lease(times) {
-            Ok(mut lease) => lease.request(request, asking, times),
-            Err(failure) => CommandOutcome::Done(Err(failure)),
-        }
-    }
-
     /// Reports the outcome of a call to the circuit breaker.
     fn note(&self, outcome: &CommandOutcome, times: Times) {
-        let allows_response = || times.deadline.allows_response(self.connector.response_timeout, times.start);
+        let allows_response =
+            || times.deadline.allows_response(self.connector.options.response_timeout, times.start);
         match outcome {
             CommandOutcome::Done(result) => {
                 if self.breaker.note(result, allows_response, Instant::now()) {
@@ -191,7 +187,7 @@ impl Pool {
     fn probe(self: &Arc<Self>) {
         let this = Arc::clone(self);
         let started = self.connector.background.spawn(move |cancelled| {
-            let by = Instant::now() + this.connector.connect_timeout;
+            let by = Instant::now() + this.connector.options.connect_timeout;
             let deadline = Deadline { by, cancelled: Some(cancelled) };
             let opened = Connection::open(&this.connector, &this.address, Role::Data, deadline);
             let succeeded = opened.is_ok();
@@ -214,8 +210,8 @@ impl Pool {
             let deadline = Deadline { by, cancelled: Some(cancelled) };
             if let Ok(mut connection) = Connection::open(&this.connector, &this.address, Role::Data, deadline)
             {
-                connection.session.submit(PendingCommand::new(ONLY, request, false, by), Instant::now());
-                connection.complete(None, Some(cancelled));
+                let pending = PendingCommand::new(ONLY, request, false, by);
+                connection.request(pending, Instant::now(), None, Some(cancelled));
             }
         });
     }
@@ -237,7 +233,7 @@ impl Pool {
     }
 
     fn lease(&self, times: Times) -> Result<ConnectionLease<'_>, CallError> {
-        let limit = self.connector.response_timeout;
+        let limit = self.connector.options.response_timeout;
         let by = times.deadline.by.min(times.start + limit);
         let mut state = self.state.lock();
         let mut waited = times.waited;
@@ -252,7 +248,7 @@ impl Pool {
             let left = by.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 let waited = by.saturating_duration_since(times.start);
-                return Err(errors::exhausted(&self.address, self.connector.pool_size, waited));
+                return Err(errors::exhausted(&self.address, self.connector.options.pool_size, waited));
             }
             waited = true;
             state.waiting += 1;
@@ -262,15 +258,16 @@ impl Pool {
     }
 
     fn has_room(&self, state: &State) -> bool {
-        !state.idle.is_empty() || state.open < self.connector.pool_size
+        !state.idle.is_empty() || state.open < self.connector.options.pool_size
     }
 
     /// Opens a connection whose server answers.
     fn open(&self, times: Times) -> Result<Connection, CallError> {
-        let by = (times.start + self.connector.connect_timeout).max(Instant::now() + SHORTEST_TIMEOUT);
+        let by =
+            (times.start + self.connector.options.connect_timeout).max(Instant::now() + SHORTEST_TIMEOUT);
         let deadline = Deadline::until(times.deadline.by.min(by));
         let connection = Connection::open(&self.connector, &self.address, Role::Data, deadline)?;
-        self.combiner.learn(connection.round_trip(), self.connector.pool_size);
+        self.combiner.learn(connection.round_trip(), self.connector.options.pool_size);
         Ok(connection)
     }
 
@@ -309,11 +306,10 @@ impl ConnectionLease<'_> {
         };
         let now = Instant::now();
         let by = limit.map_or(times.deadline.by, |limit| times.deadline.by.min(now + limit));
-        connection.session.submit(PendingCommand::new(ONLY, request, asking, by), now);
-        connection.complete(Some(&pool.spin), None);
-        let outcome = connection.session.next_outcome();
+        let pending = PendingCommand::new(ONLY, request, asking, by);
+        let outcome = connection.request(pending, now, Some(&pool.spin), None);
         self.judge();
-        outcome.map_or_else(|| CommandOutcome::Done(Err(errors::no_answer())), |(_, outcome)| outcome)
+        outcome
     }
 
     fn connection(&mut self, times: Times) -> Result<&mut Connection, CallError> {
@@ -336,8 +332,10 @@ impl ConnectionLease<'_> {
     fn try_idle(&mut self, times: Times) -> Result<(), CallError> {
         let Some(idle) = &mut self.idle else { return Ok(()) };
         let start = Instant::now();
-        let by = times.deadline.by.min(start + self.pool.connector.response_timeout);
-        let Err(failure) = idle.connection.query(::redis::cmd("PING"), by, None) else { return Ok(()) };
+        let by = times.deadline.by.min(start + self.pool.connector.options.response_timeout);
+        let Err(failure) = idle.connection.query(::redis::cmd("PING"), Deadline::until(by)) else {
+            return Ok(());
+        };
         self.idle = None;
         if failure.error.kind() == ErrorKind::Timeout {
             let address = &self.pool.address;
@@ -363,9 +361,6 @@ impl ConnectionLease<'_> {
         }
     }
 }
-
-/// The name of a request that is alone.
-const ONLY: Id = 0;
 
 impl Drop for ConnectionLease<'_> {
     fn drop(&mut self) {

@@ -64,12 +64,6 @@ pub(super) enum DiscoveryNeed {
     },
 }
 
-/// How often one call was sent elsewhere.
-#[derive(Debug, Default)]
-pub(super) struct Redirections {
-    hops: usize,
-}
-
 /// Where a call goes next that no server has executed.
 pub(super) enum NextHop<N> {
     To {
@@ -86,7 +80,7 @@ pub(super) enum NextHop<N> {
 
 impl<N: Node> Router<N> {
     pub(super) fn new(connector: &Arc<Connector>) -> Self {
-        let (discovery, seeds) = match &connector.servers {
+        let (discovery, seeds) = match &connector.url.servers {
             Servers::One(address) => return Self::Fixed(Arc::new(N::new(connector, address.clone()))),
             Servers::Cluster(seeds) => (Discovery::Cluster, seeds.clone()),
             Servers::Sentinel(seeds, service) => (Discovery::Sentinel(service.clone()), seeds.clone()),
@@ -96,7 +90,16 @@ impl<N: Node> Router<N> {
             discovery,
             seeds,
             breaker: connector.breaker(),
-            map: RwLock::new(Map::default()),
+            map: RwLock::new(Map {
+                nodes: HashMap::new(),
+                ranges: Vec::new(),
+                epoch: None,
+                suspect: None,
+                asked_at: None,
+                under_way: false,
+                learnt_at: None,
+                rounds: 0,
+            }),
             stale: AtomicBool::new(true),
         }))
     }
@@ -158,20 +161,20 @@ impl<N: Node> Router<N> {
         }
     }
 
-    /// Where a request goes next that `from` has not executed.
+    /// Where a request goes next that `from` has not executed. `hops` counts how often the call was sent elsewhere.
     pub(super) fn next(
         &self,
-        redirections: &mut Redirections,
+        hops: &mut usize,
         from: &Arc<N>,
         hint: Hint,
         request: &RedisCommand,
     ) -> NextHop<N> {
-        redirections.hops += 1;
+        *hops += 1;
         match (self, hint) {
-            (_, Hint::NotPrimary(failure) | Hint::Unsent(failure, _)) if redirections.hops > MAX_HOPS => {
+            (_, Hint::NotPrimary(failure) | Hint::Unsent(failure, _)) if *hops > MAX_HOPS => {
                 NextHop::Fail(failure.error)
             }
-            _ if redirections.hops > MAX_HOPS => NextHop::Fail(errors::lost(request.slot())),
+            _ if *hops > MAX_HOPS => NextHop::Fail(errors::lost(request.slot())),
             (_, Hint::TryAgain) => NextHop::Later(PAUSE_BETWEEN_TRIES),
             (Self::Fixed(_), Hint::Moved(_) | Hint::Ask(_)) => NextHop::Fail(errors::lost(request.slot())),
             (Self::LearnedTopology(learned), Hint::Moved(to)) => {
@@ -182,10 +185,10 @@ impl<N: Node> Router<N> {
                 NextHop::To { node: learned.node(&to), asking: true }
             }
             // Behind a name or a virtual address, a new connection may lead to the new primary.
-            (Self::Fixed(node), Hint::NotPrimary(_)) if redirections.hops == 1 => {
+            (Self::Fixed(node), Hint::NotPrimary(_)) if *hops == 1 => {
                 NextHop::To { node: Arc::clone(node), asking: false }
             }
-            (Self::LearnedTopology(learned), Hint::NotPrimary(_)) if redirections.hops == 1 => {
+            (Self::LearnedTopology(learned), Hint::NotPrimary(_)) if *hops == 1 => {
                 learned.doubt(from.address());
                 NextHop::Rediscover
             }
@@ -225,21 +228,6 @@ struct Map<N> {
     learnt_at: Option<Instant>,
     /// How often the topology was asked for.
     rounds: usize,
-}
-
-impl<N> Default for Map<N> {
-    fn default() -> Self {
-        Self {
-            nodes: HashMap::new(),
-            ranges: Vec::new(),
-            epoch: None,
-            suspect: None,
-            asked_at: None,
-            under_way: false,
-            learnt_at: None,
-            rounds: 0,
-        }
-    }
 }
 
 impl<N: Node> LearnedTopology<N> {

@@ -19,15 +19,21 @@ pub(crate) const LONGEST: Duration = Duration::from_micros(50);
 const LONGEST_BACKOFF: u32 = 1024;
 
 /// Decides for the calls to one server whether they spin before they block.
+///
+/// After each answer that comes late, twice as many calls sleep at once. Threads that count at the same time may lose a
+/// count, which does no harm.
 #[derive(Default)]
 pub(crate) struct Spin {
-    backoff: Backoff,
+    /// How many calls were to sleep after the last late answer.
+    backoff: AtomicU32,
+    /// How many of them are still to come.
+    left: AtomicU32,
 }
 
 impl Spin {
     /// Looks for an answer while spinning, with the time of each look; nothing when it is time to block.
     pub(crate) fn poll<T>(&self, mut look: impl FnMut(Instant) -> Option<T>) -> Option<T> {
-        if !self.backoff.is_over() {
+        if !self.is_due() {
             return None;
         }
         let _permit = SpinPermit::take()?;
@@ -38,25 +44,15 @@ impl Spin {
             now = Instant::now();
             let late = now >= end;
             if found.is_some() || late {
-                self.backoff.learn(late);
+                self.learn(late);
                 return found;
             }
             thread::yield_now();
         }
     }
-}
 
-/// How many calls are to sleep at once, twice as many after each answer that came late. Threads that count at
-/// the same time may lose a count, which does no harm.
-#[derive(Default)]
-struct Backoff {
-    length: AtomicU32,
-    left: AtomicU32,
-}
-
-impl Backoff {
     /// Whether a call may spin; counts those that may not.
-    fn is_over(&self) -> bool {
+    fn is_due(&self) -> bool {
         let left = self.left.load(Ordering::Relaxed);
         if left > 0 {
             self.left.store(left - 1, Ordering::Relaxed);
@@ -66,12 +62,12 @@ impl Backoff {
 
     fn learn(&self, late: bool) {
         if late {
-            let length = (self.length.load(Ordering::Relaxed) * 2).clamp(1, LONGEST_BACKOFF);
-            self.length.store(length, Ordering::Relaxed);
-            self.left.store(length, Ordering::Relaxed);
-        } else if self.length.load(Ordering::Relaxed) > 0 {
+            let backoff = (self.backoff.load(Ordering::Relaxed) * 2).clamp(1, LONGEST_BACKOFF);
+            self.backoff.store(backoff, Ordering::Relaxed);
+            self.left.store(backoff, Ordering::Relaxed);
+        } else if self.backoff.load(Ordering::Relaxed) > 0 {
             // Only then: what nobody writes to, all processors can keep in their caches.
-            self.length.store(0, Ordering::Relaxed);
+            self.backoff.store(0, Ordering::Relaxed);
             self.left.store(0, Ordering::Relaxed);
         }
     }
@@ -123,28 +119,28 @@ mod tests {
     use super::*;
 
     /// How many calls sleep at once after the next answer that comes late.
-    fn slept(backoff: &Backoff) -> usize {
-        backoff.learn(true);
-        std::iter::from_fn(|| (!backoff.is_over()).then_some(())).count()
+    fn slept(spin: &Spin) -> usize {
+        spin.learn(true);
+        std::iter::from_fn(|| (!spin.is_due()).then_some(())).count()
     }
 
     #[test]
     fn answers_that_come_late_are_slept_for_ever_longer() {
-        let backoff = Backoff::default();
-        assert!(backoff.is_over());
-        let lengths: Vec<_> = (0..13).map(|_| slept(&backoff)).collect();
+        let spin = Spin::default();
+        assert!(spin.is_due());
+        let lengths: Vec<_> = (0..13).map(|_| slept(&spin)).collect();
         assert_eq!(lengths, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1024, 1024]);
     }
 
     #[test]
     fn an_answer_in_time_ends_the_sleeping() {
-        let backoff = Backoff::default();
-        slept(&backoff);
-        slept(&backoff);
-        backoff.learn(true);
-        backoff.learn(false);
-        assert!(backoff.is_over());
-        assert_eq!(slept(&backoff), 1);
+        let spin = Spin::default();
+        slept(&spin);
+        slept(&spin);
+        spin.learn(true);
+        spin.learn(false);
+        assert!(spin.is_due());
+        assert_eq!(slept(&spin), 1);
     }
 
     #[test]

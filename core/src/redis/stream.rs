@@ -6,6 +6,8 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 #[cfg(unix)]
 use std::os::unix::net::UnixStream;
+#[cfg(windows)]
+use std::os::windows::io::{AsRawSocket, AsSocket, BorrowedSocket, RawSocket};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -20,14 +22,6 @@ pub(super) enum Stream {
     Tcp(TcpStream),
     #[cfg(unix)]
     Unix(UnixStream),
-}
-
-/// What to wait for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Interest {
-    ToRead,
-    ToWrite,
-    Either,
 }
 
 impl Stream {
@@ -67,24 +61,15 @@ impl Stream {
     }
 
     /// Waits until the stream is ready. Answers an error when the time is up.
-    pub(super) fn wait(&self, ready: Interest, deadline: Deadline<'_>) -> io::Result<()> {
-        match self {
-            Self::Tcp(stream) => wait(stream, ready, deadline),
-            #[cfg(unix)]
-            Self::Unix(stream) => wait(stream, ready, deadline),
-        }
+    pub(super) fn wait(&self, ready: PollFlags, deadline: Deadline<'_>) -> io::Result<()> {
+        wait(self, ready, deadline)
     }
 }
 
-fn wait(stream: impl AsSource, ready: Interest, deadline: Deadline<'_>) -> io::Result<()> {
-    let flags = match ready {
-        Interest::ToRead => PollFlags::IN,
-        Interest::ToWrite => PollFlags::OUT,
-        Interest::Either => PollFlags::IN | PollFlags::OUT,
-    };
+fn wait(stream: impl AsSource, ready: PollFlags, deadline: Deadline<'_>) -> io::Result<()> {
     loop {
         let timeout = Timespec::try_from(deadline.next()?).map_err(io::Error::other)?;
-        match poll(&mut [PollFd::new(&stream, flags)], Some(&timeout)) {
+        match poll(&mut [PollFd::new(&stream, ready)], Some(&timeout)) {
             // After a signal, what is left of the time is less.
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
             Ok(_) => return Ok(()),
@@ -138,7 +123,7 @@ fn connect_one(address: &SocketAddr, deadline: Deadline<'_>) -> io::Result<TcpSt
     socket.set_nonblocking(true)?;
     match socket.connect(&SockAddr::from(*address)) {
         Err(err) if is_under_way(&err) => {
-            wait(&socket, Interest::ToWrite, deadline)?;
+            wait(&socket, PollFlags::OUT, deadline)?;
             if let Some(err) = socket.take_error()? {
                 return Err(err);
             }
@@ -228,6 +213,21 @@ impl AsRawFd for Stream {
     }
 }
 
+#[cfg(windows)]
+impl AsSocket for Stream {
+    fn as_socket(&self) -> BorrowedSocket<'_> {
+        let Self::Tcp(stream) = self;
+        stream.as_socket()
+    }
+}
+
+#[cfg(windows)]
+impl AsRawSocket for Stream {
+    fn as_raw_socket(&self) -> RawSocket {
+        self.as_socket().as_raw_socket()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
@@ -272,7 +272,7 @@ mod tests {
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let stream = connect_any(&[silent.local_addr().unwrap()], soon()).unwrap();
         let by = Instant::now() + Duration::from_secs(20);
-        let error = wait(&stream, Interest::ToRead, Deadline { by, cancelled: Some(&|| true) }).unwrap_err();
+        let error = wait(&stream, PollFlags::IN, Deadline { by, cancelled: Some(&|| true) }).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::Interrupted);
         assert!(Instant::now() < by);
     }

@@ -2,24 +2,37 @@
 //!
 //! One task serves each connection. Calls are queued by their own tasks; the connection's task runs when those that
 //! are ready have run, and sends what they queued as one batch. A server that has nothing to do is not left waiting for
-//! the last of them.
+//! the last of them. What comes is read as soon as the runtime's I/O driver reports it.
+//!
+//! The driver itself reads, by a waker of our own, and wakes the tasks whose calls are answered: to Tokio these are
+//! events, of which several have one sleeping thread woken in all. Woken by a task, each of them may have a thread
+//! woken, which takes longer than a call (`schedule_local` and `park_internal` of Tokio's multi-threaded scheduler).
 
 use std::collections::HashMap;
+use std::future::poll_fn;
 use std::sync::{Arc, Weak};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 use tokio::select;
 use tokio::sync::Notify;
-use tokio::time::sleep_until;
+use tokio::time::{sleep, sleep_until};
 
+use super::channel::ReadProgress;
+use super::errors;
 use super::hub::{Host, Hub};
 use super::multiplexer::ConnectionId;
-use super::tokio_connection::{Served, serve};
+use super::readiness::SocketReadiness;
+use crate::error::Error;
 use crate::lock::Mutex;
 
 /// How long to sleep when there is nothing to wait for.
 const FAR: Duration = Duration::from_secs(3600);
+
+/// Before more is read from a server that talks without end: in this time other tasks run, and threads that wait for
+/// the multiplexer get hold of it.
+const PAUSE: Duration = Duration::from_millis(1);
 
 pub(super) struct TokioHost {
     runtime: Handle,
@@ -97,4 +110,122 @@ async fn keep_time(hub: Weak<Hub>, hurry: Arc<Notify>) {
             () = hurry.notified() => {}
         }
     }
+}
+
+/// A connection that is to be served; the end of that leaves no call without an answer.
+struct Served {
+    hub: Arc<Hub>,
+    connection: ConnectionId,
+    /// Wakes the task that sends.
+    wake: Arc<Notify>,
+}
+
+impl Served {
+    fn flush(&self) {
+        self.hub.act(|multiplexer| multiplexer.flush(self.connection, Instant::now()));
+    }
+
+    fn wants_write(&self) -> bool {
+        self.hub.lock().wants_write(self.connection)
+    }
+
+    fn end(&self, error: &Error) {
+        self.hub.act(|multiplexer| multiplexer.orphan(self.connection, error, Instant::now()));
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // Unless all is in order, the runtime has shut down.
+        self.end(&errors::no_runtime());
+    }
+}
+
+struct TokioConnection {
+    // Fields are dropped in their order: the socket is not watched any more by the time it is closed.
+    readiness: SocketReadiness,
+    served: Served,
+}
+
+/// Serves a connection until it is over.
+async fn serve(served: Served) {
+    let readiness = served.hub.lock().stream(served.connection).map(SocketReadiness::new);
+    let readiness = match readiness {
+        Some(Ok(readiness)) => readiness,
+        Some(Err(_)) => return served.end(&errors::unwatched()),
+        None => return,
+    };
+    let connection = Arc::new(TokioConnection { readiness, served });
+    let reader = Waker::from(Arc::new(Reader(Arc::downgrade(&connection))));
+    while !connection.is_over() {
+        // What is left, and what comes from now on.
+        match connection.read(&reader) {
+            ReadProgress::More => sleep(PAUSE).await,
+            ReadProgress::Done => connection.has_to_send().await,
+        }
+        connection.served.flush();
+    }
+}
+
+impl TokioConnection {
+    /// Takes up what has come, and has the driver wake `reader` for what is to come. Not if there is more, or the
+    /// connection is over.
+    fn read(&self, reader: &Waker) -> ReadProgress {
+        let mut context = Context::from_waker(reader);
+        while let Poll::Ready(Ok(ready)) = self.readiness.poll_read(&mut context) {
+            match self.served.hub.pump(self.served.connection) {
+                Some(ReadProgress::Done) => self.readiness.clear(ready),
+                Some(ReadProgress::More) | None => return ReadProgress::More,
+            }
+        }
+        ReadProgress::Done
+    }
+
+    /// Waits until there is something to send, and the socket takes it.
+    async fn has_to_send(&self) {
+        if !self.served.wants_write() {
+            self.served.wake.notified().await;
+            return behind().await;
+        }
+        select! {
+            () = self.served.wake.notified() => {}
+            ready = self.readiness.writable() => {
+                self.served.flush();
+                if let Ok(ready) = ready && self.served.wants_write() {
+                    self.readiness.clear(ready);
+                }
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.served.hub.lock().is_over(self.served.connection)
+    }
+}
+
+/// What the driver wakes when something has come.
+struct Reader(Weak<TokioConnection>);
+
+impl Wake for Reader {
+    fn wake(self: Arc<Self>) {
+        // If something is left to do, an order of the multiplexer wakes the task.
+        if let Some(connection) = self.0.upgrade() {
+            connection.read(&Waker::from(self));
+        }
+    }
+}
+
+/// Lets the tasks run that are ready. Tokio's `yield_now` comes back only after the runtime has also looked for
+/// events, which one that is busy seldom does.
+async fn behind() {
+    let mut is_behind = false;
+    poll_fn(|context| {
+        if is_behind {
+            return Poll::Ready(());
+        }
+        is_behind = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }

@@ -29,7 +29,7 @@ pub(crate) struct RedisUrl {
     /// Login at the Sentinels, which have users of their own.
     pub(super) sentinel_login: Login,
     pub(super) database: u32,
-    pub(super) tls: bool,
+    pub(crate) tls: bool,
     pub(super) resp3: bool,
     /// The networks in which servers may be that a Cluster or a Sentinel names; without any: everywhere.
     pub(super) networks: Option<Vec<Subnet>>,
@@ -39,11 +39,6 @@ impl RedisUrl {
     /// Whether keys of different hash slots need calls of their own.
     pub(crate) fn is_cluster(&self) -> bool {
         matches!(self.servers, Servers::Cluster(_))
-    }
-
-    /// Whether connections have TLS.
-    pub(crate) fn has_tls(&self) -> bool {
-        self.tls
     }
 }
 
@@ -165,7 +160,7 @@ impl<'a> UrlParts<'a> {
             return Err(invalid("the socket's path is missing: unix:///path/to/socket"));
         }
         let mut query = Query::parse(self.query, &["protocol", "db", "user", "pass"])?;
-        let login = Login { user: query.user.take(), password: query.password.take() };
+        let login = std::mem::take(&mut query.login);
         if self.login.is_some() && login != Login::default() {
             return Err(invalid("user and password stand either before `@` or in the parameters"));
         }
@@ -204,11 +199,10 @@ impl<'a> UrlParts<'a> {
     }
 
     fn url(&self, servers: Servers, query: Query) -> Result<RedisUrl> {
-        let sentinel_login = Login { user: query.sentinel_user, password: query.sentinel_password };
         Ok(RedisUrl {
             servers,
             login: self.login()?,
-            sentinel_login: checked(sentinel_login)?,
+            sentinel_login: checked(query.sentinel_login)?,
             database: 0,
             tls: query.tls,
             resp3: query.resp3,
@@ -247,10 +241,8 @@ struct Query {
     resp3: bool,
     networks: Option<Vec<Subnet>>,
     db: Option<String>,
-    user: Option<String>,
-    password: Option<String>,
-    sentinel_user: Option<String>,
-    sentinel_password: Option<String>,
+    login: Login,
+    sentinel_login: Login,
 }
 
 impl Query {
@@ -275,10 +267,10 @@ impl Query {
                 "tls" => query.tls = yes_or_no(&value)?,
                 "redirects" => query.networks = Some(networks(&value)?),
                 "db" => query.db = Some(value),
-                "user" => query.user = Some(value),
-                "pass" => query.password = Some(value),
-                "sentinel_user" => query.sentinel_user = Some(value),
-                _ => query.sentinel_password = Some(value),
+                "user" => query.login.user = Some(value),
+                "pass" => query.login.password = Some(value),
+                "sentinel_user" => query.sentinel_login.user = Some(value),
+                _ => query.sentinel_login.password = Some(value),
             }
         }
         Ok(query)

@@ -1,13 +1,13 @@
-//! The end of each call: its result, or another attempt on another server.
+//! The end of each call: its result, another attempt on another server, or the end of its time.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ::redis::Value;
 
-use super::{Delayed, EntryState, LinkState, Multiplexer, Order, Peer};
+use super::{EntryState, Link, Multiplexer, Order, Peer, Reason, Waiting};
 use crate::error::{ErrorKind, Result};
 use crate::redis::command::{Hint, Unexecuted};
 use crate::redis::errors::{self, CallError};
@@ -27,9 +27,9 @@ impl<S: Read + Write> Multiplexer<S> {
 
     /// While the circuit breaker is open, nothing is sent on the connection that there is.
     fn retire_open(&mut self, peer: &Peer) {
-        let state = peer.link.lock().state;
-        if let LinkState::Open(connection) = state {
-            self.connections[connection].session.retire(&errors::unsent(&peer.address));
+        let link = *peer.link.lock();
+        if let Link::Open(connection) = link {
+            self.connections[connection].channel.session.retire(&errors::unsent(&peer.address));
             self.detach(connection);
             // What it gives back is taken up there.
             self.orders.push(Order::Flush(connection));
@@ -61,21 +61,22 @@ impl<S: Read + Write> Multiplexer<S> {
             peer.breaker.answered();
         }
         if let Hint::Unsent(failure, by) = &hint {
-            entry.by = entry.by.min(*by);
+            entry.deadline.by = entry.deadline.by.min(*by);
             // Those that waited behind a silent server end as those that it left unanswered.
             if failure.error.kind() == ErrorKind::Timeout && peer.breaker.is_open() {
                 return self.complete(call, Err(failure.error.clone()));
             }
         }
-        let by = entry.by;
-        let next = self.router.next(&mut entry.redirections, peer, hint, &request);
+        let by = entry.deadline.by;
+        let next = self.router.next(&mut entry.hops, peer, hint, &request);
         let pending = |asking| PendingCommand::new(call, request, asking, by);
         match next {
             NextHop::To { node, asking } => self.send(&node, pending(asking), now),
             NextHop::Later(pause) => {
                 let until = now + pause;
                 self.note_deadline(until);
-                self.delayed.push(Delayed { pending: pending(false), peer: Arc::clone(peer), until });
+                let reason = Reason::Migration(Arc::clone(peer), until);
+                self.waiting.push(Waiting { pending: pending(false), reason });
             }
             NextHop::Rediscover => self.wait_for_topology(pending(false), by),
             NextHop::Fail(error) => self.complete(call, Err(error)),
@@ -123,30 +124,83 @@ impl<S: Read + Write> Multiplexer<S> {
             EntryState::Waiting(waker) => waker,
             EntryState::Abandoned | EntryState::Cast => None,
         };
-        let before = self.unrouted.len() + self.delayed.len();
-        self.unrouted.retain(|unrouted| unrouted.pending.id != call);
-        self.delayed.retain(|delayed| delayed.pending.id != call);
-        let mut withdrawn = before != self.unrouted.len() + self.delayed.len();
-        for peer in &self.opening {
-            let mut link = peer.link.lock();
-            let before = link.waiting.len();
-            link.waiting.retain(|pending| pending.id != call);
-            withdrawn |= before != link.waiting.len();
-        }
+        let before = self.waiting.len();
+        self.waiting.retain(|waiting| waiting.pending.id != call);
+        let mut withdrawn = before != self.waiting.len();
         let found = self
             .connections
             .iter_mut()
-            .find_map(|(id, connection)| connection.session.withdraw(call).then_some(id));
-        if found.is_none() {
-            self.connections.iter_mut().for_each(|(_, connection)| connection.session.disown(call));
-        }
+            .find_map(|(id, connection)| connection.channel.session.withdraw(call).then_some(id));
         if let Some(connection) = found {
             self.orders.push(Order::Flush(connection));
             withdrawn = true;
+        } else {
+            self.connections.iter_mut().for_each(|(_, connection)| connection.channel.session.disown(call));
         }
         if withdrawn {
             self.calls.remove(call);
         }
         waker
+    }
+
+    /// When to call [`expire`](Self::expire), at the latest.
+    pub(in crate::redis) fn deadline(&self) -> Option<Instant> {
+        self.next_deadline
+    }
+
+    /// Ends calls whose time is up, and sends on those that have waited long enough.
+    pub(in crate::redis) fn expire(&mut self, now: Instant) {
+        if self.next_deadline.is_none_or(|deadline| now < deadline) {
+            return;
+        }
+        self.next_deadline = None;
+        let connections: Vec<_> = self.connections().collect();
+        for id in connections {
+            // Should the driver have been late itself, the answers are there.
+            self.pump(id, now);
+            if let Some(connection) = self.connections.get_mut(id) {
+                connection.channel.session.expire(now);
+                self.collect(id, now);
+            }
+        }
+        for waiting in std::mem::take(&mut self.waiting) {
+            self.expire_waiting(waiting, now);
+        }
+    }
+
+    fn expire_waiting(&mut self, Waiting { pending, reason }: Waiting, now: Instant) {
+        let until = match &reason {
+            Reason::Topology(until) | Reason::Migration(_, until) => pending.by.min(*until),
+            Reason::Connection(_) => pending.by,
+        };
+        if now < until {
+            self.note_deadline(until);
+            return self.waiting.push(Waiting { pending, reason });
+        }
+        let is_overdue = pending.by <= now;
+        match reason {
+            Reason::Topology(_) if is_overdue => {
+                // Less time than the servers may take says nothing about them.
+                if !self.router.is_known() && self.allows_response(pending.id) {
+                    self.router.undiscovered(now);
+                }
+                self.run_out_of_time(pending.id);
+            }
+            Reason::Topology(_) => self.route(pending, now),
+            Reason::Migration(..) if is_overdue => self.run_out_of_time(pending.id),
+            Reason::Migration(peer, _) => self.send(&peer, pending, now),
+            Reason::Connection(peer) => {
+                self.conclude(&peer, pending.id, Err(errors::unsent(&peer.address)), now);
+            }
+        }
+    }
+
+    fn run_out_of_time(&mut self, call: Id) {
+        let timeout = self.calls.get(call).map_or(Duration::ZERO, |entry| entry.deadline.timeout);
+        self.complete(call, Err(errors::out_of_time(timeout)));
+    }
+
+    pub(super) fn note_deadline(&mut self, deadline: Instant) {
+        self.next_deadline = Some(self.next_deadline.map_or(deadline, |next| next.min(deadline)));
     }
 }

@@ -4,76 +4,56 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{ConnectionId, Link, LinkState, Multiplexer, OpenConnection, Order, Peer};
+use super::{ConnectionId, Link, Multiplexer, OpenConnection, Order, Peer, Reason};
 use crate::error::{Error, Result};
 use crate::redis::channel::{Channel, ReadProgress};
 use crate::redis::command::CommandOutcome;
 use crate::redis::errors::{self, CallError};
-use crate::redis::session::{PendingCommand, Session};
 
 impl<S: Read + Write> Multiplexer<S> {
-    pub(super) fn open(&mut self, peer: &Arc<Peer>, link: &mut Link) {
-        if link.state == LinkState::Opening {
-            return;
+    /// Orders a connection, unless one is ordered already.
+    pub(super) fn open(&mut self, peer: &Arc<Peer>) {
+        if std::mem::replace(&mut *peer.link.lock(), Link::Opening) != Link::Opening {
+            self.orders.push(Order::Open(Arc::clone(peer)));
         }
-        link.state = LinkState::Opening;
-        self.opening.push(Arc::clone(peer));
-        self.orders.push(Order::Open(Arc::clone(peer)));
     }
 
     /// Takes a connection that was ordered, or why there is none. Answers its name, by which to watch it.
     pub(in crate::redis) fn opened(
         &mut self,
         peer: &Arc<Peer>,
-        opened: Result<(Channel<S>, Session), CallError>,
+        opened: Result<Channel<S>, CallError>,
         now: Instant,
     ) -> Option<ConnectionId> {
-        self.opening.retain(|opening| !Arc::ptr_eq(opening, peer));
-        let mut link = peer.link.lock();
-        let waiting = std::mem::take(&mut link.waiting);
+        let is_for =
+            |reason: &Reason| matches!(reason, Reason::Connection(server) if Arc::ptr_eq(server, peer));
+        let all = std::mem::take(&mut self.waiting).into_iter();
+        let (waiting, others): (Vec<_>, Vec<_>) = all.partition(|waiting| is_for(&waiting.reason));
+        self.waiting = others;
+        let waiting = waiting.into_iter().map(|waiting| waiting.pending);
         peer.breaker.probed(opened.is_ok());
-        let (channel, session) = match opened {
-            Ok(connection) if self.closed.is_none() && !link.is_gone => connection,
+        *peer.link.lock() = Link::Absent;
+        let channel = match opened {
+            Ok(channel) if self.closed.is_none() && !peer.is_gone() => channel,
             Ok(_) => {
-                link.state = LinkState::Absent;
-                drop(link);
-                self.reroute(waiting, now);
+                waiting.for_each(|pending| self.reroute(pending, now));
                 return None;
             }
             Err(failure) => {
-                link.state = LinkState::Absent;
-                drop(link);
-                self.not_opened(peer, waiting, &failure, now);
+                self.router.doubt(peer);
+                waiting.for_each(|pending| self.conclude(peer, pending.id, Err(failure.clone()), now));
                 return None;
             }
         };
-        let connection = self.connections.insert(OpenConnection {
-            peer: Arc::clone(peer),
-            channel,
-            session,
-            is_blocked: false,
-        });
-        link.state = LinkState::Open(connection);
-        drop(link);
+        let connection =
+            self.connections.insert(OpenConnection { peer: Arc::clone(peer), channel, is_blocked: false });
+        *peer.link.lock() = Link::Open(connection);
         self.share_calls();
         for pending in waiting {
-            self.connections[connection].session.submit(pending, now);
+            self.connections[connection].channel.session.submit(pending, now);
         }
         self.orders.push(Order::Flush(connection));
         Some(connection)
-    }
-
-    fn not_opened(
-        &mut self,
-        peer: &Arc<Peer>,
-        waiting: Vec<PendingCommand>,
-        failure: &CallError,
-        now: Instant,
-    ) {
-        self.router.doubt(peer);
-        for pending in waiting {
-            self.conclude(peer, pending.id, Err(failure.clone()), now);
-        }
     }
 
     /// Makes no more use of servers that own nothing any more.
@@ -81,19 +61,13 @@ impl<S: Read + Write> Multiplexer<S> {
         let gone: Vec<_> = self
             .connections
             .iter()
-            .filter(|(_, connection)| connection.peer.link.lock().is_gone)
+            .filter(|(_, connection)| connection.peer.is_gone())
             .map(|(id, _)| id)
             .collect();
         for connection in gone {
             let failure = errors::not_primary(&self.connections[connection].peer.address);
-            self.connections[connection].session.retire(&failure);
+            self.connections[connection].channel.session.retire(&failure);
             self.collect(connection, now);
-        }
-        for peer in self.opening.clone() {
-            let mut link = peer.link.lock();
-            let waiting = if link.is_gone { std::mem::take(&mut link.waiting) } else { Vec::new() };
-            drop(link);
-            self.reroute(waiting, now);
         }
     }
 
@@ -104,9 +78,7 @@ impl<S: Read + Write> Multiplexer<S> {
 
     /// Whether the connection waits until its stream takes more.
     pub(in crate::redis) fn wants_write(&self, connection: ConnectionId) -> bool {
-        self.connections
-            .get(connection)
-            .is_some_and(|connection| connection.channel.wants_write(&connection.session))
+        self.connections.get(connection).is_some_and(|connection| connection.channel.wants_write())
     }
 
     /// The connections in use.
@@ -116,13 +88,13 @@ impl<S: Read + Write> Multiplexer<S> {
 
     /// Whether nothing more comes of the connection.
     pub(in crate::redis) fn is_over(&self, connection: ConnectionId) -> bool {
-        self.connections.get(connection).is_none_or(|connection| connection.session.is_over())
+        self.connections.get(connection).is_none_or(|connection| connection.channel.session.is_over())
     }
 
     /// Moves bytes on a connection that is ready, or has something to send.
     pub(in crate::redis) fn pump(&mut self, id: ConnectionId, now: Instant) -> ReadProgress {
         let Some(connection) = self.connections.get_mut(id) else { return ReadProgress::Done };
-        let progress = connection.channel.advance(&mut connection.session, now);
+        let progress = connection.channel.advance(now);
         if progress == ReadProgress::More {
             self.orders.push(Order::Read(id));
         }
@@ -134,7 +106,7 @@ impl<S: Read + Write> Multiplexer<S> {
     #[cfg(test)]
     pub(in crate::redis) fn forgets(&self, id: ConnectionId) -> bool {
         let sends = |order: &Order| matches!(order, Order::Flush(sent) | Order::Send(sent) if *sent == id);
-        let session = self.connections.get(id).map(|connection| &connection.session);
+        let session = self.connections.get(id).map(|connection| &connection.channel.session);
         session.is_some_and(|session| session.is_ready() && session.starves(1))
             && !self.orders.iter().any(sends)
     }
@@ -145,7 +117,7 @@ impl<S: Read + Write> Multiplexer<S> {
         let busy: Vec<_> = self
             .connections
             .iter()
-            .filter(|(_, connection)| !connection.session.is_idle())
+            .filter(|(_, connection)| !connection.channel.session.is_idle())
             .map(|(id, _)| id)
             .collect();
         for connection in busy {
@@ -165,16 +137,14 @@ impl<S: Read + Write> Multiplexer<S> {
     /// Only sends.
     pub(in crate::redis) fn flush(&mut self, id: ConnectionId, now: Instant) {
         let Some(connection) = self.connections.get_mut(id) else { return };
-        if let Err(err) = connection.channel.send(&mut connection.session, now) {
-            connection.session.end(err.into());
-        }
+        connection.channel.send(now);
         self.collect(id, now);
     }
 
     /// Takes up the outcomes of requests on a connection.
     pub(super) fn collect(&mut self, id: ConnectionId, now: Instant) {
         self.detach(id);
-        while let Some((call, outcome)) = self.connections[id].session.next_outcome() {
+        while let Some((call, outcome)) = self.connections[id].channel.session.next_outcome() {
             let peer = Arc::clone(&self.connections[id].peer);
             match outcome {
                 CommandOutcome::Done(result) => self.conclude(&peer, call, result, now),
@@ -182,14 +152,14 @@ impl<S: Read + Write> Multiplexer<S> {
             }
         }
         let connection = &mut self.connections[id];
-        let is_blocked = connection.channel.wants_write(&connection.session);
+        let is_blocked = connection.channel.wants_write();
         if std::mem::replace(&mut connection.is_blocked, is_blocked) != is_blocked {
             self.orders.push(Order::Watch(id));
         }
-        if let Some(deadline) = connection.session.deadline() {
+        if let Some(deadline) = connection.channel.session.deadline() {
             self.note_deadline(deadline);
         }
-        if self.connections[id].session.is_over() {
+        if self.connections[id].channel.session.is_over() {
             self.orders.push(Order::Close(id));
         }
     }
@@ -197,12 +167,12 @@ impl<S: Read + Write> Multiplexer<S> {
     /// Sends nothing more on a connection that takes no more requests.
     pub(super) fn detach(&self, id: ConnectionId) {
         let connection = &self.connections[id];
-        if connection.session.is_ready() {
+        if connection.channel.session.is_ready() {
             return;
         }
         let mut link = connection.peer.link.lock();
-        if link.state == LinkState::Open(id) {
-            link.state = LinkState::Absent;
+        if *link == Link::Open(id) {
+            *link = Link::Absent;
         }
     }
 
@@ -215,32 +185,16 @@ impl<S: Read + Write> Multiplexer<S> {
     fn share_calls(&mut self) {
         let connections = self.connections.len();
         for (_, connection) in &mut self.connections {
-            connection.session.share_calls(connections);
+            connection.channel.session.share_calls(connections);
         }
     }
 
     /// The driver cannot serve the connection any more.
     pub(in crate::redis) fn orphan(&mut self, connection: ConnectionId, error: &Error, now: Instant) {
         if let Some(orphan) = self.connections.get_mut(connection) {
-            orphan.session.end(std::io::Error::other(error.clone()).into());
+            orphan.channel.session.end(std::io::Error::other(error.clone()).into());
             self.collect(connection, now);
             self.remove(connection);
         }
-    }
-
-    /// Ends what a closed connection gives back unsent.
-    pub(super) fn close_line(&mut self, connection: ConnectionId, error: &Error, now: Instant) {
-        let mut answered = Vec::new();
-        while let Some((call, outcome)) = self.connections[connection].session.next_outcome() {
-            match outcome {
-                CommandOutcome::Again(_) => self.complete(call, Err(error.clone())),
-                CommandOutcome::Done(result) => answered.push((call, result)),
-            }
-        }
-        let peer = Arc::clone(&self.connections[connection].peer);
-        for (call, result) in answered {
-            self.conclude(&peer, call, result, now);
-        }
-        self.collect(connection, now);
     }
 }

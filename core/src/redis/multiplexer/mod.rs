@@ -6,12 +6,12 @@
 
 mod calls;
 mod connections;
-mod expiry;
 
 use std::io::{Read, Write};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Waker;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use ::redis::Value;
 use slab::Slab;
@@ -22,8 +22,8 @@ use super::channel::Channel;
 use super::command::{CallDeadline, RedisCommand};
 use super::connector::Connector;
 use super::errors::{self, CallError};
-use super::router::{DiscoveryNeed, Node, Redirections, Router, TOPOLOGY_WAIT};
-use super::session::{Id, PendingCommand, Session};
+use super::router::{DiscoveryNeed, Node, Router, TOPOLOGY_WAIT};
+use super::session::{Id, PendingCommand};
 use crate::address::Address;
 use crate::error::{Error, Result};
 use crate::lock::Mutex;
@@ -36,19 +36,13 @@ pub(super) struct Peer {
     address: Address,
     breaker: Breaker,
     link: Mutex<Link>,
-}
-
-#[derive(Default)]
-struct Link {
-    state: LinkState,
-    /// Requests that wait for the connection.
-    waiting: Vec<PendingCommand>,
     /// The server owns no slots any more, or the limiter is closed.
-    is_gone: bool,
+    is_gone: AtomicBool,
 }
 
+/// The state of the connection to a server. Only the multiplexer changes it.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
-enum LinkState {
+enum Link {
     #[default]
     Absent,
     Opening,
@@ -57,7 +51,8 @@ enum LinkState {
 
 impl Node for Peer {
     fn new(connector: &Arc<Connector>, address: Address) -> Self {
-        Self { address, breaker: connector.breaker(), link: Mutex::default() }
+        let (link, is_gone) = (Mutex::default(), AtomicBool::new(false));
+        Self { address, breaker: connector.breaker(), link, is_gone }
     }
 
     fn address(&self) -> &Address {
@@ -65,7 +60,13 @@ impl Node for Peer {
     }
 
     fn close(&self) {
-        self.link.lock().is_gone = true;
+        self.is_gone.store(true, Ordering::Release);
+    }
+}
+
+impl Peer {
+    fn is_gone(&self) -> bool {
+        self.is_gone.load(Ordering::Acquire)
     }
 }
 
@@ -73,17 +74,15 @@ impl Node for Peer {
 struct OpenConnection<S> {
     peer: Arc<Peer>,
     channel: Channel<S>,
-    session: Session,
     /// Whether it waits until its stream takes more.
     is_blocked: bool,
 }
 
 /// A call whose result has not been taken yet.
 struct CallEntry {
-    redirections: Redirections,
-    /// Its whole time, for errors.
-    timeout: Duration,
-    by: Instant,
+    /// How often it was sent elsewhere.
+    hops: usize,
+    deadline: CallDeadline,
     /// Whether it has at least the time that a server may take to answer.
     allows_response: bool,
     state: EntryState,
@@ -116,18 +115,20 @@ pub(super) enum Order {
     Close(ConnectionId),
 }
 
-/// A request that waits for the topology.
-struct Unrouted {
+/// A request that waits before it is given to a connection.
+struct Waiting {
     pending: PendingCommand,
-    /// When to go on with what is known.
-    topology_by: Instant,
+    reason: Reason,
 }
 
-/// A request that waits for keys which are being moved.
-struct Delayed {
-    pending: PendingCommand,
-    peer: Arc<Peer>,
-    until: Instant,
+/// What a request waits for.
+enum Reason {
+    /// The topology. At this time the request goes on with what is known.
+    Topology(Instant),
+    /// Keys that are being moved to another server. At this time the same server is asked again.
+    Migration(Arc<Peer>, Instant),
+    /// A connection to this server.
+    Connection(Arc<Peer>),
 }
 
 pub(super) struct Multiplexer<S> {
@@ -135,9 +136,7 @@ pub(super) struct Multiplexer<S> {
     pub(super) router: Router<Peer>,
     connections: Slab<OpenConnection<S>>,
     calls: Slab<CallEntry>,
-    opening: Vec<Arc<Peer>>,
-    unrouted: Vec<Unrouted>,
-    delayed: Vec<Delayed>,
+    waiting: Vec<Waiting>,
     is_discovering: bool,
     // Few are given at a time, and seldom more than two.
     orders: SmallVec<[Order; 2]>,
@@ -156,9 +155,7 @@ impl<S: Read + Write> Multiplexer<S> {
             router,
             connections: Slab::new(),
             calls: Slab::new(),
-            opening: Vec::new(),
-            unrouted: Vec::new(),
-            delayed: Vec::new(),
+            waiting: Vec::new(),
             is_discovering: false,
             orders: SmallVec::new(),
             woken: Vec::new(),
@@ -169,15 +166,12 @@ impl<S: Read + Write> Multiplexer<S> {
 
     /// Begins a call that ends by its deadline.
     pub(super) fn submit(&mut self, request: RedisCommand, deadline: CallDeadline, now: Instant) -> Id {
-        let state = EntryState::Waiting(None);
-        let allows_response = deadline.allows_response(self.connector.response_timeout, now);
-        let (by, timeout) = (deadline.by, deadline.timeout);
+        let by = deadline.by;
         let id = self.calls.insert(CallEntry {
-            redirections: Redirections::default(),
-            timeout,
-            by,
-            allows_response,
-            state,
+            hops: 0,
+            deadline,
+            allows_response: deadline.allows_response(self.connector.options.response_timeout, now),
+            state: EntryState::Waiting(None),
         });
         if let Some(error) = &self.closed {
             let error = error.clone();
@@ -232,7 +226,7 @@ impl<S: Read + Write> Multiplexer<S> {
     fn wait_for_topology(&mut self, pending: PendingCommand, topology_by: Instant) {
         self.discover();
         self.note_deadline(topology_by);
-        self.unrouted.push(Unrouted { pending, topology_by });
+        self.waiting.push(Waiting { pending, reason: Reason::Topology(topology_by) });
     }
 
     /// Sends a request to the owner of its slot.
@@ -246,37 +240,30 @@ impl<S: Read + Write> Multiplexer<S> {
     fn send(&mut self, peer: &Arc<Peer>, pending: PendingCommand, now: Instant) {
         if let Admission::Open { failure, probe } = peer.breaker.admit(&peer.address, now) {
             if probe {
-                self.open(peer, &mut peer.link.lock());
+                self.open(peer);
             }
             return self.complete(pending.id, Err(failure.error));
         }
-        let mut link = peer.link.lock();
-        match link.state {
-            LinkState::Open(connection) => {
-                let session = &mut self.connections[connection].session;
-                let is_first = !session.has_queued();
-                session.submit(pending, now);
-                if session.starves(self.calls.len()) {
-                    self.orders.push(Order::Send(connection));
-                } else if is_first {
-                    // Those that follow go along.
-                    self.orders.push(Order::Flush(connection));
-                }
-            }
-            LinkState::Opening => link.waiting.push(pending),
-            LinkState::Absent => {
-                link.waiting.push(pending);
-                self.open(peer, &mut link);
-            }
+        let link = *peer.link.lock();
+        let Link::Open(connection) = link else {
+            self.waiting.push(Waiting { pending, reason: Reason::Connection(Arc::clone(peer)) });
+            return self.open(peer);
+        };
+        let session = &mut self.connections[connection].channel.session;
+        let is_first = !session.has_queued();
+        session.submit(pending, now);
+        if session.starves(self.calls.len()) {
+            self.orders.push(Order::Send(connection));
+        } else if is_first {
+            // Those that follow go along.
+            self.orders.push(Order::Flush(connection));
         }
     }
 
-    /// Sends requests to the owners of their slots instead of a server that is gone.
-    fn reroute(&mut self, waiting: Vec<PendingCommand>, now: Instant) {
-        for mut pending in waiting {
-            pending.asking = false;
-            self.route(pending, now);
-        }
+    /// Sends a request to the owner of its slot instead of a server that is gone.
+    fn reroute(&mut self, mut pending: PendingCommand, now: Instant) {
+        pending.asking = false;
+        self.route(pending, now);
     }
 
     /// Takes note that the search for the topology has ended, and how.
@@ -286,15 +273,16 @@ impl<S: Read + Write> Multiplexer<S> {
             learned.searched();
         }
         self.retire_gone(now);
-        let waiting = std::mem::take(&mut self.unrouted);
         let failure = result.err().filter(|_| !self.router.is_known());
-        for Unrouted { pending, .. } in waiting {
-            match &failure {
-                Some(error) => {
+        for waiting in std::mem::take(&mut self.waiting) {
+            match (&waiting.reason, &failure) {
+                (Reason::Topology(_), Some(error)) => {
                     self.router.undiscovered(now);
-                    self.complete(pending.id, Err(error.clone()));
+                    self.complete(waiting.pending.id, Err(error.clone()));
                 }
-                None => self.route(pending, now),
+                (Reason::Topology(_), None) => self.route(waiting.pending, now),
+                (Reason::Connection(peer), _) if peer.is_gone() => self.reroute(waiting.pending, now),
+                (Reason::Connection(_) | Reason::Migration(..), _) => self.waiting.push(waiting),
             }
         }
     }
@@ -307,18 +295,13 @@ impl<S: Read + Write> Multiplexer<S> {
     /// Takes no more calls: they end with `error`, as do those that were not sent. Calls under way are answered.
     pub(super) fn close(&mut self, error: &Error, now: Instant) {
         self.closed = Some(error.clone());
-        let mut unsent: Vec<Id> = self.unrouted.drain(..).map(|unrouted| unrouted.pending.id).collect();
-        unsent.extend(self.delayed.drain(..).map(|delayed| delayed.pending.id));
-        for peer in std::mem::take(&mut self.opening) {
-            unsent.extend(peer.link.lock().waiting.drain(..).map(|pending| pending.id));
-        }
-        for call in unsent {
-            self.complete(call, Err(error.clone()));
+        for waiting in std::mem::take(&mut self.waiting) {
+            self.complete(waiting.pending.id, Err(error.clone()));
         }
         let connections: Vec<_> = self.connections().collect();
         for connection in connections {
-            self.connections[connection].session.retire(&CallError::from(error.clone()));
-            self.close_line(connection, error, now);
+            self.connections[connection].channel.session.retire(&CallError::from(error.clone()));
+            self.collect(connection, now);
         }
     }
 

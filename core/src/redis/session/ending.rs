@@ -98,8 +98,7 @@ impl Session {
             // Behind a server that is silent, no call waits for longer than on its own.
             let attempt = pending.queued.unwrap_or(now) + self.response_timeout;
             if pending.by.min(attempt) <= now {
-                let failure = errors::unsent(&self.address);
-                self.outcomes.push_back((pending.id, CommandOutcome::Done(Err(failure))));
+                self.done(&pending, Err(errors::unsent(&self.address)));
             } else {
                 self.submit(pending, now);
             }

@@ -20,8 +20,9 @@ use smallvec::SmallVec;
 
 use self::resp::Replies;
 use super::command::{CommandOutcome, RedisCommand};
+use super::connector::Connector;
 use super::errors::ConnectionError;
-use super::login::{Handshake, HandshakeStep};
+use super::login::{HandshakeStep, Role, handshake};
 use crate::address::Address;
 
 /// How often the server is asked whether it is still a primary. The question travels with calls, in front of them.
@@ -79,8 +80,8 @@ struct Awaited {
 }
 
 impl Awaited {
-    fn follows_asking(&self) -> bool {
-        matches!(&self.about, About::Requests(bundle, _) if bundle.first().is_some_and(|pending| pending.asking))
+    fn requests(&self) -> &[PendingCommand] {
+        if let About::Requests(bundle, _) = &self.about { bundle } else { &[] }
     }
 }
 
@@ -136,16 +137,10 @@ pub(super) struct Session {
 
 impl Session {
     /// Begins a conversation with the server at `address`.
-    pub(super) fn open(
-        address: Address,
-        handshake: &Handshake,
-        response_timeout: Duration,
-        minds_slots: bool,
-        now: Instant,
-    ) -> Self {
+    pub(super) fn open(connector: &Connector, address: &Address, role: Role, now: Instant) -> Self {
         let mut session = Self {
-            address,
-            response_timeout,
+            address: address.clone(),
+            response_timeout: connector.options.response_timeout,
             replies: Replies::default(),
             output: Vec::new(),
             written: 0,
@@ -155,7 +150,7 @@ impl Session {
             stage: SessionStage::Opening,
             fault: None,
             sent_scripts: HashSet::new(),
-            minds_slots,
+            minds_slots: connector.url.is_cluster(),
             batches: 0,
             window: usize::MAX,
             busy: usize::MAX,
@@ -165,7 +160,7 @@ impl Session {
             is_silent: false,
             next_deadline: None,
         };
-        for (step, cmd) in handshake.commands() {
+        for (step, cmd) in handshake(&connector.url, role) {
             session.pack(&cmd, About::HandshakeStep(step), now);
         }
         session
@@ -228,10 +223,7 @@ impl Session {
     }
 
     fn has_pending(&self) -> bool {
-        self.awaited.iter().any(|awaited| match &awaited.about {
-            About::Requests(bundle, _) => bundle.iter().any(|pending| !pending.ended),
-            _ => false,
-        })
+        self.awaited.iter().flat_map(Awaited::requests).any(|pending| !pending.ended)
     }
 
     /// Adds a request, to be packed by [`flush`](Self::flush).

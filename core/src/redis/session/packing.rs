@@ -46,10 +46,7 @@ impl Session {
 
     /// Whether enough is under way.
     fn is_busy(&self) -> bool {
-        let calls = |awaited: &Awaited| match &awaited.about {
-            About::Requests(bundle, _) => bundle.len(),
-            _ => 0,
-        };
+        let calls = |awaited: &Awaited| awaited.requests().len();
         let enough = self.busy / self.connections;
         self.batches >= self.window && self.awaited.iter().map(calls).sum::<usize>() >= enough
     }
@@ -62,10 +59,10 @@ impl Session {
     }
 
     pub(super) fn pack_bundle(&mut self, bundle: Bundle, whole: bool, now: Instant) {
-        if bundle.first().is_some_and(|pending| pending.asking) {
+        let Some(first) = bundle.first() else { return };
+        if first.asking {
             self.pack(&::redis::cmd("ASKING"), About::Asking, now);
         }
-        let Some(first) = bundle.first() else { return };
         let start = self.output.len();
         let mut is_whole = whole;
         match &first.request {
@@ -95,11 +92,8 @@ impl Session {
 
     /// Whether there is such a request of which nothing was sent yet, although it is packed.
     pub(super) fn has_unsent(&self, is_such: impl Fn(&PendingCommand) -> bool) -> bool {
-        let mut unsent = self.awaited.iter().rev().take_while(|awaited| awaited.start >= self.written);
-        unsent.any(|awaited| match &awaited.about {
-            About::Requests(bundle, _) => bundle.iter().any(&is_such),
-            _ => false,
-        })
+        let unsent = self.awaited.iter().rev().take_while(|awaited| awaited.start >= self.written);
+        unsent.flat_map(Awaited::requests).any(is_such)
     }
 
     /// Puts requests back into the queue of which nothing was sent yet.
@@ -112,7 +106,9 @@ impl Session {
         };
         let mut first = self.awaited.iter().rposition(is_kept).map_or(0, |last| last + 1);
         // ASKING is about the next command, whatever that is.
-        if self.awaited.get(first).is_some_and(Awaited::follows_asking) {
+        let follows_asking =
+            |awaited: &Awaited| awaited.requests().first().is_some_and(|pending| pending.asking);
+        if self.awaited.get(first).is_some_and(follows_asking) {
             first += 1;
         }
         let Some(start) = self.awaited.get(first).map(|awaited| awaited.start) else { return };

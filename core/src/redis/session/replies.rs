@@ -11,28 +11,6 @@ use crate::redis::discovery::is_replica;
 use crate::redis::errors::{self, CallError, ConnectionError};
 use crate::redis::login::HandshakeStep;
 
-/// What a reply to a script or a command means.
-#[derive(Debug)]
-enum ReplyKind {
-    Answered(Value),
-    /// The server asks for the text of the script.
-    UnknownScript(RedisError),
-    /// The server refuses keys of several hash slots in one script.
-    AcrossSlots(RedisError),
-    /// The user may not touch one of the keys, or not run the command. Nothing was executed.
-    Forbidden(RedisError),
-    /// Another server owns the slot.
-    Moved(Address),
-    /// Another server has the key for this one call.
-    Ask(Address),
-    /// Keys of this slot are being moved to another server.
-    TryAgain,
-    /// The server is a replica: it has executed nothing, and will not before another failover.
-    NotPrimary(RedisError),
-    /// Any other error of the server.
-    Refused(RedisError),
-}
-
 impl Session {
     /// Takes bytes that came.
     pub(in crate::redis) fn receive(&mut self, bytes: &[u8], now: Instant) {
@@ -72,47 +50,46 @@ impl Session {
 
     /// What a reply says about each request of a bundle.
     fn settle(&mut self, bundle: Bundle, whole: bool, value: Value, now: Instant) {
-        let is_batch = bundle.len() > 1;
-        match judge(value, &self.address) {
-            ReplyKind::UnknownScript(_) if !whole && self.stage != SessionStage::Ready => {
-                self.elsewhere(bundle)
+        let err = match value {
+            Value::ServerError(err) => RedisError::from(err),
+            // Its state may be old. It may also have been promoted meanwhile, and have executed the script.
+            _ if self.is_replica => {
+                let failure = errors::not_primary(&self.address);
+                self.fail(&bundle, &failure);
+                return self.retire(&failure);
             }
-            ReplyKind::UnknownScript(_) if !whole => {
+            value => return self.share(&bundle, value),
+        };
+        let is_batch = bundle.len() > 1;
+        match err.kind() {
+            Cause::Server(ServerErrorKind::NoScript) if !whole => {
                 let wanted = self.wanted(bundle);
                 self.note_deadline(now + self.response_timeout);
                 self.pack_bundle(wanted, true, now);
             }
-            ReplyKind::AcrossSlots(_) if is_batch => {
+            Cause::Server(ServerErrorKind::CrossSlot) if is_batch => {
                 self.minds_slots = true;
                 self.requeue(bundle);
             }
-            // Each key by itself is either here or there.
-            ReplyKind::Forbidden(_) | ReplyKind::TryAgain if is_batch => self.requeue(bundle),
-            ReplyKind::Moved(to) => self.again(bundle, || Hint::Moved(to.clone())),
-            ReplyKind::Ask(to) => self.again(bundle, || Hint::Ask(to.clone())),
-            ReplyKind::TryAgain => self.again(bundle, || Hint::TryAgain),
-            ReplyKind::NotPrimary(err) => {
-                self.is_replica = true;
-                self.demoted(bundle, &errors::answered(&err, &self.address));
+            // Each key by itself is either allowed or not, and either here or there.
+            Cause::Server(ServerErrorKind::NoPerm | ServerErrorKind::TryAgain) if is_batch => {
+                self.requeue(bundle);
             }
-            // Its state may be old. It may also have been promoted meanwhile, and have executed the script.
-            ReplyKind::Answered(_) if self.is_replica => {
-                let failure = errors::not_primary(&self.address);
-                self.fail(&bundle, &failure);
+            // It has executed nothing, and will not before another failover.
+            Cause::Server(ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown) => {
+                self.is_replica = true;
+                let failure = errors::answered(&err, &self.address);
+                self.again(bundle, &Hint::NotPrimary(failure.clone()));
                 self.retire(&failure);
             }
-            ReplyKind::Answered(value) => self.share(&bundle, value),
-            ReplyKind::UnknownScript(err)
-            | ReplyKind::AcrossSlots(err)
-            | ReplyKind::Forbidden(err)
-            | ReplyKind::Refused(err) => {
-                let failure = errors::answered(&err, &self.address);
-                self.fail(&bundle, &failure);
-            }
+            _ => match elsewhere(&err, &self.address) {
+                Some(hint) => self.again(bundle, &hint),
+                None => self.fail(&bundle, &errors::answered(&err, &self.address)),
+            },
         }
     }
 
-    /// Hands each request of a bundle its part of the reply.
+    /// Hands each request of a bundle its part of the reply. Errors inside concern some of them.
     fn share(&mut self, bundle: &[PendingCommand], value: Value) {
         let size = bundle.len();
         let values = match value {
@@ -129,36 +106,23 @@ impl Session {
 
     /// Sends requests one by one that the server refused together.
     fn requeue(&mut self, bundle: Bundle) {
-        if self.stage != SessionStage::Ready {
-            return self.elsewhere(bundle);
-        }
         let alone = |pending| PendingCommand { alone: true, ..pending };
         let wanted = self.wanted(bundle);
         self.queue.splice(..0, wanted.into_iter().map(alone));
     }
 
-    /// The requests of a bundle that was not executed whose callers still wait; gives back the others.
+    /// The requests of a bundle that was not executed to be sent again here; gives back the others.
     fn wanted(&mut self, bundle: Bundle) -> Bundle {
+        let is_ready = self.is_ready();
         let left = bundle.into_iter().filter(|pending| !pending.ended);
-        let (unwanted, wanted): (Bundle, Bundle) = left.partition(|pending| pending.unwanted);
-        self.elsewhere(unwanted);
+        let (wanted, unwanted): (Bundle, Bundle) = left.partition(|pending| is_ready && !pending.unwanted);
+        self.give_back(unwanted, &errors::unsent(&self.address));
         wanted
     }
 
-    /// Gives back requests that were refused when no more can be sent.
-    fn elsewhere(&mut self, bundle: Bundle) {
-        let failure = errors::unsent(&self.address);
-        self.give_back(bundle, &failure);
-    }
-
-    fn demoted(&mut self, bundle: Bundle, failure: &CallError) {
-        self.again(bundle, || Hint::NotPrimary(failure.clone()));
-        self.retire(failure);
-    }
-
-    fn again(&mut self, bundle: Bundle, hint: impl Fn() -> Hint) {
+    fn again(&mut self, bundle: Bundle, hint: &Hint) {
         for pending in bundle.into_iter().filter(|pending| !pending.ended) {
-            self.not_executed(pending, hint());
+            self.not_executed(pending, hint.clone());
         }
     }
 
@@ -184,32 +148,20 @@ impl Session {
         }
     }
 
-    fn done(&mut self, pending: &PendingCommand, result: Result<Value, CallError>) {
+    pub(super) fn done(&mut self, pending: &PendingCommand, result: Result<Value, CallError>) {
         if !pending.ended {
             self.outcomes.push_back((pending.id, CommandOutcome::Done(result)));
         }
     }
 }
 
-/// Judges a reply of the server at `answered`. Errors inside an array concern some of its items and are left to
-/// whoever asked for several.
-fn judge(value: Value, answered: &Address) -> ReplyKind {
-    let err = match value {
-        Value::ServerError(err) => RedisError::from(err),
-        value => return ReplyKind::Answered(value),
-    };
+/// Where the server at `answered` sends a request that it has not executed.
+fn elsewhere(err: &RedisError, answered: &Address) -> Option<Hint> {
     let target = || err.redirect_node().and_then(|(node, _)| Address::parse_redirect(node, answered));
-    let redirect = match err.kind() {
-        Cause::Server(ServerErrorKind::Moved) => target().map(ReplyKind::Moved),
-        Cause::Server(ServerErrorKind::Ask) => target().map(ReplyKind::Ask),
+    match err.kind() {
+        Cause::Server(ServerErrorKind::Moved) => target().map(Hint::Moved),
+        Cause::Server(ServerErrorKind::Ask) => target().map(Hint::Ask),
+        Cause::Server(ServerErrorKind::TryAgain) => Some(Hint::TryAgain),
         _ => None,
-    };
-    redirect.unwrap_or_else(|| match err.kind() {
-        Cause::Server(ServerErrorKind::NoScript) => ReplyKind::UnknownScript(err),
-        Cause::Server(ServerErrorKind::CrossSlot) => ReplyKind::AcrossSlots(err),
-        Cause::Server(ServerErrorKind::NoPerm) => ReplyKind::Forbidden(err),
-        Cause::Server(ServerErrorKind::TryAgain) => ReplyKind::TryAgain,
-        Cause::Server(ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown) => ReplyKind::NotPrimary(err),
-        _ => ReplyKind::Refused(err),
-    })
+    }
 }

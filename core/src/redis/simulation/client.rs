@@ -35,7 +35,7 @@ struct Opening {
     peer: Arc<Peer>,
     begun: Time,
     /// Once it is made.
-    parts: Option<(Channel<Wire>, Session)>,
+    channel: Option<Channel<Wire>>,
     is_over: bool,
 }
 
@@ -227,7 +227,7 @@ impl Client {
         if let Err(what) = world.ledger.breaker.opening(world.now, &world.plan) {
             world.ledger.violate(Invariant::Breaker, what);
         }
-        self.openings.push(Opening { peer, begun: world.now, parts: None, is_over: false });
+        self.openings.push(Opening { peer, begun: world.now, channel: None, is_over: false });
         let delay = world.latency();
         world.after(delay, Event::Connect(opening));
         world.after(world.plan.connect_timeout, Event::GiveUp(opening));
@@ -261,13 +261,11 @@ impl Client {
             );
         }
         let wire = Wire::open(&self.world, server);
-        let limit = self.connector.response_timeout;
-        let (handshake, minds_slots) = (self.connector.handshake(Role::Data), self.connector.minds_slots());
-        let session = Session::open(address, handshake, limit, minds_slots, instant(now));
+        let session = Session::open(&self.connector, &address, Role::Data, instant(now));
         self.owners.resize(wire.connection + 1, Owner::Nobody);
         self.owners[wire.connection] = Owner::Opening(id);
         let connection = wire.connection;
-        self.openings[id].parts = Some((Channel::new(wire, None), session));
+        self.openings[id].channel = Some(Channel::new(wire, None, session));
         self.pump(connection);
     }
 
@@ -279,9 +277,9 @@ impl Client {
 
     fn not_opened(&mut self, opening: usize, fault: &ConnectionError) {
         let waited = Duration::from_micros(self.now() - self.openings[opening].begun);
-        let Opening { peer, parts, is_over, .. } = &mut self.openings[opening];
+        let Opening { peer, channel, is_over, .. } = &mut self.openings[opening];
         *is_over = true;
-        drop(parts.take());
+        drop(channel.take());
         let peer = Arc::clone(peer);
         let failure = errors::opening(fault, peer.address(), Role::Data, waited);
         self.act(|multiplexer, now| multiplexer.opened(&peer, Err(failure), now));
@@ -307,8 +305,9 @@ impl Client {
 
     fn pump_opening(&mut self, id: usize, connection: usize) {
         let now = instant(self.now());
-        let Some((channel, session)) = &mut self.openings[id].parts else { return };
-        channel.advance(session, now);
+        let Some(channel) = &mut self.openings[id].channel else { return };
+        channel.advance(now);
+        let session = &mut channel.session;
         if session.is_opening() {
             return self.after(4 * MS, Event::Pump(connection));
         }
@@ -319,11 +318,11 @@ impl Client {
         session.limit_batches(world.plan.window, world.plan.busy);
         drop(world);
         self.openings[id].is_over = true;
-        let (peer, parts) = (Arc::clone(&self.openings[id].peer), self.openings[id].parts.take());
-        let Some(parts) = parts else { return };
+        let (peer, channel) = (Arc::clone(&self.openings[id].peer), self.openings[id].channel.take());
+        let Some(channel) = channel else { return };
         self.owners[connection] = Owner::Nobody;
         self.world.get().ledger.breaker.opened();
-        if let Some(id) = self.act(|multiplexer, now| multiplexer.opened(&peer, Ok(parts), now)) {
+        if let Some(id) = self.act(|multiplexer, now| multiplexer.opened(&peer, Ok(channel), now)) {
             self.owners[connection] = Owner::Multiplexer(id);
             self.within(50, id, Event::Pump);
         }
