@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use redis::Value;
 
 use super::sleeper::{self, Sleeper};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::redis::{AsyncRedis, Attempts, BlockingRedis, CallDeadline};
 use crate::script::ScriptCall;
 use crate::transaction::Conversation;
@@ -22,9 +22,10 @@ pub(super) async fn talk(
 ) {
     let deadline = redis.deadline(timeout);
     while let Some(call) = conversation.next() {
-        let undoing = conversation.is_undoing();
-        let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
-        let reply = if conversation.may_repeat() {
+        let reply = if let Some(error) = out_of_time(conversation, deadline) {
+            redis.cast(call);
+            Err(error)
+        } else if conversation.may_repeat() {
             // In a place of its own: other calls need not carry along what only these need.
             Box::pin(repeat(sleeper, redis, call, deadline)).await
         } else {
@@ -32,6 +33,11 @@ pub(super) async fn talk(
         };
         conversation.feed(reply);
     }
+}
+
+/// The error of a call whose time is up while it undoes what it did: that still happens, but nobody waits for it.
+fn out_of_time(conversation: &impl Conversation, deadline: CallDeadline) -> Option<Error> {
+    if conversation.is_undoing() { deadline.over() } else { None }
 }
 
 /// Sends a call until it is answered, as long as there is time.
@@ -62,11 +68,14 @@ pub(super) fn talk_blocking(
 ) {
     let deadline = redis.deadline(timeout);
     while let Some(call) = conversation.next() {
-        let undoing = conversation.is_undoing();
-        let deadline = if undoing { redis.deadline_to_undo(deadline) } else { deadline };
-        let may_repeat = conversation.may_repeat();
-        let reply =
-            if may_repeat { repeat_blocking(redis, call, deadline) } else { redis.call(call, deadline) };
+        let reply = if let Some(error) = out_of_time(conversation, deadline) {
+            redis.cast(call);
+            Err(error)
+        } else if conversation.may_repeat() {
+            repeat_blocking(redis, call, deadline)
+        } else {
+            redis.call(call, deadline)
+        };
         conversation.feed(reply);
     }
 }

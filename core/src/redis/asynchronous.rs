@@ -48,11 +48,6 @@ impl AsyncRedis {
         CallDeadline::after(timeout.unwrap_or_else(|| self.hub.connector.timeout()))
     }
 
-    /// The time of a request that undoes what a call did.
-    pub(crate) fn deadline_to_undo(&self, deadline: CallDeadline) -> CallDeadline {
-        deadline.to_undo(self.hub.connector.options.response_timeout)
-    }
-
     /// Runs the script at most once.
     pub(crate) fn call(&self, call: ScriptCall, deadline: CallDeadline) -> ReplyFuture<'_> {
         self.carry_out(RedisCommand::Script(call), deadline)

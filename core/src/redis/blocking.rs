@@ -26,26 +26,20 @@ pub(crate) struct BlockingRedis {
     closed: AtomicBool,
     /// The time of a call that states none.
     timeout: Duration,
-    response_timeout: Duration,
 }
 
 impl BlockingRedis {
     /// Checks URL, options and TLS files; opens no connection.
     pub(crate) fn new(url: &RedisUrl, options: &ConnectOptions) -> Result<Self> {
         let connector = Arc::new(Connector::new(url, options)?);
-        let (timeout, response_timeout) = (connector.timeout(), connector.options.response_timeout);
+        let timeout = connector.timeout();
         let connections = PerProcess::new(Connections::new(connector));
-        Ok(Self { connections, closed: AtomicBool::new(false), timeout, response_timeout })
+        Ok(Self { connections, closed: AtomicBool::new(false), timeout })
     }
 
     /// The time of a call that begins now and states `timeout`, or none.
     pub(crate) fn deadline(&self, timeout: Option<Duration>) -> CallDeadline {
         CallDeadline::after(timeout.unwrap_or(self.timeout))
-    }
-
-    /// The time of a request that undoes what a call did.
-    pub(crate) fn deadline_to_undo(&self, deadline: CallDeadline) -> CallDeadline {
-        deadline.to_undo(self.response_timeout)
     }
 
     /// Runs the script at most once.
@@ -163,10 +157,12 @@ impl Connections {
                 NextHop::To { node: next, asking: announce } => (node, asking) = (next, announce),
                 NextHop::Later(pause) => {
                     thread::sleep(pause.min(deadline.by.saturating_duration_since(Instant::now())));
+                    times.start = Instant::now();
                 }
                 NextHop::Rediscover => {
                     self.discover(deadline.by, times)?;
                     node = self.router.owner(&request).ok_or_else(|| errors::unowned(request.slot()))?;
+                    asking = false;
                 }
                 NextHop::Fail(error) => return Err(error),
             }

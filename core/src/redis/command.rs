@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use ::redis::{Cmd, Value};
 
-use super::errors::CallError;
+use super::errors::{self, CallError};
 use super::slots::slot_of;
 use crate::address::Address;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::script::ScriptCall;
 use crate::timeout::SHORTEST_TIMEOUT;
 
@@ -36,11 +36,9 @@ impl CallDeadline {
         self.timeout >= response_timeout && self.by + SHORTEST_TIMEOUT >= now + response_timeout
     }
 
-    /// For a request that undoes what the call did: it gets as long again as the call, but no longer than one answer
-    /// may take.
-    pub(crate) fn to_undo(self, response_timeout: Duration) -> Self {
-        let by = Instant::now() + self.timeout.min(response_timeout);
-        Self { by: self.by.max(by), ..self }
+    /// The error of a call whose time is up.
+    pub(crate) fn over(&self) -> Option<Error> {
+        (self.by <= Instant::now() + SHORTEST_TIMEOUT).then(|| errors::out_of_time(self.timeout))
     }
 }
 
@@ -117,6 +115,8 @@ pub(super) enum CommandOutcome {
 #[derive(Debug)]
 pub(super) struct Unexecuted {
     pub(super) request: RedisCommand,
+    /// Whether a key was announced that is being moved to the server.
+    pub(super) asking: bool,
     pub(super) hint: Hint,
 }
 

@@ -30,8 +30,18 @@ impl Connection {
         deadline: Deadline<'_>,
     ) -> Result<Self, CallError> {
         let start = Instant::now();
+        let attempt = connector.attempt(address, role, start)?;
         let opened = Self::try_open(connector, address, role, deadline);
-        opened.map_err(|fault| errors::opening(&fault, address, role, start.elapsed()))
+        let opened = opened.map_err(|fault| errors::opening(&fault, address, role, start.elapsed()));
+        match &opened {
+            Ok(_) => attempt.succeeded(),
+            Err(failure) if deadline.is_whole(start + connector.options.connect_timeout) => {
+                attempt.failed(failure.clone());
+            }
+            // One that was cut short says little about the server.
+            Err(_) => {}
+        }
+        opened
     }
 
     fn try_open(

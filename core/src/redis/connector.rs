@@ -1,13 +1,17 @@
 //! What the connections of one limiter have in common: login, database, protocol, TLS, timeouts.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::background::Background;
 use super::breaker::Breaker;
+use super::errors::CallError;
+use super::login::Role;
 use super::options::ConnectOptions;
+use super::pacing::Attempt;
 use super::tls::{Layer, Tls};
 use super::url::{RedisUrl, Servers};
 use crate::address::Address;
@@ -19,6 +23,8 @@ pub(super) struct Connector {
     pub(super) url: RedisUrl,
     pub(super) options: ConnectOptions,
     tls: Option<Tls>,
+    /// Differs between limiters with other settings.
+    identity: u64,
     pub(super) background: Arc<Background>,
 }
 
@@ -28,7 +34,10 @@ impl Connector {
         if !url.tls {
             options.validate_without_tls()?;
         }
+        let mut identity = DefaultHasher::new();
+        (url, options).hash(&mut identity);
         Ok(Self {
+            identity: identity.finish(),
             url: url.clone(),
             options: options.clone(),
             tls: if url.tls { Some(Tls::new(options)?) } else { None },
@@ -44,6 +53,11 @@ impl Connector {
     /// A circuit breaker for one server.
     pub(super) fn breaker(&self) -> Breaker {
         Breaker::new(self.options.breaker_failures, self.options.breaker_probe)
+    }
+
+    /// Begins an attempt to connect, unless the last one failed a moment ago.
+    pub(super) fn attempt(&self, address: &Address, role: Role, now: Instant) -> Result<Attempt, CallError> {
+        Attempt::begin((address.clone(), role, self.identity), self.options.breaker_probe, now)
     }
 
     /// The longest time of a call that sets none: to connect and to answer.

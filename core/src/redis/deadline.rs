@@ -30,6 +30,11 @@ impl Deadline<'_> {
         }
     }
 
+    /// Whether it lasts until then, and is not cancelled before.
+    pub(super) fn is_whole(&self, end: Instant) -> bool {
+        self.by >= end && self.cancelled.is_none_or(|cancelled| !cancelled())
+    }
+
     /// The time that is left; an error when there is none.
     pub(super) fn left(&self) -> io::Result<Duration> {
         let left = self.by.saturating_duration_since(Instant::now());

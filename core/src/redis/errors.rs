@@ -120,7 +120,10 @@ pub(super) fn broken(fault: &ConnectionError, address: &Address, limit: Duration
         }
         ConnectionError::Io(err) => {
             let message = format!("the connection to {address} broke: {err}");
-            Error::new(ErrorKind::Connection, message).maybe_done().caused_by(Arc::clone(err))
+            let error = Error::new(ErrorKind::Connection, message).maybe_done().caused_by(Arc::clone(err));
+            // An error of our own is that of what serves the connection, such as a runtime that has shut down.
+            let own = err.get_ref().and_then(|err| err.downcast_ref::<Error>());
+            if own.is_some_and(|own| !own.is_retryable()) { error.lasting() } else { error }
         }
         ConnectionError::Protocol(what) => {
             Error::new(ErrorKind::Connection, format!("{address}: {what}")).maybe_done()

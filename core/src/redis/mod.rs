@@ -27,6 +27,7 @@ mod login;
 mod loop_host;
 mod multiplexer;
 mod options;
+mod pacing;
 mod pool;
 mod readiness;
 mod resolve;

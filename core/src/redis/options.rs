@@ -9,7 +9,7 @@ use crate::timeout::validate_time;
 const LARGEST_POOL: usize = 10_000;
 
 /// Timeouts, pool size and TLS files of a connection.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct ConnectOptions {
     /// The longest time to open a connection, login included.
     pub(crate) connect_timeout: Duration,

@@ -169,13 +169,14 @@ impl<N: Node> Router<N> {
         hint: Hint,
         request: &RedisCommand,
     ) -> NextHop<N> {
-        *hops += 1;
+        *hops += usize::from(!matches!(hint, Hint::TryAgain));
         match (self, hint) {
+            // As long as the call has time: some slots take long to move.
+            (_, Hint::TryAgain) => NextHop::Later(PAUSE_BETWEEN_TRIES),
             (_, Hint::NotPrimary(failure) | Hint::Unsent(failure, _)) if *hops > MAX_HOPS => {
                 NextHop::Fail(failure.error)
             }
             _ if *hops > MAX_HOPS => NextHop::Fail(errors::lost(request.slot())),
-            (_, Hint::TryAgain) => NextHop::Later(PAUSE_BETWEEN_TRIES),
             (Self::Fixed(_), Hint::Moved(_) | Hint::Ask(_)) => NextHop::Fail(errors::lost(request.slot())),
             (Self::LearnedTopology(learned), Hint::Moved(to)) => {
                 learned.doubt(from.address());

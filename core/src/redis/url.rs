@@ -22,7 +22,7 @@ pub(crate) enum Backend {
 }
 
 /// A parsed URL of a Redis backend.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct RedisUrl {
     pub(super) servers: Servers,
     pub(super) login: Login,
@@ -43,7 +43,7 @@ impl RedisUrl {
 }
 
 /// Which servers to talk to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Servers {
     One(Address),
     /// Any nodes of the Cluster; the others are learned from them.
@@ -53,7 +53,7 @@ pub(super) enum Servers {
 }
 
 /// User and password.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Login {
     pub(super) user: Option<String>,
     pub(super) password: Option<String>,

@@ -46,7 +46,7 @@ impl<S: Read + Write> Multiplexer<S> {
         &mut self,
         peer: &Arc<Peer>,
         call: Id,
-        Unexecuted { request, hint }: Unexecuted,
+        Unexecuted { request, asking, hint }: Unexecuted,
         now: Instant,
     ) {
         let Some(entry) = self.calls.get_mut(call) else { return };
@@ -76,7 +76,7 @@ impl<S: Read + Write> Multiplexer<S> {
                 let until = now + pause;
                 self.note_deadline(until);
                 let reason = Reason::Migration(Arc::clone(peer), until);
-                self.waiting.push(Waiting { pending: pending(false), reason });
+                self.waiting.push(Waiting { pending: pending(asking), reason });
             }
             NextHop::Rediscover => self.wait_for_topology(pending(false), by),
             NextHop::Fail(error) => self.complete(call, Err(error)),

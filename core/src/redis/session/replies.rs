@@ -138,7 +138,7 @@ impl Session {
     }
 
     fn not_executed(&mut self, pending: PendingCommand, hint: Hint) {
-        let again = Box::new(Unexecuted { request: pending.request, hint });
+        let again = Box::new(Unexecuted { request: pending.request, asking: pending.asking, hint });
         self.outcomes.push_back((pending.id, CommandOutcome::Again(again)));
     }
 
