@@ -35,11 +35,9 @@ impl Connection {
         let opened = opened.map_err(|fault| errors::opening(&fault, address, role, start.elapsed()));
         match &opened {
             Ok(_) => attempt.succeeded(),
-            Err(failure) if deadline.is_whole(start + connector.options.connect_timeout) => {
-                attempt.failed(failure.clone());
-            }
-            // One that was cut short says little about the server.
-            Err(_) => {}
+            // The caller had less time than the server may take, or the limiter is closed.
+            Err(failure) if deadline.cuts_short(start, connector.options.connect_timeout, failure) => {}
+            Err(failure) => attempt.failed(failure.clone()),
         }
         opened
     }

@@ -146,3 +146,19 @@ fn what_a_full_socket_does_not_take_is_sent_when_it_does() {
         }
     });
 }
+
+#[test]
+fn a_runtime_that_has_shut_down_is_no_reason_to_try_again() {
+    let server = Redis::start().unwrap();
+    let (runtime, redis) = connected(server.url(), &ConnectOptions::default());
+    let script = eternal(Script::new(INCREMENT.to_owned()));
+    let begin = || redis.call(call(script, &["key"], &[]), redis.deadline(None));
+    server.pause().unwrap();
+    let under_way = begin();
+    drop(runtime);
+    server.resume().unwrap();
+    let errors = Runtime::new().unwrap().block_on(async { [under_way.await, begin().await] });
+    for error in errors.map(Result::unwrap_err) {
+        assert!(error.message().contains("runtime shut down") && !error.is_retryable(), "{error}");
+    }
+}

@@ -8,6 +8,7 @@ use std::thread;
 
 use sluicegate_test_servers::{Options, Redis};
 
+use super::fake_server::scripted;
 use super::*;
 
 /// An address that leads new connections elsewhere while the old ones stay, as virtual addresses, DNS and
@@ -184,10 +185,10 @@ fn an_opening_that_is_cut_short_is_a_retryable_connection_error() {
     }
 }
 
-/// Eight threads call for a second without a pause. Answers what the last call said.
-fn hammered(driver: &Driver) -> Error {
+/// Eight threads call for a second without a pause, with these limiters. Answers what the last call said.
+fn hammered(drivers: &[Driver]) -> Error {
     let end = Instant::now() + Duration::from_secs(1);
-    let caller = || {
+    let caller = |driver: &Driver| {
         let mut last = driver.increment("key").unwrap_err();
         while Instant::now() < end {
             last = driver.increment("key").unwrap_err();
@@ -195,22 +196,48 @@ fn hammered(driver: &Driver) -> Error {
         last
     };
     thread::scope(|scope| {
-        let callers: Vec<_> = (0..8).map(|_| scope.spawn(caller)).collect();
+        let drivers = drivers.iter().cycle().take(8);
+        let callers: Vec<_> = drivers.map(|driver| scope.spawn(|| caller(driver))).collect();
         callers.into_iter().map(|caller| caller.join().unwrap()).last().unwrap()
     })
 }
+
+/// Up to eight at once before any has failed, then ten in a second and one that is begun.
+const MOST_VISITS: usize = 8 + 11;
 
 #[test]
 fn a_server_that_hangs_up_is_tried_ten_times_a_second() {
     for (scheme, service) in [("redis", ""), ("redis-cluster", ""), ("redis-sentinel", "/mymaster")] {
         let (url, visits) = curt(b"");
         let url = url.replace("redis:", &format!("{scheme}:")) + service;
-        let driver = Driver::blocking(&url, &ConnectOptions::default()).unwrap();
-        let last = hammered(&driver);
+        let drivers = [(); 3].map(|()| Driver::blocking(&url, &ConnectOptions::default()).unwrap());
+        let last = hammered(&drivers);
         assert!(last.message().contains("circuit breaker open"), "{last}");
         assert!(last.is_retryable());
-        // Up to eight at once before the breaker opens, then ten in a second and one that is begun.
         let visits = visits.load(Ordering::SeqCst);
-        assert!(visits <= 8 + 5 + 11, "{scheme}: {visits}");
+        assert!(visits <= MOST_VISITS, "{scheme}: {visits}");
+    }
+}
+
+#[test]
+fn a_server_that_takes_no_more_connections_is_tried_ten_times_a_second() {
+    for refusal in ["", "-LOADING Redis is loading\r\n", "-ERR max number of clients reached\r\n"] {
+        let visits = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&visits);
+        // The first connection is taken, and ends with its first call.
+        let url = scripted(move |number, name| {
+            counted.fetch_max(number, Ordering::SeqCst);
+            match (number, name) {
+                (0, "PING") => Some("+PONG\r\n".to_owned()),
+                (1.., "PING") if !refusal.is_empty() => Some(refusal.to_owned()),
+                _ => None,
+            }
+        });
+        let [first, second] = both(&url);
+        let third = Driver::blocking(&url, &ConnectOptions::default()).unwrap();
+        let last = hammered(&[first, second, third]);
+        assert!(last.is_retryable(), "{last}");
+        let visits = visits.load(Ordering::SeqCst);
+        assert!((5..=MOST_VISITS).contains(&visits), "{refusal:?}: {visits}");
     }
 }
