@@ -146,8 +146,10 @@ fn add(poller: &Poller, stream: &Stream, connection: ConnectionId) -> io::Result
 
 impl Host for LoopHost {
     fn watch(&self, hub: &Arc<Hub>, connection: ConnectionId) {
+        // One may have ended before it was watched, and another one have got its number.
+        let is_watched = self.watched.lock().contains(&connection);
         let added = match (hub.lock().stream(connection), self.poller()) {
-            (Some(stream), Some(poller)) => add(&poller, stream, connection).is_ok(),
+            (Some(stream), Some(poller)) => is_watched || add(&poller, stream, connection).is_ok(),
             _ => false,
         };
         if added {
@@ -183,13 +185,13 @@ impl Host for LoopHost {
     }
 
     fn close(&self, hub: &Arc<Hub>, connection: ConnectionId) {
-        let multiplexer = hub.lock();
+        let mut multiplexer = hub.lock();
         if let (Some(stream), Some(poller)) = (multiplexer.stream(connection), self.poller()) {
             let _ = poller.delete(stream);
         }
-        drop(multiplexer);
         self.watched.lock().remove(&connection);
-        hub.act(|multiplexer| multiplexer.remove(connection));
+        // Under the same lock: in between it could be watched.
+        multiplexer.remove(connection);
     }
 
     fn wake(&self) {
