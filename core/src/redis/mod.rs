@@ -31,6 +31,7 @@ mod pool;
 mod readiness;
 mod resolve;
 mod router;
+mod search;
 mod session;
 #[cfg(test)]
 mod simulation;
