@@ -8,6 +8,7 @@ use super::super::login::Role;
 use super::super::router::{Node, Router};
 use super::super::search::{Query, Search, SearchStep};
 use super::client::Client;
+use super::ledger::Invariant;
 use super::plan::Setup;
 use super::protocol::{self, ServerCommand};
 use super::world::{Event, instant, time_of};
@@ -24,14 +25,17 @@ impl Client {
 
     /// Does what a search asks for, unless it is over.
     pub(super) fn search(&mut self, id: usize) {
-        let now = instant(self.now());
+        let (now, known) = (instant(self.now()), self.known_server());
         while let Some(search) = &mut self.searches[id] {
             match search.next(now) {
                 SearchStep::Send(query) => self.send_query(id, query),
                 SearchStep::Wait(until) => {
                     return self.world.get().schedule(time_of(until), Event::Search(id));
                 }
-                SearchStep::End(result) => self.end_search(id, result),
+                SearchStep::End(result) => {
+                    self.check_confirmed(known);
+                    self.end_search(id, result);
+                }
             }
         }
     }
@@ -77,6 +81,24 @@ impl Client {
         (world.now >= server.hung_until.max(server.unreachable_until)).then_some(Ok(id))
     }
 
+    /// Checks that a server which a Sentinel has just named is a primary.
+    fn check_confirmed(&self, before: Option<usize>) {
+        let known = self.known_server();
+        let world = &mut *self.world.get();
+        if let (Setup::Sentinel, Some(server)) = (world.plan.setup, known)
+            && known != before
+            && !world.deployment.servers[server].is_primary
+        {
+            world.ledger.violate(Invariant::Unconfirmed, format!("server {server}"));
+        }
+    }
+
+    /// The server of calls without a key, if the driver knows one.
+    fn known_server(&self) -> Option<usize> {
+        let owner = self.multiplexer.router.owner(&RedisCommand::ping())?;
+        Some(self.server(owner.address()))
+    }
+
     fn end_search(&mut self, id: usize, result: Result<()>) {
         self.searches[id] = None;
         let mut world = self.world.get();
@@ -90,9 +112,8 @@ impl Client {
 
     pub(super) fn discovered(&mut self, result: Result<()>) {
         if self.world.get().plan.setup == Setup::Sentinel
-            && let Some(owner) = self.multiplexer.router.owner(&RedisCommand::ping())
+            && let Some(server) = self.known_server()
         {
-            let server = self.server(owner.address());
             let mut world = self.world.get();
             world.ledger.known_primary = Some((server, world.step));
         }
