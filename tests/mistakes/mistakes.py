@@ -122,6 +122,18 @@ MISTAKES = [
         "",
     ),
     Mistake(
+        "a server that a Sentinel names is not asked whether it is a primary",
+        "search.rs",
+        "Some(server) if !self.learned.knows(&topology) => {",
+        "Some(server) if false => {",
+    ),
+    Mistake(
+        "a replica confirms that it is a primary",
+        "search.rs",
+        "if discovery::is_primary(&role?) {",
+        "if role.is_ok() {",
+    ),
+    Mistake(
         "bundles overtake calls of the same key",
         "session/packing.rs",
         "open.filter(|&open| Some(open) >= earliest && ",

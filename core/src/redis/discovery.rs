@@ -61,6 +61,14 @@ impl Discovery {
         }
     }
 
+    /// The server that has to say itself that it is a primary: the one that a Sentinel names.
+    pub(super) fn to_confirm<'a>(&self, topology: &'a Topology) -> Option<&'a Address> {
+        match self {
+            Self::Cluster => None,
+            Self::Sentinel(_) => topology.ranges.first().map(|range| &range.owner),
+        }
+    }
+
     /// What the server is asked for that answers the question.
     pub(super) fn role(&self) -> Role {
         match self {

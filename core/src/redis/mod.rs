@@ -32,6 +32,7 @@ mod pool;
 mod readiness;
 mod resolve;
 mod router;
+mod search;
 mod session;
 #[cfg(test)]
 mod simulation;

@@ -12,12 +12,12 @@ use super::super::login::Role;
 use super::super::multiplexer::{ConnectionId, Multiplexer, Order, Peer};
 use super::super::options::ConnectOptions;
 use super::super::router::Node;
+use super::super::search::Search;
 use super::super::session::{Id, Session};
 use super::super::url::Backend;
 use super::ledger::Invariant;
 use super::plan::{MS, Scenario, Setup, Time};
 use super::protocol::{Key, command_of};
-use super::search::Search;
 use super::wire::Wire;
 use super::world::{Event, Shared, instant, time_of};
 use crate::error::Error;
@@ -62,7 +62,8 @@ pub(super) struct Client {
     ids: Vec<Option<Id>>,
     rung: Arc<Mutex<Vec<usize>>>,
     timer: Option<Time>,
-    pub(super) searches: Vec<Search>,
+    /// Those that are over are empty.
+    pub(super) searches: Vec<Option<Search<Peer>>>,
     pub(super) last_answer_was_good: bool,
 }
 

@@ -1,116 +1,73 @@
-//! Topology discovery of the simulation: seeds, nodes or Sentinels are asked as `redis::discoverer` does on threads.
-
-use std::sync::Arc;
+//! Topology discovery of the simulation: sends the queries of a search to the models of servers.
 
 use ::redis::{Parser, Value};
 
 use super::super::command::RedisCommand;
-use super::super::discovery::{self, Discovery, Topology};
 use super::super::errors;
-use super::super::multiplexer::Peer;
-use super::super::router::{LearnedTopology, Node, Router};
+use super::super::login::Role;
+use super::super::router::{Node, Router};
+use super::super::search::{Query, Search, SearchStep};
 use super::client::Client;
-use super::plan::{MS, Setup, Time};
-use super::protocol;
-use super::search::Search;
-use super::world::{Event, instant};
+use super::ledger::Invariant;
+use super::plan::Setup;
+use super::protocol::{self, ServerCommand};
+use super::world::{Event, instant, time_of};
 use crate::address::Address;
-use crate::error::{Error, Result};
-
-/// How long one seed, node or Sentinel is waited for before the next one is asked as well.
-const HEDGE: Time = 50 * MS;
+use crate::error::{Error, ErrorKind, Result};
 
 impl Client {
-    fn learned(&self) -> Option<Arc<LearnedTopology<Peer>>> {
-        match &self.multiplexer.router {
-            Router::LearnedTopology(learned) => Some(Arc::clone(learned)),
-            Router::Fixed(_) => None,
-        }
-    }
-
     pub(super) fn discover(&mut self) {
-        let Some(learned) = self.learned() else { return };
-        let seeds = learned.seeds_to_ask(instant(self.now()));
-        let topologies = vec![None; seeds.len()];
-        let search =
-            Search { seeds, asked: 0, awaited: 0, topologies, failure: None, is_over: false, result: None };
-        self.searches.push(search);
-        let search = self.searches.len() - 1;
-        let limit = u64::try_from(self.connector.timeout().as_micros()).unwrap_or(Time::MAX);
-        self.after(0, Event::Ask(search, 0));
-        self.after(limit, Event::OutOfTime(search));
+        let Router::LearnedTopology(learned) = &self.multiplexer.router else { return };
+        let search = Search::new(learned, instant(self.now()));
+        self.searches.push(Some(search));
+        self.after(0, Event::Search(self.searches.len() - 1));
     }
 
-    pub(super) fn ask(&mut self, id: usize, place: usize) {
-        let search = &mut self.searches[id];
-        if search.is_over || search.asked != place || place >= search.seeds.len() {
-            return;
+    /// Does what a search asks for, unless it is over.
+    pub(super) fn search(&mut self, id: usize) {
+        let (now, known) = (instant(self.now()), self.known_server());
+        while let Some(search) = &mut self.searches[id] {
+            match search.next(now) {
+                SearchStep::Send(query) => self.send_query(id, query),
+                SearchStep::Wait(until) => {
+                    return self.world.get().schedule(time_of(until), Event::Search(id));
+                }
+                SearchStep::End(result) => {
+                    self.check_confirmed(known);
+                    self.end_search(id, result);
+                }
+            }
         }
-        search.asked += 1;
-        search.awaited += 1;
+    }
+
+    fn send_query(&self, id: usize, query: Query) {
         let mut world = self.world.get();
         let delay = world.latency() * 2;
-        world.after(HEDGE, Event::Ask(id, place + 1));
-        if world.plan.setup == Setup::Cluster || world.plan.is_calm || !world.random.percent(5) {
-            world.after(delay, Event::SeedAnswered(id, place));
+        if query.role == Role::Data || world.plan.is_calm || !world.random.percent(5) {
+            world.after(delay, Event::QueryAnswered(id, Box::new(query)));
         }
     }
 
-    pub(super) fn seed_answered(&mut self, id: usize, place: usize) {
-        let Some(learned) = self.learned().filter(|_| !self.searches[id].is_over) else { return };
-        let seed = self.searches[id].seeds[place].clone();
-        let question = learned.discovery.question().get_packed_command();
-        let Ok(Some((command, _))) = protocol::request(&question) else { panic!("{question:?}") };
-        let text = match learned.discovery {
-            Discovery::Sentinel(_) => {
-                let host = seed.to_string();
-                let sentinel = host.as_bytes().get(1).copied().map_or(0, |digit| usize::from(digit - b'0'));
-                Some(Ok(self.world.get().deployment.sentinel(sentinel)))
-            }
-            Discovery::Cluster => self
-                .reach(&seed)
-                .map(|server| server.map(|server| self.world.get().describe(server, &command))),
-        };
-        match text {
-            None => {}
-            Some(Err(error)) => self.refused(id, error),
-            Some(Ok(text)) => match understood(&learned.discovery, &text, &seed) {
-                Err(error) => self.refused(id, error),
-                Ok(topology)
-                    if matches!(learned.discovery, Discovery::Cluster) || learned.knows(&topology) =>
-                {
-                    self.found(id, topology);
-                }
-                Ok(topology) => {
-                    self.searches[id].topologies[place] = Some(topology);
-                    let delay = self.world.get().latency() * 2;
-                    self.after(delay, Event::Confirmed(id, place));
-                }
-            },
+    pub(super) fn query_answered(&mut self, id: usize, query: Query) {
+        let answer = self.answer(&query);
+        if let (Some(search), Some(answer)) = (&mut self.searches[id], answer) {
+            search.answered(query, answer);
+            self.search(id);
         }
     }
 
-    /// The server that a Sentinel named says what it is.
-    pub(super) fn confirmed(&mut self, id: usize, place: usize) {
-        let Some(topology) =
-            self.searches[id].topologies[place].take().filter(|_| !self.searches[id].is_over)
-        else {
-            return;
+    /// What a server or a Sentinel answers; nothing if it is silent.
+    fn answer(&self, query: &Query) -> Option<Result<Value>> {
+        let packed = query.command.get_packed_command();
+        let Ok(Some((command, _))) = protocol::request(&packed) else { panic!("{packed:?}") };
+        let text = if command == ServerCommand::SentinelMaster {
+            let host = query.server.to_string();
+            let sentinel = host.as_bytes().get(1).copied().map_or(0, |digit| usize::from(digit - b'0'));
+            Ok(self.world.get().deployment.sentinel(sentinel))
+        } else {
+            self.reach(&query.server)?.map(|server| self.world.get().describe(server, &command))
         };
-        let named = topology.ranges[0].owner.clone();
-        match self.reach(&named) {
-            None => {}
-            Some(Err(error)) => self.refused(id, error),
-            Some(Ok(server)) => {
-                let text = self.world.get().describe(server, &protocol::ServerCommand::Role);
-                match parse(&text) {
-                    Ok(role) if discovery::is_primary(&role) => self.found(id, topology),
-                    _ => {
-                        self.refused(id, errors::undiscovered(&named, "the server it names is not a primary"))
-                    }
-                }
-            }
-        }
+        Some(text.and_then(|text| parse(&text)))
     }
 
     /// The server at an address: nothing if it does not answer, an error if it is down.
@@ -124,56 +81,39 @@ impl Client {
         (world.now >= server.hung_until.max(server.unreachable_until)).then_some(Ok(id))
     }
 
-    fn refused(&mut self, id: usize, error: Error) {
-        let search = &mut self.searches[id];
-        search.awaited -= 1;
-        search.failure = Some(error);
-        if search.awaited > 0 {
-            return;
-        }
-        if search.asked < search.seeds.len() {
-            let next = search.asked;
-            return self.after(0, Event::Ask(id, next));
-        }
-        let failure = search.failure.take();
-        let failure = failure.unwrap_or_else(|| errors::undiscoverable(self.connector.timeout()));
-        self.end(id, Err(failure));
-    }
-
-    pub(super) fn out_of_time(&mut self, id: usize) {
-        if !self.searches[id].is_over {
-            self.end(id, Err(errors::undiscoverable(self.connector.timeout())));
-        }
-    }
-
-    fn found(&mut self, id: usize, topology: Topology) {
-        if let Some(learned) = self.learned() {
-            self.world.get().note_event(&topology);
-            // Until the driver has taken that up, either server is right.
-            self.world.get().ledger.known_primary = None;
-            learned.learn(topology, instant(self.now()));
-        }
-        self.end(id, Ok(()));
-    }
-
-    fn end(&mut self, id: usize, result: Result<()>) {
-        if let Some(learned) = self.learned() {
-            learned.asked();
-        }
-        let search = &mut self.searches[id];
-        search.is_over = true;
-        search.result = Some(result);
-        let mut world = self.world.get();
-        let delay = world.random.below(100);
-        world.after(delay, Event::Discovered);
-    }
-
-    pub(super) fn discovered(&mut self) {
-        let Some(result) = self.searches.last_mut().and_then(|search| search.result.take()) else { return };
-        if self.world.get().plan.setup == Setup::Sentinel
-            && let Some(owner) = self.multiplexer.router.owner(&RedisCommand::ping())
+    /// Checks that a server which a Sentinel has just named is a primary.
+    fn check_confirmed(&self, before: Option<usize>) {
+        let known = self.known_server();
+        let world = &mut *self.world.get();
+        if let (Setup::Sentinel, Some(server)) = (world.plan.setup, known)
+            && known != before
+            && !world.deployment.servers[server].is_primary
         {
-            let server = self.server(owner.address());
+            world.ledger.violate(Invariant::Unconfirmed, format!("server {server}"));
+        }
+    }
+
+    /// The server of calls without a key, if the driver knows one.
+    fn known_server(&self) -> Option<usize> {
+        let owner = self.multiplexer.router.owner(&RedisCommand::ping())?;
+        Some(self.server(owner.address()))
+    }
+
+    fn end_search(&mut self, id: usize, result: Result<()>) {
+        self.searches[id] = None;
+        let mut world = self.world.get();
+        if result.is_ok() {
+            // Until the driver has taken that up, either server is right.
+            world.ledger.known_primary = None;
+        }
+        let delay = world.random.below(100);
+        world.after(delay, Event::Discovered(result));
+    }
+
+    pub(super) fn discovered(&mut self, result: Result<()>) {
+        if self.world.get().plan.setup == Setup::Sentinel
+            && let Some(server) = self.known_server()
+        {
             let mut world = self.world.get();
             world.ledger.known_primary = Some((server, world.step));
         }
@@ -184,10 +124,5 @@ impl Client {
 fn parse(text: &str) -> Result<Value> {
     let value = Parser::new().parse_value(text.as_bytes());
     let answered = value.and_then(|value| value.extract_error());
-    answered.map_err(|err| Error::new(crate::error::ErrorKind::Server, err.to_string()))
-}
-
-fn understood(discovery: &Discovery, text: &str, seed: &Address) -> Result<Topology> {
-    let topology = discovery.answer(&parse(text)?, seed);
-    topology.map_err(|reason| errors::undiscovered(seed, &reason))
+    answered.map_err(|err| Error::new(ErrorKind::Server, err.to_string()))
 }

@@ -28,6 +28,8 @@ pub(super) enum Invariant {
     Breaker,
     /// Nothing is sent to a server that is known to be in charge no longer.
     OldPrimary,
+    /// A server that a Sentinel names is used only once it has confirmed that it is a primary.
+    Unconfirmed,
     /// A connection to a server that has said that it is a replica is not used on.
     Replica,
     /// Without a reason to fail, calls succeed.

@@ -11,7 +11,6 @@ mod plan;
 mod protocol;
 mod random;
 mod run;
-mod search;
 mod sent;
 mod servers;
 mod serving;

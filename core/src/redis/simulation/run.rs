@@ -123,11 +123,9 @@ impl History {
             Event::Writable(connection) => client.send(connection, true),
             Event::Remove(connection) => client.remove(connection),
             Event::Timer => client.expire(),
-            Event::Ask(search, place) => client.ask(search, place),
-            Event::SeedAnswered(search, place) => client.seed_answered(search, place),
-            Event::Confirmed(search, place) => client.confirmed(search, place),
-            Event::OutOfTime(search) => client.out_of_time(search),
-            Event::Discovered => client.discovered(),
+            Event::Search(search) => client.search(search),
+            Event::QueryAnswered(search, query) => client.query_answered(search, *query),
+            Event::Discovered(result) => client.discovered(result),
         }
     }
 

@@ -8,11 +8,13 @@ use std::rc::Rc;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
+use super::super::search::Query;
 use super::ledger::Ledger;
 use super::network::Connection;
 use super::plan::{Scenario, Time};
 use super::random::Random;
 use super::servers::Deployment;
+use crate::error::Result;
 
 /// When every history begins.
 static BEGINNING: LazyLock<Instant> = LazyLock::new(Instant::now);
@@ -26,7 +28,7 @@ pub(super) fn time_of(instant: Instant) -> Time {
         .unwrap_or(Time::MAX)
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) enum Event {
     Submit(usize),
     Abandon(usize),
@@ -52,12 +54,10 @@ pub(super) enum Event {
     /// The driver has stopped watching a connection.
     Remove(usize),
     Timer,
-    /// Topology discovery: a server is asked, its answer comes, the named primary has confirmed it, all is over.
-    Ask(usize, usize),
-    SeedAnswered(usize, usize),
-    Confirmed(usize, usize),
-    OutOfTime(usize),
-    Discovered,
+    /// Topology discovery: a search goes on, the answer to one of its queries comes, it is over.
+    Search(usize),
+    QueryAnswered(usize, Box<Query>),
+    Discovered(Result<()>),
 }
 
 struct Scheduled(Time, u64, Event);
