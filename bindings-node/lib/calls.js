@@ -20,7 +20,7 @@ const OPENED = 0;
 const WATCHES = process.versions.bun === undefined;
 
 /**
- * The calls of one limiter on their way to Rust and back. Those made in one turn of the event loop cross
+ * The calls of one limiter on their way to Rust and back. Those made in one iteration of the event loop cross
  * together, and the answers that have come by the next one are fetched together.
  *
  * The native limiter refers to this for ever, by `wake`. So this refers to the native limiter only while

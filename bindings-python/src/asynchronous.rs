@@ -1,4 +1,4 @@
-//! The limiter for event loops. Its calls are sent together at the end of each turn of the loop, and
+//! The limiter for event loops. Its calls are sent together at the end of each iteration of the loop, and
 //! answered in bursts; what needs no I/O is answered at once.
 //!
 //! Nothing here calls Python code. Before 3.14 the end of the interpreter unwinds every daemon thread that
@@ -276,7 +276,7 @@ impl Bridge {
         self.calls.call(py, OwnedCall::Ping(optional_timeout(timeout)?))
     }
 
-    /// Sends the calls of this turn of the loop, and answers as `drain` does. It fails in a forked child: nothing
+    /// Sends the calls of this iteration of the loop, and answers as `drain` does. It fails in a forked child: nothing
     /// was sent then, and nothing will be answered.
     fn flush<'py>(&self, py: Python<'py>) -> PyResult<Vec<Answered<'py>>> {
         self.calls.send(py)?;

@@ -1,4 +1,4 @@
-//! How the limiter for event loops makes its calls: at once, or with those of the same turn of the loop.
+//! How the limiter for event loops makes its calls: at once, or in one batch per iteration of the loop.
 
 use std::mem::{replace, take};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,23 +16,23 @@ use crate::reserved::Reserved;
 pub(crate) struct Calls {
     pub(crate) bridge: Bridge,
     pub(crate) home: HomeLoop,
-    turn: Mutex<Turn>,
+    batch: Mutex<Batch>,
 }
 
 /// The token of a call, and its answer or its error.
 pub(crate) type Answered<'py> = (u64, Option<Object<'py>>, Option<Object<'py>>);
 
-/// The calls of this turn of the loop with their tokens.
-struct Turn {
-    queue: Vec<(u64, OwnedCall)>,
-    last: u64,
+/// The calls with their tokens that this iteration of the loop has made and that are not submitted yet.
+struct Batch {
+    calls: Vec<(u64, OwnedCall)>,
+    last_token: u64,
     closed: bool,
 }
 
 impl Calls {
     pub(crate) fn new(bridge: Bridge, home: HomeLoop) -> Self {
-        let turn = Turn { queue: Vec::new(), last: Bridge::OPENED, closed: false };
-        Self { bridge, home, turn: Mutex::new(turn) }
+        let batch = Batch { calls: Vec::new(), last_token: Bridge::OPENED, closed: false };
+        Self { bridge, home, batch: Mutex::new(batch) }
     }
 
     /// It is there as soon as `connect` was awaited.
@@ -76,31 +76,31 @@ impl Calls {
         Ok(self.submit(py, call)?.into_pyobject(py)?.into_any())
     }
 
-    /// Puts a call on the list of this turn, or sends it at once if there is nothing that it could travel together with.
-    /// Answers its token.
+    /// Adds a call to the batch, which is sent at once if nothing else is under way that the call could be pipelined
+    /// with. Returns its token.
     pub(crate) fn submit(&self, py: Python<'_>, call: OwnedCall) -> PyResult<u64> {
         if let Err(elsewhere) = self.home.ensure_runs(py) {
             return Err(if self.is_closed() { errors::closed(py) } else { elsewhere });
         }
-        let mut turn = self.turn();
-        if turn.closed {
-            drop(turn);
+        let mut batch = self.batch();
+        if batch.closed {
+            drop(batch);
             return Err(errors::closed(py));
         }
-        turn.last += 1;
-        let token = turn.last;
-        turn.queue.push((token, call));
-        let is_first = turn.queue.len() == 1;
-        drop(turn);
+        batch.last_token += 1;
+        let token = batch.last_token;
+        batch.calls.push((token, call));
+        let is_first = batch.calls.len() == 1;
+        drop(batch);
         if is_first && self.bridge.is_socket_idle() {
             self.send(py)?;
         }
         Ok(token)
     }
 
-    /// Sends what is on the list of this turn.
+    /// Sends the batch.
     pub(crate) fn send(&self, py: Python<'_>) -> PyResult<()> {
-        let calls = take(&mut self.turn().queue);
+        let calls = take(&mut self.batch().calls);
         self.bridge.submit(calls).map_err(|error| exception(py, &error))
     }
 
@@ -114,21 +114,21 @@ impl Calls {
 
     /// Takes a call back, or ends it if it was sent already.
     pub(crate) fn give_up(&self, token: u64) {
-        let mut turn = self.turn();
-        if let Some(place) = turn.queue.iter().position(|(queued, _)| *queued == token) {
-            turn.queue.remove(place);
+        let mut batch = self.batch();
+        if let Some(place) = batch.calls.iter().position(|(queued, _)| *queued == token) {
+            batch.calls.remove(place);
             return;
         }
-        drop(turn);
+        drop(batch);
         self.bridge.cancel(token);
     }
 
-    /// Forgets the calls of this turn and allows no more; answers whether that is new.
+    /// Discards the batch and allows no more calls. Returns whether it was open.
     pub(crate) fn close(&self) -> bool {
-        let mut turn = self.turn();
-        turn.queue.clear();
-        let is_new = !replace(&mut turn.closed, true);
-        drop(turn);
+        let mut batch = self.batch();
+        batch.calls.clear();
+        let is_new = !replace(&mut batch.closed, true);
+        drop(batch);
         if is_new {
             self.bridge.close();
         }
@@ -136,12 +136,12 @@ impl Calls {
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.turn().closed
+        self.batch().closed
     }
 
     /// Never held while Python runs.
-    fn turn(&self) -> MutexGuard<'_, Turn> {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    fn batch(&self) -> MutexGuard<'_, Batch> {
+        self.batch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -10,7 +10,7 @@ const RINGS: usize = 64;
 
 /// Rung from any thread when there are answers to fetch.
 pub(crate) struct Doorbell {
-    /// Until it is closed. Who waits for a ring keeps it open until there is one.
+    /// `None` once it is closed. A thread that waits for a ring keeps the pipe open until there is one.
     pipe: Mutex<Option<Arc<(PipeReader, PipeWriter)>>>,
     /// A forked child has the same pipe, and in its copy of the loop the same set of watched files. In it, the lock may be
     /// in the hands of a thread that does not exist there.

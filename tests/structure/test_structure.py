@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import unittest
@@ -14,6 +15,11 @@ import scripts
 from circles import Imports, faults
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+
+DRIVER = Path("core/src/redis")
+
+# With the tests of the crate, which the mistakes are found by.
+CHECK = "cargo check --package sluicegate --lib --profile test --all-features --locked --quiet --manifest-path".split()
 
 CRATES = ["core/src", "lua/src", "bindings-python/src", "bindings-node/src", "bindings-c/src"]
 
@@ -54,12 +60,30 @@ class Map(unittest.TestCase):
 class Mistakes(unittest.TestCase):
     """Those that `tests/mistakes/run` makes in the driver."""
 
+    def setUp(self) -> None:
+        self.listed = run_path(str(REPOSITORY / "tests/mistakes/mistakes.py"))["MISTAKES"]
+        self.assertGreater(len(self.listed), 20)
+
     def test_they_fit(self) -> None:
-        listed = run_path(str(REPOSITORY / "tests/mistakes/mistakes.py"))["MISTAKES"]
-        self.assertGreater(len(listed), 20)
-        for mistake in listed:
-            source = (REPOSITORY / "core/src/redis" / mistake.file).read_text(encoding="utf-8")
+        for mistake in self.listed:
+            source = (REPOSITORY / DRIVER / mistake.file).read_text(encoding="utf-8")
             self.assertEqual(source.count(mistake.right), 1, mistake.name)
+
+    def test_they_compile(self) -> None:
+        sources: dict[Path, str] = {}
+        for mistake in self.listed:
+            path = DRIVER / mistake.file
+            source = sources.get(path) or (REPOSITORY / path).read_text(encoding="utf-8")
+            self.assertEqual(source.count(mistake.right), 1, f"{mistake.name}: overlaps another mistake")
+            sources[path] = source.replace(mistake.right, mistake.wrong)
+        target = Path(os.environ.get("CARGO_TARGET_DIR") or REPOSITORY / "target").absolute()
+        copy = target / "all-mistakes"
+        run_path(str(REPOSITORY / "tests/mistakes/workspace.py"))["copy_to"](copy, sources)
+        environment = {**os.environ, "CARGO_TARGET_DIR": str(target)}
+        command = [*CHECK, str(copy / "Cargo.toml")]
+        # From the repository, by whose settings of cargo the dependencies are compiled already.
+        check = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False)
+        self.assertEqual(check.returncode, 0, check.stderr)
 
 
 class Noticed(unittest.TestCase):

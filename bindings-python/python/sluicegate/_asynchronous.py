@@ -23,7 +23,7 @@ class AsyncRateLimiter:
     """Decides whether a cost is admitted; each call is a coroutine that takes one round trip.
 
     Made by `await AsyncRateLimiter.connect(...)`, or `async with AsyncRateLimiter.connect(...) as limiter`,
-    for the event loop that runs then. The calls of one turn of the loop travel together. A call that is
+    for the event loop that runs then. The calls of one iteration of the loop travel together. A call that is
     cancelled does not disturb the others; its cost may have been charged. `memory://` answers at once.
     """
 

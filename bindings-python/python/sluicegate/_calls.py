@@ -15,14 +15,14 @@ from .errors import SluicegateError
 
 
 class Calls:
-    """Sends the calls of one turn of the loop together, and ends the futures of all that were answered."""
+    """Sends the calls of one iteration of the loop together, and ends the futures of all that were answered."""
 
     def __init__(self, options: Options) -> None:
         self._loop = asyncio.get_running_loop()
         self.bridge = Bridge.open(options)
         self._futures: dict[int, asyncio.Future[Any] | _FirstAnswer] = {}
         self._flushing = False
-        # Whether several calls were under way at the end of the last turn.
+        # Whether several calls were under way at the end of the last iteration.
         self._has_company = False
         self._socket: int | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -67,7 +67,7 @@ class Calls:
 
     @coroutine
     def _answer_alone(self, token: int) -> Generator[Any, Any, Any]:
-        """The answer to the only call under way, which looks for it by itself: without a future, and a turn sooner."""
+        """The answer to the only call under way, which looks for it by itself: without a future, and an iteration sooner."""
         first = self._futures[token] = _FirstAnswer()
         # It was sent at once, since it is alone, and may have ended, as by an open circuit breaker. If not, what else is
         # ready goes first, while the server is at work.
@@ -245,7 +245,7 @@ class Calls:
 
 
 class _FirstAnswer:
-    """Takes the answer that comes at the end of a turn of the loop, at less expense than a future."""
+    """Takes the answer that comes at the end of an iteration of the loop, at less expense than a future."""
 
     __slots__ = ("_error", "_is_done", "_result")
     _error: BaseException | None

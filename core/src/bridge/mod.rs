@@ -1,6 +1,6 @@
 //! A limiter for event loops that are not Rust's: the common part of the bindings to other languages.
 //!
-//! Calls are submitted in batches, one per turn of the loop, and their answers are fetched in bursts. What needs no
+//! Calls are submitted in batches, one per iteration of the loop, and their answers are fetched in bursts. What needs no
 //! I/O is answered at once. All else are tasks that the loop itself runs, on connections that it watches: no thread
 //! lies between a call and its answer. Where a loop can watch no files, a thread does that for it.
 //!
@@ -84,7 +84,8 @@ impl Bridge {
         self.runner.limiter()
     }
 
-    /// What is made of the verdict on a single item, if it needs no I/O.
+    /// Decides a single item in memory, and returns what `make` builds of the verdict; `None` on a server, which takes I/O,
+    /// and before the limiter is open.
     #[inline]
     pub fn single_at_once<T>(
         &self,

@@ -173,9 +173,9 @@ impl Runner {
     pub(super) fn cancel(&self, token: u64) {
         self.tasks.look();
         self.tasks.cancel(token);
-        // What is released then is to be sent, and who waited for it to go on.
+        // Sends what the call released, and lets the waiters for it go on.
         self.tell(self.go_on());
-        // Who waits next may sleep for less long than the one that left.
+        // The next waiter may sleep for less long than the one that left.
         if self.host.is_hurried() {
             if self.is_watched() { (self.wake)() } else { self.host.notify() }
         }

@@ -5,7 +5,6 @@
 mod args;
 mod asking;
 mod backend;
-mod charge;
 #[cfg(feature = "lab")]
 mod lab;
 #[cfg(feature = "manual")]
@@ -75,7 +74,7 @@ fn carry_out(command: &Command, out: &mut impl Write) -> Result<ExitStatus, Comm
         Command::Wait(wait) => run::wait(wait, out),
         Command::Peek(one) => run::peek(one, out),
         Command::Refund(one) => run::refund(one, out),
-        Command::Charge(one) => charge::charge(one, out),
+        Command::Charge(one) => run::charge(one, out),
         Command::Reserve(args) => reserving::reserve(args, out),
         Command::Commit(args) => reserving::commit(args, out),
         Command::Release(args) => reserving::release(args, out),

@@ -58,6 +58,14 @@ pub(crate) fn refund(args: &Repeatable, out: &mut impl Write) -> Result<ExitStat
     Ok(ExitStatus::of(was_counted))
 }
 
+pub(crate) fn charge(args: &Repeatable, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
+    let one = &args.one;
+    let limiter = one.backend.server("charge", one.rules.load()?)?;
+    let decision = limiter.charge_with(&one.rule, &one.key, named(args))?;
+    show(one).charge(out, &decision)?;
+    Ok(ExitStatus::Yes)
+}
+
 pub(crate) fn reset(args: &One, out: &mut impl Write) -> Result<ExitStatus, CommandError> {
     let limiter = args.backend.server("reset", args.rules.load()?)?;
     limiter.reset_with(&args.rule, &args.key, options(args))?;

@@ -22,7 +22,7 @@ impl AsyncRateLimiter {
         }
     }
 
-    /// What is made of the verdict on a single check, if it needs no I/O.
+    /// Decides a single check in memory, and returns what `make` builds of the verdict; `None` on a server, which takes I/O.
     #[inline]
     pub(crate) fn at_once<T>(
         &self,

@@ -47,8 +47,8 @@ impl InMemory {
         self.decide(catalog, check, op, |verdict| verdict.into())
     }
 
-    /// What is made of the verdict on one check. Nearly every check is of a rule with one limit and a key that is
-    /// stored as it is, and needs no plan.
+    /// Decides one check, and returns what `make` builds of the verdict. Nearly every check is of a rule with one limit
+    /// and a key that is stored as it is, and needs no plan.
     #[inline]
     pub(super) fn decide<T>(
         &self,
@@ -74,7 +74,7 @@ impl InMemory {
         }
     }
 
-    /// The same of a plan for one check.
+    /// The same by a plan, which holds one check.
     fn planned<T>(&self, plan: &Plan<'_>, op: Op, make: impl FnOnce(Verdict<'_>) -> T) -> Result<T> {
         Ok(make(plan.verdict(&plan.items[0], &self.outcomes(plan, op)?, Source::Memory)))
     }

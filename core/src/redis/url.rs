@@ -15,7 +15,7 @@ const SENTINEL_PORT: u16 = 26379;
 /// Where the state of the limits lives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Backend {
-    /// In this process.
+    /// In memory.
     Memory,
     /// On Redis.
     Redis(RedisUrl),

@@ -15,7 +15,6 @@ mod model;
 mod object;
 mod rate;
 mod rule;
-mod schema;
 #[cfg(test)]
 mod schema_maker;
 mod standing;
@@ -42,7 +41,6 @@ pub use model::{
 #[cfg(feature = "tool")]
 pub(crate) use object::identifier;
 pub(crate) use object::object;
-pub use schema::schema;
 
 use sha2::{Digest, Sha256};
 
@@ -205,6 +203,19 @@ impl Rules {
         let message = format!("no rule is called {}; {instead}", words::quote(id));
         Error::new(ErrorKind::UnknownRule, message)
     }
+}
+
+/// The JSON Schema (draft 2020-12) of a file of rules, for editors and for other programs that check rules.
+///
+/// What it refuses the reader refuses too. A schema cannot compare values, so it admits rules that share an id, a
+/// `path:<name>` that the pattern lacks, limits with the same window and scope, and the like.
+///
+/// ```
+/// let schema = sluicegate::rules::schema();
+/// assert!(schema.contains("\"window_size_seconds\""));
+/// ```
+pub fn schema() -> &'static str {
+    include_str!("schema.json")
 }
 
 /// The rule in a text that holds one.

@@ -42,7 +42,6 @@ mod source;
 mod status;
 #[cfg(test)]
 mod tests;
-mod tls;
 mod updates;
 #[cfg(feature = "zookeeper")]
 mod zookeeper;
@@ -51,9 +50,8 @@ pub use file::FileSource;
 pub use named::named;
 pub(crate) use origin::Origin;
 pub(crate) use rulebook::RuleBook;
-pub use source::{Following, RuleSource};
+pub use source::{Following, RuleSource, TlsFiles};
 pub use status::{Refusal, RulesStatus};
-pub use tls::TlsFiles;
 pub use updates::Updates;
 #[cfg(feature = "zookeeper")]
 pub use zookeeper::ZooKeeperSource;

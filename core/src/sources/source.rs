@@ -1,16 +1,28 @@
 //! What a source of rules is.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::tls::TlsFiles;
 use super::updates::Updates;
 use crate::error::Result;
 use crate::rules::Rules;
 
 /// A running subscription to a source; dropping it stops it.
 pub type Following<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
+
+/// PEM files for connections with TLS: those of the limiter's options `tls_ca`, `tls_cert` and `tls_key`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TlsFiles {
+    /// The certificate authorities to trust instead of the system's.
+    pub ca: Option<PathBuf>,
+    /// The certificate chain of this client; goes with `key`.
+    pub cert: Option<PathBuf>,
+    /// The private key of this client; goes with `cert`.
+    pub key: Option<PathBuf>,
+}
 
 /// A place where rules are kept. Implement it for places of your own.
 pub trait RuleSource: fmt::Debug + Send + Sync + 'static {

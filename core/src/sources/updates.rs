@@ -41,7 +41,7 @@ struct State {
     refused: Vec<Refusal>,
     reachable: bool,
     last_error: Option<String>,
-    /// Who waits for the first report.
+    /// Receives the result of the first report; `None` after that.
     started: Option<mpsc::Sender<Result<()>>>,
 }
 

@@ -7,10 +7,12 @@ use crate::Rules;
 use crate::lab::{CallDuration, compare, duration_us};
 use clap::{Args as ClapArgs, ValueEnum};
 
-use super::log::{LogFormat, NAMES};
 use crate::cli::outcome::CommandError;
 use crate::cli::source::{Contents, faults, source};
 use crate::cli::stderr::warn;
+
+/// What a request is made of, besides its headers.
+pub(super) const NAMES: [&str; 7] = ["time", "method", "path", "ip", "user", "api_key", "duration"];
 
 const AFTER_HELP: &str = "\
 Traffic is WORD:NAME=VALUE,NAME=VALUE. What is left open follows the first rule.
@@ -106,6 +108,18 @@ pub(crate) struct LabArgs {
     /// Print the figures as JSON
     #[arg(long)]
     pub(super) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum LogFormat {
+    /// By the first line
+    Auto,
+    /// The combined (or common) log format of web servers
+    Combined,
+    /// One JSON object per line
+    Json,
+    /// Comma-separated, with a line of names first
+    Csv,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -9,8 +9,7 @@ use crate::lab::Record;
 use serde_json::json;
 
 use super::args::DecisionFormat;
-use super::csv::quoted;
-use super::folder::{OutputFolder, cannot_write};
+use super::folder::{OutputFolder, cannot_write, quoted};
 use crate::cli::outcome::CommandError;
 
 const HEADER: &str = "time_us,rule,key,resource,cost,admitted,remaining,retry_after_us";

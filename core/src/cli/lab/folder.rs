@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use crate::lab::Report;
 use crate::lab::plot::{Picture, page};
 
-use super::csv::quoted;
 #[cfg(feature = "png")]
 use super::png;
 use crate::cli::outcome::CommandError;
@@ -117,4 +116,12 @@ fn bins(report: &Report) -> String {
         }
     }
     text
+}
+
+/// A field of CSV.
+pub(super) fn quoted(text: &str) -> String {
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
+    }
 }

@@ -1,10 +1,8 @@
 //! `sluicegate lab`: what each rule lets through.
 
 mod args;
-mod csv;
 mod decisions;
 mod folder;
-mod log;
 #[cfg(feature = "png")]
 mod png;
 mod progress;

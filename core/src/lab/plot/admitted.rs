@@ -1,9 +1,8 @@
 //! Admitted calls per bin, in front of those that asked.
 
-use super::bins::merged;
 use super::canvas::{Anchor, Bars};
 use super::figures::{count, span};
-use super::frame::{LEFT, RIGHT, Rows};
+use super::frame::{LEFT, RIGHT, Rows, merged};
 use crate::lab::Report;
 
 const COLUMNS: usize = 152;

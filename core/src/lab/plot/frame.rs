@@ -2,7 +2,7 @@
 
 use super::canvas::{Anchor, Canvas};
 use super::figures::{clock, decimal, mark, span, time_step};
-use crate::lab::{LimitReport, Report, StrategyReport};
+use crate::lab::{Bin, LimitReport, Report, StrategyReport};
 
 /// The width of every picture.
 pub(super) const WIDTH: f64 = 900.0;
@@ -173,4 +173,18 @@ pub(super) fn compact(number: f64) -> String {
         1e4.. => format!("{}k", decimal(number / 1e3)),
         _ => decimal(number),
     }
+}
+
+/// Neighbouring bins together, so that there are at most so many.
+pub(super) fn merged(bins: &[Bin], most: usize) -> Vec<Bin> {
+    let group = bins.len().div_ceil(most).max(1);
+    let sum = |bins: &[Bin]| {
+        bins.iter().fold(Bin::default(), |sum, bin| Bin {
+            admitted: sum.admitted + bin.admitted,
+            denied: sum.denied + bin.denied,
+            cost: sum.cost + bin.cost,
+            fullest: sum.fullest.max(bin.fullest),
+        })
+    };
+    bins.chunks(group).map(sum).collect()
 }

@@ -1,7 +1,6 @@
 //! Pictures of a run, as SVG: each can stand alone, and all of them make a page.
 
 mod admitted;
-mod bins;
 mod canvas;
 mod cumulative;
 mod fairness;

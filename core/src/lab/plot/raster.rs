@@ -1,9 +1,8 @@
 //! Every call on one axis of time: admitted above the line, denied below it.
 
-use super::bins::merged;
 use super::canvas::{Anchor, Bars};
 use super::figures::count;
-use super::frame::{LEFT, RIGHT, Rows};
+use super::frame::{LEFT, RIGHT, Rows, merged};
 use crate::lab::{Bin, Report};
 
 const COLUMNS: usize = 608;

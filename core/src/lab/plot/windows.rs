@@ -1,9 +1,8 @@
 //! The fullest window that ends at each moment, divided by the limit.
 
-use super::bins::merged;
 use super::canvas::{Anchor, Bars, Pen};
 use super::figures::{decimal, span};
-use super::frame::{LEFT, RIGHT, Rows};
+use super::frame::{LEFT, RIGHT, Rows, merged};
 use crate::lab::{LimitReport, Report, StrategyReport};
 
 const COLUMNS: usize = 304;

@@ -11,9 +11,8 @@ mod memory;
 
 use std::mem::take;
 
-use super::wake::Wake;
 use crate::plan::SmallList;
-pub(super) use data::{Arrival, Denial, Lanes, NEVER, Next};
+pub(super) use data::{Arrival, Denial, Lanes, NEVER, Next, Wake};
 use data::{Entry, Lane, Phase};
 pub(crate) use data::{Moment, Stake};
 

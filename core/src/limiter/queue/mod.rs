@@ -6,7 +6,6 @@
 mod lanes;
 #[cfg(test)]
 mod tests;
-mod wake;
 
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,9 +16,8 @@ use std::time::Duration;
 use crate::fork::{PerProcess, generation};
 use crate::lock::Mutex;
 use crate::plan::{Forecast, Op, SmallList};
-use lanes::{Arrival, Denial, Lanes, NEVER, Next};
+use lanes::{Arrival, Denial, Lanes, NEVER, Next, Wake};
 pub(super) use lanes::{Moment, Stake};
-use wake::Wake;
 
 /// How soon to ask again when the wait is unknown.
 const SOON: Duration = Duration::from_millis(1);

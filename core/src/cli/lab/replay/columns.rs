@@ -1,6 +1,6 @@
 //! What the columns of a log are called.
 
-use super::super::log::NAMES;
+use super::super::args::NAMES;
 
 /// The names under which logs have each of them, by default.
 const USUAL: [&[&str]; 7] = [

@@ -1,6 +1,6 @@
 //! The formats of logs.
 
-use super::super::log::LogFormat;
+use super::super::args::LogFormat;
 use super::columns::ColumnNames;
 use super::combined;
 use super::entry::LogEntry;

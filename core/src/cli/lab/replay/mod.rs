@@ -16,8 +16,7 @@ use crate::Rules;
 use crate::lab::{Observer, Replay, Report};
 use crate::rules::{Algorithm, RuleId};
 
-use super::args::LabArgs;
-use super::log::LogFormat;
+use super::args::{LabArgs, LogFormat};
 use super::watch::Watch;
 use crate::cli::outcome::CommandError;
 use crate::cli::stderr::warn;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use csv_core::{ReadRecordResult, Reader};
 use serde_json::Value;
 
-use super::super::log::NAMES;
+use super::super::args::NAMES;
 use super::columns::{API_KEY, ColumnNames, DURATION, IP, METHOD, PATH, TIME, USER};
 use super::entry::{LogEntry, present};
 use super::time;

@@ -1,10 +1,11 @@
 //! What the lanes consist of.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::task::Waker;
+use std::thread::Thread;
 
 use hashbrown::HashMap;
 
-use super::super::wake::Wake;
 use crate::plan::{Forecast, SmallList};
 
 /// A number that grows with every arrival.
@@ -59,6 +60,22 @@ pub(in crate::limiter::queue) struct Denial {
     pub(in crate::limiter::queue) pause: u64,
     /// Whether there may be room sooner.
     pub(in crate::limiter::queue) is_estimate: bool,
+}
+
+/// How a waiter is woken.
+#[derive(Debug)]
+pub(in crate::limiter::queue) enum Wake {
+    Thread(Thread),
+    Task(Waker),
+}
+
+impl Wake {
+    pub(in crate::limiter::queue) fn wake(self) {
+        match self {
+            Self::Thread(thread) => thread.unpark(),
+            Self::Task(waker) => waker.wake(),
+        }
+    }
 }
 
 #[derive(Debug)]
