@@ -7,6 +7,7 @@ mod fake_server;
 mod login;
 mod outage;
 mod pool;
+mod recovery;
 mod runtime;
 mod sentinel;
 mod states;
