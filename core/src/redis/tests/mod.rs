@@ -139,6 +139,9 @@ fn refusals(url: &str, options: &ConnectOptions) -> [Error; 2] {
     [blocking.unwrap_err(), Driver::asynchronous(url, options).err().unwrap()]
 }
 
+/// So long after a failover at most, calls are carried out by the new primary.
+const FOLLOWED: Duration = Duration::from_secs(1);
+
 fn timed<T>(action: impl FnOnce() -> T) -> (T, Duration) {
     let start = Instant::now();
     let outcome = action();
@@ -157,6 +160,14 @@ fn recovery(driver: &Driver, key: &str) -> Duration {
         thread::sleep(Duration::from_millis(20));
     }
     start.elapsed()
+}
+
+/// Calls by each driver until one succeeds; returns how long the slower took.
+fn recoveries(drivers: &[Driver; 2], key: &str) -> Duration {
+    thread::scope(|scope| {
+        let other = scope.spawn(|| recovery(&drivers[1], key));
+        recovery(&drivers[0], key).max(other.join().unwrap())
+    })
 }
 
 /// The connections that the server has had.
