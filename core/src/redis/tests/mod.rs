@@ -3,7 +3,7 @@
 
 mod cluster;
 mod combining;
-mod fake_server;
+pub(crate) mod fake_server;
 mod login;
 mod outage;
 mod pool;
@@ -168,6 +168,22 @@ fn recoveries(drivers: &[Driver; 2], key: &str) -> Duration {
         let other = scope.spawn(|| recovery(&drivers[1], key));
         recovery(&drivers[0], key).max(other.join().unwrap())
     })
+}
+
+/// Runs a test that would hang if it failed.
+pub(crate) fn in_time(test: impl FnOnce() + Send + 'static) {
+    let (done, ended) = std::sync::mpsc::channel();
+    let test = thread::spawn(move || {
+        test();
+        done.send(()).unwrap();
+    });
+    match ended.recv_timeout(Duration::from_secs(20)) {
+        Ok(()) => {}
+        Err(std::sync::mpsc::RecvTimeoutError::Timeout) => panic!("it hangs"),
+        Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => {
+            std::panic::resume_unwind(test.join().unwrap_err());
+        }
+    }
 }
 
 /// The connections that the server has had.
