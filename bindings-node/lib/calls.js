@@ -80,6 +80,16 @@ class Calls {
     native.useMailbox(this.mailbox.numbers);
   }
 
+  /** Closes the limiter, and promises that nothing of it is open any more. */
+  close(native) {
+    const token = ++this.#lastToken;
+    const closed = this.#expect(native, token, {});
+    native.close(token);
+    // Nobody calls it for a limiter of which nothing is under way.
+    this.wake();
+    return closed;
+  }
+
   /** Fetches the answers that have come. Rust calls it, once per burst; then no caller is on the stack. */
   wake(toError = errorWithoutStack) {
     const native = this.#weakly.deref();
@@ -325,7 +335,7 @@ class Caller {
   }
 
   close() {
-    this.#native.close();
+    return this.#calls.close(this.#native);
   }
 
   /** What needs no I/O crosses to no other thread. */

@@ -366,11 +366,11 @@ class RateLimiter {
   }
 
   /**
-   * Closes the connections. Final: later calls are rejected with `Closed`. `matchRequest` and `rulesStatus`, which
-   * only look at the rules, still answer.
+   * Closes the connections; calls under way are answered first. Final: later calls are rejected with `Closed`.
+   * `matchRequest` and `rulesStatus`, which only look at the rules, still answer.
    */
   async close() {
-    this.#caller.close();
+    await this.#caller.close();
   }
 
   /** As `close`, for `await using`. */

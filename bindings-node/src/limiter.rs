@@ -1,6 +1,6 @@
 //! The limiter, as the JavaScript layer sees it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -8,7 +8,7 @@ use napi::bindgen_prelude::{Either, Float64Array, Uint8Array, Utf16String};
 use napi::{Env, Error, Result};
 use napi_derive::napi;
 use sluicegate::AsyncRateLimiter;
-use sluicegate::bridge::{Bridge, Completion, OwnedCall};
+use sluicegate::bridge::{Answer, Bridge, Completion, OwnedCall};
 
 use crate::answers::{self, Held, Writer};
 use crate::calls::Reader;
@@ -34,6 +34,8 @@ pub struct NativeLimiter {
     busy: bool,
     /// Answers that are still to be fetched.
     backlog: VecDeque<Completion>,
+    /// The tokens of those who closed the limiter and wait until nothing of it is open.
+    closing: Vec<u64>,
 }
 
 /// What one fetch brought beside rows.
@@ -77,13 +79,13 @@ impl NativeLimiter {
         let wake = Wake::new(wake);
         let waker = wake.clone();
         let bridge = Bridge::open(options.builder(url)?, move || waker.call())?;
-        let shared =
-            Shared { bridge, mailbox: RefCell::new(Mailbox::new(mailbox)), names: RefCell::default() };
+        let mailbox = RefCell::new(Mailbox::new(mailbox));
+        let shared = Shared { bridge, mailbox, names: RefCell::default(), has_handle: Cell::default() };
         if watches && poll::is_possible() {
             shared.bridge.want_socket();
         }
-        let mut limiter =
-            Self { poll: None, shared: Rc::new(shared), wake, busy: false, backlog: VecDeque::new() };
+        let (shared, backlog) = (Rc::new(shared), VecDeque::new());
+        let mut limiter = Self { poll: None, shared, wake, busy: false, backlog, closing: Vec::new() };
         limiter.keep_alive(env, true);
         Ok(limiter)
     }
@@ -208,6 +210,10 @@ impl NativeLimiter {
     pub fn fetch(&mut self, env: Env) -> Option<Beside> {
         self.watch(&env);
         self.backlog.extend(self.shared.bridge.drain());
+        if self.is_closed() {
+            let done = |token| Completion { token, result: Ok(Answer::Done) };
+            self.backlog.extend(self.closing.drain(..).map(done));
+        }
         let mut mailbox = self.shared.mailbox.borrow_mut();
         let mut names = self.shared.names.borrow_mut();
         let mut writer = Writer::new(&mut mailbox, &mut names);
@@ -235,10 +241,17 @@ impl NativeLimiter {
         self.keep_alive(&env, false);
     }
 
-    /// Closes the limiter for good.
+    /// Closes the limiter for good. The answer comes when nothing of it is open.
     #[napi(catch_unwind)]
-    pub fn close(&self) {
+    pub fn close(&mut self, env: Env, token: f64) {
         self.shared.bridge.close();
+        self.closing.push(token as u64);
+        self.keep_alive(&env, true);
+    }
+
+    /// Whether the limiter is closed, and neither descriptors nor threads of it are left.
+    fn is_closed(&self) -> bool {
+        self.shared.bridge.is_socket_over() && !self.shared.has_handle.get()
     }
 
     /// Watches the socket that there is now.

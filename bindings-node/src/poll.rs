@@ -81,6 +81,7 @@ impl Poll {
             if (uv.poll_init)(uv_loop, watched.handle(), socket) != 0 {
                 return None;
             }
+            limiter.has_handle.set(true);
             (uv.set_data)(watched.handle(), Rc::into_raw(Rc::clone(&watched)).cast_mut().cast());
             let poll = Self(watched);
             (uv.unref)(poll.0.handle());
@@ -110,6 +111,14 @@ impl Watched {
         if let (false, Some(uv)) = (self.is_closing.replace(true), Uv::get()) {
             // SAFETY: the handle is open: it is closed once.
             unsafe { (uv.close)(self.handle(), closed) };
+        }
+    }
+
+    /// Tells whoever closed the limiter that libuv has no more use for the handle.
+    fn tell_closed(&self) {
+        if let Some(limiter) = self.limiter.upgrade() {
+            limiter.has_handle.set(false);
+            self.wake.call();
         }
     }
 }
@@ -145,7 +154,10 @@ unsafe extern "C" fn closed(handle: Handle) {
     unsafe {
         let watched = Rc::from_raw((uv.get_data)(handle).cast::<Watched>());
         let hook = watched.hook.get();
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(watched)));
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            watched.tell_closed();
+            drop(watched);
+        }));
         if !hook.is_null() {
             sys::napi_remove_async_cleanup_hook(hook);
         }

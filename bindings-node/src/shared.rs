@@ -1,6 +1,6 @@
 //! What the limiter's methods, its function and its watcher share.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use napi::Error;
 use sluicegate::bridge::Bridge;
@@ -13,6 +13,8 @@ pub(crate) struct Shared {
     pub(crate) bridge: Bridge,
     pub(crate) mailbox: RefCell<Mailbox>,
     pub(crate) names: RefCell<Names>,
+    /// Whether libuv has a handle, by which it watches the socket or did until a moment ago.
+    pub(crate) has_handle: Cell<bool>,
 }
 
 pub(crate) fn foreign() -> Error {

@@ -148,6 +148,53 @@ test('threads of a limiter end with it', async () => {
   assert.ok(Number(written) <= 1, `${written} threads are left`);
 });
 
+test('a limiter that is closed has neither descriptors nor threads left', async (t) => {
+  if (process.platform !== 'linux') return t.skip('needs /proc');
+  const written = await run(`${prelude(servers.redis)}
+    const { readFileSync, readdirSync } = require('node:fs');
+    const { setTimeout: sleep } = require('node:timers/promises');
+    // Of a thread that was joined the kernel lists a rest for a moment, marked as ending: flag 4.
+    const lives = (task) => {
+      try {
+        const stat = readFileSync('/proc/self/task/' + task + '/stat', 'utf8');
+        return (Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[6]) & 4) === 0;
+      } catch (error) {
+        if (error.code === 'ENOENT' || error.code === 'ESRCH') return false;
+        throw error;
+      }
+    };
+    const opened = () => [readdirSync('/proc/self/fd').length, readdirSync('/proc/self/task').filter(lives).length];
+    // So that the thread which connects has ended, is about to, or has calls under way.
+    const pauses = [
+      (limiter) => limiter.check('hot', 'closed'),
+      (limiter) => Promise.all([limiter.check('hot', 'closed'), limiter.check('hot', 'closed'), sleep(2)]),
+      () => {},
+      (limiter) => {
+        limiter.check('hot', 'closed').catch(() => {});
+        return new Promise(setImmediate);
+      },
+    ];
+    (async () => {
+      const one = async (time) => {
+        const limiter = await open();
+        await pauses[time % pauses.length](limiter);
+        await Promise.all([limiter.close(), limiter.close()]);
+        return limiter;
+      };
+      // The first ones open what stays.
+      for (let time = 0; time < pauses.length; time++) await one(time);
+      const before = String(opened());
+      const kept = [];
+      for (let time = 0; time < 200; time++) {
+        kept.push(await one(time));
+        const now = String(opened());
+        if (now !== before) return process.stdout.write(time + ': ' + now + ' instead of ' + before);
+      }
+      process.stdout.write('none');
+    })();`);
+  assert.equal(written, 'none');
+});
+
 test('the thread that follows a file neither keeps the process nor outlives its limiter', async (t) => {
   const place = mkdtempSync(join(tmpdir(), 'sluicegate-'));
   t.after(() => rmSync(place, { recursive: true }));

@@ -316,9 +316,9 @@ impl Bridge {
         self.calls.bridge.is_socket_over()
     }
 
-    /// Closes the socket, which is not watched any more.
-    fn end_socket(&self) {
-        self.calls.bridge.end_socket();
+    /// Closes the socket, which is not watched any more. Waits for the thread of a closed limiter, which needs no Python.
+    fn end_socket(&self, py: Python<'_>) {
+        py.detach(|| self.calls.bridge.end_socket());
     }
 
     /// Whether `expire` is to be called sooner than it last asked for.

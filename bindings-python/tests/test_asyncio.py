@@ -11,12 +11,14 @@ import warnings
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import LOOPS, RULES, Body, NoReaders, Turns
 
-from sluicegate import AsyncRateLimiter, Check, ClosedError, SluicegateError
+from sluicegate import AsyncRateLimiter, Check, ClosedError, RateLimiter, SluicegateError
 
 
 def test_many_at_once_never_admit_too_much(run: Callable[[Body], None]) -> None:
@@ -251,28 +253,62 @@ def test_a_loop_that_closes_while_it_is_called_keeps_no_limiter(redis_url: str) 
     assert listeners() == before
 
 
+# The kernel marks a thread that is ending, and lists it for a moment after it was joined.
+PF_EXITING = 0x4
+
+
+def native_threads() -> int:
+    """The threads of limiters that have not ended."""
+    count = 0
+    for thread in Path("/proc/self/task").iterdir():
+        # One that was just listed may be gone.
+        with suppress(FileNotFoundError, ProcessLookupError):
+            name, _, rest = (thread / "stat").read_text().partition("(")[2].rpartition(")")
+            flags = int(rest.split()[6])
+            count += name.startswith("sluicegate") and not flags & PF_EXITING
+    return count
+
+
+def opened() -> tuple[int, int]:
+    return len(os.listdir("/proc/self/fd")), native_threads()
+
+
+# So that the thread which connects has ended, is about to, or does all the work.
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+@pytest.mark.parametrize("pause", (None, 0, 0.001))
 @pytest.mark.parametrize("new_loop", LOOPS.values(), ids=LOOPS)
 def test_a_closed_limiter_keeps_no_descriptor(
-    new_loop: Callable[[], asyncio.AbstractEventLoop], redis_url: str
+    new_loop: Callable[[], asyncio.AbstractEventLoop], pause: float | None, redis_url: str
 ) -> None:
     async def closed() -> None:
-        before = os.listdir("/proc/self/fd")
+        before = opened()
         limiters = []
-        for url in [redis_url, "memory://"] * 5:
+        for url in [redis_url, "memory://"] * 50:
             limiter = await AsyncRateLimiter.connect(url, rules=RULES)
             await limiter.check("ten", "c")
+            calls = asyncio.gather(*(limiter.check("ten", "c") for _ in range(3)), return_exceptions=True)
+            if pause is not None:
+                await asyncio.sleep(pause)
             await limiter.close()
+            assert all(now <= first for now, first in zip(opened(), before, strict=True))
             limiters.append(limiter)
-        # A thread that watched until the loop did may be about to end.
-        end = time.monotonic() + 10
-        while len(os.listdir("/proc/self/fd")) > len(before) and time.monotonic() < end:
-            await asyncio.sleep(0.01)
-        assert len(os.listdir("/proc/self/fd")) == len(before)
+            await calls
 
     loop = new_loop()
     loop.run_until_complete(closed())
     loop.close()
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+def test_a_closed_blocking_limiter_keeps_no_descriptor(redis_url: str) -> None:
+    before = opened()
+    limiters = []
+    for url in [redis_url, "memory://"] * 50:
+        limiter = RateLimiter(url, rules=RULES)
+        limiter.check("ten", "c")
+        limiter.close()
+        assert all(now <= first for now, first in zip(opened(), before, strict=True))
+        limiters.append(limiter)
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")

@@ -26,6 +26,7 @@ class Calls:
         self._has_company = False
         self._socket: int | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._listener: threading.Thread | None = None
         self.opened = self._loop.create_future()
         self._futures[Bridge.OPENED] = self.opened
         self._watch()
@@ -182,6 +183,9 @@ class Calls:
         error = self.bridge.close()
         if error is not None:
             self._end(error)
+            # It was rung, and has the pipe open until it comes to that.
+            if self._listener is not None:
+                self._listener.join()
 
     def _end(self, error: SluicegateError) -> None:
         self._unwatch()
@@ -209,7 +213,9 @@ class Calls:
                 self.bridge.want_socket()
                 return
         arguments = (self.bridge, self._loop, weakref.WeakMethod(self._drain))
-        threading.Thread(target=_listen, args=arguments, name="sluicegate-listen", daemon=True).start()
+        listener = threading.Thread(target=_listen, args=arguments, name="sluicegate-listen", daemon=True)
+        listener.start()
+        self._listener = listener
 
     def _unwatch(self) -> None:
         # A forked child has no doorbell, and the same set of watched files as its parent.
@@ -218,6 +224,8 @@ class Calls:
             with suppress(NotImplementedError):
                 self._loop.remove_reader(doorbell)
             self._unwatch_socket()
+        # Where a thread watches the connections, that has them open.
+        self.bridge.end_socket()
         self.bridge.end_doorbell()
         if self._timer is not None:
             self._timer.cancel()

@@ -176,10 +176,12 @@ impl Bridge {
         self.is_mine() && self.runner.is_over()
     }
 
-    /// Closes the file, which is not watched any more.
+    /// Closes the file, which is not watched any more. Of a limiter that is closed, neither a descriptor nor a thread is
+    /// left then.
     pub fn end_socket(&self) {
         if self.is_mine() {
             self.runner.end_file();
+            self.runner.join();
         }
     }
 
@@ -223,6 +225,8 @@ impl Drop for Bridge {
         self.close();
         if self.is_mine() {
             self.runner.end_file();
+        } else {
+            self.runner.forget_thread();
         }
     }
 }

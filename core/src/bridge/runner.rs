@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::message::{Answer, Completion, OwnedCall, answer};
@@ -40,6 +40,8 @@ pub(super) struct Runner {
     has_file: AtomicBool,
     /// Whether a thread watches them.
     has_thread: AtomicBool,
+    /// The last one that did, until it is joined.
+    thread: Mutex<Option<JoinHandle<()>>>,
     is_closed: AtomicBool,
 }
 
@@ -61,6 +63,7 @@ impl Runner {
             is_handed_over: AtomicBool::new(false),
             has_file: AtomicBool::new(false),
             has_thread: AtomicBool::new(false),
+            thread: Mutex::default(),
             is_closed: AtomicBool::new(false),
         })
     }
@@ -315,7 +318,25 @@ impl Runner {
 
     fn spawn(&self, work: impl FnOnce() + Send + 'static) -> Result<()> {
         let thread = thread::Builder::new().name("sluicegate".to_owned());
-        thread.spawn(work).map(drop).map_err(|error| no_files(&error))
+        let thread = thread.spawn(work).map_err(|error| no_files(&error))?;
+        // An earlier one has nothing more to do: else there would be no new one.
+        join(self.thread.lock().replace(thread));
+        Ok(())
+    }
+
+    /// Waits for the end of the thread of a closed limiter, whose calls were ended. Not for one that still connects, which
+    /// may take long.
+    pub(super) fn join(&self) {
+        if self.is_closed.load(Ordering::Acquire) && self.limiter.get().is_some() {
+            join(self.thread.lock().take());
+        }
+    }
+
+    /// In a forked child, which has no such thread.
+    pub(super) fn forget_thread(&self) {
+        if let Ok(mut thread) = self.thread.try_lock() {
+            std::mem::forget(thread.take());
+        }
     }
 
     /// Runs calls until a loop takes over, or there is nothing more to do.
@@ -333,7 +354,9 @@ impl Runner {
             }
         }
         if self.is_over() && !self.is_watched() {
-            return self.end_file();
+            self.end_file();
+            // Who closed the limiter may wait for that.
+            return (self.wake)();
         }
         // What came in between is the loop's.
         self.host.notify();
@@ -352,6 +375,11 @@ impl Runner {
     fn is_watched(&self) -> bool {
         self.has_file.load(Ordering::Acquire)
     }
+}
+
+fn join(thread: Option<JoinHandle<()>>) {
+    // One that panicked has ended too.
+    thread.map(JoinHandle::join);
 }
 
 fn no_files(error: &io::Error) -> Error {

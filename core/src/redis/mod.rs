@@ -40,7 +40,7 @@ mod slots;
 mod spin;
 mod stream;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 #[cfg_attr(not(feature = "tls"), path = "without_tls.rs")]
 mod tls;
 mod tokio_host;

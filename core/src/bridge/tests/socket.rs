@@ -3,9 +3,11 @@
 use std::mem::take;
 use std::thread::sleep;
 
-use sluicegate_test_servers::{Cluster, Node, Sentinel};
+use sluicegate_test_servers::{Cluster, Node, Options, Sentinel, Transport};
 
 use super::*;
+use crate::redis::tests::fake_server::flooding;
+use crate::redis::tests::in_time;
 
 const RESPONSE_TIMEOUT: Duration = Duration::from_millis(600);
 
@@ -24,12 +26,23 @@ impl Loop {
         Self::patient(url, RESPONSE_TIMEOUT)
     }
 
-    /// Opens a limiter, and waits for its socket.
     fn patient(url: &str, response_timeout: Duration) -> Self {
+        Self::of(RateLimiter::builder(url).response_timeout(response_timeout))
+    }
+
+    /// Trusts the server, if it has a certificate.
+    fn to(redis: &Redis) -> Self {
+        let builder = RateLimiter::builder(redis.url()).response_timeout(RESPONSE_TIMEOUT);
+        Self::of(match redis.certificates() {
+            Some(certificates) => builder.tls_ca(certificates.ca_pem()),
+            None => builder,
+        })
+    }
+
+    /// Opens a limiter, and waits for its socket.
+    fn of(builder: Builder) -> Self {
         let (wake, woken) = channel();
-        let builder = RateLimiter::builder(url)
-            .rules(Rules::from_json(RULES).unwrap())
-            .response_timeout(response_timeout);
+        let builder = builder.rules(Rules::from_json(RULES).unwrap());
         // The loop may be gone.
         let bridge = Bridge::open(builder, move || _ = wake.send(())).unwrap();
         bridge.want_socket();
@@ -228,10 +241,23 @@ fn more_calls_than_the_kernel_takes_are_all_carried_out_once() {
     assert_eq!(answers.iter().filter(|answer| allowed(answer)).count(), 20_000);
 }
 
+fn server(transport: Transport) -> Redis {
+    Redis::with(&Options { transport, ..Options::default() }).unwrap()
+}
+
 #[test]
 fn a_killed_server_ends_calls_under_way_and_later_ones_succeed() {
-    let redis = Redis::start().unwrap();
-    let mut own = Loop::open(redis.url());
+    a_killed_server_ends_calls(Transport::Tcp);
+}
+
+#[test]
+fn a_killed_server_ends_calls_under_way_and_later_ones_succeed_with_tls() {
+    a_killed_server_ends_calls(Transport::Tls);
+}
+
+fn a_killed_server_ends_calls(transport: Transport) {
+    let redis = server(transport);
+    let mut own = Loop::to(&redis);
     redis.pause().unwrap();
     own.check(1..51, "k");
     redis.kill();
@@ -262,8 +288,17 @@ fn a_restart_during_a_quiet_time_costs_no_error() {
 
 #[test]
 fn a_silent_server_is_a_timeout_in_time_and_is_used_again_when_it_wakes() {
-    let redis = Redis::start().unwrap();
-    let mut own = Loop::open(redis.url());
+    a_silent_server_is_a_timeout(Transport::Tcp);
+}
+
+#[test]
+fn a_silent_server_is_a_timeout_in_time_and_is_used_again_when_it_wakes_with_tls() {
+    a_silent_server_is_a_timeout(Transport::Tls);
+}
+
+fn a_silent_server_is_a_timeout(transport: Transport) {
+    let redis = server(transport);
+    let mut own = Loop::to(&redis);
     redis.pause().unwrap();
     let began = Instant::now();
     own.check(1..11, "k");
@@ -275,6 +310,25 @@ fn a_silent_server_is_a_timeout_in_time_and_is_used_again_when_it_wakes() {
     assert!(took >= RESPONSE_TIMEOUT + Duration::from_millis(90) && took < 3 * RESPONSE_TIMEOUT, "{took:?}");
     redis.resume().unwrap();
     own.recover();
+}
+
+#[test]
+fn a_flood_of_pushes_leaves_the_loop_its_other_work() {
+    in_time(|| {
+        let mut own = Loop::open(&flooding());
+        let (began, timeout) = (Instant::now(), Duration::from_millis(200));
+        let hasty = OwnedCall::Single(Kind::Check, Item { timeout: Some(timeout), ..item("k") });
+        own.submit(vec![(1, hasty)]);
+        let mut turns = 0;
+        while own.answers.is_empty() {
+            own.turn();
+            turns += 1;
+        }
+        let took = began.elapsed();
+        assert_eq!(kinds(&own.take(1)), [ErrorKind::Timeout]);
+        assert!(took < timeout + Duration::from_millis(150), "{took:?}");
+        assert!(turns >= 10, "{turns}");
+    });
 }
 
 #[test]

@@ -84,6 +84,22 @@ impl Slow {
     }
 }
 
+/// The URL of a server that answers a script with pushes, and no end of them.
+pub(crate) fn flooding() -> String {
+    let pushes = ">2\r\n+message\r\n$64\r\n".to_owned() + &"x".repeat(64) + "\r\n";
+    let pushes = pushes.repeat(1000);
+    let address = serve(move |_, commands, stream| {
+        if commands.contains("\r\nEVAL") {
+            while stream.write_all(pushes.as_bytes()).is_ok() {}
+            return None;
+        }
+        let [hellos, pings] = ["\r\nHELLO\r\n", "\r\nPING\r\n"].map(|name| commands.matches(name).count());
+        let answers = "%0\r\n".repeat(hellos) + &"+PONG\r\n".repeat(pings) + &roles(commands);
+        stream.write_all(answers.as_bytes()).ok()
+    });
+    format!("redis://{address}?protocol=resp3")
+}
+
 /// The address of a server that answers a PING at once and all else without end, beginning with this.
 pub(super) fn trickling(begun: &'static [u8]) -> SocketAddr {
     serve(move |_, commands, stream| {

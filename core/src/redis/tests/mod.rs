@@ -3,10 +3,11 @@
 
 mod cluster;
 mod combining;
-mod fake_server;
+pub(crate) mod fake_server;
 mod login;
 mod outage;
 mod pool;
+mod recovery;
 mod runtime;
 mod sentinel;
 mod states;
@@ -138,6 +139,9 @@ fn refusals(url: &str, options: &ConnectOptions) -> [Error; 2] {
     [blocking.unwrap_err(), Driver::asynchronous(url, options).err().unwrap()]
 }
 
+/// So long after a failover at most, calls are carried out by the new primary.
+const FOLLOWED: Duration = Duration::from_secs(1);
+
 fn timed<T>(action: impl FnOnce() -> T) -> (T, Duration) {
     let start = Instant::now();
     let outcome = action();
@@ -156,6 +160,30 @@ fn recovery(driver: &Driver, key: &str) -> Duration {
         thread::sleep(Duration::from_millis(20));
     }
     start.elapsed()
+}
+
+/// Calls by each driver until one succeeds; returns how long the slower took.
+fn recoveries(drivers: &[Driver; 2], key: &str) -> Duration {
+    thread::scope(|scope| {
+        let other = scope.spawn(|| recovery(&drivers[1], key));
+        recovery(&drivers[0], key).max(other.join().unwrap())
+    })
+}
+
+/// Runs a test that would hang if it failed.
+pub(crate) fn in_time(test: impl FnOnce() + Send + 'static) {
+    let (done, ended) = std::sync::mpsc::channel();
+    let test = thread::spawn(move || {
+        test();
+        done.send(()).unwrap();
+    });
+    match ended.recv_timeout(Duration::from_secs(20)) {
+        Ok(()) => {}
+        Err(std::sync::mpsc::RecvTimeoutError::Timeout) => panic!("it hangs"),
+        Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => {
+            std::panic::resume_unwind(test.join().unwrap_err());
+        }
+    }
 }
 
 /// The connections that the server has had.

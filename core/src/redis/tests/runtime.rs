@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use sluicegate_test_servers::{Options, Redis, Transport};
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
+use super::fake_server::flooding;
 use super::*;
 
 fn connected(url: &str, options: &ConnectOptions) -> (Runtime, AsyncRedis) {
@@ -70,6 +72,33 @@ fn a_panic_of_who_is_woken_by_the_timer_ends_no_timer() {
         assert!(matches!(error.kind(), ErrorKind::Timeout | ErrorKind::Connection), "{error}");
     });
     server.resume().unwrap();
+}
+
+#[test]
+fn a_flood_of_pushes_leaves_a_runtime_of_one_thread_its_other_work() {
+    in_time(|| {
+        let url = parse(&flooding()).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let redis = AsyncRedis::connect(&url, &ConnectOptions::default()).await.unwrap();
+            let ticks = Arc::new(AtomicU32::new(0));
+            let counted = Arc::clone(&ticks);
+            tokio::spawn(async move {
+                loop {
+                    sleep(Duration::from_millis(1)).await;
+                    counted.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+            let (start, timeout) = (Instant::now(), Duration::from_millis(200));
+            let increment = call(eternal(Script::new(INCREMENT.to_owned())), &["key"], &[]);
+            let error = redis.call(increment, redis.deadline(Some(timeout))).await.unwrap_err();
+            let (took, ticks) = (start.elapsed(), ticks.load(Ordering::Relaxed));
+            assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
+            assert!(took < timeout + Duration::from_millis(150), "{took:?}");
+            // Without the flood there are more than a hundred.
+            assert!(ticks >= 10, "{ticks}");
+        });
+    });
 }
 
 /// A task that lives as long as its wakers, as those of small executors do.

@@ -6,6 +6,7 @@ use std::thread;
 
 use sluicegate_test_servers::{Cluster, Redis};
 
+use super::fake_server::flooding;
 use super::*;
 use crate::redis::tokio_host::TokioHost;
 use crate::{AsyncRateLimiter, Check, CheckOptions, RateLimiter, Rules};
@@ -52,6 +53,16 @@ fn a_silent_server_is_a_timeout_in_the_time_of_the_call() {
         redis.resume().unwrap();
         assert!(recovery(&driver, "other") < PROMPT);
     }
+}
+
+#[test]
+fn a_flood_of_pushes_is_a_timeout_in_the_time_of_the_call() {
+    in_time(|| {
+        for driver in both(&flooding()) {
+            driver.ends_soon("key");
+            driver.ends_soon("key");
+        }
+    });
 }
 
 #[test]

@@ -1,0 +1,156 @@
+//! The circuit breaker: how fast calls end while a server is away, and how soon they succeed once it is back.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use sluicegate_test_servers::Redis;
+
+use super::*;
+
+/// The pause between two calls.
+const PACE: Duration = Duration::from_millis(2);
+/// The pause between two probes, with room for the probe itself.
+const BACK_IN_SERVICE: Duration = Duration::from_millis(150);
+/// So long the server is away: it comes back at several moments between two probes.
+const ABSENCES: [u64; 5] = [0, 130, 160, 190, 220];
+
+/// Waits until the server answers a client of its own; returns when it did.
+fn first_answer(address: &str) -> Instant {
+    let end = Instant::now() + Duration::from_secs(10);
+    loop {
+        if let Ok(mut client) = TcpStream::connect(address) {
+            let mut answer = [0; 7];
+            client.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+            let asked = client.write_all(b"PING\r\n");
+            if asked.and_then(|()| client.read_exact(&mut answer)).is_ok() && &answer == b"+PONG\r\n" {
+                return Instant::now();
+            }
+        }
+        assert!(Instant::now() < end, "the server does not come back");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Calls until the circuit breaker refuses one.
+fn open_breaker(driver: &Driver) {
+    let (end, is_open) = (Instant::now() + Duration::from_secs(10), "circuit breaker open");
+    while !driver.increment("key").unwrap_err().message().contains(is_open) {
+        assert!(Instant::now() < end, "the circuit breaker does not open");
+    }
+}
+
+/// How long after the server's first answer to anybody the driver's calls succeed, which come all the while.
+fn lateness(driver: &Driver, redis: &Redis, come_back: impl FnOnce() + Send) -> Duration {
+    thread::scope(|scope| {
+        let server = scope.spawn(|| first_answer(&redis.address()));
+        scope.spawn(come_back);
+        let end = Instant::now() + Duration::from_secs(10);
+        while driver.increment("key").is_err() {
+            assert!(Instant::now() < end, "no recovery");
+            thread::sleep(PACE);
+        }
+        let served = Instant::now();
+        served.saturating_duration_since(server.join().unwrap())
+    })
+}
+
+/// Has the server leave and come back some times, for both drivers.
+fn calls_succeed_soon(leave: impl Fn(&Redis), come_back: impl Fn(&Redis) + Sync) {
+    let redis = Redis::start().unwrap();
+    let options = ConnectOptions { breaker_failures: 1, ..ConnectOptions::default() };
+    for (name, driver) in ["blocking", "Tokio"].iter().zip(both_with(redis.url(), &options)) {
+        driver.increment("key").unwrap();
+        let late = |absence| {
+            leave(&redis);
+            open_breaker(&driver);
+            lateness(&driver, &redis, || {
+                thread::sleep(Duration::from_millis(absence));
+                come_back(&redis);
+            })
+        };
+        let late: Vec<Duration> = ABSENCES.into_iter().map(late).collect();
+        assert!(late.iter().all(|late| *late < BACK_IN_SERVICE), "{name}: {late:?}");
+    }
+}
+
+#[test]
+fn calls_succeed_soon_after_the_restart_of_a_server_that_refused_connections() {
+    calls_succeed_soon(|redis| redis.kill(), |redis| redis.restart().unwrap());
+}
+
+#[test]
+fn calls_succeed_soon_after_a_silent_server_answers_again() {
+    calls_succeed_soon(|redis| redis.pause().unwrap(), |redis| redis.resume().unwrap());
+}
+
+/// How long calls took that ended with an error, 99 of 100 of them and the slowest.
+fn slowest(mut took: Vec<Duration>) -> (Duration, Duration) {
+    took.sort_unstable();
+    (took[took.len() * 99 / 100], took[took.len() - 1])
+}
+
+fn ended_at_once(took: Vec<Duration>) {
+    let (most, all) = slowest(took);
+    assert!(most < Duration::from_millis(20), "{most:?}");
+    // Without the circuit breaker each would take twice that.
+    assert!(all < ConnectOptions::default().response_timeout / 2, "{all:?}");
+}
+
+/// Long enough for ten probes, none of which ends.
+const SILENCE: Duration = Duration::from_secs(1);
+
+#[test]
+fn calls_of_threads_end_at_once_while_the_breaker_is_open() {
+    let redis = Redis::start().unwrap();
+    let driver = Driver::blocking(redis.url(), &ConnectOptions::default()).unwrap();
+    driver.increment("key").unwrap();
+    redis.pause().unwrap();
+    open_breaker(&driver);
+    let end = Instant::now() + SILENCE;
+    let calls = || {
+        let mut took = Vec::new();
+        while Instant::now() < end {
+            let (outcome, time) = timed(|| driver.increment("key"));
+            outcome.unwrap_err();
+            took.push(time);
+            thread::sleep(PACE);
+        }
+        took
+    };
+    let took = thread::scope(|scope| {
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(calls)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    redis.resume().unwrap();
+    ended_at_once(took);
+}
+
+#[test]
+fn calls_of_tasks_end_at_once_while_the_breaker_is_open() {
+    let server = Redis::start().unwrap();
+    let driver = Driver::asynchronous(server.url(), &ConnectOptions::default()).unwrap();
+    driver.increment("key").unwrap();
+    server.pause().unwrap();
+    open_breaker(&driver);
+    let Driver::Async(runtime, redis) = driver else { unreachable!() };
+    let (redis, script) = (Arc::new(redis), eternal(Script::new(INCREMENT.to_owned())));
+    let end = Instant::now() + SILENCE;
+    let calls = |_| {
+        let redis = Arc::clone(&redis);
+        runtime.spawn(async move {
+            let mut took = Vec::new();
+            while Instant::now() < end {
+                let start = Instant::now();
+                redis.call(call(script, &["key"], &[]), redis.deadline(None)).await.unwrap_err();
+                took.push(start.elapsed());
+                tokio::time::sleep(PACE).await;
+            }
+            took
+        })
+    };
+    let tasks: Vec<_> = (0..64).map(calls).collect();
+    let took = tasks.into_iter().flat_map(|task| runtime.block_on(task).unwrap()).collect();
+    server.resume().unwrap();
+    ended_at_once(took);
+}
