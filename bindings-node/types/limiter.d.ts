@@ -269,8 +269,8 @@ export class RateLimiter implements AsyncDisposable {
      */
     ping(given?: PingOptions): Promise<void>;
     /**
-     * Closes the connections. Final: later calls are rejected with `Closed`. `matchRequest` and `rulesStatus`, which
-     * only look at the rules, still answer.
+     * Closes the connections; calls under way are answered first. Final: later calls are rejected with `Closed`.
+     * `matchRequest` and `rulesStatus`, which only look at the rules, still answer.
      */
     close(): Promise<void>;
     /** As `close`, for `await using`. */
