@@ -18,7 +18,7 @@ MISTAKES = [
         "session/ending.rs",
         "self.outcomes.push_back((pending.id, CommandOutcome::Done(Err(failure))));\n            }\n        }\n        if let Some(next)",
         "let hint = crate::redis::command::Hint::Unsent(failure, pending.by);\n"
-        "                let unexecuted = crate::redis::command::Unexecuted { request: pending.request.clone(), hint };\n"
+        "                let unexecuted = crate::redis::command::Unexecuted { request: pending.request.clone(), asking: pending.asking, hint };\n"
         "                self.outcomes.push_back((pending.id, CommandOutcome::Again(Box::new(unexecuted))));\n"
         "            }\n        }\n        if let Some(next)",
     ),

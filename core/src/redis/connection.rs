@@ -35,8 +35,8 @@ impl Connection {
         let opened = opened.map_err(|fault| errors::opening(&fault, address, role, start.elapsed()));
         match &opened {
             Ok(_) => attempt.succeeded(),
-            // The caller had less time than the server may take, or the limiter is closed.
-            Err(failure) if deadline.cuts_short(start, connector.options.connect_timeout, failure) => {}
+            // The caller's time is up, or the limiter is closed: that says little about the server.
+            Err(_) if deadline.next().is_err() => {}
             Err(failure) => attempt.failed(failure.clone()),
         }
         opened

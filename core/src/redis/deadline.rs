@@ -3,9 +3,6 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use super::errors::CallError;
-use crate::error::ErrorKind;
-
 /// How often a wait that may be cancelled looks whether it was: each time costs processor time while a server is silent.
 const CANCEL_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -31,13 +28,6 @@ impl Deadline<'_> {
             Some(_) => Ok(left.min(CANCEL_INTERVAL)),
             None => Ok(left),
         }
-    }
-
-    /// Whether a failure to connect says nothing about the server, since the caller waited for much less than `limit`, or
-    /// not to the end.
-    pub(super) fn cuts_short(&self, start: Instant, limit: Duration, failure: &CallError) -> bool {
-        let is_early = failure.error.kind() == ErrorKind::Timeout && self.by < start + limit / 2;
-        is_early || self.cancelled.is_some_and(|cancelled| cancelled())
     }
 
     /// The time that is left; an error when there is none.
