@@ -7,7 +7,7 @@ use std::path::PathBuf;
 const DEFAULT_PORT: u16 = 6379;
 
 /// The address of one server. Holds no secret: it is what messages show.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Address {
     /// A host name or an IP address (IPv6 without brackets), and a port.
     Tcp(String, u16),

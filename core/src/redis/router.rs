@@ -296,6 +296,8 @@ impl<N: Node> LearnedTopology<N> {
             Discovery::Cluster => map.nodes.keys().cloned().collect(),
             Discovery::Sentinel(_) => Vec::new(),
         };
+        // A map has another order in every process, and what happens is to follow from what happened.
+        order.sort_unstable();
         for seed in &self.seeds {
             if !order.contains(seed) {
                 order.push(seed.clone());
