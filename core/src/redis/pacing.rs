@@ -11,7 +11,7 @@ use crate::address::Address;
 use crate::fork::PerProcess;
 use crate::lock::Mutex;
 
-/// How long a failure is remembered, for which pauses are shorter.
+/// How long a failure is remembered. A longer pause between attempts has no effect.
 const KEPT: Duration = Duration::from_secs(60);
 
 /// A server, what it is asked for, and the settings that it is connected to with: another password may be right.
