@@ -19,7 +19,9 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 DRIVER = Path("core/src/redis")
 
 # With the tests of the crate, which the mistakes are found by.
-CHECK = "cargo check --package sluicegate --lib --profile test --all-features --locked --quiet --manifest-path".split()
+CHECK = "cargo check --package sluicegate --lib --profile test --all-features --locked --quiet".split()
+# Some profile of its own: cargo would take the copy for the crate itself later, as both have the same name.
+PROFILE = ["--config", "profile.test.package.sluicegate.codegen-units=2"]
 
 CRATES = ["core/src", "lua/src", "bindings-python/src", "bindings-node/src", "bindings-c/src"]
 
@@ -80,7 +82,7 @@ class Mistakes(unittest.TestCase):
         copy = target / "all-mistakes"
         run_path(str(REPOSITORY / "tests/mistakes/workspace.py"))["copy_to"](copy, sources)
         environment = {**os.environ, "CARGO_TARGET_DIR": str(target)}
-        command = [*CHECK, str(copy / "Cargo.toml")]
+        command = [*CHECK, *PROFILE, "--manifest-path", str(copy / "Cargo.toml")]
         # From the repository, by whose settings of cargo the dependencies are compiled already.
         check = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False)
         self.assertEqual(check.returncode, 0, check.stderr)

@@ -13,7 +13,7 @@ use super::discoverer::Discoverer;
 use super::errors;
 use super::options::ConnectOptions;
 use super::pool::{Pool, Times};
-use super::router::{DiscoveryNeed, LearnedTopology, NextHop, Router, TOPOLOGY_WAIT};
+use super::router::{DiscoveryNeed, LearnedTopology, NextHop, PAUSE, Router, TOPOLOGY_WAIT};
 use super::url::RedisUrl;
 use crate::error::{Error, Result};
 use crate::fork::PerProcess;
@@ -136,11 +136,14 @@ impl Connections {
 
     /// Asks the owner of the slot, and whom that one points to.
     fn carry_out(&self, mut request: RedisCommand, deadline: CallDeadline) -> Result<Value> {
-        let mut times = Times { start: Instant::now(), deadline, waited: false };
+        let mut times = Times { start: Instant::now(), deadline, waited: false, is_elsewhere: None };
         let mut hops = 0;
         let (mut node, mut asking) = (self.owner(&request, &mut times)?, false);
         loop {
-            let hint = match node.request(request, asking, times) {
+            let is_elsewhere = || self.is_elsewhere(&node, times.start);
+            let asks = matches!(self.router, Router::LearnedTopology(_));
+            let watched = asks.then_some(&is_elsewhere as &dyn Fn() -> bool);
+            let hint = match node.request(request, asking, Times { is_elsewhere: watched, ..times }) {
                 CommandOutcome::Done(Ok(value)) => return Ok(value),
                 CommandOutcome::Done(Err(failure)) => {
                     if failure.moved_on {
@@ -172,7 +175,7 @@ impl Connections {
         }
     }
 
-    fn owner(&self, request: &RedisCommand, times: &mut Times) -> Result<Arc<Pool>> {
+    fn owner(&self, request: &RedisCommand, times: &mut Times<'_>) -> Result<Arc<Pool>> {
         match self.router.due(times.start) {
             DiscoveryNeed::No => {}
             DiscoveryNeed::Refused { error, probe } => {
@@ -193,8 +196,17 @@ impl Connections {
         self.router.owner(request).ok_or_else(|| errors::unowned(request.slot()))
     }
 
+    /// Whether another server is in charge by now, of which others are asked once a connection takes long.
+    fn is_elsewhere(&self, node: &Arc<Pool>, since: Instant) -> bool {
+        let now = Instant::now();
+        if now.saturating_duration_since(since) >= PAUSE && self.router.waits(node, now) {
+            self.begin_discovery();
+        }
+        self.router.is_gone(node)
+    }
+
     /// Learns anew who owns which slots, unless that takes too long. Fails only if nothing is known.
-    fn discover(&self, by: Instant, times: Times) -> Result<()> {
+    fn discover(&self, by: Instant, times: Times<'_>) -> Result<()> {
         let number = self.rounds.state.lock().number;
         self.begin_discovery();
         let mut round = self.rounds.state.lock();

@@ -138,3 +138,60 @@ impl<S: Read> Read for Draining<'_, S> {
         Ok(read)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::connector::Connector;
+    use super::super::login::Role;
+    use super::super::tests::in_time;
+    use super::super::{Backend, ConnectOptions};
+    use super::*;
+    use crate::address::Address;
+
+    const PUSH: &[u8] = b">2\r\n+message\r\n+text\r\n";
+
+    /// A server that sends pushes without end, and faster than anybody reads.
+    #[derive(Default)]
+    struct Flood {
+        sent: usize,
+    }
+
+    impl Read for Flood {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let bytes = PUSH.iter().cycle().skip(self.sent % PUSH.len());
+            buffer.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
+            self.sent += buffer.len();
+            Ok(buffer.len())
+        }
+    }
+
+    impl Write for Flood {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_flood_is_read_in_portions() {
+        in_time(|| {
+            let Ok(Backend::Redis(url)) = Backend::parse("redis://server?protocol=resp3") else {
+                unreachable!()
+            };
+            let connector = Arc::new(Connector::new(&url, &ConnectOptions::default()).unwrap());
+            let (address, now) = (Address::Tcp("server".to_owned(), 1), Instant::now());
+            let session = Session::open(&connector, &address, Role::Data, now);
+            let mut channel = Channel::new(Flood::default(), None, session);
+            for portion in 1..4 {
+                assert_eq!(channel.advance(now), ReadProgress::More);
+                assert_eq!(channel.stream().sent, portion * MOST_AT_ONCE);
+            }
+            assert!(channel.session.fault().is_none());
+        });
+    }
+}

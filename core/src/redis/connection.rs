@@ -29,9 +29,31 @@ impl Connection {
         role: Role,
         deadline: Deadline<'_>,
     ) -> Result<Self, CallError> {
+        Self::open_with(connector, address, role, deadline, deadline)
+    }
+
+    /// The same for a server that has not answered for a while. Packets may be lost, which the system sends again ever
+    /// more seldom; so an attempt that hears nothing from the network is given up soon, and another follows.
+    pub(super) fn probe(
+        connector: &Arc<Connector>,
+        address: &Address,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Self, CallError> {
+        let within = |time| Deadline { by: Instant::now() + time, cancelled: Some(cancelled) };
+        let (reached, opened) = (within(connector.patience()), within(connector.options.connect_timeout));
+        Self::open_with(connector, address, Role::Data, reached, opened)
+    }
+
+    fn open_with(
+        connector: &Arc<Connector>,
+        address: &Address,
+        role: Role,
+        reached: Deadline<'_>,
+        deadline: Deadline<'_>,
+    ) -> Result<Self, CallError> {
         let start = Instant::now();
-        let attempt = connector.attempt(address, role, start)?;
-        let opened = Self::try_open(connector, address, role, deadline);
+        let attempt = connector.attempt(address, role, deadline)?;
+        let opened = Self::try_open(connector, address, role, reached, deadline);
         let opened = opened.map_err(|fault| errors::opening(&fault, address, role, start.elapsed()));
         match &opened {
             Ok(_) => attempt.succeeded(),
@@ -46,9 +68,12 @@ impl Connection {
         connector: &Connector,
         address: &Address,
         role: Role,
+        reached: Deadline<'_>,
         deadline: Deadline<'_>,
     ) -> Result<Self, ConnectionError> {
-        let stream = Stream::connect(address, |ip| connector.allows(address, ip), deadline)?;
+        let start = Instant::now();
+        let stream = Stream::connect(address, |ip| connector.allows(address, ip), reached)?;
+        connector.reached(start.elapsed());
         let tls = connector.tls(address)?;
         let session = Session::open(connector, address, role, Instant::now());
         let mut connection = Self::new(stream, tls, session);

@@ -12,7 +12,7 @@ use super::deadline::Deadline;
 use super::discoverer::Discoverer;
 use super::login::Role;
 use super::multiplexer::{ConnectionId, Multiplexer, Order, Peer};
-use super::router::Router;
+use super::router::{Node, Router};
 use super::stream::Stream;
 use crate::error::Error;
 use crate::lock::Mutex;
@@ -100,10 +100,13 @@ impl Hub {
         let hub = Arc::clone(self);
         let server = Arc::clone(&peer);
         let started = self.connector.background.spawn(move |cancelled| {
-            let by = Instant::now() + hub.connector.options.connect_timeout;
-            let deadline = Deadline { by, cancelled: Some(cancelled) };
-            let address = super::router::Node::address(&*server);
-            let opened = Connection::open(&hub.connector, address, Role::Data, deadline);
+            let (connector, address) = (&hub.connector, server.address());
+            let opened = if server.is_away() {
+                Connection::probe(connector, address, cancelled)
+            } else {
+                let by = Instant::now() + connector.options.connect_timeout;
+                Connection::open(connector, address, Role::Data, Deadline { by, cancelled: Some(cancelled) })
+            };
             let opened = opened.map(|connection| connection.limited(hub.connector.options.pool_size));
             let connection = hub.report(|multiplexer| multiplexer.opened(&server, opened, Instant::now()));
             if let Some(connection) = connection {

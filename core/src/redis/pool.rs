@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::breaker::{Admission, Breaker};
 use super::combining::{Combiner, NextStep, Permit};
-use super::command::{CallDeadline, CommandOutcome, Hint, RedisCommand};
+use super::command::{CallDeadline, CommandOutcome, Hint, RedisCommand, Unexecuted};
 use super::connection::{Connection, ONLY};
 use super::connector::Connector;
 use super::deadline::Deadline;
@@ -55,11 +55,13 @@ struct Idle {
 
 /// The time of a call.
 #[derive(Clone, Copy)]
-pub(super) struct Times {
+pub(super) struct Times<'a> {
     pub(super) start: Instant,
     pub(super) deadline: CallDeadline,
     /// Whether it has waited for others, which is part of the time to answer.
     pub(super) waited: bool,
+    /// Whether another server is in charge by now, which a call that waits for a connection asks from time to time.
+    pub(super) is_elsewhere: Option<&'a dyn Fn() -> bool>,
 }
 
 impl Node for Pool {
@@ -91,7 +93,7 @@ impl Pool {
         self: &Arc<Self>,
         request: RedisCommand,
         asking: bool,
-        times: Times,
+        times: Times<'_>,
     ) -> CommandOutcome {
         if let Admission::Open { failure, probe } = self.breaker.admit(&self.address, times.start) {
             if probe {
@@ -104,7 +106,7 @@ impl Pool {
         outcome
     }
 
-    fn share_or_lease(&self, request: RedisCommand, asking: bool, times: Times) -> CommandOutcome {
+    fn share_or_lease(&self, request: RedisCommand, asking: bool, times: Times<'_>) -> CommandOutcome {
         let call = match request {
             RedisCommand::Script(call) if !asking => call,
             RedisCommand::Script(_) | RedisCommand::Plain(..) => {
@@ -125,14 +127,14 @@ impl Pool {
     }
 
     /// Carries out the call, and whatever was published by the time there is a connection for it.
-    fn combine(&self, permit: Permit<'_>, own: ScriptCall, times: Times) -> CommandOutcome {
+    fn combine(&self, permit: Permit<'_>, own: ScriptCall, times: Times<'_>) -> CommandOutcome {
         let mut lease = match self.lease(times) {
             Ok(lease) => lease,
             Err(failure) => return CommandOutcome::Done(Err(failure)),
         };
         let connection = match lease.connection(times) {
             Ok(connection) => connection,
-            Err(failure) => return CommandOutcome::Done(Err(failure)),
+            Err(failure) => return not_connected(RedisCommand::Script(own), false, failure, times),
         };
         let (now, own_end) = (Instant::now(), times.deadline.by);
         // All answers are awaited together: those whose time ends earlier would be answered late, and those whose time
@@ -169,7 +171,7 @@ impl Pool {
     }
 
     /// Reports the outcome of a call to the circuit breaker.
-    fn note(&self, outcome: &CommandOutcome, times: Times) {
+    fn note(&self, outcome: &CommandOutcome, times: Times<'_>) {
         let allows_response =
             || times.deadline.allows_response(self.connector.options.response_timeout, times.start);
         match outcome {
@@ -187,9 +189,7 @@ impl Pool {
     fn probe(self: &Arc<Self>) {
         let this = Arc::clone(self);
         let started = self.connector.background.spawn(move |cancelled| {
-            let by = Instant::now() + this.connector.options.connect_timeout;
-            let deadline = Deadline { by, cancelled: Some(cancelled) };
-            let opened = Connection::open(&this.connector, &this.address, Role::Data, deadline);
+            let opened = Connection::probe(&this.connector, &this.address, cancelled);
             let succeeded = opened.is_ok();
             if let Ok(connection) = opened {
                 this.keep(connection);
@@ -232,7 +232,7 @@ impl Pool {
         }
     }
 
-    fn lease(&self, times: Times) -> Result<ConnectionLease<'_>, CallError> {
+    fn lease(&self, times: Times<'_>) -> Result<ConnectionLease<'_>, CallError> {
         let limit = self.connector.options.response_timeout;
         let by = times.deadline.by.min(times.start + limit);
         let mut state = self.state.lock();
@@ -262,10 +262,10 @@ impl Pool {
     }
 
     /// Opens a connection whose server answers.
-    fn open(&self, times: Times) -> Result<Connection, CallError> {
+    fn open(&self, times: Times<'_>) -> Result<Connection, CallError> {
         let by =
             (times.start + self.connector.options.connect_timeout).max(Instant::now() + SHORTEST_TIMEOUT);
-        let deadline = Deadline::until(times.deadline.by.min(by));
+        let deadline = Deadline { by: times.deadline.by.min(by), cancelled: times.is_elsewhere };
         let connection = Connection::open(&self.connector, &self.address, Role::Data, deadline)?;
         self.combiner.learn(connection.round_trip(), self.connector.options.pool_size);
         Ok(connection)
@@ -285,6 +285,20 @@ impl Pool {
     }
 }
 
+/// A request for which there is no connection. It goes to the server that is in charge by now, if that is another one.
+fn not_connected(
+    request: RedisCommand,
+    asking: bool,
+    failure: CallError,
+    times: Times<'_>,
+) -> CommandOutcome {
+    if !times.is_elsewhere.is_some_and(|is_elsewhere| is_elsewhere()) {
+        return CommandOutcome::Done(Err(failure));
+    }
+    let hint = Hint::Unsent(failure, times.deadline.by);
+    CommandOutcome::Again(Box::new(Unexecuted { request, asking, hint }))
+}
+
 /// The right to one connection of the pool. Whatever happens, it goes back.
 pub(super) struct ConnectionLease<'a> {
     pool: &'a Pool,
@@ -298,11 +312,16 @@ pub(super) struct ConnectionLease<'a> {
 
 impl ConnectionLease<'_> {
     /// Carries out the request at most once.
-    pub(super) fn request(&mut self, request: RedisCommand, asking: bool, times: Times) -> CommandOutcome {
+    pub(super) fn request(
+        &mut self,
+        request: RedisCommand,
+        asking: bool,
+        times: Times<'_>,
+    ) -> CommandOutcome {
         let (pool, limit) = (self.pool, self.limit);
         let connection = match self.connection(times) {
             Ok(connection) => connection,
-            Err(failure) => return CommandOutcome::Done(Err(failure)),
+            Err(failure) => return not_connected(request, asking, failure, times),
         };
         let now = Instant::now();
         let by = limit.map_or(times.deadline.by, |limit| times.deadline.by.min(now + limit));
@@ -312,7 +331,7 @@ impl ConnectionLease<'_> {
         outcome
     }
 
-    fn connection(&mut self, times: Times) -> Result<&mut Connection, CallError> {
+    fn connection(&mut self, times: Times<'_>) -> Result<&mut Connection, CallError> {
         if let Some(idle) = &mut self.idle
             && times.start.saturating_duration_since(idle.since) > TRUSTED
         {
@@ -329,7 +348,7 @@ impl ConnectionLease<'_> {
     }
 
     /// Tries a connection that was idle for long. Silence is an error, a break only means that a new one is needed.
-    fn try_idle(&mut self, times: Times) -> Result<(), CallError> {
+    fn try_idle(&mut self, times: Times<'_>) -> Result<(), CallError> {
         let Some(idle) = &mut self.idle else { return Ok(()) };
         let start = Instant::now();
         let by = times.deadline.by.min(start + self.pool.connector.options.response_timeout);

@@ -15,8 +15,8 @@ use crate::address::Address;
 use crate::error::Error;
 
 /// How long to live with a map that is known to be out of date, so that an outage of one node does not make
-/// every call ask the others.
-const PAUSE: Duration = Duration::from_millis(100);
+/// every call ask the others. A connection that takes as long to be opened is reason to ask them.
+pub(super) const PAUSE: Duration = Duration::from_millis(100);
 
 /// How often Sentinels are asked again although nothing failed: the old primary of a failover takes calls for
 /// seconds after another one is in charge.
@@ -128,6 +128,22 @@ impl<N: Node> Router<N> {
         match self {
             Self::Fixed(_) => DiscoveryNeed::No,
             Self::LearnedTopology(learned) => learned.due(now),
+        }
+    }
+
+    /// A call has waited for [`PAUSE`] for a connection to this server. Whether to ask who is in charge.
+    pub(super) fn waits(&self, node: &N, now: Instant) -> bool {
+        self.doubt(node);
+        matches!(self.due(now), DiscoveryNeed::Meanwhile | DiscoveryNeed::First)
+    }
+
+    /// Whether the server is in charge of nothing any more.
+    pub(super) fn is_gone(&self, node: &Arc<N>) -> bool {
+        match self {
+            Self::Fixed(_) => false,
+            Self::LearnedTopology(learned) => {
+                !learned.read().nodes.get(node.address()).is_some_and(|known| Arc::ptr_eq(known, node))
+            }
         }
     }
 

@@ -170,8 +170,9 @@ impl<S: Read + Write> Multiplexer<S> {
 
     fn expire_waiting(&mut self, Waiting { pending, reason }: Waiting, now: Instant) {
         let until = match &reason {
-            Reason::Topology(until) | Reason::Migration(_, until) => pending.by.min(*until),
-            Reason::Connection(_) => pending.by,
+            Reason::Topology(until) | Reason::Migration(_, until) | Reason::Connection(_, until) => {
+                pending.by.min(*until)
+            }
         };
         if now < until {
             self.note_deadline(until);
@@ -189,8 +190,14 @@ impl<S: Read + Write> Multiplexer<S> {
             Reason::Topology(_) => self.route(pending, now),
             Reason::Migration(..) if is_overdue => self.run_out_of_time(pending.id),
             Reason::Migration(peer, _) => self.send(&peer, pending, now),
-            Reason::Connection(peer) => {
+            Reason::Connection(peer, _) if is_overdue => {
                 self.conclude(&peer, pending.id, Err(errors::unsent(&peer.address)), now);
+            }
+            Reason::Connection(peer, _) => {
+                if self.router.waits(&peer, now) {
+                    self.discover();
+                }
+                self.wait_for_connection(&peer, pending, now);
             }
         }
     }

@@ -22,7 +22,7 @@ use super::channel::Channel;
 use super::command::{CallDeadline, RedisCommand};
 use super::connector::Connector;
 use super::errors::{self, CallError};
-use super::router::{DiscoveryNeed, Node, Router, TOPOLOGY_WAIT};
+use super::router::{DiscoveryNeed, Node, PAUSE, Router, TOPOLOGY_WAIT};
 use super::session::{Id, PendingCommand};
 use crate::address::Address;
 use crate::error::{Error, Result};
@@ -67,6 +67,11 @@ impl Node for Peer {
 impl Peer {
     fn is_gone(&self) -> bool {
         self.is_gone.load(Ordering::Acquire)
+    }
+
+    /// Whether its circuit breaker is open.
+    pub(super) fn is_away(&self) -> bool {
+        self.breaker.is_open()
     }
 }
 
@@ -127,8 +132,8 @@ enum Reason {
     Topology(Instant),
     /// Keys that are being moved to another server. At this time the same server is asked again.
     Migration(Arc<Peer>, Instant),
-    /// A connection to this server.
-    Connection(Arc<Peer>),
+    /// A connection to this server. At this time it is asked whether another server is in charge by now.
+    Connection(Arc<Peer>, Instant),
 }
 
 pub(super) struct Multiplexer<S> {
@@ -229,6 +234,12 @@ impl<S: Read + Write> Multiplexer<S> {
         self.waiting.push(Waiting { pending, reason: Reason::Topology(topology_by) });
     }
 
+    fn wait_for_connection(&mut self, peer: &Arc<Peer>, pending: PendingCommand, now: Instant) {
+        let until = now + PAUSE;
+        self.note_deadline(until);
+        self.waiting.push(Waiting { pending, reason: Reason::Connection(Arc::clone(peer), until) });
+    }
+
     /// Sends a request to the owner of its slot.
     fn route(&mut self, pending: PendingCommand, now: Instant) {
         match self.router.owner(&pending.request) {
@@ -242,11 +253,11 @@ impl<S: Read + Write> Multiplexer<S> {
             if probe {
                 self.open(peer);
             }
-            return self.complete(pending.id, Err(failure.error));
+            return self.conclude(peer, pending.id, Err(failure), now);
         }
         let link = *peer.link.lock();
         let Link::Open(connection) = link else {
-            self.waiting.push(Waiting { pending, reason: Reason::Connection(Arc::clone(peer)) });
+            self.wait_for_connection(peer, pending, now);
             return self.open(peer);
         };
         let session = &mut self.connections[connection].channel.session;
@@ -281,8 +292,8 @@ impl<S: Read + Write> Multiplexer<S> {
                     self.complete(waiting.pending.id, Err(error.clone()));
                 }
                 (Reason::Topology(_), None) => self.route(waiting.pending, now),
-                (Reason::Connection(peer), _) if peer.is_gone() => self.reroute(waiting.pending, now),
-                (Reason::Connection(_) | Reason::Migration(..), _) => self.waiting.push(waiting),
+                (Reason::Connection(peer, _), _) if peer.is_gone() => self.reroute(waiting.pending, now),
+                (Reason::Connection(..) | Reason::Migration(..), _) => self.waiting.push(waiting),
             }
         }
     }

@@ -152,10 +152,57 @@ fn a_silent_primary_is_replaced(transport: Transport) {
         assert_eq!(kind(&outcome), Some(ErrorKind::Timeout));
         assert!(took < PROMPT, "{took:?}");
     }
-    cluster.wait_for_failover(key, silent).unwrap();
-    let took = recoveries(&drivers, key);
-    // The first call may wait for a connection to the old primary.
-    assert!(took < ConnectOptions::default().connect_timeout + FOLLOWED, "{took:?}");
+    // Calls come all the while.
+    let late = thread::scope(|scope| {
+        let served = drivers.each_ref().map(|driver| {
+            scope.spawn(|| {
+                recovery(driver, key);
+                Instant::now()
+            })
+        });
+        cluster.wait_for_failover(key, silent).unwrap();
+        let finished = Instant::now();
+        served.map(|served| served.join().unwrap().saturating_duration_since(finished))
+    });
+    assert!(late.iter().all(|late| *late < FOLLOWED), "{late:?}");
+    silent.resume().unwrap();
+}
+
+#[test]
+fn a_call_that_waits_for_a_connection_follows_a_failover() {
+    let cluster = Cluster::start().unwrap();
+    let options = ConnectOptions { connect_timeout: Duration::from_secs(5), ..ConnectOptions::default() };
+    let drivers = both_with(&cluster.url(), &options);
+    let key = "{silence}";
+    let silent = cluster.primary_of(key).unwrap();
+    let is_its_replica = |node: &&Node| {
+        let mut client = node.client().unwrap();
+        let role: String = ::redis::cmd("INFO").arg("replication").query(&mut client).unwrap();
+        role.contains("role:slave") && role.contains(&format!("master_port:{}\r", silent.port()))
+    };
+    let replica = cluster.nodes().iter().find(is_its_replica).unwrap();
+    for driver in &drivers {
+        driver.increment(key).unwrap();
+    }
+    silent.pause().unwrap();
+    thread::scope(|scope| {
+        let callers = drivers.each_ref().map(|driver| {
+            scope.spawn(|| {
+                // From now on there is no connection.
+                driver.increment(key).unwrap_err();
+                let outcome = driver.increment(key);
+                (outcome, Instant::now())
+            })
+        });
+        thread::sleep(ConnectOptions::default().response_timeout + Duration::from_millis(200));
+        let mut takeover = ::redis::cmd("CLUSTER");
+        takeover.arg("FAILOVER").arg("TAKEOVER").exec(&mut replica.client().unwrap()).unwrap();
+        let finished = Instant::now();
+        for (outcome, ended) in callers.map(|caller| caller.join().unwrap()) {
+            outcome.unwrap();
+            assert!(ended.saturating_duration_since(finished) < FOLLOWED);
+        }
+    });
     silent.resume().unwrap();
 }
 

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
-use sluicegate_test_servers::Redis;
+use sluicegate_test_servers::{Options, Redis};
 
 use super::*;
 
@@ -40,11 +40,20 @@ fn open_breaker(driver: &Driver) {
     }
 }
 
-/// How long after the server's first answer to anybody the driver's calls succeed, which come all the while.
-fn lateness(driver: &Driver, redis: &Redis, come_back: impl FnOnce() + Send) -> Duration {
+/// When the server answers for the first time, to anybody.
+fn comes_back(redis: &Redis, absence: u64, come_back: impl FnOnce(&Redis)) -> Instant {
     thread::scope(|scope| {
         let server = scope.spawn(|| first_answer(&redis.address()));
-        scope.spawn(come_back);
+        thread::sleep(Duration::from_millis(absence));
+        come_back(redis);
+        server.join().unwrap()
+    })
+}
+
+/// How long after the server is back the driver's calls succeed, which come all the while.
+fn lateness(driver: &Driver, is_back: impl FnOnce() -> Instant + Send) -> Duration {
+    thread::scope(|scope| {
+        let server = scope.spawn(is_back);
         let end = Instant::now() + Duration::from_secs(10);
         while driver.increment("key").is_err() {
             assert!(Instant::now() < end, "no recovery");
@@ -56,18 +65,14 @@ fn lateness(driver: &Driver, redis: &Redis, come_back: impl FnOnce() + Send) -> 
 }
 
 /// Has the server leave and come back some times, for both drivers.
-fn calls_succeed_soon(leave: impl Fn(&Redis), come_back: impl Fn(&Redis) + Sync) {
-    let redis = Redis::start().unwrap();
+fn calls_succeed_soon(redis: &Redis, leave: impl Fn(), is_back: impl Fn(u64) -> Instant + Sync) {
     let options = ConnectOptions { breaker_failures: 1, ..ConnectOptions::default() };
     for (name, driver) in ["blocking", "Tokio"].iter().zip(both_with(redis.url(), &options)) {
         driver.increment("key").unwrap();
         let late = |absence| {
-            leave(&redis);
+            leave();
             open_breaker(&driver);
-            lateness(&driver, &redis, || {
-                thread::sleep(Duration::from_millis(absence));
-                come_back(&redis);
-            })
+            lateness(&driver, || is_back(absence))
         };
         let late: Vec<Duration> = ABSENCES.into_iter().map(late).collect();
         assert!(late.iter().all(|late| *late < BACK_IN_SERVICE), "{name}: {late:?}");
@@ -76,12 +81,36 @@ fn calls_succeed_soon(leave: impl Fn(&Redis), come_back: impl Fn(&Redis) + Sync)
 
 #[test]
 fn calls_succeed_soon_after_the_restart_of_a_server_that_refused_connections() {
-    calls_succeed_soon(|redis| redis.kill(), |redis| redis.restart().unwrap());
+    let redis = Redis::start().unwrap();
+    let restart = |redis: &Redis| redis.restart().unwrap();
+    calls_succeed_soon(&redis, || redis.kill(), |absence| comes_back(&redis, absence, restart));
 }
 
 #[test]
 fn calls_succeed_soon_after_a_silent_server_answers_again() {
-    calls_succeed_soon(|redis| redis.pause().unwrap(), |redis| redis.resume().unwrap());
+    let redis = Redis::start().unwrap();
+    let resume = |redis: &Redis| redis.resume().unwrap();
+    calls_succeed_soon(&redis, || redis.pause().unwrap(), |absence| comes_back(&redis, absence, resume));
+}
+
+#[test]
+fn calls_succeed_soon_after_packets_arrive_again() {
+    // While nothing takes connections, the system drops those for which its queue has no room.
+    let config = vec!["tcp-backlog 1".to_owned()];
+    let redis = Redis::with(&Options { config, ..Options::default() }).unwrap();
+    let address = redis.address().parse().unwrap();
+    let fill_queue = || {
+        redis.pause().unwrap();
+        let _queued: Vec<_> =
+            std::iter::from_fn(|| TcpStream::connect_timeout(&address, PACE).ok()).take(10).collect();
+        TcpStream::connect_timeout(&address, PACE).unwrap_err();
+    };
+    let is_back = |absence| {
+        thread::sleep(Duration::from_millis(absence));
+        redis.resume().unwrap();
+        Instant::now()
+    };
+    calls_succeed_soon(&redis, fill_queue, is_back);
 }
 
 /// How long calls took that ended with an error, 99 of 100 of them and the slowest.
