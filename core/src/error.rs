@@ -108,6 +108,11 @@ impl Error {
         Self { cause: Some(cause), ..self }
     }
 
+    /// The same error, to be kept.
+    pub(crate) fn without_cause(self) -> Self {
+        Self { cause: None, ..self }
+    }
+
     /// The same error, which trying again does not mend.
     pub(crate) fn lasting(self) -> Self {
         Self { retryable: false, ..self }

@@ -5,7 +5,7 @@ use ::redis::Cmd;
 use super::url::{Login, RedisUrl};
 
 /// What a server is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Role {
     /// It holds the state of the limits.
     Data,
