@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use sluicegate::CheckAllOptions;
-use sluicegate::bridge::{self, End, Form, Kind, StandingChange, Used};
+use sluicegate::bridge::{self, End, Form, StandingChange, Used};
 
 use crate::arguments::{
     Given, Key, Object, Optional, about_key, block, flag, optional_id, optional_span, optional_timeout,
@@ -62,18 +62,18 @@ impl RateLimiter {
         signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None, request_id=None),
         text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None, request_id=None)"
     )]
-    fn check<'py>(
+    fn check(
         &self,
-        rule: &Object<'py>,
+        rule: &Object<'_>,
         key: Key<'_>,
         cost: Given<'_>,
         resource: Optional<'_>,
         limit: Optional<'_>,
         timeout: Optional<'_>,
         request_id: Optional<'_>,
-    ) -> PyResult<Bound<'py, Decision>> {
+    ) -> PyResult<Decision> {
         let check = requested(rule, &key, &cost, resource, limit, timeout, request_id)?;
-        self.shared.single(rule.py(), Kind::Check, &check)
+        self.shared.decide(rule.py(), |limiter| limiter.check_with(check.rule, check.key, check.options))
     }
 
     /// What `check` would answer now; changes nothing.
@@ -81,17 +81,17 @@ impl RateLimiter {
         signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None),
         text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None)"
     )]
-    fn peek<'py>(
+    fn peek(
         &self,
-        rule: &Object<'py>,
+        rule: &Object<'_>,
         key: Key<'_>,
         cost: Given<'_>,
         resource: Optional<'_>,
         limit: Optional<'_>,
         timeout: Optional<'_>,
-    ) -> PyResult<Bound<'py, Decision>> {
+    ) -> PyResult<Decision> {
         let check = requested(rule, &key, &cost, resource, limit, timeout, None)?;
-        self.shared.single(rule.py(), Kind::Peek, &check)
+        self.shared.decide(rule.py(), |limiter| limiter.peek_with(check.rule, check.key, check.options))
     }
 
     /// Gives back a cost that turned out not to be used, the newest first, and answers as `peek` would then.
@@ -99,18 +99,18 @@ impl RateLimiter {
         signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None, request_id=None),
         text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None, request_id=None)"
     )]
-    fn refund<'py>(
+    fn refund(
         &self,
-        rule: &Object<'py>,
+        rule: &Object<'_>,
         key: Key<'_>,
         cost: Given<'_>,
         resource: Optional<'_>,
         limit: Optional<'_>,
         timeout: Optional<'_>,
         request_id: Optional<'_>,
-    ) -> PyResult<Bound<'py, Decision>> {
+    ) -> PyResult<Decision> {
         let check = requested(rule, &key, &cost, resource, limit, timeout, request_id)?;
-        self.shared.single(rule.py(), Kind::Refund, &check)
+        self.shared.decide(rule.py(), |limiter| limiter.refund_with(check.rule, check.key, check.options))
     }
 
     /// Counts a cost that was used already, also beyond the limit, and answers as `peek` of 1 would then.
@@ -118,18 +118,18 @@ impl RateLimiter {
         signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None, request_id=None),
         text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None, request_id=None)"
     )]
-    fn charge<'py>(
+    fn charge(
         &self,
-        rule: &Object<'py>,
+        rule: &Object<'_>,
         key: Key<'_>,
         cost: Given<'_>,
         resource: Optional<'_>,
         limit: Optional<'_>,
         timeout: Optional<'_>,
         request_id: Optional<'_>,
-    ) -> PyResult<Bound<'py, Decision>> {
+    ) -> PyResult<Decision> {
         let check = requested(rule, &key, &cost, resource, limit, timeout, request_id)?;
-        self.shared.single(rule.py(), Kind::Charge, &check)
+        self.shared.decide(rule.py(), |limiter| limiter.charge_with(check.rule, check.key, check.options))
     }
 
     /// Decides several checks together: all of them are charged, or none is. The decision is that of the

@@ -4,8 +4,8 @@ use std::thread;
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use sluicegate::bridge::{self, End, Kind, StandingChange, Used, Verdict};
-use sluicegate::{Check, RateLimiter, Result};
+use sluicegate::bridge::{self, End, StandingChange, Used};
+use sluicegate::{RateLimiter, Result};
 
 use crate::arguments::{Given, Key, Object, Optional, requested};
 use crate::decision::Decision;
@@ -58,20 +58,6 @@ impl Shared {
     ) -> PyResult<bool> {
         let check = requested(rule, key, &Given(None), None, None, timeout, None)?;
         self.call(rule.py(), |limiter| bridge::change_standing(limiter, &check, change))
-    }
-
-    /// A call about a single item. In memory the answer is made in its place, since it takes longer to hand on than to find.
-    pub(crate) fn single<'py>(
-        &self,
-        py: Python<'py>,
-        op: Kind,
-        check: &Check<'_>,
-    ) -> PyResult<Bound<'py, Decision>> {
-        let make = |verdict: Verdict<'_>| Bound::new(py, Decision::from(sluicegate::Decision::from(verdict)));
-        match bridge::single_in_memory(&self.limiter, op, check, make) {
-            Some(answer) => answer.map_err(|error| exception(py, &error))?,
-            None => Bound::new(py, self.decide(py, |limiter| bridge::single(limiter, op, check))?),
-        }
     }
 
     pub(crate) fn decide(

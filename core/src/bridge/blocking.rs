@@ -6,34 +6,12 @@ use super::message::{End, Reserved, StandingChange, Used};
 use crate::decision::Decision;
 use crate::error::Result;
 use crate::limiter::RateLimiter;
-use crate::plan::{Form, Op, Verdict};
+use crate::plan::Form;
 use crate::request::Check;
 
 /// Whether the limiter is in memory, so that no call blocks for long.
 pub fn is_in_memory(limiter: &RateLimiter) -> bool {
     limiter.is_in_memory()
-}
-
-/// The call about a single item that `op` names.
-///
-/// # Errors
-/// As [`RateLimiter::check`].
-pub fn single(limiter: &RateLimiter, op: Op, check: &Check<'_>) -> Result<Decision> {
-    limiter.single(check, op)
-}
-
-/// The same in memory, as what `make` builds of the verdict; `None` on a server.
-///
-/// # Errors
-/// As [`RateLimiter::check`].
-#[inline]
-pub fn single_in_memory<T>(
-    limiter: &RateLimiter,
-    op: Op,
-    check: &Check<'_>,
-    make: impl FnOnce(Verdict<'_>) -> T,
-) -> Option<Result<T>> {
-    limiter.at_once(op, check, make)
 }
 
 /// [`RateLimiter::commit`], [`release`](RateLimiter::release) or [`renew`](RateLimiter::renew); without an id, of a
