@@ -1,5 +1,6 @@
 //! What the way to the server costs: TLS against plain, a Cluster against one server, a server that does not answer.
 
+mod deadlines;
 mod driver;
 mod silent;
 

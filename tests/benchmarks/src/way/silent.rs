@@ -5,6 +5,7 @@ use std::time::Duration;
 use sluicegate::RateLimiter;
 use sluicegate_test_servers::Redis;
 
+use super::deadlines;
 use super::driver::Driver;
 use crate::Result;
 use crate::options::Options;
@@ -66,7 +67,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         "The server was stopped by a signal; {calls} calls, one every millisecond, after the circuit breaker opened."
     );
     println!("Beyond: what the process takes more than with the same calls answered in memory.\n\n{table}");
-    Ok(())
+    deadlines::run(options)
 }
 
 /// The sorted times of paced calls, how many failed, and the part of a core that the process took meanwhile.
