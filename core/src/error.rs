@@ -108,9 +108,13 @@ impl Error {
         Self { cause: Some(cause), ..self }
     }
 
-    /// The same error, to be kept.
-    pub(crate) fn without_cause(self) -> Self {
-        Self { cause: None, ..self }
+    /// The same error, to be kept: of a cause that has memory of its own only the kind.
+    pub(crate) fn kept(self) -> Self {
+        let short = |cause: Arc<io::Error>| match cause.get_ref() {
+            Some(_) => Arc::new(cause.kind().into()),
+            None => cause,
+        };
+        Self { cause: self.cause.map(short), ..self }
     }
 
     /// The same error, which trying again does not mend.

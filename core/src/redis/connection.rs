@@ -29,7 +29,7 @@ impl Connection {
         role: Role,
         deadline: Deadline<'_>,
     ) -> Result<Self, CallError> {
-        Self::open_with(connector, address, role, deadline, deadline)
+        Self::open_within(connector, address, role, deadline, connector.options.connect_timeout)
     }
 
     /// The same for a server that has not answered for a while. Packets may be lost, which the system sends again ever
@@ -39,21 +39,23 @@ impl Connection {
         address: &Address,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Self, CallError> {
-        let within = |time| Deadline { by: Instant::now() + time, cancelled: Some(cancelled) };
-        let (reached, opened) = (within(connector.patience()), within(connector.options.connect_timeout));
-        Self::open_with(connector, address, Role::Data, reached, opened)
+        let deadline = Deadline { by: Instant::now() + connector.timeout(), cancelled: Some(cancelled) };
+        Self::open_within(connector, address, Role::Data, deadline, connector.patience())
     }
 
-    fn open_with(
+    /// `patience` is how long to wait for the network. The time to connect begins when no other attempt is awaited.
+    fn open_within(
         connector: &Arc<Connector>,
         address: &Address,
         role: Role,
-        reached: Deadline<'_>,
         deadline: Deadline<'_>,
+        patience: Duration,
     ) -> Result<Self, CallError> {
-        let start = Instant::now();
         let attempt = connector.attempt(address, role, deadline)?;
-        let opened = Self::try_open(connector, address, role, reached, deadline);
+        let start = Instant::now();
+        let within = |time| Deadline { by: deadline.by.min(start + time), ..deadline };
+        let limits = [within(patience), within(connector.options.connect_timeout)];
+        let opened = Self::try_open(connector, address, role, limits);
         let opened = opened.map_err(|fault| errors::opening(&fault, address, role, start.elapsed()));
         match &opened {
             Ok(_) => attempt.succeeded(),
@@ -68,8 +70,7 @@ impl Connection {
         connector: &Connector,
         address: &Address,
         role: Role,
-        reached: Deadline<'_>,
-        deadline: Deadline<'_>,
+        [reached, deadline]: [Deadline<'_>; 2],
     ) -> Result<Self, ConnectionError> {
         let start = Instant::now();
         let stream = Stream::connect(address, |ip| connector.allows(address, ip), reached)?;

@@ -19,6 +19,9 @@ use super::url::{RedisUrl, Servers};
 use crate::address::Address;
 use crate::error::Result;
 
+/// How far apart attempts to connect to a server begin, unless it is probed more often.
+const SPACING: Duration = Duration::from_millis(100);
+
 /// A server that takes so many times as long to be reached as the last time is not going to be.
 const LATE: u32 = 4;
 
@@ -71,7 +74,7 @@ impl Connector {
         deadline: Deadline<'_>,
     ) -> Result<Attempt, CallError> {
         let (name, start) = ((address.clone(), role, self.identity), Instant::now());
-        let begun = Attempt::begin(name, self.options.breaker_probe, deadline);
+        let begun = Attempt::begin(name, self.options.breaker_probe.min(SPACING), deadline);
         begun.unwrap_or_else(|err| Err(errors::opening(&err.into(), address, role, start.elapsed())))
     }
 

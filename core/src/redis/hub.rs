@@ -104,7 +104,7 @@ impl Hub {
             let opened = if server.is_away() {
                 Connection::probe(connector, address, cancelled)
             } else {
-                let by = Instant::now() + connector.options.connect_timeout;
+                let by = Instant::now() + connector.timeout();
                 Connection::open(connector, address, Role::Data, Deadline { by, cancelled: Some(cancelled) })
             };
             let opened = opened.map(|connection| connection.limited(hub.connector.options.pool_size));

@@ -95,7 +95,7 @@ impl Attempt {
     }
 
     pub(super) fn failed(mut self, failure: CallError) {
-        let failure = CallError { error: failure.error.without_cause(), ..failure };
+        let failure = CallError { error: failure.error.kept(), ..failure };
         self.end(Last::Failed(self.began + self.pause, failure));
     }
 

@@ -263,9 +263,7 @@ impl Pool {
 
     /// Opens a connection whose server answers.
     fn open(&self, times: Times<'_>) -> Result<Connection, CallError> {
-        let by =
-            (times.start + self.connector.options.connect_timeout).max(Instant::now() + SHORTEST_TIMEOUT);
-        let deadline = Deadline { by: times.deadline.by.min(by), cancelled: times.is_elsewhere };
+        let deadline = Deadline { by: times.deadline.by, cancelled: times.is_elsewhere };
         let connection = Connection::open(&self.connector, &self.address, Role::Data, deadline)?;
         self.combiner.learn(connection.round_trip(), self.connector.options.pool_size);
         Ok(connection)

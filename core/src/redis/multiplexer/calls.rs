@@ -11,7 +11,7 @@ use super::{EntryState, Link, Multiplexer, Order, Peer, Reason, Waiting};
 use crate::error::{ErrorKind, Result};
 use crate::redis::command::{Hint, Unexecuted};
 use crate::redis::errors::{self, CallError};
-use crate::redis::router::NextHop;
+use crate::redis::router::{NextHop, PAUSE};
 use crate::redis::session::{Id, PendingCommand};
 
 impl<S: Read + Write> Multiplexer<S> {
@@ -166,13 +166,30 @@ impl<S: Read + Write> Multiplexer<S> {
         for waiting in std::mem::take(&mut self.waiting) {
             self.expire_waiting(waiting, now);
         }
+        self.doubt(now);
+    }
+
+    /// Asks whether other servers are in charge than those to which connections are awaited for long.
+    fn doubt(&mut self, now: Instant) {
+        let Some(doubts_at) = self.doubts_at.take() else { return };
+        let awaited = self.waiting.iter().find_map(|waiting| match &waiting.reason {
+            Reason::Connection(peer) => Some(Arc::clone(peer)),
+            Reason::Topology(_) | Reason::Migration(..) => None,
+        });
+        let Some(peer) = awaited else { return };
+        let is_due = doubts_at <= now;
+        if is_due && self.router.waits(&peer, now) {
+            self.discover();
+        }
+        let next = if is_due { now + PAUSE } else { doubts_at };
+        self.doubts_at = Some(next);
+        self.note_deadline(next);
     }
 
     fn expire_waiting(&mut self, Waiting { pending, reason }: Waiting, now: Instant) {
         let until = match &reason {
-            Reason::Topology(until) | Reason::Migration(_, until) | Reason::Connection(_, until) => {
-                pending.by.min(*until)
-            }
+            Reason::Topology(until) | Reason::Migration(_, until) => pending.by.min(*until),
+            Reason::Connection(_) => pending.by,
         };
         if now < until {
             self.note_deadline(until);
@@ -190,14 +207,8 @@ impl<S: Read + Write> Multiplexer<S> {
             Reason::Topology(_) => self.route(pending, now),
             Reason::Migration(..) if is_overdue => self.run_out_of_time(pending.id),
             Reason::Migration(peer, _) => self.send(&peer, pending, now),
-            Reason::Connection(peer, _) if is_overdue => {
+            Reason::Connection(peer) => {
                 self.conclude(&peer, pending.id, Err(errors::unsent(&peer.address)), now);
-            }
-            Reason::Connection(peer, _) => {
-                if self.router.waits(&peer, now) {
-                    self.discover();
-                }
-                self.wait_for_connection(&peer, pending, now);
             }
         }
     }

@@ -26,7 +26,7 @@ impl<S: Read + Write> Multiplexer<S> {
         now: Instant,
     ) -> Option<ConnectionId> {
         let is_for =
-            |reason: &Reason| matches!(reason, Reason::Connection(server, _) if Arc::ptr_eq(server, peer));
+            |reason: &Reason| matches!(reason, Reason::Connection(server) if Arc::ptr_eq(server, peer));
         let all = std::mem::take(&mut self.waiting).into_iter();
         let (waiting, others): (Vec<_>, Vec<_>) = all.partition(|waiting| is_for(&waiting.reason));
         self.waiting = others;

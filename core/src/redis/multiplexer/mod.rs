@@ -132,8 +132,8 @@ enum Reason {
     Topology(Instant),
     /// Keys that are being moved to another server. At this time the same server is asked again.
     Migration(Arc<Peer>, Instant),
-    /// A connection to this server. At this time it is asked whether another server is in charge by now.
-    Connection(Arc<Peer>, Instant),
+    /// A connection to this server.
+    Connection(Arc<Peer>),
 }
 
 pub(super) struct Multiplexer<S> {
@@ -142,6 +142,8 @@ pub(super) struct Multiplexer<S> {
     connections: Slab<OpenConnection<S>>,
     calls: Slab<CallEntry>,
     waiting: Vec<Waiting>,
+    /// When to ask whether another server is in charge than one to which a connection is awaited.
+    doubts_at: Option<Instant>,
     is_discovering: bool,
     // Few are given at a time, and seldom more than two.
     orders: SmallVec<[Order; 2]>,
@@ -161,6 +163,7 @@ impl<S: Read + Write> Multiplexer<S> {
             connections: Slab::new(),
             calls: Slab::new(),
             waiting: Vec::new(),
+            doubts_at: None,
             is_discovering: false,
             orders: SmallVec::new(),
             woken: Vec::new(),
@@ -235,9 +238,9 @@ impl<S: Read + Write> Multiplexer<S> {
     }
 
     fn wait_for_connection(&mut self, peer: &Arc<Peer>, pending: PendingCommand, now: Instant) {
-        let until = now + PAUSE;
-        self.note_deadline(until);
-        self.waiting.push(Waiting { pending, reason: Reason::Connection(Arc::clone(peer), until) });
+        let doubts_at = *self.doubts_at.get_or_insert(now + PAUSE);
+        self.note_deadline(doubts_at);
+        self.waiting.push(Waiting { pending, reason: Reason::Connection(Arc::clone(peer)) });
     }
 
     /// Sends a request to the owner of its slot.
@@ -292,8 +295,8 @@ impl<S: Read + Write> Multiplexer<S> {
                     self.complete(waiting.pending.id, Err(error.clone()));
                 }
                 (Reason::Topology(_), None) => self.route(waiting.pending, now),
-                (Reason::Connection(peer, _), _) if peer.is_gone() => self.reroute(waiting.pending, now),
-                (Reason::Connection(..) | Reason::Migration(..), _) => self.waiting.push(waiting),
+                (Reason::Connection(peer), _) if peer.is_gone() => self.reroute(waiting.pending, now),
+                (Reason::Connection(_) | Reason::Migration(..), _) => self.waiting.push(waiting),
             }
         }
     }
