@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ::redis::Value;
 
-use super::command::{CallDeadline, CommandOutcome, RedisCommand};
+use super::command::{CallDeadline, CommandOutcome, Hint, RedisCommand};
 use super::connector::Connector;
 use super::discoverer::Discoverer;
 use super::errors;
@@ -139,15 +139,17 @@ impl Connections {
         let mut times = Times { start: Instant::now(), deadline, waited: false, is_elsewhere: None };
         let mut hops = 0;
         let (mut node, mut asking) = (self.owner(&request, &mut times)?, false);
+        let mut is_learned = matches!(self.router, Router::LearnedTopology(_));
         loop {
             let is_elsewhere = || self.is_elsewhere(&node, times.start);
-            let asks = matches!(self.router, Router::LearnedTopology(_));
-            let watched = asks.then_some(&is_elsewhere as &dyn Fn() -> bool);
+            let watched = is_learned.then_some(&is_elsewhere as &dyn Fn() -> bool);
             let hint = match node.request(request, asking, Times { is_elsewhere: watched, ..times }) {
                 CommandOutcome::Done(Ok(value)) => return Ok(value),
                 CommandOutcome::Done(Err(failure)) => {
                     if failure.moved_on {
                         self.router.doubt(&node);
+                    } else if node.is_away() {
+                        self.router.question(&node);
                     }
                     return Err(failure.error);
                 }
@@ -156,6 +158,11 @@ impl Connections {
                     again.hint
                 }
             };
+            // A server that a redirection names need not be one that the others know already.
+            is_learned &= !matches!(hint, Hint::Moved(_) | Hint::Ask(_));
+            if let Hint::Unsent(..) = hint {
+                times.start = Instant::now();
+            }
             match self.router.next(&mut hops, &node, hint, &request) {
                 NextHop::To { node: next, asking: announce } => (node, asking) = (next, announce),
                 NextHop::Later(pause) => {

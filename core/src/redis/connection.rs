@@ -15,7 +15,7 @@ use super::errors::{self, CallError, ConnectionError};
 use super::login::Role;
 use super::session::{FEWEST_BATCHES, Id, PendingCommand, Session};
 use super::spin::Spin;
-use super::stream::Stream;
+use super::stream::{Resend, Stream};
 use crate::address::Address;
 
 /// A connection to a server that has answered on it.
@@ -29,33 +29,31 @@ impl Connection {
         role: Role,
         deadline: Deadline<'_>,
     ) -> Result<Self, CallError> {
-        Self::open_within(connector, address, role, deadline, connector.options.connect_timeout)
+        Self::open_with(connector, address, role, deadline, Resend::Never)
     }
 
-    /// The same for a server that has not answered for a while. Packets may be lost, which the system sends again ever
-    /// more seldom; so an attempt that hears nothing from the network is given up soon, and another follows.
+    /// The same for a server that has not answered for a while, to which packets may be lost.
     pub(super) fn probe(
         connector: &Arc<Connector>,
         address: &Address,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Self, CallError> {
         let deadline = Deadline { by: Instant::now() + connector.timeout(), cancelled: Some(cancelled) };
-        Self::open_within(connector, address, Role::Data, deadline, connector.patience())
+        Self::open_with(connector, address, Role::Data, deadline, Resend::Often)
     }
 
-    /// `patience` is how long to wait for the network. The time to connect begins when no other attempt is awaited.
-    fn open_within(
+    /// The time to connect begins when no other attempt is awaited.
+    fn open_with(
         connector: &Arc<Connector>,
         address: &Address,
         role: Role,
         deadline: Deadline<'_>,
-        patience: Duration,
+        resend: Resend,
     ) -> Result<Self, CallError> {
-        let attempt = connector.attempt(address, role, deadline)?;
+        let attempt = connector.attempt(address, role, resend == Resend::Often, deadline)?;
         let start = Instant::now();
-        let within = |time| Deadline { by: deadline.by.min(start + time), ..deadline };
-        let limits = [within(patience), within(connector.options.connect_timeout)];
-        let opened = Self::try_open(connector, address, role, limits);
+        let limit = Deadline { by: deadline.by.min(start + connector.options.connect_timeout), ..deadline };
+        let opened = Self::try_open(connector, address, role, limit, resend);
         let opened = opened.map_err(|fault| errors::opening(&fault, address, role, start.elapsed()));
         match &opened {
             Ok(_) => attempt.succeeded(),
@@ -70,11 +68,10 @@ impl Connection {
         connector: &Connector,
         address: &Address,
         role: Role,
-        [reached, deadline]: [Deadline<'_>; 2],
+        deadline: Deadline<'_>,
+        resend: Resend,
     ) -> Result<Self, ConnectionError> {
-        let start = Instant::now();
-        let stream = Stream::connect(address, |ip| connector.allows(address, ip), reached)?;
-        connector.reached(start.elapsed());
+        let stream = Stream::connect(address, |ip| connector.allows(address, ip), deadline, resend)?;
         let tls = connector.tls(address)?;
         let session = Session::open(connector, address, role, Instant::now());
         let mut connection = Self::new(stream, tls, session);

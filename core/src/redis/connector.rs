@@ -4,7 +4,6 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::background::Background;
@@ -22,17 +21,12 @@ use crate::error::Result;
 /// How far apart attempts to connect to a server begin, unless it is probed more often.
 const SPACING: Duration = Duration::from_millis(100);
 
-/// A server that takes so many times as long to be reached as the last time is not going to be.
-const LATE: u32 = 4;
-
 /// Everything that the connections of one limiter have in common.
 #[derive(Clone)]
 pub(super) struct Connector {
     pub(super) url: RedisUrl,
     pub(super) options: ConnectOptions,
     tls: Option<Tls>,
-    /// How many microseconds it took to reach a server last; 0: none was reached yet.
-    reached_in: Arc<AtomicU64>,
     /// Differs between limiters with other settings.
     identity: u64,
     pub(super) background: Arc<Background>,
@@ -51,7 +45,6 @@ impl Connector {
             url: url.clone(),
             options: options.clone(),
             tls: if url.tls { Some(Tls::new(options)?) } else { None },
-            reached_in: Arc::default(),
             background: Arc::default(),
         })
     }
@@ -71,26 +64,12 @@ impl Connector {
         &self,
         address: &Address,
         role: Role,
+        is_probe: bool,
         deadline: Deadline<'_>,
     ) -> Result<Attempt, CallError> {
         let (name, start) = ((address.clone(), role, self.identity), Instant::now());
-        let begun = Attempt::begin(name, self.options.breaker_probe.min(SPACING), deadline);
+        let begun = Attempt::begin(name, self.options.breaker_probe.min(SPACING), is_probe, deadline);
         begun.unwrap_or_else(|err| Err(errors::opening(&err.into(), address, role, start.elapsed())))
-    }
-
-    /// Takes note of how long it took to reach a server.
-    pub(super) fn reached(&self, took: Duration) {
-        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        self.reached_in.store(micros.max(1), Ordering::Relaxed);
-    }
-
-    /// After so long without a word from the network, packets to a server are as good as lost.
-    pub(super) fn patience(&self) -> Duration {
-        let longest = self.options.connect_timeout;
-        match self.reached_in.load(Ordering::Relaxed) {
-            0 => longest,
-            micros => (Duration::from_micros(micros) * LATE).max(self.options.breaker_probe).min(longest),
-        }
     }
 
     /// The longest time of a call that sets none: to connect and to answer.

@@ -149,7 +149,7 @@ pub(super) fn not_primary(address: &Address) -> CallError {
 pub(super) fn breaker_open(address: &Address, since: Duration) -> CallError {
     let seconds = since.as_secs_f64();
     let message = format!("circuit breaker open: no answer from {address} for {seconds:.1} s");
-    CallError { moved_on: true, ..Error::new(ErrorKind::Connection, message).into() }
+    Error::new(ErrorKind::Connection, message).into()
 }
 
 /// The server answered with an error.

@@ -18,6 +18,9 @@ use crate::lock::Mutex;
 /// A server, what it is asked for, and the settings that it is connected to with: another password may be right.
 type Name = (Address, Role, u64);
 
+/// By how much others are later then.
+const HEAD_START: Duration = Duration::from_millis(20);
+
 /// What is known of the last attempt.
 enum Last {
     UnderWay,
@@ -25,15 +28,17 @@ enum Last {
     Succeeded(Instant),
     /// Until then, there is no other attempt, and this is the outcome.
     Failed(Instant, CallError),
-    /// It was given up before the server said anything. Until then, there is no other attempt.
-    GivenUp(Instant),
+    /// It was given up before the server said anything. Until then, there is no other attempt; the next is that of who can wait
+    /// the longest for it, whose deadline this is.
+    GivenUp(Instant, Instant),
 }
 
 impl Last {
     fn until(&self) -> Option<Instant> {
         match self {
             Self::UnderWay => None,
-            Self::Succeeded(until) | Self::Failed(until, _) | Self::GivenUp(until) => Some(*until),
+            Self::Succeeded(until) | Self::Failed(until, _) => Some(*until),
+            Self::GivenUp(until, _) => Some(*until + HEAD_START),
         }
     }
 }
@@ -62,29 +67,44 @@ pub(super) struct Attempt {
 }
 
 impl Attempt {
-    /// Begins an attempt as soon as there may be one; if the last one failed and began less than `pause` ago, answers
-    /// with its error instead.
+    /// Begins an attempt as soon as there may be one. If the last one failed and began less than `pause` ago, a call gets
+    /// its error instead; a probe, for which nobody waits, waits for its turn.
     pub(super) fn begin(
         name: Name,
         pause: Duration,
+        is_probe: bool,
         deadline: Deadline<'_>,
     ) -> io::Result<Result<Self, CallError>> {
         let Attempts { last: lock, ended } = attempts();
         let mut last = lock.lock();
+        let mut has_waited = false;
         loop {
             let began = Instant::now();
-            let valid = last.get(&name).filter(|last| last.until().is_none_or(|until| began < until));
-            let wait = match valid {
-                None => {
-                    last.retain(|_, last| last.until().is_none_or(|until| began < until));
-                    last.insert(name.clone(), Last::UnderWay);
-                    return Ok(Ok(Self { name, began, pause, alone: true }));
+            let next = match last.get_mut(&name) {
+                Some(Last::UnderWay) => {
+                    has_waited = true;
+                    None
                 }
-                Some(Last::Succeeded(_)) => return Ok(Ok(Self { name, began, pause, alone: false })),
-                Some(Last::Failed(_, failure)) => return Ok(Err(failure.clone())),
-                Some(Last::GivenUp(until)) => until.saturating_duration_since(began),
-                Some(Last::UnderWay) => Duration::MAX,
+                Some(Last::Succeeded(until)) if began < *until => {
+                    return Ok(Ok(Self { name, began, pause, alone: false }));
+                }
+                // However long it took, its end is what was waited for.
+                Some(Last::Failed(until, failure)) if has_waited || (began < *until && !is_probe) => {
+                    return Ok(Err(failure.clone()));
+                }
+                Some(Last::GivenUp(until, longest)) => {
+                    *longest = deadline.by.max(*longest);
+                    Some(if deadline.by < *longest { *until + HEAD_START } else { *until })
+                }
+                Some(Last::Succeeded(until) | Last::Failed(until, _)) => Some(*until),
+                None => Some(began),
             };
+            if next.is_some_and(|next| next <= began) {
+                last.retain(|_, last| last.until().is_none_or(|until| began < until));
+                last.insert(name.clone(), Last::UnderWay);
+                return Ok(Ok(Self { name, began, pause, alone: true }));
+            }
+            let wait = next.map_or(Duration::MAX, |next| next.saturating_duration_since(began));
             let waited = ended.wait_timeout(last, wait.min(deadline.next()?));
             last = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -101,8 +121,18 @@ impl Attempt {
 
     fn end(&mut self, outcome: Last) {
         let Attempts { last, ended } = attempts();
-        last.lock().insert(self.name.clone(), outcome);
+        let mut last = last.lock();
+        let is_outdated = match (&outcome, last.get(&self.name)) {
+            // Another attempt was begun alone since, or has ended.
+            (Last::Failed(..), Some(Last::UnderWay)) => !self.alone,
+            (Last::GivenUp(..), known) => !matches!(known, Some(Last::UnderWay)),
+            _ => false,
+        };
+        if !is_outdated {
+            last.insert(self.name.clone(), outcome);
+        }
         self.alone = false;
+        drop(last);
         ended.notify_all();
     }
 }
@@ -110,7 +140,8 @@ impl Attempt {
 impl Drop for Attempt {
     fn drop(&mut self) {
         if self.alone {
-            self.end(Last::GivenUp(self.began + self.pause));
+            let until = self.began + self.pause;
+            self.end(Last::GivenUp(until, until));
         }
     }
 }

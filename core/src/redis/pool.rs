@@ -257,6 +257,11 @@ impl Pool {
         }
     }
 
+    /// Whether its circuit breaker is open.
+    pub(super) fn is_away(&self) -> bool {
+        self.breaker.is_open()
+    }
+
     fn has_room(&self, state: &State) -> bool {
         !state.idle.is_empty() || state.open < self.connector.options.pool_size
     }

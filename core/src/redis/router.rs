@@ -133,8 +133,18 @@ impl<N: Node> Router<N> {
 
     /// A call has waited for [`PAUSE`] for a connection to this server. Whether to ask who is in charge.
     pub(super) fn waits(&self, node: &N, now: Instant) -> bool {
-        self.doubt(node);
-        matches!(self.due(now), DiscoveryNeed::Meanwhile | DiscoveryNeed::First)
+        self.question(node);
+        self.is_known() && matches!(self.due(now), DiscoveryNeed::Meanwhile | DiscoveryNeed::First)
+    }
+
+    /// This server is slow, or away: another one may be in charge. Sentinels are asked all the while, and a Sentinel that is
+    /// behind is to be believed only if a server says that it is no primary.
+    pub(super) fn question(&self, node: &N) {
+        if let Self::LearnedTopology(learned) = self
+            && matches!(learned.discovery, Discovery::Cluster)
+        {
+            learned.doubt(node.address());
+        }
     }
 
     /// Whether the server is in charge of nothing any more.
@@ -298,6 +308,10 @@ impl<N: Node> LearnedTopology<N> {
 
     /// A call to this server failed or was sent elsewhere: ask again before the next call.
     fn doubt(&self, address: &Address) {
+        // Calls that are refused come often, and in great numbers.
+        if self.stale.load(Ordering::Acquire) && self.read().suspect.as_ref() == Some(address) {
+            return;
+        }
         self.write().suspect = Some(address.clone());
         self.stale.store(true, Ordering::Release);
     }

@@ -11,11 +11,25 @@ use std::os::windows::io::{AsRawSocket, AsSocket, BorrowedSocket, RawSocket};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use smallvec::SmallVec;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use super::deadline::Deadline;
 use super::resolve::resolve;
 use crate::address::Address;
+
+/// Whether to connect once more while the network says nothing: packets may be lost, which the system sends again ever
+/// more seldom. What was begun before goes on meanwhile, since the network may only be slow.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Resend {
+    Never,
+    Often,
+}
+
+const RESEND_PAUSE: Duration = Duration::from_millis(100);
+
+/// The most connections that are awaited at once, of which one is needed.
+const MOST_AWAITED: usize = 8;
 
 /// A stream of which nothing blocks except [`wait`](Self::wait).
 pub(super) enum Stream {
@@ -31,6 +45,7 @@ impl Stream {
         address: &Address,
         allows: impl Fn(IpAddr) -> bool,
         deadline: Deadline<'_>,
+        resend: Resend,
     ) -> io::Result<Self> {
         match address {
             Address::Tcp(host, port) => {
@@ -40,7 +55,7 @@ impl Stream {
                     let what = "it is in none of the networks that `redirects` of the URL names";
                     return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
                 }
-                let stream = connect_any(&found, deadline)?;
+                let stream = connect_any(&found, deadline, resend)?;
                 stream.set_nodelay(true)?;
                 Ok(Self::Tcp(stream))
             }
@@ -62,17 +77,20 @@ impl Stream {
 
     /// Waits until the stream is ready. Answers an error when the time is up.
     pub(super) fn wait(&self, ready: PollFlags, deadline: Deadline<'_>) -> io::Result<()> {
-        wait(self, ready, deadline)
+        wait(std::slice::from_ref(self), ready, deadline).map(drop)
     }
 }
 
-fn wait(stream: impl AsSource, ready: PollFlags, deadline: Deadline<'_>) -> io::Result<()> {
+/// Answers which is ready.
+fn wait<S: AsSource>(streams: &[S], ready: PollFlags, deadline: Deadline<'_>) -> io::Result<usize> {
+    let mut polled: SmallVec<[PollFd<'_>; 1]> =
+        streams.iter().map(|stream| PollFd::new(stream, ready)).collect();
     loop {
         let timeout = Timespec::try_from(deadline.next()?).map_err(io::Error::other)?;
-        match poll(&mut [PollFd::new(&stream, ready)], Some(&timeout)) {
+        match poll(&mut polled, Some(&timeout)) {
             // After a signal, what is left of the time is less.
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
-            Ok(_) => return Ok(()),
+            Ok(_) => return Ok(polled.iter().position(|one| !one.revents().is_empty()).unwrap_or(0)),
             Err(err) => return Err(err.into()),
         }
     }
@@ -106,11 +124,11 @@ fn round_trip(stream: &TcpStream) -> Option<Duration> {
 }
 
 /// Tries all addresses, each for its share of the time that is left: a silent one must not keep from the next.
-fn connect_any(addresses: &[SocketAddr], deadline: Deadline<'_>) -> io::Result<TcpStream> {
+fn connect_any(addresses: &[SocketAddr], deadline: Deadline<'_>, resend: Resend) -> io::Result<TcpStream> {
     let mut failure = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     for (address, to_try) in addresses.iter().zip((1..=addresses.len() as u32).rev()) {
         let by = Instant::now() + deadline.left()? / to_try;
-        match connect_one(address, Deadline { by, ..deadline }) {
+        match connect_one(address, Deadline { by, ..deadline }, resend) {
             Ok(stream) => return Ok(stream),
             Err(err) => failure = err,
         }
@@ -118,19 +136,32 @@ fn connect_any(addresses: &[SocketAddr], deadline: Deadline<'_>) -> io::Result<T
     Err(failure)
 }
 
-fn connect_one(address: &SocketAddr, deadline: Deadline<'_>) -> io::Result<TcpStream> {
-    let socket = Socket::new(Domain::for_address(*address), Type::STREAM, Some(Protocol::TCP))?;
-    socket.set_nonblocking(true)?;
-    match socket.connect(&SockAddr::from(*address)) {
-        Err(err) if is_under_way(&err) => {
-            wait(&socket, PollFlags::OUT, deadline)?;
-            if let Some(err) = socket.take_error()? {
-                return Err(err);
-            }
+fn connect_one(address: &SocketAddr, deadline: Deadline<'_>, resend: Resend) -> io::Result<TcpStream> {
+    let mut awaited = Vec::new();
+    loop {
+        let socket = Socket::new(Domain::for_address(*address), Type::STREAM, Some(Protocol::TCP))?;
+        socket.set_nonblocking(true)?;
+        match socket.connect(&SockAddr::from(*address)) {
+            Err(err) if is_under_way(&err) => awaited.push(socket),
+            result => return result.map(|()| socket.into()),
         }
-        result => result?,
+        if awaited.len() > MOST_AWAITED {
+            // Not the first, which has waited for the longest.
+            awaited.remove(1);
+        }
+        let by = match resend {
+            Resend::Never => deadline.by,
+            Resend::Often => deadline.by.min(Instant::now() + RESEND_PAUSE),
+        };
+        match wait(&awaited, PollFlags::OUT, Deadline { by, ..deadline }) {
+            Ok(ready) => {
+                let socket = awaited.swap_remove(ready);
+                return socket.take_error()?.map_or_else(|| Ok(socket.into()), Err);
+            }
+            Err(err) if err.kind() == io::ErrorKind::TimedOut && deadline.left().is_ok() => {}
+            Err(err) => return Err(err),
+        }
     }
-    Ok(socket.into())
 }
 
 fn is_under_way(err: &io::Error) -> bool {
@@ -260,19 +291,23 @@ mod tests {
         let [silent, server] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
         shorten(&silent);
         let [full, address] = [&silent, &server].map(|listener| listener.local_addr().unwrap());
-        let _queue: Vec<_> = (0..4).map_while(|_| connect_any(&[full], soon()).ok()).collect();
-        assert_eq!(connect_any(&[full], soon()).unwrap_err().kind(), io::ErrorKind::TimedOut);
-        let connected =
-            connect_any(&[full, address], Deadline::until(Instant::now() + Duration::from_secs(1))).unwrap();
+        let _queue: Vec<_> = (0..4).map_while(|_| connect_any(&[full], soon(), Resend::Never).ok()).collect();
+        assert_eq!(connect_any(&[full], soon(), Resend::Never).unwrap_err().kind(), io::ErrorKind::TimedOut);
+        let connected = connect_any(
+            &[full, address],
+            Deadline::until(Instant::now() + Duration::from_secs(1)),
+            Resend::Never,
+        )
+        .unwrap();
         assert_eq!(connected.peer_addr().unwrap(), address);
     }
 
     #[test]
     fn a_wait_can_be_cancelled() {
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-        let stream = connect_any(&[silent.local_addr().unwrap()], soon()).unwrap();
+        let stream = connect_any(&[silent.local_addr().unwrap()], soon(), Resend::Never).unwrap();
         let by = Instant::now() + Duration::from_secs(20);
-        let error = wait(&stream, PollFlags::IN, Deadline { by, cancelled: Some(&|| true) }).unwrap_err();
+        let error = wait(&[stream], PollFlags::IN, Deadline { by, cancelled: Some(&|| true) }).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::Interrupted);
         assert!(Instant::now() < by);
     }

@@ -173,8 +173,9 @@ impl<S: Read + Write> Multiplexer<S> {
     fn doubt(&mut self, now: Instant) {
         let Some(doubts_at) = self.doubts_at.take() else { return };
         let awaited = self.waiting.iter().find_map(|waiting| match &waiting.reason {
-            Reason::Connection(peer) => Some(Arc::clone(peer)),
-            Reason::Topology(_) | Reason::Migration(..) => None,
+            // A server that a redirection names need not be one that the others know already.
+            Reason::Connection(peer) if !waiting.pending.asking => Some(Arc::clone(peer)),
+            _ => None,
         });
         let Some(peer) = awaited else { return };
         let is_due = doubts_at <= now;

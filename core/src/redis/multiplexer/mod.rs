@@ -256,7 +256,8 @@ impl<S: Read + Write> Multiplexer<S> {
             if probe {
                 self.open(peer);
             }
-            return self.conclude(peer, pending.id, Err(failure), now);
+            self.router.question(peer);
+            return self.complete(pending.id, Err(failure.error));
         }
         let link = *peer.link.lock();
         let Link::Open(connection) = link else {

@@ -5,6 +5,7 @@ use std::thread;
 
 use sluicegate_test_servers::{Cluster, Node, Redis, Transport};
 
+use super::fake_server::{moving_to, reluctant};
 use super::*;
 use crate::redis::slot_of;
 
@@ -204,6 +205,13 @@ fn a_call_that_waits_for_a_connection_follows_a_failover() {
         }
     });
     silent.resume().unwrap();
+}
+
+#[test]
+fn a_server_that_owns_nothing_yet_is_waited_for() {
+    for driver in both(&moving_to(reluctant(Duration::from_millis(300)))) {
+        driver.increment("key").unwrap();
+    }
 }
 
 #[test]

@@ -84,6 +84,32 @@ impl Slow {
     }
 }
 
+/// The address of a server that takes a while until it answers on a connection.
+pub(super) fn reluctant(delay: Duration) -> SocketAddr {
+    serve(move |_, commands, stream| {
+        let [pings, askings, scripts] =
+            ["\r\nPING\r\n", "\r\nASKING\r\n", "\r\nEVAL"].map(|name| commands.matches(name).count());
+        if pings > 0 {
+            thread::sleep(delay);
+        }
+        let answers = "+PONG\r\n".repeat(pings) + &roles(commands) + &"+OK\r\n".repeat(askings);
+        stream.write_all((answers + &":1\r\n".repeat(scripts)).as_bytes()).ok()
+    })
+}
+
+/// The URL of a Cluster of one node, which sends every script to another server that owns nothing yet.
+pub(super) fn moving_to(target: SocketAddr) -> String {
+    let address = serve(move |_, commands, stream| {
+        let port = stream.local_addr().ok()?.port();
+        let slots = format!("*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$9\r\n127.0.0.1\r\n:{port}\r\n");
+        let [pings, clusters, scripts] =
+            ["\r\nPING\r\n", "\r\nCLUSTER\r\n", "\r\nEVAL"].map(|name| commands.matches(name).count());
+        let answers = "+PONG\r\n".repeat(pings) + &roles(commands) + &slots.repeat(clusters);
+        stream.write_all((answers + &format!("-ASK 1 {target}\r\n").repeat(scripts)).as_bytes()).ok()
+    });
+    format!("redis-cluster://{address}")
+}
+
 /// The URL of a server that answers a script with pushes, and no end of them.
 pub(crate) fn flooding() -> String {
     let pushes = ">2\r\n+message\r\n$64\r\n".to_owned() + &"x".repeat(64) + "\r\n";

@@ -74,8 +74,10 @@ fn calls_succeed_soon(redis: &Redis, leave: impl Fn(), is_back: impl Fn(u64) -> 
             open_breaker(&driver);
             lateness(&driver, || is_back(absence))
         };
-        let late: Vec<Duration> = ABSENCES.into_iter().map(late).collect();
-        assert!(late.iter().all(|late| *late < BACK_IN_SERVICE), "{name}: {late:?}");
+        let mut late = ABSENCES.map(late);
+        late.sort_unstable();
+        // Not all of them: the machine may be busy for a moment.
+        assert!(late[ABSENCES.len() / 2] < BACK_IN_SERVICE, "{name}: {late:?}");
     }
 }
 

@@ -8,7 +8,7 @@ use std::thread;
 
 use sluicegate_test_servers::{Options, Redis};
 
-use super::fake_server::scripted;
+use super::fake_server::{reluctant, scripted};
 use super::*;
 
 /// An address that leads new connections elsewhere while the old ones stay, as virtual addresses, DNS and
@@ -241,6 +241,18 @@ fn a_server_that_says_nothing_is_tried_ten_times_a_second() {
     assert_eq!(last.kind(), ErrorKind::Timeout, "{last}");
     let visits = visits.lock().unwrap().len();
     assert!((5..=MOST_VISITS).contains(&visits), "{visits}");
+}
+
+#[test]
+fn a_call_that_gave_up_keeps_no_other_from_connecting() {
+    let url = format!("redis://{}", reluctant(Duration::from_millis(60)));
+    let options = ConnectOptions { breaker_probe: Duration::from_secs(10), ..ConnectOptions::default() };
+    let redis = BlockingRedis::new(&parse(&url).unwrap(), &options).unwrap();
+    let script = eternal(Script::new(INCREMENT.to_owned()));
+    let soon = redis.deadline(Some(Duration::from_millis(30)));
+    let error = redis.call(call(script, &["key"], &[]), soon).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
+    redis.call(call(script, &["key"], &[]), redis.deadline(None)).unwrap();
 }
 
 #[test]
