@@ -18,7 +18,7 @@ use crate::lock::Mutex;
 /// A server, what it is asked for, and the settings that it is connected to with: another password may be right.
 type Name = (Address, Role, u64);
 
-/// By how much others are later then.
+/// How much later than the one with the most time the others try, after an attempt that was given up.
 const HEAD_START: Duration = Duration::from_millis(20);
 
 /// What is known of the last attempt.
@@ -46,15 +46,15 @@ impl Last {
 /// It lives as long as the process, so it holds nothing that leak checkers cannot follow: they find no way into a hash
 /// table, nor through the pointer of an error of the system.
 #[derive(Default)]
-struct Attempts {
+struct Pacing {
     last: Mutex<BTreeMap<Name, Last>>,
     ended: Condvar,
 }
 
-static ATTEMPTS: OnceBox<PerProcess<Attempts>> = OnceBox::new();
+static PACING: OnceBox<PerProcess<Pacing>> = OnceBox::new();
 
-fn attempts() -> &'static Attempts {
-    ATTEMPTS.get_or_init(|| Box::new(PerProcess::new(Attempts::default()))).get(|_| Attempts::default())
+fn pacing() -> &'static Pacing {
+    PACING.get_or_init(|| Box::new(PerProcess::new(Pacing::default()))).get(|_| Pacing::default())
 }
 
 /// An attempt to connect. One that is dropped was given up.
@@ -75,7 +75,7 @@ impl Attempt {
         is_probe: bool,
         deadline: Deadline<'_>,
     ) -> io::Result<Result<Self, CallError>> {
-        let Attempts { last: lock, ended } = attempts();
+        let Pacing { last: lock, ended } = pacing();
         let mut last = lock.lock();
         let mut has_waited = false;
         loop {
@@ -120,7 +120,7 @@ impl Attempt {
     }
 
     fn end(&mut self, outcome: Last) {
-        let Attempts { last, ended } = attempts();
+        let Pacing { last, ended } = pacing();
         let mut last = last.lock();
         let is_outdated = match (&outcome, last.get(&self.name)) {
             // Another attempt was begun alone since, or has ended.
