@@ -98,10 +98,10 @@ MISTAKES = [
         "if false {",
     ),
     Mistake(
-        "TRYAGAIN to a bundle is not divided",
+        "CROSSSLOT to a bundle is not divided",
         "session/replies.rs",
-        "Cause::Server(ServerErrorKind::NoPerm | ServerErrorKind::TryAgain) if is_batch",
-        "Cause::Server(ServerErrorKind::NoPerm) if is_batch",
+        "Cause::Server(ServerErrorKind::CrossSlot) if is_batch",
+        "Cause::Server(ServerErrorKind::CrossSlot) if is_batch && self.minds_slots",
     ),
     Mistake(
         "NOSCRIPT is delivered as an error",
