@@ -45,12 +45,11 @@ pub(crate) struct Window {
 }
 
 impl FixedWindow {
-    #[inline(always)]
     fn count(&self, state: &Window, now: Micros) -> f64 {
         if now < self.end(state) { state.count } else { 0.0 }
     }
 
-    #[inline(always)]
+    #[inline]
     fn start(&self, now: Micros) -> Micros {
         match &self.begins {
             Begins::Aligned => now - now.rem_euclid(self.window),
@@ -59,7 +58,7 @@ impl FixedWindow {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn end(&self, state: &Window) -> Micros {
         match &self.begins {
             Begins::Calendar(calendar) => calendar.at(state.start).end,
@@ -125,12 +124,10 @@ impl Algorithm for FixedWindow {
         }
     }
 
-    #[inline(always)]
     fn retry_after(&self, state: &Window, now: Micros, _cost: f64) -> Micros {
         self.end(state) - now
     }
 
-    #[inline(always)]
     fn reset_after(&self, state: &Window, now: Micros) -> Micros {
         if self.count(state, now) > 0.0 { self.end(state) - now } else { 0 }
     }
