@@ -116,7 +116,8 @@ if interval ~= unit then
 end
 -- Until when the state is kept in any case: where something was held when it was written, that follows it.
 local lasting = state and #state == 32 and unpack_numbers('<d', state, 25) or 0
-    if capacity and amount <= capacity then
+    -- What is still held will be charged as well.
+    if capacity and amount + (held - weight) * price <= capacity then
       local removed, is_ended, was_emptied, is_alive = call('ZREM', holder, header, named), nil, nil, nil
       if removed == 2 then
         local plain_slack, lasts, kept_before = slack, 0, kept_until
@@ -371,7 +372,8 @@ local function charge_late(i, ended_at, weight, price)
   local before = call('PTTL', key)
   conclude_of[which[i]](key, 0, amount, unpack(found, 4, 12))
   local after = call('PTTL', key)
-  if after ~= before then
+  if after > before then
+    -- It was given a life. (Without, less may be left than before: time goes on in a script, on some servers.)
     -- What is over by now may yet matter to what ended after it: it stays for the rest of this script.
     call('PEXPIRE', key, math.max(after - floor((real - now) / 1000), 1))
   end
@@ -504,7 +506,9 @@ end
 for i = 1, limits do
   -- A state of a time that has not come yet is healed.
   if (amounts[i] > 0 or loaded[i][3]) and kind[i] >= 0 then
-    local holding, over = holdings[holder_of[i]], amounts[i] - loaded[i][2]
+    -- What is still held will be charged as well.
+    local holding = holdings[holder_of[i]]
+    local over = math.min(amounts[i] + holding.held * price_of[i] - loaded[i][2], LATEST)
     if kind[i] == 1 and over > 0 then prolong(holding, now + holding.lease + holding.longest + over) end
     conclude_of[which[i]](keys[i], 0, amounts[i], unpack(loaded[i], 4, 12))
   end

@@ -323,7 +323,8 @@ local function charge_late(i, ended_at, weight, price)
   local before = call('PTTL', key)
   conclude_of[which[i]](key, 0, amount, unpack(found, 4, 12))
   local after = call('PTTL', key)
-  if after ~= before then
+  if after > before then
+    -- It was given a life. (Without, less may be left than before: time goes on in a script, on some servers.)
     -- What is over by now may yet matter to what ended after it: it stays for the rest of this script.
     call('PEXPIRE', key, math.max(after - floor((real - now) / 1000), 1))
   end
@@ -442,9 +443,13 @@ local function conclude(i, repeated)
   local amount = found[3]
   if op == CHARGE then
     amount = extra[i]
-    if holding and kind[i] == 1 and holding.held > 0 and amount > found[2] then
-      prolong(holding, now + holding.lease + holding.longest + amount - found[2])
-      save(holding)
+    if holding and kind[i] == 1 and holding.held > 0 then
+      -- What is held will be charged as well.
+      local over = math.min(amount + holding.held * price_of[i] - found[2], LATEST)
+      if over > 0 then
+        prolong(holding, now + holding.lease + holding.longest + over)
+        save(holding)
+      end
     end
   elseif group_grant[0] > 0 and group_grant[group[i]] > 0 and (op == CHECK or op == RESERVE and not holding) then
     amount = units[i] * price_of[i]

@@ -421,7 +421,8 @@ local function charge_late(i, ended_at, weight, price)
   local before = call('PTTL', key)
   conclude_of[which[i]](key, 0, amount, unpack(found, 4, 12))
   local after = call('PTTL', key)
-  if after ~= before then
+  if after > before then
+    -- It was given a life. (Without, less may be left than before: time goes on in a script, on some servers.)
     -- What is over by now may yet matter to what ended after it: it stays for the rest of this script.
     call('PEXPIRE', key, math.max(after - floor((real - now) / 1000), 1))
   end
@@ -554,7 +555,9 @@ end
 for i = 1, limits do
   -- A state of a time that has not come yet is healed.
   if (amounts[i] > 0 or loaded[i][3]) and kind[i] >= 0 then
-    local holding, over = holdings[holder_of[i]], amounts[i] - loaded[i][2]
+    -- What is still held will be charged as well.
+    local holding = holdings[holder_of[i]]
+    local over = math.min(amounts[i] + holding.held * price_of[i] - loaded[i][2], LATEST)
     if kind[i] == 1 and over > 0 then prolong(holding, now + holding.lease + holding.longest + over) end
     conclude_of[which[i]](keys[i], 0, amounts[i], unpack(loaded[i], 4, 12))
   end

@@ -14,7 +14,8 @@ if #ARGV == 1 and op == COMMIT then
   if first_end > now and own_price == 0 then
     local amount, grant = extra, 0
     --LOAD
-    if capacity and amount <= capacity then
+    -- What is still held will be charged as well.
+    if capacity and amount + (held - weight) * price <= capacity then
       local removed, is_ended, was_emptied, is_alive = call('ZREM', holder, header, named), nil, nil, nil
       if removed == 2 then
         local plain_slack, lasts, kept_before = slack, 0, kept_until

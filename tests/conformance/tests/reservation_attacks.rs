@@ -62,6 +62,26 @@ fn what_is_over_by_now_counts_for_what_ended_after_it() {
     assert_eq!(play(server.url()), expected);
 }
 
+/// A thousand leases have ended unseen, and one call charges them all. On servers whose time goes on within a script the
+/// life of a log has become shorter from one charge to the next, though none of them changed it.
+#[test]
+fn time_that_passes_in_a_script_costs_no_charge() {
+    let server = Redis::start().unwrap();
+    let rules = r#"[{"rule_id": "l", "algorithm": "sliding_log", "limit": 1000, "window_size_seconds": 86400,
+        "reservations": true, "lease_seconds": 3600}]"#;
+    let clock = ManualClock::new(1_700_000_000_000_000);
+    let rules = Rules::from_json(rules).unwrap();
+    let limiter = RateLimiter::builder(server.url()).rules(rules).clock(clock.clone()).build().unwrap();
+    for _ in 0..1_000 {
+        assert!(limiter.reserve("l", "k").unwrap().allowed);
+        clock.advance(Duration::from_micros(1));
+    }
+    clock.advance(Duration::from_secs(72_000));
+    // Denied, so it prolongs no life itself.
+    assert!(!limiter.check("l", "k").unwrap().allowed);
+    assert_eq!(limiter.peek("l", "k").unwrap().remaining, 0);
+}
+
 /// What is held is in one place: where somebody deletes it, nothing is held any more, for no call.
 #[test]
 fn what_is_held_is_gone_with_its_set() {
