@@ -108,9 +108,14 @@ impl Algorithm for Gcra {
         self.rescaled(state.debt, state.interval) + amount <= LONGEST_DEBT
     }
 
+    /// A charge of nothing, as of a lease that ended where no more can be counted, leaves the interval.
     fn charge(&self, state: &mut Debt, _now: Micros, amount: f64) {
-        state.debt = self.rescaled(state.debt, state.interval) + amount;
-        state.interval = self.unit;
+        if state.interval == self.unit {
+            state.debt += amount;
+        } else if amount > 0.0 {
+            state.debt = self.converted(state.debt, state.interval) + amount;
+            state.interval = self.unit;
+        }
     }
 
     /// What may have leaked since, by whichever interval is the shorter, is not given back, whether it was this
@@ -135,10 +140,12 @@ impl Algorithm for Gcra {
         if state.interval != self.unit {
             kept = kept / self.unit * state.interval;
         }
-        let estimate = now + ceil(state.left(now) - kept);
+        // As of now, as a script replies it: beyond 2^53 it matters from when time is counted.
+        let state = Debt { debt: state.left(now), at: now, ..*state };
+        let estimate = now + ceil(state.debt - kept);
         // What was charged at another limit lies on the grid of that one, and then the estimate may be rounded;
         // what counts is what a check then would say.
-        first_after(now, estimate, |at| self.room(state, at) >= price) - now
+        first_after(now, estimate, |at| self.room(&state, at) >= price) - now
     }
 
     fn reset_after(&self, state: &Debt, now: Micros) -> Micros {
@@ -198,6 +205,8 @@ mod tests {
         assert_eq!((left(&raised, &state), raised.reset_after(&state, 0)), (94.0, 216_000_000));
         raised.refund(&mut state, 0, raised.price(4.0), None);
         assert_eq!(left(&plain, &state), 3.0);
+        lowered.charge(&mut state, 0, 0.0);
+        assert_eq!(raised.reset_after(&state, 0), 72_000_000, "a charge of nothing changed the interval");
     }
 
     #[test]

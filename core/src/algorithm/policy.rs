@@ -19,7 +19,7 @@ use super::sliding_buckets::{Buckets, SlidingBuckets};
 use super::sliding_log::{Log, SlidingLog};
 use super::sliding_window::{SlidingWindow, Windows};
 use super::standing::Standing;
-use crate::clock::Micros;
+use crate::clock::{LATEST, Micros};
 use crate::rules::{self, Limit, Rule, Structure};
 
 /// An algorithm with its numbers.
@@ -297,11 +297,14 @@ impl Policy {
         }
     }
 
-    /// By how much longer, in microseconds, a charge counts on a state that is overdrawn.
+    /// By how much longer, in microseconds, a charge counts on a state that is overdrawn, or will be when what is `held`
+    /// has been charged.
     #[inline]
-    pub(crate) fn overdraft(&self, state: &State, now: Micros) -> Micros {
+    pub(crate) fn overdraft(&self, state: &State, now: Micros, held: f64) -> Micros {
         match (self, state) {
-            (Self::Gcra(gcra), State::Debt(debt)) => (-gcra.room(debt, now)).max(0.0) as Micros,
+            (Self::Gcra(gcra), State::Debt(debt)) => {
+                (gcra.price(held) - gcra.room(debt, now)).clamp(0.0, LATEST as f64) as Micros
+            }
             _ => 0,
         }
     }

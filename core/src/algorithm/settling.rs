@@ -185,7 +185,7 @@ pub(super) fn conclude_beside<A: Algorithm>(
     };
     let remaining = outcome.figures.remaining.saturating_sub(held as u64);
     let mut owing = state.clone();
-    charge(algorithm, &mut owing, now, held);
+    charge_bearable(algorithm, &mut owing, now, held);
     let figures = figures(algorithm, &owing, Demand { op, cost: asked, now }, fits);
     Outcome { fits, figures: Figures { remaining, ..figures }, ..outcome }
 }
@@ -213,7 +213,7 @@ fn overcharge<A: Algorithm>(algorithm: &A, state: &mut A::State, demand: Demand)
     Outcome { fits, figures, changed: true, blocked_for: 0, stored_limit: 0 }
 }
 
-/// Charges what was held until `at`, up to what can be counted. Where the clock stepped back since and the state is
+/// Charges what was held until `at`. Where the clock stepped back since and the state is
 /// of a later time, it is charged `now`.
 pub(super) fn charge_late<A: Algorithm>(
     algorithm: &A,
@@ -222,10 +222,14 @@ pub(super) fn charge_late<A: Algorithm>(
     now: Micros,
     cost: f64,
 ) {
-    let at = if algorithm.is_ahead(state, at) { now } else { at };
-    algorithm.settle(state, at);
-    let bearable = LATEST as f64 + algorithm.room(state, at);
-    algorithm.charge(state, at, algorithm.price(cost).min(bearable).max(0.0));
+    charge_bearable(algorithm, state, if algorithm.is_ahead(state, at) { now } else { at }, cost);
+}
+
+/// Charges what was or is held, up to what can be counted.
+fn charge_bearable<A: Algorithm>(algorithm: &A, state: &mut A::State, now: Micros, cost: f64) {
+    algorithm.settle(state, now);
+    let bearable = LATEST as f64 + algorithm.room(state, now);
+    algorithm.charge(state, now, algorithm.price(cost).min(bearable).max(0.0));
 }
 
 #[inline(always)]

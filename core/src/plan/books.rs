@@ -72,16 +72,17 @@ impl<'a> Books<'a> {
     /// What is to be kept, in the same order, each with the time until which; `None`: nothing.
     #[inline]
     pub(crate) fn close(self) -> SmallVec<[Option<(State, Micros)>; 2]> {
-        let Self { plan, now, states, holdings, standings, stored, answered, .. } = self;
+        let Self { plan, now, states, is_new, holdings, standings, stored, answered, .. } = self;
         let states: SmallList<_> = plan
             .charges
             .iter()
-            .zip(states)
+            .zip(states.into_iter().zip(is_new))
             .zip(&stored)
-            .map(|((charge, state), stored)| {
+            .map(|((charge, (state, is_new)), stored)| {
                 let policy = stored.as_ref().filter(|_| charge.amount.is_none()).unwrap_or(&charge.policy);
                 let holding = charge.holder.map(|holder| &*holdings[holder]);
-                let ends = HeldLimit { policy, holding, now }.kept_until(&state);
+                let limit = HeldLimit { policy, holding, now };
+                let ends = limit.kept_until(&state).or_else(|| limit.due_until().filter(|_| !is_new));
                 ends.map(|ends| (state, ends))
             })
             .collect();
@@ -184,9 +185,10 @@ impl Books<'_> {
     /// Forgets what a reset is to forget. Tokens grow on as long as a lease lasts.
     pub(crate) fn forget(&mut self) {
         let counts_keys = self.plan.counts_keys();
-        for (charge, state) in self.plan.charges.iter().zip(&mut self.states) {
+        let states = self.states.iter_mut().zip(&mut self.is_new);
+        for (charge, (state, is_new)) in self.plan.charges.iter().zip(states) {
             if !counts_keys || charge.limit.scope == Scope::Key {
-                *state = charge.policy.fresh(self.now);
+                (*state, *is_new) = (charge.policy.fresh(self.now), true);
             }
         }
         for (holder, holding) in self.plan.holders.iter().zip(&mut self.holdings) {
@@ -326,8 +328,10 @@ impl Books<'_> {
         let ended: SmallList<_> = self.holdings.iter_mut().map(|holding| holding.end(id)).collect();
         let used = |index| if charges { self.used(index, &ended) } else { 0.0 };
         let costs: SmallList<_> = (0..self.states.len()).map(used).collect();
-        let bears =
-            |(index, cost): (usize, &f64)| self.policy(index).bears(&self.states[index], self.now, *cost);
+        // Where nothing is charged, it does not matter what was before.
+        let bears = |(index, &cost): (usize, &f64)| {
+            cost == 0.0 || self.policy(index).bears(&self.states[index], self.now, cost)
+        };
         if !costs.iter().enumerate().all(bears) {
             for (holding, ended) in self.holdings.iter_mut().zip(ended) {
                 if let Some((end, lease)) = ended {
@@ -374,8 +378,7 @@ impl Books<'_> {
 
     #[inline]
     fn is_overdrawn(&self, number: usize) -> bool {
-        let overdraft = |index: usize| self.policy(index).overdraft(&self.states[index], self.now);
-        self.own(number).any(|index| overdraft(index) > 0)
+        self.own(number).any(|index| self.limit(index).overdraft(&self.states[index]) > 0)
     }
 
     /// The charges of a holder, as indices.

@@ -74,7 +74,12 @@ impl HeldLimit<'_> {
 
     /// How long a charge counts at most that is made when a lease ends.
     pub(super) fn lasts(self, state: &State) -> Micros {
-        self.policy.longest() + self.policy.overdraft(state, self.now)
+        self.policy.longest() + self.overdraft(state)
+    }
+
+    /// By how much longer a charge counts because the state is overdrawn, or will be when all that is held is charged.
+    pub(super) fn overdraft(self, state: &State) -> Micros {
+        self.policy.overdraft(state, self.now, self.held())
     }
 
     /// Until when a state is to be kept; `None`: it is as if never seen. What is held may be charged to it long after it
@@ -83,6 +88,13 @@ impl HeldLimit<'_> {
         let ends = self.now + self.policy.reset_after(state, self.now);
         let held = self.holding.filter(|holding| !holding.is_empty());
         (ends > self.now).then(|| ends.max(held.map_or(0, |holding| holding.kept_until)))
+    }
+
+    /// Until when a state stays as it is, however long it is over, because a lease that ended is yet to be charged to
+    /// it: a reset of a key leaves that to the next call.
+    pub(super) fn due_until(self) -> Option<Micros> {
+        let due = self.holding.filter(|holding| holding.first_end().is_some_and(|end| end <= self.now));
+        due.map(|holding| holding.kept_until)
     }
 }
 
@@ -198,7 +210,7 @@ impl Account<'_> {
         let ended = self.holding.end(id);
         let used = |(_, lease): &(Micros, Lease)| used(lease, cost, || self.limit().room(self.state));
         let cost = ended.as_ref().map_or(0.0, used);
-        if !self.policy.bears(self.state, self.now, cost) {
+        if cost > 0.0 && !self.policy.bears(self.state, self.now, cost) {
             if let Some((end, lease)) = ended {
                 self.holding.hold(*id, end, lease);
             }
@@ -207,7 +219,7 @@ impl Account<'_> {
         if cost > 0.0 {
             self.policy.charge(self.state, self.now, cost);
         }
-        let is_overdrawn = self.policy.overdraft(self.state, self.now) > 0;
+        let is_overdrawn = self.limit().overdraft(self.state) > 0;
         let lasts = is_overdrawn.then(|| self.lasts());
         self.holding.keep_on(self.now + self.lease, lasts);
         Some(ended.is_some())

@@ -263,6 +263,18 @@ SCENARIOS = [
         [reserve(0, 10), reset(6 * S), peek(6 * S, 10, yes(10, 0)), commit(6 * S, 3, HAD_ENDED)],
     ),
     Scenario(
+        "expired/reset-of-the-key",
+        "The resource keeps what is yet to be charged to it: at 4 s, in a window that is over when the key is reset at 10 s",
+        [two_level("fixed_window", key=3, resource=4, window_start="first_request", lease_seconds=4)],
+        [
+            check(0, 1, resource="printer"),
+            reserve(0, 2, resource="printer"),
+            reset(10 * S, resource="printer"),
+            check(10 * S, 1, yes(2, 10 * S, limit=3), resource="printer"),
+            check(10 * S, 3, yes(0, 10 * S), key="bob", resource="printer"),
+        ],
+    ),
+    Scenario(
         "expired/check_all",
         "Charged to its own rule alone, before the items are decided; the denial changes nothing else",
         [drips(lease=5), rule("fixed_window", 5, 10, rule_id="other")],
