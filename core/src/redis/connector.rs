@@ -13,13 +13,11 @@ use super::errors::{self, CallError};
 use super::login::Role;
 use super::options::ConnectOptions;
 use super::pacing::Attempt;
+use super::stream::SPACING;
 use super::tls::{Layer, Tls};
 use super::url::{RedisUrl, Servers};
 use crate::address::Address;
 use crate::error::Result;
-
-/// How far apart attempts to connect to a server begin, unless it is probed more often.
-const SPACING: Duration = Duration::from_millis(100);
 
 /// Everything that the connections of one limiter have in common.
 #[derive(Clone)]

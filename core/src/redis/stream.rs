@@ -26,7 +26,8 @@ pub(super) enum Resend {
     Often,
 }
 
-const RESEND_PAUSE: Duration = Duration::from_millis(100);
+/// How far apart this process begins connections to one server.
+pub(super) const SPACING: Duration = Duration::from_millis(100);
 
 /// The most connections that are awaited at once, of which one is needed.
 const MOST_AWAITED: usize = 8;
@@ -151,7 +152,7 @@ fn connect_one(address: &SocketAddr, deadline: Deadline<'_>, resend: Resend) -> 
         }
         let by = match resend {
             Resend::Never => deadline.by,
-            Resend::Often => deadline.by.min(Instant::now() + RESEND_PAUSE),
+            Resend::Often => deadline.by.min(Instant::now() + SPACING),
         };
         match wait(&awaited, PollFlags::OUT, Deadline { by, ..deadline }) {
             Ok(ready) => {
