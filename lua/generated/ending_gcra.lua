@@ -72,7 +72,7 @@ local mode = op == PEEK and 0 or 1
 -- Ends a reservation and charges what was used, or lets its lease begin anew. Answers 1 when it was held wherever it
 -- should be, 0 when it was not, -1 when a limit would be overdrawn by more than 2^53: then nothing is done.
 --
--- First one limit, whose reservation is held and of which no lease has ended: nearly every call.
+-- First one limit, whose reservation is held, of which no lease has ended, and which has room for all: nearly every call.
 if #ARGV == 1 and op == COMMIT then
   local holder, key = KEYS[2], KEYS[1]
   local header, first_end = call('ZRANGE', holder, '0', '0')[1], 0
@@ -116,8 +116,8 @@ if interval ~= unit then
 end
 -- Until when the state is kept in any case: where something was held when it was written, that follows it.
 local lasting = state and #state == 32 and unpack_numbers('<d', state, 25) or 0
-    -- What is still held will be charged as well.
-    if capacity and amount + (held - weight) * price <= capacity then
+    -- What is still held will be charged as well: only where the measure is time does that prolong anything.
+    if capacity and amount + (kind == 1 and (held - weight) * price or 0) <= capacity then
       local removed, is_ended, was_emptied, is_alive = call('ZREM', holder, header, named), nil, nil, nil
       if removed == 2 then
         local plain_slack, lasts, kept_before = slack, 0, kept_until
@@ -373,7 +373,8 @@ local function charge_late(i, ended_at, weight, price)
   conclude_of[which[i]](key, 0, amount, unpack(found, 4, 12))
   local after = call('PTTL', key)
   if after > before then
-    -- It was given a life. (Without, less may be left than before: time goes on in a script, on some servers.)
+    -- It was given a longer life. (Less may be left than before without, where time goes on in a script. A shorter one is left
+    -- as it is.)
     -- What is over by now may yet matter to what ended after it: it stays for the rest of this script.
     call('PEXPIRE', key, math.max(after - floor((real - now) / 1000), 1))
   end
@@ -504,12 +505,12 @@ for j = 1, #holdings do
   end
 end
 for i = 1, limits do
+  -- What is still held will be charged as well.
+  local holding = holdings[holder_of[i]]
+  local over = kind[i] == 1 and math.min(amounts[i] + holding.held * price_of[i] - loaded[i][2], LATEST) or 0
+  if over > 0 then prolong(holding, now + holding.lease + holding.longest + over) end
   -- A state of a time that has not come yet is healed.
   if (amounts[i] > 0 or loaded[i][3]) and kind[i] >= 0 then
-    -- What is still held will be charged as well.
-    local holding = holdings[holder_of[i]]
-    local over = math.min(amounts[i] + holding.held * price_of[i] - loaded[i][2], LATEST)
-    if kind[i] == 1 and over > 0 then prolong(holding, now + holding.lease + holding.longest + over) end
     conclude_of[which[i]](keys[i], 0, amounts[i], unpack(loaded[i], 4, 12))
   end
 end

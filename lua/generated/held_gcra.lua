@@ -406,7 +406,8 @@ local function charge_late(i, ended_at, weight, price)
   conclude_of[which[i]](key, 0, amount, unpack(found, 4, 12))
   local after = call('PTTL', key)
   if after > before then
-    -- It was given a life. (Without, less may be left than before: time goes on in a script, on some servers.)
+    -- It was given a longer life. (Less may be left than before without, where time goes on in a script. A shorter one is left
+    -- as it is.)
     -- What is over by now may yet matter to what ended after it: it stays for the rest of this script.
     call('PEXPIRE', key, math.max(after - floor((real - now) / 1000), 1))
   end

@@ -359,7 +359,7 @@ local function at_stored(i, arg)
     amount = cost * price
     at_limit = pack('<ddd', (cost + peeked) * price, full, price)
     local holding = holdings[holder_of[i]]
-    if holding then holding.longest = math.max(holding.longest, math.ceil(full)) end
+    if holding then holding.longest = math.max(holding.longest, math.min(math.ceil(full), LATEST)) end
   else
     at_limit = pack('<dd', cost + peeked, own_limit)
   end
@@ -422,7 +422,8 @@ local function charge_late(i, ended_at, weight, price)
   conclude_of[which[i]](key, 0, amount, unpack(found, 4, 12))
   local after = call('PTTL', key)
   if after > before then
-    -- It was given a life. (Without, less may be left than before: time goes on in a script, on some servers.)
+    -- It was given a longer life. (Less may be left than before without, where time goes on in a script. A shorter one is left
+    -- as it is.)
     -- What is over by now may yet matter to what ended after it: it stays for the rest of this script.
     call('PEXPIRE', key, math.max(after - floor((real - now) / 1000), 1))
   end
@@ -553,12 +554,12 @@ for j = 1, #holdings do
   end
 end
 for i = 1, limits do
+  -- What is still held will be charged as well.
+  local holding = holdings[holder_of[i]]
+  local over = kind[i] == 1 and math.min(amounts[i] + holding.held * price_of[i] - loaded[i][2], LATEST) or 0
+  if over > 0 then prolong(holding, now + holding.lease + holding.longest + over) end
   -- A state of a time that has not come yet is healed.
   if (amounts[i] > 0 or loaded[i][3]) and kind[i] >= 0 then
-    -- What is still held will be charged as well.
-    local holding = holdings[holder_of[i]]
-    local over = math.min(amounts[i] + holding.held * price_of[i] - loaded[i][2], LATEST)
-    if kind[i] == 1 and over > 0 then prolong(holding, now + holding.lease + holding.longest + over) end
     conclude_of[which[i]](keys[i], 0, amounts[i], unpack(loaded[i], 4, 12))
   end
 end

@@ -359,7 +359,7 @@ local function at_stored(i, arg)
     amount = cost * price
     at_limit = pack('<ddd', (cost + peeked) * price, full, price)
     local holding = holdings[holder_of[i]]
-    if holding then holding.longest = math.max(holding.longest, math.ceil(full)) end
+    if holding then holding.longest = math.max(holding.longest, math.min(math.ceil(full), LATEST)) end
   else
     at_limit = pack('<dd', cost + peeked, own_limit)
   end
@@ -422,7 +422,8 @@ local function charge_late(i, ended_at, weight, price)
   conclude_of[which[i]](key, 0, amount, unpack(found, 4, 12))
   local after = call('PTTL', key)
   if after > before then
-    -- It was given a life. (Without, less may be left than before: time goes on in a script, on some servers.)
+    -- It was given a longer life. (Less may be left than before without, where time goes on in a script. A shorter one is left
+    -- as it is.)
     -- What is over by now may yet matter to what ended after it: it stays for the rest of this script.
     call('PEXPIRE', key, math.max(after - floor((real - now) / 1000), 1))
   end

@@ -15,7 +15,7 @@ pub(crate) struct Gcra {
     /// The debt at which the burst is used up.
     full: f64,
     pub(super) burst: f64,
-    /// The time in which a whole burst leaks away.
+    /// The time in which a whole burst leaks away, or the latest time.
     pub(super) window: Micros,
 }
 
@@ -39,7 +39,7 @@ impl Gcra {
     /// By what one unit of cost adds.
     pub(super) fn of_units(unit: f64, burst: f64) -> Self {
         let full = burst * unit;
-        Self { unit, full, burst, window: ceil(full) }
+        Self { unit, full, burst, window: ceil(full).min(LATEST) }
     }
 
     /// A debt of as many units at this limit's interval.

@@ -292,7 +292,7 @@ impl Policy {
     #[inline]
     pub(crate) fn longest_by(&self, other: &Self) -> Micros {
         match (self, other) {
-            (Self::Gcra(own), Self::Gcra(other)) => own.window.max(ceil(own.burst * other.unit)),
+            (Self::Gcra(own), Self::Gcra(other)) => own.window.max(ceil(own.burst * other.unit).min(LATEST)),
             _ => self.longest(),
         }
     }

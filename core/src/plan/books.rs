@@ -82,7 +82,9 @@ impl<'a> Books<'a> {
                 let policy = stored.as_ref().filter(|_| charge.amount.is_none()).unwrap_or(&charge.policy);
                 let holding = charge.holder.map(|holder| &*holdings[holder]);
                 let limit = HeldLimit { policy, holding, now };
-                let ends = limit.kept_until(&state).or_else(|| limit.due_until().filter(|_| !is_new));
+                let ends = limit
+                    .kept_until(&state)
+                    .or_else(|| limit.due_until().filter(|ends| !is_new && *ends > now));
                 ends.map(|ends| (state, ends))
             })
             .collect();

@@ -70,12 +70,12 @@ for j = 1, #holdings do
   end
 end
 for i = 1, limits do
+  -- What is still held will be charged as well.
+  local holding = holdings[holder_of[i]]
+  local over = kind[i] == 1 and math.min(amounts[i] + holding.held * price_of[i] - loaded[i][2], LATEST) or 0
+  if over > 0 then prolong(holding, now + holding.lease + holding.longest + over) end
   -- A state of a time that has not come yet is healed.
   if (amounts[i] > 0 or loaded[i][3]) and kind[i] >= 0 then
-    -- What is still held will be charged as well.
-    local holding = holdings[holder_of[i]]
-    local over = math.min(amounts[i] + holding.held * price_of[i] - loaded[i][2], LATEST)
-    if kind[i] == 1 and over > 0 then prolong(holding, now + holding.lease + holding.longest + over) end
     conclude_of[which[i]](keys[i], 0, amounts[i], unpack(loaded[i], 4, 12))
   end
 end

@@ -1,7 +1,7 @@
 -- Ends a reservation and charges what was used, or lets its lease begin anew. Answers 1 when it was held wherever it
 -- should be, 0 when it was not, -1 when a limit would be overdrawn by more than 2^53: then nothing is done.
 --
--- First one limit, whose reservation is held and of which no lease has ended: nearly every call.
+-- First one limit, whose reservation is held, of which no lease has ended, and which has room for all: nearly every call.
 if #ARGV == 1 and op == COMMIT then
   local holder, key = KEYS[2], KEYS[1]
   local header, first_end = call('ZRANGE', holder, '0', '0')[1], 0
@@ -14,8 +14,8 @@ if #ARGV == 1 and op == COMMIT then
   if first_end > now and own_price == 0 then
     local amount, grant = extra, 0
     --LOAD
-    -- What is still held will be charged as well.
-    if capacity and amount + (held - weight) * price <= capacity then
+    -- What is still held will be charged as well: only where the measure is time does that prolong anything.
+    if capacity and amount + (kind == 1 and (held - weight) * price or 0) <= capacity then
       local removed, is_ended, was_emptied, is_alive = call('ZREM', holder, header, named), nil, nil, nil
       if removed == 2 then
         local plain_slack, lasts, kept_before = slack, 0, kept_until

@@ -63,7 +63,7 @@ local function at_stored(i, arg)
     amount = cost * price
     at_limit = pack('<ddd', (cost + peeked) * price, full, price)
     local holding = holdings[holder_of[i]]
-    if holding then holding.longest = math.max(holding.longest, math.ceil(full)) end
+    if holding then holding.longest = math.max(holding.longest, math.min(math.ceil(full), LATEST)) end
   else
     at_limit = pack('<dd', cost + peeked, own_limit)
   end

@@ -82,6 +82,43 @@ fn time_that_passes_in_a_script_costs_no_charge() {
     assert_eq!(limiter.peek("l", "k").unwrap().remaining, 0);
 }
 
+/// Charged by the limit of the rule, what a call with a far larger one holds would count for 300,000 years.
+#[test]
+fn what_a_large_limit_holds_is_held() {
+    let server = Redis::start().unwrap();
+    let rules = r#"[{"rule_id": "g", "rate": "10/d", "reservations": true, "lease_seconds": 5}]"#;
+    for url in ["memory://", server.url()] {
+        let rules = Rules::from_json(rules).unwrap();
+        let limiter = RateLimiter::builder(url).rules(rules).build().unwrap();
+        let large = CheckOptions::new().cost(5).limit(1 << 30);
+        let reserved = limiter.reserve_with("g", "k", large).unwrap();
+        assert_eq!(limiter.peek("g", "k").unwrap().remaining, 5);
+        let mut connection = server.client().unwrap();
+        for key in redis::cmd("KEYS").arg("*").query::<Vec<String>>(&mut connection).unwrap() {
+            let left: i64 = connection.pttl(&key).unwrap();
+            assert!((0..1 << 53).contains(&left), "{key} lives for {left} ms");
+        }
+        assert!(limiter.commit(&reserved, Usage::AsReserved).unwrap());
+    }
+}
+
+/// A renewed reservation is kept until it is charged and no longer counts, also where the limit became smaller since.
+#[test]
+fn what_a_smaller_limit_holds_lives_on() {
+    let server = Redis::start().unwrap();
+    let rules = r#"[{"rule_id": "g", "rate": "10/s", "reservations": true, "lease_seconds": 100, "overrides": true}]"#;
+    let limiter = RateLimiter::builder(server.url()).rules(Rules::from_json(rules).unwrap()).build().unwrap();
+    let [renewed, _other] =
+        [5, 5].map(|cost| limiter.reserve_with("g", "k", CheckOptions::new().cost(cost)).unwrap());
+    limiter.set_limit("g", "k", 1, None).unwrap();
+    assert!(limiter.renew(&renewed).unwrap());
+    let mut connection = server.client().unwrap();
+    let held: Vec<String> = redis::cmd("KEYS").arg("*:h").query(&mut connection).unwrap();
+    let left: i64 = connection.pttl(&held[0]).unwrap();
+    // A lease of 100 s, then ten units of a second each.
+    assert!(left > 109_000, "{left} ms");
+}
+
 /// What is held is in one place: where somebody deletes it, nothing is held any more, for no call.
 #[test]
 fn what_is_held_is_gone_with_its_set() {
