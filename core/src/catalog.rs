@@ -117,12 +117,17 @@ impl Catalog {
 
     #[inline(always)]
     pub(crate) fn find(&self, id: &str) -> Result<&ReadyRule> {
-        let found = if self.ready.len() <= FEW {
-            self.ready.iter().find(|ready| ready.rule.id == *id)
-        } else {
-            self.places.get(id).map(|&place| &self.ready[place])
-        };
-        found.ok_or_else(|| self.rules.unknown(id))
+        if self.ready.len() > FEW {
+            let place = self.places.get(id).ok_or_else(|| self.rules.unknown(id))?;
+            return Ok(&self.ready[*place]);
+        }
+        // Not by an iterator's method, which would be a call.
+        for ready in &self.ready {
+            if ready.rule.id == *id {
+                return Ok(ready);
+            }
+        }
+        Err(self.rules.unknown(id))
     }
 
     /// Whether a rule of these checks has reservations.

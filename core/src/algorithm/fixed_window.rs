@@ -45,11 +45,12 @@ pub(crate) struct Window {
 }
 
 impl FixedWindow {
+    #[inline(always)]
     fn count(&self, state: &Window, now: Micros) -> f64 {
         if now < self.end(state) { state.count } else { 0.0 }
     }
 
-    #[inline]
+    #[inline(always)]
     fn start(&self, now: Micros) -> Micros {
         match &self.begins {
             Begins::Aligned => now - now.rem_euclid(self.window),
@@ -58,7 +59,7 @@ impl FixedWindow {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn end(&self, state: &Window) -> Micros {
         match &self.begins {
             Begins::Calendar(calendar) => calendar.at(state.start).end,
@@ -124,10 +125,12 @@ impl Algorithm for FixedWindow {
         }
     }
 
+    #[inline(always)]
     fn retry_after(&self, state: &Window, now: Micros, _cost: f64) -> Micros {
         self.end(state) - now
     }
 
+    #[inline(always)]
     fn reset_after(&self, state: &Window, now: Micros) -> Micros {
         if self.count(state, now) > 0.0 { self.end(state) - now } else { 0 }
     }

@@ -25,23 +25,37 @@ pub(crate) struct Buckets {
 }
 
 impl SlidingBuckets {
+    #[inline(always)]
     fn slot(&self, at: Micros) -> i64 {
         at.div_euclid(self.resolution)
     }
 
+    #[inline(always)]
     fn is_live(&self, slot: i64, now: Micros) -> bool {
         self.gone_at(slot) > now
     }
 
+    #[inline(always)]
     fn sum(&self, state: &Buckets, now: Micros) -> f64 {
         if !self.is_live(state.slot, now) {
             return 0.0;
         }
+        let counted = state.past + state.current;
+        match state.pairs.front() {
+            Some(oldest) if !self.is_live(oldest.0, now) => counted - self.gone(state, now),
+            _ => counted,
+        }
+    }
+
+    /// What was counted in slots that are gone.
+    #[cold]
+    fn gone(&self, state: &Buckets, now: Micros) -> f64 {
         let gone = state.pairs.iter().take_while(|pair| !self.is_live(pair.0, now));
-        state.past + state.current - gone.map(|pair| pair.1).sum::<f64>()
+        gone.map(|pair| pair.1).sum()
     }
 
     /// The instant at which a slot is gone.
+    #[inline(always)]
     fn gone_at(&self, slot: i64) -> Micros {
         slot * self.resolution + self.window
     }
@@ -114,6 +128,7 @@ impl Algorithm for SlidingBuckets {
         self.gone_at(state.slot) - now
     }
 
+    #[inline(always)]
     fn reset_after(&self, state: &Buckets, now: Micros) -> Micros {
         let newest = match state.pairs.back() {
             _ if state.current > 0.0 => state.slot,
