@@ -27,18 +27,13 @@ pub(super) enum Driver {
 impl Driver {
     /// One of each kind, made alike.
     pub(super) fn both(make: impl Fn() -> Builder) -> Result<[Self; 2]> {
-        Self::of(|| Ok(make().rules(Rules::from_json(RULES)?)))
-    }
-
-    /// Of which every call fails, in memory: there is no such rule.
-    pub(super) fn failing() -> Result<[Self; 2]> {
-        Self::of(|| Ok(RateLimiter::builder("memory://")))
-    }
-
-    fn of(make: impl Fn() -> Result<Builder>) -> Result<[Self; 2]> {
+        let rules = || Rules::from_json(RULES);
         let runtime = Runtime::new()?;
-        let asynchronous = runtime.block_on(make()?.connect())?;
-        Ok([Self::Blocking(Box::new(make()?.build()?)), Self::Async(runtime, Arc::new(asynchronous))])
+        let asynchronous = runtime.block_on(make().rules(rules()?).connect())?;
+        Ok([
+            Self::Blocking(Box::new(make().rules(rules()?).build()?)),
+            Self::Async(runtime, Arc::new(asynchronous)),
+        ])
     }
 
     pub(super) fn name(&self) -> &'static str {

@@ -26,7 +26,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let redis = Redis::start()?;
     let waits = Duration::from_millis(50);
     let remote = Driver::both(|| RateLimiter::builder(redis.url()).response_timeout(waits))?;
-    let in_memory = Driver::failing()?;
+    let in_memory = Driver::both(|| RateLimiter::builder("memory://"))?;
     redis.pause()?;
     let columns = [
         "",
@@ -34,7 +34,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         "p99, us",
         "at most",
         "CPU, % of a core",
-        "failing in memory, %",
+        "in memory, %",
         "beyond, %",
         "at most",
     ];
@@ -43,9 +43,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     for (remote, in_memory) in remote.iter().zip(&in_memory) {
         remote.paced(EVERY, OPENING)?;
         let (micros, failed, own) = spent(remote, calls)?;
-        let (_, failed_in_memory, base) = spent(in_memory, calls)?;
-        if [failed, failed_in_memory] != [calls; 2] {
-            return Err(format!("{}: not all of {calls} calls failed", remote.name()).into());
+        let (_, _, base) = spent(in_memory, calls)?;
+        if failed != calls {
+            return Err(
+                format!("{}: {} calls of {calls} were answered", remote.name(), calls - failed).into()
+            );
         }
         let (p99, beyond) = (percentile(&micros, 0.99), own - base);
         let met = |is_met| if is_met { "met" } else { "NOT MET" };
@@ -64,7 +66,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     println!(
         "The server was stopped by a signal; {calls} calls, one every millisecond, after the circuit breaker opened."
     );
-    println!("Beyond: what the process takes more than with as many calls that fail in memory.\n\n{table}");
+    println!("Beyond: what the process takes more than with the same calls answered in memory.\n\n{table}");
     deadlines::run(options)
 }
 
