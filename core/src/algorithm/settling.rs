@@ -213,8 +213,8 @@ fn overcharge<A: Algorithm>(algorithm: &A, state: &mut A::State, demand: Demand)
     Outcome { fits, figures, changed: true, blocked_for: 0, stored_limit: 0 }
 }
 
-/// Charges what was held until `at`. Where the clock stepped back since and the state is
-/// of a later time, it is charged `now`.
+/// Charges what was held until `at`. Where the clock stepped back since and the state is of a later time, it is charged
+/// `now`.
 pub(super) fn charge_late<A: Algorithm>(
     algorithm: &A,
     state: &mut A::State,

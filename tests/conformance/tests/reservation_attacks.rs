@@ -96,7 +96,8 @@ fn what_a_large_limit_holds_is_held() {
         let mut connection = server.client().unwrap();
         for key in redis::cmd("KEYS").arg("*").query::<Vec<String>>(&mut connection).unwrap() {
             let left: i64 = connection.pttl(&key).unwrap();
-            assert!((0..1 << 53).contains(&left), "{key} lives for {left} ms");
+            // Three times the latest time, 2^53 us, at most.
+            assert!((0..1 << 45).contains(&left), "{key} lives for {left} ms");
         }
         assert!(limiter.commit(&reserved, Usage::AsReserved).unwrap());
     }
