@@ -4,6 +4,8 @@
 //
 // Slices of all ways in turn; figures are medians over the rounds, ratios those of the ratios within each round.
 
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import servers from '../test/servers.js';
@@ -18,6 +20,8 @@ const rules = [{ rule_id: 'gcra', rate: '1000000000/h' }];
 const KEYS = { 1: ['hot'], 10000: Array.from({ length: 10_000 }, (_, number) => `user:${number}`) };
 /** What a way may take of the first: of the time of a call made alone, of the checks per second with 64 in flight. */
 const TARGETS = { TLS: { 1: [1.2, 0.75] }, Cluster: { 1: [1.25, 0.75], 10000: [1.25, 0.6] } };
+/** Long enough for the system's count of processor time, which is coarse. */
+const SHARES_MS = 1000;
 /** What an error of a silent server may take, in microseconds, and what of a core, beyond the calls themselves. */
 const [ERROR_US, BEYOND] = [1000, 0.02];
 
@@ -84,6 +88,36 @@ async function paced(limiter, calls) {
   return { times: times.sort((a, b) => a - b), failed, part: (user + system) / 1000 / (performance.now() - start) };
 }
 
+/** What these processes have taken together, in seconds: proc_pid_stat(5), `utime` and `stime`. */
+function processorTimeOf(pids) {
+  const ticks = Number(execFileSync('getconf', ['CLK_TCK']));
+  const times = pids.flatMap((pid) => {
+    // The name, in brackets, may have spaces.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').pop().split(' ');
+    return fields.slice(11, 13).map(Number);
+  });
+  return times.reduce((sum, time) => sum + time) / ticks;
+}
+
+/** Who takes the processors while 64 checks of 10,000 keys are in flight. */
+async function shares(ways, pids) {
+  head('64 in flight, 10,000 keys', 'client, us a check', 'servers, us a check', 'client, cores', 'servers, cores');
+  for (const [name, limiter] of ways) {
+    const before = processorTimeOf(pids[name]);
+    const check = (key) => limiter.check('gcra', key);
+    const { perSecond, cpuUs } = await together(check, KEYS[10_000], IN_FLIGHT, SHARES_MS);
+    const servers = processorTimeOf(pids[name]) - before;
+    const seconds = SHARES_MS / 1000;
+    row(
+      `Node, ${name}`,
+      cpuUs.toFixed(1),
+      ((servers / (perSecond * seconds)) * 1e6).toFixed(1),
+      ((cpuUs * perSecond) / 1e6).toFixed(2),
+      (servers / seconds).toFixed(2),
+    );
+  }
+}
+
 async function silent(url, pid) {
   const limiter = await RateLimiter.connect(url, { rules, responseTimeoutMs: 50 });
   const memory = await RateLimiter.connect('memory://', { rules });
@@ -122,6 +156,8 @@ const ways = [
 ];
 console.log(`Node ${process.version}, ${cpus().length} CPUs (${cpus()[0].model}), ${rounds} rounds of ${ms} ms each\n`);
 await compare(ways);
+console.log();
+await shares(ways, { plain: one.pids, TLS: one.pids, Cluster: several.pids.slice(0, PRIMARIES) });
 console.log();
 await silent(one.redis, one.pids[0]);
 await Promise.all(ways.map(([, limiter]) => limiter.close()));

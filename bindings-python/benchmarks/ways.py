@@ -14,11 +14,12 @@ import subprocess
 import time
 from datetime import date
 from itertools import cycle
+from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
 import bare
-from measure import IN_FLIGHT, Results, async_rounds, in_tasks, in_threads, one_by_one, rounds
+from measure import IN_FLIGHT, Results, Slice, async_rounds, in_tasks, in_threads, one_by_one, rounds
 from sluicegate import AsyncRateLimiter, RateLimiter, SluicegateError
 
 RULES = [{"rule_id": "gcra", "rate": "1000000000/h"}]
@@ -26,6 +27,8 @@ PRIMARIES = 3
 EVERY = 0.001
 # What each way may take of the first: of the time of a call made alone, of the checks per second with 64 in flight.
 TARGETS = {("TLS", 1): (1.2, 0.75), ("Cluster", 1): (1.25, 0.75), ("Cluster", 10_000): (1.25, 0.6)}
+# Long enough for the system's count of processor time, which is coarse.
+SHARES_SECONDS = 1.0
 # What an error of a silent server may take, in microseconds, and what of a core beyond the calls themselves.
 ERROR_US, BEYOND = 1000, 0.02
 
@@ -63,13 +66,49 @@ def report(driver: str, number: int, alone: Results, together: Results) -> None:
         row(f"{driver}, {way}, {number:,} keys", *latencies, f"{slower:.2f}", judged[0], *rates, f"{faster:.2f}", judged[1])
 
 
-def blocking(ways: dict[str, dict[str, Any]], options: argparse.Namespace) -> None:
+def processor_time_of(pids: list[int]) -> float:
+    """What these processes have taken together, in seconds: proc_pid_stat(5), `utime` and `stime`."""
+    # The name, in brackets, may have spaces.
+    stats = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in pids]
+    return sum(int(time) for fields in stats for time in fields[11:13]) / os.sysconf("SC_CLK_TCK")
+
+
+class Shares:
+    """Who takes the processors while 64 checks of 10,000 keys are in flight."""
+
+    def __init__(self, servers: dict[str, list[int]]) -> None:
+        self._servers = servers
+        self._rows: list[tuple[str, ...]] = []
+
+    def begin(self, way: str) -> float:
+        return processor_time_of(self._servers[way])
+
+    def end(self, driver: str, way: str, before: float, client: Slice) -> None:
+        servers = processor_time_of(self._servers[way]) - before
+        self._rows.append((
+            f"{driver}, {way}",
+            f"{client.cpu_us:.1f}",
+            f"{servers / client.checks * 1e6:.1f}",
+            f"{client.cpu / client.seconds:.2f}",
+            f"{servers / client.seconds:.2f}",
+        ))
+
+    def report(self) -> None:
+        head("64 in flight, 10,000 keys", "client, us a check", "servers, us a check", "client, cores", "servers, cores")
+        for cells in self._rows:
+            row(*cells)
+
+
+def blocking(ways: dict[str, dict[str, Any]], shares: Shares, options: argparse.Namespace) -> None:
     limiters = {way: RateLimiter(rules=RULES, **given) for way, given in ways.items()}
     checks = {way: lambda key, limiter=limiter: limiter.check("gcra", key) for way, limiter in limiters.items()}
     for number in (1, 10_000):
         alone = rounds(checks, options.rounds, lambda check: one_by_one(check, keys(number), options.seconds))
         together = rounds(checks, options.rounds, lambda check: in_threads(check, keys(number), options.seconds))
         report("Python, blocking", number, alone, together)
+    for way, check in checks.items():
+        before = shares.begin(way)
+        shares.end("Python, blocking", way, before, in_threads(check, keys(10_000), SHARES_SECONDS))
 
 
 def floor(ways: dict[str, dict[str, Any]], options: argparse.Namespace) -> None:
@@ -82,7 +121,7 @@ def floor(ways: dict[str, dict[str, Any]], options: argparse.Namespace) -> None:
     row("bare socket that spins, SET", f"{median(plain):.1f}", f"{median(tls):.1f}", f"{adds:.1f}")
 
 
-async def asynchronous(ways: dict[str, dict[str, Any]], options: argparse.Namespace) -> None:
+async def asynchronous(ways: dict[str, dict[str, Any]], shares: Shares, options: argparse.Namespace) -> None:
     limiters = {way: await AsyncRateLimiter.connect(rules=RULES, **given) for way, given in ways.items()}
     checks = {way: lambda key, limiter=limiter: limiter.check("gcra", key) for way, limiter in limiters.items()}
     for number in (1, 10_000):
@@ -93,6 +132,9 @@ async def asynchronous(ways: dict[str, dict[str, Any]], options: argparse.Namesp
             for tasks in (1, IN_FLIGHT)
         ]
         report("Python, asyncio", number, *results)
+    for way, check in checks.items():
+        before = shares.begin(way)
+        shares.end("Python, asyncio", way, before, await in_tasks(check, keys(10_000), SHARES_SECONDS, IN_FLIGHT))
 
 
 def paced(limiter: Any, calls: int) -> tuple[list[float], int]:
@@ -193,8 +235,15 @@ def main() -> None:
             "Cluster": {"url": cluster["cluster"]},
         }
         head("", "plain: p50, us", "p50, us", "ratio", "at most", "plain: 64, checks/s", "checks/s", "ratio", "at least")
-        blocking(ways, options)
-        asyncio.run(asynchronous(ways, options))
+        shares = Shares({
+            "plain": servers["pids"],
+            "TLS": servers["pids"],
+            "Cluster": cluster["pids"][:PRIMARIES],
+        })
+        blocking(ways, shares, options)
+        asyncio.run(asynchronous(ways, shares, options))
+        print()
+        shares.report()
         print()
         floor(ways, options)
         print()
