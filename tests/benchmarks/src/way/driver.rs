@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sluicegate::{AsyncRateLimiter, Builder, RateLimiter, Rules};
+use sluicegate::{AsyncRateLimiter, Builder, CheckOptions, RateLimiter, Rules};
 use tokio::runtime::Runtime;
 
 use crate::Result;
@@ -106,8 +106,16 @@ impl Driver {
         .map(|()| (each * IN_FLIGHT) as f64 / start.elapsed().as_secs_f64())
     }
 
-    /// Makes `calls` calls, one every so often; the time of each, in microseconds, and how many failed.
-    pub(super) fn paced(&self, every: Duration, calls: u32) -> Result<(Vec<f64>, u32)> {
+    /// Makes `calls` calls, one every so often, each with a time of its own if one is given; the time that each took, in
+    /// microseconds, and how many failed.
+    pub(super) fn paced(
+        &self,
+        every: Duration,
+        calls: u32,
+        timeout: Option<Duration>,
+    ) -> Result<(Vec<f64>, u32)> {
+        let mut options = CheckOptions::default();
+        options.timeout = timeout;
         let (start, mut micros, mut failed) = (Instant::now(), Vec::new(), 0);
         let mut note = |began: Instant, is_failed| {
             micros.push(began.elapsed().as_nanos() as f64 / 1e3);
@@ -118,7 +126,7 @@ impl Driver {
                 for number in 0..calls {
                     thread::sleep((start + every * number).saturating_duration_since(Instant::now()));
                     let began = Instant::now();
-                    note(began, limiter.check(RULE, "k").is_err());
+                    note(began, limiter.check_with(RULE, "k", options).is_err());
                 }
             }
             Self::Async(runtime, limiter) => runtime.block_on(async {
@@ -126,7 +134,7 @@ impl Driver {
                 for _ in 0..calls {
                     ticks.tick().await;
                     let began = Instant::now();
-                    note(began, limiter.check(RULE, "k").await.is_err());
+                    note(began, limiter.check_with(RULE, "k", options).await.is_err());
                 }
             }),
         }

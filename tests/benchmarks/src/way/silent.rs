@@ -41,7 +41,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut table = Table::new(&columns);
     let calls = if options.quick { 300 } else { CALLS };
     for (remote, in_memory) in remote.iter().zip(&in_memory) {
-        remote.paced(EVERY, OPENING)?;
+        remote.paced(EVERY, OPENING, None)?;
         let (micros, failed, own) = spent(remote, calls)?;
         let (_, _, base) = spent(in_memory, calls)?;
         if failed != calls {
@@ -73,7 +73,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 /// The sorted times of paced calls, how many failed, and the part of a core that the process took meanwhile.
 fn spent(driver: &Driver, calls: u32) -> Result<(Vec<f64>, u32, f64)> {
     let before = processor_time();
-    let (micros, failed) = driver.paced(EVERY, calls)?;
+    let (micros, failed) = driver.paced(EVERY, calls, None)?;
     let part = (processor_time() - before).as_secs_f64() / (EVERY * calls).as_secs_f64();
     Ok((micros, failed, part))
 }
