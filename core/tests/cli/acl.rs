@@ -2,6 +2,7 @@
 
 mod standing;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use redis::{Cmd, Connection, cmd};
@@ -66,8 +67,12 @@ fn send(connection: &mut Connection, command: &Cmd) {
     command.exec(connection).unwrap();
 }
 
+/// Each with settings of its own: what a moment ago met another with the same ones on its way to the server would be its
+/// answer, too.
 fn limiter(url: &str, rules: &str, clock: Option<&ManualClock>) -> RateLimiter {
-    let builder = RateLimiter::builder(url).rules(Rules::from_json(rules).unwrap());
+    static MADE: AtomicU64 = AtomicU64::new(0);
+    let time = Duration::from_millis(1000 + MADE.fetch_add(1, Ordering::Relaxed));
+    let builder = RateLimiter::builder(url).connect_timeout(time).rules(Rules::from_json(rules).unwrap());
     match clock {
         Some(clock) => builder.clock(clock.clone()).build().unwrap(),
         None => builder.build().unwrap(),

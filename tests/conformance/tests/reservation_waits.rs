@@ -86,10 +86,13 @@ fn threads_take_turns_by_few_calls() {
     for url in ["memory://", redis.url()] {
         let limiter = builder(url).build().unwrap();
         let (room, before) = (Room::default(), calls(&redis));
+        let arrived = AtomicUsize::new(0);
         thread::scope(|scope| {
-            for number in 0..WAITERS {
-                let (limiter, room) = (&limiter, &room);
+            for _ in 0..WAITERS {
+                let (limiter, room, arrived) = (&limiter, &room, &arrived);
                 scope.spawn(move || {
+                    // A busy machine starts threads in another order than they were made.
+                    let number = arrived.fetch_add(1, Ordering::SeqCst);
                     let reservation = within(limiter, "places", LONG);
                     assert!(reservation.allowed);
                     room.enter(number, &reservation);
@@ -105,7 +108,7 @@ fn threads_take_turns_by_few_calls() {
         println!("{url}: {asked} calls for {WAITERS} admissions, {}", room.worst_overtaking());
         assert_eq!(room.order.lock().unwrap().len(), WAITERS);
         assert!(room.most.load(Ordering::SeqCst) <= PLACES as usize);
-        // Threads of a busy machine ask later than they were started.
+        // One may be held up between its number and its call.
         assert!(room.worst_overtaking() <= 3 * PLACES as usize, "{:?}", room.order);
         assert!(asked <= WAITERS * 12 / 10, "{asked} calls for {WAITERS} admissions");
     }
