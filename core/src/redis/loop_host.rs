@@ -141,7 +141,7 @@ impl LoopHost {
 fn add(poller: &Poller, stream: &Stream, connection: ConnectionId) -> io::Result<()> {
     // SAFETY: the connection is removed from the multiplexer, which closes it, only by `close` below, after it was
     // taken out; or with the multiplexer itself, whose poller is gone by then.
-    unsafe { poller.add_with_mode(stream, Event::readable(connection), PollMode::Level) }
+    unsafe { poller.add_with_mode(&stream.socket, Event::readable(connection), PollMode::Level) }
 }
 
 impl Host for LoopHost {
@@ -181,13 +181,13 @@ impl Host for LoopHost {
         let (Some(stream), Some(poller)) = (multiplexer.stream(connection), self.poller()) else { return };
         let event = if wants { Event::all(connection) } else { Event::readable(connection) };
         // Without effect on one that is not watched yet: this is done again once it is.
-        let _ = poller.modify_with_mode(stream, event, PollMode::Level);
+        let _ = poller.modify_with_mode(&stream.socket, event, PollMode::Level);
     }
 
     fn close(&self, hub: &Arc<Hub>, connection: ConnectionId) {
         let mut multiplexer = hub.lock();
         if let (Some(stream), Some(poller)) = (multiplexer.stream(connection), self.poller()) {
-            let _ = poller.delete(stream);
+            let _ = poller.delete(&stream.socket);
         }
         self.watched.lock().remove(&connection);
         // Under the same lock: in between it could be watched.

@@ -35,7 +35,7 @@ mod system {
     impl SocketReadiness {
         #[allow(unsafe_code, reason = "the descriptor must outlive the registration")]
         pub(crate) fn new(stream: &Stream) -> io::Result<Self> {
-            let descriptor = Descriptor(stream.as_raw_fd());
+            let descriptor = Descriptor(stream.socket.as_raw_fd());
             let interest = Interest::READABLE | Interest::WRITABLE;
             // SAFETY: the connection's task alone has the multiplexer close it, after this is dropped.
             let registered = unsafe { AsyncFd::register_with_interest(descriptor, interest) };
@@ -69,8 +69,8 @@ mod system {
     pub(crate) struct SocketReadiness(TcpStream);
 
     impl SocketReadiness {
-        pub(crate) fn new(Stream::Tcp(stream): &Stream) -> io::Result<Self> {
-            Ok(Self(TcpStream::from_std(stream.try_clone()?)?))
+        pub(crate) fn new(stream: &Stream) -> io::Result<Self> {
+            Ok(Self(TcpStream::from_std(stream.socket.try_clone()?)?))
         }
 
         /// Whether it can be read; if not, `context` is woken as soon as it can.

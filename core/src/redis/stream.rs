@@ -2,12 +2,6 @@
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
-#[cfg(unix)]
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
-#[cfg(unix)]
-use std::os::unix::net::UnixStream;
-#[cfg(windows)]
-use std::os::windows::io::{AsRawSocket, AsSocket, BorrowedSocket, RawSocket};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -33,10 +27,10 @@ pub(super) const SPACING: Duration = Duration::from_millis(100);
 const MOST_AWAITED: usize = 8;
 
 /// A stream of which nothing blocks except [`wait`](Self::wait).
-pub(super) enum Stream {
-    Tcp(TcpStream),
-    #[cfg(unix)]
-    Unix(UnixStream),
+pub(super) struct Stream {
+    /// A Unix socket too, which std reads, writes and closes like one of TCP.
+    pub(super) socket: TcpStream,
+    is_unix: bool,
 }
 
 impl Stream {
@@ -48,7 +42,7 @@ impl Stream {
         deadline: Deadline<'_>,
         resend: Resend,
     ) -> io::Result<Self> {
-        match address {
+        let socket = match address {
             Address::Tcp(host, port) => {
                 let mut found = resolve(host, *port, deadline)?;
                 found.retain(|address| allows(address.ip()));
@@ -56,36 +50,33 @@ impl Stream {
                     let what = "it is in none of the networks that `redirects` of the URL names";
                     return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
                 }
-                let stream = connect_any(&found, deadline, resend)?;
-                stream.set_nodelay(true)?;
-                Ok(Self::Tcp(stream))
+                let socket = connect_any(&found, deadline, resend)?;
+                socket.set_nodelay(true)?;
+                socket
             }
             #[cfg(unix)]
-            Address::Unix(path) => connect_unix(path, deadline).map(Self::Unix),
+            Address::Unix(path) => connect_unix(path, deadline)?,
             #[cfg(not(unix))]
-            Address::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
-        }
+            Address::Unix(_) => return Err(io::ErrorKind::Unsupported.into()),
+        };
+        Ok(Self { socket, is_unix: matches!(address, Address::Unix(_)) })
     }
 
     /// The time that a packet takes to the other end and back, if the system measures it.
     pub(super) fn round_trip(&self) -> Option<Duration> {
-        match self {
-            #[cfg(unix)]
-            Self::Unix(_) => Some(Duration::ZERO),
-            Self::Tcp(stream) => round_trip(stream),
-        }
+        if self.is_unix { Some(Duration::ZERO) } else { round_trip(&self.socket) }
     }
 
     /// Waits until the stream is ready. Answers an error when the time is up.
     pub(super) fn wait(&self, ready: PollFlags, deadline: Deadline<'_>) -> io::Result<()> {
-        wait(std::slice::from_ref(self), ready, deadline).map(drop)
+        wait(std::slice::from_ref(&self.socket), ready, deadline).map(drop)
     }
 }
 
 /// Answers which is ready.
-fn wait<S: AsSource>(streams: &[S], ready: PollFlags, deadline: Deadline<'_>) -> io::Result<usize> {
+fn wait(sockets: &[TcpStream], ready: PollFlags, deadline: Deadline<'_>) -> io::Result<usize> {
     let mut polled: SmallVec<[PollFd<'_>; 1]> =
-        streams.iter().map(|stream| PollFd::new(stream, ready)).collect();
+        sockets.iter().map(|socket| PollFd::new(socket, ready)).collect();
     loop {
         let timeout = Timespec::try_from(deadline.next()?).map_err(io::Error::other)?;
         match poll(&mut polled, Some(&timeout)) {
@@ -97,11 +88,6 @@ fn wait<S: AsSource>(streams: &[S], ready: PollFlags, deadline: Deadline<'_>) ->
     }
 }
 
-#[cfg(unix)]
-use std::os::fd::AsFd as AsSource;
-#[cfg(windows)]
-use std::os::windows::io::AsSocket as AsSource;
-
 /// As the kernel has measured it, without what the server's process takes: tcp(7), `TCP_INFO`.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code, reason = "nothing safe asks for that option")]
@@ -111,8 +97,8 @@ fn round_trip(stream: &TcpStream) -> Option<Duration> {
     let mut size = libc::socklen_t::try_from(size_of::<libc::tcp_info>()).ok()?;
     // SAFETY: the kernel writes at most the size given, which is that of the structure.
     let failed = unsafe {
-        let place = (&raw mut info).cast();
-        libc::getsockopt(stream.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, place, &raw mut size)
+        let (socket, place) = (std::os::fd::AsRawFd::as_raw_fd(stream), (&raw mut info).cast());
+        libc::getsockopt(socket, libc::IPPROTO_TCP, libc::TCP_INFO, place, &raw mut size)
     };
     (failed == 0).then(|| Duration::from_micros(info.tcpi_rtt.into()))
 }
@@ -143,7 +129,7 @@ fn connect_one(address: &SocketAddr, deadline: Deadline<'_>, resend: Resend) -> 
         let socket = Socket::new(Domain::for_address(*address), Type::STREAM, Some(Protocol::TCP))?;
         socket.set_nonblocking(true)?;
         match socket.connect(&SockAddr::from(*address)) {
-            Err(err) if is_under_way(&err) => awaited.push(socket),
+            Err(err) if is_under_way(&err) => awaited.push(TcpStream::from(socket)),
             result => return result.map(|()| socket.into()),
         }
         if awaited.len() > MOST_AWAITED {
@@ -157,7 +143,7 @@ fn connect_one(address: &SocketAddr, deadline: Deadline<'_>, resend: Resend) -> 
         match wait(&awaited, PollFlags::OUT, Deadline { by, ..deadline }) {
             Ok(ready) => {
                 let socket = awaited.swap_remove(ready);
-                return socket.take_error()?.map_or_else(|| Ok(socket.into()), Err);
+                return socket.take_error()?.map_or(Ok(socket), Err);
             }
             Err(err) if err.kind() == io::ErrorKind::TimedOut && deadline.left().is_ok() => {}
             Err(err) => return Err(err),
@@ -178,7 +164,7 @@ const FULL_QUEUE_PAUSE: Duration = Duration::from_millis(5);
 
 /// Tries again while the server's queue of connections is full, which a server that hangs does not empty.
 #[cfg(unix)]
-fn connect_unix(path: &std::path::Path, deadline: Deadline<'_>) -> io::Result<UnixStream> {
+fn connect_unix(path: &std::path::Path, deadline: Deadline<'_>) -> io::Result<TcpStream> {
     let address = SockAddr::unix(path)?;
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.set_nonblocking(true)?;
@@ -206,21 +192,13 @@ fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
 
 impl Read for Stream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        uninterrupted(|| match self {
-            Self::Tcp(stream) => stream.read(buffer),
-            #[cfg(unix)]
-            Self::Unix(stream) => stream.read(buffer),
-        })
+        uninterrupted(|| self.socket.read(buffer))
     }
 }
 
 impl Write for Stream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        uninterrupted(|| match self {
-            Self::Tcp(stream) => stream.write(bytes),
-            #[cfg(unix)]
-            Self::Unix(stream) => stream.write(bytes),
-        })
+        uninterrupted(|| self.socket.write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -228,41 +206,10 @@ impl Write for Stream {
     }
 }
 
-#[cfg(unix)]
-impl AsFd for Stream {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Tcp(stream) => stream.as_fd(),
-            Self::Unix(stream) => stream.as_fd(),
-        }
-    }
-}
-
-#[cfg(unix)]
-impl AsRawFd for Stream {
-    fn as_raw_fd(&self) -> RawFd {
-        self.as_fd().as_raw_fd()
-    }
-}
-
-#[cfg(windows)]
-impl AsSocket for Stream {
-    fn as_socket(&self) -> BorrowedSocket<'_> {
-        let Self::Tcp(stream) = self;
-        stream.as_socket()
-    }
-}
-
-#[cfg(windows)]
-impl AsRawSocket for Stream {
-    fn as_raw_socket(&self) -> RawSocket {
-        self.as_socket().as_raw_socket()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
+    use std::os::fd::AsRawFd;
     use std::os::unix::net::UnixListener;
 
     use super::*;
