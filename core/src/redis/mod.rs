@@ -29,7 +29,6 @@ mod multiplexer;
 mod options;
 mod pacing;
 mod pool;
-mod readiness;
 mod resolve;
 mod router;
 mod search;

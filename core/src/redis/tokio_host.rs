@@ -10,10 +10,13 @@
 
 use std::collections::HashMap;
 use std::future::poll_fn;
+use std::io;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
+use tokio::io::Interest;
+use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 use tokio::select;
 use tokio::sync::Notify;
@@ -23,7 +26,7 @@ use super::channel::ReadProgress;
 use super::errors;
 use super::hub::{Host, Hub};
 use super::multiplexer::ConnectionId;
-use super::readiness::SocketReadiness;
+use super::stream::Stream;
 use crate::error::Error;
 use crate::lock::Mutex;
 
@@ -142,20 +145,21 @@ impl Drop for Served {
 }
 
 struct TokioConnection {
-    // Fields are dropped in their order: the socket is not watched any more by the time it is closed.
-    readiness: SocketReadiness,
+    /// Tells when the multiplexer, which has another handle of it, can read or write.
+    socket: TcpStream,
     served: Served,
 }
 
 /// Serves a connection until it is over.
 async fn serve(served: Served) {
-    let readiness = served.hub.lock().stream(served.connection).map(SocketReadiness::new);
-    let readiness = match readiness {
-        Some(Ok(readiness)) => readiness,
+    let watch = |stream: &Stream| TcpStream::from_std(stream.socket.try_clone()?);
+    let socket = served.hub.lock().stream(served.connection).map(watch);
+    let socket = match socket {
+        Some(Ok(socket)) => socket,
         Some(Err(_)) => return served.end(&errors::unwatched()),
         None => return,
     };
-    let connection = Arc::new(TokioConnection { readiness, served });
+    let connection = Arc::new(TokioConnection { socket, served });
     let reader = Waker::from(Arc::new(Reader(Arc::downgrade(&connection))));
     while !connection.is_over() {
         // What is left, and what comes from now on.
@@ -172,10 +176,16 @@ impl TokioConnection {
     /// connection is over.
     fn read(&self, reader: &Waker) -> ReadProgress {
         let mut context = Context::from_waker(reader);
-        while let Poll::Ready(Ok(ready)) = self.readiness.poll_read(&mut context) {
-            match self.served.hub.pump(self.served.connection) {
-                Some(ReadProgress::Done) => self.readiness.clear(ready),
-                Some(ReadProgress::More) | None => return ReadProgress::More,
+        while let Poll::Ready(Ok(())) = self.socket.poll_read_ready(&mut context) {
+            // What comes while it reads counts as news after it.
+            let read = self.socket.try_io(Interest::READABLE, || {
+                match self.served.hub.pump(self.served.connection) {
+                    Some(ReadProgress::Done) => Err(io::ErrorKind::WouldBlock.into()),
+                    Some(ReadProgress::More) | None => Ok(()),
+                }
+            });
+            if read.is_ok() {
+                return ReadProgress::More;
             }
         }
         ReadProgress::Done
@@ -189,11 +199,11 @@ impl TokioConnection {
         }
         select! {
             () = self.served.wake.notified() => {}
-            ready = self.readiness.writable() => {
-                self.served.flush();
-                if let Ok(ready) = ready && self.served.wants_write() {
-                    self.readiness.clear(ready);
-                }
+            _ = self.socket.writable() => {
+                let _ = self.socket.try_io(Interest::WRITABLE, || {
+                    self.served.flush();
+                    if self.served.wants_write() { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
+                });
             }
         }
     }
