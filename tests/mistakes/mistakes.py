@@ -100,20 +100,20 @@ MISTAKES = [
     Mistake(
         "CROSSSLOT to a bundle is not divided",
         "session/replies.rs",
-        "Cause::Server(ServerErrorKind::CrossSlot) if is_batch",
-        "Cause::Server(ServerErrorKind::CrossSlot) if is_batch && self.minds_slots",
+        '("CROSSSLOT", _) if is_batch',
+        '("CROSSSLOT", _) if is_batch && self.minds_slots',
     ),
     Mistake(
         "NOSCRIPT is delivered as an error",
         "session/replies.rs",
-        "Cause::Server(ServerErrorKind::NoScript) if !whole => {",
-        "Cause::Server(ServerErrorKind::NoScript) if false => {",
+        '("NOSCRIPT", _) if !whole => {',
+        '("NOSCRIPT", _) if false => {',
     ),
     Mistake(
         "a replica is used on",
         "session/replies.rs",
-        "Cause::Server(ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown) => {",
-        "Cause::Server(ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown) if false => {",
+        '("READONLY" | "MASTERDOWN", _) => {',
+        '("READONLY" | "MASTERDOWN", _) if false => {',
     ),
     Mistake(
         "the old primary is used until it fails",

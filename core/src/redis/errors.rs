@@ -4,26 +4,12 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::redis::{ErrorKind as Cause, RedisError, ServerErrorKind};
+use ::redis::RedisError;
 
 use super::login::{HandshakeStep, Role};
 use crate::address::Address;
 use crate::error::{Error, ErrorKind};
 
-/// Refusals that end with a restart, a failover, a slow script or a migration of slots.
-const PASSING: [&str; 11] = [
-    "LOADING",
-    "CLUSTERDOWN",
-    "MASTERDOWN",
-    "READONLY",
-    "TRYAGAIN",
-    "BUSY",
-    "NOREPLICAS",
-    "MOVED",
-    "ASK",
-    "OOM",
-    "MISCONF",
-];
 /// What a server says that has `maxclients` connections: it has no code of its own.
 const FULL: &str = "max number of clients";
 /// What a server says when a script has come to a command that its user is forbidden.
@@ -154,15 +140,7 @@ pub(super) fn breaker_open(address: &Address, since: Duration) -> CallError {
 
 /// The server answered with an error.
 pub(super) fn answered(err: &RedisError, address: &Address) -> CallError {
-    let moved_on = matches!(
-        err.kind(),
-        Cause::Server(
-            ServerErrorKind::ReadOnly
-                | ServerErrorKind::ClusterDown
-                | ServerErrorKind::MasterDown
-                | ServerErrorKind::Moved
-        )
-    );
+    let moved_on = matches!(err.code(), Some("READONLY" | "CLUSTERDOWN" | "MASTERDOWN" | "MOVED"));
     CallError { error: server_error(err, address), moved_on, unanswered: false }
 }
 
@@ -188,10 +166,14 @@ fn server_error(err: &RedisError, address: &Address) -> Error {
     }
 }
 
-/// Whether the error is a state of the server that ends by itself.
+/// Whether the error is a state of the server that ends by itself: with a restart, a failover, a slow script, a migration
+/// of slots, or more memory.
 fn is_passing(err: &RedisError) -> bool {
-    err.code().is_some_and(|code| PASSING.contains(&code))
-        || err.detail().is_some_and(|detail| detail.starts_with(FULL))
+    match err.code().unwrap_or_default() {
+        "LOADING" | "MISCONF" | "OOM" | "BUSY" | "NOREPLICAS" | "READONLY" | "MASTERDOWN" => true,
+        "CLUSTERDOWN" | "TRYAGAIN" | "MOVED" | "ASK" => true,
+        _ => err.detail().is_some_and(|detail| detail.starts_with(FULL)),
+    }
 }
 
 fn login_refused(address: &Address) -> Error {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use ::redis::{ErrorKind as Cause, RedisError, ServerErrorKind, Value};
+use ::redis::{RedisError, Value};
 
 use super::{About, Bundle, PendingCommand, Session, SessionStage};
 use crate::address::Address;
@@ -61,31 +61,31 @@ impl Session {
             value => return self.share(&bundle, value),
         };
         let is_batch = bundle.len() > 1;
-        match err.kind() {
-            Cause::Server(ServerErrorKind::NoScript) if !whole => {
+        let target = err.redirect_node();
+        let target = target.and_then(|(node, _)| Address::parse_redirect(node, &self.address));
+        match (err.code().unwrap_or_default(), target) {
+            ("NOSCRIPT", _) if !whole => {
                 let wanted = self.wanted(bundle);
                 self.note_deadline(now + self.response_timeout);
                 self.pack_bundle(wanted, true, now);
             }
-            Cause::Server(ServerErrorKind::CrossSlot) if is_batch => {
+            ("CROSSSLOT", _) if is_batch => {
                 self.minds_slots = true;
                 self.requeue(bundle);
             }
             // Each key by itself is either allowed or not, and either here or there.
-            Cause::Server(ServerErrorKind::NoPerm | ServerErrorKind::TryAgain) if is_batch => {
-                self.requeue(bundle);
-            }
+            ("NOPERM" | "TRYAGAIN", _) if is_batch => self.requeue(bundle),
+            ("TRYAGAIN", _) => self.again(bundle, &Hint::TryAgain),
+            ("MOVED", Some(target)) => self.again(bundle, &Hint::Moved(target)),
+            ("ASK", Some(target)) => self.again(bundle, &Hint::Ask(target)),
             // It has executed nothing, and will not before another failover.
-            Cause::Server(ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown) => {
+            ("READONLY" | "MASTERDOWN", _) => {
                 self.is_replica = true;
                 let failure = errors::answered(&err, &self.address);
                 self.again(bundle, &Hint::NotPrimary(failure.clone()));
                 self.retire(&failure);
             }
-            _ => match elsewhere(&err, &self.address) {
-                Some(hint) => self.again(bundle, &hint),
-                None => self.fail(&bundle, &errors::answered(&err, &self.address)),
-            },
+            _ => self.fail(&bundle, &errors::answered(&err, &self.address)),
         }
     }
 
@@ -152,16 +152,5 @@ impl Session {
         if !pending.ended {
             self.outcomes.push_back((pending.id, CommandOutcome::Done(result)));
         }
-    }
-}
-
-/// Where the server at `answered` sends a request that it has not executed.
-fn elsewhere(err: &RedisError, answered: &Address) -> Option<Hint> {
-    let target = || err.redirect_node().and_then(|(node, _)| Address::parse_redirect(node, answered));
-    match err.kind() {
-        Cause::Server(ServerErrorKind::Moved) => target().map(Hint::Moved),
-        Cause::Server(ServerErrorKind::Ask) => target().map(Hint::Ask),
-        Cause::Server(ServerErrorKind::TryAgain) => Some(Hint::TryAgain),
-        _ => None,
     }
 }
