@@ -178,7 +178,7 @@ MISTAKES = [
     Mistake(
         "what the connection does not take at once is not sent later",
         "multiplexer/connections.rs",
-        "            self.orders.push(Order::Watch(id));\n",
+        "            self.orders.push(Order::Serve(id, Need::Watch));\n",
         "",
     ),
     Mistake(

@@ -11,7 +11,7 @@ use super::connector::Connector;
 use super::deadline::Deadline;
 use super::discoverer::Discoverer;
 use super::login::Role;
-use super::multiplexer::{ConnectionId, Multiplexer, Order, Peer};
+use super::multiplexer::{ConnectionId, Multiplexer, Need, Order, Peer};
 use super::router::{Node, Router};
 use super::stream::Stream;
 use crate::error::Error;
@@ -23,18 +23,8 @@ pub(crate) trait Host: Send + Sync {
     fn begin(&self, _hub: &Arc<Hub>) {}
     /// Begins to watch a connection, and to pump it whenever it is ready.
     fn watch(&self, hub: &Arc<Hub>, connection: ConnectionId);
-    /// Sends what the connection has to send, soon: what is queued until then goes along.
-    fn flush(&self, hub: &Arc<Hub>, connection: ConnectionId);
-    /// The same at once, if it can: the server has nothing to do.
-    fn send(&self, hub: &Arc<Hub>, connection: ConnectionId) {
-        self.flush(hub, connection);
-    }
-    /// Pumps the connection again, soon: there is more to read.
-    fn read_on(&self, connection: ConnectionId);
-    /// Begins or ceases to watch when the connection takes more, and flushes it then.
-    fn watch_writing(&self, hub: &Arc<Hub>, connection: ConnectionId);
-    /// Stops watching the connection, then forgets it.
-    fn close(&self, hub: &Arc<Hub>, connection: ConnectionId);
+    /// Does what a connection needs.
+    fn serve(&self, hub: &Arc<Hub>, connection: ConnectionId, need: Need);
     /// Carries out soon what was ordered by another thread, after which the loop looks at nothing by itself.
     fn wake(&self) {}
     /// The deadline has come nearer, or the limiter is closed: no more calls come.
@@ -87,11 +77,7 @@ impl Hub {
         match order {
             Order::Open(peer) => self.open(peer),
             Order::Discover => self.discover(),
-            Order::Flush(connection) => self.host.flush(self, connection),
-            Order::Send(connection) => self.host.send(self, connection),
-            Order::Read(connection) => self.host.read_on(connection),
-            Order::Watch(connection) => self.host.watch_writing(self, connection),
-            Order::Close(connection) => self.host.close(self, connection),
+            Order::Serve(connection, need) => self.host.serve(self, connection, need),
         }
     }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use polling::{Event, Events, PollMode, Poller};
 
 use super::hub::{Host, Hub};
-use super::multiplexer::ConnectionId;
+use super::multiplexer::{ConnectionId, Need};
 use super::stream::Stream;
 use crate::inbox::Inbox;
 use crate::lock::Mutex;
@@ -135,6 +135,26 @@ impl LoopHost {
             File::Unopened | File::Closed => None,
         }
     }
+
+    fn watch_writing(&self, hub: &Hub, connection: ConnectionId) {
+        // Only while there is more to send: else it would always be ready.
+        let multiplexer = hub.lock();
+        let wants = multiplexer.wants_write(connection);
+        let (Some(stream), Some(poller)) = (multiplexer.stream(connection), self.poller()) else { return };
+        let event = if wants { Event::all(connection) } else { Event::readable(connection) };
+        // Without effect on one that is not watched yet: this is done again once it is.
+        let _ = poller.modify_with_mode(&stream.socket, event, PollMode::Level);
+    }
+
+    fn close(&self, hub: &Hub, connection: ConnectionId) {
+        let mut multiplexer = hub.lock();
+        if let (Some(stream), Some(poller)) = (multiplexer.stream(connection), self.poller()) {
+            let _ = poller.delete(&stream.socket);
+        }
+        self.watched.lock().remove(&connection);
+        // Under the same lock: in between it could be watched.
+        multiplexer.remove(connection);
+    }
 }
 
 #[allow(unsafe_code, reason = "a socket must not be closed before it is taken out of the poller")]
@@ -165,33 +185,14 @@ impl Host for LoopHost {
         self.notify();
     }
 
-    fn flush(&self, _: &Arc<Hub>, connection: ConnectionId) {
-        self.dirty.push(connection);
-    }
-
-    fn read_on(&self, _: ConnectionId) {
-        // The next turn reads on all.
-        self.notify();
-    }
-
-    fn watch_writing(&self, hub: &Arc<Hub>, connection: ConnectionId) {
-        // Only while there is more to send: else it would always be ready.
-        let multiplexer = hub.lock();
-        let wants = multiplexer.wants_write(connection);
-        let (Some(stream), Some(poller)) = (multiplexer.stream(connection), self.poller()) else { return };
-        let event = if wants { Event::all(connection) } else { Event::readable(connection) };
-        // Without effect on one that is not watched yet: this is done again once it is.
-        let _ = poller.modify_with_mode(&stream.socket, event, PollMode::Level);
-    }
-
-    fn close(&self, hub: &Arc<Hub>, connection: ConnectionId) {
-        let mut multiplexer = hub.lock();
-        if let (Some(stream), Some(poller)) = (multiplexer.stream(connection), self.poller()) {
-            let _ = poller.delete(&stream.socket);
+    fn serve(&self, hub: &Arc<Hub>, connection: ConnectionId, need: Need) {
+        match need {
+            Need::Flush | Need::Send => self.dirty.push(connection),
+            // The next turn reads on all.
+            Need::Read => self.notify(),
+            Need::Watch => self.watch_writing(hub, connection),
+            Need::Close => self.close(hub, connection),
         }
-        self.watched.lock().remove(&connection);
-        // Under the same lock: in between it could be watched.
-        multiplexer.remove(connection);
     }
 
     fn wake(&self) {

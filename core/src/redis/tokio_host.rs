@@ -25,7 +25,7 @@ use tokio::time::{sleep, sleep_until};
 use super::channel::ReadProgress;
 use super::errors;
 use super::hub::{Host, Hub};
-use super::multiplexer::ConnectionId;
+use super::multiplexer::{ConnectionId, Need};
 use super::stream::Stream;
 use crate::error::Error;
 use crate::lock::Mutex;
@@ -48,12 +48,6 @@ impl TokioHost {
     pub(super) fn new(runtime: Handle) -> Self {
         Self { runtime, timer: Arc::default(), tasks: Mutex::default() }
     }
-
-    fn wake(&self, connection: ConnectionId) {
-        if let Some(wake) = self.tasks.lock().get(&connection) {
-            wake.notify_one();
-        }
-    }
 }
 
 impl Host for TokioHost {
@@ -69,25 +63,13 @@ impl Host for TokioHost {
         self.runtime.spawn(serve(Served { hub: Arc::clone(hub), connection, wake }));
     }
 
-    fn flush(&self, _: &Arc<Hub>, connection: ConnectionId) {
-        self.wake(connection);
-    }
-
-    fn send(&self, hub: &Arc<Hub>, connection: ConnectionId) {
-        hub.act(|multiplexer| multiplexer.flush(connection, Instant::now()));
-    }
-
-    fn read_on(&self, connection: ConnectionId) {
-        self.wake(connection);
-    }
-
-    fn watch_writing(&self, _: &Arc<Hub>, connection: ConnectionId) {
-        self.wake(connection);
-    }
-
-    fn close(&self, _: &Arc<Hub>, connection: ConnectionId) {
-        // The task forgets the connection when it does not watch it any more.
-        self.wake(connection);
+    fn serve(&self, hub: &Arc<Hub>, connection: ConnectionId, need: Need) {
+        if need == Need::Send {
+            hub.act(|multiplexer| multiplexer.flush(connection, Instant::now()));
+        } else if let Some(wake) = self.tasks.lock().get(&connection) {
+            // The task does the rest; one that closes the connection forgets it as well.
+            wake.notify_one();
+        }
     }
 
     fn hurry(&self) {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ::redis::Value;
 
-use super::{EntryState, Link, Multiplexer, Order, Peer, Reason, Waiting};
+use super::{EntryState, Link, Multiplexer, Need, Order, Peer, Reason, Waiting};
 use crate::error::{ErrorKind, Result};
 use crate::redis::command::{Hint, Unexecuted};
 use crate::redis::errors::{self, CallError};
@@ -32,7 +32,7 @@ impl<S: Read + Write> Multiplexer<S> {
             self.connections[connection].channel.session.retire(&errors::unsent(&peer.address));
             self.detach(connection);
             // What it gives back is taken up there.
-            self.orders.push(Order::Flush(connection));
+            self.orders.push(Order::Serve(connection, Need::Flush));
         }
     }
 
@@ -132,7 +132,7 @@ impl<S: Read + Write> Multiplexer<S> {
             .iter_mut()
             .find_map(|(id, connection)| connection.channel.session.withdraw(call).then_some(id));
         if let Some(connection) = found {
-            self.orders.push(Order::Flush(connection));
+            self.orders.push(Order::Serve(connection, Need::Flush));
             withdrawn = true;
         } else {
             self.connections.iter_mut().for_each(|(_, connection)| connection.channel.session.disown(call));

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{ConnectionId, Link, Multiplexer, OpenConnection, Order, Peer, Reason};
+use super::{ConnectionId, Link, Multiplexer, Need, OpenConnection, Order, Peer, Reason};
 use crate::error::{Error, Result};
 use crate::redis::channel::{Channel, ReadProgress};
 use crate::redis::command::CommandOutcome;
@@ -52,7 +52,7 @@ impl<S: Read + Write> Multiplexer<S> {
         for pending in waiting {
             self.connections[connection].channel.session.submit(pending, now);
         }
-        self.orders.push(Order::Flush(connection));
+        self.orders.push(Order::Serve(connection, Need::Flush));
         Some(connection)
     }
 
@@ -96,7 +96,7 @@ impl<S: Read + Write> Multiplexer<S> {
         let Some(connection) = self.connections.get_mut(id) else { return ReadProgress::Done };
         let progress = connection.channel.advance(now);
         if progress == ReadProgress::More {
-            self.orders.push(Order::Read(id));
+            self.orders.push(Order::Serve(id, Need::Read));
         }
         self.collect(id, now);
         progress
@@ -105,7 +105,8 @@ impl<S: Read + Write> Multiplexer<S> {
     /// Whether requests wait although nothing is under way, and no order sends them.
     #[cfg(test)]
     pub(in crate::redis) fn forgets(&self, id: ConnectionId) -> bool {
-        let sends = |order: &Order| matches!(order, Order::Flush(sent) | Order::Send(sent) if *sent == id);
+        let sends =
+            |order: &Order| matches!(order, Order::Serve(sent, Need::Flush | Need::Send) if *sent == id);
         let session = self.connections.get(id).map(|connection| &connection.channel.session);
         session.is_some_and(|session| session.is_ready() && session.starves(1))
             && !self.orders.iter().any(sends)
@@ -154,13 +155,13 @@ impl<S: Read + Write> Multiplexer<S> {
         let connection = &mut self.connections[id];
         let is_blocked = connection.channel.wants_write();
         if std::mem::replace(&mut connection.is_blocked, is_blocked) != is_blocked {
-            self.orders.push(Order::Watch(id));
+            self.orders.push(Order::Serve(id, Need::Watch));
         }
         if let Some(deadline) = connection.channel.session.deadline() {
             self.note_deadline(deadline);
         }
         if self.connections[id].channel.session.is_over() {
-            self.orders.push(Order::Close(id));
+            self.orders.push(Order::Serve(id, Need::Close));
         }
     }
 

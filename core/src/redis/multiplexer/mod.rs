@@ -108,16 +108,23 @@ pub(super) enum Order {
     Open(Arc<Peer>),
     /// Ask for the topology, and report by [`Multiplexer::discovered`].
     Discover,
-    /// The connection has something to send; more may be queued soon.
-    Flush(ConnectionId),
-    /// The connection has something to send that is not to wait for more.
-    Send(ConnectionId),
-    /// There is more to read than was read at once, perhaps no longer in the stream itself: pump the connection again, soon.
-    Read(ConnectionId),
-    /// The connection begins, or ceases, to wait until its stream takes more: see [`Multiplexer::wants_write`].
-    Watch(ConnectionId),
-    /// Nothing more comes of the connection: stop watching it, then [`Multiplexer::remove`] it.
-    Close(ConnectionId),
+    /// Serve a connection.
+    Serve(ConnectionId, Need),
+}
+
+/// What a connection needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// It has something to send; what is queued until then goes along.
+    Flush,
+    /// It has something to send that is not to wait for more: the server has nothing to do.
+    Send,
+    /// There is more to read than was read at once, perhaps no longer in the stream itself: pump it again, soon.
+    Read,
+    /// It begins, or ceases, to wait until its stream takes more: see [`Multiplexer::wants_write`].
+    Watch,
+    /// Nothing more comes of it: stop watching it, then [`Multiplexer::remove`] it.
+    Close,
 }
 
 /// A request that waits before it is given to a connection.
@@ -268,10 +275,10 @@ impl<S: Read + Write> Multiplexer<S> {
         let is_first = !session.has_queued();
         session.submit(pending, now);
         if session.starves(self.calls.len()) {
-            self.orders.push(Order::Send(connection));
+            self.orders.push(Order::Serve(connection, Need::Send));
         } else if is_first {
             // Those that follow go along.
-            self.orders.push(Order::Flush(connection));
+            self.orders.push(Order::Serve(connection, Need::Flush));
         }
     }
 

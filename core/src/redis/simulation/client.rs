@@ -9,7 +9,7 @@ use super::super::command::CallDeadline;
 use super::super::connector::Connector;
 use super::super::errors::{self, ConnectionError};
 use super::super::login::Role;
-use super::super::multiplexer::{ConnectionId, Multiplexer, Order, Peer};
+use super::super::multiplexer::{ConnectionId, Multiplexer, Need, Order, Peer};
 use super::super::options::ConnectOptions;
 use super::super::router::Node;
 use super::super::search::Search;
@@ -113,11 +113,11 @@ impl Client {
         match order {
             Order::Open(peer) => self.open(peer),
             Order::Discover => self.discover(),
-            Order::Flush(id) if !self.chance(40) => self.within(100, id, Event::Flush),
-            Order::Flush(id) | Order::Send(id) => self.flush(id),
-            Order::Read(id) => self.within(10, id, Event::Pump),
-            Order::Watch(id) => self.watch(id),
-            Order::Close(id) => {
+            Order::Serve(id, Need::Flush) if !self.chance(40) => self.within(100, id, Event::Flush),
+            Order::Serve(id, Need::Flush | Need::Send) => self.flush(id),
+            Order::Serve(id, Need::Read) => self.within(10, id, Event::Pump),
+            Order::Serve(id, Need::Watch) => self.watch(id),
+            Order::Serve(id, Need::Close) => {
                 if let Some(connection) = self.connection(id) {
                     self.after(20, Event::Remove(connection));
                 }
