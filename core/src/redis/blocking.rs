@@ -216,25 +216,19 @@ impl Connections {
     fn discover(&self, by: Instant, times: Times<'_>) -> Result<()> {
         let number = self.rounds.state.lock().number;
         self.begin_discovery();
-        let mut round = self.rounds.state.lock();
-        while round.under_way && round.number == number {
-            let left = by.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                break;
-            }
-            let waited = self.rounds.ended.wait_timeout(round, left);
-            round = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
+        let left = by.saturating_duration_since(Instant::now());
+        let is_awaited = |round: &mut DiscoveryRound| round.under_way && round.number == number;
+        let round = self.rounds.ended.wait_timeout_while(self.rounds.state.lock(), left, is_awaited);
+        let round = round.unwrap_or_else(PoisonError::into_inner).0;
         if self.router.is_known() {
             return Ok(());
         }
         // Less time than a server may take to answer says nothing about the servers; a discovery that failed does.
-        let has_failed = round.number != number && round.failure.is_some();
-        if has_failed || times.deadline.allows_response(self.connector.options.response_timeout, times.start)
-        {
+        let failure = round.failure.clone().filter(|_| round.number != number);
+        let response_timeout = self.connector.options.response_timeout;
+        if failure.is_some() || times.deadline.allows_response(response_timeout, times.start) {
             self.router.undiscovered(Instant::now());
         }
-        let failure = if has_failed { round.failure.clone() } else { None };
         Err(failure.unwrap_or_else(|| errors::out_of_time(times.deadline.timeout)))
     }
 

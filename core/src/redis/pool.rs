@@ -237,24 +237,22 @@ impl Pool {
         let by = times.deadline.by.min(times.start + limit);
         let mut state = self.state.lock();
         let mut waited = times.waited;
-        loop {
-            if self.has_room(&state) {
-                let idle = state.idle.pop();
-                state.open += usize::from(idle.is_none());
-                let limit = waited.then(|| limit.saturating_sub(times.start.elapsed()).max(SHORTEST_TIMEOUT));
-                let generation = state.generation;
-                return Ok(ConnectionLease { pool: self, idle, generation, limit });
-            }
+        if !self.has_room(&state) {
+            waited = true;
+            state.waiting += 1;
             let left = by.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            let freed = self.freed.wait_timeout_while(state, left, |state| !self.has_room(state));
+            state = freed.unwrap_or_else(PoisonError::into_inner).0;
+            state.waiting -= 1;
+            if !self.has_room(&state) {
                 let waited = by.saturating_duration_since(times.start);
                 return Err(errors::exhausted(&self.address, self.connector.options.pool_size, waited));
             }
-            waited = true;
-            state.waiting += 1;
-            state = self.freed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
-            state.waiting -= 1;
         }
+        let idle = state.idle.pop();
+        state.open += usize::from(idle.is_none());
+        let limit = waited.then(|| limit.saturating_sub(times.start.elapsed()).max(SHORTEST_TIMEOUT));
+        Ok(ConnectionLease { pool: self, idle, generation: state.generation, limit })
     }
 
     /// Whether its circuit breaker is open.
