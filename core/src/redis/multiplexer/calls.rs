@@ -127,15 +127,11 @@ impl<S: Read + Write> Multiplexer<S> {
         let before = self.waiting.len();
         self.waiting.retain(|waiting| waiting.pending.id != call);
         let mut withdrawn = before != self.waiting.len();
-        let found = self
-            .connections
-            .iter_mut()
-            .find_map(|(id, connection)| connection.channel.session.withdraw(call).then_some(id));
-        if let Some(connection) = found {
-            self.orders.push(Order::Serve(connection, Need::Flush));
-            withdrawn = true;
-        } else {
-            self.connections.iter_mut().for_each(|(_, connection)| connection.channel.session.disown(call));
+        for (id, connection) in &mut self.connections {
+            if connection.channel.session.withdraw(call) {
+                self.orders.push(Order::Serve(id, Need::Flush));
+                withdrawn = true;
+            }
         }
         if withdrawn {
             self.calls.remove(call);

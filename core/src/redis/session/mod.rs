@@ -233,25 +233,20 @@ impl Session {
         self.queue.push(pending);
     }
 
-    /// Takes back a request that was not sent yet. Answers whether there was one of this name; then those that were
+    /// Takes back a request that nobody wants any more, unless it was sent. Answers whether it did; then those that were
     /// packed with it wait for [`flush`](Self::flush) again.
     pub(super) fn withdraw(&mut self, id: Id) -> bool {
         if self.has_unsent(|pending| pending.id == id) {
             self.unpack();
         }
+        for awaited in &mut self.awaited {
+            if let About::Requests(bundle, _) = &mut awaited.about {
+                bundle.iter_mut().for_each(|pending| pending.unwanted |= pending.id == id);
+            }
+        }
         let before = self.queue.len();
         self.queue.retain(|pending| pending.id != id);
         before != self.queue.len()
-    }
-
-    /// Takes note that nobody wants a request any more that was sent.
-    pub(super) fn disown(&mut self, id: Id) {
-        let requests = self.awaited.iter_mut().filter_map(|awaited| match &mut awaited.about {
-            About::Requests(bundle, _) => Some(bundle),
-            _ => None,
-        });
-        let own = requests.flatten().find(|pending| pending.id == id);
-        own.into_iter().for_each(|pending| pending.unwanted = true);
     }
 
     /// The bytes to send.
