@@ -119,10 +119,7 @@ impl Hub {
 
     /// Moves bytes on a connection. Answers what is left to do, or `None` if nothing more comes of it.
     pub(super) fn pump(self: &Arc<Self>, connection: ConnectionId) -> Option<ReadProgress> {
-        self.act(|multiplexer| {
-            let progress = multiplexer.pump(connection, Instant::now());
-            (!multiplexer.is_over(connection)).then_some(progress)
-        })
+        self.act(|multiplexer| multiplexer.pump(connection, Instant::now()))
     }
 
     /// Closes for good. Calls under way are answered.

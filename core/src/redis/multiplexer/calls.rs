@@ -150,8 +150,7 @@ impl<S: Read + Write> Multiplexer<S> {
             return;
         }
         self.next_deadline = None;
-        let connections: Vec<_> = self.connections().collect();
-        for id in connections {
+        for id in self.connections() {
             // Should the driver have been late itself, the answers are there.
             self.pump(id, now);
             if let Some(connection) = self.connections.get_mut(id) {

@@ -27,10 +27,8 @@ impl<S: Read + Write> Multiplexer<S> {
     ) -> Option<ConnectionId> {
         let is_for =
             |reason: &Reason| matches!(reason, Reason::Connection(server) if Arc::ptr_eq(server, peer));
-        let all = std::mem::take(&mut self.waiting).into_iter();
-        let (waiting, others): (Vec<_>, Vec<_>) = all.partition(|waiting| is_for(&waiting.reason));
-        self.waiting = others;
-        let waiting = waiting.into_iter().map(|waiting| waiting.pending);
+        let waiting = self.waiting.extract_if(.., |waiting| is_for(&waiting.reason));
+        let waiting = waiting.map(|waiting| waiting.pending).collect::<Vec<_>>().into_iter();
         peer.breaker.probed(opened.is_ok());
         *peer.link.lock() = Link::Absent;
         let channel = match opened {
@@ -58,13 +56,7 @@ impl<S: Read + Write> Multiplexer<S> {
 
     /// Makes no more use of servers that own nothing any more.
     pub(super) fn retire_gone(&mut self, now: Instant) {
-        let gone: Vec<_> = self
-            .connections
-            .iter()
-            .filter(|(_, connection)| connection.peer.is_gone())
-            .map(|(id, _)| id)
-            .collect();
-        for connection in gone {
+        for connection in self.connections_that(|connection| connection.peer.is_gone()) {
             let failure = errors::not_primary(&self.connections[connection].peer.address);
             self.connections[connection].channel.session.retire(&failure);
             self.collect(connection, now);
@@ -82,8 +74,12 @@ impl<S: Read + Write> Multiplexer<S> {
     }
 
     /// The connections in use.
-    pub(in crate::redis) fn connections(&self) -> impl Iterator<Item = ConnectionId> {
-        self.connections.iter().map(|(id, _)| id)
+    pub(in crate::redis) fn connections(&self) -> Vec<ConnectionId> {
+        self.connections_that(|_| true)
+    }
+
+    fn connections_that(&self, are_such: impl Fn(&OpenConnection<S>) -> bool) -> Vec<ConnectionId> {
+        self.connections.iter().filter(|(_, connection)| are_such(connection)).map(|(id, _)| id).collect()
     }
 
     /// Whether nothing more comes of the connection.
@@ -91,15 +87,15 @@ impl<S: Read + Write> Multiplexer<S> {
         self.connections.get(connection).is_none_or(|connection| connection.channel.session.is_over())
     }
 
-    /// Moves bytes on a connection that is ready, or has something to send.
-    pub(in crate::redis) fn pump(&mut self, id: ConnectionId, now: Instant) -> ReadProgress {
-        let Some(connection) = self.connections.get_mut(id) else { return ReadProgress::Done };
-        let progress = connection.channel.advance(now);
+    /// Moves bytes on a connection that is ready, or has something to send. Answers what is left to do, or `None` if
+    /// nothing more comes of it.
+    pub(in crate::redis) fn pump(&mut self, id: ConnectionId, now: Instant) -> Option<ReadProgress> {
+        let progress = self.connections.get_mut(id)?.channel.advance(now);
         if progress == ReadProgress::More {
             self.orders.push(Order::Serve(id, Need::Read));
         }
         self.collect(id, now);
-        progress
+        (!self.is_over(id)).then_some(progress)
     }
 
     /// Whether requests wait although nothing is under way, and no order sends them.
@@ -115,13 +111,7 @@ impl<S: Read + Write> Multiplexer<S> {
     /// Moves bytes where something is under way.
     #[cfg(feature = "bridge")]
     pub(in crate::redis) fn pump_busy(&mut self, now: Instant) {
-        let busy: Vec<_> = self
-            .connections
-            .iter()
-            .filter(|(_, connection)| !connection.channel.session.is_idle())
-            .map(|(id, _)| id)
-            .collect();
-        for connection in busy {
+        for connection in self.connections_that(|connection| !connection.channel.session.is_idle()) {
             self.pump(connection, now);
         }
     }
@@ -129,8 +119,7 @@ impl<S: Read + Write> Multiplexer<S> {
     /// Ends all connections.
     #[cfg(feature = "bridge")]
     pub(in crate::redis) fn abort(&mut self, error: &Error, now: Instant) {
-        let connections: Vec<_> = self.connections().collect();
-        for connection in connections {
+        for connection in self.connections() {
             self.orphan(connection, error, now);
         }
     }

@@ -320,8 +320,7 @@ impl<S: Read + Write> Multiplexer<S> {
         for waiting in std::mem::take(&mut self.waiting) {
             self.complete(waiting.pending.id, Err(error.clone()));
         }
-        let connections: Vec<_> = self.connections().collect();
-        for connection in connections {
+        for connection in self.connections() {
             self.connections[connection].channel.session.retire(&CallError::from(error.clone()));
             self.collect(connection, now);
         }

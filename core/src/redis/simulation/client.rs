@@ -344,7 +344,7 @@ impl Client {
         if self.ids[call].is_some() && !self.multiplexer.is_alone() {
             return Err("calls that have ended".to_owned());
         }
-        let ids: Vec<ConnectionId> = self.multiplexer.connections().collect();
+        let ids = self.multiplexer.connections();
         let world = self.world.get();
         let connections = ids.iter().filter_map(|id| self.connection(*id));
         let mut servers: Vec<usize> = connections.map(|id| world.connections[id].server).collect();
