@@ -266,7 +266,7 @@ impl Runner {
         self.tasks.look();
         self.spin.poll(|now| {
             self.host.look(hub, now);
-            self.tasks.is_ready().then_some(())
+            self.tasks.is_ready()
         });
         self.answers.put(self.go_on());
     }

@@ -1,7 +1,6 @@
 //! A connection that a thread drives: it moves bytes until what it waits for has come.
 
 use std::io;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ::redis::{Cmd, Value};
@@ -22,29 +21,22 @@ use crate::address::Address;
 pub(super) type Connection = Channel<Stream>;
 
 impl Connection {
-    /// Connects, logs in, and waits until the server answers.
-    pub(super) fn open(
-        connector: &Arc<Connector>,
+    /// Opens a connection for calls on a thread that no caller waits for. `Resend::Often` is for a server that has not
+    /// answered for a while, to which packets may be lost.
+    pub(super) fn open_in_background(
+        connector: &Connector,
         address: &Address,
-        role: Role,
-        deadline: Deadline<'_>,
-    ) -> Result<Self, CallError> {
-        Self::open_with(connector, address, role, deadline, Resend::Never)
-    }
-
-    /// The same for a server that has not answered for a while, to which packets may be lost.
-    pub(super) fn probe(
-        connector: &Arc<Connector>,
-        address: &Address,
+        resend: Resend,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Self, CallError> {
         let deadline = Deadline { by: Instant::now() + connector.timeout(), cancelled: Some(cancelled) };
-        Self::open_with(connector, address, Role::Data, deadline, Resend::Often)
+        Self::open(connector, address, Role::Data, deadline, resend)
     }
 
-    /// The time to connect begins when no other attempt is awaited.
-    fn open_with(
-        connector: &Arc<Connector>,
+    /// Connects, logs in, and waits until the server answers. The time to connect begins when no other attempt is
+    /// awaited.
+    pub(super) fn open(
+        connector: &Connector,
         address: &Address,
         role: Role,
         deadline: Deadline<'_>,
@@ -93,22 +85,18 @@ impl Connection {
         self.stream().wait(ready, deadline)
     }
 
-    /// The time that a packet takes to the server and back, if known.
-    pub(super) fn round_trip(&self) -> Option<Duration> {
-        self.stream().round_trip()
-    }
-
     /// Moves bytes until every request has an outcome.
     ///
     /// A call that is alone may spin before it blocks; several have others to let run meanwhile.
     pub(super) fn complete(&mut self, spin: Option<&Spin>, cancelled: Option<&dyn Fn() -> bool>) {
         self.send(Instant::now());
-        if let Some(spin) = spin
-            && self.spin(spin).is_some()
-        {
-            return;
+        if let Some(spin) = spin {
+            spin.poll(|now| {
+                self.advance(now);
+                self.is_done()
+            });
         }
-        while !self.session.is_settled() && !self.session.is_over() {
+        while !self.is_done() {
             if let Err(err) = self.wait_for_session(cancelled) {
                 self.session.end(ConnectionError::from(err));
             }
@@ -118,12 +106,8 @@ impl Connection {
         }
     }
 
-    /// Looks for the answers without waiting, for a short time.
-    fn spin(&mut self, spin: &Spin) -> Option<()> {
-        spin.poll(|now| {
-            self.advance(now);
-            (self.session.is_settled() || self.session.is_over()).then_some(())
-        })
+    fn is_done(&self) -> bool {
+        self.session.is_settled() || self.session.is_over()
     }
 
     /// Waits for the server, or for the time at which a request ends without it.
@@ -137,7 +121,7 @@ impl Connection {
 
     /// Limits the batches under way to `most`, and to as many as the server answers within a round trip.
     pub(super) fn limited(mut self, most: usize) -> Self {
-        self.session.limit_batches(batches(self.round_trip(), most), BUSY);
+        self.session.limit_batches(batches(self.stream().round_trip(), most), BUSY);
         self
     }
 

@@ -13,6 +13,7 @@ use super::deadline::Deadline;
 use super::login::Role;
 use super::router::{LearnedTopology, Node};
 use super::search::{Query, Search, SearchStep};
+use super::stream::Resend;
 use crate::address::Address;
 use crate::error::Result;
 use crate::lock::Mutex;
@@ -78,7 +79,7 @@ impl Discoverer {
             self.idle.lock().insert(name, connection);
             return Ok(value);
         }
-        let opened = Connection::open(connector, &query.server, query.role, deadline);
+        let opened = Connection::open(connector, &query.server, query.role, deadline, Resend::Never);
         let mut connection = opened.map_err(|failure| failure.error)?;
         let value = connection.query(query.command.clone(), deadline).map_err(|failure| failure.error)?;
         self.idle.lock().insert(name, connection);

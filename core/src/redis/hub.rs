@@ -8,12 +8,10 @@ use std::time::Instant;
 use super::channel::ReadProgress;
 use super::connection::Connection;
 use super::connector::Connector;
-use super::deadline::Deadline;
 use super::discoverer::Discoverer;
-use super::login::Role;
 use super::multiplexer::{ConnectionId, Multiplexer, Need, Order, Peer};
 use super::router::{Node, Router};
-use super::stream::Stream;
+use super::stream::{Resend, Stream};
 use crate::error::Error;
 use crate::lock::Mutex;
 
@@ -86,13 +84,8 @@ impl Hub {
         let hub = Arc::clone(self);
         let server = Arc::clone(&peer);
         let started = self.connector.background.spawn(move |cancelled| {
-            let (connector, address) = (&hub.connector, server.address());
-            let opened = if server.is_away() {
-                Connection::probe(connector, address, cancelled)
-            } else {
-                let by = Instant::now() + connector.timeout();
-                Connection::open(connector, address, Role::Data, Deadline { by, cancelled: Some(cancelled) })
-            };
+            let resend = if server.is_away() { Resend::Often } else { Resend::Never };
+            let opened = Connection::open_in_background(&hub.connector, server.address(), resend, cancelled);
             let opened = opened.map(|connection| connection.limited(hub.connector.options.pool_size));
             let connection = hub.report(|multiplexer| multiplexer.opened(&server, opened, Instant::now()));
             if let Some(connection) = connection {

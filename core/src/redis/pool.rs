@@ -14,6 +14,7 @@ use super::login::Role;
 use super::router::Node;
 use super::session::PendingCommand;
 use super::spin::Spin;
+use super::stream::Resend;
 use crate::address::Address;
 use crate::error::ErrorKind;
 use crate::lock::Mutex;
@@ -189,7 +190,8 @@ impl Pool {
     fn probe(self: &Arc<Self>) {
         let this = Arc::clone(self);
         let started = self.connector.background.spawn(move |cancelled| {
-            let opened = Connection::probe(&this.connector, &this.address, cancelled);
+            let opened =
+                Connection::open_in_background(&this.connector, &this.address, Resend::Often, cancelled);
             let succeeded = opened.is_ok();
             if let Ok(connection) = opened {
                 this.keep(connection);
@@ -207,9 +209,9 @@ impl Pool {
         let this = Arc::clone(self);
         self.connector.background.spawn(move |cancelled| {
             let by = Instant::now() + this.connector.timeout();
-            let deadline = Deadline { by, cancelled: Some(cancelled) };
-            if let Ok(mut connection) = Connection::open(&this.connector, &this.address, Role::Data, deadline)
-            {
+            let opened =
+                Connection::open_in_background(&this.connector, &this.address, Resend::Never, cancelled);
+            if let Ok(mut connection) = opened {
                 let pending = PendingCommand::new(ONLY, request, false, by);
                 connection.request(pending, Instant::now(), None, Some(cancelled));
             }
@@ -267,8 +269,9 @@ impl Pool {
     /// Opens a connection whose server answers.
     fn open(&self, times: Times<'_>) -> Result<Connection, CallError> {
         let deadline = Deadline { by: times.deadline.by, cancelled: times.is_elsewhere };
-        let connection = Connection::open(&self.connector, &self.address, Role::Data, deadline)?;
-        self.combiner.learn(connection.round_trip(), self.connector.options.pool_size);
+        let connection =
+            Connection::open(&self.connector, &self.address, Role::Data, deadline, Resend::Never)?;
+        self.combiner.learn(connection.stream().round_trip(), self.connector.options.pool_size);
         Ok(connection)
     }
 

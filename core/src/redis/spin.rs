@@ -31,21 +31,20 @@ pub(crate) struct Spin {
 }
 
 impl Spin {
-    /// Looks for an answer while spinning, with the time of each look; nothing when it is time to block.
-    pub(crate) fn poll<T>(&self, mut look: impl FnMut(Instant) -> Option<T>) -> Option<T> {
+    /// Spins until `look`, which gets the time of each look, finds an answer, or it is time to block.
+    pub(crate) fn poll(&self, mut look: impl FnMut(Instant) -> bool) {
         if !self.is_due() {
-            return None;
+            return;
         }
-        let _permit = SpinPermit::take()?;
+        let Some(_permit) = SpinPermit::take() else { return };
         let mut now = Instant::now();
         let end = now + LONGEST;
         loop {
             let found = look(now);
             now = Instant::now();
             let late = now >= end;
-            if found.is_some() || late {
-                self.learn(late);
-                return found;
+            if found || late {
+                return self.learn(late);
             }
             thread::yield_now();
         }
