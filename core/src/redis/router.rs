@@ -104,6 +104,11 @@ impl<N: Node> Router<N> {
         }))
     }
 
+    #[inline]
+    fn learned(&self) -> Option<&LearnedTopology<N>> {
+        if let Self::LearnedTopology(learned) = self { Some(learned) } else { None }
+    }
+
     pub(super) fn close(&self) {
         match self {
             Self::Fixed(node) => node.close(),
@@ -125,10 +130,7 @@ impl<N: Node> Router<N> {
 
     /// Whether to ask for the topology before a call.
     pub(super) fn due(&self, now: Instant) -> DiscoveryNeed {
-        match self {
-            Self::Fixed(_) => DiscoveryNeed::No,
-            Self::LearnedTopology(learned) => learned.due(now),
-        }
+        self.learned().map_or(DiscoveryNeed::No, |learned| learned.due(now))
     }
 
     /// A call has waited for [`PAUSE`] for a connection to this server. Whether to ask who is in charge.
@@ -140,34 +142,25 @@ impl<N: Node> Router<N> {
     /// This server is slow, or away: another one may be in charge. Sentinels are asked all the while, and a Sentinel that is
     /// behind is to be believed only if a server says that it is no primary.
     pub(super) fn question(&self, node: &N) {
-        if let Self::LearnedTopology(learned) = self
-            && matches!(learned.discovery, Discovery::Cluster)
-        {
-            learned.doubt(node.address());
+        if self.learned().is_some_and(|learned| matches!(learned.discovery, Discovery::Cluster)) {
+            self.doubt(node);
         }
     }
 
     /// Whether the server is in charge of nothing any more.
     pub(super) fn is_gone(&self, node: &Arc<N>) -> bool {
-        match self {
-            Self::Fixed(_) => false,
-            Self::LearnedTopology(learned) => {
-                !learned.read().nodes.get(node.address()).is_some_and(|known| Arc::ptr_eq(known, node))
-            }
-        }
+        let is_gone = |known: Option<&Arc<N>>| known.is_none_or(|known| !Arc::ptr_eq(known, node));
+        self.learned().is_some_and(|learned| is_gone(learned.read().nodes.get(node.address())))
     }
 
     /// Whether there is a server to ask.
     pub(super) fn is_known(&self) -> bool {
-        match self {
-            Self::Fixed(_) => true,
-            Self::LearnedTopology(learned) => learned.is_known(),
-        }
+        self.learned().is_none_or(LearnedTopology::is_known)
     }
 
     /// A call ended because topology discovery failed.
     pub(super) fn undiscovered(&self, now: Instant) {
-        if let Self::LearnedTopology(learned) = self {
+        if let Some(learned) = self.learned() {
             learned.breaker.unanswered(now);
         }
     }
@@ -182,7 +175,7 @@ impl<N: Node> Router<N> {
 
     /// A call to this server failed in a way that says that another one may be in charge.
     pub(super) fn doubt(&self, node: &N) {
-        if let Self::LearnedTopology(learned) = self {
+        if let Some(learned) = self.learned() {
             learned.doubt(node.address());
         }
     }
@@ -196,37 +189,30 @@ impl<N: Node> Router<N> {
         request: &RedisCommand,
     ) -> NextHop<N> {
         *hops += usize::from(!matches!(hint, Hint::TryAgain));
-        match (self, hint) {
+        let is_lost = *hops > MAX_HOPS;
+        if matches!(hint, Hint::Moved(_) | Hint::NotPrimary(_)) && !is_lost {
+            self.doubt(from);
+        }
+        match (hint, self.learned()) {
             // As long as the call has time: some slots take long to move.
-            (_, Hint::TryAgain) => NextHop::Later(PAUSE_BETWEEN_TRIES),
-            (_, Hint::NotPrimary(failure) | Hint::Unsent(failure, _)) if *hops > MAX_HOPS => {
-                NextHop::Fail(failure.error)
-            }
-            _ if *hops > MAX_HOPS => NextHop::Fail(errors::lost(request.slot())),
-            (Self::Fixed(_), Hint::Moved(_) | Hint::Ask(_)) => NextHop::Fail(errors::lost(request.slot())),
-            (Self::LearnedTopology(learned), Hint::Moved(to)) => {
-                learned.doubt(from.address());
+            (Hint::TryAgain, _) => NextHop::Later(PAUSE_BETWEEN_TRIES),
+            (Hint::Moved(to), Some(learned)) if !is_lost => {
                 NextHop::To { node: learned.node(&to), asking: false }
             }
-            (Self::LearnedTopology(learned), Hint::Ask(to)) => {
+            (Hint::Ask(to), Some(learned)) if !is_lost => {
                 NextHop::To { node: learned.node(&to), asking: true }
             }
+            (Hint::Moved(_) | Hint::Ask(_), _) => NextHop::Fail(errors::lost(request.slot())),
+            (Hint::NotPrimary(_), Some(_)) if *hops == 1 => NextHop::Rediscover,
             // Behind a name or a virtual address, a new connection may lead to the new primary.
-            (Self::Fixed(node), Hint::NotPrimary(_)) if *hops == 1 => {
-                NextHop::To { node: Arc::clone(node), asking: false }
+            (Hint::NotPrimary(_), None) if *hops == 1 => {
+                NextHop::To { node: Arc::clone(from), asking: false }
             }
-            (Self::LearnedTopology(learned), Hint::NotPrimary(_)) if *hops == 1 => {
-                learned.doubt(from.address());
-                NextHop::Rediscover
-            }
-            (_, Hint::NotPrimary(failure)) => {
-                self.doubt(from);
-                NextHop::Fail(failure.error)
-            }
-            (_, Hint::Unsent(..)) => {
+            (Hint::Unsent(..), _) if !is_lost => {
                 let node = self.owner(request).unwrap_or_else(|| Arc::clone(from));
                 NextHop::To { node, asking: false }
             }
+            (Hint::NotPrimary(failure) | Hint::Unsent(failure, _), _) => NextHop::Fail(failure.error),
         }
     }
 }
@@ -277,32 +263,23 @@ impl<N: Node> LearnedTopology<N> {
         }
         let map = self.read();
         if map.ranges.is_empty() {
-            return self.due_first(now);
+            return match self.seeds.first().map(|seed| self.breaker.admit(seed, now)) {
+                Some(Admission::Open { failure, probe }) => {
+                    DiscoveryNeed::Refused { error: failure.error, probe }
+                }
+                Some(Admission::Closed) | None => DiscoveryNeed::First,
+            };
         }
         let since = |at: Option<Instant>| at.map_or(Duration::MAX, |at| now.saturating_duration_since(at));
         let (asked, age) = (since(map.asked_at), since(map.learnt_at));
-        match self.discovery {
-            Discovery::Sentinel(_) if map.under_way => {
-                if age >= MAX_AGE && asked < TOPOLOGY_WAIT {
-                    DiscoveryNeed::First
-                } else {
-                    DiscoveryNeed::No
-                }
-            }
-            _ if map.under_way || asked < PAUSE => DiscoveryNeed::No,
-            Discovery::Sentinel(_) if age >= MAX_AGE => DiscoveryNeed::First,
-            Discovery::Sentinel(_) if age >= REFRESH => DiscoveryNeed::Meanwhile,
-            _ if stale => DiscoveryNeed::Meanwhile,
-            _ => DiscoveryNeed::No,
-        }
-    }
-
-    fn due_first(&self, now: Instant) -> DiscoveryNeed {
-        match self.seeds.first().map(|seed| self.breaker.admit(seed, now)) {
-            Some(Admission::Open { failure, probe }) => {
-                DiscoveryNeed::Refused { error: failure.error, probe }
-            }
-            Some(Admission::Closed) | None => DiscoveryNeed::First,
+        let is_sentinel = matches!(self.discovery, Discovery::Sentinel(_));
+        match map.under_way {
+            true if is_sentinel && age >= MAX_AGE && asked < TOPOLOGY_WAIT => DiscoveryNeed::First,
+            true => DiscoveryNeed::No,
+            false if asked < PAUSE => DiscoveryNeed::No,
+            false if is_sentinel && age >= MAX_AGE => DiscoveryNeed::First,
+            false if stale || is_sentinel && age >= REFRESH => DiscoveryNeed::Meanwhile,
+            false => DiscoveryNeed::No,
         }
     }
 
