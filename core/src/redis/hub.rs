@@ -10,8 +10,9 @@ use super::connection::Connection;
 use super::connector::Connector;
 use super::discoverer::Discoverer;
 use super::multiplexer::{ConnectionId, Multiplexer, Need, Order, Peer};
-use super::router::{Node, Router};
+use super::router::Router;
 use super::stream::{Resend, Stream};
+use super::topology::Node;
 use crate::error::Error;
 use crate::lock::Mutex;
 

@@ -43,6 +43,7 @@ pub(crate) mod tests;
 #[cfg_attr(not(feature = "tls"), path = "without_tls.rs")]
 mod tls;
 mod tokio_host;
+mod topology;
 mod url;
 
 pub(crate) use asynchronous::AsyncRedis;

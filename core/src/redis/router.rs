@@ -1,32 +1,15 @@
 //! Which server to ask: fixed by the URL, or learned from the Cluster or the Sentinels. Does no I/O.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::breaker::{Admission, Breaker};
 use super::command::{Hint, RedisCommand};
 use super::connector::Connector;
-use super::discovery::{Discovery, Range, Topology};
+use super::discovery::Discovery;
 use super::errors;
+use super::topology::{DiscoveryNeed, LearnedTopology, Node};
 use super::url::Servers;
-use crate::address::Address;
 use crate::error::Error;
-
-/// How long to live with a map that is known to be out of date, so that an outage of one node does not make
-/// every call ask the others. A connection that takes as long to be opened is reason to ask them.
-pub(super) const PAUSE: Duration = Duration::from_millis(100);
-
-/// How often Sentinels are asked again although nothing failed: the old primary of a failover takes calls for
-/// seconds after another one is in charge.
-const REFRESH: Duration = Duration::from_millis(400);
-
-/// How old what Sentinels said may be for a call to go on with it.
-const MAX_AGE: Duration = Duration::from_millis(800);
-
-/// How long a call waits for Sentinels while a server is known.
-pub(super) const TOPOLOGY_WAIT: Duration = Duration::from_millis(100);
 
 /// How often a call follows a redirection, as often as it takes for a slot to be moved twice.
 const MAX_HOPS: usize = 5;
@@ -34,34 +17,9 @@ const MAX_HOPS: usize = 5;
 /// How long to wait for keys that are being moved to another server.
 const PAUSE_BETWEEN_TRIES: Duration = Duration::from_millis(10);
 
-/// The connections to one server.
-pub(super) trait Node {
-    /// Opens nothing.
-    fn new(connector: &Arc<Connector>, address: Address) -> Self;
-    fn address(&self) -> &Address;
-    /// Idle connections end at once, those in use when their call ends.
-    fn close(&self);
-}
-
 pub(super) enum Router<N> {
     Fixed(Arc<N>),
     LearnedTopology(Arc<LearnedTopology<N>>),
-}
-
-/// Whether to ask for the topology before a call is sent.
-#[derive(Debug)]
-pub(super) enum DiscoveryNeed {
-    No,
-    /// Yes, while the call goes on with what is known.
-    Meanwhile,
-    /// Yes, and the call waits for the answer.
-    First,
-    /// The call ends with this error: nothing is known, and nobody has answered for a while. `probe` asks the
-    /// caller to ask all the same, without the call.
-    Refused {
-        error: Error,
-        probe: bool,
-    },
 }
 
 /// Where a call goes next that no server has executed.
@@ -85,23 +43,7 @@ impl<N: Node> Router<N> {
             Servers::Cluster(seeds) => (Discovery::Cluster, seeds.clone()),
             Servers::Sentinel(seeds, service) => (Discovery::Sentinel(service.clone()), seeds.clone()),
         };
-        Self::LearnedTopology(Arc::new(LearnedTopology {
-            connector: Arc::clone(connector),
-            discovery,
-            seeds,
-            breaker: connector.breaker(),
-            map: RwLock::new(Map {
-                nodes: HashMap::new(),
-                ranges: Vec::new(),
-                epoch: None,
-                suspect: None,
-                asked_at: None,
-                under_way: false,
-                learnt_at: None,
-                rounds: 0,
-            }),
-            stale: AtomicBool::new(true),
-        }))
+        Self::LearnedTopology(Arc::new(LearnedTopology::new(connector, discovery, seeds)))
     }
 
     #[inline]
@@ -112,7 +54,7 @@ impl<N: Node> Router<N> {
     pub(super) fn close(&self) {
         match self {
             Self::Fixed(node) => node.close(),
-            Self::LearnedTopology(learned) => learned.read().nodes.values().for_each(|node| node.close()),
+            Self::LearnedTopology(learned) => learned.close(),
         }
     }
 
@@ -120,11 +62,7 @@ impl<N: Node> Router<N> {
     pub(super) fn each_try(&self, visit: impl Fn(&N)) {
         match self {
             Self::Fixed(node) => visit(node),
-            Self::LearnedTopology(learned) => {
-                if let Ok(map) = learned.map.try_read() {
-                    map.nodes.values().for_each(|node| visit(node));
-                }
-            }
+            Self::LearnedTopology(learned) => learned.each_try(visit),
         }
     }
 
@@ -133,7 +71,7 @@ impl<N: Node> Router<N> {
         self.learned().map_or(DiscoveryNeed::No, |learned| learned.due(now))
     }
 
-    /// A call has waited for [`PAUSE`] for a connection to this server. Whether to ask who is in charge.
+    /// A call has waited for `PAUSE` for a connection to this server. Whether to ask who is in charge.
     pub(super) fn waits(&self, node: &N, now: Instant) -> bool {
         self.question(node);
         self.is_known() && matches!(self.due(now), DiscoveryNeed::Meanwhile | DiscoveryNeed::First)
@@ -149,8 +87,7 @@ impl<N: Node> Router<N> {
 
     /// Whether the server is in charge of nothing any more.
     pub(super) fn is_gone(&self, node: &Arc<N>) -> bool {
-        let is_gone = |known: Option<&Arc<N>>| known.is_none_or(|known| !Arc::ptr_eq(known, node));
-        self.learned().is_some_and(|learned| is_gone(learned.read().nodes.get(node.address())))
+        self.learned().is_some_and(|learned| learned.is_gone(node))
     }
 
     /// Whether there is a server to ask.
@@ -161,7 +98,7 @@ impl<N: Node> Router<N> {
     /// A call ended because topology discovery failed.
     pub(super) fn undiscovered(&self, now: Instant) {
         if let Some(learned) = self.learned() {
-            learned.breaker.unanswered(now);
+            learned.undiscovered(now);
         }
     }
 
@@ -214,176 +151,5 @@ impl<N: Node> Router<N> {
             }
             (Hint::NotPrimary(failure) | Hint::Unsent(failure, _), _) => NextHop::Fail(failure.error),
         }
-    }
-}
-
-/// A map of slots to servers that follows the Cluster, or the service of the Sentinels.
-pub(super) struct LearnedTopology<N> {
-    pub(super) connector: Arc<Connector>,
-    pub(super) discovery: Discovery,
-    seeds: Vec<Address>,
-    /// For calls while nothing is known. What is known has a breaker for each server.
-    breaker: Breaker,
-    map: RwLock<Map<N>>,
-    stale: AtomicBool,
-}
-
-struct Map<N> {
-    nodes: HashMap<Address, Arc<N>>,
-    /// First slot, last slot, owner; in order.
-    ranges: Vec<(u16, u16, Arc<N>)>,
-    epoch: Option<u64>,
-    /// The node that failed last: the least promising one to ask.
-    suspect: Option<Address>,
-    asked_at: Option<Instant>,
-    /// Whether the answer is still awaited.
-    under_way: bool,
-    learnt_at: Option<Instant>,
-    /// How often the topology was asked for.
-    rounds: usize,
-}
-
-impl<N: Node> LearnedTopology<N> {
-    fn owner(&self, slot: u16) -> Option<Arc<N>> {
-        let map = self.read();
-        let next = map.ranges.partition_point(|(first, _, _)| *first <= slot);
-        let (_, last, owner) = map.ranges.get(next.checked_sub(1)?)?;
-        (slot <= *last).then(|| Arc::clone(owner))
-    }
-
-    /// Whether anything was learned yet.
-    fn is_known(&self) -> bool {
-        !self.read().ranges.is_empty()
-    }
-
-    fn due(&self, now: Instant) -> DiscoveryNeed {
-        let stale = self.stale.load(Ordering::Acquire);
-        if !stale && matches!(self.discovery, Discovery::Cluster) {
-            return DiscoveryNeed::No;
-        }
-        let map = self.read();
-        if map.ranges.is_empty() {
-            return match self.seeds.first().map(|seed| self.breaker.admit(seed, now)) {
-                Some(Admission::Open { failure, probe }) => {
-                    DiscoveryNeed::Refused { error: failure.error, probe }
-                }
-                Some(Admission::Closed) | None => DiscoveryNeed::First,
-            };
-        }
-        let since = |at: Option<Instant>| at.map_or(Duration::MAX, |at| now.saturating_duration_since(at));
-        let (asked, age) = (since(map.asked_at), since(map.learnt_at));
-        let is_sentinel = matches!(self.discovery, Discovery::Sentinel(_));
-        match map.under_way {
-            true if is_sentinel && age >= MAX_AGE && asked < TOPOLOGY_WAIT => DiscoveryNeed::First,
-            true => DiscoveryNeed::No,
-            false if asked < PAUSE => DiscoveryNeed::No,
-            false if is_sentinel && age >= MAX_AGE => DiscoveryNeed::First,
-            false if stale || is_sentinel && age >= REFRESH => DiscoveryNeed::Meanwhile,
-            false => DiscoveryNeed::No,
-        }
-    }
-
-    /// A call to this server failed or was sent elsewhere: ask again before the next call.
-    fn doubt(&self, address: &Address) {
-        // Calls that are refused come often, and in great numbers.
-        if self.stale.load(Ordering::Acquire) && self.read().suspect.as_ref() == Some(address) {
-            return;
-        }
-        self.write().suspect = Some(address.clone());
-        self.stale.store(true, Ordering::Release);
-    }
-
-    /// Whom to ask now, the most promising first. Sentinels take turns: one of them may be behind.
-    pub(super) fn seeds_to_ask(&self, now: Instant) -> Vec<Address> {
-        let mut map = self.write();
-        map.asked_at = Some(now);
-        map.under_way = true;
-        map.rounds = map.rounds.wrapping_add(1);
-        let mut order: Vec<Address> = match self.discovery {
-            Discovery::Cluster => map.nodes.keys().cloned().collect(),
-            Discovery::Sentinel(_) => Vec::new(),
-        };
-        // A map has another order in every process, and what happens is to follow from what happened.
-        order.sort_unstable();
-        for seed in &self.seeds {
-            if !order.contains(seed) {
-                order.push(seed.clone());
-            }
-        }
-        if let Discovery::Sentinel(_) = self.discovery {
-            let turn = map.rounds % order.len().max(1);
-            order.rotate_left(turn);
-        }
-        order.sort_by_key(|seed| Some(seed) == map.suspect.as_ref());
-        order
-    }
-
-    /// Ends the breaker's probe. Called once the next search may begin: a probe that is admitted while a search is about
-    /// to end would start none, and keep the breaker open.
-    pub(super) fn searched(&self) {
-        let is_known = self.is_known();
-        self.breaker.probed(is_known);
-        if is_known {
-            self.breaker.answered();
-        }
-    }
-
-    /// Nobody is being asked any more.
-    pub(super) fn asked(&self) {
-        self.write().under_way = false;
-    }
-
-    /// The connections to a server that an answer or a redirection named.
-    pub(super) fn node(&self, address: &Address) -> Arc<N> {
-        if let Some(node) = self.read().nodes.get(address) {
-            return Arc::clone(node);
-        }
-        Arc::clone(self.write().nodes.entry(address.clone()).or_insert_with(|| self.connect(address)))
-    }
-
-    /// Whether the owners are those that are known already, so that they need not confirm that they are primaries.
-    pub(super) fn knows(&self, topology: &Topology) -> bool {
-        let map = self.read();
-        let known = map.ranges.iter().map(|(first, last, node)| (*first, *last, node.address()));
-        !self.stale.load(Ordering::Acquire)
-            && known.eq(topology.ranges.iter().map(|range| (range.first, range.last, &range.owner)))
-    }
-
-    /// Takes over what was learned; servers that own nothing any more are closed and forgotten. A Sentinel that
-    /// missed the last failover changes nothing while the primary that is known answers.
-    pub(super) fn learn(&self, topology: Topology, now: Instant) {
-        let mut map = self.write();
-        if !self.stale.load(Ordering::Acquire) && topology.epoch < map.epoch {
-            return;
-        }
-        let mut nodes: HashMap<Address, Arc<N>> = HashMap::new();
-        let mut owned = Vec::with_capacity(topology.ranges.len());
-        for Range { first, last, owner } in topology.ranges {
-            let known = map.nodes.get(&owner).cloned();
-            let node =
-                nodes.entry(owner).or_insert_with_key(|owner| known.unwrap_or_else(|| self.connect(owner)));
-            owned.push((first, last, Arc::clone(node)));
-        }
-        let before = std::mem::replace(&mut map.nodes, nodes);
-        map.ranges = owned;
-        map.epoch = topology.epoch;
-        map.learnt_at = Some(now);
-        self.stale.store(false, Ordering::Release);
-        let gone: Vec<_> =
-            before.into_iter().filter(|(address, _)| !map.nodes.contains_key(address)).collect();
-        drop(map);
-        gone.iter().for_each(|(_, node)| node.close());
-    }
-
-    fn connect(&self, address: &Address) -> Arc<N> {
-        Arc::new(N::new(&self.connector, address.clone()))
-    }
-
-    fn read(&self) -> RwLockReadGuard<'_, Map<N>> {
-        self.map.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, Map<N>> {
-        self.map.write().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -9,7 +9,7 @@ use ::redis::{Cmd, Value};
 use super::discovery::{self, Topology};
 use super::errors;
 use super::login::Role;
-use super::router::{LearnedTopology, Node};
+use super::topology::{LearnedTopology, Node};
 use crate::address::Address;
 use crate::error::Result;
 

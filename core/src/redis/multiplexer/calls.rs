@@ -11,8 +11,9 @@ use super::{EntryState, Link, Multiplexer, Need, Order, Peer, Reason, Waiting};
 use crate::error::{ErrorKind, Result};
 use crate::redis::command::{Hint, Unexecuted};
 use crate::redis::errors::{self, CallError};
-use crate::redis::router::{NextHop, PAUSE};
+use crate::redis::router::NextHop;
 use crate::redis::session::{Id, PendingCommand};
+use crate::redis::topology::PAUSE;
 
 impl<S: Read + Write> Multiplexer<S> {
     pub(super) fn conclude(&mut self, peer: &Peer, call: Id, result: Result<Value, CallError>, now: Instant) {
