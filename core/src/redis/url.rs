@@ -146,9 +146,8 @@ impl<'a> UrlParts<'a> {
         }
         let hosts = if self.hosts.is_empty() { "127.0.0.1" } else { self.hosts };
         let server = Address::parse(hosts).map_err(invalid)?;
-        let database = self.database(self.path.trim_matches('/'))?;
         let query = Query::parse(self.query, &["protocol"])?;
-        Ok(RedisUrl { tls, database, ..self.url(Servers::One(server), query)? })
+        Ok(RedisUrl { tls, ..self.url(Servers::One(server), self.path.trim_matches('/'), query)? })
     }
 
     fn unix(&self) -> Result<RedisUrl> {
@@ -160,16 +159,8 @@ impl<'a> UrlParts<'a> {
             return Err(invalid("the socket's path is missing: unix:///path/to/socket"));
         }
         let mut query = Query::parse(self.query, &["protocol", "db", "user", "pass"])?;
-        let login = std::mem::take(&mut query.login);
-        if self.login.is_some() && login != Login::default() {
-            return Err(invalid("user and password stand either before `@` or in the parameters"));
-        }
-        let database = self.database(query.db.as_deref().unwrap_or(""))?;
-        let mut url = self.url(Servers::One(Address::Unix(PathBuf::from(path))), query)?;
-        if self.login.is_none() {
-            url.login = checked(login)?;
-        }
-        Ok(RedisUrl { database, ..url })
+        let database = std::mem::take(&mut query.db);
+        self.url(Servers::One(Address::Unix(PathBuf::from(path))), &database, query)
     }
 
     fn cluster(&self) -> Result<RedisUrl> {
@@ -177,7 +168,7 @@ impl<'a> UrlParts<'a> {
             return Err(invalid("a Cluster has no database but 0"));
         }
         let seeds = self.addresses(Address::parse)?;
-        self.url(Servers::Cluster(seeds), Query::parse(self.query, &["protocol", "tls", "redirects"])?)
+        self.url(Servers::Cluster(seeds), "", Query::parse(self.query, &["protocol", "tls", "redirects"])?)
     }
 
     fn sentinel(&self) -> Result<RedisUrl> {
@@ -189,43 +180,38 @@ impl<'a> UrlParts<'a> {
         }
         let known = ["protocol", "tls", "redirects", "sentinel_user", "sentinel_password"];
         let query = Query::parse(self.query, &known)?;
-        let database = self.database(database)?;
-        let servers = Servers::Sentinel(sentinels, decode_part(service, "service")?);
-        Ok(RedisUrl { database, ..self.url(servers, query)? })
+        self.url(Servers::Sentinel(sentinels, decode_part(service, "service")?), database, query)
     }
 
     fn addresses(&self, parse: impl Fn(&str) -> Result<Address, String>) -> Result<Vec<Address>> {
         self.hosts.split(',').map(|host| parse(host.trim()).map_err(invalid)).collect()
     }
 
-    fn url(&self, servers: Servers, query: Query) -> Result<RedisUrl> {
+    fn url(&self, servers: Servers, database: &str, query: Query) -> Result<RedisUrl> {
+        if self.login.is_some() && query.login != Login::default() {
+            return Err(invalid("user and password stand either before `@` or in the parameters"));
+        }
+        let login = self.login.map_or(Ok(query.login), login)?;
+        let number = if database.is_empty() { Ok(0) } else { database.parse() };
         Ok(RedisUrl {
             servers,
-            login: self.login()?,
+            login: checked(login)?,
             sentinel_login: checked(query.sentinel_login)?,
-            database: 0,
+            database: number.map_err(|_| invalid("the database must be a whole number, 0 or greater"))?,
             tls: query.tls,
             resp3: query.resp3,
             networks: query.networks,
         })
     }
+}
 
-    /// `user:password` or `:password`. A password alone would be read as a user's name, hence an error.
-    fn login(&self) -> Result<Login> {
-        let Some(login) = self.login else { return Ok(Login::default()) };
-        let (user, password) = login.split_once(':').unwrap_or((login, ""));
-        let part = |text: &str, what| -> Result<Option<String>> {
-            Ok(if text.is_empty() { None } else { Some(decode_part(text, what)?) })
-        };
-        checked(Login { user: part(user, "user")?, password: part(password, "password")? })
-    }
-
-    fn database(&self, text: &str) -> Result<u32> {
-        if text.is_empty() {
-            return Ok(0);
-        }
-        text.parse().map_err(|_| invalid("the database must be a whole number, 0 or greater"))
-    }
+/// `user:password` or `:password`. A password alone would be read as a user's name, hence an error.
+fn login(text: &str) -> Result<Login> {
+    let (user, password) = text.split_once(':').unwrap_or((text, ""));
+    let part = |text: &str, what| -> Result<Option<String>> {
+        Ok(if text.is_empty() { None } else { Some(decode_part(text, what)?) })
+    };
+    Ok(Login { user: part(user, "user")?, password: part(password, "password")? })
 }
 
 fn checked(login: Login) -> Result<Login> {
@@ -240,7 +226,7 @@ struct Query {
     tls: bool,
     resp3: bool,
     networks: Option<Vec<Subnet>>,
-    db: Option<String>,
+    db: String,
     login: Login,
     sentinel_login: Login,
 }
@@ -266,7 +252,7 @@ impl Query {
                 "protocol" => query.resp3 = protocol(&value)?,
                 "tls" => query.tls = yes_or_no(&value)?,
                 "redirects" => query.networks = Some(networks(&value)?),
-                "db" => query.db = Some(value),
+                "db" => query.db = value,
                 "user" => query.login.user = Some(value),
                 "pass" => query.login.password = Some(value),
                 "sentinel_user" => query.sentinel_login.user = Some(value),
