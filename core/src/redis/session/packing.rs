@@ -11,7 +11,7 @@ use super::{About, Awaited, Bundle, PendingCommand, ROLE_INTERVAL, Session, Sess
 use crate::redis::command::RedisCommand;
 use crate::redis::discovery::role;
 use crate::redis::slots::slot_of;
-use crate::script::{Argument, Script, ScriptCall};
+use crate::script::{Argument, Script};
 
 /// The most calls in one script: while it runs the server serves nobody else.
 const LARGEST: usize = 64;
@@ -34,7 +34,7 @@ impl Session {
             self.role_asked = now;
             self.pack(&role(), About::Role, now);
         }
-        for bundle in bundle(&mut self.queue, PendingCommand::call, self.minds_slots) {
+        for bundle in bundle(&mut self.queue, self.minds_slots) {
             self.pack_bundle(bundle, false, now);
         }
         if let Some(last) = self.awaited.back_mut() {
@@ -151,7 +151,8 @@ fn keys(pending: &PendingCommand) -> &[String] {
 type BundleKey<'a> = (*const Script, &'a [u8], Option<u16>);
 
 /// The kind of a call; `None` if it has to be sent on its own.
-fn kind(call: &ScriptCall, minds_slots: bool) -> Option<BundleKey<'_>> {
+fn kind(pending: &PendingCommand, minds_slots: bool) -> Option<BundleKey<'_>> {
+    let call = pending.call()?;
     match (&call.script.each, call.keys.as_slice(), call.args.as_slice()) {
         (Some(_), [key], [arg]) => {
             let slot = minds_slots.then(|| slot_of(key.as_bytes()));
@@ -161,47 +162,36 @@ fn kind(call: &ScriptCall, minds_slots: bool) -> Option<BundleKey<'_>> {
     }
 }
 
-/// Divides items into bundles, in the order in which to send them. `call` answers the call of an item, or `None`
-/// for an item to be sent alone. Of calls that touch the same key, the earlier ones stay before the later ones.
-fn bundle<T>(
-    items: &mut Vec<T>,
-    call: impl Fn(&T) -> Option<&ScriptCall>,
-    minds_slots: bool,
-) -> Vec<SmallVec<[T; 1]>> {
-    if let [_] = items[..] {
-        return vec![items.drain(..).collect()];
+/// Divides requests into bundles, in the order in which to send them. Of calls that touch the same key, the earlier ones
+/// stay before the later ones.
+fn bundle(queue: &mut Vec<PendingCommand>, minds_slots: bool) -> Vec<Bundle> {
+    if let [_] = queue[..] {
+        return vec![queue.drain(..).collect()];
     }
-    let (places, sizes) = places(items, call, minds_slots);
-    let mut bundles: Vec<SmallVec<[T; 1]>> = sizes.into_iter().map(SmallVec::with_capacity).collect();
-    for (item, place) in items.drain(..).zip(places) {
-        bundles[place].push(item);
+    let (places, sizes) = places(queue, minds_slots);
+    let mut bundles: Vec<Bundle> = sizes.into_iter().map(SmallVec::with_capacity).collect();
+    for (pending, place) in queue.drain(..).zip(places) {
+        bundles[place].push(pending);
     }
     bundles
 }
 
-/// The bundle of each item, and how many each bundle has.
-fn places<T>(
-    items: &[T],
-    call: impl Fn(&T) -> Option<&ScriptCall>,
-    minds_slots: bool,
-) -> (Vec<usize>, Vec<usize>) {
-    let common = items.first().and_then(&call).and_then(|call| kind(call, minds_slots));
-    let is_common = |item| common.is_some() && call(item).and_then(|call| kind(call, minds_slots)) == common;
-    if items.iter().all(is_common) {
-        return in_order(items.len());
+/// The bundle of each request, and how many each bundle has.
+fn places(queue: &[PendingCommand], minds_slots: bool) -> (Vec<usize>, Vec<usize>) {
+    let common = queue.first().and_then(|pending| kind(pending, minds_slots));
+    if common.is_some() && queue.iter().all(|pending| kind(pending, minds_slots) == common) {
+        return in_order(queue.len());
     }
     let mut sizes: Vec<usize> = Vec::new();
     let mut growing: HashMap<BundleKey<'_>, usize> = HashMap::new();
-    let mut last_with: HashMap<&str, usize> = HashMap::with_capacity(items.len());
-    let mut places = Vec::with_capacity(items.len());
-    for item in items {
-        let call = call(item);
-        if call.is_none() {
-            // Its keys are not known here: nothing that follows may overtake it.
+    let mut last_with: HashMap<&str, usize> = HashMap::with_capacity(queue.len());
+    let mut places = Vec::with_capacity(queue.len());
+    for pending in queue {
+        if pending.call().is_none() {
+            // The keys of a plain command are not known here: nothing that follows may overtake it.
             growing.clear();
         }
-        let keys = call.map_or(&[][..], |call| call.keys.as_slice());
-        let kind = call.and_then(|call| kind(call, minds_slots));
+        let (keys, kind) = (keys(pending), kind(pending, minds_slots));
         let earliest = keys.iter().filter_map(|key| last_with.get(key.as_str())).max().copied();
         let open = kind.and_then(|kind| growing.get(&kind)).copied();
         let place = match open.filter(|&open| Some(open) >= earliest && sizes[open] < LARGEST) {
@@ -231,26 +221,28 @@ mod tests {
 
     use super::*;
     use crate::redis::tests::eternal;
+    use crate::script::ScriptCall;
 
     const REFUND: u8 = u8::MAX;
 
-    /// The items of each bundle, of calls given as (key, argument). A refund has no script for several keys.
-    fn bundled(calls: &[(&str, u8)], minds_slots: bool) -> Vec<Vec<usize>> {
-        let (script, refund) = (check(), eternal(Script::new("refund".to_owned())));
-        let call = |(place, (key, arg)): (usize, &(&str, u8))| {
-            let script = if *arg == REFUND { refund } else { script };
-            (
-                place,
-                ScriptCall { script, keys: smallvec![(*key).to_owned()], args: smallvec![smallvec![*arg]] },
-            )
-        };
-        let mut calls: Vec<_> = calls.iter().enumerate().map(call).collect();
-        let bundles = bundle(&mut calls, |(_, call)| Some(call), minds_slots);
-        bundles.into_iter().map(|bundle| bundle.into_iter().map(|(place, _)| place).collect()).collect()
-    }
+    /// Not a call of a script.
+    const RESET: u8 = REFUND - 1;
 
-    fn check() -> &'static Script {
-        eternal(Script::new("one".to_owned()).with_each("each".to_owned()))
+    /// The places in each bundle of calls given as (key, argument). A refund has no script for several keys.
+    fn bundled(calls: &[(&str, u8)], minds_slots: bool) -> Vec<Vec<usize>> {
+        let check = eternal(Script::new("one".to_owned()).with_each("each".to_owned()));
+        let refund = eternal(Script::new("refund".to_owned()));
+        let pending = |(place, (key, arg)): (usize, &(&str, u8))| {
+            let (script, keys) = (if *arg == REFUND { refund } else { check }, smallvec![(*key).to_owned()]);
+            let request = match *arg {
+                RESET => RedisCommand::delete(&keys),
+                arg => RedisCommand::Script(ScriptCall { script, keys, args: smallvec![smallvec![arg]] }),
+            };
+            PendingCommand::new(place, request, false, Instant::now())
+        };
+        let mut queue: Vec<_> = calls.iter().enumerate().map(pending).collect();
+        let bundles = bundle(&mut queue, minds_slots).into_iter();
+        bundles.map(|bundle| bundle.into_iter().map(|pending| pending.id).collect()).collect()
     }
 
     #[test]
@@ -270,11 +262,7 @@ mod tests {
 
     #[test]
     fn nothing_overtakes_what_is_sent_alone() {
-        let check =
-            || ScriptCall { script: check(), keys: smallvec!["a".to_owned()], args: smallvec![smallvec![1]] };
-        // The second may be a reset of the key of the third.
-        let bundles = bundle(&mut vec![Some(check()), None, Some(check())], Option::as_ref, false);
-        assert_eq!(bundles.iter().map(SmallVec::len).collect::<Vec<_>>(), [1, 1, 1]);
+        assert_eq!(bundled(&[("a", 1), ("a", RESET), ("a", 1)], false), [vec![0], vec![1], vec![2]]);
     }
 
     #[test]
