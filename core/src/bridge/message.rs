@@ -220,37 +220,31 @@ pub struct Completion {
 /// Carries out one call. The future is as large as its largest part: large ones that sleep have a place of their own.
 pub(super) async fn answer(limiter: &AsyncRateLimiter, call: &OwnedCall) -> Result<Answer> {
     let decision = match call {
-        OwnedCall::Single(kind, item) => limiter.single(&item.check(), *kind).await,
-        OwnedCall::Request(request) => limiter.check_request(&request.request()).await,
+        OwnedCall::Single(kind, item) => limiter.single(&item.check(), *kind).await?,
+        OwnedCall::Request(request) => limiter.check_request(&request.request()).await?,
         OwnedCall::All(items, id) => {
             let mut options = CheckAllOptions::new();
             options.request_id = id.as_deref();
-            limiter.check_all_with(&checks(items), options).await
+            limiter.check_all_with(&checks(items), options).await?
         }
-        OwnedCall::WaitAll(items, timeout) => Box::pin(limiter.wait_all(&checks(items), *timeout)).await,
+        OwnedCall::WaitAll(items, timeout) => Box::pin(limiter.wait_all(&checks(items), *timeout)).await?,
         OwnedCall::Wait(item, timeout) => {
-            Box::pin(limiter.wait_with(&item.rule, &item.key, item.options(), *timeout)).await
+            Box::pin(limiter.wait_with(&item.rule, &item.key, item.options(), *timeout)).await?
         }
-        OwnedCall::Inspect(item) => Box::pin(limiter.inspect_with(&item.key, item.options())).await,
+        OwnedCall::Inspect(item) => Box::pin(limiter.inspect_with(&item.key, item.options())).await?,
         OwnedCall::ResetAll(item) => {
-            limiter.reset_all_with(&item.key, item.options()).await?;
-            return Ok(Answer::Done);
+            return limiter.reset_all_with(&item.key, item.options()).await.map(|()| Answer::Done);
         }
         OwnedCall::Reset(item) => {
-            limiter.reset_with(&item.rule, &item.key, item.options()).await?;
-            return Ok(Answer::Done);
+            return limiter.reset_with(&item.rule, &item.key, item.options()).await.map(|()| Answer::Done);
         }
         OwnedCall::ChangeStanding(item, change) => {
             let took_effect = limiter.change_standing(&item.check(), *change).await?;
             return Ok(if change.is_answered() { Answer::Ended(took_effect) } else { Answer::Done });
         }
-        OwnedCall::Ping(timeout) => {
-            limiter.try_server(*timeout).await?;
-            return Ok(Answer::Done);
-        }
+        OwnedCall::Ping(timeout) => return limiter.try_server(*timeout).await.map(|()| Answer::Done),
         OwnedCall::Reserve(item, wait) => {
-            let check = item.check();
-            let reserving = limiter.reserve_within(check.rule, check.key, check.options, *wait);
+            let reserving = limiter.reserve_within(&item.rule, &item.key, item.options(), *wait);
             return reserved(Box::pin(reserving).await);
         }
         OwnedCall::ReserveAll(items, wait) => {
@@ -263,7 +257,7 @@ pub(super) async fn answer(limiter: &AsyncRateLimiter, call: &OwnedCall) -> Resu
             return ended(limiter, *end, id.as_deref(), used).await.map(Answer::Ended);
         }
     };
-    decision.map(Answer::Decision)
+    Ok(Answer::Decision(decision))
 }
 
 impl OwnedCall {

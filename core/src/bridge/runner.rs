@@ -81,7 +81,10 @@ impl Runner {
         self.spawn(move || {
             match builder.open_on(Some(this.host.clone()), this.sleeper()) {
                 Ok(limiter) => this.connect(Arc::new(limiter)),
-                Err(error) => this.not_opened(error),
+                Err(error) => {
+                    let _ = this.failure.set(error.clone());
+                    this.tell(vec![Completion { token: OPENED, result: Err(error) }]);
+                }
             }
             this.serve();
         })
@@ -110,11 +113,6 @@ impl Runner {
         let mut done = self.tasks.begin(std::iter::once((OPENED, connecting)));
         done.extend(self.go_on());
         self.tell(done);
-    }
-
-    fn not_opened(&self, error: Error) {
-        let _ = self.failure.set(error.clone());
-        self.tell(vec![Completion { token: OPENED, result: Err(error) }]);
     }
 
     /// Takes a limiter that needed no connection.
