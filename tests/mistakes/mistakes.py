@@ -16,11 +16,11 @@ MISTAKES = [
     Mistake(
         "a call is sent again after a timeout",
         "session/ending.rs",
-        "self.outcomes.push_back((pending.id, CommandOutcome::Done(Err(failure))));\n            }\n        }\n        if let Some(next)",
+        "self.outcomes.push_back((pending.id, CommandOutcome::Done(Err(failure))));\n            }\n        }\n        is_silent",
         "let hint = crate::redis::command::Hint::Unsent(failure, pending.by);\n"
         "                let unexecuted = crate::redis::command::Unexecuted { request: pending.request.clone(), asking: pending.asking, hint };\n"
         "                self.outcomes.push_back((pending.id, CommandOutcome::Again(Box::new(unexecuted))));\n"
-        "            }\n        }\n        if let Some(next)",
+        "            }\n        }\n        is_silent",
     ),
     Mistake(
         "a call is sent again after a broken connection",

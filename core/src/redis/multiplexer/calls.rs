@@ -10,6 +10,7 @@ use ::redis::Value;
 use super::{EntryState, Link, Multiplexer, Need, Order, Peer, Reason, Waiting};
 use crate::error::{ErrorKind, Result};
 use crate::redis::command::{Hint, Unexecuted};
+use crate::redis::deadline::note_sooner;
 use crate::redis::errors::{self, CallError};
 use crate::redis::router::NextHop;
 use crate::redis::session::{Id, PendingCommand};
@@ -75,7 +76,7 @@ impl<S: Read + Write> Multiplexer<S> {
             NextHop::To { node, asking } => self.send(&node, pending(asking), now),
             NextHop::Later(pause) => {
                 let until = now + pause;
-                self.note_deadline(until);
+                note_sooner(&mut self.next_deadline, until);
                 let reason = Reason::Migration(Arc::clone(peer), until);
                 self.waiting.push(Waiting { pending: pending(asking), reason });
             }
@@ -180,7 +181,7 @@ impl<S: Read + Write> Multiplexer<S> {
         }
         let next = if is_due { now + PAUSE } else { doubts_at };
         self.doubts_at = Some(next);
-        self.note_deadline(next);
+        note_sooner(&mut self.next_deadline, next);
     }
 
     fn expire_waiting(&mut self, Waiting { pending, reason }: Waiting, now: Instant) {
@@ -189,7 +190,7 @@ impl<S: Read + Write> Multiplexer<S> {
             Reason::Connection(_) => pending.by,
         };
         if now < until {
-            self.note_deadline(until);
+            note_sooner(&mut self.next_deadline, until);
             return self.waiting.push(Waiting { pending, reason });
         }
         let is_overdue = pending.by <= now;
@@ -213,9 +214,5 @@ impl<S: Read + Write> Multiplexer<S> {
     fn run_out_of_time(&mut self, call: Id) {
         let timeout = self.calls.get(call).map_or(Duration::ZERO, |entry| entry.deadline.timeout);
         self.complete(call, Err(errors::out_of_time(timeout)));
-    }
-
-    pub(super) fn note_deadline(&mut self, deadline: Instant) {
-        self.next_deadline = Some(self.next_deadline.map_or(deadline, |next| next.min(deadline)));
     }
 }

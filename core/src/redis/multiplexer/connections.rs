@@ -8,6 +8,7 @@ use super::{ConnectionId, Link, Multiplexer, Need, OpenConnection, Order, Peer, 
 use crate::error::{Error, Result};
 use crate::redis::channel::{Channel, ReadProgress};
 use crate::redis::command::CommandOutcome;
+use crate::redis::deadline::note_sooner;
 use crate::redis::errors::{self, CallError};
 
 impl<S: Read + Write> Multiplexer<S> {
@@ -147,7 +148,7 @@ impl<S: Read + Write> Multiplexer<S> {
             self.orders.push(Order::Serve(id, Need::Watch));
         }
         if let Some(deadline) = connection.channel.session.deadline() {
-            self.note_deadline(deadline);
+            note_sooner(&mut self.next_deadline, deadline);
         }
         if self.connections[id].channel.session.is_over() {
             self.orders.push(Order::Serve(id, Need::Close));

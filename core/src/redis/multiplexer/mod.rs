@@ -21,6 +21,7 @@ use super::breaker::{Admission, Breaker};
 use super::channel::Channel;
 use super::command::{CallDeadline, RedisCommand};
 use super::connector::Connector;
+use super::deadline::note_sooner;
 use super::errors::{self, CallError};
 use super::router::Router;
 use super::session::{Id, PendingCommand};
@@ -194,7 +195,7 @@ impl<S: Read + Write> Multiplexer<S> {
             self.complete(id, Err(error));
             return id;
         }
-        self.note_deadline(by);
+        note_sooner(&mut self.next_deadline, by);
         let pending = PendingCommand::new(id, request, false, by);
         match self.router.due(now) {
             DiscoveryNeed::Refused { error, probe } => {
@@ -241,13 +242,13 @@ impl<S: Read + Write> Multiplexer<S> {
 
     fn wait_for_topology(&mut self, pending: PendingCommand, topology_by: Instant) {
         self.discover();
-        self.note_deadline(topology_by);
+        note_sooner(&mut self.next_deadline, topology_by);
         self.waiting.push(Waiting { pending, reason: Reason::Topology(topology_by) });
     }
 
     fn wait_for_connection(&mut self, peer: &Arc<Peer>, pending: PendingCommand, now: Instant) {
         let doubts_at = *self.doubts_at.get_or_insert(now + PAUSE);
-        self.note_deadline(doubts_at);
+        note_sooner(&mut self.next_deadline, doubts_at);
         self.waiting.push(Waiting { pending, reason: Reason::Connection(Arc::clone(peer)) });
     }
 

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::{About, Bundle, Session, SessionStage};
 use crate::redis::command::CommandOutcome;
+use crate::redis::deadline::note_sooner;
 use crate::redis::errors::{self, CallError, ConnectionError};
 use crate::timeout::SHORTEST_TIMEOUT;
 
@@ -62,21 +63,19 @@ impl Session {
     /// timeout.
     fn expire_awaited(&mut self, now: Instant) -> bool {
         let mut is_silent = false;
-        let mut next = None;
-        let mut soonest = |at: Instant| next = Some(next.map_or(at, |next: Instant| next.min(at)));
         for awaited in &mut self.awaited {
             let attempt = awaited.sent + self.response_timeout;
             is_silent |= attempt <= now;
             let About::Requests(bundle, _) = &mut awaited.about else {
                 if attempt > now {
-                    soonest(attempt);
+                    note_sooner(&mut self.next_deadline, attempt);
                 }
                 continue;
             };
             for pending in bundle.iter_mut().filter(|pending| !pending.ended) {
                 let by = pending.by.min(attempt);
                 if by > now {
-                    soonest(by);
+                    note_sooner(&mut self.next_deadline, by);
                     continue;
                 }
                 pending.ended = true;
@@ -85,9 +84,6 @@ impl Session {
                 let failure = CallError { unanswered: attempt <= now + SHORTEST_TIMEOUT, ..failure };
                 self.outcomes.push_back((pending.id, CommandOutcome::Done(Err(failure))));
             }
-        }
-        if let Some(next) = next {
-            self.note_deadline(next);
         }
         is_silent
     }

@@ -4,8 +4,6 @@
 //! kind share a script, matches replies to requests in their order, sends the text of a script with its first use and
 //! whenever the server has forgotten it, and ends requests whose time is up. It judges what each reply, or its absence, means for each request;
 //! its driver only moves bytes and waits.
-//!
-//! One rule governs it: what may have been executed is never sent again.
 
 mod ending;
 mod packing;
@@ -21,6 +19,7 @@ use smallvec::SmallVec;
 use self::resp::Replies;
 use super::command::{CommandOutcome, RedisCommand};
 use super::connector::Connector;
+use super::deadline::note_sooner;
 use super::errors::ConnectionError;
 use super::login::{HandshakeStep, Role, handshake};
 use crate::address::Address;
@@ -229,7 +228,7 @@ impl Session {
     /// Adds a request, to be packed by [`flush`](Self::flush).
     pub(super) fn submit(&mut self, mut pending: PendingCommand, now: Instant) {
         let queued = *pending.queued.get_or_insert(now);
-        self.note_deadline(pending.by.min(queued + self.response_timeout));
+        note_sooner(&mut self.next_deadline, pending.by.min(queued + self.response_timeout));
         self.queue.push(pending);
     }
 
@@ -272,9 +271,5 @@ impl Session {
     /// When to call [`expire`](Self::expire), at the latest.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.next_deadline
-    }
-
-    fn note_deadline(&mut self, deadline: Instant) {
-        self.next_deadline = Some(self.next_deadline.map_or(deadline, |next| next.min(deadline)));
     }
 }

@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 use super::resp::write_command;
 use super::{About, Awaited, Bundle, PendingCommand, ROLE_INTERVAL, Session, SessionStage};
 use crate::redis::command::RedisCommand;
+use crate::redis::deadline::note_sooner;
 use crate::redis::discovery::role;
 use crate::redis::slots::slot_of;
 use crate::script::{Argument, Script};
@@ -41,7 +42,7 @@ impl Session {
             last.ends_batch = true;
             self.batches += 1;
         }
-        self.note_deadline(now + self.response_timeout);
+        note_sooner(&mut self.next_deadline, now + self.response_timeout);
     }
 
     /// Whether enough is under way.

@@ -7,6 +7,7 @@ use ::redis::{RedisError, Value};
 use super::{About, Bundle, PendingCommand, Session, SessionStage};
 use crate::address::Address;
 use crate::redis::command::{CommandOutcome, Hint, Unexecuted};
+use crate::redis::deadline::note_sooner;
 use crate::redis::discovery::is_replica;
 use crate::redis::errors::{self, CallError, ConnectionError};
 use crate::redis::login::HandshakeStep;
@@ -66,7 +67,7 @@ impl Session {
         match (err.code().unwrap_or_default(), target) {
             ("NOSCRIPT", _) if !whole => {
                 let wanted = self.wanted(bundle);
-                self.note_deadline(now + self.response_timeout);
+                note_sooner(&mut self.next_deadline, now + self.response_timeout);
                 self.pack_bundle(wanted, true, now);
             }
             ("CROSSSLOT", _) if is_batch => {
