@@ -81,9 +81,9 @@ MISTAKES = [
     ),
     Mistake(
         "the deadline of a call that waits for a connection is ignored",
-        "multiplexer/calls.rs",
-        "Reason::Connection(_) => pending.by,",
-        "Reason::Connection(_) => now + Duration::from_secs(3600),",
+        "multiplexer/mod.rs",
+        "        let until = until.min(pending.by);\n",
+        "        let until = if let Reason::Connection(_) = reason { until + std::time::Duration::from_secs(3600) } else { until.min(pending.by) };\n",
     ),
     Mistake(
         "calls given back by a connection are queued on it again",

@@ -75,10 +75,7 @@ impl<S: Read + Write> Multiplexer<S> {
         match next {
             NextHop::To { node, asking } => self.send(&node, pending(asking), now),
             NextHop::Later(pause) => {
-                let until = now + pause;
-                note_sooner(&mut self.next_deadline, until);
-                let reason = Reason::Migration(Arc::clone(peer), until);
-                self.waiting.push(Waiting { pending: pending(asking), reason });
+                self.wait(pending(asking), Reason::Migration(Arc::clone(peer)), now + pause);
             }
             NextHop::Rediscover => self.wait_for_topology(pending(false), by),
             NextHop::Fail(error) => self.complete(call, Err(error)),
@@ -184,27 +181,22 @@ impl<S: Read + Write> Multiplexer<S> {
         note_sooner(&mut self.next_deadline, next);
     }
 
-    fn expire_waiting(&mut self, Waiting { pending, reason }: Waiting, now: Instant) {
-        let until = match &reason {
-            Reason::Topology(until) | Reason::Migration(_, until) => pending.by.min(*until),
-            Reason::Connection(_) => pending.by,
-        };
+    fn expire_waiting(&mut self, Waiting { pending, reason, until }: Waiting, now: Instant) {
         if now < until {
-            note_sooner(&mut self.next_deadline, until);
-            return self.waiting.push(Waiting { pending, reason });
+            return self.wait(pending, reason, until);
         }
         let is_overdue = pending.by <= now;
         match reason {
-            Reason::Topology(_) if is_overdue => {
+            Reason::Topology if is_overdue => {
                 // Less time than the servers may take says nothing about them.
                 if !self.router.is_known() && self.allows_response(pending.id) {
                     self.router.undiscovered(now);
                 }
                 self.run_out_of_time(pending.id);
             }
-            Reason::Topology(_) => self.route(pending, now),
-            Reason::Migration(..) if is_overdue => self.run_out_of_time(pending.id),
-            Reason::Migration(peer, _) => self.send(&peer, pending, now),
+            Reason::Topology => self.route(pending, now),
+            Reason::Migration(_) if is_overdue => self.run_out_of_time(pending.id),
+            Reason::Migration(peer) => self.send(&peer, pending, now),
             Reason::Connection(peer) => {
                 self.conclude(&peer, pending.id, Err(errors::unsent(&peer.address)), now);
             }

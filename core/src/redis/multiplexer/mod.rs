@@ -133,14 +133,16 @@ pub(crate) enum Need {
 struct Waiting {
     pending: PendingCommand,
     reason: Reason,
+    /// When it goes on or times out.
+    until: Instant,
 }
 
 /// What a request waits for.
 enum Reason {
-    /// The topology. At this time the request goes on with what is known.
-    Topology(Instant),
-    /// Keys that are being moved to another server. At this time the same server is asked again.
-    Migration(Arc<Peer>, Instant),
+    /// The topology, or the time to go on with what is known.
+    Topology,
+    /// Keys that are being moved to another server, until this one is asked again.
+    Migration(Arc<Peer>),
     /// A connection to this server.
     Connection(Arc<Peer>),
 }
@@ -242,14 +244,20 @@ impl<S: Read + Write> Multiplexer<S> {
 
     fn wait_for_topology(&mut self, pending: PendingCommand, topology_by: Instant) {
         self.discover();
-        note_sooner(&mut self.next_deadline, topology_by);
-        self.waiting.push(Waiting { pending, reason: Reason::Topology(topology_by) });
+        self.wait(pending, Reason::Topology, topology_by);
     }
 
     fn wait_for_connection(&mut self, peer: &Arc<Peer>, pending: PendingCommand, now: Instant) {
         let doubts_at = *self.doubts_at.get_or_insert(now + PAUSE);
         note_sooner(&mut self.next_deadline, doubts_at);
-        self.waiting.push(Waiting { pending, reason: Reason::Connection(Arc::clone(peer)) });
+        let by = pending.by;
+        self.wait(pending, Reason::Connection(Arc::clone(peer)), by);
+    }
+
+    fn wait(&mut self, pending: PendingCommand, reason: Reason, until: Instant) {
+        let until = until.min(pending.by);
+        note_sooner(&mut self.next_deadline, until);
+        self.waiting.push(Waiting { pending, reason, until });
     }
 
     /// Sends a request to the owner of its slot.
@@ -300,13 +308,13 @@ impl<S: Read + Write> Multiplexer<S> {
         let failure = result.err().filter(|_| !self.router.is_known());
         for waiting in std::mem::take(&mut self.waiting) {
             match (&waiting.reason, &failure) {
-                (Reason::Topology(_), Some(error)) => {
+                (Reason::Topology, Some(error)) => {
                     self.router.undiscovered(now);
                     self.complete(waiting.pending.id, Err(error.clone()));
                 }
-                (Reason::Topology(_), None) => self.route(waiting.pending, now),
+                (Reason::Topology, None) => self.route(waiting.pending, now),
                 (Reason::Connection(peer), _) if peer.is_gone() => self.reroute(waiting.pending, now),
-                (Reason::Connection(_) | Reason::Migration(..), _) => self.waiting.push(waiting),
+                (Reason::Connection(_) | Reason::Migration(_), _) => self.waiting.push(waiting),
             }
         }
     }
