@@ -12,6 +12,7 @@ use super::connector::Connector;
 use super::deadline::Deadline;
 use super::errors::{self, CallError, ConnectionError};
 use super::login::Role;
+use super::pacing::Attempt;
 use super::session::{FEWEST_BATCHES, Id, PendingCommand, Session};
 use super::spin::Spin;
 use super::stream::{Resend, Stream};
@@ -42,7 +43,7 @@ impl Connection {
         deadline: Deadline<'_>,
         resend: Resend,
     ) -> Result<Self, CallError> {
-        let attempt = connector.attempt(address, role, resend == Resend::Often, deadline)?;
+        let attempt = Attempt::begin(connector, address, role, resend == Resend::Often, deadline)?;
         let start = Instant::now();
         let limit = Deadline { by: deadline.by.min(start + connector.options.connect_timeout), ..deadline };
         let opened = Self::try_open(connector, address, role, limit, resend);

@@ -4,16 +4,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::background::Background;
 use super::breaker::Breaker;
-use super::deadline::Deadline;
-use super::errors::{self, CallError};
-use super::login::Role;
 use super::options::ConnectOptions;
-use super::pacing::Attempt;
-use super::stream::SPACING;
 use super::tls::{Layer, Tls};
 use super::url::{RedisUrl, Servers};
 use crate::address::Address;
@@ -26,7 +21,7 @@ pub(super) struct Connector {
     pub(super) options: ConnectOptions,
     tls: Option<Tls>,
     /// Differs between limiters with other settings.
-    identity: u64,
+    pub(super) identity: u64,
     pub(super) background: Arc<Background>,
 }
 
@@ -55,19 +50,6 @@ impl Connector {
     /// A circuit breaker for one server.
     pub(super) fn breaker(&self) -> Breaker {
         Breaker::new(self.options.breaker_failures, self.options.breaker_probe)
-    }
-
-    /// Begins an attempt to connect, unless the last one failed a moment ago.
-    pub(super) fn attempt(
-        &self,
-        address: &Address,
-        role: Role,
-        is_probe: bool,
-        deadline: Deadline<'_>,
-    ) -> Result<Attempt, CallError> {
-        let (name, start) = ((address.clone(), role, self.identity), Instant::now());
-        let begun = Attempt::begin(name, self.options.breaker_probe.min(SPACING), is_probe, deadline);
-        begun.unwrap_or_else(|err| Err(errors::opening(&err.into(), address, role, start.elapsed())))
     }
 
     /// The longest time of a call that sets none: to connect and to answer.

@@ -2,15 +2,16 @@
 //! one succeeds, and after one that does not, the next only after a pause.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::sync::{Condvar, PoisonError};
 use std::time::{Duration, Instant};
 
 use once_cell::race::OnceBox;
 
+use super::connector::Connector;
 use super::deadline::Deadline;
-use super::errors::CallError;
+use super::errors::{self, CallError};
 use super::login::Role;
+use super::stream::SPACING;
 use crate::address::Address;
 use crate::fork::PerProcess;
 use crate::lock::Mutex;
@@ -67,14 +68,18 @@ pub(super) struct Attempt {
 }
 
 impl Attempt {
-    /// Begins an attempt as soon as there may be one. If the last one failed and began less than `pause` ago, a call gets
-    /// its error instead; a probe, for which nobody waits, waits for its turn.
+    /// Begins an attempt as soon as there may be one. If the last one failed and began a moment ago, a call gets its error
+    /// instead; a probe, for which nobody waits, waits for its turn.
     pub(super) fn begin(
-        name: Name,
-        pause: Duration,
+        connector: &Connector,
+        address: &Address,
+        role: Role,
         is_probe: bool,
         deadline: Deadline<'_>,
-    ) -> io::Result<Result<Self, CallError>> {
+    ) -> Result<Self, CallError> {
+        let (name, pause) =
+            ((address.clone(), role, connector.identity), connector.options.breaker_probe.min(SPACING));
+        let start = Instant::now();
         let Pacing { last: lock, ended } = pacing();
         let mut last = lock.lock();
         let mut has_waited = false;
@@ -86,11 +91,11 @@ impl Attempt {
                     None
                 }
                 Some(Last::Succeeded(until)) if began < *until => {
-                    return Ok(Ok(Self { name, began, pause, alone: false }));
+                    return Ok(Self { name, began, pause, alone: false });
                 }
                 // However long it took, its end is what was waited for.
                 Some(Last::Failed(until, failure)) if has_waited || (began < *until && !is_probe) => {
-                    return Ok(Err(failure.clone()));
+                    return Err(failure.clone());
                 }
                 Some(Last::GivenUp(until, longest)) => {
                     *longest = deadline.by.max(*longest);
@@ -102,10 +107,12 @@ impl Attempt {
             if next.is_some_and(|next| next <= began) {
                 last.retain(|_, last| last.until().is_none_or(|until| began < until));
                 last.insert(name.clone(), Last::UnderWay);
-                return Ok(Ok(Self { name, began, pause, alone: true }));
+                return Ok(Self { name, began, pause, alone: true });
             }
             let wait = next.map_or(Duration::MAX, |next| next.saturating_duration_since(began));
-            let waited = ended.wait_timeout(last, wait.min(deadline.next()?));
+            let left = deadline.next();
+            let left = left.map_err(|err| errors::opening(&err.into(), address, role, start.elapsed()))?;
+            let waited = ended.wait_timeout(last, wait.min(left));
             last = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
