@@ -81,9 +81,7 @@ pub(crate) enum RedisCommand {
 impl RedisCommand {
     /// Removes keys of one slot; the server frees large ones in the background.
     pub(super) fn delete(keys: &[String]) -> Self {
-        let mut cmd = ::redis::cmd("UNLINK");
-        cmd.arg(keys);
-        Self::Plain(cmd, slot_of_keys(keys))
+        Self::Plain(::redis::cmd("UNLINK").arg(keys).take(), slot_of_keys(keys))
     }
 
     pub(super) fn ping() -> Self {

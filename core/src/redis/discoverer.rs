@@ -73,17 +73,16 @@ impl Discoverer {
     fn query(&self, connector: &Arc<Connector>, query: &Query, deadline: Deadline<'_>) -> Result<Value> {
         let name = (query.server.clone(), query.role);
         let kept = self.idle.lock().remove(&name);
-        if let Some(mut connection) = kept
-            && let Ok(value) = connection.query(query.command.clone(), deadline)
-        {
-            self.idle.lock().insert(name, connection);
+        let ask = |mut connection: Connection| {
+            let value = connection.query(query.command.clone(), deadline)?;
+            self.idle.lock().insert(name.clone(), connection);
+            Ok(value)
+        };
+        if let Some(Ok(value)) = kept.map(ask) {
             return Ok(value);
         }
         let opened = Connection::open(connector, &query.server, query.role, deadline, Resend::Never);
-        let mut connection = opened.map_err(|failure| failure.error)?;
-        let value = connection.query(query.command.clone(), deadline).map_err(|failure| failure.error)?;
-        self.idle.lock().insert(name, connection);
-        Ok(value)
+        opened.and_then(ask).map_err(|failure| failure.error)
     }
 
     /// Closes the connections.

@@ -1,6 +1,6 @@
 //! How to learn which server owns which slots: the question, and what its answer says.
 
-use ::redis::{Cmd, Value};
+use ::redis::{Cmd, Value, cmd};
 
 use super::login::Role;
 use crate::address::Address;
@@ -37,12 +37,10 @@ pub(super) enum Discovery {
 
 impl Discovery {
     pub(super) fn question(&self) -> Cmd {
-        let mut cmd = Cmd::new();
         match self {
-            Self::Cluster => cmd.arg("CLUSTER").arg("SLOTS"),
-            Self::Sentinel(service) => cmd.arg("SENTINEL").arg("MASTER").arg(service),
-        };
-        cmd
+            Self::Cluster => cmd("CLUSTER").arg("SLOTS").take(),
+            Self::Sentinel(service) => cmd("SENTINEL").arg("MASTER").arg(service).take(),
+        }
     }
 
     /// What the answer says; the error says why it cannot be used.
@@ -80,7 +78,7 @@ impl Discovery {
 
 /// Asks a server what it is.
 pub(super) fn role() -> Cmd {
-    ::redis::cmd("ROLE")
+    cmd("ROLE")
 }
 
 /// Whether the answer to [`role`] is that of a primary.

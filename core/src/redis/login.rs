@@ -1,6 +1,6 @@
 //! What opens a conversation: protocol, login, database.
 
-use ::redis::Cmd;
+use ::redis::{Cmd, cmd};
 
 use super::url::{Login, RedisUrl};
 
@@ -31,21 +31,17 @@ pub(super) fn handshake(url: &RedisUrl, role: Role) -> Vec<(HandshakeStep, Cmd)>
         Role::Sentinel => (&url.sentinel_login, 0, false),
     };
     let login = if resp3 { Some(hello(login)) } else { auth(login) };
-    let select = (database != 0).then(|| {
-        let mut select = ::redis::cmd("SELECT");
-        select.arg(database);
-        select
-    });
+    let select = (database != 0).then(|| cmd("SELECT").arg(database).take());
     let commands = [
         (HandshakeStep::Login, login),
         (HandshakeStep::Select, select),
-        (HandshakeStep::Ping, Some(::redis::cmd("PING"))),
+        (HandshakeStep::Ping, Some(cmd("PING"))),
     ];
     commands.into_iter().filter_map(|(step, cmd)| Some((step, cmd?))).collect()
 }
 
 fn hello(login: &Login) -> Cmd {
-    let mut hello = ::redis::cmd("HELLO");
+    let mut hello = cmd("HELLO");
     hello.arg(3);
     if let Some(password) = &login.password {
         hello.arg("AUTH").arg(login.user.as_deref().unwrap_or("default")).arg(password);
@@ -54,7 +50,5 @@ fn hello(login: &Login) -> Cmd {
 }
 
 fn auth(login: &Login) -> Option<Cmd> {
-    let mut auth = ::redis::cmd("AUTH");
-    auth.arg(login.user.as_deref()).arg(login.password.as_deref()?);
-    Some(auth)
+    Some(cmd("AUTH").arg(login.user.as_deref()).arg(login.password.as_deref()?).take())
 }

@@ -6,9 +6,12 @@
 //! (<https://docs.kernel.org/virt/guest-halt-polling.html>). Between two looks any other thread that needs the processor
 //! has it, the server above all. Few threads may spin, and only while it pays.
 
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use once_cell::race::OnceNonZeroUsize;
 
 use crate::fork::generation;
 
@@ -92,25 +95,17 @@ impl Drop for SpinPermit {
     }
 }
 
-fn one_more(spinning: u64, generation: u32, most: u32) -> Option<u64> {
+fn one_more(spinning: u64, generation: u32, most: u64) -> Option<u64> {
     let ours = spinning >> 32 == u64::from(generation);
     let count = if ours { spinning & u64::from(u32::MAX) } else { 0 };
-    (count < u64::from(most)).then_some(u64::from(generation) << 32 | (count + 1))
+    (count < most).then_some(u64::from(generation) << 32 | (count + 1))
 }
 
 /// Half of the processors that this process may use; with one, the server could not answer meanwhile.
-fn most_spinning() -> u32 {
-    const UNKNOWN: u32 = u32::MAX;
-    static MOST: AtomicU32 = AtomicU32::new(UNKNOWN);
-    match MOST.load(Ordering::Relaxed) {
-        UNKNOWN => {
-            let processors = thread::available_parallelism().map_or(1, usize::from);
-            let most = u32::try_from(processors / 2).unwrap_or(0);
-            MOST.store(most, Ordering::Relaxed);
-            most
-        }
-        most => most,
-    }
+fn most_spinning() -> u64 {
+    static PROCESSORS: OnceNonZeroUsize = OnceNonZeroUsize::new();
+    let counted = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    PROCESSORS.get_or_init(counted).get() as u64 / 2
 }
 
 #[cfg(test)]

@@ -14,9 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// What all TLS connections of a limiter have in common. The certificates are read once.
 #[derive(Clone)]
-pub(super) struct Tls {
-    config: Arc<ClientConfig>,
-}
+pub(super) struct Tls(Arc<ClientConfig>);
 
 impl Tls {
     /// Reads the files of the options; without `tls_ca` the authorities that the system trusts.
@@ -32,13 +30,13 @@ impl Tls {
                 .map_err(|err| unusable(&err))?,
             _ => builder.with_no_client_auth(),
         };
-        Ok(Self { config: Arc::new(config) })
+        Ok(Self(Arc::new(config)))
     }
 
     /// A new connection to a server whose certificate must match `host`.
     pub(super) fn connect(&self, host: &str) -> io::Result<Layer> {
         let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
-        let connection = ClientConnection::new(Arc::clone(&self.config), name).map_err(io::Error::other)?;
+        let connection = ClientConnection::new(Arc::clone(&self.0), name).map_err(io::Error::other)?;
         Ok(Layer(Box::new(connection)))
     }
 }
