@@ -192,8 +192,7 @@ impl<S: Read + Write> Multiplexer<S> {
             allows_response: deadline.allows_response(self.connector.options.response_timeout, now),
             state: EntryState::Waiting(None),
         });
-        if let Some(error) = &self.closed {
-            let error = error.clone();
+        if let Some(error) = self.closed.clone() {
             self.complete(id, Err(error));
             return id;
         }

@@ -33,19 +33,15 @@ impl Session {
         };
         self.batches -= usize::from(awaited.ends_batch);
         match awaited.about {
-            About::HandshakeStep(step) => self.stepped(step, value),
+            About::HandshakeStep(step) => match value.extract_error() {
+                Err(err) => self.end(ConnectionError::Refused(step, err)),
+                Ok(_) if step == HandshakeStep::Ping => self.stage = SessionStage::Ready,
+                Ok(_) => {}
+            },
             About::Role => self.is_replica |= is_replica(&value),
             // If that was refused, so is what follows.
             About::Asking => {}
             About::Requests(bundle, whole) => self.settle(bundle, whole, value, now),
-        }
-    }
-
-    fn stepped(&mut self, step: HandshakeStep, value: Value) {
-        match value.extract_error() {
-            Err(err) => self.end(ConnectionError::Refused(step, err)),
-            Ok(_) if step == HandshakeStep::Ping => self.stage = SessionStage::Ready,
-            Ok(_) => {}
         }
     }
 
