@@ -1,6 +1,6 @@
 //! How to learn which server owns which slots: the question, and what its answer says.
 
-use ::redis::{Cmd, Value, cmd};
+use ::redis::{Cmd, Value, cmd, from_redis_value_ref};
 
 use super::login::Role;
 use crate::address::Address;
@@ -146,11 +146,7 @@ fn sentinel(value: &Value, service: &str) -> Result<Topology, String> {
 }
 
 fn text(value: &Value) -> Option<String> {
-    match value {
-        Value::BulkString(bytes) => String::from_utf8(bytes.clone()).ok(),
-        Value::SimpleString(text) => Some(text.clone()),
-        _ => None,
-    }
+    from_redis_value_ref(value).ok()
 }
 
 fn number(value: &Value) -> Option<u16> {

@@ -72,14 +72,14 @@ impl Session {
             }
             // Each key by itself is either allowed or not, and either here or there.
             ("NOPERM" | "TRYAGAIN", _) if is_batch => self.requeue(bundle),
-            ("TRYAGAIN", _) => self.again(bundle, &Hint::TryAgain),
-            ("MOVED", Some(target)) => self.again(bundle, &Hint::Moved(target)),
-            ("ASK", Some(target)) => self.again(bundle, &Hint::Ask(target)),
+            ("TRYAGAIN", _) => self.again(bundle, |_| Hint::TryAgain),
+            ("MOVED", Some(target)) => self.again(bundle, |_| Hint::Moved(target.clone())),
+            ("ASK", Some(target)) => self.again(bundle, |_| Hint::Ask(target.clone())),
             // It has executed nothing, and will not before another failover.
             ("READONLY" | "MASTERDOWN", _) => {
                 self.is_replica = true;
                 let failure = errors::answered(&err, &self.address);
-                self.again(bundle, &Hint::NotPrimary(failure.clone()));
+                self.again(bundle, |_| Hint::NotPrimary(failure.clone()));
                 self.retire(&failure);
             }
             _ => self.fail(&bundle, &errors::answered(&err, &self.address)),
@@ -117,26 +117,21 @@ impl Session {
         wanted
     }
 
-    fn again(&mut self, bundle: Bundle, hint: &Hint) {
-        for pending in bundle.into_iter().filter(|pending| !pending.ended) {
-            self.not_executed(pending, hint.clone());
-        }
-    }
-
     /// Requests that were not sent. Behind a server that was silent, none waits for longer than on its own.
     pub(super) fn give_back(&mut self, bundle: Bundle, failure: &CallError) {
-        for pending in bundle.into_iter().filter(|pending| !pending.ended) {
-            let attempt =
-                pending.queued.filter(|_| self.is_silent).map(|queued| queued + self.response_timeout);
-            let by = attempt.unwrap_or(pending.by).min(pending.by);
-            let hint = Hint::Unsent(failure.clone(), by);
-            self.not_executed(pending, hint);
-        }
+        let limit = self.is_silent.then_some(self.response_timeout);
+        self.again(bundle, |pending| {
+            let attempt = pending.queued.and_then(|queued| Some(queued + limit?));
+            Hint::Unsent(failure.clone(), attempt.unwrap_or(pending.by).min(pending.by))
+        });
     }
 
-    fn not_executed(&mut self, pending: PendingCommand, hint: Hint) {
-        let again = Box::new(Unexecuted { request: pending.request, asking: pending.asking, hint });
-        self.outcomes.push_back((pending.id, CommandOutcome::Again(again)));
+    fn again(&mut self, bundle: Bundle, hint: impl Fn(&PendingCommand) -> Hint) {
+        for pending in bundle.into_iter().filter(|pending| !pending.ended) {
+            let hint = hint(&pending);
+            let again = Box::new(Unexecuted { request: pending.request, asking: pending.asking, hint });
+            self.outcomes.push_back((pending.id, CommandOutcome::Again(again)));
+        }
     }
 
     pub(super) fn fail(&mut self, bundle: &[PendingCommand], failure: &CallError) {
