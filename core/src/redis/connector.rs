@@ -13,6 +13,7 @@ use super::tls::{Layer, Tls};
 use super::url::{RedisUrl, Servers};
 use crate::address::Address;
 use crate::error::Result;
+use crate::subnet::Subnet;
 
 /// Everything that the connections of one limiter have in common.
 #[derive(Clone)]
@@ -65,12 +66,9 @@ impl Connector {
             Servers::One(named) => named == address,
             Servers::Cluster(named) | Servers::Sentinel(named, _) => named.contains(address),
         };
-        is_named
-            || self
-                .url
-                .networks
-                .as_ref()
-                .is_none_or(|networks| networks.iter().any(|network| network.contains(ip.to_canonical())))
+        let is_within =
+            |networks: &Vec<Subnet>| networks.iter().any(|network| network.contains(ip.to_canonical()));
+        is_named || self.url.networks.as_ref().is_none_or(is_within)
     }
 
     /// The TLS of a new connection to a server, if there is any.

@@ -188,11 +188,7 @@ impl Session {
 
     /// Whether nothing more comes of it, so that the connection can be closed.
     pub(super) fn is_over(&self) -> bool {
-        match self.stage {
-            SessionStage::Over => true,
-            SessionStage::Retired => !self.has_pending(),
-            SessionStage::Opening | SessionStage::Ready => false,
-        }
+        self.stage == SessionStage::Over || self.stage == SessionStage::Retired && !self.has_pending()
     }
 
     /// Whether the server left a request unanswered for the whole response timeout.
