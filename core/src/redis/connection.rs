@@ -68,11 +68,10 @@ impl Connection {
         let tls = connector.tls(address)?;
         let session = Session::open(connector, address, role, Instant::now());
         let mut connection = Self::new(stream, tls, session);
+        connection.advance(Instant::now());
         while connection.session.is_opening() {
+            connection.wait(deadline)?;
             connection.advance(Instant::now());
-            if connection.session.is_opening() {
-                connection.wait(deadline)?;
-            }
         }
         match connection.session.fault() {
             Some(fault) => Err(fault.clone()),
@@ -98,7 +97,11 @@ impl Connection {
             });
         }
         while !self.is_done() {
-            if let Err(err) = self.wait_for_session(cancelled) {
+            // For the server, or for the time at which a request ends without it.
+            let waited = self.session.deadline().map_or(Ok(()), |by| self.wait(Deadline { by, cancelled }));
+            if let Err(err) = waited
+                && err.kind() != io::ErrorKind::TimedOut
+            {
                 self.session.end(ConnectionError::from(err));
             }
             let now = Instant::now();
@@ -109,15 +112,6 @@ impl Connection {
 
     fn is_done(&self) -> bool {
         self.session.is_settled() || self.session.is_over()
-    }
-
-    /// Waits for the server, or for the time at which a request ends without it.
-    fn wait_for_session(&self, cancelled: Option<&dyn Fn() -> bool>) -> io::Result<()> {
-        let Some(by) = self.session.deadline() else { return Ok(()) };
-        match self.wait(Deadline { by, cancelled }) {
-            Err(err) if err.kind() == io::ErrorKind::TimedOut => Ok(()),
-            result => result,
-        }
     }
 
     /// Limits the batches under way to `most`, and to as many as the server answers within a round trip.
