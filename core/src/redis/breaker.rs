@@ -8,7 +8,7 @@ use ::redis::Value;
 
 use super::errors::{self, CallError};
 use crate::address::Address;
-use crate::error::ErrorKind;
+use crate::error::{Error, ErrorKind};
 use crate::lock::Mutex;
 
 /// Opens after so many calls in a row without an answer; while it is open, one probe at a time tries the server.
@@ -34,7 +34,7 @@ pub(super) enum Admission {
     /// The call may be sent.
     Closed,
     /// It ends with this error. `probe` asks the caller to try the server, without the call.
-    Open { failure: CallError, probe: bool },
+    Open { error: Error, probe: bool },
 }
 
 impl Breaker {
@@ -60,8 +60,8 @@ impl Breaker {
             outage.probing = true;
             outage.next_probe = now + self.pause;
         }
-        let failure = errors::breaker_open(address, now.saturating_duration_since(outage.since));
-        Admission::Open { failure, probe }
+        let error = errors::breaker_open(address, now.saturating_duration_since(outage.since));
+        Admission::Open { error, probe }
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -180,12 +180,12 @@ mod tests {
     fn the_error_says_for_how_long() {
         let (breaker, now) = (Breaker::new(1, PAUSE), Instant::now());
         breaker.unanswered(now);
-        let Admission::Open { failure, .. } = breaker.admit(&address(), now + PAUSE * 15) else {
+        let Admission::Open { error, .. } = breaker.admit(&address(), now + PAUSE * 15) else {
             unreachable!()
         };
         let words = "circuit breaker open: no answer from host:1 for 1.5 s";
-        assert_eq!(failure.error.message(), words);
-        assert!(failure.error.is_retryable());
+        assert_eq!(error.message(), words);
+        assert!(error.is_retryable());
     }
 
     #[test]

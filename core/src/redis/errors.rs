@@ -132,10 +132,10 @@ pub(super) fn not_primary(address: &Address) -> CallError {
 }
 
 /// Nothing is sent to a server that has not answered for so long.
-pub(super) fn breaker_open(address: &Address, since: Duration) -> CallError {
+pub(super) fn breaker_open(address: &Address, since: Duration) -> Error {
     let seconds = since.as_secs_f64();
     let message = format!("circuit breaker open: no answer from {address} for {seconds:.1} s");
-    Error::new(ErrorKind::Connection, message).into()
+    Error::new(ErrorKind::Connection, message)
 }
 
 /// The server answered with an error.

@@ -96,11 +96,11 @@ impl Pool {
         asking: bool,
         times: Times<'_>,
     ) -> CommandOutcome {
-        if let Admission::Open { failure, probe } = self.breaker.admit(&self.address, times.start) {
+        if let Admission::Open { error, probe } = self.breaker.admit(&self.address, times.start) {
             if probe {
                 self.probe();
             }
-            return CommandOutcome::Done(Err(failure));
+            return CommandOutcome::Done(Err(error.into()));
         }
         let outcome = self.share_or_lease(request, asking, times);
         self.note(&outcome, times);

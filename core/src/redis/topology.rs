@@ -128,9 +128,7 @@ impl<N: Node> LearnedTopology<N> {
         let map = self.read();
         if map.ranges.is_empty() {
             return match self.seeds.first().map(|seed| self.breaker.admit(seed, now)) {
-                Some(Admission::Open { failure, probe }) => {
-                    DiscoveryNeed::Refused { error: failure.error, probe }
-                }
+                Some(Admission::Open { error, probe }) => DiscoveryNeed::Refused { error, probe },
                 Some(Admission::Closed) | None => DiscoveryNeed::First,
             };
         }

@@ -268,12 +268,12 @@ impl<S: Read + Write> Multiplexer<S> {
     }
 
     fn send(&mut self, peer: &Arc<Peer>, pending: PendingCommand, now: Instant) {
-        if let Admission::Open { failure, probe } = peer.breaker.admit(&peer.address, now) {
+        if let Admission::Open { error, probe } = peer.breaker.admit(&peer.address, now) {
             if probe {
                 self.open(peer);
             }
             self.router.question(peer);
-            return self.complete(pending.id, Err(failure.error));
+            return self.complete(pending.id, Err(error));
         }
         let link = *peer.link.lock();
         let Link::Open(connection) = link else {
