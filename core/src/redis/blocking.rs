@@ -52,7 +52,7 @@ impl BlockingRedis {
     pub(crate) fn cast(&self, call: ScriptCall) {
         let request = RedisCommand::Script(call);
         if let Ok(connections) = self.connections()
-            && let Some(pool) = connections.router.owner(&request)
+            && let Ok(pool) = connections.router.owner(&request)
         {
             pool.cast(request);
         }
@@ -172,8 +172,7 @@ impl Connections {
                 }
                 NextHop::Rediscover => {
                     self.discover(deadline.by, times)?;
-                    node = self.router.owner(&request).ok_or_else(|| errors::unowned(request.slot()))?;
-                    asking = false;
+                    (node, asking) = (self.router.owner(&request)?, false);
                 }
                 NextHop::Fail(error) => return Err(error),
             }
@@ -201,7 +200,7 @@ impl Connections {
                 times.start = Instant::now();
             }
         }
-        self.router.owner(request).ok_or_else(|| errors::unowned(request.slot()))
+        self.router.owner(request)
     }
 
     /// Whether another server is in charge by now, of which others are asked once a connection takes long.
@@ -244,17 +243,11 @@ impl Connections {
             (Arc::clone(learned), Arc::clone(&self.discoverer), Arc::clone(&self.rounds));
         round.under_way = self.connector.background.spawn(move |cancelled| {
             let failure = discoverer.discover(&learned, cancelled).err();
-            rounds.end(failure);
+            let mut round = rounds.state.lock();
+            *round = DiscoveryRound { under_way: false, number: round.number + 1, failure };
+            drop(round);
+            rounds.ended.notify_all();
             learned.searched();
         });
-    }
-}
-
-impl DiscoveryRounds {
-    fn end(&self, failure: Option<Error>) {
-        let mut round = self.state.lock();
-        *round = DiscoveryRound { under_way: false, number: round.number + 1, failure };
-        drop(round);
-        self.ended.notify_all();
     }
 }

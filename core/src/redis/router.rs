@@ -9,7 +9,7 @@ use super::discovery::Discovery;
 use super::errors;
 use super::topology::{DiscoveryNeed, LearnedTopology, Node};
 use super::url::Servers;
-use crate::error::Error;
+use crate::error::{Error, Result};
 
 /// How often a call follows a redirection, as often as it takes for a slot to be moved twice.
 const MAX_HOPS: usize = 5;
@@ -102,11 +102,14 @@ impl<N: Node> Router<N> {
         }
     }
 
-    /// The server that owns the slot of a request, if known. A single one is not asked which slot that is.
-    pub(super) fn owner(&self, request: &RedisCommand) -> Option<Arc<N>> {
+    /// The server that owns the slot of a request. A single one is not asked which slot that is.
+    pub(super) fn owner(&self, request: &RedisCommand) -> Result<Arc<N>> {
         match self {
-            Self::Fixed(node) => Some(Arc::clone(node)),
-            Self::LearnedTopology(learned) => learned.owner(request.slot()),
+            Self::Fixed(node) => Ok(Arc::clone(node)),
+            Self::LearnedTopology(learned) => {
+                let slot = request.slot();
+                learned.owner(slot).ok_or_else(|| errors::unowned(slot))
+            }
         }
     }
 
@@ -146,7 +149,7 @@ impl<N: Node> Router<N> {
                 NextHop::To { node: Arc::clone(from), asking: false }
             }
             (Hint::Unsent(..), _) if !is_lost => {
-                let node = self.owner(request).unwrap_or_else(|| Arc::clone(from));
+                let node = self.owner(request).unwrap_or_else(|_| Arc::clone(from));
                 NextHop::To { node, asking: false }
             }
             (Hint::NotPrimary(failure) | Hint::Unsent(failure, _), _) => NextHop::Fail(failure.error),

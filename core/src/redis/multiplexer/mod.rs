@@ -22,7 +22,7 @@ use super::channel::Channel;
 use super::command::{CallDeadline, RedisCommand};
 use super::connector::Connector;
 use super::deadline::note_sooner;
-use super::errors::{self, CallError};
+use super::errors::CallError;
 use super::router::Router;
 use super::session::{Id, PendingCommand};
 use super::topology::{DiscoveryNeed, Node, PAUSE, TOPOLOGY_WAIT};
@@ -262,8 +262,8 @@ impl<S: Read + Write> Multiplexer<S> {
     /// Sends a request to the owner of its slot.
     fn route(&mut self, pending: PendingCommand, now: Instant) {
         match self.router.owner(&pending.request) {
-            Some(peer) => self.send(&peer, pending, now),
-            None => self.complete(pending.id, Err(errors::unowned(pending.request.slot()))),
+            Ok(peer) => self.send(&peer, pending, now),
+            Err(error) => self.complete(pending.id, Err(error)),
         }
     }
 

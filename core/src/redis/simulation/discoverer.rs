@@ -96,7 +96,7 @@ impl Client {
 
     /// The server of calls without a key, if the driver knows one.
     fn known_server(&self) -> Option<usize> {
-        let owner = self.multiplexer.router.owner(&RedisCommand::ping())?;
+        let owner = self.multiplexer.router.owner(&RedisCommand::ping()).ok()?;
         Some(self.server(owner.address()))
     }
 
