@@ -192,11 +192,7 @@ impl Pool {
         let started = self.connector.background.spawn(move |cancelled| {
             let opened =
                 Connection::open_in_background(&this.connector, &this.address, Resend::Often, cancelled);
-            let succeeded = opened.is_ok();
-            if let Ok(connection) = opened {
-                this.keep(connection);
-            }
-            this.breaker.probed(succeeded);
+            this.breaker.probed(opened.map(|connection| this.keep(connection)).is_ok());
         });
         if !started {
             self.breaker.probed(false);

@@ -53,8 +53,7 @@ impl<S: Read + Write> Multiplexer<S> {
     ) {
         let Some(entry) = self.calls.get_mut(call) else { return };
         if let EntryState::Abandoned = entry.state {
-            self.calls.remove(call);
-            return;
+            return drop(self.calls.remove(call));
         }
         if let Some(error) = self.closed.clone() {
             return self.complete(call, Err(error));
