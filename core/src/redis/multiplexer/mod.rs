@@ -246,13 +246,6 @@ impl<S: Read + Write> Multiplexer<S> {
         self.wait(pending, Reason::Topology, topology_by);
     }
 
-    fn wait_for_connection(&mut self, peer: &Arc<Peer>, pending: PendingCommand, now: Instant) {
-        let doubts_at = *self.doubts_at.get_or_insert(now + PAUSE);
-        note_sooner(&mut self.next_deadline, doubts_at);
-        let by = pending.by;
-        self.wait(pending, Reason::Connection(Arc::clone(peer)), by);
-    }
-
     fn wait(&mut self, pending: PendingCommand, reason: Reason, until: Instant) {
         let until = until.min(pending.by);
         note_sooner(&mut self.next_deadline, until);
@@ -277,7 +270,9 @@ impl<S: Read + Write> Multiplexer<S> {
         }
         let link = *peer.link.lock();
         let Link::Open(connection) = link else {
-            self.wait_for_connection(peer, pending, now);
+            let (by, doubts_at) = (pending.by, *self.doubts_at.get_or_insert(now + PAUSE));
+            note_sooner(&mut self.next_deadline, doubts_at);
+            self.wait(pending, Reason::Connection(Arc::clone(peer)), by);
             return self.open(peer);
         };
         let session = &mut self.connections[connection].channel.session;

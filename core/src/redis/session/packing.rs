@@ -59,13 +59,13 @@ impl Session {
         self.awaited.is_empty() && (queued >= calls || queued >= self.busy && queued * 2 >= calls)
     }
 
-    pub(super) fn pack_bundle(&mut self, bundle: Bundle, whole: bool, now: Instant) {
+    /// Packs requests that one script carries out; `is_whole` sends its text even if the server should know it.
+    pub(super) fn pack_bundle(&mut self, bundle: Bundle, mut is_whole: bool, now: Instant) {
         let Some(first) = bundle.first() else { return };
         if first.asking {
             self.pack(&::redis::cmd("ASKING"), About::Asking, now);
         }
         let start = self.output.len();
-        let mut is_whole = whole;
         match &first.request {
             RedisCommand::Plain(cmd, _) => cmd.write_packed_command(&mut self.output),
             RedisCommand::Script(call) => {
