@@ -144,10 +144,9 @@ impl<S: Read + Write> Multiplexer<S> {
 
     /// Ends calls whose time is up, and sends on those that have waited long enough.
     pub(in crate::redis) fn expire(&mut self, now: Instant) {
-        if self.next_deadline.is_none_or(|deadline| now < deadline) {
+        if self.next_deadline.take_if(|deadline| *deadline <= now).is_none() {
             return;
         }
-        self.next_deadline = None;
         for id in self.connections() {
             // Should the driver have been late itself, the answers are there.
             self.pump(id, now);

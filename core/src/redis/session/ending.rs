@@ -38,10 +38,9 @@ impl Session {
     /// Ends requests whose time is up. A server that left one unanswered for the whole response timeout gets no
     /// more requests on this connection.
     pub(in crate::redis) fn expire(&mut self, now: Instant) {
-        if self.next_deadline.is_none_or(|deadline| now < deadline) {
+        if self.next_deadline.take_if(|deadline| *deadline <= now).is_none() {
             return;
         }
-        self.next_deadline = None;
         if self.has_unsent(|pending| pending.by <= now) {
             self.unpack();
         }
