@@ -48,12 +48,11 @@ pub(super) struct Runner {
 impl Runner {
     pub(super) fn new(wake: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
         let host = Arc::new(LoopHost::default());
-        let notified = Arc::clone(&host);
         Arc::new(Self {
             hub: OnceLock::new(),
             limiter: OnceLock::new(),
             failure: OnceLock::new(),
-            tasks: Tasks::new(move || notified.notify()),
+            tasks: Tasks::new(Arc::clone(&host)),
             timers: Arc::new(Timers::new(Arc::clone(&host))),
             host,
             answers: Inbox::default(),

@@ -11,6 +11,7 @@ use super::{Answer, Completion};
 use crate::error::Result;
 use crate::inbox::Inbox;
 use crate::lock::Mutex;
+use crate::redis::LoopHost;
 
 /// The most tasks that are kept when they have ended.
 const MOST_SPARE: usize = 128;
@@ -41,7 +42,7 @@ struct ReadyQueue {
     tokens: Inbox<u64>,
     /// Whether a thread is about to look at them.
     is_looked_at: AtomicBool,
-    notify: Box<dyn Fn() + Send + Sync>,
+    host: Arc<LoopHost>,
 }
 
 /// Wakes one call after another; who wakes one that has ended does no harm to the next.
@@ -59,19 +60,15 @@ impl Wake for TaskWaker {
         self.ready.tokens.push(self.token.load(Ordering::Acquire));
         // In this order here, and in the other one in `run`, no call is overlooked.
         if !self.ready.is_looked_at.load(Ordering::SeqCst) {
-            (self.ready.notify)();
+            self.ready.host.notify();
         }
     }
 }
 
 impl Tasks {
-    /// `notify` is called, from any thread, when [`run`](Self::run) should be.
-    pub(super) fn new(notify: impl Fn() + Send + Sync + 'static) -> Self {
-        let ready = ReadyQueue {
-            tokens: Inbox::default(),
-            is_looked_at: AtomicBool::new(false),
-            notify: Box::new(notify),
-        };
+    /// The host is notified, from any thread, when [`run`](Self::run) should be called.
+    pub(super) fn new(host: Arc<LoopHost>) -> Self {
+        let ready = ReadyQueue { tokens: Inbox::default(), is_looked_at: AtomicBool::new(false), host };
         Self { table: Mutex::default(), ready: Arc::new(ready) }
     }
 
