@@ -50,6 +50,8 @@ mod algorithm;
 #[cfg(feature = "bridge")]
 pub mod bridge;
 mod catalog;
+#[cfg(feature = "tls")]
+mod certificates;
 #[doc(hidden)]
 #[cfg(feature = "tool")]
 pub mod cli;

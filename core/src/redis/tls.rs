@@ -1,36 +1,23 @@
 //! TLS as a layer between a session and a socket; rustls does no I/O of its own.
 
-use std::fs;
 use std::io::{self, Read, Write};
-use std::path::Path;
 use std::sync::Arc;
 
-use ::rustls::pki_types::pem::PemObject;
-use ::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use ::rustls::{ClientConfig, ClientConnection, RootCertStore};
+use ::rustls::pki_types::ServerName;
+use ::rustls::{ClientConfig, ClientConnection};
 
 use super::options::ConnectOptions;
-use crate::error::{Error, ErrorKind, Result};
+use crate::certificates::client_config;
+use crate::error::Result;
 
 /// What all TLS connections of a limiter have in common. The certificates are read once.
 #[derive(Clone)]
 pub(super) struct Tls(Arc<ClientConfig>);
 
 impl Tls {
-    /// Reads the files of the options; without `tls_ca` the authorities that the system trusts.
     pub(super) fn new(options: &ConnectOptions) -> Result<Self> {
-        let provider = Arc::new(::rustls::crypto::ring::default_provider());
-        let builder = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|err| unusable(&err))?
-            .with_root_certificates(roots(options.tls_ca.as_deref())?);
-        let config = match (&options.tls_cert, &options.tls_key) {
-            (Some(cert), Some(key)) => builder
-                .with_client_auth_cert(certificates("tls_cert", cert)?, private_key(key)?)
-                .map_err(|err| unusable(&err))?,
-            _ => builder.with_no_client_auth(),
-        };
-        Ok(Self(Arc::new(config)))
+        let ConnectOptions { tls_ca, tls_cert, tls_key, .. } = options;
+        client_config(tls_ca.as_deref(), tls_cert.as_deref(), tls_key.as_deref()).map(Self)
     }
 
     /// A new connection to a server whose certificate must match `host`.
@@ -39,47 +26,6 @@ impl Tls {
         let connection = ClientConnection::new(Arc::clone(&self.0), name).map_err(io::Error::other)?;
         Ok(Layer(Box::new(connection)))
     }
-}
-
-fn roots(tls_ca: Option<&Path>) -> Result<RootCertStore> {
-    let mut store = RootCertStore::empty();
-    match tls_ca {
-        Some(path) => {
-            for certificate in certificates("tls_ca", path)? {
-                store.add(certificate).map_err(|err| unusable(&err))?;
-            }
-        }
-        // Without any authority every handshake fails, and says so.
-        None => drop(store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs)),
-    }
-    Ok(store)
-}
-
-fn certificates(name: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>> {
-    let pem = read(name, path)?;
-    let parsed: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
-    match parsed {
-        Ok(certificates) if !certificates.is_empty() => Ok(certificates),
-        _ => Err(invalid(format!("{name}: {} holds no PEM block `CERTIFICATE`", path.display()))),
-    }
-}
-
-fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>> {
-    let pem = read("tls_key", path)?;
-    PrivateKeyDer::from_pem_slice(&pem)
-        .map_err(|_| invalid(format!("tls_key: {} holds no PEM block `PRIVATE KEY`", path.display())))
-}
-
-fn read(name: &str, path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).map_err(|err| invalid(format!("{name}: cannot read {}: {err}", path.display())))
-}
-
-fn unusable(err: &::rustls::Error) -> Error {
-    invalid(format!("the TLS files cannot be used: {err}"))
-}
-
-fn invalid(reason: String) -> Error {
-    Error::new(ErrorKind::InvalidArgument, reason)
 }
 
 /// The TLS of one connection.
