@@ -146,8 +146,8 @@ impl<'a> UrlParts<'a> {
         }
         let hosts = if self.hosts.is_empty() { "127.0.0.1" } else { self.hosts };
         let server = Address::parse(hosts).map_err(invalid)?;
-        let query = Query::parse(self.query, &["protocol"])?;
-        Ok(RedisUrl { tls, ..self.url(Servers::One(server), self.path.trim_matches('/'), query)? })
+        let url = self.url(Servers::One(server), self.path.trim_matches('/'), &["protocol"])?;
+        Ok(RedisUrl { tls, ..url })
     }
 
     fn unix(&self) -> Result<RedisUrl> {
@@ -158,9 +158,8 @@ impl<'a> UrlParts<'a> {
         if path.len() < 2 {
             return Err(invalid("the socket's path is missing: unix:///path/to/socket"));
         }
-        let mut query = Query::parse(self.query, &["protocol", "db", "user", "pass"])?;
-        let database = std::mem::take(&mut query.db);
-        self.url(Servers::One(Address::Unix(PathBuf::from(path))), &database, query)
+        let server = Address::Unix(PathBuf::from(path));
+        self.url(Servers::One(server), "", &["protocol", "db", "user", "pass"])
     }
 
     fn cluster(&self) -> Result<RedisUrl> {
@@ -168,7 +167,7 @@ impl<'a> UrlParts<'a> {
             return Err(invalid("a Cluster has no database but 0"));
         }
         let seeds = self.addresses(Address::parse)?;
-        self.url(Servers::Cluster(seeds), "", Query::parse(self.query, &["protocol", "tls", "redirects"])?)
+        self.url(Servers::Cluster(seeds), "", &["protocol", "tls", "redirects"])
     }
 
     fn sentinel(&self) -> Result<RedisUrl> {
@@ -179,63 +178,41 @@ impl<'a> UrlParts<'a> {
             return Err(invalid("the service is missing: redis-sentinel://host1:port1,host2:port2/service"));
         }
         let known = ["protocol", "tls", "redirects", "sentinel_user", "sentinel_password"];
-        let query = Query::parse(self.query, &known)?;
-        self.url(Servers::Sentinel(sentinels, decode_part(service, "service")?), database, query)
+        self.url(Servers::Sentinel(sentinels, decode_part(service, "service")?), database, &known)
     }
 
     fn addresses(&self, parse: impl Fn(&str) -> Result<Address, String>) -> Result<Vec<Address>> {
         self.hosts.split(',').map(|host| parse(host.trim()).map_err(invalid)).collect()
     }
 
-    fn url(&self, servers: Servers, database: &str, query: Query) -> Result<RedisUrl> {
-        if self.login.is_some() && query.login != Login::default() {
-            return Err(invalid("user and password stand either before `@` or in the parameters"));
-        }
-        let login = self.login.map_or(Ok(query.login), login)?;
-        let number = if database.is_empty() { Ok(0) } else { database.parse() };
-        Ok(RedisUrl {
+    /// With the parameters that are `known` to this form of URL.
+    fn url(&self, servers: Servers, database: &str, known: &[&str]) -> Result<RedisUrl> {
+        let mut url = RedisUrl {
             servers,
-            login: checked(login)?,
-            sentinel_login: checked(query.sentinel_login)?,
-            database: number.map_err(|_| invalid("the database must be a whole number, 0 or greater"))?,
-            tls: query.tls,
-            resp3: query.resp3,
-            networks: query.networks,
-        })
+            login: Login::default(),
+            sentinel_login: Login::default(),
+            database: number(database)?,
+            tls: false,
+            resp3: false,
+            networks: None,
+        };
+        self.apply_parameters(&mut url, known)?;
+        if let Some(text) = self.login {
+            if url.login != Login::default() {
+                return Err(invalid("user and password stand either before `@` or in the parameters"));
+            }
+            url.login = login(text)?;
+        }
+        let lacks_password = |login: &Login| login.user.is_some() && login.password.is_none();
+        if lacks_password(&url.login) || lacks_password(&url.sentinel_login) {
+            return Err(invalid("a user without a password; for a password alone write :password@"));
+        }
+        Ok(url)
     }
-}
 
-/// `user:password` or `:password`. A password alone would be read as a user's name, hence an error.
-fn login(text: &str) -> Result<Login> {
-    let (user, password) = text.split_once(':').unwrap_or((text, ""));
-    let part = |text: &str, what| -> Result<Option<String>> {
-        Ok(if text.is_empty() { None } else { Some(decode_part(text, what)?) })
-    };
-    Ok(Login { user: part(user, "user")?, password: part(password, "password")? })
-}
-
-fn checked(login: Login) -> Result<Login> {
-    if login.user.is_some() && login.password.is_none() {
-        return Err(invalid("a user without a password; for a password alone write :password@"));
-    }
-    Ok(login)
-}
-
-#[derive(Default)]
-struct Query {
-    tls: bool,
-    resp3: bool,
-    networks: Option<Vec<Subnet>>,
-    db: String,
-    login: Login,
-    sentinel_login: Login,
-}
-
-impl Query {
-    fn parse(text: &str, known: &[&str]) -> Result<Self> {
-        let mut query = Self::default();
+    fn apply_parameters(&self, url: &mut RedisUrl, known: &[&str]) -> Result<()> {
         let mut given = Vec::new();
-        for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+        for pair in self.query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let Some(name) = known.iter().find(|known| **known == name) else {
                 return Err(invalid(format!(
@@ -249,18 +226,32 @@ impl Query {
             given.push(*name);
             let value = decode_part(value, name)?;
             match *name {
-                "protocol" => query.resp3 = protocol(&value)?,
-                "tls" => query.tls = yes_or_no(&value)?,
-                "redirects" => query.networks = Some(networks(&value)?),
-                "db" => query.db = value,
-                "user" => query.login.user = Some(value),
-                "pass" => query.login.password = Some(value),
-                "sentinel_user" => query.sentinel_login.user = Some(value),
-                _ => query.sentinel_login.password = Some(value),
+                "protocol" => url.resp3 = protocol(&value)?,
+                "tls" => url.tls = yes_or_no(&value)?,
+                "redirects" => url.networks = Some(networks(&value)?),
+                "db" => url.database = number(&value)?,
+                "user" => url.login.user = Some(value),
+                "pass" => url.login.password = Some(value),
+                "sentinel_user" => url.sentinel_login.user = Some(value),
+                _ => url.sentinel_login.password = Some(value),
             }
         }
-        Ok(query)
+        Ok(())
     }
+}
+
+/// `user:password` or `:password`. A password alone would be read as a user's name, hence an error.
+fn login(text: &str) -> Result<Login> {
+    let (user, password) = text.split_once(':').unwrap_or((text, ""));
+    let part = |text: &str, what| -> Result<Option<String>> {
+        Ok(if text.is_empty() { None } else { Some(decode_part(text, what)?) })
+    };
+    Ok(Login { user: part(user, "user")?, password: part(password, "password")? })
+}
+
+fn number(text: &str) -> Result<u32> {
+    let number = if text.is_empty() { Ok(0) } else { text.parse() };
+    number.map_err(|_| invalid("the database must be a whole number, 0 or greater"))
 }
 
 fn protocol(value: &str) -> Result<bool> {
