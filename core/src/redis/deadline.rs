@@ -6,11 +6,6 @@ use std::time::{Duration, Instant};
 /// How often a wait that may be cancelled looks whether it was: each time costs processor time while a server is silent.
 const CANCEL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Moves the next of several deadlines to this one, if it comes sooner.
-pub(super) fn note_sooner(next: &mut Option<Instant>, deadline: Instant) {
-    *next = Some(next.map_or(deadline, |next| next.min(deadline)));
-}
-
 /// Until when to wait, and what ends a wait before.
 #[derive(Clone, Copy)]
 pub(super) struct Deadline<'a> {

@@ -10,10 +10,9 @@ use ::redis::Value;
 use super::{EntryState, Link, Multiplexer, Need, Order, Peer, Reason, Waiting};
 use crate::error::{ErrorKind, Result};
 use crate::redis::command::{Hint, Unexecuted};
-use crate::redis::deadline::note_sooner;
 use crate::redis::errors::{self, CallError};
 use crate::redis::router::NextHop;
-use crate::redis::session::{Id, PendingCommand};
+use crate::redis::session::{Id, PendingCommand, note_sooner};
 use crate::redis::topology::PAUSE;
 
 impl<S: Read + Write> Multiplexer<S> {

@@ -8,8 +8,8 @@ use super::{ConnectionId, Link, Multiplexer, Need, OpenConnection, Order, Peer, 
 use crate::error::{Error, Result};
 use crate::redis::channel::{Channel, ReadProgress};
 use crate::redis::command::CommandOutcome;
-use crate::redis::deadline::note_sooner;
 use crate::redis::errors::{self, CallError};
+use crate::redis::session::note_sooner;
 
 impl<S: Read + Write> Multiplexer<S> {
     /// Orders a connection, unless one is ordered already.

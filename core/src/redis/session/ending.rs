@@ -2,9 +2,8 @@
 
 use std::time::Instant;
 
-use super::{About, Bundle, Session, SessionStage};
+use super::{About, Bundle, Session, SessionStage, note_sooner};
 use crate::redis::command::CommandOutcome;
-use crate::redis::deadline::note_sooner;
 use crate::redis::errors::{self, CallError, ConnectionError};
 use crate::timeout::SHORTEST_TIMEOUT;
 

@@ -19,7 +19,6 @@ use smallvec::SmallVec;
 use self::resp::Replies;
 use super::command::{CommandOutcome, RedisCommand};
 use super::connector::Connector;
-use super::deadline::note_sooner;
 use super::errors::ConnectionError;
 use super::login::{HandshakeStep, Role, handshake};
 use crate::address::Address;
@@ -268,4 +267,9 @@ impl Session {
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.next_deadline
     }
+}
+
+/// Moves the next of several deadlines to this one, if it comes sooner.
+pub(super) fn note_sooner(next: &mut Option<Instant>, deadline: Instant) {
+    *next = Some(next.map_or(deadline, |next| next.min(deadline)));
 }

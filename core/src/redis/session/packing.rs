@@ -7,9 +7,8 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use super::resp::write_command;
-use super::{About, Awaited, Bundle, PendingCommand, ROLE_INTERVAL, Session, SessionStage};
+use super::{About, Awaited, Bundle, PendingCommand, ROLE_INTERVAL, Session, SessionStage, note_sooner};
 use crate::redis::command::RedisCommand;
-use crate::redis::deadline::note_sooner;
 use crate::redis::discovery::role;
 use crate::redis::slots::slot_of;
 use crate::script::{Argument, Script};

@@ -4,10 +4,9 @@ use std::time::Instant;
 
 use ::redis::{RedisError, Value};
 
-use super::{About, Bundle, PendingCommand, Session, SessionStage};
+use super::{About, Bundle, PendingCommand, Session, SessionStage, note_sooner};
 use crate::address::Address;
 use crate::redis::command::{CommandOutcome, Hint, Unexecuted};
-use crate::redis::deadline::note_sooner;
 use crate::redis::discovery::is_replica;
 use crate::redis::errors::{self, CallError, ConnectionError};
 use crate::redis::login::HandshakeStep;
