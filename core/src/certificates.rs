@@ -1,4 +1,4 @@
-//! What TLS connections of a client are made with: PEM files.
+//! The configuration of TLS connections, from PEM files.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,8 @@ use ::rustls::{ClientConfig, RootCertStore};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Reads the files of the options `tls_ca`, `tls_cert` and `tls_key`; without `ca` the authorities that the system trusts.
+/// Builds a configuration from the files of the options `tls_ca`, `tls_cert` and `tls_key`; without `ca` it trusts the
+/// authorities that the system trusts.
 pub(crate) fn client_config(
     ca: Option<&Path>,
     cert: Option<&Path>,

@@ -28,7 +28,7 @@ const MOST_AWAITED: usize = 8;
 
 /// A stream of which nothing blocks except [`wait`](Self::wait).
 pub(super) struct Stream {
-    /// A Unix socket too, which std reads, writes and closes like one of TCP.
+    /// Or a Unix socket, which std reads, writes and closes alike.
     pub(super) socket: TcpStream,
     is_unix: bool,
 }

@@ -185,7 +185,7 @@ impl<'a> UrlParts<'a> {
         self.hosts.split(',').map(|host| parse(host.trim()).map_err(invalid)).collect()
     }
 
-    /// With the parameters that are `known` to this form of URL.
+    /// The URL of these servers; `known` are the parameters that its form takes.
     fn url(&self, servers: Servers, database: &str, known: &[&str]) -> Result<RedisUrl> {
         let mut url = RedisUrl {
             servers,
