@@ -17,6 +17,18 @@ const FORBIDDEN_MIDWAY: [&str; 2] = ["ACL failure in script", "The user executin
 /// The advice to a user whom the server's ACL forbids a command, or one of a script.
 const LACKING: &str = " (`sluicegate rules acl` prints what the user has to be allowed)";
 
+fn connection(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Connection, message)
+}
+
+fn timeout(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Timeout, message)
+}
+
+fn server(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Server, message)
+}
+
 /// A failed call.
 #[derive(Debug, Clone)]
 pub(super) struct CallError {
@@ -66,16 +78,12 @@ impl From<io::Error> for ConnectionError {
 pub(super) fn opening(fault: &ConnectionError, address: &Address, role: Role, waited: Duration) -> CallError {
     let error = match fault {
         ConnectionError::Silent => {
-            let message = format!("timed out connecting to {address} after {} ms", waited.as_millis());
-            Error::new(ErrorKind::Timeout, message)
+            timeout(format!("timed out connecting to {address} after {} ms", waited.as_millis()))
         }
         ConnectionError::Io(err) => {
-            let message = format!("cannot connect to {address}: {err}");
-            Error::new(ErrorKind::Connection, message).caused_by(Arc::clone(err))
+            connection(format!("cannot connect to {address}: {err}")).caused_by(Arc::clone(err))
         }
-        ConnectionError::Protocol(what) => {
-            Error::new(ErrorKind::Connection, format!("cannot connect to {address}: {what}"))
-        }
+        ConnectionError::Protocol(what) => connection(format!("cannot connect to {address}: {what}")),
         ConnectionError::Refused(step, err) => {
             return CallError { moved_on: true, ..refused(*step, err, address, role) };
         }
@@ -87,8 +95,7 @@ fn refused(step: HandshakeStep, err: &RedisError, address: &Address, role: Role)
     let error = match (step, err.code()) {
         // The password before the hosts of the URL is that of the servers with the data.
         (_, Some("NOAUTH")) if role == Role::Sentinel => {
-            let what = format!("{address} requires authentication: add ?sentinel_password= to the URL");
-            Error::new(ErrorKind::Server, what)
+            server(format!("{address} requires authentication: add ?sentinel_password= to the URL"))
         }
         // Whatever else a server answers to AUTH concerns the login, even if it requires none.
         (HandshakeStep::Login, _) if !is_passing(err) => login_refused(address),
@@ -100,20 +107,15 @@ fn refused(step: HandshakeStep, err: &RedisError, address: &Address, role: Role)
 /// The connection ended while it was not known whether the call was executed.
 pub(super) fn broken(fault: &ConnectionError, address: &Address, limit: Duration) -> CallError {
     CallError::unanswered(match fault {
-        ConnectionError::Silent => {
-            let message = format!("{address} did not answer within {limit:?}");
-            Error::new(ErrorKind::Timeout, message).maybe_done()
-        }
+        ConnectionError::Silent => timeout(format!("{address} did not answer within {limit:?}")).maybe_done(),
         ConnectionError::Io(err) => {
-            let message = format!("the connection to {address} broke: {err}");
-            let error = Error::new(ErrorKind::Connection, message).maybe_done().caused_by(Arc::clone(err));
+            let error = connection(format!("the connection to {address} broke: {err}"));
+            let error = error.maybe_done().caused_by(Arc::clone(err));
             // An error of our own is that of what serves the connection, such as a runtime that has shut down.
             let own = err.get_ref().and_then(|err| err.downcast_ref::<Error>());
             if own.is_some_and(|own| !own.is_retryable()) { error.lasting() } else { error }
         }
-        ConnectionError::Protocol(what) => {
-            Error::new(ErrorKind::Connection, format!("{address}: {what}")).maybe_done()
-        }
+        ConnectionError::Protocol(what) => connection(format!("{address}: {what}")).maybe_done(),
         ConnectionError::Refused(_, err) => answered(err, address).error,
     })
 }
@@ -121,21 +123,19 @@ pub(super) fn broken(fault: &ConnectionError, address: &Address, limit: Duration
 /// A call was given up before it was sent.
 pub(super) fn unsent(address: &Address) -> CallError {
     let message = format!("no connection to {address} was free in time; the call was not sent");
-    CallError { error: Error::new(ErrorKind::Timeout, message), moved_on: false, unanswered: true }
+    CallError { error: timeout(message), moved_on: false, unanswered: true }
 }
 
 /// The server became a replica, whose state may be old.
 pub(super) fn not_primary(address: &Address) -> CallError {
-    let message = format!("{address}: READONLY the server is a replica");
-    let error = Error::new(ErrorKind::Server, message).passing().maybe_done();
+    let error = server(format!("{address}: READONLY the server is a replica")).passing().maybe_done();
     CallError { error, moved_on: true, unanswered: false }
 }
 
 /// Nothing is sent to a server that has not answered for so long.
 pub(super) fn breaker_open(address: &Address, since: Duration) -> Error {
     let seconds = since.as_secs_f64();
-    let message = format!("circuit breaker open: no answer from {address} for {seconds:.1} s");
-    Error::new(ErrorKind::Connection, message)
+    connection(format!("circuit breaker open: no answer from {address} for {seconds:.1} s"))
 }
 
 /// The server answered with an error.
@@ -149,17 +149,14 @@ fn server_error(err: &RedisError, address: &Address) -> Error {
     let code = err.code().unwrap_or("ERR");
     match code {
         "WRONGPASS" => login_refused(address),
-        "NOAUTH" => Error::new(
-            ErrorKind::Server,
-            format!("{address} requires authentication: give the password in the URL"),
-        ),
+        "NOAUTH" => server(format!("{address} requires authentication: give the password in the URL")),
         _ => {
             let detail = err.detail().map_or_else(|| err.category().to_owned(), clean);
             // A script's error on Redis 6 repeats the code inside: `ERR ... WRONGTYPE Operation ...`.
             let detail = detail.strip_prefix(code).map_or(detail.as_str(), str::trim_start);
             let is_midway = FORBIDDEN_MIDWAY.iter().any(|words| detail.starts_with(words));
             let hint = if code == "NOPERM" || is_midway { LACKING } else { "" };
-            let error = Error::new(ErrorKind::Server, format!("{address}: {code} {detail}{hint}"));
+            let error = server(format!("{address}: {code} {detail}{hint}"));
             let error = if is_midway { error.midway() } else { error };
             if is_passing(err) { error.passing() } else { error }
         }
@@ -177,7 +174,7 @@ fn is_passing(err: &RedisError) -> bool {
 }
 
 fn login_refused(address: &Address) -> Error {
-    Error::new(ErrorKind::Server, format!("{address} refused the login: the user or the password is wrong"))
+    server(format!("{address} refused the login: the user or the password is wrong"))
 }
 
 /// The error's own words, without what the server adds about the script: its digest and line mean nothing
@@ -211,54 +208,52 @@ fn without_position(text: &str) -> Option<&str> {
 
 /// All connections are in use, and stayed so.
 pub(super) fn exhausted(address: &Address, size: usize, limit: Duration) -> CallError {
-    let message = format!("all {size} connections to {address} were busy for {limit:?}; raise pool_size");
-    Error::new(ErrorKind::Timeout, message).into()
+    timeout(format!("all {size} connections to {address} were busy for {limit:?}; raise pool_size")).into()
 }
 
 /// The thread that carried out the call for others came to no end.
 pub(super) fn abandoned() -> CallError {
-    Error::new(ErrorKind::Connection, "the thread that made the call ended early").maybe_done().into()
+    connection("the thread that made the call ended early").maybe_done().into()
 }
 
 /// Nobody could say which server to ask.
 pub(super) fn undiscovered(seed: &Address, reason: &str) -> Error {
-    Error::new(ErrorKind::Connection, format!("topology discovery via {seed} failed: {reason}"))
+    connection(format!("topology discovery via {seed} failed: {reason}"))
 }
 
 /// The Cluster serves no node for the slot at present.
 pub(super) fn unowned(slot: u16) -> Error {
-    Error::new(ErrorKind::Server, format!("CLUSTERDOWN no node of the Cluster serves slot {slot}")).passing()
+    server(format!("CLUSTERDOWN no node of the Cluster serves slot {slot}")).passing()
 }
 
 /// Redirections went in a circle.
 pub(super) fn lost(slot: u16) -> Error {
-    Error::new(ErrorKind::Server, format!("the nodes of the Cluster disagree about who serves slot {slot}"))
-        .passing()
+    server(format!("the nodes of the Cluster disagree about who serves slot {slot}")).passing()
 }
 
 /// The whole time of a call is over.
 pub(super) fn out_of_time(limit: Duration) -> Error {
-    Error::new(ErrorKind::Timeout, format!("no server answered within {limit:?}"))
+    timeout(format!("no server answered within {limit:?}"))
 }
 
 /// Nobody said in time, and as it proved, which server to ask.
 pub(super) fn undiscoverable(limit: Duration) -> Error {
-    Error::new(ErrorKind::Timeout, format!("no seed or Sentinel led to a server within {limit:?}"))
+    timeout(format!("no seed or Sentinel led to a server within {limit:?}"))
 }
 
 /// A connection ended without any word about a request.
 pub(super) fn no_answer() -> CallError {
-    Error::new(ErrorKind::Connection, "the connection ended early").maybe_done().into()
+    connection("the connection ended early").maybe_done().into()
 }
 
 /// Timers and sockets of the asynchronous driver are those of a Tokio runtime.
 pub(super) fn no_runtime() -> Error {
-    Error::new(ErrorKind::Connection, "not called from a Tokio runtime, or the runtime shut down").lasting()
+    connection("not called from a Tokio runtime, or the runtime shut down").lasting()
 }
 
 /// The event loop cannot watch a connection.
 pub(super) fn unwatched() -> Error {
-    Error::new(ErrorKind::Connection, "the event loop cannot watch one more connection")
+    connection("the event loop cannot watch one more connection")
 }
 
 /// The asynchronous limiter lives in the process that made it.
