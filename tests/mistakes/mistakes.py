@@ -25,9 +25,11 @@ MISTAKES = [
     Mistake(
         "a call is sent again after a broken connection",
         "session/ending.rs",
-        "            if let About::Requests(bundle, _) = awaited.about {\n                self.fail(&bundle, &failure);",
-        "            if let About::Requests(bundle, _) = awaited.about {\n"
-        "                self.give_back(bundle, &failure);",
+        "let About::Requests(bundle, _) = awaited.about else { continue };\n            for",
+        "let About::Requests(bundle, _) = awaited.about else { continue };\n"
+        "            self.give_back(bundle, &failure);\n"
+        "            let bundle = Bundle::new();\n"
+        "            for",
     ),
     Mistake(
         "a call is sent again although a replica answered it, which may have been promoted",
@@ -167,6 +169,12 @@ MISTAKES = [
         "the connection is kept when the circuit breaker opens",
         "multiplexer/calls.rs",
         "            self.connections[connection].channel.session.retire(&errors::unsent(&peer.address));\n            self.detach(connection);",
+        "",
+    ),
+    Mistake(
+        "a connection is closed twice",
+        "multiplexer/connections.rs",
+        " && !std::mem::replace(&mut connection.is_closing, true)",
         "",
     ),
     Mistake(

@@ -100,7 +100,7 @@ impl AsyncRedis {
     /// Submits at once, so that no future carries the command along.
     fn carry_out(&self, command: RedisCommand, deadline: CallDeadline) -> ReplyFuture<'_> {
         let submit = || self.hub.act(|multiplexer| multiplexer.submit(command, deadline, Instant::now()));
-        ReplyFuture { hub: &self.hub, submitted: Some(self.usable().map(|()| submit())) }
+        ReplyFuture { redis: self, submitted: Some(self.usable().map(|()| submit())) }
     }
 }
 
@@ -112,7 +112,7 @@ impl Drop for AsyncRedis {
 
 /// The reply to a command.
 pub(crate) struct ReplyFuture<'a> {
-    hub: &'a Arc<Hub>,
+    redis: &'a AsyncRedis,
     /// The call, or why it was not submitted; `None` as soon as it is answered.
     submitted: Option<Result<Id>>,
 }
@@ -125,7 +125,7 @@ impl Future for ReplyFuture<'_> {
             return Poll::Ready(Err(errors::no_answer().error));
         };
         let id = submitted?;
-        let (reply, _replaced) = self.hub.lock().poll(id, context);
+        let (reply, _replaced) = self.redis.hub.lock().poll(id, context);
         if reply.is_pending() {
             self.submitted = Some(Ok(id));
         }
@@ -135,8 +135,11 @@ impl Future for ReplyFuture<'_> {
 
 impl Drop for ReplyFuture<'_> {
     fn drop(&mut self) {
-        if let Some(Ok(id)) = self.submitted {
-            drop(self.hub.act(|multiplexer| multiplexer.abandon(id)));
+        // In a forked child, a thread that does not exist there may hold the lock.
+        if let Some(Ok(id)) = self.submitted
+            && self.redis.generation == generation()
+        {
+            drop(self.redis.hub.act(|multiplexer| multiplexer.abandon(id)));
         }
     }
 }

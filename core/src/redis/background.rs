@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
+use super::errors;
+use crate::error::{Error, Result};
 use crate::lock::Mutex;
 
 thread_local! {
@@ -21,12 +23,15 @@ pub(super) struct Background {
 }
 
 impl Background {
-    /// Runs `work` on a thread, unless the limiter is closed. Answers whether it does.
-    pub(super) fn spawn(self: &Arc<Self>, work: impl FnOnce(&dyn Fn() -> bool) + Send + 'static) -> bool {
+    /// Runs `work` on a thread, unless the limiter is closed or the system has none.
+    pub(super) fn spawn(
+        self: &Arc<Self>,
+        work: impl FnOnce(&dyn Fn() -> bool) + Send + 'static,
+    ) -> Result<()> {
         let this = Arc::clone(self);
         let mut threads = self.threads.lock();
         if self.is_over.load(Ordering::Acquire) {
-            return false;
+            return Err(Error::closed());
         }
         threads.retain(|thread| !thread.is_finished());
         let thread = thread::Builder::new().name("sluicegate".to_owned());
@@ -34,7 +39,7 @@ impl Background {
             IS_BACKGROUND.set(true);
             work(&|| this.is_over.load(Ordering::Acquire));
         });
-        spawned.map(|thread| threads.push(thread)).is_ok()
+        spawned.map(|thread| threads.push(thread)).map_err(|err| errors::no_thread(&err))
     }
 
     /// Ends the threads, and waits for them: some 20 ms at most, as they look often whether to end.
@@ -62,16 +67,18 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::error::ErrorKind;
 
     #[test]
     fn a_thread_that_ends_them_all_does_not_wait_for_itself() {
         let background = Arc::new(Background::default());
         let ((done, ended), own) = (channel(), Arc::clone(&background));
-        assert!(background.spawn(move |_| {
+        let started = background.spawn(move |_| {
             own.end();
             done.send(()).unwrap();
-        }));
+        });
+        started.unwrap();
         ended.recv_timeout(Duration::from_secs(10)).unwrap();
-        assert!(!background.spawn(|_| ()));
+        assert_eq!(background.spawn(|_| ()).unwrap_err().kind(), ErrorKind::Closed);
     }
 }

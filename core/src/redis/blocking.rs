@@ -239,15 +239,20 @@ impl Connections {
         if round.under_way {
             return;
         }
-        let (learned, discoverer, rounds): (Arc<LearnedTopology<Pool>>, _, _) =
+        let (topology, discoverer, rounds): (Arc<LearnedTopology<Pool>>, _, _) =
             (Arc::clone(learned), Arc::clone(&self.discoverer), Arc::clone(&self.rounds));
-        round.under_way = self.connector.background.spawn(move |cancelled| {
-            let failure = discoverer.discover(&learned, cancelled).err();
+        let started = self.connector.background.spawn(move |cancelled| {
+            let failure = discoverer.discover(&topology, cancelled).err();
             let mut round = rounds.state.lock();
             *round = DiscoveryRound { under_way: false, number: round.number + 1, failure };
             drop(round);
             rounds.ended.notify_all();
-            learned.searched();
+            topology.searched();
         });
+        match started {
+            Ok(()) => round.under_way = true,
+            // The breaker waits for the end of its probe.
+            Err(_) => learned.searched(),
+        }
     }
 }

@@ -49,10 +49,11 @@ impl<S: Read + Write> Channel<S> {
     }
 
     fn exchange(&mut self, now: Instant) -> io::Result<ReadProgress> {
-        self.try_send(now)?;
+        let sent = self.try_send(now);
+        // What was read before the connection broke counts.
         let progress = self.receive(now);
-        // Replies may have made room for the next batch, or asked for something to be sent again. What was read
-        // before the connection broke counts.
+        sent?;
+        // Replies may have made room for the next batch, or asked for something to be sent again.
         self.try_send(now)?;
         progress
     }
@@ -60,6 +61,7 @@ impl<S: Read + Write> Channel<S> {
     /// Sends as much as the stream takes now. A failure ends the session.
     pub(super) fn send(&mut self, now: Instant) {
         if let Err(err) = self.try_send(now) {
+            let _ = self.receive(now);
             self.session.end(ConnectionError::from(err));
         }
     }
@@ -141,10 +143,15 @@ impl<S: Read> Read for Draining<'_, S> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::collections::VecDeque;
+    use std::time::Duration;
 
+    use ::redis::Value;
+
+    use super::super::command::{CommandOutcome, RedisCommand};
     use super::super::connector::Connector;
     use super::super::login::Role;
+    use super::super::session::PendingCommand;
     use super::super::tests::in_time;
     use super::super::{Backend, ConnectOptions};
     use super::*;
@@ -177,15 +184,66 @@ mod tests {
         }
     }
 
+    /// A server that has answered, and then broken the connection.
+    #[derive(Default)]
+    struct Broken {
+        answers: VecDeque<u8>,
+        is_broken: bool,
+    }
+
+    impl Read for Broken {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            match self.answers.read(buffer)? {
+                0 if !self.is_broken => Err(io::ErrorKind::WouldBlock.into()),
+                read => Ok(read),
+            }
+        }
+    }
+
+    impl Write for Broken {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if self.is_broken { Err(io::ErrorKind::BrokenPipe.into()) } else { Ok(bytes.len()) }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn session(url: &str, now: Instant) -> Session {
+        let Ok(Backend::Redis(url)) = Backend::parse(url) else { unreachable!() };
+        let connector = Connector::new(&url, &ConnectOptions::default()).unwrap();
+        Session::open(&connector, &Address::Tcp("server".to_owned(), 1), Role::Data, now)
+    }
+
+    #[test]
+    fn answers_that_have_come_count_although_nothing_more_can_be_sent() {
+        let now = Instant::now();
+        let server = Broken { answers: b"+PONG\r\n".to_vec().into(), is_broken: false };
+        let mut channel = Channel::new(server, None, session("redis://server", now));
+        channel.advance(now);
+        let pending = |id| {
+            let get = RedisCommand::Plain(::redis::cmd("GET"), 0);
+            PendingCommand::new(id, get, false, now + Duration::from_secs(1))
+        };
+        channel.session.submit(pending(1), now);
+        channel.advance(now);
+        channel.stream = Broken { answers: b":7\r\n".to_vec().into(), is_broken: true };
+        channel.session.submit(pending(2), now);
+        channel.send(now);
+        let outcome = |channel: &mut Channel<Broken>| channel.session.next_outcome();
+        assert!(matches!(outcome(&mut channel), Some((1, CommandOutcome::Done(Ok(Value::Int(7)))))));
+        assert!(matches!(
+            outcome(&mut channel),
+            Some((2, CommandOutcome::Again(_) | CommandOutcome::Done(Err(_))))
+        ));
+    }
+
     #[test]
     fn a_flood_is_read_in_portions() {
         in_time(|| {
-            let Ok(Backend::Redis(url)) = Backend::parse("redis://server?protocol=resp3") else {
-                unreachable!()
-            };
-            let connector = Arc::new(Connector::new(&url, &ConnectOptions::default()).unwrap());
-            let (address, now) = (Address::Tcp("server".to_owned(), 1), Instant::now());
-            let session = Session::open(&connector, &address, Role::Data, now);
+            let now = Instant::now();
+            let session = session("redis://server?protocol=resp3", now);
             let mut channel = Channel::new(Flood::default(), None, session);
             for portion in 1..4 {
                 assert_eq!(channel.advance(now), ReadProgress::More);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use ::redis::{Cmd, Value};
 use rustix::event::PollFlags;
 
-use super::channel::Channel;
+use super::channel::{Channel, ReadProgress};
 use super::command::{CommandOutcome, RedisCommand};
 use super::connector::Connector;
 use super::deadline::Deadline;
@@ -68,10 +68,10 @@ impl Connection {
         let tls = connector.tls(address)?;
         let session = Session::open(connector, address, role, Instant::now());
         let mut connection = Self::new(stream, tls, session);
-        connection.advance(Instant::now());
+        let mut progress = connection.advance(Instant::now());
         while connection.session.is_opening() {
-            connection.wait(deadline)?;
-            connection.advance(Instant::now());
+            connection.wait(progress, deadline)?;
+            progress = connection.advance(Instant::now());
         }
         match connection.session.fault() {
             Some(fault) => Err(fault.clone()),
@@ -79,7 +79,11 @@ impl Connection {
         }
     }
 
-    fn wait(&self, deadline: Deadline<'_>) -> io::Result<()> {
+    /// Waits for the server, unless there is more to read: that may not be in the socket any more, but decrypted.
+    fn wait(&self, progress: ReadProgress, deadline: Deadline<'_>) -> io::Result<()> {
+        if progress == ReadProgress::More {
+            return deadline.next().map(drop);
+        }
         let either = PollFlags::IN | PollFlags::OUT;
         let ready = if self.wants_write() { either } else { PollFlags::IN };
         self.stream().wait(ready, deadline)
@@ -90,22 +94,24 @@ impl Connection {
     /// A call that is alone may spin before it blocks; several have others to let run meanwhile.
     pub(super) fn complete(&mut self, spin: Option<&Spin>, cancelled: Option<&dyn Fn() -> bool>) {
         self.send(Instant::now());
+        let mut progress = ReadProgress::Done;
         if let Some(spin) = spin {
             spin.poll(|now| {
-                self.advance(now);
+                progress = self.advance(now);
                 self.is_done()
             });
         }
         while !self.is_done() {
             // For the server, or for the time at which a request ends without it.
-            let waited = self.session.deadline().map_or(Ok(()), |by| self.wait(Deadline { by, cancelled }));
+            let by = self.session.deadline();
+            let waited = by.map_or(Ok(()), |by| self.wait(progress, Deadline { by, cancelled }));
             if let Err(err) = waited
                 && err.kind() != io::ErrorKind::TimedOut
             {
                 self.session.end(ConnectionError::from(err));
             }
             let now = Instant::now();
-            self.advance(now);
+            progress = self.advance(now);
             self.session.expire(now);
         }
     }

@@ -49,7 +49,11 @@ impl Discoverer {
                     Err(_) if cancelled() => return search.end(Instant::now()),
                     Err(_) => {}
                 },
-                SearchStep::End(result) => return result,
+                SearchStep::End(result) => {
+                    // Those that own nothing any more are not asked again.
+                    self.idle.lock().retain(|(server, _), _| learned.may_ask(server));
+                    return result;
+                }
             }
         }
     }
@@ -62,11 +66,12 @@ impl Discoverer {
         sender: &Sender<(Query, Result<Value>)>,
     ) -> bool {
         let (this, kept, sender) = (Arc::clone(self), Arc::clone(connector), sender.clone());
-        connector.background.spawn(move |cancelled| {
+        let started = connector.background.spawn(move |cancelled| {
             let answer = this.query(&kept, &query, Deadline { by: query.by, cancelled: Some(cancelled) });
             // Another answer may have been faster.
             let _ = sender.send((query, answer));
-        })
+        });
+        started.is_ok()
     }
 
     /// Asks a server, by the connection of last time if there is one.
@@ -88,5 +93,39 @@ impl Discoverer {
     /// Closes the connections.
     pub(super) fn close(&self) {
         self.idle.lock().clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU16, Ordering};
+
+    use super::super::discovery::Discovery;
+    use super::super::options::ConnectOptions;
+    use super::super::pool::Pool;
+    use super::super::tests::fake_server::node_led_by;
+    use super::super::url::Backend;
+    use super::*;
+
+    #[test]
+    fn connections_to_former_nodes_are_closed() {
+        let owner = Arc::new(AtomicU16::new(0));
+        let nodes = [(); 5].map(|()| node_led_by(&owner));
+        let Ok(Backend::Redis(url)) = Backend::parse(&format!("redis-cluster://{}", nodes[0])) else {
+            unreachable!()
+        };
+        let connector = Arc::new(Connector::new(&url, &ConnectOptions::default()).unwrap());
+        let seed = Address::Tcp("127.0.0.1".to_owned(), nodes[0].port());
+        let learned = LearnedTopology::<Pool>::new(&connector, Discovery::Cluster, vec![seed]);
+        let (learned, discoverer) = (Arc::new(learned), Arc::new(Discoverer::default()));
+        for node in nodes {
+            owner.store(node.port(), Ordering::SeqCst);
+            // Both the seed and the last owner are asked, and the next owner whether it is a primary.
+            for _ in 0..3 {
+                discoverer.discover(&learned, &|| false).unwrap();
+            }
+        }
+        // To the seed and to the owner, each for its topology and for its role.
+        assert!(discoverer.idle.lock().len() <= 4);
     }
 }

@@ -251,6 +251,11 @@ pub(super) fn no_runtime() -> Error {
     connection("not called from a Tokio runtime, or the runtime shut down").lasting()
 }
 
+/// The system has no thread for what no caller waits for.
+pub(super) fn no_thread(err: &io::Error) -> Error {
+    connection(format!("cannot start a thread: {err}"))
+}
+
 /// The event loop cannot watch a connection.
 pub(super) fn unwatched() -> Error {
     connection("the event loop cannot watch one more connection")

@@ -93,21 +93,24 @@ impl Hub {
                 hub.host.watch(&hub, connection);
             }
         });
-        if !started {
-            let failure = super::errors::CallError::from(Error::closed());
-            self.act(|multiplexer| multiplexer.opened(&peer, Err(failure), Instant::now()));
+        if let Err(error) = started {
+            self.act(|multiplexer| multiplexer.opened(&peer, Err(error.into()), Instant::now()));
         }
     }
 
     fn discover(self: &Arc<Self>) {
-        let Router::LearnedTopology(learned) = &self.lock().router else { return };
-        let (learned, hub) = (Arc::clone(learned), Arc::clone(self));
+        // The lock is free again by the time a thread is started: without one, it is taken below.
+        let learned = match &self.lock().router {
+            Router::LearnedTopology(learned) => Arc::clone(learned),
+            Router::Fixed(_) => return,
+        };
+        let hub = Arc::clone(self);
         let started = self.connector.background.spawn(move |cancelled| {
             let result = hub.discoverer.discover(&learned, cancelled);
             hub.report(|multiplexer| multiplexer.discovered(result, Instant::now()));
         });
-        if !started {
-            self.act(|multiplexer| multiplexer.discovered(Err(Error::closed()), Instant::now()));
+        if let Err(error) = started {
+            self.act(|multiplexer| multiplexer.discovered(Err(error), Instant::now()));
         }
     }
 

@@ -46,6 +46,8 @@ struct State {
     generation: u64,
     /// Nothing is kept any more.
     closed: bool,
+    /// A thread of its own connects.
+    is_connecting: bool,
 }
 
 struct Idle {
@@ -172,7 +174,7 @@ impl Pool {
     }
 
     /// Reports the outcome of a call to the circuit breaker.
-    fn note(&self, outcome: &CommandOutcome, times: Times<'_>) {
+    fn note(self: &Arc<Self>, outcome: &CommandOutcome, times: Times<'_>) {
         let allows_response =
             || times.deadline.allows_response(self.connector.options.response_timeout, times.start);
         match outcome {
@@ -180,10 +182,32 @@ impl Pool {
                 if self.breaker.note(result, allows_response, Instant::now()) {
                     self.discard(None);
                 }
+                if result.is_err() && !allows_response() {
+                    self.connect();
+                }
             }
             CommandOutcome::Again(again) if matches!(again.hint, Hint::Unsent(..)) => {}
             CommandOutcome::Again(_) => self.breaker.answered(),
         }
+    }
+
+    /// Connects on a thread of its own, unless there is a connection that nobody uses: calls with less time than that takes
+    /// would never have one.
+    fn connect(self: &Arc<Self>) {
+        let mut state = self.state.lock();
+        if state.is_connecting || !state.idle.is_empty() {
+            return;
+        }
+        let this = Arc::clone(self);
+        let started = self.connector.background.spawn(move |cancelled| {
+            let opened =
+                Connection::open_in_background(&this.connector, &this.address, Resend::Never, cancelled);
+            this.state.lock().is_connecting = false;
+            if let Ok(connection) = opened {
+                this.keep(connection);
+            }
+        });
+        state.is_connecting = started.is_ok();
     }
 
     /// Tries the server on a thread of its own. A connection on which it answers is kept.
@@ -194,7 +218,7 @@ impl Pool {
                 Connection::open_in_background(&this.connector, &this.address, Resend::Often, cancelled);
             this.breaker.probed(opened.map(|connection| this.keep(connection)).is_ok());
         });
-        if !started {
+        if started.is_err() {
             self.breaker.probed(false);
         }
     }
@@ -203,7 +227,8 @@ impl Pool {
     /// was sent before, however long it has been silent.
     pub(super) fn cast(self: &Arc<Self>, request: RedisCommand) {
         let this = Arc::clone(self);
-        self.connector.background.spawn(move |cancelled| {
+        // Nobody waits for it: without a thread it is not sent.
+        let _ = self.connector.background.spawn(move |cancelled| {
             let by = Instant::now() + this.connector.timeout();
             let opened =
                 Connection::open_in_background(&this.connector, &this.address, Resend::Never, cancelled);
@@ -356,11 +381,12 @@ impl ConnectionLease<'_> {
             return Ok(());
         };
         self.idle = None;
+        // What happened to it, such as a firewall that forgot it, is likely to have happened to the others.
+        self.pool.discard(Some(self.generation));
         if failure.error.kind() == ErrorKind::Timeout {
             let address = &self.pool.address;
             return Err(errors::opening(&ConnectionError::Silent, address, Role::Data, start.elapsed()));
         }
-        self.pool.discard(Some(self.generation));
         Ok(())
     }
 

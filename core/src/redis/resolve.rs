@@ -2,16 +2,21 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 
+use once_cell::race::OnceBox;
+
 use super::deadline::Deadline;
+use crate::fork::PerProcess;
 
 /// The most look-ups under way in this process: one that hangs keeps its thread.
 const MOST: usize = 16;
 
-static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
+/// How many there are.
+static UNDER_WAY: OnceBox<PerProcess<Arc<AtomicUsize>>> = OnceBox::new();
 
 /// The addresses of a host. The look-up happens on a thread of its own, which outlives a caller that gives up.
 pub(super) fn resolve(host: &str, port: u16, deadline: Deadline<'_>) -> io::Result<Vec<SocketAddr>> {
@@ -37,17 +42,20 @@ pub(super) fn resolve(host: &str, port: u16, deadline: Deadline<'_>) -> io::Resu
     }
 }
 
-struct LookupPermit;
+struct LookupPermit(Arc<AtomicUsize>);
 
 impl LookupPermit {
     fn take() -> Option<Self> {
+        let under_way =
+            UNDER_WAY.get_or_init(|| Box::new(PerProcess::new(Arc::default()))).get(|_| Arc::default());
         let more = |under_way| (under_way < MOST).then_some(under_way + 1);
-        UNDER_WAY.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok().map(|_| Self)
+        let taken = under_way.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        taken.ok().map(|_| Self(Arc::clone(under_way)))
     }
 }
 
 impl Drop for LookupPermit {
     fn drop(&mut self) {
-        UNDER_WAY.fetch_sub(1, Ordering::Relaxed);
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -74,6 +74,8 @@ struct Map<N> {
     learnt_at: Option<Instant>,
     /// How often the topology was asked for.
     rounds: usize,
+    /// How many answers in a row were of an earlier epoch.
+    outdated: usize,
 }
 
 impl<N: Node> LearnedTopology<N> {
@@ -87,6 +89,7 @@ impl<N: Node> LearnedTopology<N> {
             under_way: false,
             learnt_at: None,
             rounds: 0,
+            outdated: 0,
         };
         let (connector, breaker) = (Arc::clone(connector), connector.breaker());
         Self { connector, discovery, seeds, breaker, map: RwLock::new(map), stale: AtomicBool::new(true) }
@@ -155,7 +158,8 @@ impl<N: Node> LearnedTopology<N> {
         self.stale.store(true, Ordering::Release);
     }
 
-    /// Whom to ask now, the most promising first. Sentinels take turns: one of them may be behind.
+    /// Whom to ask now, the most promising first. They take turns: a Sentinel may be behind, and of a Cluster all that would
+    /// come first may be away.
     pub(super) fn seeds_to_ask(&self, now: Instant) -> Vec<Address> {
         let mut map = self.write();
         map.asked_at = Some(now);
@@ -172,10 +176,8 @@ impl<N: Node> LearnedTopology<N> {
                 order.push(seed.clone());
             }
         }
-        if let Discovery::Sentinel(_) = self.discovery {
-            let turn = map.rounds % order.len().max(1);
-            order.rotate_left(turn);
-        }
+        let turn = map.rounds % order.len().max(1);
+        order.rotate_left(turn);
         order.sort_by_key(|seed| Some(seed) == map.suspect.as_ref());
         order
     }
@@ -193,6 +195,11 @@ impl<N: Node> LearnedTopology<N> {
         if is_known {
             self.breaker.answered();
         }
+    }
+
+    /// Whether the server may be asked for the topology.
+    pub(super) fn may_ask(&self, address: &Address) -> bool {
+        self.seeds.contains(address) || self.read().nodes.contains_key(address)
     }
 
     /// Nobody is being asked any more.
@@ -217,12 +224,17 @@ impl<N: Node> LearnedTopology<N> {
     }
 
     /// Takes over what was learned; servers that own nothing any more are closed and forgotten. A Sentinel that
-    /// missed the last failover changes nothing while the primary that is known answers.
+    /// missed the last failover changes nothing while the primary that is known answers. More such answers in a row than
+    /// there are Sentinels do: they were told to monitor the service anew, and count its failovers from 0 again.
     pub(super) fn learn(&self, topology: Topology, now: Instant) {
         let mut map = self.write();
         if !self.stale.load(Ordering::Acquire) && topology.epoch < map.epoch {
-            return;
+            map.outdated += 1;
+            if map.outdated <= self.seeds.len() {
+                return;
+            }
         }
+        map.outdated = 0;
         let mut nodes: HashMap<Address, Arc<N>> = HashMap::new();
         let mut owned = Vec::with_capacity(topology.ranges.len());
         for Range { first, last, owner } in topology.ranges {
@@ -252,5 +264,60 @@ impl<N: Node> LearnedTopology<N> {
 
     fn write(&self) -> RwLockWriteGuard<'_, Map<N>> {
         self.map.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::super::options::ConnectOptions;
+    use super::super::pool::Pool;
+    use super::super::url::Backend;
+    use super::*;
+
+    fn learned(url: &str, discovery: Discovery, seeds: usize) -> LearnedTopology<Pool> {
+        let Ok(Backend::Redis(url)) = Backend::parse(url) else { unreachable!() };
+        let connector = Arc::new(Connector::new(&url, &ConnectOptions::default()).unwrap());
+        LearnedTopology::new(&connector, discovery, (0..seeds).map(|seed| server(seed as u16)).collect())
+    }
+
+    fn server(port: u16) -> Address {
+        Address::Tcp("server".to_owned(), port)
+    }
+
+    /// All slots belong to one server.
+    fn owned_by(port: u16, epoch: Option<u64>) -> Topology {
+        Topology { ranges: vec![Range { first: 0, last: 16383, owner: server(port) }], epoch }
+    }
+
+    #[test]
+    fn a_service_that_is_set_up_anew_is_followed() {
+        let learned =
+            learned("redis-sentinel://server/service", Discovery::Sentinel("service".to_owned()), 3);
+        let owner = || learned.owner(0).unwrap().address().clone();
+        learned.learn(owned_by(1, Some(4)), Instant::now());
+        // One Sentinel that is behind is asked in turn with others that are not.
+        for _ in 0..3 {
+            learned.learn(owned_by(2, Some(3)), Instant::now());
+            learned.learn(owned_by(1, Some(4)), Instant::now());
+        }
+        assert_eq!(owner(), server(1));
+        for _ in 0..3 {
+            learned.learn(owned_by(3, Some(0)), Instant::now());
+            assert_eq!(owner(), server(1));
+        }
+        learned.learn(owned_by(3, Some(0)), Instant::now());
+        assert_eq!(owner(), server(3));
+    }
+
+    #[test]
+    fn all_that_is_known_of_a_cluster_is_asked_in_turn() {
+        const SEEDS: usize = 5;
+        let learned = learned("redis-cluster://server", Discovery::Cluster, SEEDS);
+        learned.learn(owned_by(7, None), Instant::now());
+        let first = |_| learned.seeds_to_ask(Instant::now()).remove(0);
+        let asked: HashSet<Address> = (0..=SEEDS).map(first).collect();
+        assert_eq!(asked.len(), SEEDS + 1, "{asked:?}");
     }
 }

@@ -45,7 +45,8 @@ impl<S: Read + Write> Multiplexer<S> {
             }
         };
         let connection =
-            self.connections.insert(OpenConnection { peer: Arc::clone(peer), channel, is_blocked: false });
+            OpenConnection { peer: Arc::clone(peer), channel, is_blocked: false, is_closing: false };
+        let connection = self.connections.insert(connection);
         *peer.link.lock() = Link::Open(connection);
         self.share_calls();
         for pending in waiting {
@@ -150,7 +151,7 @@ impl<S: Read + Write> Multiplexer<S> {
         if let Some(deadline) = connection.channel.session.deadline() {
             note_sooner(&mut self.next_deadline, deadline);
         }
-        if self.connections[id].channel.session.is_over() {
+        if connection.channel.session.is_over() && !std::mem::replace(&mut connection.is_closing, true) {
             self.orders.push(Order::Serve(id, Need::Close));
         }
     }
@@ -183,6 +184,7 @@ impl<S: Read + Write> Multiplexer<S> {
     /// The driver cannot serve the connection any more.
     pub(in crate::redis) fn orphan(&mut self, connection: ConnectionId, error: &Error, now: Instant) {
         if let Some(orphan) = self.connections.get_mut(connection) {
+            orphan.is_closing = true;
             orphan.channel.session.end(std::io::Error::other(error.clone()).into());
             self.collect(connection, now);
             self.remove(connection);

@@ -82,6 +82,8 @@ struct OpenConnection<S> {
     channel: Channel<S>,
     /// Whether it waits until its stream takes more.
     is_blocked: bool,
+    /// Whether the order to close it was given. Once it is carried out, another connection may have its number.
+    is_closing: bool,
 }
 
 /// A call whose result has not been taken yet.

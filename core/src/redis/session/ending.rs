@@ -23,13 +23,16 @@ impl Session {
         if self.stage == SessionStage::Over {
             return;
         }
-        let failure = errors::broken(&fault, &self.address, self.response_timeout);
+        let mut failure = errors::broken(&fault, &self.address, self.response_timeout);
         self.retire(&failure);
         self.stage = SessionStage::Over;
         self.fault = Some(fault);
         for awaited in std::mem::take(&mut self.awaited) {
-            if let About::Requests(bundle, _) = awaited.about {
-                self.fail(&bundle, &failure);
+            let About::Requests(bundle, _) = awaited.about else { continue };
+            for pending in bundle.iter().filter(|pending| !pending.ended) {
+                self.done(pending, Err(failure.clone()));
+                // However many requests were under way, one break is one sign that the server is away.
+                failure.unanswered = false;
             }
         }
     }

@@ -8,8 +8,9 @@ use memchr::memchr_iter;
 
 const LINE_END: &[u8] = b"\r\n";
 
-/// The most bytes of one reply. A script's replies have some hundred; that of `CLUSTER SLOTS` 100 for each node.
-const LARGEST_REPLY: usize = 1 << 20;
+/// The most bytes of one reply. A script's replies have some hundred; that of `CLUSTER SLOTS` has 100 for each node of each
+/// range, of which there may be as many as slots.
+const LARGEST_REPLY: usize = 1 << 23;
 
 /// The most bytes of one line, such as an error.
 const LONGEST_LINE: usize = 1 << 16;
@@ -285,7 +286,7 @@ mod tests {
     fn what_no_server_may_send_ends_the_conversation() {
         let endless = [b'+'; LONGEST_LINE + 1];
         let deep = b"*1\r\n".repeat(10_000);
-        let many = [&b"*1000000\r\n"[..], &b":1\r\n".repeat(LARGEST_REPLY / 4)].concat();
+        let many = [&b"*8000000\r\n"[..], &b":1\r\n".repeat(LARGEST_REPLY / 4)].concat();
         let cases: [(&[u8], _); 14] = [
             (b"HTTP/1.1 400\r\n", UNKNOWN),
             (b"HTTP/1.1 400\n", UNKNOWN),
@@ -297,8 +298,8 @@ mod tests {
             (b"$99999999999999999999\r\n", UNKNOWN),
             (b"$3\r\nabcde", UNKNOWN),
             (b":x\r\n", UNKNOWN),
-            (b"$1048577\r\n", TOO_LARGE),
-            (b"*1048577\r\n", TOO_LARGE),
+            (b"$8388609\r\n", TOO_LARGE),
+            (b"*8388609\r\n", TOO_LARGE),
             (&endless, UNKNOWN),
             (&[&deep[..], b":1\r\n"].concat(), UNKNOWN),
             (&many, TOO_LARGE),

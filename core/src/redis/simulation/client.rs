@@ -1,5 +1,6 @@
 //! The host of the driver: carries out its orders, pumps its connections, keeps its time, and makes the calls.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
@@ -61,6 +62,8 @@ pub(super) struct Client {
     /// The name of each call, until it is answered.
     ids: Vec<Option<Id>>,
     rung: Arc<Mutex<Vec<usize>>>,
+    /// The connections that were to be closed.
+    closing: HashSet<usize>,
     timer: Option<Time>,
     /// Those that are over are empty.
     pub(super) searches: Vec<Option<Search<Peer>>>,
@@ -78,6 +81,7 @@ impl Client {
             owners: Vec::new(),
             ids: Vec::new(),
             rung: Arc::default(),
+            closing: HashSet::new(),
             timer: None,
             searches: Vec::new(),
             last_answer_was_good: false,
@@ -119,6 +123,10 @@ impl Client {
             Order::Serve(id, Need::Watch) => self.watch(id),
             Order::Serve(id, Need::Close) => {
                 if let Some(connection) = self.connection(id) {
+                    if !self.closing.insert(connection) {
+                        let what = format!("connection {connection}");
+                        self.world.get().ledger.violate(Invariant::ClosedTwice, what);
+                    }
                     self.after(20, Event::Remove(connection));
                 }
             }

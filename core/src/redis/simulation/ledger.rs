@@ -42,6 +42,8 @@ pub(super) enum Invariant {
     Restless,
     /// Calls succeed again soon after the servers are well.
     Recovery,
+    /// No connection is to be closed twice: by the second time, its number may be that of another.
+    ClosedTwice,
     /// Nothing panics.
     Panicked,
     /// Nothing is left of calls that have ended and of connections that are not used.

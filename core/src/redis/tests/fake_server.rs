@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -108,6 +108,19 @@ pub(super) fn moving_to(target: SocketAddr) -> String {
         stream.write_all((answers + &format!("-ASK 1 {target}\r\n").repeat(scripts)).as_bytes()).ok()
     });
     format!("redis-cluster://{address}")
+}
+
+/// The address of a node of a Cluster that says that all slots belong to the node with this port.
+pub(crate) fn node_led_by(owner: &Arc<AtomicU16>) -> SocketAddr {
+    let owner = Arc::clone(owner);
+    serve(move |_, commands, stream| {
+        let port = owner.load(Ordering::SeqCst);
+        let slots = format!("*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$9\r\n127.0.0.1\r\n:{port}\r\n");
+        let [pings, clusters] =
+            ["\r\nPING\r\n", "\r\nCLUSTER\r\n"].map(|name| commands.matches(name).count());
+        let answers = "+PONG\r\n".repeat(pings) + &roles(commands) + &slots.repeat(clusters);
+        stream.write_all(answers.as_bytes()).ok()
+    })
 }
 
 /// The URL of a server that answers a script with pushes, and no end of them.

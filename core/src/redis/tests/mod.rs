@@ -12,6 +12,7 @@ mod runtime;
 mod sentinel;
 mod states;
 mod texts;
+mod threads;
 mod timeout;
 #[cfg(feature = "tls")]
 mod tls;

@@ -1,5 +1,7 @@
 //! What only the blocking driver has: a pool, and children of a fork.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 
 use sluicegate_test_servers::{Options, Redis, Transport};
@@ -121,4 +123,41 @@ fn signalled<T: Send>(call: impl FnOnce() -> T + Send) -> T {
         }
         called.join().unwrap()
     })
+}
+
+/// A firewall forgets connections on which nothing happens, without a word.
+#[test]
+fn of_idle_connections_that_are_silent_one_costs_a_call() {
+    const CONNECTIONS: usize = 4;
+    let forgotten = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&forgotten);
+    let together = Arc::new(Barrier::new(CONNECTIONS));
+    let url = fake_server::scripted(move |number, name| {
+        let is_old = number < CONNECTIONS;
+        if is_old && name != "PING" {
+            together.wait();
+        }
+        let is_silent = is_old && flag.load(Ordering::SeqCst);
+        Some(
+            if is_silent {
+                ""
+            } else if name == "PING" {
+                "+PONG\r\n"
+            } else {
+                ":1\r\n"
+            }
+            .to_owned(),
+        )
+    });
+    let options =
+        ConnectOptions { response_timeout: Duration::from_millis(200), ..ConnectOptions::default() };
+    let driver = Driver::blocking(&url, &options).unwrap();
+    thread::scope(|scope| {
+        (0..CONNECTIONS).for_each(|_| drop(scope.spawn(|| driver.increment("key").unwrap())));
+    });
+    forgotten.store(true, Ordering::SeqCst);
+    // So long that connections are tried before they are used.
+    thread::sleep(Duration::from_millis(1100));
+    assert_eq!(kind(&driver.ping()), Some(ErrorKind::Timeout));
+    driver.ping().unwrap();
 }
