@@ -309,7 +309,8 @@ impl Runner {
         let this = Arc::clone(self);
         if let Err(error) = self.spawn(move || this.serve()) {
             self.has_thread.store(false, Ordering::Release);
-            let _ = self.failure.set(error);
+            // Nobody would go on with them.
+            self.tell(self.tasks.end(&error));
         }
     }
 

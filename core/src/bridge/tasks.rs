@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 use tokio_util::sync::ReusableBoxFuture;
 
 use super::{Answer, Completion};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::inbox::Inbox;
 use crate::lock::Mutex;
 use crate::redis::LoopHost;
@@ -126,6 +126,12 @@ impl Tasks {
     pub(super) fn cancel(&self, token: u64) {
         let cancelled = self.table.lock().running.remove(&token);
         drop(cancelled);
+    }
+
+    /// Ends all calls that are under way, with this error.
+    pub(super) fn end(&self, error: &Error) -> Vec<Completion> {
+        let running = std::mem::take(&mut self.table.lock().running);
+        running.into_keys().map(|token| Completion { token, result: Err(error.clone()) }).collect()
     }
 
     pub(super) fn is_empty(&self) -> bool {

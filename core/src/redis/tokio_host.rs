@@ -60,7 +60,8 @@ impl Host for TokioHost {
         // What was queued before the task was there.
         wake.notify_one();
         self.tasks.lock().insert(connection, Arc::clone(&wake));
-        self.runtime.spawn(serve(Served { hub: Arc::clone(hub), connection, wake }));
+        let error = errors::no_runtime();
+        self.runtime.spawn(serve(Served { hub: Arc::clone(hub), connection, wake, error }));
     }
 
     fn serve(&self, hub: &Arc<Hub>, connection: ConnectionId, need: Need) {
@@ -103,6 +104,8 @@ struct Served {
     connection: ConnectionId,
     /// Wakes the task that sends.
     wake: Arc<Notify>,
+    /// Why it ends, unless all is in order.
+    error: Error,
 }
 
 impl Served {
@@ -113,16 +116,12 @@ impl Served {
     fn wants_write(&self) -> bool {
         self.hub.lock().wants_write(self.connection)
     }
-
-    fn end(&self, error: &Error) {
-        self.hub.act(|multiplexer| multiplexer.orphan(self.connection, error, Instant::now()));
-    }
 }
 
 impl Drop for Served {
     fn drop(&mut self) {
-        // Unless all is in order, the runtime has shut down.
-        self.end(&errors::no_runtime());
+        // Once only: from then on, its number may be that of another connection.
+        self.hub.act(|multiplexer| multiplexer.orphan(self.connection, &self.error, Instant::now()));
     }
 }
 
@@ -133,12 +132,15 @@ struct TokioConnection {
 }
 
 /// Serves a connection until it is over.
-async fn serve(served: Served) {
+async fn serve(mut served: Served) {
     let watch = |stream: &Stream| TcpStream::from_std(stream.socket.try_clone()?);
     let socket = served.hub.lock().stream(served.connection).map(watch);
     let socket = match socket {
         Some(Ok(socket)) => socket,
-        Some(Err(_)) => return served.end(&errors::unwatched()),
+        Some(Err(_)) => {
+            served.error = errors::unwatched();
+            return;
+        }
         None => return,
     };
     let connection = Arc::new(TokioConnection { socket, served });
