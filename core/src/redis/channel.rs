@@ -151,7 +151,7 @@ mod tests {
     use super::super::command::{CommandOutcome, RedisCommand};
     use super::super::connector::Connector;
     use super::super::login::Role;
-    use super::super::session::PendingCommand;
+    use super::super::session::{Id, PendingCommand};
     use super::super::tests::in_time;
     use super::super::{Backend, ConnectOptions};
     use super::*;
@@ -216,27 +216,52 @@ mod tests {
         Session::open(&connector, &Address::Tcp("server".to_owned(), 1), Role::Data, now)
     }
 
-    #[test]
-    fn answers_that_have_come_count_although_nothing_more_can_be_sent() {
-        let now = Instant::now();
+    /// To a server that takes calls.
+    fn ready(now: Instant) -> Channel<Broken> {
         let server = Broken { answers: b"+PONG\r\n".to_vec().into(), is_broken: false };
         let mut channel = Channel::new(server, None, session("redis://server", now));
         channel.advance(now);
-        let pending = |id| {
-            let get = RedisCommand::Plain(::redis::cmd("GET"), 0);
-            PendingCommand::new(id, get, false, now + Duration::from_secs(1))
-        };
-        channel.session.submit(pending(1), now);
+        channel
+    }
+
+    fn pending(id: Id, now: Instant) -> PendingCommand {
+        let get = RedisCommand::Plain(::redis::cmd("GET"), 0);
+        PendingCommand::new(id, get, false, now + Duration::from_secs(1))
+    }
+
+    fn outcomes(channel: &mut Channel<Broken>) -> Vec<(Id, CommandOutcome)> {
+        std::iter::from_fn(|| channel.session.next_outcome()).collect()
+    }
+
+    #[test]
+    fn answers_that_have_come_count_although_nothing_more_can_be_sent() {
+        let now = Instant::now();
+        let mut channel = ready(now);
+        channel.session.submit(pending(1, now), now);
         channel.advance(now);
         channel.stream = Broken { answers: b":7\r\n".to_vec().into(), is_broken: true };
-        channel.session.submit(pending(2), now);
+        channel.session.submit(pending(2, now), now);
         channel.send(now);
-        let outcome = |channel: &mut Channel<Broken>| channel.session.next_outcome();
-        assert!(matches!(outcome(&mut channel), Some((1, CommandOutcome::Done(Ok(Value::Int(7)))))));
-        assert!(matches!(
-            outcome(&mut channel),
-            Some((2, CommandOutcome::Again(_) | CommandOutcome::Done(Err(_))))
-        ));
+        let outcomes = outcomes(&mut channel);
+        assert!(matches!(outcomes[0], (1, CommandOutcome::Done(Ok(Value::Int(7))))), "{outcomes:?}");
+        assert!(!matches!(outcomes[1], (2, CommandOutcome::Done(Ok(_)))), "{outcomes:?}");
+    }
+
+    #[test]
+    fn a_connection_that_breaks_is_one_failure_however_many_calls_it_carried() {
+        let now = Instant::now();
+        let mut channel = ready(now);
+        (0..16).for_each(|id| channel.session.submit(pending(id, now), now));
+        channel.send(now);
+        channel.stream.is_broken = true;
+        channel.advance(now);
+        let outcomes = outcomes(&mut channel);
+        let failures = outcomes.iter().filter_map(|(_, outcome)| match outcome {
+            CommandOutcome::Done(Err(failure)) => Some(failure),
+            _ => None,
+        });
+        assert_eq!(failures.clone().count(), 16, "{outcomes:?}");
+        assert_eq!(failures.filter(|failure| failure.unanswered).count(), 1);
     }
 
     #[test]

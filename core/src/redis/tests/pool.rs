@@ -1,7 +1,7 @@
 //! What only the blocking driver has: a pool, and children of a fork.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Barrier};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use sluicegate_test_servers::{Options, Redis, Transport};
@@ -128,34 +128,24 @@ fn signalled<T: Send>(call: impl FnOnce() -> T + Send) -> T {
 /// A firewall forgets connections on which nothing happens, without a word.
 #[test]
 fn of_idle_connections_that_are_silent_one_costs_a_call() {
-    const CONNECTIONS: usize = 4;
-    let forgotten = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&forgotten);
-    let together = Arc::new(Barrier::new(CONNECTIONS));
-    let url = fake_server::scripted(move |number, name| {
-        let is_old = number < CONNECTIONS;
-        if is_old && name != "PING" {
-            together.wait();
-        }
-        let is_silent = is_old && flag.load(Ordering::SeqCst);
-        Some(
-            if is_silent {
-                ""
-            } else if name == "PING" {
-                "+PONG\r\n"
-            } else {
-                ":1\r\n"
-            }
-            .to_owned(),
-        )
+    // How many connections there have been, and how many of them are forgotten.
+    let counts = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+    let shared = Arc::clone(&counts);
+    let url = fake_server::scripted(move |number, _| {
+        let [opened, forgotten] = &*shared;
+        opened.fetch_max(number + 1, Ordering::SeqCst);
+        // Meanwhile the next thread needs a connection of its own.
+        thread::sleep(Duration::from_millis(20));
+        let is_silent = number < forgotten.load(Ordering::SeqCst);
+        Some(if is_silent { "" } else { "+PONG\r\n" }.to_owned())
     });
     let options =
         ConnectOptions { response_timeout: Duration::from_millis(200), ..ConnectOptions::default() };
     let driver = Driver::blocking(&url, &options).unwrap();
-    thread::scope(|scope| {
-        (0..CONNECTIONS).for_each(|_| drop(scope.spawn(|| driver.increment("key").unwrap())));
-    });
-    forgotten.store(true, Ordering::SeqCst);
+    thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(|| driver.ping().unwrap()))));
+    let [opened, forgotten] = &*counts;
+    forgotten.store(opened.load(Ordering::SeqCst), Ordering::SeqCst);
+    assert!(opened.load(Ordering::SeqCst) > 1);
     // So long that connections are tried before they are used.
     thread::sleep(Duration::from_millis(1100));
     assert_eq!(kind(&driver.ping()), Some(ErrorKind::Timeout));

@@ -3,7 +3,6 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sluicegate_test_servers::{Options, Redis};
 
@@ -185,31 +184,6 @@ fn calls_of_tasks_end_at_once_while_the_breaker_is_open() {
     let took = tasks.into_iter().flat_map(|task| runtime.block_on(task).unwrap()).collect();
     server.resume().unwrap();
     ended_at_once(took);
-}
-
-/// The same connection carries the calls of all tasks.
-#[test]
-fn a_broken_connection_is_one_failure_however_many_calls_it_carried() {
-    let scripts = Arc::new(AtomicUsize::new(0));
-    let url = fake_server::scripted(move |number, name| match (number, name) {
-        (_, "PING") => Some("+PONG\r\n".to_owned()),
-        (0, _) if scripts.fetch_add(1, Ordering::SeqCst) > 0 => None,
-        _ => {
-            // The other calls come meanwhile.
-            thread::sleep(Duration::from_millis(50));
-            Some(":1\r\n".to_owned())
-        }
-    });
-    let Driver::Async(runtime, redis) = Driver::asynchronous(&url, &ConnectOptions::default()).unwrap()
-    else {
-        unreachable!()
-    };
-    let script = eternal(Script::new(INCREMENT.to_owned()));
-    let calls = (0..16).map(|_| redis.call(call(script, &["key"], &[]), redis.deadline(None)));
-    let outcomes = runtime.block_on(join_all(calls));
-    let broken = outcomes.iter().filter(|outcome| kind(outcome) == Some(ErrorKind::Connection)).count();
-    assert!(broken > ConnectOptions::default().breaker_failures as usize, "{outcomes:?}");
-    runtime.block_on(redis.call(call(script, &["key"], &[]), redis.deadline(None))).unwrap();
 }
 
 /// Calls that have less time than a connection takes to be opened have one in the end.
