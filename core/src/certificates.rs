@@ -9,6 +9,7 @@ use ::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use ::rustls::{ClientConfig, RootCertStore};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::words::one_line;
 
 /// Builds a configuration from the files of the options `tls_ca`, `tls_cert` and `tls_key`; without `ca` it trusts the
 /// authorities that the system trusts.
@@ -51,18 +52,18 @@ fn certificates(name: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>>
     let parsed: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
     match parsed {
         Ok(certificates) if !certificates.is_empty() => Ok(certificates),
-        _ => Err(invalid(format!("{name}: {} holds no PEM block `CERTIFICATE`", path.display()))),
+        _ => Err(invalid(format!("{name}: {} holds no PEM block `CERTIFICATE`", one_line(path)))),
     }
 }
 
 fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>> {
     let pem = read("tls_key", path)?;
     PrivateKeyDer::from_pem_slice(&pem)
-        .map_err(|_| invalid(format!("tls_key: {} holds no PEM block `PRIVATE KEY`", path.display())))
+        .map_err(|_| invalid(format!("tls_key: {} holds no PEM block `PRIVATE KEY`", one_line(path))))
 }
 
 fn read(name: &str, path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).map_err(|err| invalid(format!("{name}: cannot read {}: {err}", path.display())))
+    fs::read(path).map_err(|err| invalid(format!("{name}: cannot read {}: {err}", one_line(path))))
 }
 
 fn unusable(err: &::rustls::Error) -> Error {

@@ -87,6 +87,7 @@ impl Runner {
             }
             this.serve();
         })
+        .map_err(|error| no_files(&error))
     }
 
     fn connect(self: &Arc<Self>, limiter: Arc<AsyncRateLimiter>) {
@@ -309,14 +310,15 @@ impl Runner {
         let this = Arc::clone(self);
         if let Err(error) = self.spawn(move || this.serve()) {
             self.has_thread.store(false, Ordering::Release);
-            // Nobody would go on with them.
+            // Nobody would go on with them; what they sent may be carried out.
+            let error =
+                Error::new(ErrorKind::Connection, format!("cannot start a thread: {error}")).maybe_done();
             self.tell(self.tasks.end(&error));
         }
     }
 
-    fn spawn(&self, work: impl FnOnce() + Send + 'static) -> Result<()> {
-        let thread = thread::Builder::new().name("sluicegate".to_owned());
-        let thread = thread.spawn(work).map_err(|error| no_files(&error))?;
+    fn spawn(&self, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        let thread = thread::Builder::new().name("sluicegate".to_owned()).spawn(work)?;
         // An earlier one has nothing more to do: else there would be no new one.
         join(self.thread.lock().replace(thread));
         Ok(())

@@ -1,5 +1,5 @@
 //! Short-lived threads for what no caller waits for: finding servers, trying one that does not answer, opening
-//! connections for an event loop.
+//! connections for an event loop, or for calls with less time than that takes.
 
 use std::cell::Cell;
 use std::sync::Arc;

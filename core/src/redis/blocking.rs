@@ -251,8 +251,30 @@ impl Connections {
         });
         match started {
             Ok(()) => round.under_way = true,
-            // The breaker waits for the end of its probe.
-            Err(_) => learned.searched(),
+            Err(error) => {
+                *round = DiscoveryRound { under_way: false, number: round.number + 1, failure: Some(error) };
+                drop(round);
+                self.rounds.ended.notify_all();
+                // The breaker waits for the end of its probe.
+                learned.searched();
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::url::Backend;
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn a_search_that_cannot_begin_ends_the_call() {
+        let Ok(Backend::Redis(url)) = Backend::parse("redis-cluster://127.0.0.1:1") else { unreachable!() };
+        let redis = BlockingRedis::new(&url, &ConnectOptions::default()).unwrap();
+        // As another thread does that closes the limiter, just now.
+        redis.connections().unwrap().connector.background.end();
+        let error = redis.ping(redis.deadline(None)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Closed, "{error}");
     }
 }

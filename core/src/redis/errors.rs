@@ -251,7 +251,7 @@ pub(super) fn no_runtime() -> Error {
     connection("not called from a Tokio runtime, or the runtime shut down").lasting()
 }
 
-/// The system has no thread for what no caller waits for.
+/// The system cannot start a background thread.
 pub(super) fn no_thread(err: &io::Error) -> Error {
     connection(format!("cannot start a thread: {err}"))
 }

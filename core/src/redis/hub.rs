@@ -99,7 +99,7 @@ impl Hub {
     }
 
     fn discover(self: &Arc<Self>) {
-        // The lock is free again by the time a thread is started: without one, it is taken below.
+        // Not under the lock: if no thread can be started, it is taken again below.
         let learned = match &self.lock().router {
             Router::LearnedTopology(learned) => Arc::clone(learned),
             Router::Fixed(_) => return,

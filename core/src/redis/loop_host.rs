@@ -148,6 +148,10 @@ impl LoopHost {
 
     fn close(&self, hub: &Hub, connection: ConnectionId) {
         let mut multiplexer = hub.lock();
+        if !multiplexer.is_over(connection) {
+            // Another one has its number by now.
+            return;
+        }
         if let (Some(stream), Some(poller)) = (multiplexer.stream(connection), self.poller()) {
             let _ = poller.delete(&stream.socket);
         }

@@ -109,7 +109,12 @@ impl Pool {
         outcome
     }
 
-    fn share_or_lease(&self, request: RedisCommand, asking: bool, times: Times<'_>) -> CommandOutcome {
+    fn share_or_lease(
+        self: &Arc<Self>,
+        request: RedisCommand,
+        asking: bool,
+        times: Times<'_>,
+    ) -> CommandOutcome {
         let call = match request {
             RedisCommand::Script(call) if !asking => call,
             RedisCommand::Script(_) | RedisCommand::Plain(..) => {
@@ -130,7 +135,7 @@ impl Pool {
     }
 
     /// Carries out the call, and whatever was published by the time there is a connection for it.
-    fn combine(&self, permit: Permit<'_>, own: ScriptCall, times: Times<'_>) -> CommandOutcome {
+    fn combine(self: &Arc<Self>, permit: Permit<'_>, own: ScriptCall, times: Times<'_>) -> CommandOutcome {
         let mut lease = match self.lease(times) {
             Ok(lease) => lease,
             Err(failure) => return CommandOutcome::Done(Err(failure)),
@@ -174,7 +179,7 @@ impl Pool {
     }
 
     /// Reports the outcome of a call to the circuit breaker.
-    fn note(self: &Arc<Self>, outcome: &CommandOutcome, times: Times<'_>) {
+    fn note(&self, outcome: &CommandOutcome, times: Times<'_>) {
         let allows_response =
             || times.deadline.allows_response(self.connector.options.response_timeout, times.start);
         match outcome {
@@ -182,32 +187,33 @@ impl Pool {
                 if self.breaker.note(result, allows_response, Instant::now()) {
                     self.discard(None);
                 }
-                if result.is_err() && !allows_response() {
-                    self.connect();
-                }
             }
             CommandOutcome::Again(again) if matches!(again.hint, Hint::Unsent(..)) => {}
             CommandOutcome::Again(_) => self.breaker.answered(),
         }
     }
 
-    /// Connects on a thread of its own, unless there is a connection that nobody uses: calls with less time than that takes
-    /// would never have one.
+    /// Opens a connection in the background, unless one is idle: calls whose time is shorter than a handshake could never
+    /// open one.
     fn connect(self: &Arc<Self>) {
         let mut state = self.state.lock();
-        if state.is_connecting || !state.idle.is_empty() {
+        if state.is_connecting || state.closed || !state.idle.is_empty() {
             return;
         }
+        state.is_connecting = true;
+        drop(state);
         let this = Arc::clone(self);
         let started = self.connector.background.spawn(move |cancelled| {
             let opened =
                 Connection::open_in_background(&this.connector, &this.address, Resend::Never, cancelled);
-            this.state.lock().is_connecting = false;
             if let Ok(connection) = opened {
                 this.keep(connection);
             }
+            this.state.lock().is_connecting = false;
         });
-        state.is_connecting = started.is_ok();
+        if started.is_err() {
+            self.state.lock().is_connecting = false;
+        }
     }
 
     /// Tries the server on a thread of its own. A connection on which it answers is kept.
@@ -239,11 +245,19 @@ impl Pool {
         });
     }
 
+    /// Keeps a connection that was opened in the background. For a moment that may be one more than the pool holds, since calls
+    /// that connect in vain may have all its places.
     fn keep(&self, connection: Connection) {
         let mut state = self.state.lock();
-        if self.has_room(&state) && !state.closed {
-            state.open += 1;
-            state.idle.push(Idle { connection: Box::new(connection), since: Instant::now() });
+        if state.closed || state.open > self.connector.options.pool_size {
+            return;
+        }
+        state.open += 1;
+        state.idle.push(Idle { connection: Box::new(connection), since: Instant::now() });
+        let is_awaited = state.waiting > 0;
+        drop(state);
+        if is_awaited {
+            self.freed.notify_one();
         }
     }
 
@@ -255,7 +269,7 @@ impl Pool {
         }
     }
 
-    fn lease(&self, times: Times<'_>) -> Result<ConnectionLease<'_>, CallError> {
+    fn lease(self: &Arc<Self>, times: Times<'_>) -> Result<ConnectionLease<'_>, CallError> {
         let limit = self.connector.options.response_timeout;
         let by = times.deadline.by.min(times.start + limit);
         let mut state = self.state.lock();
@@ -288,10 +302,14 @@ impl Pool {
     }
 
     /// Opens a connection whose server answers.
-    fn open(&self, times: Times<'_>) -> Result<Connection, CallError> {
+    fn open(self: &Arc<Self>, times: Times<'_>) -> Result<Connection, CallError> {
         let deadline = Deadline { by: times.deadline.by, cancelled: times.is_elsewhere };
-        let connection =
-            Connection::open(&self.connector, &self.address, Role::Data, deadline, Resend::Never)?;
+        let opened = Connection::open(&self.connector, &self.address, Role::Data, deadline, Resend::Never);
+        let is_short = !times.deadline.allows_response(self.connector.options.response_timeout, times.start);
+        if is_short && opened.as_ref().is_err_and(|failure| failure.error.kind() == ErrorKind::Timeout) {
+            self.connect();
+        }
+        let connection = opened?;
         self.combiner.learn(connection.stream().round_trip(), self.connector.options.pool_size);
         Ok(connection)
     }
@@ -326,7 +344,7 @@ fn not_connected(
 
 /// The right to one connection of the pool. Whatever happens, it goes back.
 pub(super) struct ConnectionLease<'a> {
-    pool: &'a Pool,
+    pool: &'a Arc<Pool>,
     /// Absent until opened, and again once it cannot be used any more.
     idle: Option<Idle>,
     generation: u64,
@@ -376,14 +394,19 @@ impl ConnectionLease<'_> {
     fn try_idle(&mut self, times: Times<'_>) -> Result<(), CallError> {
         let Some(idle) = &mut self.idle else { return Ok(()) };
         let start = Instant::now();
-        let by = times.deadline.by.min(start + self.pool.connector.options.response_timeout);
+        let response_timeout = self.pool.connector.options.response_timeout;
+        let by = times.deadline.by.min(start + response_timeout);
         let Err(failure) = idle.connection.query(::redis::cmd("PING"), Deadline::until(by)) else {
             return Ok(());
         };
         self.idle = None;
-        // What happened to it, such as a firewall that forgot it, is likely to have happened to the others.
-        self.pool.discard(Some(self.generation));
-        if failure.error.kind() == ErrorKind::Timeout {
+        let is_silent = failure.error.kind() == ErrorKind::Timeout;
+        // What happened to it, such as a firewall that forgot it, is likely to have happened to the others. That a server did
+        // not answer within less time than it may take says nothing.
+        if !is_silent || times.deadline.allows_response(response_timeout, start) {
+            self.pool.discard(Some(self.generation));
+        }
+        if is_silent {
             let address = &self.pool.address;
             return Err(errors::opening(&ConnectionError::Silent, address, Role::Data, start.elapsed()));
         }
@@ -412,7 +435,11 @@ impl Drop for ConnectionLease<'_> {
         let idle = self.idle.take();
         let mut state = self.pool.state.lock();
         let outdated = match idle {
-            Some(idle) if self.generation == state.generation && !state.closed => {
+            Some(idle)
+                if self.generation == state.generation
+                    && !state.closed
+                    && state.open <= self.pool.connector.options.pool_size =>
+            {
                 state.idle.push(idle);
                 None
             }

@@ -161,7 +161,7 @@ impl TokioConnection {
     fn read(&self, reader: &Waker) -> ReadProgress {
         let mut context = Context::from_waker(reader);
         while let Poll::Ready(Ok(())) = self.socket.poll_read_ready(&mut context) {
-            // `try_io` clears the readiness of before the pump: what comes meanwhile is not missed.
+            // `try_io` clears only the readiness seen before the pump, so what comes meanwhile is not missed.
             let read = self.socket.try_io(Interest::READABLE, || {
                 match self.served.hub.pump(self.served.connection) {
                     Some(ReadProgress::Done) => Err(io::ErrorKind::WouldBlock.into()),

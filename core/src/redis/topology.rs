@@ -22,6 +22,9 @@ const REFRESH: Duration = Duration::from_millis(400);
 /// How old what Sentinels said may be for a call to go on with it.
 const MAX_AGE: Duration = Duration::from_millis(800);
 
+/// How long Sentinels have to name another server with a lower epoch. They tell each other of failovers every 2 s.
+const RESET: Duration = Duration::from_secs(5);
+
 /// How long a call waits for Sentinels while a server is known.
 pub(super) const TOPOLOGY_WAIT: Duration = Duration::from_millis(100);
 
@@ -74,8 +77,8 @@ struct Map<N> {
     learnt_at: Option<Instant>,
     /// How often the topology was asked for.
     rounds: usize,
-    /// How many answers in a row were of an earlier epoch.
-    outdated: usize,
+    /// How many answers in a row were of an earlier epoch, and since when.
+    outdated: (usize, Option<Instant>),
 }
 
 impl<N: Node> LearnedTopology<N> {
@@ -89,7 +92,7 @@ impl<N: Node> LearnedTopology<N> {
             under_way: false,
             learnt_at: None,
             rounds: 0,
-            outdated: 0,
+            outdated: (0, None),
         };
         let (connector, breaker) = (Arc::clone(connector), connector.breaker());
         Self { connector, discovery, seeds, breaker, map: RwLock::new(map), stale: AtomicBool::new(true) }
@@ -158,8 +161,8 @@ impl<N: Node> LearnedTopology<N> {
         self.stale.store(true, Ordering::Release);
     }
 
-    /// Whom to ask now, the most promising first. They take turns: a Sentinel may be behind, and of a Cluster all that would
-    /// come first may be away.
+    /// Whom to ask now, the most promising first: the nodes that are known, then the seeds that are none, which may belong to
+    /// another Cluster by now. Both take turns: the first nodes may all be down, and one Sentinel may be behind.
     pub(super) fn seeds_to_ask(&self, now: Instant) -> Vec<Address> {
         let mut map = self.write();
         map.asked_at = Some(now);
@@ -171,13 +174,17 @@ impl<N: Node> LearnedTopology<N> {
         };
         // A map has another order in every process, and what happens is to follow from what happened.
         order.sort_unstable();
+        let mut seeds: Vec<Address> = Vec::new();
         for seed in &self.seeds {
-            if !order.contains(seed) {
-                order.push(seed.clone());
+            if !order.contains(seed) && !seeds.contains(seed) {
+                seeds.push(seed.clone());
             }
         }
-        let turn = map.rounds % order.len().max(1);
-        order.rotate_left(turn);
+        for group in [&mut order, &mut seeds] {
+            let turn = map.rounds % group.len().max(1);
+            group.rotate_left(turn);
+        }
+        order.append(&mut seeds);
         order.sort_by_key(|seed| Some(seed) == map.suspect.as_ref());
         order
     }
@@ -224,17 +231,19 @@ impl<N: Node> LearnedTopology<N> {
     }
 
     /// Takes over what was learned; servers that own nothing any more are closed and forgotten. A Sentinel that
-    /// missed the last failover changes nothing while the primary that is known answers. More such answers in a row than
-    /// there are Sentinels do: they were told to monitor the service anew, and count its failovers from 0 again.
+    /// missed the last failover changes nothing while the primary that is known answers. If more such answers come in a row
+    /// than there are Sentinels, and for long enough, they are believed: the Sentinels were reset, and count failovers from 0
+    /// again.
     pub(super) fn learn(&self, topology: Topology, now: Instant) {
         let mut map = self.write();
         if !self.stale.load(Ordering::Acquire) && topology.epoch < map.epoch {
-            map.outdated += 1;
-            if map.outdated <= self.seeds.len() {
+            let (answers, since) = (map.outdated.0 + 1, *map.outdated.1.get_or_insert(now));
+            map.outdated.0 = answers;
+            if answers <= self.seeds.len() || now < since + RESET {
                 return;
             }
         }
-        map.outdated = 0;
+        map.outdated = (0, None);
         let mut nodes: HashMap<Address, Arc<N>> = HashMap::new();
         let mut owned = Vec::with_capacity(topology.ranges.len());
         for Range { first, last, owner } in topology.ranges {
@@ -296,28 +305,34 @@ mod tests {
         let learned =
             learned("redis-sentinel://server/service", Discovery::Sentinel("service".to_owned()), 3);
         let owner = || learned.owner(0).unwrap().address().clone();
-        learned.learn(owned_by(1, Some(4)), Instant::now());
+        let start = Instant::now();
+        learned.learn(owned_by(1, Some(4)), start);
         // One Sentinel that is behind is asked in turn with others that are not.
-        for _ in 0..3 {
-            learned.learn(owned_by(2, Some(3)), Instant::now());
-            learned.learn(owned_by(1, Some(4)), Instant::now());
+        for round in 1..20 {
+            learned.learn(owned_by(2, Some(3)), start + REFRESH * 2 * round);
+            learned.learn(owned_by(1, Some(4)), start + REFRESH * (2 * round + 1));
         }
         assert_eq!(owner(), server(1));
-        for _ in 0..3 {
-            learned.learn(owned_by(3, Some(0)), Instant::now());
+        let reset = start + Duration::from_secs(60);
+        for round in 0..12 {
+            learned.learn(owned_by(3, Some(0)), reset + REFRESH * round);
             assert_eq!(owner(), server(1));
         }
-        learned.learn(owned_by(3, Some(0)), Instant::now());
+        learned.learn(owned_by(3, Some(0)), reset + RESET);
         assert_eq!(owner(), server(3));
     }
 
     #[test]
-    fn all_that_is_known_of_a_cluster_is_asked_in_turn() {
-        const SEEDS: usize = 5;
-        let learned = learned("redis-cluster://server", Discovery::Cluster, SEEDS);
-        learned.learn(owned_by(7, None), Instant::now());
-        let first = |_| learned.seeds_to_ask(Instant::now()).remove(0);
-        let asked: HashSet<Address> = (0..=SEEDS).map(first).collect();
-        assert_eq!(asked.len(), SEEDS + 1, "{asked:?}");
+    fn the_nodes_of_a_cluster_are_asked_in_turn_before_foreign_seeds() {
+        const NODES: u16 = 5;
+        let learned = learned("redis-cluster://server", Discovery::Cluster, 2);
+        let ranges = (0..NODES).map(|node| Range { first: node, last: node, owner: server(100 + node) });
+        learned.learn(Topology { ranges: ranges.collect(), epoch: None }, Instant::now());
+        let asked: Vec<_> = (0..NODES).map(|_| learned.seeds_to_ask(Instant::now())).collect();
+        let first: HashSet<_> = asked.iter().map(|order| &order[0]).collect();
+        assert_eq!(first.len(), usize::from(NODES), "{asked:?}");
+        for order in &asked {
+            assert!(order[usize::from(NODES)..].iter().all(|seed| learned.seeds.contains(seed)), "{order:?}");
+        }
     }
 }

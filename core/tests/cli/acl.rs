@@ -67,8 +67,7 @@ fn send(connection: &mut Connection, command: &Cmd) {
     command.exec(connection).unwrap();
 }
 
-/// Each with settings of its own: what a moment ago met another with the same ones on its way to the server would be its
-/// answer, too.
+/// Each has its own `connect_timeout`: limiters with equal settings share the outcome of their last attempt to connect.
 fn limiter(url: &str, rules: &str, clock: Option<&ManualClock>) -> RateLimiter {
     static MADE: AtomicU64 = AtomicU64::new(0);
     let time = Duration::from_millis(1000 + MADE.fetch_add(1, Ordering::Relaxed));

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::{About, Bundle, Session, SessionStage, note_sooner};
+use crate::error::ErrorKind;
 use crate::redis::command::CommandOutcome;
 use crate::redis::errors::{self, CallError, ConnectionError};
 use crate::timeout::SHORTEST_TIMEOUT;
@@ -32,7 +33,7 @@ impl Session {
             for pending in bundle.iter().filter(|pending| !pending.ended) {
                 self.done(pending, Err(failure.clone()));
                 // However many requests were under way, one break is one sign that the server is away.
-                failure.unanswered = false;
+                failure.unanswered &= failure.error.kind() == ErrorKind::Timeout;
             }
         }
     }

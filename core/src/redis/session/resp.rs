@@ -71,7 +71,7 @@ impl Replies {
 const PUSH: &[u8] = b">";
 
 const UNKNOWN: &str = "the server sent what is not the Redis protocol";
-const TOO_LARGE: &str = "the server sent a reply of more than 1 MB";
+const TOO_LARGE: &str = "the server sent a reply of more than 8 MB";
 
 /// A reply that is a text, or a list of texts: bulk strings, none of which is a null.
 fn texts(mut reply: &[u8]) -> Option<Value> {

@@ -1,7 +1,7 @@
 //! What only the blocking driver has: a pool, and children of a fork.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 
 use sluicegate_test_servers::{Options, Redis, Transport};
@@ -140,9 +140,14 @@ fn of_idle_connections_that_are_silent_one_costs_a_call() {
         Some(if is_silent { "" } else { "+PONG\r\n" }.to_owned())
     });
     let options =
-        ConnectOptions { response_timeout: Duration::from_millis(200), ..ConnectOptions::default() };
+        ConnectOptions { response_timeout: Duration::from_millis(500), ..ConnectOptions::default() };
     let driver = Driver::blocking(&url, &options).unwrap();
-    thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(|| driver.ping().unwrap()))));
+    let start = Barrier::new(4);
+    let ping = || {
+        start.wait();
+        driver.ping().unwrap();
+    };
+    thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(ping))));
     let [opened, forgotten] = &*counts;
     forgotten.store(opened.load(Ordering::SeqCst), Ordering::SeqCst);
     assert!(opened.load(Ordering::SeqCst) > 1);
