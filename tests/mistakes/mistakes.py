@@ -25,11 +25,9 @@ MISTAKES = [
     Mistake(
         "a call is sent again after a broken connection",
         "session/ending.rs",
-        "let About::Requests(bundle, _) = awaited.about else { continue };\n            for",
-        "let About::Requests(bundle, _) = awaited.about else { continue };\n"
-        "            self.give_back(bundle, &failure);\n"
-        "            let bundle = Bundle::new();\n"
-        "            for",
+        "            if let About::Requests(bundle, _) = awaited.about {\n                self.fail(&bundle, &failure);",
+        "            if let About::Requests(bundle, _) = awaited.about {\n"
+        "                self.give_back(bundle, &failure);",
     ),
     Mistake(
         "a call is sent again although a replica answered it, which may have been promoted",

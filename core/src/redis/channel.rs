@@ -248,23 +248,6 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_breaks_is_one_failure_however_many_calls_it_carried() {
-        let now = Instant::now();
-        let mut channel = ready(now);
-        (0..16).for_each(|id| channel.session.submit(pending(id, now), now));
-        channel.send(now);
-        channel.stream.is_broken = true;
-        channel.advance(now);
-        let outcomes = outcomes(&mut channel);
-        let failures = outcomes.iter().filter_map(|(_, outcome)| match outcome {
-            CommandOutcome::Done(Err(failure)) => Some(failure),
-            _ => None,
-        });
-        assert_eq!(failures.clone().count(), 16, "{outcomes:?}");
-        assert_eq!(failures.filter(|failure| failure.unanswered).count(), 1);
-    }
-
-    #[test]
     fn a_flood_is_read_in_portions() {
         in_time(|| {
             let now = Instant::now();

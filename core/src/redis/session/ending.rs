@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use super::{About, Bundle, Session, SessionStage, note_sooner};
-use crate::error::ErrorKind;
 use crate::redis::command::CommandOutcome;
 use crate::redis::errors::{self, CallError, ConnectionError};
 use crate::timeout::SHORTEST_TIMEOUT;
@@ -24,16 +23,13 @@ impl Session {
         if self.stage == SessionStage::Over {
             return;
         }
-        let mut failure = errors::broken(&fault, &self.address, self.response_timeout);
+        let failure = errors::broken(&fault, &self.address, self.response_timeout);
         self.retire(&failure);
         self.stage = SessionStage::Over;
         self.fault = Some(fault);
         for awaited in std::mem::take(&mut self.awaited) {
-            let About::Requests(bundle, _) = awaited.about else { continue };
-            for pending in bundle.iter().filter(|pending| !pending.ended) {
-                self.done(pending, Err(failure.clone()));
-                // However many requests were under way, one break is one sign that the server is away.
-                failure.unanswered &= failure.error.kind() == ErrorKind::Timeout;
+            if let About::Requests(bundle, _) = awaited.about {
+                self.fail(&bundle, &failure);
             }
         }
     }

@@ -5,17 +5,12 @@ use ::redis::Value;
 use super::super::super::error::{Error, ErrorKind};
 use super::plan::{Scenario, Setup, Time};
 
-/// What calls are told that were under way on a connection when it ended.
-const UNKNOWN: &str = "whether the call was carried out is not known";
-
 pub(super) struct BreakerModel {
     /// 0: it never opens, or it is not looked at.
     threshold: u32,
     /// Calls in a row that had no answer: as few and as many as may be counted.
     fewest: u32,
     most: u32,
-    /// The step in which a connection ended last.
-    ended_in: Option<u64>,
     /// The step in which it opened, if that is sure.
     open_since: Option<u64>,
     /// When the last probe was begun while the breaker was open.
@@ -29,15 +24,7 @@ impl BreakerModel {
         let is_visible =
             plan.setup == Setup::One && plan.calls.iter().all(|call| call.abandoned_at.is_none());
         let threshold = if is_visible { plan.breaker_failures } else { 0 };
-        Self {
-            threshold,
-            fewest: 0,
-            most: 0,
-            ended_in: None,
-            open_since: None,
-            last_probe: None,
-            is_closing: false,
-        }
+        Self { threshold, fewest: 0, most: 0, open_since: None, last_probe: None, is_closing: false }
     }
 
     fn is_open_for_sure(&self) -> bool {
@@ -73,9 +60,6 @@ impl BreakerModel {
             // A call that has less time than a server may take says nothing about the server.
             Err((ErrorKind::Timeout, _)) if timeout < plan.response_timeout => {}
             Err((ErrorKind::Timeout, _)) if waited < plan.response_timeout => self.most += 1,
-            // One connection that ends is one failure, however many calls it carried.
-            Err((ErrorKind::Connection, text))
-                if text.ends_with(UNKNOWN) && self.ended_in.replace(step) == Some(step) => {}
             Err((ErrorKind::Timeout | ErrorKind::Connection, _)) => {
                 (self.fewest, self.most) = (self.fewest + 1, self.most + 1);
             }
