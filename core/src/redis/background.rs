@@ -42,6 +42,18 @@ impl Background {
         spawned.map(|thread| threads.push(thread)).map_err(|err| errors::no_thread(&err))
     }
 
+    /// Runs `work` on a thread and hands its result to `then`, which gets the error where there can be no thread.
+    pub(super) fn run<T, E: From<Error>>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&dyn Fn() -> bool) -> Result<T, E> + Send + 'static,
+        then: impl FnOnce(Result<T, E>) + Clone + Send + 'static,
+    ) {
+        let refused = then.clone();
+        if let Err(error) = self.spawn(|cancelled| then(work(cancelled))) {
+            refused(Err(error.into()));
+        }
+    }
+
     /// Ends the threads, and waits for them: some 20 ms at most, as they look often whether to end.
     pub(super) fn end(&self) {
         let mut kept = self.threads.lock();

@@ -14,7 +14,7 @@ use super::errors;
 use super::options::ConnectOptions;
 use super::pool::{Pool, Times};
 use super::router::{NextHop, Router};
-use super::topology::{DiscoveryNeed, LearnedTopology, PAUSE, TOPOLOGY_WAIT};
+use super::topology::{DiscoveryNeed, PAUSE, TOPOLOGY_WAIT};
 use super::url::RedisUrl;
 use crate::error::{Error, Result};
 use crate::fork::PerProcess;
@@ -235,30 +235,20 @@ impl Connections {
     /// Starts a search on a thread of its own, unless one is under way.
     fn begin_discovery(&self) {
         let Router::LearnedTopology(learned) = &self.router else { return };
-        let mut round = self.rounds.state.lock();
-        if round.under_way {
+        if std::mem::replace(&mut self.rounds.state.lock().under_way, true) {
             return;
         }
-        let (topology, discoverer, rounds): (Arc<LearnedTopology<Pool>>, _, _) =
-            (Arc::clone(learned), Arc::clone(&self.discoverer), Arc::clone(&self.rounds));
-        let started = self.connector.background.spawn(move |cancelled| {
-            let failure = discoverer.discover(&topology, cancelled).err();
+        let (discoverer, rounds) = (Arc::clone(&self.discoverer), Arc::clone(&self.rounds));
+        let (topology, learned) = (Arc::clone(learned), Arc::clone(learned));
+        let end = move |result: Result<()>| {
             let mut round = rounds.state.lock();
-            *round = DiscoveryRound { under_way: false, number: round.number + 1, failure };
+            *round = DiscoveryRound { under_way: false, number: round.number + 1, failure: result.err() };
             drop(round);
             rounds.ended.notify_all();
-            topology.searched();
-        });
-        match started {
-            Ok(()) => round.under_way = true,
-            Err(error) => {
-                *round = DiscoveryRound { under_way: false, number: round.number + 1, failure: Some(error) };
-                drop(round);
-                self.rounds.ended.notify_all();
-                // The breaker waits for the end of its probe.
-                learned.searched();
-            }
-        }
+            // The breaker waits for the end of its probe.
+            learned.searched();
+        };
+        self.connector.background.run(move |cancelled| discoverer.discover(&topology, cancelled), end);
     }
 }
 

@@ -1,6 +1,7 @@
 //! A connection that a thread drives: it moves bytes until what it waits for has come.
 
 use std::io;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ::redis::{Cmd, Value};
@@ -22,16 +23,20 @@ use crate::address::Address;
 pub(super) type Connection = Channel<Stream>;
 
 impl Connection {
-    /// Opens a connection for calls on a thread that no caller waits for. `Resend::Often` is for a server that has not
-    /// answered for a while, to which packets may be lost.
+    /// Opens a connection for calls on a thread that no caller waits for, and hands it to `then`. `Resend::Often` is for
+    /// a server that has not answered for a while, to which packets may be lost.
     pub(super) fn open_in_background(
-        connector: &Connector,
-        address: &Address,
+        connector: &Arc<Connector>,
+        address: Address,
         resend: Resend,
-        cancelled: &dyn Fn() -> bool,
-    ) -> Result<Self, CallError> {
-        let deadline = Deadline { by: Instant::now() + connector.timeout(), cancelled: Some(cancelled) };
-        Self::open(connector, address, Role::Data, deadline, resend)
+        then: impl FnOnce(Result<Self, CallError>) + Clone + Send + 'static,
+    ) {
+        let kept = Arc::clone(connector);
+        let open = move |cancelled: &dyn Fn() -> bool| {
+            let deadline = Deadline { by: Instant::now() + kept.timeout(), cancelled: Some(cancelled) };
+            Self::open(&kept, &address, Role::Data, deadline, resend)
+        };
+        connector.background.run(open, then);
     }
 
     /// Connects, logs in, and waits until the server answers. The time to connect begins when no other attempt is

@@ -83,19 +83,14 @@ impl Hub {
     /// Opens a connection on a thread of its own: names are looked up and certificates verified meanwhile.
     fn open(self: &Arc<Self>, peer: Arc<Peer>) {
         let hub = Arc::clone(self);
-        let server = Arc::clone(&peer);
-        let started = self.connector.background.spawn(move |cancelled| {
-            let resend = if server.is_away() { Resend::Often } else { Resend::Never };
-            let opened = Connection::open_in_background(&hub.connector, server.address(), resend, cancelled);
+        let resend = if peer.is_away() { Resend::Often } else { Resend::Never };
+        Connection::open_in_background(&self.connector, peer.address().clone(), resend, move |opened| {
             let opened = opened.map(|connection| connection.limited(hub.connector.options.pool_size));
-            let connection = hub.report(|multiplexer| multiplexer.opened(&server, opened, Instant::now()));
+            let connection = hub.report(|multiplexer| multiplexer.opened(&peer, opened, Instant::now()));
             if let Some(connection) = connection {
                 hub.host.watch(&hub, connection);
             }
         });
-        if let Err(error) = started {
-            self.act(|multiplexer| multiplexer.opened(&peer, Err(error.into()), Instant::now()));
-        }
     }
 
     fn discover(self: &Arc<Self>) {
@@ -104,14 +99,11 @@ impl Hub {
             Router::LearnedTopology(learned) => Arc::clone(learned),
             Router::Fixed(_) => return,
         };
-        let hub = Arc::clone(self);
-        let started = self.connector.background.spawn(move |cancelled| {
-            let result = hub.discoverer.discover(&learned, cancelled);
-            hub.report(|multiplexer| multiplexer.discovered(result, Instant::now()));
-        });
-        if let Err(error) = started {
-            self.act(|multiplexer| multiplexer.discovered(Err(error), Instant::now()));
-        }
+        let (hub, discoverer) = (Arc::clone(self), Arc::clone(&self.discoverer));
+        self.connector.background.run(
+            move |cancelled| discoverer.discover(&learned, cancelled),
+            move |result| hub.report(|multiplexer| multiplexer.discovered(result, Instant::now())),
+        );
     }
 
     /// Moves bytes on a connection. Answers what is left to do, or `None` if nothing more comes of it.

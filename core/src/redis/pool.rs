@@ -203,30 +203,20 @@ impl Pool {
         state.is_connecting = true;
         drop(state);
         let this = Arc::clone(self);
-        let started = self.connector.background.spawn(move |cancelled| {
-            let opened =
-                Connection::open_in_background(&this.connector, &this.address, Resend::Never, cancelled);
+        Connection::open_in_background(&self.connector, self.address.clone(), Resend::Never, move |opened| {
             if let Ok(connection) = opened {
                 this.keep(connection);
             }
             this.state.lock().is_connecting = false;
         });
-        if started.is_err() {
-            self.state.lock().is_connecting = false;
-        }
     }
 
     /// Tries the server on a thread of its own. A connection on which it answers is kept.
     fn probe(self: &Arc<Self>) {
         let this = Arc::clone(self);
-        let started = self.connector.background.spawn(move |cancelled| {
-            let opened =
-                Connection::open_in_background(&this.connector, &this.address, Resend::Often, cancelled);
+        Connection::open_in_background(&self.connector, self.address.clone(), Resend::Often, move |opened| {
             this.breaker.probed(opened.map(|connection| this.keep(connection)).is_ok());
         });
-        if started.is_err() {
-            self.breaker.probed(false);
-        }
     }
 
     /// Sends a request whose reply nobody waits for, on a connection of its own: the server comes to it after whatever it
@@ -235,11 +225,11 @@ impl Pool {
         let this = Arc::clone(self);
         // Nobody waits for it: without a thread it is not sent.
         let _ = self.connector.background.spawn(move |cancelled| {
-            let by = Instant::now() + this.connector.timeout();
-            let opened =
-                Connection::open_in_background(&this.connector, &this.address, Resend::Never, cancelled);
+            let Self { connector, address, .. } = &*this;
+            let deadline = Deadline { by: Instant::now() + connector.timeout(), cancelled: Some(cancelled) };
+            let opened = Connection::open(connector, address, Role::Data, deadline, Resend::Never);
             if let Ok(mut connection) = opened {
-                let pending = PendingCommand::new(ONLY, request, false, by);
+                let pending = PendingCommand::new(ONLY, request, false, deadline.by);
                 connection.request(pending, Instant::now(), None, Some(cancelled));
             }
         });
