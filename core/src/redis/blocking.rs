@@ -149,7 +149,7 @@ impl Connections {
                 CommandOutcome::Done(Err(failure)) => {
                     if failure.moved_on {
                         self.router.doubt(&node);
-                    } else if node.is_away() {
+                    } else if node.breaker.is_open() {
                         self.router.question(&node);
                     }
                     return Err(failure.error);

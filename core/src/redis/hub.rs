@@ -83,7 +83,7 @@ impl Hub {
     /// Opens a connection on a thread of its own: names are looked up and certificates verified meanwhile.
     fn open(self: &Arc<Self>, peer: Arc<Peer>) {
         let hub = Arc::clone(self);
-        let resend = if peer.is_away() { Resend::Often } else { Resend::Never };
+        let resend = if peer.breaker.is_open() { Resend::Often } else { Resend::Never };
         Connection::open_in_background(&self.connector, peer.address().clone(), resend, move |opened| {
             let opened = opened.map(|connection| connection.limited(hub.connector.options.pool_size));
             let connection = hub.report(|multiplexer| multiplexer.opened(&peer, opened, Instant::now()));

@@ -29,7 +29,7 @@ const TRUSTED: Duration = Duration::from_secs(1);
 pub(super) struct Pool {
     connector: Arc<Connector>,
     address: Address,
-    breaker: Breaker,
+    pub(super) breaker: Breaker,
     spin: Spin,
     combiner: Combiner,
     state: Mutex<State>,
@@ -280,11 +280,6 @@ impl Pool {
         state.open += usize::from(idle.is_none());
         let limit = waited.then(|| limit.saturating_sub(times.start.elapsed()).max(SHORTEST_TIMEOUT));
         Ok(ConnectionLease { pool: self, idle, generation: state.generation, limit })
-    }
-
-    /// Whether its circuit breaker is open.
-    pub(super) fn is_away(&self) -> bool {
-        self.breaker.is_open()
     }
 
     fn has_room(&self, state: &State) -> bool {

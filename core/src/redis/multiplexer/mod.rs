@@ -35,7 +35,7 @@ pub(super) type ConnectionId = usize;
 /// One server.
 pub(super) struct Peer {
     address: Address,
-    breaker: Breaker,
+    pub(super) breaker: Breaker,
     link: Mutex<Link>,
     /// The server owns no slots any more, or the limiter is closed.
     is_gone: AtomicBool,
@@ -68,11 +68,6 @@ impl Node for Peer {
 impl Peer {
     fn is_gone(&self) -> bool {
         self.is_gone.load(Ordering::Acquire)
-    }
-
-    /// Whether its circuit breaker is open.
-    pub(super) fn is_away(&self) -> bool {
-        self.breaker.is_open()
     }
 }
 
