@@ -35,7 +35,7 @@ impl<S: Read + Write> Multiplexer<S> {
         let channel = match opened {
             Ok(channel) if self.closed.is_none() && !peer.is_gone() => channel,
             Ok(_) => {
-                waiting.for_each(|pending| self.reroute(pending, now));
+                waiting.for_each(|pending| self.route(pending, now));
                 return None;
             }
             Err(failure) => {

@@ -248,8 +248,9 @@ impl<S: Read + Write> Multiplexer<S> {
         self.waiting.push(Waiting { pending, reason, until });
     }
 
-    /// Sends a request to the owner of its slot.
-    fn route(&mut self, pending: PendingCommand, now: Instant) {
+    /// Sends a request to the owner of its slot, to which no key has to be announced.
+    fn route(&mut self, mut pending: PendingCommand, now: Instant) {
+        pending.asking = false;
         match self.router.owner(&pending.request) {
             Ok(peer) => self.send(&peer, pending, now),
             Err(error) => self.complete(pending.id, Err(error)),
@@ -282,12 +283,6 @@ impl<S: Read + Write> Multiplexer<S> {
         }
     }
 
-    /// Sends a request to the owner of its slot instead of a server that is gone.
-    fn reroute(&mut self, mut pending: PendingCommand, now: Instant) {
-        pending.asking = false;
-        self.route(pending, now);
-    }
-
     /// Takes note that the search for the topology has ended, and how.
     pub(super) fn discovered(&mut self, result: Result<()>, now: Instant) {
         self.is_discovering = false;
@@ -303,7 +298,7 @@ impl<S: Read + Write> Multiplexer<S> {
                     self.complete(waiting.pending.id, Err(error.clone()));
                 }
                 (Reason::Topology, None) => self.route(waiting.pending, now),
-                (Reason::Connection(peer), _) if peer.is_gone() => self.reroute(waiting.pending, now),
+                (Reason::Connection(peer), _) if peer.is_gone() => self.route(waiting.pending, now),
                 (Reason::Connection(_) | Reason::Migration(_), _) => self.waiting.push(waiting),
             }
         }
