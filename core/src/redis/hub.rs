@@ -13,7 +13,6 @@ use super::multiplexer::{ConnectionId, Multiplexer, Need, Order, Peer};
 use super::router::Router;
 use super::stream::{Resend, Stream};
 use super::topology::Node;
-use crate::error::Error;
 use crate::lock::Mutex;
 
 /// The event loop that watches the connections: that of Tokio, or a foreign one.
@@ -113,7 +112,7 @@ impl Hub {
 
     /// Closes for good. Calls under way are answered.
     pub(super) fn close(self: &Arc<Self>) {
-        self.act(|multiplexer| multiplexer.close(&Error::closed(), Instant::now()));
+        self.act(|multiplexer| multiplexer.close(Instant::now()));
         self.connector.background.end();
         self.discoverer.close();
         self.host.hurry();
@@ -122,7 +121,7 @@ impl Hub {
     /// Closes the connections at once.
     #[cfg(feature = "bridge")]
     pub(crate) fn abort(self: &Arc<Self>) {
-        self.act(|multiplexer| multiplexer.abort(&Error::closed(), Instant::now()));
+        self.act(|multiplexer| multiplexer.abort(Instant::now()));
     }
 
     /// Ends calls whose time is up.

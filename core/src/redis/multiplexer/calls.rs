@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ::redis::Value;
 
 use super::{EntryState, Link, Multiplexer, Need, Order, Peer, Reason, Waiting};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::redis::command::{Hint, Unexecuted};
 use crate::redis::errors::{self, CallError};
 use crate::redis::router::NextHop;
@@ -54,8 +54,8 @@ impl<S: Read + Write> Multiplexer<S> {
         if let EntryState::Abandoned = entry.state {
             return drop(self.calls.remove(call));
         }
-        if let Some(error) = self.closed.clone() {
-            return self.complete(call, Err(error));
+        if self.is_closed {
+            return self.complete(call, Err(Error::closed()));
         }
         if !matches!(hint, Hint::Unsent(..)) {
             peer.breaker.answered();

@@ -33,7 +33,7 @@ impl<S: Read + Write> Multiplexer<S> {
         peer.breaker.probed(opened.is_ok());
         *peer.link.lock() = Link::Absent;
         let channel = match opened {
-            Ok(channel) if self.closed.is_none() && !peer.is_gone() => channel,
+            Ok(channel) if !self.is_closed && !peer.is_gone() => channel,
             Ok(_) => {
                 waiting.for_each(|pending| self.route(pending, now));
                 return None;
@@ -120,9 +120,9 @@ impl<S: Read + Write> Multiplexer<S> {
 
     /// Ends all connections.
     #[cfg(feature = "bridge")]
-    pub(in crate::redis) fn abort(&mut self, error: &Error, now: Instant) {
+    pub(in crate::redis) fn abort(&mut self, now: Instant) {
         for connection in self.connections() {
-            self.orphan(connection, error, now);
+            self.orphan(connection, &Error::closed(), now);
         }
     }
 

@@ -21,7 +21,6 @@ use super::breaker::{Admission, Breaker};
 use super::channel::Channel;
 use super::command::{CallDeadline, RedisCommand};
 use super::connector::Connector;
-use super::errors::CallError;
 use super::router::Router;
 use super::session::{Id, PendingCommand, note_sooner};
 use super::topology::{DiscoveryNeed, Node, PAUSE, TOPOLOGY_WAIT};
@@ -157,8 +156,8 @@ pub(super) struct Multiplexer<S> {
     woken: Vec<Waker>,
     /// No call's time is up before.
     next_deadline: Option<Instant>,
-    /// Why no more calls are taken.
-    closed: Option<Error>,
+    /// Whether no more calls are taken.
+    is_closed: bool,
 }
 
 impl<S: Read + Write> Multiplexer<S> {
@@ -175,7 +174,7 @@ impl<S: Read + Write> Multiplexer<S> {
             orders: SmallVec::new(),
             woken: Vec::new(),
             next_deadline: None,
-            closed: None,
+            is_closed: false,
         }
     }
 
@@ -188,8 +187,8 @@ impl<S: Read + Write> Multiplexer<S> {
             allows_response: deadline.allows_response(self.connector.options.response_timeout, now),
             state: EntryState::Waiting(None),
         });
-        if let Some(error) = self.closed.clone() {
-            self.complete(id, Err(error));
+        if self.is_closed {
+            self.complete(id, Err(Error::closed()));
             return id;
         }
         note_sooner(&mut self.next_deadline, by);
@@ -306,17 +305,17 @@ impl<S: Read + Write> Multiplexer<S> {
 
     /// Whether it is closed, and no call is left.
     pub(super) fn is_done(&self) -> bool {
-        self.closed.is_some() && self.connections.is_empty()
+        self.is_closed && self.connections.is_empty()
     }
 
-    /// Takes no more calls: they end with `error`, as do those that were not sent. Calls under way are answered.
-    pub(super) fn close(&mut self, error: &Error, now: Instant) {
-        self.closed = Some(error.clone());
+    /// Takes no more calls: they end with an error, as do those that were not sent. Calls under way are answered.
+    pub(super) fn close(&mut self, now: Instant) {
+        self.is_closed = true;
         for waiting in std::mem::take(&mut self.waiting) {
-            self.complete(waiting.pending.id, Err(error.clone()));
+            self.complete(waiting.pending.id, Err(Error::closed()));
         }
         for connection in self.connections() {
-            self.connections[connection].channel.session.retire(&CallError::from(error.clone()));
+            self.connections[connection].channel.session.retire(&Error::closed().into());
             self.collect(connection, now);
         }
     }

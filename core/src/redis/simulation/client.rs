@@ -21,7 +21,6 @@ use super::plan::{MS, Scenario, Setup, Time};
 use super::protocol::{Key, command_of};
 use super::wire::Wire;
 use super::world::{Event, Shared, instant, time_of};
-use crate::error::Error;
 
 /// Who has the driver's end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -226,7 +225,7 @@ impl Client {
 
     pub(super) fn close(&mut self) {
         self.world.get().ledger.breaker.is_closing = true;
-        self.act(|multiplexer, now| multiplexer.close(&Error::closed(), now));
+        self.act(|multiplexer, now| multiplexer.close(now));
     }
 
     fn open(&mut self, peer: Arc<Peer>) {
