@@ -133,24 +133,20 @@ impl<N: Node> Router<N> {
         if matches!(hint, Hint::Moved(_) | Hint::NotPrimary(_)) && !is_lost {
             self.doubt(from);
         }
+        let asking = matches!(hint, Hint::Ask(_));
         match (hint, self.learned()) {
             // As long as the call has time: some slots take long to move.
             (Hint::TryAgain, _) => NextHop::Later(PAUSE_BETWEEN_TRIES),
-            (Hint::Moved(to), Some(learned)) if !is_lost => {
-                NextHop::To { node: learned.node(&to), asking: false }
-            }
-            (Hint::Ask(to), Some(learned)) if !is_lost => {
-                NextHop::To { node: learned.node(&to), asking: true }
+            (Hint::Moved(to) | Hint::Ask(to), Some(learned)) if !is_lost => {
+                NextHop::To { node: learned.node(&to), asking }
             }
             (Hint::Moved(_) | Hint::Ask(_), _) => NextHop::Fail(errors::lost(request.slot())),
             (Hint::NotPrimary(_), Some(_)) if *hops == 1 => NextHop::Rediscover,
             // Behind a name or a virtual address, a new connection may lead to the new primary.
-            (Hint::NotPrimary(_), None) if *hops == 1 => {
-                NextHop::To { node: Arc::clone(from), asking: false }
-            }
+            (Hint::NotPrimary(_), None) if *hops == 1 => NextHop::To { node: Arc::clone(from), asking },
             (Hint::Unsent(..), _) if !is_lost => {
                 let node = self.owner(request).unwrap_or_else(|_| Arc::clone(from));
-                NextHop::To { node, asking: false }
+                NextHop::To { node, asking }
             }
             (Hint::NotPrimary(failure) | Hint::Unsent(failure, _), _) => NextHop::Fail(failure.error),
         }
