@@ -154,8 +154,8 @@ MISTAKES = [
     Mistake(
         "calls pass an open circuit breaker",
         "breaker.rs",
-        "        if !self.is_open() {\n            return Admission::Closed;",
-        "        if !self.is_open() || self.failures.load(Ordering::Relaxed) % 2 == 0 {\n            return Admission::Closed;",
+        "        if !self.is_open() {\n            return Ok(());",
+        "        if !self.is_open() || self.failures.load(Ordering::Relaxed) % 2 == 0 {\n            return Ok(());",
     ),
     Mistake(
         "an open circuit breaker probes with every call",

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use ::redis::Value;
 
+use super::breaker::Refusal;
 use super::command::{CallDeadline, CommandOutcome, Hint, RedisCommand};
 use super::connector::Connector;
 use super::discoverer::Discoverer;
@@ -185,7 +186,7 @@ impl Connections {
     fn owner(&self, request: &RedisCommand, times: &mut Times<'_>) -> Result<Arc<Pool>> {
         match self.router.due(times.start) {
             DiscoveryNeed::No => {}
-            DiscoveryNeed::Refused { error, probe } => {
+            DiscoveryNeed::Refused(Refusal { error, probe }) => {
                 if probe {
                     self.begin_discovery();
                 }

@@ -28,13 +28,13 @@ struct Outage {
     probing: bool,
 }
 
-/// What a breaker says to a call.
+/// What a breaker that is open says to a call.
 #[derive(Debug)]
-pub(super) enum Admission {
-    /// The call may be sent.
-    Closed,
-    /// It ends with this error. `probe` asks the caller to try the server, without the call.
-    Open { error: Error, probe: bool },
+pub(super) struct Refusal {
+    /// The call ends with it.
+    pub(super) error: Error,
+    /// Whether the caller is to try the server, without the call.
+    pub(super) probe: bool,
 }
 
 impl Breaker {
@@ -49,19 +49,19 @@ impl Breaker {
     }
 
     /// Whether a call to the server at `address` may be sent now.
-    pub(super) fn admit(&self, address: &Address, now: Instant) -> Admission {
+    pub(super) fn admit(&self, address: &Address, now: Instant) -> Result<(), Refusal> {
         if !self.is_open() {
-            return Admission::Closed;
+            return Ok(());
         }
         let mut outage = self.outage.lock();
-        let Some(outage) = &mut *outage else { return Admission::Closed };
+        let Some(outage) = &mut *outage else { return Ok(()) };
         let probe = !outage.probing && now >= outage.next_probe;
         if probe {
             outage.probing = true;
             outage.next_probe = now + self.pause;
         }
         let error = errors::breaker_open(address, now.saturating_duration_since(outage.since));
-        Admission::Open { error, probe }
+        Err(Refusal { error, probe })
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -136,10 +136,7 @@ mod tests {
 
     /// Whether a call is refused, and whether it is to probe.
     fn refused(breaker: &Breaker, now: Instant) -> Option<bool> {
-        match breaker.admit(&address(), now) {
-            Admission::Closed => None,
-            Admission::Open { probe, .. } => Some(probe),
-        }
+        breaker.admit(&address(), now).err().map(|refusal| refusal.probe)
     }
 
     #[test]
@@ -180,9 +177,7 @@ mod tests {
     fn the_error_says_for_how_long() {
         let (breaker, now) = (Breaker::new(1, PAUSE), Instant::now());
         breaker.unanswered(now);
-        let Admission::Open { error, .. } = breaker.admit(&address(), now + PAUSE * 15) else {
-            unreachable!()
-        };
+        let error = breaker.admit(&address(), now + PAUSE * 15).unwrap_err().error;
         let words = "circuit breaker open: no answer from host:1 for 1.5 s";
         assert_eq!(error.message(), words);
         assert!(error.is_retryable());

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Condvar, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::breaker::{Admission, Breaker};
+use super::breaker::{Breaker, Refusal};
 use super::combining::{Combiner, NextStep, Permit};
 use super::command::{CallDeadline, CommandOutcome, Hint, RedisCommand, Unexecuted};
 use super::connection::{Connection, ONLY};
@@ -98,7 +98,7 @@ impl Pool {
         asking: bool,
         times: Times<'_>,
     ) -> CommandOutcome {
-        if let Admission::Open { error, probe } = self.breaker.admit(&self.address, times.start) {
+        if let Err(Refusal { error, probe }) = self.breaker.admit(&self.address, times.start) {
             if probe {
                 self.probe();
             }

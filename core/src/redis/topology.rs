@@ -5,11 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
-use super::breaker::{Admission, Breaker};
+use super::breaker::{Breaker, Refusal};
 use super::connector::Connector;
 use super::discovery::{Discovery, Range, Topology};
 use crate::address::Address;
-use crate::error::Error;
 
 /// How long to live with a map that is known to be out of date, so that an outage of one node does not make
 /// every call ask the others. A connection that takes as long to be opened is reason to ask them.
@@ -45,12 +44,8 @@ pub(super) enum DiscoveryNeed {
     Meanwhile,
     /// Yes, and the call waits for the answer.
     First,
-    /// The call ends with this error: nothing is known, and nobody has answered for a while. `probe` asks the
-    /// caller to ask all the same, without the call.
-    Refused {
-        error: Error,
-        probe: bool,
-    },
+    /// The call ends: nothing is known, and nobody has answered for a while. A probe asks all the same.
+    Refused(Refusal),
 }
 
 /// A map of slots to servers that follows the Cluster, or the service of the Sentinels.
@@ -133,10 +128,8 @@ impl<N: Node> LearnedTopology<N> {
         }
         let map = self.read();
         if map.ranges.is_empty() {
-            return match self.seeds.first().map(|seed| self.breaker.admit(seed, now)) {
-                Some(Admission::Open { error, probe }) => DiscoveryNeed::Refused { error, probe },
-                Some(Admission::Closed) | None => DiscoveryNeed::First,
-            };
+            let admitted = self.seeds.first().map_or(Ok(()), |seed| self.breaker.admit(seed, now));
+            return admitted.map_or_else(DiscoveryNeed::Refused, |()| DiscoveryNeed::First);
         }
         let since = |at: Option<Instant>| at.map_or(Duration::MAX, |at| now.saturating_duration_since(at));
         let (asked, age) = (since(map.asked_at), since(map.learnt_at));

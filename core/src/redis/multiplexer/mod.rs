@@ -17,7 +17,7 @@ use ::redis::Value;
 use slab::Slab;
 use smallvec::SmallVec;
 
-use super::breaker::{Admission, Breaker};
+use super::breaker::{Breaker, Refusal};
 use super::channel::Channel;
 use super::command::{CallDeadline, RedisCommand};
 use super::connector::Connector;
@@ -194,7 +194,7 @@ impl<S: Read + Write> Multiplexer<S> {
         note_sooner(&mut self.next_deadline, by);
         let pending = PendingCommand::new(id, request, false, by);
         match self.router.due(now) {
-            DiscoveryNeed::Refused { error, probe } => {
+            DiscoveryNeed::Refused(Refusal { error, probe }) => {
                 if probe {
                     self.discover();
                 }
@@ -257,7 +257,7 @@ impl<S: Read + Write> Multiplexer<S> {
     }
 
     fn send(&mut self, peer: &Arc<Peer>, pending: PendingCommand, now: Instant) {
-        if let Admission::Open { error, probe } = peer.breaker.admit(&peer.address, now) {
+        if let Err(Refusal { error, probe }) = peer.breaker.admit(&peer.address, now) {
             if probe {
                 self.open(peer);
             }
