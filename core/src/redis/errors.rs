@@ -85,23 +85,22 @@ pub(super) fn opening(fault: &ConnectionError, address: &Address, role: Role, wa
         }
         ConnectionError::Protocol(what) => connection(format!("cannot connect to {address}: {what}")),
         ConnectionError::Refused(step, err) => {
-            return CallError { moved_on: true, ..refused(*step, err, address, role) };
+            return CallError { moved_on: true, ..refused(*step, err, address, role).into() };
         }
     };
     CallError::unanswered(error)
 }
 
-fn refused(step: HandshakeStep, err: &RedisError, address: &Address, role: Role) -> CallError {
-    let error = match (step, err.code()) {
+fn refused(step: HandshakeStep, err: &RedisError, address: &Address, role: Role) -> Error {
+    match (step, err.code()) {
         // The password before the hosts of the URL is that of the servers with the data.
         (_, Some("NOAUTH")) if role == Role::Sentinel => {
             server(format!("{address} requires authentication: add ?sentinel_password= to the URL"))
         }
         // Whatever else a server answers to AUTH concerns the login, even if it requires none.
         (HandshakeStep::Login, _) if !is_passing(err) => login_refused(address),
-        _ => return answered(err, address),
-    };
-    error.into()
+        _ => server_error(err, address),
+    }
 }
 
 /// The connection ended while it was not known whether the call was executed.
@@ -116,7 +115,7 @@ pub(super) fn broken(fault: &ConnectionError, address: &Address, limit: Duration
             if own.is_some_and(|own| !own.is_retryable()) { error.lasting() } else { error }
         }
         ConnectionError::Protocol(what) => connection(format!("{address}: {what}")).maybe_done(),
-        ConnectionError::Refused(_, err) => answered(err, address).error,
+        ConnectionError::Refused(_, err) => server_error(err, address),
     })
 }
 
