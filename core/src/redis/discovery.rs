@@ -128,14 +128,10 @@ fn unknown(service: &str) -> String {
     format!("the service {service:?} is not known")
 }
 
-/// Names and values in turn (a map in protocol 3, which is not spoken with Sentinels).
 fn sentinel(value: &Value, service: &str) -> Result<Topology, String> {
-    let field = |name: &str| match value {
-        Value::Array(fields) => {
-            let mut pairs = fields.chunks_exact(2);
-            pairs.find(|pair| text(&pair[0]).as_deref() == Some(name)).and_then(|pair| text(&pair[1]))
-        }
-        _ => None,
+    let field = |name: &str| {
+        let (_, field) = value.as_map_iter()?.find(|(key, _)| text(key).as_deref() == Some(name))?;
+        text(field)
     };
     let (Some(host), Some(port)) = (field("ip"), field("port").and_then(|port| port.parse().ok())) else {
         return Err(unknown(service));
