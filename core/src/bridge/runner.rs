@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::message::{Answer, Completion, OwnedCall, answer};
 use super::tasks::Tasks;
-use super::timers::{TimerSleeper, Timers};
+use super::timers::Timers;
 use crate::error::{Error, ErrorKind, Result};
 use crate::inbox::Inbox;
 use crate::limiter::{AsyncRateLimiter, Builder, Sleeper};
@@ -26,7 +26,7 @@ pub(super) struct Runner {
     hub: OnceLock<Arc<Hub>>,
     host: Arc<LoopHost>,
     tasks: Tasks,
-    timers: Arc<Timers>,
+    timers: Timers,
     /// Answers that the loop has yet to fetch.
     pub(super) answers: Inbox<Completion>,
     /// Has the loop fetch answers.
@@ -53,7 +53,7 @@ impl Runner {
             limiter: OnceLock::new(),
             failure: OnceLock::new(),
             tasks: Tasks::new(Arc::clone(&host)),
-            timers: Arc::new(Timers::new(Arc::clone(&host))),
+            timers: Timers::new(Arc::clone(&host)),
             host,
             answers: Inbox::default(),
             wake: Box::new(wake),
@@ -69,7 +69,7 @@ impl Runner {
 
     /// What tasks sleep by.
     pub(super) fn sleeper(&self) -> Arc<dyn Sleeper> {
-        Arc::new(TimerSleeper(Arc::clone(&self.timers)))
+        Arc::new(self.timers.clone())
     }
 
     /// Loads the rules and connects, on a thread that ends when a loop takes over.

@@ -14,8 +14,9 @@ use crate::redis::{Host, LoopHost};
 type Name = (Instant, u64);
 
 /// The sleeps of one limiter, in the order of their ends.
+#[derive(Clone)]
 pub(super) struct Timers {
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
     host: Arc<LoopHost>,
 }
 
@@ -28,7 +29,7 @@ struct State {
 impl Timers {
     /// The host is hurried when a sleep begins that ends before all others.
     pub(super) fn new(host: Arc<LoopHost>) -> Self {
-        Self { state: Mutex::default(), host }
+        Self { state: Arc::default(), host }
     }
 
     /// When the next sleep ends.
@@ -48,21 +49,18 @@ impl Timers {
     }
 }
 
-/// Makes sleeps.
-pub(super) struct TimerSleeper(pub(super) Arc<Timers>);
-
-impl Sleeper for TimerSleeper {
+impl Sleeper for Timers {
     fn sleep(&self, end: Instant) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        let mut state = self.0.state.lock();
+        let mut state = self.state.lock();
         state.last += 1;
         let name = (end, state.last);
         drop(state);
-        Box::pin(Sleep { timers: Arc::clone(&self.0), name })
+        Box::pin(Sleep { timers: self.clone(), name })
     }
 }
 
 struct Sleep {
-    timers: Arc<Timers>,
+    timers: Timers,
     name: Name,
 }
 
