@@ -71,7 +71,7 @@ impl Bridge {
         let runner = Runner::new(wake);
         if is_immediate {
             let limiter = builder.open_on(None, runner.sleeper())?;
-            runner.opened(limiter);
+            runner.opened(Ok(limiter));
         } else {
             runner.open(builder)?;
         }

@@ -19,9 +19,8 @@ use crate::redis::{Hub, LONGEST_SPIN, LoopHost, Spin};
 pub(super) const OPENED: u64 = 0;
 
 pub(super) struct Runner {
-    limiter: OnceLock<Arc<AsyncRateLimiter>>,
-    /// Why there is no limiter.
-    failure: OnceLock<Error>,
+    /// The limiter once it is connected, or why there is none.
+    limiter: OnceLock<Result<Arc<AsyncRateLimiter>>>,
     /// The connections, as soon as there are any.
     hub: OnceLock<Arc<Hub>>,
     host: Arc<LoopHost>,
@@ -51,7 +50,6 @@ impl Runner {
         Arc::new(Self {
             hub: OnceLock::new(),
             limiter: OnceLock::new(),
-            failure: OnceLock::new(),
             tasks: Tasks::new(Arc::clone(&host)),
             timers: Timers::new(Arc::clone(&host)),
             host,
@@ -80,10 +78,7 @@ impl Runner {
         self.spawn(move || {
             match builder.open_on(Some(this.host.clone()), this.sleeper()) {
                 Ok(limiter) => this.connect(Arc::new(limiter)),
-                Err(error) => {
-                    let _ = this.failure.set(error.clone());
-                    this.tell(vec![Completion { token: OPENED, result: Err(error) }]);
-                }
+                Err(error) => this.opened(Err(error)),
             }
             this.serve();
         })
@@ -96,18 +91,13 @@ impl Runner {
         }
         let this = Arc::clone(self);
         let connecting = async move {
-            match limiter.ping().await {
-                Ok(()) => {
-                    // Nobody else opens it.
-                    let _ = this.limiter.set(limiter);
-                    Ok(Answer::Done)
-                }
-                Err(error) => {
-                    limiter.close();
-                    let _ = this.failure.set(error.clone());
-                    Err(error)
-                }
+            let result = limiter.ping().await;
+            if result.is_err() {
+                limiter.close();
             }
+            // Nobody else opens it.
+            let _ = this.limiter.set(result.clone().map(|()| limiter));
+            result.map(|()| Answer::Done)
         };
         self.tasks.look();
         let mut done = self.tasks.begin(std::iter::once((OPENED, connecting)));
@@ -115,25 +105,31 @@ impl Runner {
         self.tell(done);
     }
 
-    /// Takes a limiter that needed no connection.
-    pub(super) fn opened(&self, limiter: AsyncRateLimiter) {
-        self.limiter.get_or_init(|| Arc::new(limiter));
-        self.tell(vec![Completion { token: OPENED, result: Ok(Answer::Done) }]);
+    /// Takes a limiter that needed no connection, or why there is none.
+    pub(super) fn opened(&self, limiter: Result<AsyncRateLimiter>) {
+        let _ = self.limiter.set(limiter.map(Arc::new));
+        let result = self.connected().map(|_| Answer::Done);
+        self.tell(vec![Completion { token: OPENED, result }]);
     }
 
     pub(super) fn limiter(&self) -> Option<&AsyncRateLimiter> {
-        self.limiter.get().map(Arc::as_ref)
+        self.limiter.get()?.as_deref().ok()
+    }
+
+    fn connected(&self) -> Result<&Arc<AsyncRateLimiter>> {
+        let unopened = || Err(Error::new(ErrorKind::Connection, "the limiter is not connected yet"));
+        self.limiter.get().map_or_else(unopened, |limiter| limiter.as_ref().map_err(Clone::clone))
     }
 
     /// Begins calls, and sends what they have to send.
     pub(super) fn submit(self: &Arc<Self>, calls: impl Iterator<Item = (u64, OwnedCall)>) {
         self.tasks.look();
-        let mut done = match self.limiter.get() {
-            Some(limiter) => self.tasks.begin(calls.map(|(token, call)| {
+        let mut done = match self.connected() {
+            Ok(limiter) => self.tasks.begin(calls.map(|(token, call)| {
                 let limiter = Arc::clone(limiter);
                 (token, async move { answer(&limiter, &call).await })
             })),
-            None => calls.map(|(token, _)| Completion { token, result: Err(self.unopened()) }).collect(),
+            Err(error) => calls.map(|(token, _)| Completion { token, result: Err(error.clone()) }).collect(),
         };
         done.extend(self.go_on());
         *self.submitted.lock() = Some(Instant::now());
@@ -158,11 +154,6 @@ impl Runner {
         if self.answers.put(answers) {
             (self.wake)();
         }
-    }
-
-    fn unopened(&self) -> Error {
-        let unopened = || Error::new(ErrorKind::Connection, "the limiter is not connected yet");
-        self.failure.get().cloned().unwrap_or_else(unopened)
     }
 
     fn flush(&self) {
@@ -199,7 +190,7 @@ impl Runner {
 
     /// The file for the loop to watch, once.
     pub(super) fn new_file(&self) -> Option<i32> {
-        let is_connected = self.limiter.get().is_some() && self.hub.get().is_some();
+        let is_connected = self.limiter().is_some() && self.hub.get().is_some();
         let is_handed_over = is_connected && self.is_handed_over.load(Ordering::Acquire);
         if !is_handed_over || self.is_closed.load(Ordering::Acquire) {
             return None;
@@ -327,7 +318,7 @@ impl Runner {
     /// Waits for the end of the thread of a closed limiter, whose calls were ended. Not for one that still connects, which
     /// may take long.
     pub(super) fn join(&self) {
-        if self.is_closed.load(Ordering::Acquire) && self.limiter.get().is_some() {
+        if self.is_closed.load(Ordering::Acquire) && self.limiter().is_some() {
             join(self.thread.lock().take());
         }
     }
@@ -367,7 +358,7 @@ impl Runner {
         let is_local = self.hub.get().is_none();
         self.is_watched()
             || self.is_over()
-            || self.failure.get().is_some()
+            || matches!(self.limiter.get(), Some(Err(_)))
             || is_local && self.tasks.is_empty()
     }
 
