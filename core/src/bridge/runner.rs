@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::inbox::Inbox;
 use crate::limiter::{AsyncRateLimiter, Builder, Sleeper};
 use crate::lock::Mutex;
-use crate::redis::{Hub, LONGEST_SPIN, LoopHost, Spin};
+use crate::redis::{Hub, LONGEST_SPIN, LoopHost, Spin, no_thread};
 
 /// The token of the first completion of a limiter.
 pub(super) const OPENED: u64 = 0;
@@ -302,9 +302,7 @@ impl Runner {
         if let Err(error) = self.spawn(move || this.serve()) {
             self.has_thread.store(false, Ordering::Release);
             // Nobody would go on with them; what they sent may be carried out.
-            let error =
-                Error::new(ErrorKind::Connection, format!("cannot start a thread: {error}")).maybe_done();
-            self.tell(self.tasks.end(&error));
+            self.tell(self.tasks.end(&no_thread(&error).maybe_done()));
         }
     }
 

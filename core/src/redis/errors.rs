@@ -251,7 +251,7 @@ pub(super) fn no_runtime() -> Error {
 }
 
 /// The system cannot start a background thread.
-pub(super) fn no_thread(err: &io::Error) -> Error {
+pub(crate) fn no_thread(err: &io::Error) -> Error {
     connection(format!("cannot start a thread: {err}"))
 }
 

@@ -50,7 +50,7 @@ pub(crate) use asynchronous::AsyncRedis;
 pub(crate) use blocking::BlockingRedis;
 pub(crate) use command::{Attempts, CallDeadline};
 #[cfg(feature = "bridge")]
-pub(crate) use errors::forked;
+pub(crate) use errors::{forked, no_thread};
 #[cfg(feature = "bridge")]
 pub(crate) use hub::{Host, Hub};
 #[cfg(feature = "bridge")]
