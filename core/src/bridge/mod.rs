@@ -22,7 +22,7 @@ mod timers;
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -54,7 +54,6 @@ pub struct Bridge {
     runner: Arc<Runner>,
     /// The process in which the limiter was opened; a forked child must not touch the connections.
     generation: u32,
-    closed: AtomicBool,
 }
 
 impl Bridge {
@@ -75,7 +74,7 @@ impl Bridge {
         } else {
             runner.open(builder)?;
         }
-        Ok(Self { runner, generation: generation(), closed: AtomicBool::new(false) })
+        Ok(Self { runner, generation: generation() })
     }
 
     /// The limiter, once it is open: for what needs no I/O, such as
@@ -145,12 +144,12 @@ impl Bridge {
     /// # Errors
     /// [`ErrorKind::Closed`].
     pub fn ensure_open(&self) -> Result<()> {
-        if self.closed.load(Ordering::Relaxed) { Err(Error::closed()) } else { Ok(()) }
+        if self.runner.is_closed.load(Ordering::Relaxed) { Err(Error::closed()) } else { Ok(()) }
     }
 
     /// Closes the limiter. Final: calls from then on are answered with [`ErrorKind::Closed`].
     pub fn close(&self) {
-        self.closed.store(true, Ordering::Relaxed);
+        self.runner.is_closed.store(true, Ordering::Release);
         if let Some(memory) = self.limiter().filter(|limiter| limiter.is_in_memory()) {
             memory.close();
         }

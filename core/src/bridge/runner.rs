@@ -41,7 +41,7 @@ pub(super) struct Runner {
     has_thread: AtomicBool,
     /// The last one that did, until it is joined.
     thread: Mutex<Option<JoinHandle<()>>>,
-    is_closed: AtomicBool,
+    pub(super) is_closed: AtomicBool,
 }
 
 impl Runner {
@@ -175,7 +175,6 @@ impl Runner {
 
     /// Closes the limiter.
     pub(super) fn close(&self) {
-        self.is_closed.store(true, Ordering::Release);
         if let Some(limiter) = self.limiter() {
             limiter.close();
         }
