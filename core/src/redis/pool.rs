@@ -105,6 +105,7 @@ impl Pool {
             return CommandOutcome::Done(Err(error.into()));
         }
         let outcome = self.share_or_lease(request, asking, times);
+        let outcome = outcome.unwrap_or_else(|failure| CommandOutcome::Done(Err(failure)));
         self.note(&outcome, times);
         outcome
     }
@@ -114,19 +115,14 @@ impl Pool {
         request: RedisCommand,
         asking: bool,
         times: Times<'_>,
-    ) -> CommandOutcome {
+    ) -> Result<CommandOutcome, CallError> {
         let call = match request {
             RedisCommand::Script(call) if !asking => call,
-            RedisCommand::Script(_) | RedisCommand::Plain(..) => {
-                return match self.lease(times) {
-                    Ok(mut lease) => lease.request(request, asking, times),
-                    Err(failure) => CommandOutcome::Done(Err(failure)),
-                };
-            }
+            request => return Ok(self.lease(times)?.request(request, asking, times)),
         };
         let by = times.deadline.by.min(times.start + self.connector.options.response_timeout);
         match self.combiner.join(call, times.deadline.by, by, || self.has_room(&self.state.lock())) {
-            NextStep::Served(outcome) => outcome,
+            NextStep::Served(outcome) => Ok(outcome),
             NextStep::Combiner(permit, call) => {
                 let times = Times { waited: permit.waited, ..times };
                 self.combine(permit, call, times)
@@ -135,14 +131,16 @@ impl Pool {
     }
 
     /// Carries out the call, and whatever was published by the time there is a connection for it.
-    fn combine(self: &Arc<Self>, permit: Permit<'_>, own: ScriptCall, times: Times<'_>) -> CommandOutcome {
-        let mut lease = match self.lease(times) {
-            Ok(lease) => lease,
-            Err(failure) => return CommandOutcome::Done(Err(failure)),
-        };
+    fn combine(
+        self: &Arc<Self>,
+        permit: Permit<'_>,
+        own: ScriptCall,
+        times: Times<'_>,
+    ) -> Result<CommandOutcome, CallError> {
+        let mut lease = self.lease(times)?;
         let connection = match lease.connection(times) {
             Ok(connection) => connection,
-            Err(failure) => return not_connected(RedisCommand::Script(own), false, failure, times),
+            Err(failure) => return Ok(not_connected(RedisCommand::Script(own), false, failure, times)),
         };
         let (now, own_end) = (Instant::now(), times.deadline.by);
         // All answers are awaited together: those whose time ends earlier would be answered late, and those whose time
@@ -153,7 +151,7 @@ impl Pool {
             apart <= SHORTEST_TIMEOUT || end.min(own_end) >= attempt
         });
         if batch.size() == 0 {
-            return lease.request(RedisCommand::Script(own), false, times);
+            return Ok(lease.request(RedisCommand::Script(own), false, times));
         }
         // The calls in the pipeline have come just now, so the time to answer is that of a new call.
         let own_place = batch.size();
@@ -162,20 +160,15 @@ impl Pool {
             connection.session.submit(pending, now);
         }
         connection.complete(None, None);
-        let mut own_outcome = CommandOutcome::Done(Err(errors::no_answer()));
-        let mut outcomes = Vec::with_capacity(own_place);
-        while let Some((place, outcome)) = connection.session.next_outcome() {
-            if place == own_place {
-                own_outcome = outcome;
-            } else {
-                outcomes.push((place, outcome));
-            }
-        }
+        let mut outcomes = Vec::with_capacity(own_place + 1);
+        outcomes.extend(std::iter::from_fn(|| connection.session.next_outcome()));
+        let own = outcomes.iter().position(|(place, _)| *place == own_place);
+        let own = own.map(|at| outcomes.remove(at).1).ok_or_else(errors::no_answer);
         lease.judge();
         // First of all the thread that goes next, which then goes while the others are woken.
         drop(permit);
         batch.serve(outcomes);
-        own_outcome
+        own
     }
 
     /// Reports the outcome of a call to the circuit breaker.
