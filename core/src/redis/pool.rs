@@ -410,26 +410,16 @@ impl ConnectionLease<'_> {
 
 impl Drop for ConnectionLease<'_> {
     fn drop(&mut self) {
-        let idle = self.idle.take();
         let mut state = self.pool.state.lock();
-        let outdated = match idle {
-            Some(idle)
-                if self.generation == state.generation
-                    && !state.closed
-                    && state.open <= self.pool.connector.options.pool_size =>
-            {
-                state.idle.push(idle);
-                None
-            }
-            outdated => {
-                state.open -= 1;
-                outdated
-            }
-        };
-        let waiting = state.waiting > 0;
+        let is_current = self.generation == state.generation && !state.closed;
+        let is_kept = is_current && state.open <= self.pool.connector.options.pool_size;
+        match self.idle.take_if(|_| is_kept) {
+            Some(idle) => state.idle.push(idle),
+            None => state.open -= 1,
+        }
+        let is_awaited = state.waiting > 0;
         drop(state);
-        drop(outdated);
-        if waiting {
+        if is_awaited {
             self.pool.freed.notify_one();
         }
     }
