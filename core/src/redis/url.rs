@@ -100,14 +100,9 @@ impl Backend {
 }
 
 fn memory(parts: &UrlParts<'_>) -> Result<Backend> {
-    if parts.hosts.is_empty()
-        && matches!(parts.path, "" | "/")
-        && parts.query.is_empty()
-        && parts.login.is_none()
-    {
-        Ok(Backend::Memory)
-    } else {
-        Err(invalid("memory:// takes no host, path or parameter"))
+    match parts {
+        UrlParts { login: None, hosts: "", path: "" | "/", query: "" } => Ok(Backend::Memory),
+        _ => Err(invalid("memory:// takes no host, path or parameter")),
     }
 }
 
@@ -125,10 +120,7 @@ impl<'a> UrlParts<'a> {
             return Err(invalid("`#` is not allowed; in a password write %23"));
         }
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let (authority, path) = match rest.find('/') {
-            Some(at) => rest.split_at(at),
-            None => (rest, ""),
-        };
+        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         // An `@` further back means that a `/` or `?` of the password was taken for the end of the host.
         if path.contains('@') && !authority.is_empty() || query.contains('@') {
             return Err(invalid("user and password: write `/` as %2F, `?` as %3F and `@` as %40"));
@@ -214,18 +206,18 @@ impl<'a> UrlParts<'a> {
         let mut given = Vec::new();
         for pair in self.query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let Some(name) = known.iter().find(|known| **known == name) else {
+            if !known.contains(&name) {
                 return Err(invalid(format!(
                     "a parameter is not known here; known are {}",
                     known.join(", ")
                 )));
             };
-            if given.contains(name) {
+            if given.contains(&name) {
                 return Err(invalid(format!("the parameter {name} is given twice")));
             }
-            given.push(*name);
+            given.push(name);
             let value = decode_part(value, name)?;
-            match *name {
+            match name {
                 "protocol" => url.resp3 = protocol(&value)?,
                 "tls" => url.tls = yes_or_no(&value)?,
                 "redirects" => url.networks = Some(networks(&value)?),
@@ -243,9 +235,7 @@ impl<'a> UrlParts<'a> {
 /// `user:password` or `:password`. A password alone would be read as a user's name, hence an error.
 fn login(text: &str) -> Result<Login> {
     let (user, password) = text.split_once(':').unwrap_or((text, ""));
-    let part = |text: &str, what| -> Result<Option<String>> {
-        Ok(if text.is_empty() { None } else { Some(decode_part(text, what)?) })
-    };
+    let part = |text: &str, what| (!text.is_empty()).then(|| decode_part(text, what)).transpose();
     Ok(Login { user: part(user, "user")?, password: part(password, "password")? })
 }
 
