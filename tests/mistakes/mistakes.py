@@ -64,8 +64,8 @@ MISTAKES = [
     Mistake(
         "an abandoned call is not taken back from the queue",
         "session/mod.rs",
-        "        self.queue.retain(|pending| pending.id != id);",
-        "        self.queue.retain(|_| true);",
+        "self.queue.extract_if(.., |pending| pending.id == id)",
+        "self.queue.extract_if(.., |_| false)",
     ),
     Mistake(
         "what was packed is sent although its time is up",

@@ -121,9 +121,7 @@ impl<S: Read + Write> Multiplexer<S> {
             EntryState::Waiting(waker) => waker,
             EntryState::Abandoned | EntryState::Cast => None,
         };
-        let before = self.waiting.len();
-        self.waiting.retain(|waiting| waiting.pending.id != call);
-        let mut withdrawn = before != self.waiting.len();
+        let mut withdrawn = self.waiting.extract_if(.., |waiting| waiting.pending.id == call).count() > 0;
         for (id, connection) in &mut self.connections {
             if connection.channel.session.withdraw(call) {
                 self.orders.push(Order::Serve(id, Need::Flush));

@@ -238,9 +238,7 @@ impl Session {
                 bundle.iter_mut().for_each(|pending| pending.unwanted |= pending.id == id);
             }
         }
-        let before = self.queue.len();
-        self.queue.retain(|pending| pending.id != id);
-        before != self.queue.len()
+        self.queue.extract_if(.., |pending| pending.id == id).count() > 0
     }
 
     /// The bytes to send.
