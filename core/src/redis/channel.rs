@@ -3,7 +3,6 @@
 use std::io::{self, Read, Write};
 use std::time::Instant;
 
-use super::errors::ConnectionError;
 use super::session::Session;
 use super::tls::Layer;
 
@@ -41,9 +40,8 @@ impl<S: Read + Write> Channel<S> {
 
     /// Sends what the session has to say, and takes up what has come for it. A failure ends the session.
     pub(super) fn advance(&mut self, now: Instant) -> ReadProgress {
-        let progress = self.exchange(now);
-        progress.unwrap_or_else(|err| {
-            self.session.end(ConnectionError::from(err));
+        self.exchange(now).unwrap_or_else(|err| {
+            self.session.end(err.into());
             ReadProgress::Done
         })
     }
@@ -62,7 +60,7 @@ impl<S: Read + Write> Channel<S> {
     pub(super) fn send(&mut self, now: Instant) {
         if let Err(err) = self.try_send(now) {
             let _ = self.receive(now);
-            self.session.end(ConnectionError::from(err));
+            self.session.end(err.into());
         }
     }
 

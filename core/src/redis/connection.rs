@@ -113,7 +113,7 @@ impl Connection {
             if let Err(err) = waited
                 && err.kind() != io::ErrorKind::TimedOut
             {
-                self.session.end(ConnectionError::from(err));
+                self.session.end(err.into());
             }
             let now = Instant::now();
             progress = self.advance(now);

@@ -57,15 +57,14 @@ impl<S: Read + Write> Multiplexer<S> {
         if self.is_closed {
             return self.complete(call, Err(Error::closed()));
         }
-        if !matches!(hint, Hint::Unsent(..)) {
-            peer.breaker.answered();
-        }
         if let Hint::Unsent(failure, by) = &hint {
             entry.deadline.by = entry.deadline.by.min(*by);
             // Those that waited behind a silent server end as those that it left unanswered.
             if failure.error.kind() == ErrorKind::Timeout && peer.breaker.is_open() {
                 return self.complete(call, Err(failure.error.clone()));
             }
+        } else {
+            peer.breaker.answered();
         }
         let by = entry.deadline.by;
         let next = self.router.next(&mut entry.hops, peer, hint, &request);
