@@ -26,22 +26,19 @@ use crate::script::ScriptCall;
 pub(crate) struct BlockingRedis {
     connections: PerProcess<Connections>,
     closed: AtomicBool,
-    /// The time of a call that states none.
-    timeout: Duration,
 }
 
 impl BlockingRedis {
     /// Checks URL, options and TLS files; opens no connection.
     pub(crate) fn new(url: &RedisUrl, options: &ConnectOptions) -> Result<Self> {
-        let connector = Arc::new(Connector::new(url, options)?);
-        let timeout = connector.timeout();
-        let connections = PerProcess::new(Connections::new(connector));
-        Ok(Self { connections, closed: AtomicBool::new(false), timeout })
+        let connections = PerProcess::new(Connections::new(Arc::new(Connector::new(url, options)?)));
+        Ok(Self { connections, closed: AtomicBool::new(false) })
     }
 
     /// The time of a call that begins now and states `timeout`, or none.
     pub(crate) fn deadline(&self, timeout: Option<Duration>) -> CallDeadline {
-        CallDeadline::after(timeout.unwrap_or(self.timeout))
+        let connections = self.connections.get(Connections::inherited);
+        CallDeadline::after(timeout.unwrap_or_else(|| connections.connector.timeout()))
     }
 
     /// Runs the script at most once.
