@@ -173,7 +173,6 @@ impl Runner {
         }
     }
 
-    /// Closes the limiter.
     pub(super) fn close(&self) {
         if let Some(limiter) = self.limiter() {
             limiter.close();

@@ -67,7 +67,6 @@ impl AsyncRedis {
         self.carry_out(RedisCommand::delete(keys), deadline).await.map(drop)
     }
 
-    /// Tries a server.
     pub(crate) async fn ping(&self, deadline: CallDeadline) -> Result<()> {
         self.carry_out(RedisCommand::ping(), deadline).await.map(drop)
     }

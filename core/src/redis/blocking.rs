@@ -61,7 +61,6 @@ impl BlockingRedis {
         self.connections()?.carry_out(RedisCommand::delete(keys), deadline).map(drop)
     }
 
-    /// Tries a server.
     pub(crate) fn ping(&self, deadline: CallDeadline) -> Result<()> {
         self.connections()?.carry_out(RedisCommand::ping(), deadline).map(drop)
     }

@@ -195,7 +195,6 @@ impl Batch {
     }
 }
 
-/// Calls without an outcome end with an error.
 impl Drop for Batch {
     fn drop(&mut self) {
         for pending in self.pending.drain(..).flatten() {
@@ -209,7 +208,6 @@ struct PendingCall {
     state: Mutex<CallState>,
     /// When nobody waits for it any more.
     end: Instant,
-    /// Whose call it is.
     thread: Thread,
 }
 
@@ -231,7 +229,6 @@ impl PendingCall {
         (state.outcome.take(), state.call.is_some())
     }
 
-    /// The call, for the thread that makes it.
     fn take(&self) -> Option<ScriptCall> {
         self.state.lock().call.take()
     }

@@ -48,7 +48,6 @@ impl Connector {
         Self { background: Arc::default(), ..self.clone() }
     }
 
-    /// A circuit breaker for one server.
     pub(super) fn breaker(&self) -> Breaker {
         Breaker::new(self.options.breaker_failures, self.options.breaker_probe)
     }

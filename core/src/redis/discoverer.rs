@@ -90,7 +90,6 @@ impl Discoverer {
         opened.and_then(ask).map_err(|failure| failure.error)
     }
 
-    /// Closes the connections.
     pub(super) fn close(&self) {
         self.idle.lock().clear();
     }

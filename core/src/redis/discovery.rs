@@ -6,7 +6,6 @@ use super::login::Role;
 use crate::address::Address;
 use crate::error::Error;
 
-/// The last slot of a Cluster.
 const LAST_SLOT: u16 = 16383;
 
 /// Slots from the end of the range before to `last`, and their owner.
@@ -76,7 +75,6 @@ impl Discovery {
     }
 }
 
-/// Asks a server what it is.
 pub(super) fn role() -> Cmd {
     cmd("ROLE")
 }

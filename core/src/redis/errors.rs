@@ -29,7 +29,6 @@ fn server(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Server, message)
 }
 
-/// A failed call.
 #[derive(Debug, Clone)]
 pub(super) struct CallError {
     pub(super) error: Error,
@@ -137,7 +136,6 @@ pub(super) fn breaker_open(address: &Address, since: Duration) -> Error {
     connection(format!("circuit breaker open: no answer from {address} for {seconds:.1} s"))
 }
 
-/// The server answered with an error.
 pub(super) fn answered(err: &RedisError, address: &Address) -> CallError {
     let moved_on = matches!(err.code(), Some("READONLY" | "CLUSTERDOWN" | "MASTERDOWN" | "MOVED"));
     CallError { error: server_error(err, address), moved_on, unanswered: false }
@@ -230,7 +228,6 @@ pub(super) fn lost(slot: u16) -> Error {
     server(format!("the nodes of the Cluster disagree about who serves slot {slot}")).passing()
 }
 
-/// The whole time of a call is over.
 pub(super) fn out_of_time(limit: Duration) -> Error {
     timeout(format!("no server answered within {limit:?}"))
 }
@@ -250,12 +247,10 @@ pub(super) fn no_runtime() -> Error {
     connection("not called from a Tokio runtime, or the runtime shut down").lasting()
 }
 
-/// The system cannot start a background thread.
 pub(crate) fn no_thread(err: &io::Error) -> Error {
     connection(format!("cannot start a thread: {err}"))
 }
 
-/// The event loop cannot watch a connection.
 pub(super) fn unwatched() -> Error {
     connection("the event loop cannot watch one more connection")
 }

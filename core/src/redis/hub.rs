@@ -21,7 +21,6 @@ pub(crate) trait Host: Send + Sync {
     fn begin(&self, _hub: &Arc<Hub>) {}
     /// Begins to watch a connection, and to pump it whenever it is ready.
     fn watch(&self, hub: &Arc<Hub>, connection: ConnectionId);
-    /// Does what a connection needs.
     fn serve(&self, hub: &Arc<Hub>, connection: ConnectionId, need: Need);
     /// Carries out soon what was ordered by another thread, after which the loop looks at nothing by itself.
     fn wake(&self) {}

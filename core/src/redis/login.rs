@@ -13,7 +13,6 @@ pub(super) enum Role {
     Sentinel,
 }
 
-/// One command of the handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HandshakeStep {
     /// HELLO or AUTH.

@@ -56,7 +56,6 @@ struct Idle {
     since: Instant,
 }
 
-/// The time of a call.
 #[derive(Clone, Copy)]
 pub(super) struct Times<'a> {
     pub(super) start: Instant,

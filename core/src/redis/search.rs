@@ -30,7 +30,6 @@ pub(super) struct Query {
 
 /// What the driver of a search does next.
 pub(super) enum SearchStep {
-    /// Sends a query.
     Send(Query),
     /// Waits for an answer, until this time at the latest.
     Wait(Instant),

@@ -1,6 +1,5 @@
 //! Hash slots of a Cluster.
 
-/// Number of hash slots.
 const SLOTS: u16 = 16384;
 
 /// The slot of a key: CRC-16/XMODEM of the part in the first non-empty `{...}`, else of the whole key.

@@ -15,13 +15,10 @@ const SENTINEL_PORT: u16 = 26379;
 /// Where the state of the limits lives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Backend {
-    /// In memory.
     Memory,
-    /// On Redis.
     Redis(RedisUrl),
 }
 
-/// A parsed URL of a Redis backend.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct RedisUrl {
     pub(super) servers: Servers,
@@ -42,7 +39,6 @@ impl RedisUrl {
     }
 }
 
-/// Which servers to talk to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Servers {
     One(Address),
@@ -52,7 +48,6 @@ pub(super) enum Servers {
     Sentinel(Vec<Address>, String),
 }
 
-/// User and password.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Login {
     pub(super) user: Option<String>,

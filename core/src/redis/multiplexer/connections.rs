@@ -75,7 +75,6 @@ impl<S: Read + Write> Multiplexer<S> {
         self.connections.get(connection).is_some_and(|connection| connection.channel.wants_write())
     }
 
-    /// The connections in use.
     pub(in crate::redis) fn connections(&self) -> Vec<ConnectionId> {
         self.connections_that(|_| true)
     }
@@ -118,7 +117,6 @@ impl<S: Read + Write> Multiplexer<S> {
         }
     }
 
-    /// Ends all connections.
     #[cfg(feature = "bridge")]
     pub(in crate::redis) fn abort(&mut self, now: Instant) {
         for connection in self.connections() {

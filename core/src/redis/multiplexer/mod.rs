@@ -28,7 +28,6 @@ use crate::address::Address;
 use crate::error::{Error, Result};
 use crate::lock::Mutex;
 
-/// Names a connection.
 pub(super) type ConnectionId = usize;
 
 /// One server.
@@ -70,7 +69,6 @@ impl Peer {
     }
 }
 
-/// A connection in use.
 struct OpenConnection<S> {
     peer: Arc<Peer>,
     channel: Channel<S>,
@@ -105,11 +103,9 @@ pub(super) enum Order {
     Open(Arc<Peer>),
     /// Ask for the topology, and report by [`Multiplexer::discovered`].
     Discover,
-    /// Serve a connection.
     Serve(ConnectionId, Need),
 }
 
-/// What a connection needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
     /// It has something to send; what is queued until then goes along.

@@ -211,7 +211,6 @@ impl Session {
         !self.queue.is_empty()
     }
 
-    /// Why it is over.
     pub(super) fn fault(&self) -> Option<&ConnectionError> {
         self.fault.as_ref()
     }
