@@ -37,6 +37,24 @@ impl RedisUrl {
     pub(crate) fn is_cluster(&self) -> bool {
         matches!(self.servers, Servers::Cluster(_))
     }
+
+    fn set(&mut self, parameter: &str, value: String) -> Result<()> {
+        match (parameter, value.as_str()) {
+            ("protocol", "resp2" | "2") => self.resp3 = false,
+            ("protocol", "resp3" | "3") => self.resp3 = true,
+            ("protocol", _) => return Err(invalid("protocol must be resp2 or resp3")),
+            ("tls", "true") => self.tls = true,
+            ("tls", "false") => self.tls = false,
+            ("tls", _) => return Err(invalid("tls must be true or false")),
+            ("redirects", list) => self.networks = Some(networks(list)?),
+            ("db", text) => self.database = number(text)?,
+            ("user", _) => self.login.user = Some(value),
+            ("pass", _) => self.login.password = Some(value),
+            ("sentinel_user", _) => self.sentinel_login.user = Some(value),
+            _ => self.sentinel_login.password = Some(value),
+        }
+        Ok(())
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -206,22 +224,12 @@ impl<'a> UrlParts<'a> {
                     "a parameter is not known here; known are {}",
                     known.join(", ")
                 )));
-            };
+            }
             if given.contains(&name) {
                 return Err(invalid(format!("the parameter {name} is given twice")));
             }
             given.push(name);
-            let value = decode_part(value, name)?;
-            match name {
-                "protocol" => url.resp3 = protocol(&value)?,
-                "tls" => url.tls = yes_or_no(&value)?,
-                "redirects" => url.networks = Some(networks(&value)?),
-                "db" => url.database = number(&value)?,
-                "user" => url.login.user = Some(value),
-                "pass" => url.login.password = Some(value),
-                "sentinel_user" => url.sentinel_login.user = Some(value),
-                _ => url.sentinel_login.password = Some(value),
-            }
+            url.set(name, decode_part(value, name)?)?;
         }
         Ok(())
     }
@@ -237,22 +245,6 @@ fn login(text: &str) -> Result<Login> {
 fn number(text: &str) -> Result<u32> {
     let number = if text.is_empty() { Ok(0) } else { text.parse() };
     number.map_err(|_| invalid("the database must be a whole number, 0 or greater"))
-}
-
-fn protocol(value: &str) -> Result<bool> {
-    match value {
-        "resp2" | "2" => Ok(false),
-        "resp3" | "3" => Ok(true),
-        _ => Err(invalid("protocol must be resp2 or resp3")),
-    }
-}
-
-fn yes_or_no(value: &str) -> Result<bool> {
-    match value {
-        "true" => Ok(true),
-        "false" => Ok(false),
-        _ => Err(invalid("tls must be true or false")),
-    }
 }
 
 fn networks(value: &str) -> Result<Vec<Subnet>> {
