@@ -139,7 +139,7 @@ impl Pool {
         let mut lease = self.lease(times)?;
         let connection = match lease.connection(times) {
             Ok(connection) => connection,
-            Err(failure) => return Ok(not_connected(RedisCommand::Script(own), false, failure, times)),
+            Err(failure) => return Ok(unconnected(RedisCommand::Script(own), false, failure, times)),
         };
         let (now, own_end) = (Instant::now(), times.deadline.by);
         // All answers are awaited together: those whose time ends earlier would be answered late, and those whose time
@@ -306,12 +306,7 @@ impl Pool {
 }
 
 /// A request for which there is no connection. It goes to the server that is in charge by now, if that is another one.
-fn not_connected(
-    request: RedisCommand,
-    asking: bool,
-    failure: CallError,
-    times: Times<'_>,
-) -> CommandOutcome {
+fn unconnected(request: RedisCommand, asking: bool, failure: CallError, times: Times<'_>) -> CommandOutcome {
     if !times.is_elsewhere.is_some_and(|is_elsewhere| is_elsewhere()) {
         return CommandOutcome::Done(Err(failure));
     }
@@ -320,7 +315,7 @@ fn not_connected(
 }
 
 /// The right to one connection of the pool. Whatever happens, it goes back.
-pub(super) struct ConnectionLease<'a> {
+struct ConnectionLease<'a> {
     pool: &'a Arc<Pool>,
     /// Absent until opened, and again once it cannot be used any more.
     idle: Option<Idle>,
@@ -332,16 +327,11 @@ pub(super) struct ConnectionLease<'a> {
 
 impl ConnectionLease<'_> {
     /// Carries out the request at most once.
-    pub(super) fn request(
-        &mut self,
-        request: RedisCommand,
-        asking: bool,
-        times: Times<'_>,
-    ) -> CommandOutcome {
+    fn request(&mut self, request: RedisCommand, asking: bool, times: Times<'_>) -> CommandOutcome {
         let (pool, limit) = (self.pool, self.limit);
         let connection = match self.connection(times) {
             Ok(connection) => connection,
-            Err(failure) => return not_connected(request, asking, failure, times),
+            Err(failure) => return unconnected(request, asking, failure, times),
         };
         let now = Instant::now();
         let by = limit.map_or(times.deadline.by, |limit| times.deadline.by.min(now + limit));
