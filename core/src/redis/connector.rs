@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::background::Background;
 use super::breaker::Breaker;
 use super::options::ConnectOptions;
-use super::tls::{Layer, Tls};
+use super::tls::{self, Layer};
 use super::url::{RedisUrl, Servers};
 use crate::address::Address;
 use crate::error::Result;
@@ -20,7 +20,7 @@ use crate::subnet::Subnet;
 pub(super) struct Connector {
     pub(super) url: RedisUrl,
     pub(super) options: ConnectOptions,
-    tls: Option<Tls>,
+    tls: Option<tls::Config>,
     /// Differs between limiters with other settings.
     pub(super) identity: u64,
     pub(super) background: Arc<Background>,
@@ -38,7 +38,7 @@ impl Connector {
             identity: identity.finish(),
             url: url.clone(),
             options: options.clone(),
-            tls: if url.tls { Some(Tls::new(options)?) } else { None },
+            tls: url.tls.then(|| tls::config(options)).transpose()?,
             background: Arc::default(),
         })
     }
@@ -73,7 +73,7 @@ impl Connector {
     /// The TLS of a new connection to a server, if there is any.
     pub(super) fn tls(&self, address: &Address) -> io::Result<Option<Layer>> {
         match (address, &self.tls) {
-            (Address::Tcp(host, _), Some(tls)) => tls.connect(host).map(Some),
+            (Address::Tcp(host, _), Some(config)) => Layer::connect(config, host).map(Some),
             (Address::Tcp(..), None) | (Address::Unix(_), _) => Ok(None),
         }
     }

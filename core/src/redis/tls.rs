@@ -10,28 +10,26 @@ use super::options::ConnectOptions;
 use crate::certificates::client_config;
 use crate::error::Result;
 
-/// What all TLS connections of a limiter have in common. The certificates are read once.
-#[derive(Clone)]
-pub(super) struct Tls(Arc<ClientConfig>);
+/// What all TLS connections of a limiter have in common.
+pub(super) type Config = Arc<ClientConfig>;
 
-impl Tls {
-    pub(super) fn new(options: &ConnectOptions) -> Result<Self> {
-        let ConnectOptions { tls_ca, tls_cert, tls_key, .. } = options;
-        client_config(tls_ca.as_deref(), tls_cert.as_deref(), tls_key.as_deref()).map(Self)
-    }
-
-    /// A new connection to a server whose certificate must match `host`.
-    pub(super) fn connect(&self, host: &str) -> io::Result<Layer> {
-        let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
-        let connection = ClientConnection::new(Arc::clone(&self.0), name).map_err(io::Error::other)?;
-        Ok(Layer(Box::new(connection)))
-    }
+/// Reads the certificates.
+pub(super) fn config(options: &ConnectOptions) -> Result<Config> {
+    let ConnectOptions { tls_ca, tls_cert, tls_key, .. } = options;
+    client_config(tls_ca.as_deref(), tls_cert.as_deref(), tls_key.as_deref())
 }
 
 /// The TLS of one connection.
 pub(super) struct Layer(Box<ClientConnection>);
 
 impl Layer {
+    /// A new connection to a server whose certificate must match `host`.
+    pub(super) fn connect(config: &Config, host: &str) -> io::Result<Self> {
+        let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
+        let connection = ClientConnection::new(Arc::clone(config), name).map_err(io::Error::other)?;
+        Ok(Self(Box::new(connection)))
+    }
+
     /// Takes as many bytes to encrypt as there is room for.
     pub(super) fn write(&mut self, plain: &[u8]) -> io::Result<usize> {
         self.0.writer().write(plain)

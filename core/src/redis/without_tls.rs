@@ -1,44 +1,40 @@
 //! What stands in for TLS where the feature `tls` is off: a URL that asks for it is refused, so that there is
 //! never a connection with it.
 
-use std::convert::Infallible;
 use std::io::{self, Read, Write};
 
 use super::options::ConnectOptions;
 use crate::error::{Error, ErrorKind, Result};
 
-#[derive(Clone)]
-pub(super) struct Tls(Infallible);
+pub(super) type Config = std::convert::Infallible;
 
-impl Tls {
-    pub(super) fn new(_: &ConnectOptions) -> Result<Self> {
-        let reason = "cannot connect with TLS: this program was built without the feature `tls` of the crate \
-                      sluicegate (enable it, or use a URL without TLS)";
-        Err(Error::new(ErrorKind::InvalidArgument, reason))
-    }
-
-    pub(super) fn connect(&self, _: &str) -> io::Result<Layer> {
-        match self.0 {}
-    }
+pub(super) fn config(_: &ConnectOptions) -> Result<Config> {
+    let reason = "cannot connect with TLS: this program was built without the feature `tls` of the crate \
+                  sluicegate (enable it, or use a URL without TLS)";
+    Err(Error::new(ErrorKind::InvalidArgument, reason))
 }
 
-pub(super) struct Layer(Infallible);
+pub(super) enum Layer {}
 
 impl Layer {
+    pub(super) fn connect(config: &Config, _: &str) -> io::Result<Self> {
+        match *config {}
+    }
+
     pub(super) fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-        match self.0 {}
+        match *self {}
     }
 
     pub(super) fn wants_write(&self) -> bool {
-        match self.0 {}
+        match *self {}
     }
 
     pub(super) fn send(&mut self, _: &mut impl Write) -> io::Result<()> {
-        match self.0 {}
+        match *self {}
     }
 
     pub(super) fn receive(&mut self, _: &mut impl Read, _: &mut [u8]) -> io::Result<usize> {
-        match self.0 {}
+        match *self {}
     }
 }
 
