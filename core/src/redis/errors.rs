@@ -179,16 +179,11 @@ fn login_refused(address: &Address) -> Error {
 fn clean(detail: &str) -> String {
     let text = detail.split(", with args beginning with").next().unwrap_or(detail);
     // The last: "ACL failure in script: User limiter has no permissions ... script: <digest>, on @user_script:3."
-    let text = match text.rfind(" script: ") {
-        Some(at) if text[at..].contains("@user_script") => &text[..at],
-        _ => text,
-    };
+    let script = text.rfind(" script: ").filter(|at| text[*at..].contains("@user_script"));
+    let text = script.map_or(text, |at| &text[..at]);
     // Redis 6: "Error running script (call to f_<digest>): @user_script:3: user_script:3: the words".
-    let text = match text.strip_prefix("Error running script (call to ").and_then(|t| t.split_once("): ")) {
-        Some((_, rest)) => rest,
-        None => text,
-    };
-    let mut text = text.trim();
+    let call = text.strip_prefix("Error running script (call to ").and_then(|text| text.split_once("): "));
+    let mut text = call.map_or(text, |(_, words)| words).trim();
     while let Some(rest) = without_position(text) {
         text = rest;
     }
