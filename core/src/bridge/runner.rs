@@ -263,10 +263,7 @@ impl Runner {
         let done = self.end_overdue();
         self.answers.put(done);
         self.host.take_hurry();
-        if self.tasks.is_empty() {
-            return None;
-        }
-        self.next()
+        if self.tasks.is_empty() { None } else { self.next() }
     }
 
     pub(super) fn is_hurried(&self) -> bool {

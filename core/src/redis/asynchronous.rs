@@ -79,10 +79,7 @@ impl AsyncRedis {
     }
 
     pub(crate) fn ensure_open(&self) -> Result<()> {
-        if self.closed.load(Ordering::Acquire) {
-            return Err(Error::closed());
-        }
-        Ok(())
+        if self.closed.load(Ordering::Acquire) { Err(Error::closed()) } else { Ok(()) }
     }
 
     /// Why nothing can be sent, if so.
@@ -90,10 +87,7 @@ impl AsyncRedis {
     pub(crate) fn usable(&self) -> Result<()> {
         self.ensure_open()?;
         // What serves the connections lives in the parent only.
-        if self.generation != generation() {
-            return Err(errors::forked());
-        }
-        Ok(())
+        if self.generation == generation() { Ok(()) } else { Err(errors::forked()) }
     }
 
     /// Submits at once, so that no future carries the command along.

@@ -73,10 +73,7 @@ impl BlockingRedis {
     }
 
     pub(crate) fn ensure_open(&self) -> Result<()> {
-        if self.closed.load(Ordering::Acquire) {
-            return Err(Error::closed());
-        }
-        Ok(())
+        if self.closed.load(Ordering::Acquire) { Err(Error::closed()) } else { Ok(()) }
     }
 
     fn connections(&self) -> Result<&Connections> {

@@ -58,10 +58,8 @@ impl Layer {
             if self.0.read_tls(stream)? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            if let Err(err) = self.0.process_new_packets() {
-                // The alert that says why may still reach the server.
-                return Err(io::Error::new(io::ErrorKind::InvalidData, err));
-            }
+            // The alert that says why may still reach the server.
+            self.0.process_new_packets().map_err(|err| io::Error::new(io::ErrorKind::InvalidData, err))?;
         }
     }
 }

@@ -119,11 +119,8 @@ impl Scan {
             let rest = bytes.get(self.at..).unwrap_or_default();
             let Some(length) = line(rest)? else {
                 // What speaks another protocol may never end a line.
-                return if rest.first().is_none_or(|kind| KINDS.contains(kind)) {
-                    Ok(None)
-                } else {
-                    Err(UNKNOWN)
-                };
+                let is_known = rest.first().is_none_or(|kind| KINDS.contains(kind));
+                return if is_known { Ok(None) } else { Err(UNKNOWN) };
             };
             let (text, parts) = shape(&rest[..length])?;
             self.at += length + LINE_END.len() + text;
