@@ -108,18 +108,17 @@ fn cluster(value: &Value, answered: &Address) -> Result<Vec<Range>, String> {
 /// `[first, last, [host, port, ...], replicas...]`
 fn range(item: &Value, answered: &Address) -> Option<Range> {
     let Value::Array(parts) = item else { return None };
-    let [first, last, Value::Array(owner), ..] = parts.as_slice() else { return None };
-    let [host, port, ..] = owner.as_slice() else { return None };
+    let [Value::Int(first), Value::Int(last), Value::Array(owner), ..] = parts.as_slice() else {
+        return None;
+    };
+    let [host, Value::Int(port), ..] = owner.as_slice() else { return None };
     // A null or empty host means "the one you asked"; `?` means that the node does not know.
     let host = text(host).unwrap_or_default();
     if host == "?" {
         return None;
     }
-    Some(Range {
-        first: number(first)?,
-        last: number(last)?,
-        owner: Address::announced(&host, number(port)?, answered),
-    })
+    let owner = Address::announced(&host, u16::try_from(*port).ok()?, answered);
+    Some(Range { first: u16::try_from(*first).ok()?, last: u16::try_from(*last).ok()?, owner })
 }
 
 fn unknown(service: &str) -> String {
@@ -141,11 +140,4 @@ fn sentinel(value: &Value, service: &str) -> Result<Topology, String> {
 
 fn text(value: &Value) -> Option<String> {
     from_redis_value_ref(value).ok()
-}
-
-fn number(value: &Value) -> Option<u16> {
-    match value {
-        Value::Int(number) => u16::try_from(*number).ok(),
-        _ => None,
-    }
 }
