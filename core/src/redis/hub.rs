@@ -10,9 +10,8 @@ use super::connection::Connection;
 use super::connector::Connector;
 use super::discoverer::Discoverer;
 use super::multiplexer::{ConnectionId, Multiplexer, Need, Order, Peer};
-use super::router::Router;
 use super::stream::{Resend, Stream};
-use super::topology::Node;
+use super::topology::{LearnedTopology, Node};
 use crate::lock::Mutex;
 
 /// The event loop that watches the connections: that of Tokio, or a foreign one.
@@ -73,7 +72,7 @@ impl Hub {
     fn carry_out(self: &Arc<Self>, order: Order) {
         match order {
             Order::Open(peer) => self.open(peer),
-            Order::Discover => self.discover(),
+            Order::Discover(learned) => self.discover(learned),
             Order::Serve(connection, need) => self.host.serve(self, connection, need),
         }
     }
@@ -91,12 +90,7 @@ impl Hub {
         });
     }
 
-    fn discover(self: &Arc<Self>) {
-        // Not under the lock: if no thread can be started, it is taken again below.
-        let learned = match &self.lock().router {
-            Router::LearnedTopology(learned) => Arc::clone(learned),
-            Router::Fixed(_) => return,
-        };
+    fn discover(self: &Arc<Self>, learned: Arc<LearnedTopology<Peer>>) {
         let (hub, discoverer) = (Arc::clone(self), Arc::clone(&self.discoverer));
         self.connector.background.run(
             move |cancelled| discoverer.discover(&learned, cancelled),

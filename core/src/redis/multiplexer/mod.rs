@@ -23,7 +23,7 @@ use super::command::{CallDeadline, RedisCommand};
 use super::connector::Connector;
 use super::router::Router;
 use super::session::{Id, PendingCommand, note_sooner};
-use super::topology::{DiscoveryNeed, Node, PAUSE, TOPOLOGY_WAIT};
+use super::topology::{DiscoveryNeed, LearnedTopology, Node, PAUSE, TOPOLOGY_WAIT};
 use crate::address::Address;
 use crate::error::{Error, Result};
 use crate::lock::Mutex;
@@ -102,7 +102,7 @@ pub(super) enum Order {
     /// Open a connection, and report it by [`Multiplexer::opened`].
     Open(Arc<Peer>),
     /// Ask for the topology, and report by [`Multiplexer::discovered`].
-    Discover,
+    Discover(Arc<LearnedTopology<Peer>>),
     Serve(ConnectionId, Need),
 }
 
@@ -226,9 +226,10 @@ impl<S: Read + Write> Multiplexer<S> {
     }
 
     fn discover(&mut self) {
-        if !self.is_discovering {
-            self.is_discovering = true;
-            self.orders.push(Order::Discover);
+        if let Router::LearnedTopology(learned) = &self.router
+            && !std::mem::replace(&mut self.is_discovering, true)
+        {
+            self.orders.push(Order::Discover(Arc::clone(learned)));
         }
     }
 

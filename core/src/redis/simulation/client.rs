@@ -115,7 +115,7 @@ impl Client {
     fn carry_out(&mut self, order: Order) {
         match order {
             Order::Open(peer) => self.open(peer),
-            Order::Discover => self.discover(),
+            Order::Discover(learned) => self.discover(&learned),
             Order::Serve(id, Need::Flush) if !self.chance(40) => self.within(100, id, Event::Flush),
             Order::Serve(id, Need::Flush | Need::Send) => self.flush(id),
             Order::Serve(id, Need::Read) => self.within(10, id, Event::Pump),

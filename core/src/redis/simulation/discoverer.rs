@@ -1,13 +1,15 @@
 //! Topology discovery of the simulation: sends the queries of a search to the models of servers.
 
+use std::sync::Arc;
+
 use ::redis::{Parser, Value};
 
 use super::super::command::RedisCommand;
 use super::super::errors;
 use super::super::login::Role;
-use super::super::router::Router;
+use super::super::multiplexer::Peer;
 use super::super::search::{Query, Search, SearchStep};
-use super::super::topology::Node;
+use super::super::topology::{LearnedTopology, Node};
 use super::client::Client;
 use super::ledger::Invariant;
 use super::plan::Setup;
@@ -17,8 +19,7 @@ use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
 
 impl Client {
-    pub(super) fn discover(&mut self) {
-        let Router::LearnedTopology(learned) = &self.multiplexer.router else { return };
+    pub(super) fn discover(&mut self, learned: &Arc<LearnedTopology<Peer>>) {
         let search = Search::new(learned, instant(self.now()));
         self.searches.push(Some(search));
         self.after(0, Event::Search(self.searches.len() - 1));
