@@ -3,7 +3,6 @@
 //! All connections are watched by one poller, which is a file of its own: a foreign loop watches that one file. It
 //! is readable when a connection is ready, or when another thread has something for the loop to take up.
 
-use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +20,6 @@ use crate::lock::Mutex;
 pub(crate) struct LoopHost {
     file: Mutex<File>,
     events: Mutex<Option<Events>>,
-    watched: Mutex<HashSet<ConnectionId>>,
     /// The connections that have something to send.
     dirty: Inbox<ConnectionId>,
     /// Another thread has notified the poller.
@@ -96,8 +94,7 @@ impl LoopHost {
         if self.notified.load(Ordering::Acquire) {
             self.wait(Some(Duration::ZERO));
         }
-        let connections: smallvec::SmallVec<[ConnectionId; 8]> =
-            self.watched.lock().iter().copied().collect();
+        let connections = hub.lock().connections();
         for connection in connections {
             hub.pump(connection);
         }
@@ -155,29 +152,27 @@ impl LoopHost {
         if let (Some(stream), Some(poller)) = (multiplexer.stream(connection), self.poller()) {
             let _ = poller.delete(&stream.socket);
         }
-        self.watched.lock().remove(&connection);
         // Under the same lock: in between it could be watched.
         multiplexer.remove(connection);
     }
 }
 
 #[allow(unsafe_code, reason = "a socket must not be closed before it is taken out of the poller")]
-fn add(poller: &Poller, stream: &Stream, connection: ConnectionId) -> io::Result<()> {
-    // SAFETY: the connection is removed from the multiplexer, which closes it, only by `close` below, after it was
+fn add(poller: &Poller, stream: &Stream, connection: ConnectionId) -> bool {
+    // SAFETY: the connection is removed from the multiplexer, which closes it, only by `close` above, after it was
     // taken out; or with the multiplexer itself, whose poller is gone by then.
-    unsafe { poller.add_with_mode(&stream.socket, Event::readable(connection), PollMode::Level) }
+    let added = unsafe { poller.add_with_mode(&stream.socket, Event::readable(connection), PollMode::Level) };
+    // Another one may have ended before it was watched, and this one have got its number, and be watched by now.
+    added.map_or_else(|err| err.kind() == io::ErrorKind::AlreadyExists, |()| true)
 }
 
 impl Host for LoopHost {
     fn watch(&self, hub: &Arc<Hub>, connection: ConnectionId) {
-        // One may have ended before it was watched, and another one have got its number.
-        let is_watched = self.watched.lock().contains(&connection);
-        let added = match (hub.lock().stream(connection), self.poller()) {
-            (Some(stream), Some(poller)) => is_watched || add(&poller, stream, connection).is_ok(),
+        let is_watched = match (hub.lock().stream(connection), self.poller()) {
+            (Some(stream), Some(poller)) => add(&poller, stream, connection),
             _ => false,
         };
-        if added {
-            self.watched.lock().insert(connection);
+        if is_watched {
             // The loop may have sent what was queued before it was watched.
             self.watch_writing(hub, connection);
             // On the thread that opened it: the loop need not wait for its turn.

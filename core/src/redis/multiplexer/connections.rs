@@ -4,6 +4,8 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 use std::time::Instant;
 
+use smallvec::SmallVec;
+
 use super::{ConnectionId, Link, Multiplexer, Need, OpenConnection, Order, Peer, Reason};
 use crate::error::{Error, Result};
 use crate::redis::channel::{Channel, ReadProgress};
@@ -75,12 +77,12 @@ impl<S: Read + Write> Multiplexer<S> {
         self.connections.get(connection).is_some_and(|connection| connection.channel.wants_write())
     }
 
-    pub(in crate::redis) fn connections(&self) -> Vec<ConnectionId> {
+    pub(in crate::redis) fn connections(&self) -> SmallVec<[ConnectionId; 8]> {
         self.connections_that(|_| true)
     }
 
-    fn connections_that(&self, are_such: impl Fn(&OpenConnection<S>) -> bool) -> Vec<ConnectionId> {
-        self.connections.iter().filter(|(_, connection)| are_such(connection)).map(|(id, _)| id).collect()
+    fn connections_that(&self, is_such: impl Fn(&OpenConnection<S>) -> bool) -> SmallVec<[ConnectionId; 8]> {
+        self.connections.iter().filter(|(_, connection)| is_such(connection)).map(|(id, _)| id).collect()
     }
 
     /// Whether nothing more comes of the connection.
