@@ -98,7 +98,7 @@ impl<N: Node> Router<N> {
     /// A call ended because topology discovery failed.
     pub(super) fn undiscovered(&self, now: Instant) {
         if let Some(learned) = self.learned() {
-            learned.undiscovered(now);
+            learned.breaker.unanswered(now);
         }
     }
 

@@ -54,7 +54,7 @@ pub(super) struct LearnedTopology<N> {
     pub(super) discovery: Discovery,
     seeds: Vec<Address>,
     /// For calls while nothing is known. What is known has a breaker for each server.
-    breaker: Breaker,
+    pub(super) breaker: Breaker,
     map: RwLock<Map<N>>,
     stale: AtomicBool,
 }
@@ -180,11 +180,6 @@ impl<N: Node> LearnedTopology<N> {
         order.append(&mut seeds);
         order.sort_by_key(|seed| Some(seed) == map.suspect.as_ref());
         order
-    }
-
-    /// A call ended because topology discovery failed.
-    pub(super) fn undiscovered(&self, now: Instant) {
-        self.breaker.unanswered(now);
     }
 
     /// Ends the breaker's probe. Called once the next search may begin: a probe that is admitted while a search is about
