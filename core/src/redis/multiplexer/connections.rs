@@ -35,7 +35,7 @@ impl<S: Read + Write> Multiplexer<S> {
         peer.breaker.probed(opened.is_ok());
         *peer.link.lock() = Link::Absent;
         let channel = match opened {
-            Ok(channel) if !self.is_closed && !peer.is_gone() => channel,
+            Ok(channel) if !self.is_closed && !self.router.is_gone(peer) => channel,
             Ok(_) => {
                 waiting.for_each(|pending| self.route(pending, now));
                 return None;
@@ -60,7 +60,7 @@ impl<S: Read + Write> Multiplexer<S> {
 
     /// Makes no more use of servers that own nothing any more.
     pub(super) fn retire_gone(&mut self, now: Instant) {
-        for connection in self.connections_that(|connection| connection.peer.is_gone()) {
+        for connection in self.connections_that(|connection| self.router.is_gone(&connection.peer)) {
             let failure = errors::not_primary(&self.connections[connection].peer.address);
             self.connections[connection].channel.session.retire(&failure);
             self.collect(connection, now);

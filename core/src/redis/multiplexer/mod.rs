@@ -9,7 +9,6 @@ mod connections;
 
 use std::io::{Read, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Waker;
 use std::time::Instant;
 
@@ -35,8 +34,6 @@ pub(super) struct Peer {
     address: Address,
     pub(super) breaker: Breaker,
     link: Mutex<Link>,
-    /// The server owns no slots any more, or the limiter is closed.
-    is_gone: AtomicBool,
 }
 
 /// The state of the connection to a server. Only the multiplexer changes it.
@@ -50,23 +47,15 @@ enum Link {
 
 impl Node for Peer {
     fn new(connector: &Arc<Connector>, address: Address) -> Self {
-        let (link, is_gone) = (Mutex::default(), AtomicBool::new(false));
-        Self { address, breaker: connector.breaker(), link, is_gone }
+        Self { address, breaker: connector.breaker(), link: Mutex::default() }
     }
 
     fn address(&self) -> &Address {
         &self.address
     }
 
-    fn close(&self) {
-        self.is_gone.store(true, Ordering::Release);
-    }
-}
-
-impl Peer {
-    fn is_gone(&self) -> bool {
-        self.is_gone.load(Ordering::Acquire)
-    }
+    /// The multiplexer retires the connection.
+    fn close(&self) {}
 }
 
 struct OpenConnection<S> {
@@ -294,7 +283,9 @@ impl<S: Read + Write> Multiplexer<S> {
                     self.complete(waiting.pending.id, Err(error.clone()));
                 }
                 (Reason::Topology, None) => self.route(waiting.pending, now),
-                (Reason::Connection(peer), _) if peer.is_gone() => self.route(waiting.pending, now),
+                (Reason::Connection(peer), _) if self.router.is_gone(peer) => {
+                    self.route(waiting.pending, now)
+                }
                 (Reason::Connection(_) | Reason::Migration(_), _) => self.waiting.push(waiting),
             }
         }
