@@ -120,7 +120,6 @@ pub(super) struct Session {
     sent_scripts: HashSet<usize>,
     /// Whether keys of one script have to lie in one hash slot.
     minds_slots: bool,
-    batches: usize,
     /// So many batches under way, if they have as many calls, are enough: requests beyond wait and travel together.
     window: usize,
     busy: usize,
@@ -149,7 +148,6 @@ impl Session {
             fault: None,
             sent_scripts: HashSet::new(),
             minds_slots: connector.url.is_cluster(),
-            batches: 0,
             window: usize::MAX,
             busy: usize::MAX,
             connections: 1,

@@ -39,16 +39,15 @@ impl Session {
         }
         if let Some(last) = self.awaited.back_mut() {
             last.ends_batch = true;
-            self.batches += 1;
         }
         note_sooner(&mut self.next_deadline, now + self.response_timeout);
     }
 
     /// Whether enough is under way.
     fn is_busy(&self) -> bool {
-        let calls = |awaited: &Awaited| awaited.requests().len();
-        let enough = self.busy / self.connections;
-        self.batches >= self.window && self.awaited.iter().map(calls).sum::<usize>() >= enough
+        let batches = self.awaited.iter().filter(|awaited| awaited.ends_batch);
+        let calls = self.awaited.iter().map(|awaited| awaited.requests().len());
+        batches.count() >= self.window && calls.sum::<usize>() >= self.busy / self.connections
     }
 
     /// Whether the server has nothing to do although none of `calls` is missing, or half of them keep it at work
@@ -114,7 +113,6 @@ impl Session {
         let Some(start) = self.awaited.get(first).map(|awaited| awaited.start) else { return };
         self.output.truncate(usize::try_from(start - self.written).unwrap_or(usize::MAX));
         let unpacked = self.awaited.split_off(first);
-        self.batches -= unpacked.iter().filter(|awaited| awaited.ends_batch).count();
         let mut requests = Bundle::new();
         for awaited in unpacked {
             let About::Requests(bundle, is_whole) = awaited.about else { continue };

@@ -30,7 +30,6 @@ impl Session {
         let Some(awaited) = self.awaited.pop_front() else {
             return self.end(ConnectionError::Protocol("the server answered what was not asked"));
         };
-        self.batches -= usize::from(awaited.ends_batch);
         match awaited.about {
             About::HandshakeStep(step) => match value.extract_error() {
                 Err(err) => self.end(ConnectionError::Refused(step, err)),
