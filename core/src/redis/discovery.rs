@@ -35,10 +35,11 @@ pub(super) enum Discovery {
 }
 
 impl Discovery {
-    pub(super) fn question(&self) -> Cmd {
+    /// The question, and what the server is that answers it.
+    pub(super) fn question(&self) -> (Cmd, Role) {
         match self {
-            Self::Cluster => cmd("CLUSTER").arg("SLOTS").take(),
-            Self::Sentinel(service) => cmd("SENTINEL").arg("MASTER").arg(service).take(),
+            Self::Cluster => (cmd("CLUSTER").arg("SLOTS").take(), Role::Data),
+            Self::Sentinel(service) => (cmd("SENTINEL").arg("MASTER").arg(service).take(), Role::Sentinel),
         }
     }
 
@@ -63,14 +64,6 @@ impl Discovery {
         match self {
             Self::Cluster => None,
             Self::Sentinel(_) => topology.ranges.first().map(|range| &range.owner),
-        }
-    }
-
-    /// What the server is asked for that answers the question.
-    pub(super) fn role(&self) -> Role {
-        match self {
-            Self::Cluster => Role::Data,
-            Self::Sentinel(_) => Role::Sentinel,
         }
     }
 }

@@ -91,8 +91,7 @@ impl<N: Node> Search<N> {
         }
         let server = self.seeds.pop_front()?;
         self.hedge_at = now + HEDGE;
-        let discovery = &self.learned.discovery;
-        let (role, command) = (discovery.role(), discovery.question());
+        let (command, role) = self.learned.discovery.question();
         Some(Query { server, role, command, by: self.by, claim: None })
     }
 
