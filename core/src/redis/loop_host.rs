@@ -63,11 +63,11 @@ impl LoopHost {
 
     /// Makes the file readable, or ends a [`wait`](Self::wait): there is something to take up.
     pub(crate) fn notify(&self) {
-        if let Some(poller) = self.poller()
-            && !self.notified.swap(true, Ordering::AcqRel)
-        {
+        if let Some(poller) = self.poller() {
             // Without room for one more wake, one is under way.
             let _ = poller.notify();
+            // Not before: a turn in between would leave the file readable.
+            self.notified.store(true, Ordering::Release);
         }
     }
 
@@ -85,8 +85,8 @@ impl LoopHost {
         let mut events = self.events.lock();
         let events = events.get_or_insert_with(Events::new);
         events.clear();
-        let _ = poller.wait(events, limit);
         self.notified.store(false, Ordering::Release);
+        let _ = poller.wait(events, limit);
     }
 
     /// Takes up what has come on all connections, and sends what is to be sent.
