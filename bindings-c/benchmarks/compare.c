@@ -5,13 +5,11 @@
  * disturbs both; each figure is over all rounds.
  */
 #define _DEFAULT_SOURCE
+#include "measure.h"
+
 #include <hiredis/hiredis.h>
 #include <pthread.h>
 #include <sluicegate.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 enum { ROUNDS = 40, CALLS = 1000, KEYS = 10000, THREADS = 8 };
 
@@ -30,17 +28,6 @@ static const char *url, *host;
 static int port;
 static char sha[64];
 static sluicegate_limiter *limiter;
-
-static void fail(const char *what) {
-    fprintf(stderr, "%s\n", what);
-    exit(1);
-}
-
-static double seconds(clockid_t clock) {
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 /* --- the contenders --- */
 
@@ -90,20 +77,6 @@ static const struct contender contenders[] = {
 enum { CONTENDERS = sizeof contenders / sizeof *contenders };
 
 /* --- one in flight --- */
-
-static int by_size(const void *one, const void *other) {
-    double difference = *(const double *)one - *(const double *)other;
-    return (difference > 0) - (difference < 0);
-}
-
-static double median(double *figures, size_t count) {
-    qsort(figures, count, sizeof *figures, by_size);
-    return figures[count / 2];
-}
-
-static size_t name_key(char *room, size_t size, int keys, int call) {
-    return (size_t)snprintf(room, size, "user-%d", call % keys);
-}
 
 /* Microseconds per call, and of this process's CPU per call. */
 static double measure_round(const struct contender *contender, void *connection, int keys, int round, double *times) {
