@@ -261,4 +261,21 @@ mod tests {
         let error = redis.ping(redis.deadline(None)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Closed, "{error}");
     }
+
+    #[test]
+    fn a_probe_that_cannot_begin_is_followed_by_another() {
+        let Ok(Backend::Redis(url)) = Backend::parse("redis-cluster://127.0.0.1:1") else { unreachable!() };
+        let options = ConnectOptions { breaker_failures: 1, ..ConnectOptions::default() };
+        let redis = BlockingRedis::new(&url, &options).unwrap();
+        let connections = redis.connections().unwrap();
+        connections.connector.background.end();
+        // Opens the circuit breaker.
+        redis.ping(redis.deadline(None)).unwrap_err();
+        let pause = options.breaker_probe;
+        let (start, deadline) = (Instant::now() + pause, redis.deadline(None));
+        let mut times = Times { start, deadline, waited: false, is_elsewhere: None };
+        assert!(connections.owner(&RedisCommand::ping(), &mut times).is_err());
+        let need = connections.router.due(start + pause);
+        assert!(matches!(need, DiscoveryNeed::Refused(Refusal { probe: true, .. })), "{need:?}");
+    }
 }

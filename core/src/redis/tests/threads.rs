@@ -1,18 +1,49 @@
 //! Limiters that get no thread for what no caller waits for.
 
+use std::sync::Arc;
+
+use super::super::breaker::Refusal;
+use super::super::command::RedisCommand;
+use super::super::tokio_host::TokioHost;
+use super::super::topology::DiscoveryNeed;
 use super::*;
 
+/// A limiter that gets no threads: as another thread does that closes it, just now.
+fn without_threads(runtime: &Runtime, url: &str, options: &ConnectOptions) -> AsyncRedis {
+    let host = TokioHost::new(runtime.handle().clone());
+    let redis = AsyncRedis::on(&parse(url).unwrap(), options, Arc::new(host)).unwrap();
+    redis.hub.connector.background.end();
+    redis
+}
+
+fn ping(runtime: &Runtime, redis: &AsyncRedis) -> Option<ErrorKind> {
+    kind(&runtime.block_on(redis.ping(redis.deadline(None))))
+}
+
 #[test]
-fn a_search_that_cannot_begin_ends_the_call() {
+fn what_cannot_begin_ends_the_call() {
     in_time(|| {
         let runtime = Runtime::new().unwrap();
-        let host = super::super::tokio_host::TokioHost::new(runtime.handle().clone());
-        let url = parse("redis-cluster://127.0.0.1:1").unwrap();
-        let redis = AsyncRedis::on(&url, &ConnectOptions::default(), std::sync::Arc::new(host)).unwrap();
-        // As another thread does that closes the limiter, just now.
-        redis.hub.connector.background.end();
-        let ping = runtime.block_on(redis.ping(redis.deadline(None)));
-        assert_eq!(kind(&ping), Some(ErrorKind::Closed));
-        redis.close();
+        // A search for the topology, and a connection.
+        for url in ["redis-cluster://127.0.0.1:1", "redis://127.0.0.1:1"] {
+            let redis = without_threads(&runtime, url, &ConnectOptions::default());
+            assert_eq!(ping(&runtime, &redis), Some(ErrorKind::Closed));
+            redis.close();
+        }
+    });
+}
+
+#[test]
+fn a_probe_that_cannot_begin_is_followed_by_another() {
+    in_time(|| {
+        let runtime = Runtime::new().unwrap();
+        let options = ConnectOptions { breaker_failures: 1, ..ConnectOptions::default() };
+        let redis = without_threads(&runtime, "redis-cluster://127.0.0.1:1", &options);
+        // Opens the circuit breaker.
+        assert_eq!(ping(&runtime, &redis), Some(ErrorKind::Closed));
+        let (start, deadline) = (Instant::now() + options.breaker_probe, redis.deadline(None));
+        redis.hub.act(|multiplexer| multiplexer.cast(RedisCommand::ping(), deadline, start));
+        let need = redis.hub.lock().router.due(start + options.breaker_probe);
+        assert!(matches!(need, DiscoveryNeed::Refused(Refusal { probe: true, .. })), "{need:?}");
     });
 }
