@@ -5,7 +5,7 @@ use std::thread;
 
 use sluicegate_test_servers::{Cluster, Node, Redis, Transport};
 
-use super::fake_server::{moving_to, reluctant};
+use super::fake_server::{moving_to, reluctant, scattered};
 use super::*;
 use crate::redis::slot_of;
 
@@ -267,6 +267,19 @@ fn announced_servers_are_used_only_in_the_networks_of_the_url() {
                     assert!(is_open || error.message().contains("`redirects`"), "{error}");
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn every_slot_may_be_a_range_of_its_own() {
+    // A build for tests takes a while to read so much.
+    let options = ConnectOptions { response_timeout: Duration::from_secs(10), ..ConnectOptions::default() };
+    for driver in both_with(&scattered(), &options) {
+        for key in 0..100 {
+            let key = key.to_string();
+            let owner = i64::from(slot_of(key.as_bytes()) % 2);
+            assert_eq!(driver.increment(&key).unwrap(), owner);
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -121,6 +121,27 @@ pub(crate) fn node_led_by(owner: &Arc<AtomicU16>) -> SocketAddr {
         let answers = "+PONG\r\n".repeat(pings) + &roles(commands) + &slots.repeat(clusters);
         stream.write_all(answers.as_bytes()).ok()
     })
+}
+
+/// The URL of a Cluster of two nodes with two replicas each. Every other slot belongs to the second node; a script is answered
+/// with the number of its node, from 0.
+pub(super) fn scattered() -> String {
+    let answer = Arc::new(OnceLock::<String>::new());
+    let nodes = [0, 1].map(|number| {
+        let slots = Arc::clone(&answer);
+        serve(move |_, commands, stream| {
+            let [pings, clusters, scripts] =
+                ["\r\nPING\r\n", "\r\nCLUSTER\r\n", "\r\nEVAL"].map(|name| commands.matches(name).count());
+            let answers = "+PONG\r\n".repeat(pings) + &roles(commands) + &slots.get()?.repeat(clusters);
+            stream.write_all((answers + &format!(":{number}\r\n").repeat(scripts)).as_bytes()).ok()
+        })
+    });
+    let node = |address: SocketAddr| {
+        format!("*4\r\n$9\r\n127.0.0.1\r\n:{}\r\n$40\r\n{:040}\r\n*0\r\n", address.port(), address.port())
+    };
+    let range = |slot: usize| format!("*5\r\n:{slot}\r\n:{slot}\r\n{}", node(nodes[slot % 2]).repeat(3));
+    answer.get_or_init(|| "*16384\r\n".to_owned() + &(0..16384).map(range).collect::<String>());
+    format!("redis-cluster://{}", nodes[0])
 }
 
 /// The URL of a server that answers a script with pushes, and no end of them.
