@@ -1,9 +1,25 @@
 //! Connections with TLS.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+
+use ::rustls::pki_types::pem::PemObject;
+use ::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use ::rustls::{ServerConfig, ServerConnection, Stream};
 use sluicegate_test_servers::{Cluster, Options, Redis, Sentinel, Transport};
 
+use super::super::command::{CommandOutcome, RedisCommand};
+use super::super::connection::{Connection, ONLY};
+use super::super::connector::Connector;
+use super::super::deadline::Deadline;
+use super::super::login::Role;
+use super::super::session::PendingCommand;
+use super::super::stream::Resend;
 use super::fake_server::trickling;
 use super::*;
+use crate::address::Address;
 
 fn server(transport: Transport) -> Redis {
     Redis::with(&Options { transport, ..Options::default() }).unwrap()
@@ -115,4 +131,77 @@ fn files_are_checked_when_the_limiter_is_made() {
         ConnectOptions { tls_ca: Some(redis.certificates().unwrap().key_pem()), ..ConnectOptions::default() };
     let error = Driver::blocking("rediss://localhost", &swapped).err().unwrap();
     assert!(error.message().contains("tls_ca"), "{error}");
+}
+
+/// A server with TLS that answers a PING, and all else with texts of these sizes, each in one go. Tells its port and, once an
+/// answer is sent, how many bytes that took.
+fn with_answers_of(sizes: &'static [usize], certificates: &Certificates) -> (u16, Receiver<usize>) {
+    let provider = Arc::new(::rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let certificate = CertificateDer::from_pem_file(certificates.server_cert_pem()).unwrap();
+    let key = PrivateKeyDer::from_pem_file(certificates.server_key_pem()).unwrap();
+    let config = config.with_no_client_auth().with_single_cert(vec![certificate], key).unwrap();
+    let mut tls = ServerConnection::new(Arc::new(config)).unwrap();
+    tls.set_buffer_limit(None);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (tell, sent) = channel();
+    thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        let texts = sizes.iter().map(|size| format!("${size}\r\n{}\r\n", "x".repeat(*size)));
+        for answer in std::iter::once("+PONG\r\n".to_owned()).chain(texts) {
+            let (mut command, mut bytes) = ([0; 1024], Vec::new());
+            assert_ne!(Stream::new(&mut tls, &mut socket).read(&mut command).unwrap(), 0);
+            tls.writer().write_all(answer.as_bytes()).unwrap();
+            while tls.wants_write() {
+                tls.write_tls(&mut bytes).unwrap();
+            }
+            socket.write_all(&bytes).unwrap();
+            tell.send(bytes.len()).unwrap();
+        }
+    });
+    (port, sent)
+}
+
+/// Nothing is in the socket any more when as much was read as is read at once, and the last record is decrypted with the one
+/// before.
+#[test]
+fn what_has_been_decrypted_is_taken_up_at_once() {
+    const RESPONSE_TIMEOUT: Duration = Duration::from_secs(4);
+    // The sizes by which some reply ends there, wherever records end.
+    const SIZES: [usize; 4] = [65_600, 66_500, 67_500, 68_500];
+    in_time(|| {
+        let folder = std::env::temp_dir().join(format!("sluicegate-tls-{}", std::process::id()));
+        let certificates = Certificates::generate(&folder).unwrap();
+        let (port, sent) = with_answers_of(&SIZES, &certificates);
+        let options = ConnectOptions { response_timeout: RESPONSE_TIMEOUT, ..trusting(Some(&certificates)) };
+        let connector =
+            Connector::new(&parse(&format!("rediss://127.0.0.1:{port}")).unwrap(), &options).unwrap();
+        std::fs::remove_dir_all(folder).unwrap();
+        let by = Instant::now() + 10 * RESPONSE_TIMEOUT;
+        let address = Address::Tcp("127.0.0.1".to_owned(), port);
+        let opened = Connection::open(&connector, &address, Role::Data, Deadline::until(by), Resend::Never);
+        let mut connection = opened.unwrap();
+        sent.recv().unwrap();
+        // Else the system may take no more than a part before any of it is read.
+        socket2::SockRef::from(&connection.stream().socket).set_recv_buffer_size(1 << 20).unwrap();
+        for size in SIZES {
+            let start = Instant::now();
+            let get = RedisCommand::Plain(::redis::cmd("GET"), 0);
+            connection.session.submit(PendingCommand::new(ONLY, get, false, by), start);
+            connection.send(start);
+            let mut bytes = vec![0; sent.recv().unwrap()];
+            while connection.stream().socket.peek(&mut bytes).ok() != Some(bytes.len()) {
+                thread::yield_now();
+            }
+            connection.complete(None, None);
+            let Some((_, CommandOutcome::Done(Ok(Value::BulkString(text))))) =
+                connection.session.next_outcome()
+            else {
+                panic!("no answer");
+            };
+            assert_eq!(text.len(), size);
+            assert!(start.elapsed() < RESPONSE_TIMEOUT / 2, "{:?}", start.elapsed());
+        }
+    });
 }
