@@ -59,3 +59,18 @@ impl Drop for LookupPermit {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::in_child;
+    use super::*;
+
+    #[test]
+    fn look_ups_that_a_parent_has_under_way_leave_its_child_all_permits() {
+        let _under_way = LookupPermit::take().unwrap();
+        assert!(in_child(|| {
+            let permits: Vec<_> = (0..MOST).map_while(|_| LookupPermit::take()).collect();
+            permits.len() == MOST && LookupPermit::take().is_none()
+        }));
+    }
+}

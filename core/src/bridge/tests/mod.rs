@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use sluicegate_test_servers::Redis;
 
 use super::*;
+use crate::redis::tests::without_threads;
 use crate::{RateLimiter, Rules};
 
 const RULES: &str = r#"[
@@ -196,4 +197,22 @@ fn rules_that_are_followed_are_in_force_in_memory_too() {
         Some(Ok(_))
     ));
     std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn calls_that_no_thread_can_serve_end() {
+    without_threads("bridge::tests::calls_that_no_thread_can_serve_end", || {
+        let (bridge, woken) = open("memory://");
+        let waits = |key| OwnedCall::Wait(Item { cost: 10, ..item(key) }, Duration::MAX);
+        bridge.submit((1..4).map(|token| (token, waits("k"))).collect()).unwrap();
+        let answers = fetch(&bridge, &woken, 3);
+        assert_eq!(answers.iter().filter(|answer| allowed(answer)).count(), 1);
+        let says_why = |answer: &&Completion| {
+            let error = answer.result.as_ref().err();
+            error.is_some_and(|error| error.message().contains("cannot start a thread"))
+        };
+        assert_eq!(answers.iter().filter(says_why).count(), 2, "{answers:?}");
+        let server = Bridge::open(RateLimiter::builder("redis://127.0.0.1:1"), || ()).err().unwrap();
+        assert_eq!(server.kind(), ErrorKind::Connection);
+    });
 }

@@ -1,6 +1,7 @@
 //! Both drivers against real servers.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod children;
 mod cluster;
 mod combining;
 pub(crate) mod fake_server;
@@ -183,6 +184,49 @@ pub(crate) fn in_time(test: impl FnOnce() + Send + 'static) {
         Err(std::sync::mpsc::RecvTimeoutError::Timeout) => panic!("it hangs"),
         Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => {
             std::panic::resume_unwind(test.join().unwrap_err());
+        }
+    }
+}
+
+/// Runs the test of this name in a process of its own in which no thread can be started: none has room for its stack.
+pub(crate) fn without_threads(name: &str, test: impl FnOnce()) {
+    const IS_WITHOUT: &str = "SLUICEGATE_TESTS_WITHOUT_THREADS";
+    if std::env::var_os(IS_WITHOUT).is_some() {
+        assert!(thread::Builder::new().spawn(|| ()).is_err());
+        end_in_time();
+        return test();
+    }
+    let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
+    alone.args(["--exact", name]).env(IS_WITHOUT, "1").env("RUST_MIN_STACK", (1_u64 << 60).to_string());
+    let output = alone.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
+/// Has the system end this process if it hangs.
+#[allow(unsafe_code, reason = "nothing safe asks the system for that")]
+fn end_in_time() {
+    // SAFETY: nothing handles the signal, which ends the process.
+    unsafe { libc::alarm(20) };
+}
+
+/// What a forked child answers.
+#[allow(unsafe_code, reason = "nothing safe forks")]
+pub(super) fn in_child(answer: impl FnOnce() -> bool) -> bool {
+    // SAFETY: the child has no other threads; locks of theirs that it needs, those of the allocator, the system frees.
+    match unsafe { libc::fork() } {
+        0 => {
+            end_in_time();
+            let answered = std::panic::catch_unwind(std::panic::AssertUnwindSafe(answer));
+            let status = i32::from(!answered.unwrap_or(false));
+            // SAFETY: nothing of the parent's is to be cleaned up.
+            unsafe { libc::_exit(status) }
+        }
+        child => {
+            let mut status = -1;
+            // SAFETY: the place for the status lives as long as the call.
+            assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+            status == 0
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What only the blocking driver has: a pool, and children of a fork.
+//! What only the blocking driver has: a pool.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
