@@ -242,12 +242,19 @@ impl Connections {
             // The breaker waits for the end of its probe.
             learned.searched();
         };
-        self.connector.background.run(move |cancelled| discoverer.discover(&topology, cancelled), end);
+        let search = move |cancelled: &dyn Fn() -> bool| {
+            let result = discoverer.discover(&topology, cancelled);
+            // One that was cancelled says nothing about the servers.
+            result.map_err(|error| if cancelled() { Error::closed() } else { error })
+        };
+        self.connector.background.run(search, end);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
     use super::super::url::Backend;
     use super::*;
     use crate::error::ErrorKind;
@@ -259,6 +266,21 @@ mod tests {
         // As another thread does that closes the limiter, just now.
         redis.connections().unwrap().connector.background.end();
         let error = redis.ping(redis.deadline(None)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Closed, "{error}");
+    }
+
+    #[test]
+    fn calls_whose_search_is_cancelled_say_that_the_limiter_is_closed() {
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("redis-cluster://{}", silent.local_addr().unwrap());
+        let Ok(Backend::Redis(url)) = Backend::parse(&url) else { unreachable!() };
+        let redis = BlockingRedis::new(&url, &ConnectOptions::default()).unwrap();
+        let error = thread::scope(|scope| {
+            let call = scope.spawn(|| redis.ping(redis.deadline(None)).unwrap_err());
+            let _accepted = silent.accept().unwrap();
+            redis.close();
+            call.join().unwrap()
+        });
         assert_eq!(error.kind(), ErrorKind::Closed, "{error}");
     }
 
