@@ -120,6 +120,7 @@ impl Connections {
     /// A child's own, in place of its parent's.
     fn inherited(parent: &Self) -> Self {
         parent.router.each_try(Pool::abandon);
+        parent.discoverer.abandon();
         Self::new(Arc::new(parent.connector.inherited()))
     }
 

@@ -93,6 +93,13 @@ impl Discoverer {
     pub(super) fn close(&self) {
         self.idle.lock().clear();
     }
+
+    /// The same for what a forked child inherited, unless a thread holds the lock that does not exist there.
+    pub(super) fn abandon(&self) {
+        if let Ok(mut idle) = self.idle.try_lock() {
+            idle.clear();
+        }
+    }
 }
 
 #[cfg(test)]

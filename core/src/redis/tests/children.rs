@@ -1,9 +1,27 @@
 //! Children of a fork.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use super::super::tokio_host::TokioHost;
 use super::*;
+
+#[test]
+fn a_child_closes_the_connections_that_it_inherits() {
+    let owner = Arc::new(AtomicU16::new(0));
+    let node = fake_server::node_led_by(&owner);
+    owner.store(node.port(), Ordering::SeqCst);
+    let url = parse(&format!("redis-cluster://{node}")).unwrap();
+    let redis = BlockingRedis::new(&url, &ConnectOptions::default()).unwrap();
+    redis.ping(redis.deadline(None)).unwrap();
+    let files = || std::fs::read_dir("/dev/fd").unwrap().count();
+    assert!(in_child(|| {
+        let inherited = files();
+        redis.close();
+        // The connection for calls, and the one by which the topology was asked for.
+        files() == inherited - 2
+    }));
+}
 
 #[test]
 fn a_child_forgets_calls_of_its_parent_without_a_lock() {
