@@ -225,7 +225,7 @@ impl Drop for Bridge {
         if self.is_mine() {
             self.runner.end_file();
         } else {
-            self.runner.forget_thread();
+            self.runner.forget();
         }
     }
 }

@@ -317,10 +317,11 @@ impl Runner {
     }
 
     /// In a forked child, which has no such thread.
-    pub(super) fn forget_thread(&self) {
+    pub(super) fn forget(&self) {
         if let Ok(mut thread) = self.thread.try_lock() {
             std::mem::forget(thread.take());
         }
+        self.tasks.forget();
     }
 
     /// Runs calls until a loop takes over, or there is nothing more to do.

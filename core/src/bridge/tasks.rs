@@ -134,6 +134,14 @@ impl Tasks {
         running.into_keys().map(|token| Completion { token, result: Err(error.clone()) }).collect()
     }
 
+    /// Leaves the calls as they are, in a forked child: to drop them takes locks that a thread may hold that does not exist
+    /// there.
+    pub(super) fn forget(&self) {
+        if let Ok(mut table) = self.table.try_lock() {
+            std::mem::forget(std::mem::take(&mut table.running));
+        }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.table.lock().running.is_empty()
     }
@@ -176,5 +184,29 @@ impl TaskTable {
         if self.spare.len() < MOST_SPARE {
             self.spare.push(task);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Weak;
+
+    use super::*;
+
+    #[test]
+    fn calls_of_a_parent_are_not_dropped_in_a_child() {
+        let tasks = Tasks::new(Arc::default());
+        let held = Arc::new(());
+        let call = |held: Arc<()>| async move {
+            std::future::pending::<()>().await;
+            drop(held);
+            Ok(Answer::Done)
+        };
+        assert!(tasks.begin(std::iter::once((1, call(Arc::clone(&held))))).is_empty());
+        let kept: Weak<()> = Arc::downgrade(&held);
+        drop(held);
+        tasks.forget();
+        drop(tasks);
+        assert_eq!(kept.strong_count(), 1);
     }
 }
