@@ -28,11 +28,14 @@ pub(super) fn resolve(host: &str, port: u16, deadline: Deadline<'_>) -> io::Resu
     };
     let (found, finding) = channel();
     let host = host.to_owned();
-    thread::Builder::new().name("sluicegate-resolve".to_owned()).spawn(move || {
+    let thread = thread::Builder::new().name("sluicegate-resolve".to_owned());
+    let spawned = thread.spawn(move || {
         // The caller may have given up.
         let _ = found.send((host.as_str(), port).to_socket_addrs().map(Iterator::collect));
         drop(slot);
-    })?;
+    });
+    // Its own error, "Resource temporarily unavailable", would seem to be about the server.
+    spawned.map_err(|err| io::Error::other(format!("cannot start a thread: {err}")))?;
     loop {
         match finding.recv_timeout(deadline.next()?) {
             Ok(addresses) => return addresses,
