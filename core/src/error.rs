@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::io;
+use std::mem::{replace, take};
 use std::sync::Arc;
 
 use crate::printable::printable;
@@ -61,8 +62,14 @@ impl ErrorKind {
 }
 
 /// An error of the limiter. A denial is not an error: it is a [`Decision`](crate::Decision).
+///
+/// A pointer, so that a result is hardly longer than what a call returns when all is well: a processor copies a long
+/// one more slowly than a call in memory takes.
 #[derive(Clone)]
-pub struct Error {
+pub struct Error(Box<Parts>);
+
+#[derive(Clone)]
+struct Parts {
     kind: ErrorKind,
     message: String,
     retryable: bool,
@@ -77,8 +84,8 @@ pub struct Error {
 /// Errors are equal that say the same, whatever caused them.
 impl PartialEq for Error {
     fn eq(&self, other: &Self) -> bool {
-        (self.kind, &self.message, self.retryable, &self.key)
-            == (other.kind, &other.message, other.retryable, &other.key)
+        let said = |Self(parts): &Self| (parts.kind, parts.retryable);
+        said(self) == said(other) && self.message() == other.message() && self.key() == other.key()
     }
 }
 
@@ -95,7 +102,21 @@ impl Error {
             Cow::Borrowed(message) => message.to_owned(),
             Cow::Owned(escaped) => escaped,
         };
-        Self { kind, message, retryable, is_maybe_done: false, is_midway: false, key: None, cause: None }
+        let parts = Parts {
+            kind,
+            message,
+            retryable,
+            is_maybe_done: false,
+            is_midway: false,
+            key: None,
+            cause: None,
+        };
+        Self(Box::new(parts))
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Parts)) -> Self {
+        change(&mut self.0);
+        self
     }
 
     /// What every call of a closed limiter ends with.
@@ -105,7 +126,7 @@ impl Error {
 
     /// The same error with what caused it, for [`source`](std::error::Error::source).
     pub(crate) fn caused_by(self, cause: Arc<io::Error>) -> Self {
-        Self { cause: Some(cause), ..self }
+        self.with(|parts| parts.cause = Some(cause))
     }
 
     /// The same error, to be kept: of a cause that has memory of its own only the kind.
@@ -114,38 +135,41 @@ impl Error {
             Some(_) => Arc::new(cause.kind().into()),
             None => cause,
         };
-        Self { cause: self.cause.map(short), ..self }
+        self.with(|parts| parts.cause = parts.cause.take().map(short))
     }
 
     /// The same error, which trying again does not mend.
     pub(crate) fn lasting(self) -> Self {
-        Self { retryable: false, ..self }
+        self.with(|parts| parts.retryable = false)
     }
 
     /// The same error, after which the call may have been carried out all the same: its message says so.
     pub(crate) fn maybe_done(self) -> Self {
-        let said = if self.is_maybe_done { "" } else { MAYBE_DONE };
-        Self { message: self.message + said, is_maybe_done: true, ..self }
+        self.with(|parts| {
+            if !replace(&mut parts.is_maybe_done, true) {
+                parts.message.push_str(MAYBE_DONE);
+            }
+        })
     }
 
     /// The same error, by which the server ended a script that may have written something by then.
     pub(crate) fn midway(self) -> Self {
-        Self { is_midway: true, ..self }
+        self.with(|parts| parts.is_midway = true)
     }
 
     /// The same error of a script that does not mend what it has begun.
     pub(crate) fn unmended(self) -> Self {
-        if self.is_midway { self.maybe_done() } else { self }
+        if self.0.is_midway { self.maybe_done() } else { self }
     }
 
     /// Whether the call may have been carried out all the same.
     pub(crate) fn is_maybe_done(&self) -> bool {
-        self.is_maybe_done
+        self.0.is_maybe_done
     }
 
     /// The same error, of a state of the server that passes by itself.
     pub(crate) fn passing(self) -> Self {
-        Self { retryable: true, ..self }
+        self.with(|parts| parts.retryable = true)
     }
 
     /// The same error, of a call about these rules and keys; only a server's is about them. The message names the
@@ -155,33 +179,35 @@ impl Error {
         rules: impl Iterator<Item = &'a str>,
         keys: impl Iterator<Item = String>,
     ) -> Self {
-        if self.kind != ErrorKind::Server {
+        if self.kind() != ErrorKind::Server {
             return self;
         }
         let mut rules: Vec<_> = rules.collect();
         rules.dedup();
         let keys: Vec<_> = keys.take(NAMED).collect();
         // What stands between the server and us may repeat them.
-        let said = keys.iter().fold(self.message, |said, key| said.replace(key, "***"));
-        let message = format!("{said} (rule {})", first_of(rules.into_iter(), NAMED));
-        Self { message, key: Some(keys.join(", ").into()), ..self }
+        self.with(|parts| {
+            let said = keys.iter().fold(take(&mut parts.message), |said, key| said.replace(key, "***"));
+            parts.message = format!("{said} (rule {})", first_of(rules.into_iter(), NAMED));
+            parts.key = Some(keys.join(", ").into());
+        })
     }
 
     /// What went wrong.
     pub fn kind(&self) -> ErrorKind {
-        self.kind
+        self.0.kind
     }
 
     /// What was wrong, where, and what would be right. On one line, and fit for a log: never contains a password, a
     /// key or a value.
     pub fn message(&self) -> &str {
-        &self.message
+        &self.0.message
     }
 
     /// The names, in Redis, of the keys that a [`Server`](ErrorKind::Server) error is about, separated by commas; of
     /// many the first. To look them up: they hold what clients are known by, so they do not belong in a log.
     pub fn key(&self) -> Option<&str> {
-        self.key.as_deref()
+        self.0.key.as_deref()
     }
 
     /// Whether the same call may succeed later without any change by the caller.
@@ -190,7 +216,7 @@ impl Error {
     /// [`Server`](ErrorKind::Server) errors that pass by themselves. After a timeout the first
     /// call may have been charged, so a retry can charge twice.
     pub fn is_retryable(&self) -> bool {
-        self.retryable
+        self.0.retryable
     }
 }
 
@@ -198,19 +224,20 @@ impl Error {
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct("Error");
-        debug.field("kind", &self.kind).field("message", &self.message).field("retryable", &self.retryable);
+        let Parts { kind, message, retryable, .. } = &*self.0;
+        debug.field("kind", kind).field("message", message).field("retryable", retryable);
         debug.finish_non_exhaustive()
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(self.message())
     }
 }
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.cause.as_deref().map(|cause| cause as _)
+        self.0.cause.as_deref().map(|cause| cause as _)
     }
 }
