@@ -101,6 +101,7 @@ pub(crate) fn timeout(value: &Object<'_>, name: &str) -> PyResult<Duration> {
 }
 
 /// The whole time of a call, if it is given.
+#[inline(always)]
 pub(crate) fn optional_timeout(value: Optional<'_>) -> PyResult<Option<Duration>> {
     optional(value, "timeout", timeout)
 }
@@ -204,7 +205,8 @@ impl<'py> FromPyObject<'_, 'py> for Key<'py> {
     }
 }
 
-/// A check, borrowed from its arguments.
+/// A check, borrowed from its arguments. Inlined, it need not be copied, which takes longer than making it.
+#[inline(always)]
 pub(crate) fn requested<'a>(
     rule: &'a Object<'_>,
     key: &'a Key<'_>,
@@ -224,6 +226,7 @@ pub(crate) fn requested<'a>(
 }
 
 /// The id of a call that may be repeated, if it is given.
+#[inline(always)]
 pub(crate) fn optional_id<'a>(request_id: Optional<'a>) -> PyResult<Option<&'a str>> {
     optional(request_id, "request_id", text)
 }

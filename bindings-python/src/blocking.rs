@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use sluicegate::CheckAllOptions;
-use sluicegate::bridge::{self, End, Form, StandingChange, Used};
+use sluicegate::bridge::{self, End, Form, Kind, StandingChange, Used};
 
 use crate::arguments::{
     Given, Key, Object, Optional, about_key, block, flag, optional_id, optional_span, optional_timeout,
@@ -62,18 +62,18 @@ impl RateLimiter {
         signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None, request_id=None),
         text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None, request_id=None)"
     )]
-    fn check(
+    fn check<'py>(
         &self,
-        rule: &Object<'_>,
+        rule: &Object<'py>,
         key: Key<'_>,
         cost: Given<'_>,
         resource: Optional<'_>,
         limit: Optional<'_>,
         timeout: Optional<'_>,
         request_id: Optional<'_>,
-    ) -> PyResult<Decision> {
+    ) -> PyResult<Bound<'py, Decision>> {
         let check = requested(rule, &key, &cost, resource, limit, timeout, request_id)?;
-        self.shared.decide(rule.py(), |limiter| limiter.check_with(check.rule, check.key, check.options))
+        self.shared.single(rule.py(), Kind::Check, &check)
     }
 
     /// What `check` would answer now; changes nothing.
@@ -81,17 +81,17 @@ impl RateLimiter {
         signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None),
         text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None)"
     )]
-    fn peek(
+    fn peek<'py>(
         &self,
-        rule: &Object<'_>,
+        rule: &Object<'py>,
         key: Key<'_>,
         cost: Given<'_>,
         resource: Optional<'_>,
         limit: Optional<'_>,
         timeout: Optional<'_>,
-    ) -> PyResult<Decision> {
+    ) -> PyResult<Bound<'py, Decision>> {
         let check = requested(rule, &key, &cost, resource, limit, timeout, None)?;
-        self.shared.decide(rule.py(), |limiter| limiter.peek_with(check.rule, check.key, check.options))
+        self.shared.single(rule.py(), Kind::Peek, &check)
     }
 
     /// Gives back a cost that turned out not to be used, the newest first, and answers as `peek` would then.
@@ -99,18 +99,18 @@ impl RateLimiter {
         signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None, request_id=None),
         text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None, request_id=None)"
     )]
-    fn refund(
+    fn refund<'py>(
         &self,
-        rule: &Object<'_>,
+        rule: &Object<'py>,
         key: Key<'_>,
         cost: Given<'_>,
         resource: Optional<'_>,
         limit: Optional<'_>,
         timeout: Optional<'_>,
         request_id: Optional<'_>,
-    ) -> PyResult<Decision> {
+    ) -> PyResult<Bound<'py, Decision>> {
         let check = requested(rule, &key, &cost, resource, limit, timeout, request_id)?;
-        self.shared.decide(rule.py(), |limiter| limiter.refund_with(check.rule, check.key, check.options))
+        self.shared.single(rule.py(), Kind::Refund, &check)
     }
 
     /// Counts a cost that was used already, also beyond the limit, and answers as `peek` of 1 would then.
@@ -118,18 +118,18 @@ impl RateLimiter {
         signature = (rule, key, *, cost=Given(None), resource=None, limit=None, timeout=None, request_id=None),
         text_signature = "($self, rule, key, *, cost=1, resource=None, limit=None, timeout=None, request_id=None)"
     )]
-    fn charge(
+    fn charge<'py>(
         &self,
-        rule: &Object<'_>,
+        rule: &Object<'py>,
         key: Key<'_>,
         cost: Given<'_>,
         resource: Optional<'_>,
         limit: Optional<'_>,
         timeout: Optional<'_>,
         request_id: Optional<'_>,
-    ) -> PyResult<Decision> {
+    ) -> PyResult<Bound<'py, Decision>> {
         let check = requested(rule, &key, &cost, resource, limit, timeout, request_id)?;
-        self.shared.decide(rule.py(), |limiter| limiter.charge_with(check.rule, check.key, check.options))
+        self.shared.single(rule.py(), Kind::Charge, &check)
     }
 
     /// Decides several checks together: all of them are charged, or none is. The decision is that of the

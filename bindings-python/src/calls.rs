@@ -46,8 +46,10 @@ impl Calls {
         kind: Kind,
         check: &sluicegate::Check<'_>,
     ) -> PyResult<Object<'py>> {
-        match self.bridge.single_at_once(kind, check, |verdict| verdict.into()) {
-            Some(result) => answer(py, result.map(Answer::Decision)),
+        match self.bridge.single_at_once(kind, check, |verdict| Decision::of(py, verdict)) {
+            Some(made) => {
+                Ok(made.map_err(|error| exception(py, &error))?.map_err(|error| *error)?.into_any())
+            }
             None => self.token(py, OwnedCall::Single(kind, Item::from(check))),
         }
     }

@@ -4,8 +4,8 @@ use std::thread;
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use sluicegate::bridge::{self, End, StandingChange, Used};
-use sluicegate::{RateLimiter, Result};
+use sluicegate::bridge::{self, End, Kind, StandingChange, Used};
+use sluicegate::{Check, RateLimiter, Result};
 
 use crate::arguments::{Given, Key, Object, Optional, requested};
 use crate::decision::Decision;
@@ -58,6 +58,21 @@ impl Shared {
     ) -> PyResult<bool> {
         let check = requested(rule, key, &Given(None), None, None, timeout, None)?;
         self.call(rule.py(), |limiter| bridge::change_standing(limiter, &check, change))
+    }
+
+    /// Decides a single item. In memory the answer is made where it was worked out: to hand it on takes as long as
+    /// deciding.
+    #[inline]
+    pub(crate) fn single<'py>(
+        &self,
+        py: Python<'py>,
+        kind: Kind,
+        check: &Check<'_>,
+    ) -> PyResult<Bound<'py, Decision>> {
+        match bridge::single_at_once(&self.limiter, kind, check, |verdict| Decision::of(py, verdict)) {
+            Some(made) => made.map_err(|error| exception(py, &error))?.map_err(|error| *error),
+            None => Bound::new(py, self.decide(py, |limiter| bridge::single(limiter, kind, check))?),
+        }
     }
 
     pub(crate) fn decide(

@@ -2,16 +2,36 @@
 
 use std::time::Duration;
 
-use super::message::{End, Reserved, StandingChange, Used};
+use super::message::{End, Kind, Reserved, StandingChange, Used};
 use crate::decision::Decision;
 use crate::error::Result;
 use crate::limiter::RateLimiter;
-use crate::plan::Form;
+use crate::plan::{Form, Verdict};
 use crate::request::Check;
 
 /// Whether the limiter is in memory, so that no call blocks for long.
 pub fn is_in_memory(limiter: &RateLimiter) -> bool {
     limiter.is_in_memory()
+}
+
+/// Decides a single item in memory, and returns what `make` builds of the verdict; `None` on a server, which takes I/O.
+#[inline]
+pub fn single_at_once<T>(
+    limiter: &RateLimiter,
+    kind: Kind,
+    check: &Check<'_>,
+    make: impl FnOnce(Verdict<'_>) -> T,
+) -> Option<Result<T>> {
+    limiter.at_once(kind, check, make)
+}
+
+/// Decides a single item.
+///
+/// # Errors
+/// As [`RateLimiter::check`].
+#[inline]
+pub fn single(limiter: &RateLimiter, kind: Kind, check: &Check<'_>) -> Result<Decision> {
+    limiter.single(check, kind)
 }
 
 /// [`RateLimiter::commit`], [`release`](RateLimiter::release) or [`renew`](RateLimiter::renew); without an id, of a

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::AsyncRateLimiter;
 use super::asynchronous::Backend;
+use super::{AsyncRateLimiter, RateLimiter, blocking};
 use crate::error::Result;
 use crate::plan::{Op, Verdict};
 use crate::redis::Hub;
@@ -33,6 +33,24 @@ impl AsyncRateLimiter {
         match &self.backend {
             Backend::Memory(memory) => Some(memory.decide(&self.centre.rules.snapshot(), check, op, make)),
             Backend::Server(_) => None,
+        }
+    }
+}
+
+impl RateLimiter {
+    /// As [`AsyncRateLimiter::at_once`].
+    #[inline]
+    pub(crate) fn at_once<T>(
+        &self,
+        op: Op,
+        check: &Check<'_>,
+        make: impl FnOnce(Verdict<'_>) -> T,
+    ) -> Option<Result<T>> {
+        match &self.backend {
+            blocking::Backend::Memory(memory) => {
+                Some(memory.decide(&self.centre.rules.snapshot(), check, op, make))
+            }
+            blocking::Backend::Server(_) => None,
         }
     }
 }
