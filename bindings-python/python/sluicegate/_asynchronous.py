@@ -102,7 +102,7 @@ class AsyncRateLimiter:
         same id get the first answer, and charge nothing.
         """
         answer = self._bridge.check(rule, key, cost, resource, limit, timeout, request_id)
-        return await self._calls.answer(answer) if isinstance(answer, int) else answer
+        return answer if isinstance(answer, Decision) else await self._calls.answer(answer)
 
     async def check_all(self, checks: Iterable[Check], *, request_id: str | None = None) -> Decision:
         """Decides several checks together: all of them are charged, or none is.
@@ -111,7 +111,7 @@ class AsyncRateLimiter:
         call as a whole.
         """
         answer = self._bridge.check_all(checks, request_id)
-        return await self._calls.answer(answer) if isinstance(answer, int) else answer
+        return answer if isinstance(answer, Decision) else await self._calls.answer(answer)
 
     def reserve(
         self,
@@ -219,7 +219,7 @@ class AsyncRateLimiter:
         answer = self._bridge.check_request(
             method, path, user_id, ip, api_key, headers, api_key_header, other_paths, ignore_case, timeout
         )
-        return await self._calls.answer(answer) if isinstance(answer, int) else answer
+        return answer if isinstance(answer, Decision) else await self._calls.answer(answer)
 
     def match_request(
         self,
@@ -255,7 +255,7 @@ class AsyncRateLimiter:
     ) -> Decision:
         """What `check` would answer now; changes nothing."""
         answer = self._bridge.decide("peek", rule, key, cost, resource, limit, timeout, None)
-        return await self._calls.answer(answer) if isinstance(answer, int) else answer
+        return answer if isinstance(answer, Decision) else await self._calls.answer(answer)
 
     async def refund(
         self,
@@ -270,7 +270,7 @@ class AsyncRateLimiter:
     ) -> Decision:
         """Gives back a cost that turned out not to be used, the newest first; answers as `peek` would then."""
         answer = self._bridge.decide("refund", rule, key, cost, resource, limit, timeout, request_id)
-        return await self._calls.answer(answer) if isinstance(answer, int) else answer
+        return answer if isinstance(answer, Decision) else await self._calls.answer(answer)
 
     async def charge(
         self,
@@ -285,7 +285,7 @@ class AsyncRateLimiter:
     ) -> Decision:
         """Counts a cost that was used already, also beyond the limit, and answers as `peek` of 1 would then."""
         answer = self._bridge.decide("charge", rule, key, cost, resource, limit, timeout, request_id)
-        return await self._calls.answer(answer) if isinstance(answer, int) else answer
+        return answer if isinstance(answer, Decision) else await self._calls.answer(answer)
 
     async def reset(
         self, rule: str, key: _Key, *, resource: str | None = None, timeout: float | None = None
@@ -360,7 +360,7 @@ class AsyncRateLimiter:
         limit a resource are left out unless one is given.
         """
         answer = self._bridge.inspect(key, resource, timeout)
-        return await self._calls.answer(answer) if isinstance(answer, int) else answer
+        return answer if isinstance(answer, Decision) else await self._calls.answer(answer)
 
     async def reset_all(
         self, key: _Key, *, resource: str | None = None, timeout: float | None = None
