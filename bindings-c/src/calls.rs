@@ -4,7 +4,8 @@ use std::ffi::{c_char, c_void};
 use std::ptr::NonNull;
 use std::time::Duration;
 
-use sluicegate::CheckAllOptions;
+use sluicegate::bridge::{self, Kind};
+use sluicegate::{Check, CheckAllOptions};
 
 use crate::check::{CheckOptions, Item};
 use crate::decision::Decision;
@@ -21,8 +22,8 @@ export! {
         options: *const CheckOptions,
         decision: *mut Decision,
     ) {
-        let answer = limiter.0.check_with(rule, key.text(key_len)?, options)?;
-        decision.write(Decision::from(&answer));
+        let check = Check::new(rule, key.text(key_len)?).with(options);
+        bridge::decide(&limiter.0, Kind::Check, &check, |verdict| decision.write(Decision::from(verdict)))?;
         Ok(())
     }
 }
@@ -100,8 +101,8 @@ export! {
         options: *const CheckOptions,
         decision: *mut Decision,
     ) {
-        let answer = limiter.0.peek_with(rule, key.text(key_len)?, options)?;
-        decision.write(Decision::from(&answer));
+        let check = Check::new(rule, key.text(key_len)?).with(options);
+        bridge::decide(&limiter.0, Kind::Peek, &check, |verdict| decision.write(Decision::from(verdict)))?;
         Ok(())
     }
 }
@@ -117,8 +118,8 @@ export! {
         options: *const CheckOptions,
         decision: *mut Decision,
     ) {
-        let answer = limiter.0.refund_with(rule, key.text(key_len)?, options)?;
-        decision.write(Decision::from(&answer));
+        let check = Check::new(rule, key.text(key_len)?).with(options);
+        bridge::decide(&limiter.0, Kind::Refund, &check, |verdict| decision.write(Decision::from(verdict)))?;
         Ok(())
     }
 }
@@ -134,8 +135,8 @@ export! {
         options: *const CheckOptions,
         decision: *mut Decision,
     ) {
-        let answer = limiter.0.charge_with(rule, key.text(key_len)?, options)?;
-        decision.write(Decision::from(&answer));
+        let check = Check::new(rule, key.text(key_len)?).with(options);
+        bridge::decide(&limiter.0, Kind::Charge, &check, |verdict| decision.write(Decision::from(verdict)))?;
         Ok(())
     }
 }

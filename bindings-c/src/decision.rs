@@ -67,9 +67,14 @@ impl Output for Decision {}
 
 impl From<&sluicegate::Decision> for Decision {
     fn from(decision: &sluicegate::Decision) -> Self {
+        Verdict::from(decision).into()
+    }
+}
+
+impl From<Verdict<'_>> for Decision {
+    fn from(verdict: Verdict<'_>) -> Self {
         let mut rule = [0; SLUICEGATE_RULE_SIZE];
-        fill(&mut rule, &decision.rule);
-        let verdict = Verdict::from(decision);
+        fill(&mut rule, verdict.rule);
         Self {
             limit: verdict.limit,
             remaining: verdict.remaining,
@@ -79,7 +84,7 @@ impl From<&sluicegate::Decision> for Decision {
             allowed: verdict.allowed,
             shadow_denied: verdict.shadow_denied,
             rule,
-            rule_applied: decision.rule_applied(),
+            rule_applied: !verdict.rule.is_empty(),
             window_us: verdict.window_us,
             shadow: verdict.shadow,
             blocked: verdict.blocked,

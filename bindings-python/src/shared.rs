@@ -69,10 +69,13 @@ impl Shared {
         kind: Kind,
         check: &Check<'_>,
     ) -> PyResult<Bound<'py, Decision>> {
-        match bridge::single_at_once(&self.limiter, kind, check, |verdict| Decision::of(py, verdict)) {
-            Some(made) => made.map_err(|error| exception(py, &error))?.map_err(|error| *error),
-            None => Bound::new(py, self.decide(py, |limiter| bridge::single(limiter, kind, check))?),
+        if !self.is_in_memory {
+            let answer =
+                |limiter: &RateLimiter| bridge::decide(limiter, kind, check, |verdict| verdict.into());
+            return Bound::new(py, self.decide(py, answer)?);
         }
+        let made = bridge::decide(&self.limiter, kind, check, |verdict| Decision::of(py, verdict));
+        made.map_err(|error| exception(py, &error))?.map_err(|error| *error)
     }
 
     pub(crate) fn decide(

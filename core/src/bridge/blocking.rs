@@ -14,24 +14,18 @@ pub fn is_in_memory(limiter: &RateLimiter) -> bool {
     limiter.is_in_memory()
 }
 
-/// Decides a single item in memory, and returns what `make` builds of the verdict; `None` on a server, which takes I/O.
-#[inline]
-pub fn single_at_once<T>(
-    limiter: &RateLimiter,
-    kind: Kind,
-    check: &Check<'_>,
-    make: impl FnOnce(Verdict<'_>) -> T,
-) -> Option<Result<T>> {
-    limiter.at_once(kind, check, make)
-}
-
-/// Decides a single item.
+/// Decides a single item, and returns what `make` builds of the verdict.
 ///
 /// # Errors
 /// As [`RateLimiter::check`].
 #[inline]
-pub fn single(limiter: &RateLimiter, kind: Kind, check: &Check<'_>) -> Result<Decision> {
-    limiter.single(check, kind)
+pub fn decide<T>(
+    limiter: &RateLimiter,
+    kind: Kind,
+    check: &Check<'_>,
+    make: impl FnOnce(Verdict<'_>) -> T,
+) -> Result<T> {
+    limiter.decide(kind, check, make)
 }
 
 /// [`RateLimiter::commit`], [`release`](RateLimiter::release) or [`renew`](RateLimiter::renew); without an id, of a

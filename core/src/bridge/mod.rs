@@ -34,9 +34,7 @@ use crate::limiter::{AsyncRateLimiter, Builder};
 pub use crate::plan::{Form, Verdict};
 use crate::redis::forked;
 use crate::request::Check;
-pub use blocking::{
-    change_standing, end, is_in_memory, reserve_sleeping, single, single_at_once, wait_sleeping,
-};
+pub use blocking::{change_standing, decide, end, is_in_memory, reserve_sleeping, wait_sleeping};
 pub use log::log_to_stderr;
 use message::answer;
 pub use message::{

@@ -311,7 +311,7 @@ impl RateLimiter {
     }
 
     #[inline(always)]
-    pub(crate) fn single(&self, check: &Check<'_>, op: Op) -> Result<Decision> {
+    pub(super) fn single(&self, check: &Check<'_>, op: Op) -> Result<Decision> {
         match &self.backend {
             Backend::Memory(memory) => memory.single(&self.centre.rules.snapshot(), check, op),
             Backend::Server(redis) => {

@@ -38,19 +38,21 @@ impl AsyncRateLimiter {
 }
 
 impl RateLimiter {
-    /// As [`AsyncRateLimiter::at_once`].
+    /// Decides a single check, and returns what `make` builds of the verdict.
     #[inline]
-    pub(crate) fn at_once<T>(
+    pub(crate) fn decide<T>(
         &self,
         op: Op,
         check: &Check<'_>,
         make: impl FnOnce(Verdict<'_>) -> T,
-    ) -> Option<Result<T>> {
+    ) -> Result<T> {
         match &self.backend {
             blocking::Backend::Memory(memory) => {
-                Some(memory.decide(&self.centre.rules.snapshot(), check, op, make))
+                memory.decide(&self.centre.rules.snapshot(), check, op, make)
             }
-            blocking::Backend::Server(_) => None,
+            blocking::Backend::Server(_) => {
+                self.single(check, op).map(|decision| make(Verdict::from(&decision)))
+            }
         }
     }
 }
