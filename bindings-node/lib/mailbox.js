@@ -109,7 +109,8 @@ class Mailbox {
 
   /**
    * Writes a call without options where `singleAtOnce` reads it; not if its key is no text in ASCII or is too
-   * long. For the calls that are made most: it makes no object, and what is in ASCII is well-formed.
+   * long. For the calls that are made most: it makes no object, what is in ASCII is well-formed, and where no cost is
+   * given, `singleAtOnce` reads no other option.
    */
   putPlain(op, rule, key) {
     if (typeof key !== 'string' || !this.putKey(key)) return false;
@@ -117,11 +118,7 @@ class Mailbox {
     numbers[1] = op;
     numbers[2] = rule;
     numbers[3] = key.length;
-    numbers[4] = NOT_GIVEN;
-    numbers[5] = 1;
-    numbers[6] = NOT_GIVEN;
-    numbers[8] = NOT_GIVEN;
-    numbers[9] = NOT_GIVEN;
+    numbers[5] = NOT_GIVEN;
     return true;
   }
 

@@ -81,22 +81,24 @@ impl<'a> Reader<'a> {
     /// The next call with its token; `None` when the row is not one that `lib/mailbox.js` writes.
     pub(crate) fn call(&mut self) -> Option<(u64, OwnedCall)> {
         let row = self.next_row()?;
-        let call = match (single(row.op), row.op) {
+        let call = match (single(row.op()), row.op()) {
             (Some(kind), _) => OwnedCall::Single(kind, self.item(&row)?),
             (None, op::RESET) => OwnedCall::Reset(self.item(&row)?),
-            (None, op::WAIT) => OwnedCall::Wait(self.item(&row)?, milliseconds(row.extra)),
+            (None, op::WAIT) => OwnedCall::Wait(self.item(&row)?, milliseconds(row.extra())),
             (None, op::PING) => OwnedCall::Ping(row.timeout()),
             (None, op::ALL) => {
                 // Its own text is before those of its items.
-                let id = self.optional(row.request_id_length)?;
-                OwnedCall::All(self.items(row.extra as usize)?, id)
+                let id = self.optional(row.request_id_length())?;
+                OwnedCall::All(self.items(row.extra() as usize)?, id)
             }
-            (None, op::WAIT_ALL) => OwnedCall::WaitAll(self.items(row.extra as usize)?, row.timeout()?),
+            (None, op::WAIT_ALL) => OwnedCall::WaitAll(self.items(row.extra() as usize)?, row.timeout()?),
             (None, op::REQUEST) => OwnedCall::Request(Box::new(self.request(&row)?)),
             (None, op::INSPECT) => OwnedCall::Inspect(self.of_rule("", &row)?),
             (None, op::RESET_ALL) => OwnedCall::ResetAll(self.of_rule("", &row)?),
-            (None, op::RESERVE) => OwnedCall::Reserve(self.item(&row)?, milliseconds(row.extra)),
-            (None, op::RESERVE_ALL) => OwnedCall::ReserveAll(self.items(row.extra as usize)?, row.timeout()?),
+            (None, op::RESERVE) => OwnedCall::Reserve(self.item(&row)?, milliseconds(row.extra())),
+            (None, op::RESERVE_ALL) => {
+                OwnedCall::ReserveAll(self.items(row.extra() as usize)?, row.timeout()?)
+            }
             (None, op::RESERVE_REQUEST) => OwnedCall::ReserveRequest(Box::new(self.request(&row)?)),
             (None, op::COMMIT) => self.end(&row, End::Commit)?,
             (None, op::RELEASE) => self.end(&row, End::Release)?,
@@ -104,15 +106,15 @@ impl<'a> Reader<'a> {
             (None, op::BLOCK) => self.change_standing(&row, StandingChange::Block(row.span()))?,
             (None, op::SET_LIMIT) => {
                 // A cost says that it expires.
-                let expires_in = (row.cost > 0).then(|| row.span());
-                self.change_standing(&row, StandingChange::SetLimit(row.limit?, expires_in))?
+                let expires_in = (row.cost()? > 0).then(|| row.span());
+                self.change_standing(&row, StandingChange::SetLimit(row.limit()?, expires_in))?
             }
             (None, other) => {
                 let change = other.checked_sub(op::CHANGES)?;
                 self.change_standing(&row, *StandingChange::PLAIN.get(usize::from(change))?)?
             }
         };
-        Some((row.token, call))
+        Some((row.token(), call))
     }
 
     fn items(&mut self, count: usize) -> Option<Vec<Item>> {
@@ -125,12 +127,12 @@ impl<'a> Reader<'a> {
 
     /// A request crosses as pairs of texts: method and path, user and address, API key and its header, other paths
     /// joined by new lines and whether capitals are ignored, and its headers. An empty text is as good as none.
-    fn request(&mut self, row: &CallRow) -> Option<OwnedRequest> {
+    fn request(&mut self, row: &CallRow<'_>) -> Option<OwnedRequest> {
         let (method, path) = self.pair(row)?;
         let (user_id, ip) = self.next_pair()?;
         let (api_key, api_key_header) = self.next_pair()?;
         let (other_paths, ignore_case) = self.next_pair()?;
-        let headers = (3..row.extra as usize).map(|_| self.next_pair()).collect::<Option<_>>()?;
+        let headers = (3..row.extra() as usize).map(|_| self.next_pair()).collect::<Option<_>>()?;
         Some(OwnedRequest {
             method,
             path,
@@ -148,11 +150,11 @@ impl<'a> Reader<'a> {
     /// The end of a reservation crosses with its id in place of a resource, and one cost in place of a limit; or with as
     /// many rows of costs as `extra` says. Each of these has the name of a rule for its key; or a resource and, in
     /// place of a rule's number, the place of an item.
-    fn end(&mut self, row: &CallRow, end: End) -> Option<OwnedCall> {
-        let id = self.optional(row.resource_length)?;
-        let costs = (0..row.extra as usize).map(|_| self.cost()).collect::<Option<Vec<_>>>()?;
+    fn end(&mut self, row: &CallRow<'_>, end: End) -> Option<OwnedCall> {
+        let id = self.optional(row.resource_length())?;
+        let costs = (0..row.extra() as usize).map(|_| self.cost()).collect::<Option<Vec<_>>>()?;
         let by_rule = costs.iter().all(|(rule, ..)| rule.is_some());
-        let used = match row.limit {
+        let used = match row.limit() {
             Some(cost) => Used::Cost(cost),
             None if costs.is_empty() => Used::AsReserved,
             None if by_rule => {
@@ -163,7 +165,7 @@ impl<'a> Reader<'a> {
         Some(OwnedCall::End(end, id, used))
     }
 
-    fn change_standing(&mut self, row: &CallRow, change: StandingChange) -> Option<OwnedCall> {
+    fn change_standing(&mut self, row: &CallRow<'_>, change: StandingChange) -> Option<OwnedCall> {
         let item = self.item(row)?;
         // A limit in the row is the one to be stored.
         Some(OwnedCall::ChangeStanding(Item { limit: None, ..item }, change))
@@ -171,8 +173,8 @@ impl<'a> Reader<'a> {
 
     fn cost(&mut self) -> Option<(Option<String>, usize, u64)> {
         let row = self.next_row()?;
-        let name = self.words(row.key_length)?;
-        Some((row.resource_length.is_none().then_some(name), row.rule, row.cost))
+        let name = self.words(row.key_length())?;
+        Some((row.resource_length().is_none().then_some(name), row.rule(), row.cost()?))
     }
 
     fn next_pair(&mut self) -> Option<(String, String)> {
@@ -180,24 +182,24 @@ impl<'a> Reader<'a> {
         self.pair(&row)
     }
 
-    fn pair(&mut self, row: &CallRow) -> Option<(String, String)> {
-        Some((self.words(row.key_length)?, self.words(row.resource_length?)?))
+    fn pair(&mut self, row: &CallRow<'_>) -> Option<(String, String)> {
+        Some((self.words(row.key_length())?, self.words(row.resource_length()?)?))
     }
 
-    fn item(&mut self, row: &CallRow) -> Option<Item> {
-        self.of_rule(self.names.get(row.rule)?, row)
+    fn item(&mut self, row: &CallRow<'_>) -> Option<Item> {
+        self.of_rule(self.names.get(row.rule())?, row)
     }
 
     /// The key and the options of a row.
-    fn of_rule(&mut self, rule: &str, row: &CallRow) -> Option<Item> {
+    fn of_rule(&mut self, rule: &str, row: &CallRow<'_>) -> Option<Item> {
         Some(Item {
             rule: rule.into(),
-            key: self.words(row.key_length)?,
-            cost: row.cost,
-            resource: self.optional(row.resource_length)?,
-            limit: row.limit,
+            key: self.words(row.key_length())?,
+            cost: row.cost()?,
+            resource: self.optional(row.resource_length())?,
+            limit: row.limit(),
             timeout: row.timeout(),
-            request_id: self.optional(row.request_id_length)?,
+            request_id: self.optional(row.request_id_length())?,
         })
     }
 
@@ -209,7 +211,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn next_row(&mut self) -> Option<CallRow> {
+    fn next_row(&mut self) -> Option<CallRow<'a>> {
         let row = self.mailbox.call(self.row)?;
         self.row += 1;
         Some(row)

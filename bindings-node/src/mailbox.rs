@@ -13,31 +13,64 @@ use crate::options::milliseconds;
 /// Numbers in a row.
 const ROW: usize = 10;
 
-/// A call: what is asked, with the lengths of its texts in UTF-16 units.
-pub(crate) struct CallRow {
-    pub(crate) token: u64,
-    pub(crate) op: u8,
-    pub(crate) rule: usize,
-    pub(crate) key_length: usize,
-    pub(crate) resource_length: Option<usize>,
-    pub(crate) cost: u64,
-    pub(crate) limit: Option<u64>,
-    /// Milliseconds for a `wait` or a `reserve`; for a `checkAll` or a `checkRequest`, how many rows follow.
-    pub(crate) extra: f64,
-    /// Milliseconds for the whole call; negative where none are given.
-    timeout: f64,
-    pub(crate) request_id_length: Option<usize>,
-}
+/// A call as JavaScript wrote it. A number is converted where it is asked for: a struct of them all would be copied through
+/// memory before the first is used, for which an in-memory check has no time.
+pub(crate) struct CallRow<'a>(&'a [f64; ROW]);
 
-impl CallRow {
+impl CallRow<'_> {
     #[inline]
-    pub(crate) fn timeout(&self) -> Option<Duration> {
-        (self.timeout >= 0.0).then(|| milliseconds(self.timeout))
+    pub(crate) fn token(&self) -> u64 {
+        whole(self.0[0])
+    }
+
+    #[inline]
+    pub(crate) fn op(&self) -> u8 {
+        self.0[1] as u8
+    }
+
+    #[inline]
+    pub(crate) fn rule(&self) -> usize {
+        whole(self.0[2]) as usize
+    }
+
+    /// In UTF-16 units, as every length.
+    #[inline]
+    pub(crate) fn key_length(&self) -> usize {
+        whole(self.0[3]) as usize
+    }
+
+    pub(crate) fn resource_length(&self) -> Option<usize> {
+        given(self.0[4]).map(|length| length as usize)
+    }
+
+    /// A row without a cost has no options, and what stands in their places means nothing.
+    #[inline]
+    pub(crate) fn cost(&self) -> Option<u64> {
+        given(self.0[5])
+    }
+
+    pub(crate) fn limit(&self) -> Option<u64> {
+        given(self.0[6])
+    }
+
+    /// Milliseconds for a `wait` or a `reserve`; for a `checkAll` or a `checkRequest`, how many rows follow.
+    pub(crate) fn extra(&self) -> f64 {
+        self.0[7]
     }
 
     /// How long a block, or a stored limit, is to last.
     pub(crate) fn span(&self) -> Span {
-        Span::from_seconds(self.extra / 1e3)
+        Span::from_seconds(self.extra() / 1e3)
+    }
+
+    /// For the whole call.
+    pub(crate) fn timeout(&self) -> Option<Duration> {
+        let timeout = self.0[8];
+        (timeout >= 0.0).then(|| milliseconds(timeout))
+    }
+
+    pub(crate) fn request_id_length(&self) -> Option<usize> {
+        given(self.0[9]).map(|length| length as usize)
     }
 }
 
@@ -79,25 +112,8 @@ impl Mailbox {
 
     /// A row that JavaScript wrote.
     #[inline]
-    pub(crate) fn call(&self, row: usize) -> Option<CallRow> {
-        let numbers = self.0.get(row * ROW..(row + 1) * ROW)?;
-        let &[token, op, rule, key_length, resource_length, cost, limit, extra, timeout, request_id_length] =
-            numbers
-        else {
-            return None;
-        };
-        Some(CallRow {
-            token: whole(token),
-            op: op as u8,
-            rule: whole(rule) as usize,
-            key_length: whole(key_length) as usize,
-            resource_length: given(resource_length).map(|length| length as usize),
-            cost: whole(cost),
-            limit: given(limit),
-            extra,
-            timeout,
-            request_id_length: given(request_id_length).map(|length| length as usize),
-        })
+    pub(crate) fn call(&self, row: usize) -> Option<CallRow<'_>> {
+        self.0.get(row * ROW..)?.first_chunk().map(CallRow)
     }
 
     /// Writes a row for JavaScript, if there is room. Inline, so that a row need not be put together first.

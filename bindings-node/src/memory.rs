@@ -14,28 +14,43 @@ use crate::answers::single as answer_row;
 use crate::calls::single;
 use crate::failure::Failure;
 use crate::function::{self, Function};
+use crate::mailbox::CallRow;
 use crate::shared::{Shared, foreign};
 
 /// A function that answers the check, peek or refund in the first row of the mailbox, which names no
 /// resource. The row's key is at the beginning of `key`, in ASCII.
 pub(crate) fn function<'env>(env: &'env Env, shared: Rc<Shared>, key: Uint8Array) -> Result<Function<'env>> {
-    function::function(env, move || answer(&shared, &key))
+    function::function(env, move || match answer(&shared, &key) {
+        Some(Ok(())) => Ok(None),
+        Some(Err(error)) => Ok(Some(Failure::from(&error))),
+        None => Err(foreign()),
+    })
 }
 
-fn answer(shared: &Shared, key: &[u8]) -> Result<Option<Failure>> {
+/// `None` when the row is not one that `lib/mailbox.js` writes.
+#[inline]
+fn answer(shared: &Shared, key: &[u8]) -> Option<sluicegate::Result<()>> {
     let mut mailbox = shared.mailbox.borrow_mut();
-    let row = mailbox.call(0).ok_or_else(foreign)?;
-    let kind = single(row.op).ok_or_else(foreign)?;
-    let names = shared.names.borrow();
-    let rule = names.get(row.rule).ok_or_else(foreign)?;
-    let key = key.get(..row.key_length).and_then(ascii).ok_or_else(foreign)?;
-    let mut options = CheckOptions::new().cost(row.cost);
-    options.limit = row.limit;
-    options.timeout = row.timeout();
-    let check = Check::new(rule, key).with(options);
-    let put = |verdict: Verdict<'_>| mailbox.answer(0, &answer_row(row.token, row.rule, &verdict));
-    let answered = shared.bridge.single_at_once(kind, &check, put).ok_or_else(foreign)?;
-    Ok(answered.err().map(|error| Failure::from(&error)))
+    let row = mailbox.call(0)?;
+    let kind = single(row.op())?;
+    let (names, number) = (shared.names.borrow(), row.rule());
+    let key = key.get(..row.key_length()).and_then(ascii)?;
+    let check = Check::new(names.get(number)?, key).with(options(&row));
+    // JavaScript reads the answer as soon as this returns: no token says whose it is.
+    let put = |verdict: Verdict<'_>| mailbox.answer(0, &answer_row(0, number, &verdict));
+    shared.bridge.single_at_once(kind, &check, put)
+}
+
+/// The options of a call; one that has none is spared the work on each.
+#[inline]
+fn options(row: &CallRow<'_>) -> CheckOptions<'static> {
+    let mut options = CheckOptions::new();
+    if let Some(cost) = row.cost() {
+        options.cost = cost;
+        options.limit = row.limit();
+        options.timeout = row.timeout();
+    }
+    options
 }
 
 /// Text in ASCII, which is faster to verify than UTF-8.

@@ -153,6 +153,17 @@ everywhere('a server that is there answers a ping', async (limiter) => {
   assert.equal(await limiter.ping(), undefined);
 });
 
+everywhere('a call has no option of the call before it', async (limiter) => {
+  const limits = { orders: 10, login: 2 };
+  const left = { ...limits };
+  for (const rule of ['orders', 'login', 'orders']) {
+    await limiter.peek(rule, 'alice', { cost: 3, limit: 4, timeoutMs: 1_000 });
+    const { limit, remaining } = await limiter.check(rule, 'alice');
+    left[rule] -= 1;
+    assert.deepEqual({ limit, remaining }, { limit: limits[rule], remaining: left[rule] });
+  }
+});
+
 test('a wait sleeps by the real clock, and can be given up', async () => {
   const rules = [{ rule_id: 'slow', algorithm: 'uniform', limit: 1, window_size_seconds: 0.2 }];
   for (const url of ['memory://', servers.redis]) {
