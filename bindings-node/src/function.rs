@@ -40,24 +40,40 @@ unsafe extern "C" fn call<F>(env: sys::napi_env, info: sys::napi_callback_info) 
 where
     F: Fn() -> Result<Option<Failure>>,
 {
-    let mut closure = null_mut();
-    // SAFETY: Node-API hands over what `function` gave it, for the time of this call.
-    let result = unsafe {
-        check_status!(sys::napi_get_cb_info(env, info, null_mut(), null_mut(), null_mut(), &mut closure))
-            .and_then(|()| guarded(&*closure.cast::<F>()))
-            .and_then(|failure| failure.map_or(Ok(null_mut()), |it| Failure::to_napi_value(env, it)))
+    // SAFETY: Node-API calls this with what `function` gave it.
+    let answer = || match unsafe { closure::<F>(env, info) }.and_then(|closure| closure()) {
+        // Nearly every call ends so. All other results are long, and nothing is to be moved for them here.
+        Ok(None) => null_mut(),
+        refused => deliver(env, refused),
     };
-    result.unwrap_or_else(|error| {
-        // SAFETY: as above; JavaScript finds the exception when this returns.
-        unsafe { JsError::from(error).throw_into(env) };
-        null_mut()
+    // A panic must not leave Rust.
+    catch_unwind(AssertUnwindSafe(answer)).unwrap_or_else(|_| {
+        deliver(env, Err(Error::new(Status::GenericFailure, "a defect of sluicegate: it panicked")))
     })
 }
 
-/// A panic must not leave Rust.
-fn guarded<T>(closure: impl Fn() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(closure))
-        .unwrap_or_else(|_| Err(Error::new(Status::GenericFailure, "a defect of sluicegate: it panicked")))
+/// What `function` gave to Node-API, for the time of this call.
+#[allow(unsafe_code)]
+unsafe fn closure<'call, F>(env: sys::napi_env, info: sys::napi_callback_info) -> Result<&'call F> {
+    let mut closure = null_mut();
+    // SAFETY: the caller's.
+    unsafe {
+        check_status!(sys::napi_get_cb_info(env, info, null_mut(), null_mut(), null_mut(), &mut closure))?;
+        Ok(&*closure.cast())
+    }
+}
+
+/// Returns a failure to JavaScript, or throws an error.
+#[cold]
+#[allow(unsafe_code)]
+fn deliver(env: sys::napi_env, result: Result<Option<Failure>>) -> sys::napi_value {
+    // SAFETY: this is the thread of the environment; JavaScript finds the exception when `call` returns.
+    unsafe {
+        result.and_then(|failure| Option::to_napi_value(env, failure)).unwrap_or_else(|error| {
+            JsError::from(error).throw_into(env);
+            null_mut()
+        })
+    }
 }
 
 /// Called by the garbage collector.
