@@ -39,6 +39,7 @@ rejected('an unknown rule', (limiter) => limiter.check('logn', 'alice'), {
   retryable: false,
   message: 'no rule is called "logn"; did you mean "login"?',
 });
+rejected('a rule without a name', (limiter) => limiter.check('', 'alice'), { code: 'UnknownRule', retryable: false });
 rejected('an empty key', (limiter) => limiter.check('login', ''), invalid(/the key is empty/));
 rejected('a key that is no Unicode', (limiter) => limiter.check('login', '\ud800'), invalid('key is not well-formed Unicode'));
 rejected('a cost of 0', (limiter) => limiter.check('login', 'a', { cost: 0 }), invalid(/cost 0: must be at least 1/));
