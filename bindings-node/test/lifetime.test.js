@@ -195,6 +195,18 @@ test('a limiter that is closed has neither descriptors nor threads left', async 
   assert.equal(written, 'none');
 });
 
+test('a limiter that cannot connect leaves no descriptors', async (t) => {
+  if (process.platform !== 'linux') return t.skip('needs /proc');
+  const written = await run(`${prelude('redis://127.0.0.1:1')}
+    const opened = () => require('node:fs').readdirSync('/proc/self/fd').length;
+    (async () => {
+      const before = opened();
+      for (let time = 0; time < 50; time++) await open().catch(() => {});
+      process.stdout.write(String(opened() - before));
+    })();`);
+  assert.ok(Number(written) < 20, `${written} are left`);
+});
+
 test('the thread that follows a file neither keeps the process nor outlives its limiter', async (t) => {
   const place = mkdtempSync(join(tmpdir(), 'sluicegate-'));
   t.after(() => rmSync(place, { recursive: true }));

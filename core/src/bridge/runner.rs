@@ -204,7 +204,8 @@ impl Runner {
 
     /// Whether nothing more comes of the connections.
     pub(super) fn is_over(&self) -> bool {
-        self.is_closed.load(Ordering::Acquire) && self.tasks.is_empty()
+        let is_ended = self.is_closed.load(Ordering::Acquire) || matches!(self.limiter.get(), Some(Err(_)));
+        is_ended && self.tasks.is_empty()
     }
 
     /// Closes the file, which is not watched any more, and with it the connections.
@@ -350,10 +351,7 @@ impl Runner {
     /// Whether a thread need not serve the calls.
     fn is_served(&self) -> bool {
         let is_local = self.hub.get().is_none();
-        self.is_watched()
-            || self.is_over()
-            || matches!(self.limiter.get(), Some(Err(_)))
-            || is_local && self.tasks.is_empty()
+        self.is_watched() || self.is_over() || is_local && self.tasks.is_empty()
     }
 
     /// Whether a loop watches the connections.
