@@ -79,6 +79,7 @@ impl Discoverer {
         let name = (query.server.clone(), query.role);
         let kept = self.idle.lock().remove(&name);
         let ask = |mut connection: Connection| {
+            connection.session.has_topology = true;
             let value = connection.query(query.command.clone(), deadline)?;
             self.idle.lock().insert(name.clone(), connection);
             Ok(value)

@@ -107,6 +107,8 @@ pub(super) struct Session {
     address: Address,
     response_timeout: Duration,
     replies: Replies,
+    /// Whether a reply may describe the topology: those are by far the longest.
+    pub(super) has_topology: bool,
     output: Vec<u8>,
     /// How many bytes were sent before those of `output`.
     written: u64,
@@ -139,6 +141,7 @@ impl Session {
             address: address.clone(),
             response_timeout: connector.options.response_timeout,
             replies: Replies::default(),
+            has_topology: false,
             output: Vec::new(),
             written: 0,
             queue: Vec::new(),

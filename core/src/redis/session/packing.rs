@@ -138,7 +138,7 @@ fn write_call(output: &mut Vec<u8>, command: [&str; 2], bundle: &[PendingCommand
     write_command(output, &parts);
 }
 
-fn keys(pending: &PendingCommand) -> &[String] {
+pub(super) fn keys(pending: &PendingCommand) -> &[String] {
     match &pending.request {
         RedisCommand::Script(call) => &call.keys,
         RedisCommand::Plain(..) => &[],

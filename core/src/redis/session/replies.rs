@@ -4,7 +4,9 @@ use std::time::Instant;
 
 use ::redis::{RedisError, Value};
 
-use super::{About, Bundle, PendingCommand, Session, SessionStage, note_sooner};
+use super::packing::keys;
+use super::resp::{LARGEST_REPLY, TOO_LARGE};
+use super::{About, Awaited, Bundle, PendingCommand, Session, SessionStage, note_sooner};
 use crate::address::Address;
 use crate::redis::command::{CommandOutcome, Hint, Unexecuted};
 use crate::redis::discovery::is_replica;
@@ -17,6 +19,9 @@ impl Session {
         self.replies.add(bytes);
         while self.stage != SessionStage::Over {
             match self.replies.next() {
+                Ok(None) if self.replies.begun() > self.largest_reply() => {
+                    self.end(ConnectionError::Protocol(TOO_LARGE));
+                }
                 Ok(None) => break,
                 // Attributes of a reply mean nothing here.
                 Ok(Some(Value::Attribute { data, .. })) => self.answered(*data, now),
@@ -24,6 +29,17 @@ impl Session {
                 Err(fault) => self.end(ConnectionError::Protocol(fault)),
             }
         }
+    }
+
+    /// The most bytes of the next reply. A script's has some hundred for each of its keys.
+    fn largest_reply(&self) -> usize {
+        const SHORT: usize = 1 << 20;
+        const PER_KEY: usize = 512;
+        if self.has_topology {
+            return LARGEST_REPLY;
+        }
+        let requests = self.awaited.front().map_or(&[][..], Awaited::requests);
+        SHORT + PER_KEY * requests.iter().map(|pending| keys(pending).len()).sum::<usize>()
     }
 
     fn answered(&mut self, value: Value, now: Instant) {

@@ -166,9 +166,10 @@ fn a_hung_server_holds_nobody_up_for_longer_than_alone() {
     redis.pause().unwrap();
     let outcomes = by_threads(|_| timed(|| count(&driver, "k")));
     redis.resume().unwrap();
+    let all = format!("{outcomes:#?}");
     for (outcome, took) in outcomes {
         assert_eq!(kind(&outcome), Some(ErrorKind::Timeout));
-        assert!(took < PROMPT, "{took:?}");
+        assert!(took < PROMPT, "{took:?} {all}");
     }
     recovery(&driver, "other");
     by_threads(|_| count(&driver, "k").unwrap());

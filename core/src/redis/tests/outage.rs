@@ -5,7 +5,7 @@ use std::io;
 
 use sluicegate_test_servers::Redis;
 
-use super::fake_server::trickling;
+use super::fake_server::{scripted, trickling};
 use super::*;
 
 #[test]
@@ -67,6 +67,35 @@ fn an_answer_that_comes_byte_by_byte_is_a_timeout_in_time() {
             assert_eq!(kind(&outcome), Some(ErrorKind::Timeout));
             assert!(took >= Duration::from_millis(450) && took < PROMPT, "{took:?}");
         }
+    }
+}
+
+/// For large replies, which take a busy machine long to make and to read.
+fn patient() -> ConnectOptions {
+    ConnectOptions { response_timeout: Duration::from_secs(10), ..ConnectOptions::default() }
+}
+
+#[test]
+fn a_reply_that_is_too_large_for_its_call_is_refused() {
+    // That of a Cluster about its servers may have as many bytes.
+    let list = "*500000\r\n".to_owned() + &":1\r\n".repeat(500_000);
+    let url = scripted(move |_, command| {
+        Some(if command == "PING" { "+PONG\r\n".to_owned() } else { list.clone() })
+    });
+    for driver in both_with(&url, &patient()) {
+        let error = driver.increment("k").unwrap_err();
+        assert!(error.message().contains("the server sent a reply that is too large"), "{error}");
+    }
+}
+
+#[test]
+fn a_call_about_many_keys_may_have_a_large_reply() {
+    let redis = Redis::start().unwrap();
+    let keys: Vec<String> = (0..20_000).map(|key| key.to_string()).collect();
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+    for driver in both_with(redis.url(), &patient()) {
+        let answer = driver.run("return string.rep('x', 100 * #KEYS)", &keys, &[]);
+        assert_eq!(answer, Ok(Value::BulkString(vec![b'x'; 2_000_000])));
     }
 }
 
