@@ -47,14 +47,16 @@ impl Discovery {
     pub(super) fn answer(&self, value: &Value, answered: &Address) -> Result<Topology, String> {
         match self {
             Self::Cluster => Ok(Topology { ranges: cluster(value, answered)?, epoch: None }),
-            Self::Sentinel(service) => sentinel(value, service),
+            Self::Sentinel(_) => sentinel(value),
         }
     }
 
     /// Why the question was refused, if it was about something that does not exist.
     pub(super) fn refused(&self, error: &Error) -> Option<String> {
         match self {
-            Self::Sentinel(service) if error.message().contains("No such master") => Some(unknown(service)),
+            Self::Sentinel(service) if error.message().contains("No such master") => {
+                Some(format!("the service {service:?} is not known"))
+            }
             Self::Cluster | Self::Sentinel(_) => None,
         }
     }
@@ -114,17 +116,13 @@ fn range(item: &Value, answered: &Address) -> Option<Range> {
     Some(Range { first: u16::try_from(*first).ok()?, last: u16::try_from(*last).ok()?, owner })
 }
 
-fn unknown(service: &str) -> String {
-    format!("the service {service:?} is not known")
-}
-
-fn sentinel(value: &Value, service: &str) -> Result<Topology, String> {
+fn sentinel(value: &Value) -> Result<Topology, String> {
     let field = |name: &str| {
         let (_, field) = value.as_map_iter()?.find(|(key, _)| text(key).as_deref() == Some(name))?;
         text(field)
     };
     let (Some(host), Some(port)) = (field("ip"), field("port").and_then(|port| port.parse().ok())) else {
-        return Err(unknown(service));
+        return Err("the answer to SENTINEL MASTER was not understood".to_owned());
     };
     let owner = Address::Tcp(host, port);
     let epoch = field("config-epoch").and_then(|epoch| epoch.parse().ok());

@@ -239,6 +239,17 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_that_is_not_understood_says_nothing_about_the_service() {
+        for nonsense in [Value::Nil, Value::Okay, list(&[]), list(&["ip", "h", "port", "x"])] {
+            let (mut search, now) = search();
+            let first = query(&mut search, now);
+            search.answered(first, Ok(nonsense));
+            let error = search.outcome.unwrap_err();
+            assert!(error.message().ends_with("the answer to SENTINEL MASTER was not understood"), "{error}");
+        }
+    }
+
+    #[test]
     fn a_server_that_a_sentinel_names_confirms_that_it_is_a_primary_unless_it_is_known() {
         let (mut search, now) = search();
         let (first, second) = (query(&mut search, now), query(&mut search, now + HEDGE));
