@@ -148,12 +148,13 @@ fn server_error(err: &RedisError, address: &Address) -> Error {
         "WRONGPASS" => login_refused(address),
         "NOAUTH" => server(format!("{address} requires authentication: give the password in the URL")),
         _ => {
-            let detail = err.detail().map_or_else(|| err.category().to_owned(), clean);
+            let detail = err.detail().map_or_else(|| "(an error without a text)".to_owned(), clean);
             // A script's error on Redis 6 repeats the code inside: `ERR ... WRONGTYPE Operation ...`.
             let detail = detail.strip_prefix(code).map_or(detail.as_str(), str::trim_start);
             let is_midway = FORBIDDEN_MIDWAY.iter().any(|words| detail.starts_with(words));
             let hint = if code == "NOPERM" || is_midway { LACKING } else { "" };
-            let error = server(format!("{address}: {code} {detail}{hint}"));
+            let words = format!("{code} {detail}{hint}");
+            let error = server(format!("{address}: {}", words.trim_start()));
             let error = if is_midway { error.midway() } else { error };
             if is_passing(err) { error.passing() } else { error }
         }
@@ -276,6 +277,19 @@ mod tests {
         assert_eq!(clean("user_script:7: bad state"), "bad state");
         assert_eq!(clean("@user_script: 7: bad state"), "bad state");
         assert_eq!(clean("words about a script: mine"), "words about a script: mine");
+    }
+
+    #[test]
+    fn an_error_without_a_text_is_called_that() {
+        let address = Address::Tcp("host".to_owned(), 1);
+        for (reply, message) in [
+            (&b"-\r\n"[..], "host:1: (an error without a text)"),
+            (b"-OTHER\r\n", "host:1: OTHER (an error without a text)"),
+            (b"-ERR\r\n", "host:1: ERR (an error without a text)"),
+        ] {
+            let err = ::redis::parse_redis_value(reply).unwrap().extract_error().unwrap_err();
+            assert_eq!(answered(&err, &address).error.message(), message);
+        }
     }
 
     #[test]
