@@ -297,8 +297,9 @@ impl Runner {
         let this = Arc::clone(self);
         if let Err(error) = self.spawn(move || this.serve()) {
             self.has_thread.store(false, Ordering::Release);
-            // Nobody would go on with them; what they sent may be carried out.
-            self.tell(self.tasks.end(&no_thread(&error).maybe_done()));
+            // Nobody would go on with them; what they sent, unless they are in memory, may be carried out.
+            let error = no_thread(&error);
+            self.tell(self.tasks.end(&if self.hub.get().is_some() { error.maybe_done() } else { error }));
         }
     }
 
