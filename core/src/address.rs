@@ -41,17 +41,19 @@ impl Address {
     }
 
     /// The address in a redirection (`10.0.0.1:6379`, `fe80::1:6379`, `:6379`), where the last colon always
-    /// precedes the port and an empty host means the host that answered.
+    /// precedes the port.
     pub(crate) fn parse_redirect(text: &str, answered: &Self) -> Option<Self> {
         let (host, port) = text.rsplit_once(':')?;
-        Some(Self::announced(host, port.parse().ok()?, answered))
+        Self::announced(host, port.parse().ok()?, answered)
     }
 
-    /// The address that a server announced for a node of its Cluster.
-    pub(crate) fn announced(host: &str, port: u16, answered: &Self) -> Self {
+    /// The address that a server announced for a node of its Cluster. An empty host means the host that answered; `?` that
+    /// the server does not know it.
+    pub(crate) fn announced(host: &str, port: u16, answered: &Self) -> Option<Self> {
         match (host.trim_start_matches('[').trim_end_matches(']'), answered) {
-            ("", Self::Tcp(own, _)) => Self::Tcp(own.clone(), port),
-            (host, _) => Self::Tcp(host.to_owned(), port),
+            ("", Self::Tcp(own, _)) => Some(Self::Tcp(own.clone(), port)),
+            ("?", _) => None,
+            (host, _) => Some(Self::Tcp(host.to_owned(), port)),
         }
     }
 }

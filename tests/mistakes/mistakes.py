@@ -33,7 +33,7 @@ MISTAKES = [
         "a call is sent again although a replica answered it, which may have been promoted",
         "session/replies.rs",
         "                self.fail(&bundle, &failure);\n                return self.retire(&failure);",
-        "                self.again(bundle, |_| Hint::NotPrimary(failure.clone()));\n                return self.retire(&failure);",
+        "                self.again(bundle, |_| Hint::NotOwner(failure.clone()));\n                return self.retire(&failure);",
     ),
     Mistake(
         "the answers of two calls of a bundle are swapped",

@@ -127,8 +127,8 @@ pub(super) enum Hint {
     Ask(Address),
     /// Keys of this slot are being moved to another server.
     TryAgain,
-    /// The server is a replica now.
-    NotPrimary(CallError),
+    /// The server is a replica now, or another owns the slot whose address it does not know.
+    NotOwner(CallError),
     /// The connection ended before the request was sent, which has waited for it and may wait until then.
     Unsent(CallError, Instant),
 }

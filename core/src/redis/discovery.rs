@@ -107,12 +107,9 @@ fn range(item: &Value, answered: &Address) -> Option<Range> {
         return None;
     };
     let [host, Value::Int(port), ..] = owner.as_slice() else { return None };
-    // A null or empty host means "the one you asked"; `?` means that the node does not know.
+    // A null is what an empty host is.
     let host = text(host).unwrap_or_default();
-    if host == "?" {
-        return None;
-    }
-    let owner = Address::announced(&host, u16::try_from(*port).ok()?, answered);
+    let owner = Address::announced(&host, u16::try_from(*port).ok()?, answered)?;
     Some(Range { first: u16::try_from(*first).ok()?, last: u16::try_from(*last).ok()?, owner })
 }
 

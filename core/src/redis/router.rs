@@ -130,7 +130,7 @@ impl<N: Node> Router<N> {
     ) -> NextHop<N> {
         *hops += usize::from(!matches!(hint, Hint::TryAgain));
         let is_lost = *hops > MAX_HOPS;
-        if matches!(hint, Hint::Moved(_) | Hint::NotPrimary(_)) && !is_lost {
+        if matches!(hint, Hint::Moved(_) | Hint::NotOwner(_)) && !is_lost {
             self.doubt(from);
         }
         let asking = matches!(hint, Hint::Ask(_));
@@ -141,14 +141,14 @@ impl<N: Node> Router<N> {
                 NextHop::To { node: learned.node(&to), asking }
             }
             (Hint::Moved(_) | Hint::Ask(_), _) => NextHop::Fail(errors::lost(request.slot())),
-            (Hint::NotPrimary(_), Some(_)) if *hops == 1 => NextHop::Rediscover,
+            (Hint::NotOwner(_), Some(_)) if *hops == 1 => NextHop::Rediscover,
             // Behind a name or a virtual address, a new connection may lead to the new primary.
-            (Hint::NotPrimary(_), None) if *hops == 1 => NextHop::To { node: Arc::clone(from), asking },
+            (Hint::NotOwner(_), None) if *hops == 1 => NextHop::To { node: Arc::clone(from), asking },
             (Hint::Unsent(..), _) if !is_lost => {
                 let node = self.owner(request).unwrap_or_else(|_| Arc::clone(from));
                 NextHop::To { node, asking }
             }
-            (Hint::NotPrimary(failure) | Hint::Unsent(failure, _), _) => NextHop::Fail(failure.error),
+            (Hint::NotOwner(failure) | Hint::Unsent(failure, _), _) => NextHop::Fail(failure.error),
         }
     }
 }

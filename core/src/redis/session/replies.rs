@@ -88,12 +88,16 @@ impl Session {
             ("NOPERM" | "TRYAGAIN", _) if is_batch => self.requeue(bundle),
             ("TRYAGAIN", _) => self.again(bundle, |_| Hint::TryAgain),
             ("MOVED", Some(target)) => self.again(bundle, |_| Hint::Moved(target.clone())),
+            ("MOVED", None) => {
+                let failure = errors::answered(&err, &self.address);
+                self.again(bundle, |_| Hint::NotOwner(failure.clone()));
+            }
             ("ASK", Some(target)) => self.again(bundle, |_| Hint::Ask(target.clone())),
             // It has executed nothing, and will not before another failover.
             ("READONLY" | "MASTERDOWN", _) => {
                 self.is_replica = true;
                 let failure = errors::answered(&err, &self.address);
-                self.again(bundle, |_| Hint::NotPrimary(failure.clone()));
+                self.again(bundle, |_| Hint::NotOwner(failure.clone()));
                 self.retire(&failure);
             }
             _ => self.fail(&bundle, &errors::answered(&err, &self.address)),

@@ -97,6 +97,40 @@ fn redirections_are_followed(transport: Transport) {
     }
 }
 
+/// `MOVED 1234 :6379` and `MOVED 1234 ?:6379`.
+#[test]
+fn a_moved_slot_is_followed_whatever_the_server_calls_its_owner() {
+    let cluster = Cluster::start().unwrap();
+    let drivers = connected(&cluster);
+    let primaries: Vec<&Node> = ["{a}", "{b}", "{c}"].map(|key| cluster.primary_of(key).unwrap()).into();
+    let slot = slot_of(b"{a}");
+    let ask = |node: &Node, words: &[&str]| -> Value {
+        let mut cmd = ::redis::cmd(words[0]);
+        words[1..].iter().for_each(|word| _ = cmd.arg(word));
+        cmd.query(&mut node.client().unwrap()).unwrap()
+    };
+    for (kind, owner, next) in [("unknown-endpoint", 0, 1), ("hostname", 1, 2)] {
+        for driver in &drivers {
+            driver.increment("{a}").unwrap();
+            // By then it has learned who is the owner now.
+            thread::sleep(Duration::from_millis(210));
+            driver.increment("{a}").unwrap();
+            thread::sleep(Duration::from_millis(210));
+            driver.delete(&["{a}"]).unwrap();
+        }
+        ask(primaries[owner], &["CONFIG", "SET", "cluster-preferred-endpoint-type", kind]);
+        let id: String = ::redis::from_redis_value(ask(primaries[next], &["CLUSTER", "MYID"])).unwrap();
+        for node in &primaries {
+            ask(node, &["CLUSTER", "SETSLOT", &slot.to_string(), "NODE", &id]);
+        }
+        for driver in &drivers {
+            assert_eq!(driver.increment("{a}"), Ok(1), "{kind}");
+            driver.delete(&["{a}"]).unwrap();
+        }
+        ask(primaries[owner], &["CONFIG", "SET", "cluster-preferred-endpoint-type", "ip"]);
+    }
+}
+
 #[test]
 fn calls_recover_from_a_killed_primary() {
     a_killed_primary_is_replaced(Transport::Tcp);
