@@ -1,13 +1,14 @@
 //! A loop that watches a socket, against real servers.
 
 use std::mem::take;
+use std::sync::atomic::AtomicBool;
 use std::thread::sleep;
 
 use sluicegate_test_servers::{Cluster, Node, Options, Sentinel, Transport};
 
 use super::*;
 use crate::redis::tests::fake_server::flooding;
-use crate::redis::tests::in_time;
+use crate::redis::tests::{in_child, in_time};
 
 const RESPONSE_TIMEOUT: Duration = Duration::from_millis(600);
 
@@ -465,4 +466,35 @@ fn a_call_ends_by_its_own_time() {
     assert_eq!(kinds(&own.take(3)), [ErrorKind::Timeout; 3]);
     redis.resume().unwrap();
     own.recover();
+}
+
+#[test]
+#[allow(unsafe_code, reason = "a thread of the parent uses what the child drops")]
+fn a_child_drops_no_call_of_its_parent() {
+    let redis = Redis::start().unwrap();
+    let mut of_parent = Loop::open(redis.url());
+    assert_eq!(of_parent.admitted(11, "k"), 10);
+    of_parent.submit(vec![(1, OwnedCall::Wait(item("k"), Duration::from_secs(3600)))]);
+    // By then it sleeps.
+    of_parent.check(2..3, "other");
+    of_parent.take(1);
+    let (bridge, is_over) = (&of_parent.bridge, AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        // To drop the call takes a lock that this thread often holds, which does not exist in the child.
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                _ = bridge.expire()
+            }
+        });
+        // SAFETY: the child ends without any other use of it.
+        let drops = || {
+            in_child(|| {
+                drop(unsafe { std::ptr::read(bridge) });
+                true
+            })
+        };
+        let drops_each_time = (0..200).all(|_| drops());
+        is_over.store(true, Ordering::Relaxed);
+        assert!(drops_each_time);
+    });
 }

@@ -212,7 +212,7 @@ fn end_in_time() {
 
 /// What a forked child answers.
 #[allow(unsafe_code, reason = "nothing safe forks")]
-pub(super) fn in_child(answer: impl FnOnce() -> bool) -> bool {
+pub(crate) fn in_child(answer: impl FnOnce() -> bool) -> bool {
     // SAFETY: the child has no other threads; locks of theirs that it needs, those of the allocator, the system frees.
     match unsafe { libc::fork() } {
         0 => {
