@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import LOOPS, RULES, Body
+from conftest import LOOPS, RULES, Body, Turns
 
 from sluicegate import (
     AsyncRateLimiter,
@@ -209,6 +209,30 @@ def test_an_error_is_part_of_no_cycle_of_references(run: Callable[[Body], None],
             assert [witness() for witness in witnesses] == [None] * 10
         finally:
             gc.enable()
+            server.resume()
+
+    run(body)
+
+
+@pytest.mark.parametrize("tasks", [1, 2])
+def test_calls_that_the_open_breaker_ends_let_others_run(
+    run: Callable[[Body], None], server: Server, tasks: int
+) -> None:
+    calls = 50
+
+    async def body(limiter: AsyncRateLimiter) -> None:
+        async def hammer() -> None:
+            for _ in range(calls):
+                with pytest.raises(ConnectionFailedError):
+                    await limiter.check("ten", "k")
+
+        server.pause()
+        try:
+            await many(limiter, "silent", 20)
+            turns = Turns(0)
+            await asyncio.gather(*(hammer() for _ in range(tasks)))
+            assert turns.end() >= calls
+        finally:
             server.resume()
 
     run(body)

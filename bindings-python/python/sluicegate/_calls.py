@@ -50,21 +50,14 @@ class Calls:
         self._futures[token] = future
         # It may have been sent already: what follows is done while the server is at work.
         if not self._flushing:
-            self._flush_soon(future)
+            self._flushing = True
+            self._loop.call_soon(self._flush)
         return future
 
     def future(self, token: int) -> asyncio.Future[Any]:
         """The same as a future."""
         self._has_company = True
         return cast("asyncio.Future[Any]", self.answer(token))
-
-    def _flush_soon(self, future: asyncio.Future[Any]) -> None:
-        # Such as the errors of an open circuit breaker.
-        if self.bridge.has_answers:
-            self._drain()
-        if not future.done():
-            self._flushing = True
-            self._loop.call_soon(self._flush)
 
     @coroutine
     def _answer_alone(self, token: int) -> Generator[Any, Any, Any]:
@@ -76,6 +69,9 @@ class Calls:
             yield
         self._flush()
         if first.done():
+            # A task that calls again and again keeps no other from running.
+            if first.error is not None:
+                yield
             return first.result()
         future = self._futures[token] = self._loop.create_future()
         try:
@@ -255,8 +251,8 @@ class Calls:
 class _FirstAnswer:
     """Takes the answer that comes at the end of an iteration of the loop, at less expense than a future."""
 
-    __slots__ = ("_error", "_is_done", "_result")
-    _error: BaseException | None
+    __slots__ = ("_is_done", "_result", "error")
+    error: BaseException | None
 
     def __init__(self) -> None:
         self._is_done = False
@@ -265,14 +261,14 @@ class _FirstAnswer:
         return self._is_done
 
     def set_result(self, result: Any) -> None:
-        self._is_done, self._result, self._error = True, result, None
+        self._is_done, self._result, self.error = True, result, None
 
     def set_exception(self, error: BaseException) -> None:
-        self._is_done, self._error = True, error
+        self._is_done, self.error = True, error
 
     def result(self) -> Any:
         # An error refers to this frame, which is not to refer to the error.
-        error, self._error = self._error, None
+        error, self.error = self.error, None
         if error is None:
             return self._result
         try:
