@@ -185,6 +185,31 @@ def test_an_async_limiter_in_a_child_is_refused_clearly(redis_url: str) -> None:
     ]
 
 
+@forks
+@pytest.mark.parametrize("backend", ["memory", "redis"])
+def test_a_child_drops_an_async_limiter_without_a_word(url: str) -> None:
+    done = python(
+        """
+        async def connect():
+            return await AsyncRateLimiter.connect(sys.argv[1], rules=RULES)
+
+        loop = asyncio.new_event_loop()
+        limiter = loop.run_until_complete(connect())
+        pid = os.fork()
+        if pid == 0:
+            del limiter
+            os._exit(0)
+        status = os.waitpid(pid, 0)[1]
+        loop.run_until_complete(limiter.check("ten", "x"))
+        loop.run_until_complete(limiter.close())
+        loop.close()
+        print("end of child:", status)
+        """,
+        url,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end of child: 0\n", "")
+
+
 @pytest.mark.parametrize("backend", ["memory", "redis"])
 @pytest.mark.parametrize(
     "call",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import weakref
 from collections.abc import Awaitable, Callable, Generator, Iterable
@@ -19,6 +20,7 @@ class Calls:
 
     def __init__(self, options: Options) -> None:
         self._loop = asyncio.get_running_loop()
+        self._pid = os.getpid()
         self.bridge = Bridge.open(options)
         self._futures: dict[int, asyncio.Future[Any] | _FirstAnswer] = {}
         self._flushing = False
@@ -192,8 +194,8 @@ class Calls:
 
         Answers whether there was something to close.
         """
-        # At once: a loop that has stopped may never come to it.
-        error = self.bridge.close()
+        # What a forked child inherited is its parent's to close. At once: a loop that has stopped may never come to it.
+        error = self.bridge.close() if os.getpid() == self._pid else None
         if error is None:
             return False
         # A closed loop has no waiter to wake.
