@@ -163,7 +163,7 @@ impl Pool {
         outcomes.extend(std::iter::from_fn(|| connection.session.next_outcome()));
         let own = outcomes.iter().position(|(place, _)| *place == own_place);
         let own = own.map(|at| outcomes.remove(at).1).ok_or_else(errors::no_answer);
-        lease.judge();
+        drop(lease);
         // First of all the thread that goes next, which then goes while the others are woken.
         drop(permit);
         batch.serve(outcomes);
@@ -336,9 +336,7 @@ impl ConnectionLease<'_> {
         let now = Instant::now();
         let by = limit.map_or(times.deadline.by, |limit| times.deadline.by.min(now + limit));
         let pending = PendingCommand::new(ONLY, request, asking, by);
-        let outcome = connection.request(pending, now, Some(&pool.spin), None);
-        self.judge();
-        outcome
+        connection.request(pending, now, Some(&pool.spin), None)
     }
 
     fn connection(&mut self, times: Times<'_>) -> Result<&mut Connection, CallError> {
@@ -379,26 +377,21 @@ impl ConnectionLease<'_> {
         }
         Ok(())
     }
-
-    /// A connection that takes no more requests is given up. Unless the server was only silent on it, its other
-    /// connections are of no use either: they broke too, or lead to a replica.
-    fn judge(&mut self) {
-        let Some(idle) = &self.idle else { return };
-        let session = &idle.connection.session;
-        // An answer that nobody waits for any more must not hold up the next call.
-        if session.is_ready() && session.is_idle() {
-            return;
-        }
-        let is_silent = session.is_ready() || session.is_silent();
-        self.idle = None;
-        if !is_silent {
-            self.pool.discard(Some(self.generation));
-        }
-    }
 }
 
 impl Drop for ConnectionLease<'_> {
+    /// A connection that takes no more requests is given up, as is one on which an answer is awaited that nobody waits for
+    /// any more. Unless the server was only silent on it, its other connections are of no use either: they broke too, or
+    /// lead to a replica.
     fn drop(&mut self) {
+        let is_usable =
+            |idle: &mut Idle| idle.connection.session.is_ready() && idle.connection.session.is_idle();
+        if let Some(Idle { connection, .. }) = self.idle.take_if(|idle| !is_usable(idle))
+            && !connection.session.is_ready()
+            && !connection.session.is_silent()
+        {
+            self.pool.discard(Some(self.generation));
+        }
         let mut state = self.pool.state.lock();
         let is_current = self.generation == state.generation && !state.closed;
         let is_kept = is_current && state.open <= self.pool.connector.options.pool_size;
