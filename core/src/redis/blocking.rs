@@ -105,7 +105,6 @@ struct DiscoveryRounds {
 
 #[derive(Default)]
 struct DiscoveryRound {
-    under_way: bool,
     number: u64,
     /// Why the last one found nothing.
     failure: Option<Error>,
@@ -212,7 +211,7 @@ impl Connections {
         let number = self.rounds.state.lock().number;
         self.begin_discovery();
         let left = by.saturating_duration_since(Instant::now());
-        let is_awaited = |round: &mut DiscoveryRound| round.under_way && round.number == number;
+        let is_awaited = |round: &mut DiscoveryRound| round.number == number;
         let round = self.rounds.ended.wait_timeout_while(self.rounds.state.lock(), left, is_awaited);
         let round = round.unwrap_or_else(PoisonError::into_inner).0;
         if self.router.is_known() {
@@ -230,18 +229,18 @@ impl Connections {
     /// Starts a search on a thread of its own, unless one is under way.
     fn begin_discovery(&self) {
         let Router::LearnedTopology(learned) = &self.router else { return };
-        if std::mem::replace(&mut self.rounds.state.lock().under_way, true) {
+        if !learned.begin(Instant::now()) {
             return;
         }
         let (discoverer, rounds) = (Arc::clone(&self.discoverer), Arc::clone(&self.rounds));
         let (topology, learned) = (Arc::clone(learned), Arc::clone(learned));
         let end = move |result: Result<()>| {
+            // First: who waits for the end of this one may begin the next.
+            learned.searched();
             let mut round = rounds.state.lock();
-            *round = DiscoveryRound { under_way: false, number: round.number + 1, failure: result.err() };
+            *round = DiscoveryRound { number: round.number + 1, failure: result.err() };
             drop(round);
             rounds.ended.notify_all();
-            // The breaker waits for the end of its probe.
-            learned.searched();
         };
         let search = move |cancelled: &dyn Fn() -> bool| {
             let result = discoverer.discover(&topology, cancelled);

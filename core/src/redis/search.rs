@@ -57,7 +57,7 @@ impl<N: Node> Search<N> {
         let timeout = learned.connector.timeout();
         Self {
             learned: Arc::clone(learned),
-            seeds: learned.seeds_to_ask(now).into(),
+            seeds: learned.seeds_to_ask().into(),
             confirmations: VecDeque::new(),
             awaited: 0,
             hedge_at: now,
@@ -132,9 +132,7 @@ impl<N: Node> Search<N> {
 
     /// Ends the search with what has been found so far.
     pub(super) fn end(&self, now: Instant) -> Result<()> {
-        let result = self.outcome.clone().map(|topology| self.learned.learn(topology, now));
-        self.learned.asked();
-        result
+        self.outcome.clone().map(|topology| self.learned.learn(topology, now))
     }
 }
 

@@ -67,7 +67,7 @@ struct Map<N> {
     /// The node that failed last: the least promising one to ask.
     suspect: Option<Address>,
     asked_at: Option<Instant>,
-    /// Whether the answer is still awaited.
+    /// Whether a search for the topology is.
     under_way: bool,
     learnt_at: Option<Instant>,
     /// How often the topology was asked for.
@@ -154,12 +154,20 @@ impl<N: Node> LearnedTopology<N> {
         self.stale.store(true, Ordering::Release);
     }
 
-    /// Whom to ask now, the most promising first: the nodes that are known, then the seeds that are none, which may belong to
-    /// another Cluster by now. Both take turns: the first nodes may all be down, and one Sentinel may be behind.
-    pub(super) fn seeds_to_ask(&self, now: Instant) -> Vec<Address> {
+    /// Whether to begin a search: not while one is under way.
+    pub(super) fn begin(&self, now: Instant) -> bool {
         let mut map = self.write();
-        map.asked_at = Some(now);
-        map.under_way = true;
+        let begins = !std::mem::replace(&mut map.under_way, true);
+        if begins {
+            map.asked_at = Some(now);
+        }
+        begins
+    }
+
+    /// Whom to ask, the most promising first: the nodes that are known, then the seeds that are none, which may belong to
+    /// another Cluster by now. Both take turns: the first nodes may all be down, and one Sentinel may be behind.
+    pub(super) fn seeds_to_ask(&self) -> Vec<Address> {
+        let mut map = self.write();
         map.rounds = map.rounds.wrapping_add(1);
         let mut order: Vec<Address> = match self.discovery {
             Discovery::Cluster => map.nodes.keys().cloned().collect(),
@@ -182,9 +190,10 @@ impl<N: Node> LearnedTopology<N> {
         order
     }
 
-    /// Ends the breaker's probe. Called once the next search may begin: a probe that is admitted while a search is about
-    /// to end would start none, and keep the breaker open.
+    /// A search has ended, and with it the breaker's probe. The next search may begin before: a probe that is admitted while
+    /// one is about to end would start none, and keep the breaker open.
     pub(super) fn searched(&self) {
+        self.write().under_way = false;
         let is_known = self.is_known();
         self.breaker.probed(is_known);
         if is_known {
@@ -195,11 +204,6 @@ impl<N: Node> LearnedTopology<N> {
     /// Whether the server may be asked for the topology.
     pub(super) fn may_ask(&self, address: &Address) -> bool {
         self.seeds.contains(address) || self.read().nodes.contains_key(address)
-    }
-
-    /// Nobody is being asked any more.
-    pub(super) fn asked(&self) {
-        self.write().under_way = false;
     }
 
     /// The connections to a server that an answer or a redirection named.
@@ -316,7 +320,7 @@ mod tests {
         let learned = learned("redis-cluster://server", Discovery::Cluster, 2);
         let ranges = (0..NODES).map(|node| Range { first: node, last: node, owner: server(100 + node) });
         learned.learn(Topology { ranges: ranges.collect(), epoch: None }, Instant::now());
-        let asked: Vec<_> = (0..NODES).map(|_| learned.seeds_to_ask(Instant::now())).collect();
+        let asked: Vec<_> = (0..NODES).map(|_| learned.seeds_to_ask()).collect();
         let first: HashSet<_> = asked.iter().map(|order| &order[0]).collect();
         assert_eq!(first.len(), usize::from(NODES), "{asked:?}");
         for order in &asked {

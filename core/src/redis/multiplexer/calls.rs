@@ -74,7 +74,7 @@ impl<S: Read + Write> Multiplexer<S> {
             NextHop::Later(pause) => {
                 self.wait(pending(asking), Reason::Migration(Arc::clone(peer)), now + pause);
             }
-            NextHop::Rediscover => self.wait_for_topology(pending(false), by),
+            NextHop::Rediscover => self.wait_for_topology(pending(false), by, now),
             NextHop::Fail(error) => self.complete(call, Err(error)),
         }
     }
@@ -168,7 +168,7 @@ impl<S: Read + Write> Multiplexer<S> {
         let Some(peer) = awaited else { return };
         let is_due = doubts_at <= now;
         if is_due && self.router.waits(&peer, now) {
-            self.discover();
+            self.discover(now);
         }
         let next = if is_due { now + PAUSE } else { doubts_at };
         self.doubts_at = Some(next);

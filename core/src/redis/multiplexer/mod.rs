@@ -135,7 +135,6 @@ pub(super) struct Multiplexer<S> {
     waiting: Vec<Waiting>,
     /// When to ask whether another server is in charge than one to which a connection is awaited.
     doubts_at: Option<Instant>,
-    is_discovering: bool,
     // Few are given at a time, and seldom more than two.
     orders: SmallVec<[Order; 2]>,
     woken: Vec<Waker>,
@@ -155,7 +154,6 @@ impl<S: Read + Write> Multiplexer<S> {
             calls: Slab::new(),
             waiting: Vec::new(),
             doubts_at: None,
-            is_discovering: false,
             orders: SmallVec::new(),
             woken: Vec::new(),
             next_deadline: None,
@@ -181,18 +179,18 @@ impl<S: Read + Write> Multiplexer<S> {
         match self.router.due(now) {
             DiscoveryNeed::Refused(Refusal { error, probe }) => {
                 if probe {
-                    self.discover();
+                    self.discover(now);
                 }
                 self.complete(id, Err(error));
             }
             DiscoveryNeed::No => self.route(pending, now),
             DiscoveryNeed::Meanwhile => {
-                self.discover();
+                self.discover(now);
                 self.route(pending, now);
             }
             DiscoveryNeed::First => {
                 let topology_by = if self.router.is_known() { now + TOPOLOGY_WAIT } else { by };
-                self.wait_for_topology(pending, topology_by);
+                self.wait_for_topology(pending, topology_by, now);
             }
         }
         id
@@ -214,16 +212,16 @@ impl<S: Read + Write> Multiplexer<S> {
         self.calls.len() == 1
     }
 
-    fn discover(&mut self) {
+    fn discover(&mut self, now: Instant) {
         if let Router::LearnedTopology(learned) = &self.router
-            && !std::mem::replace(&mut self.is_discovering, true)
+            && learned.begin(now)
         {
             self.orders.push(Order::Discover(Arc::clone(learned)));
         }
     }
 
-    fn wait_for_topology(&mut self, pending: PendingCommand, topology_by: Instant) {
-        self.discover();
+    fn wait_for_topology(&mut self, pending: PendingCommand, topology_by: Instant, now: Instant) {
+        self.discover(now);
         self.wait(pending, Reason::Topology, topology_by);
     }
 
@@ -270,7 +268,6 @@ impl<S: Read + Write> Multiplexer<S> {
 
     /// Takes note that the search for the topology has ended, and how.
     pub(super) fn discovered(&mut self, result: Result<()>, now: Instant) {
-        self.is_discovering = false;
         if let Router::LearnedTopology(learned) = &self.router {
             learned.searched();
         }
