@@ -28,6 +28,8 @@ use crate::wake::{Wake, WakeFunction};
 pub struct NativeLimiter {
     /// Gone before the socket, which belongs to the bridge.
     poll: Option<Poll>,
+    /// Whether the loop can watch it.
+    watches: bool,
     shared: Rc<Shared>,
     wake: Wake,
     /// Whether the process is kept alive.
@@ -81,11 +83,10 @@ impl NativeLimiter {
         let bridge = Bridge::open(options.builder(url)?, move || waker.call())?;
         let mailbox = RefCell::new(Mailbox::new(mailbox));
         let shared = Shared { bridge, mailbox, names: RefCell::default(), has_handle: Cell::default() };
-        if watches && poll::is_possible() {
-            shared.bridge.want_socket();
-        }
+        let watches = watches && poll::is_possible();
         let (shared, backlog) = (Rc::new(shared), VecDeque::new());
-        let mut limiter = Self { poll: None, shared, wake, busy: false, backlog, closing: Vec::new() };
+        let mut limiter =
+            Self { poll: None, watches, shared, wake, busy: false, backlog, closing: Vec::new() };
         limiter.keep_alive(env, true);
         Ok(limiter)
     }
@@ -261,7 +262,9 @@ impl NativeLimiter {
             self.poll = None;
             bridge.end_socket();
         }
-        if let Some(socket) = bridge.new_socket() {
+        if self.watches
+            && let Some(socket) = bridge.new_socket()
+        {
             self.poll = Poll::new(env, socket, &self.shared, &self.wake);
             if self.poll.is_none() {
                 bridge.end_socket();

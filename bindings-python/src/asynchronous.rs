@@ -300,12 +300,7 @@ impl Bridge {
         self.calls.drain(py)
     }
 
-    /// Says that the loop can watch a socket.
-    fn want_socket(&self) {
-        self.calls.bridge.want_socket();
-    }
-
-    /// A socket to be watched from now on.
+    /// A socket that the loop has to watch from now on.
     fn new_socket(&self) -> Option<i32> {
         self.calls.bridge.new_socket()
     }

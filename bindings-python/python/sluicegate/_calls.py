@@ -208,7 +208,6 @@ class Calls:
         if doorbell is not None:
             with suppress(NotImplementedError):
                 self._loop.add_reader(doorbell, self._rung)
-                self.bridge.want_socket()
                 return
         arguments = (self.bridge, self._loop, weakref.WeakMethod(self._drain))
         listener = threading.Thread(target=_listen, args=arguments, name="sluicegate-listen", daemon=True)

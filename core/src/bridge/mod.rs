@@ -5,8 +5,8 @@
 //! lies between a call and its answer. Where a loop can watch no files, a thread does that for it.
 //!
 //! What a loop does that can watch a file:
-//! 1. It says so, by [`Bridge::want_socket`]. From then on, whenever it is woken, it asks [`Bridge::new_socket`] for
-//!    a file to watch, and [`Bridge::is_socket_over`] whether to watch that no longer; then [`Bridge::end_socket`].
+//! 1. Whenever it is woken, it asks [`Bridge::new_socket`] for a file to watch, and [`Bridge::is_socket_over`] whether
+//!    to watch that no longer; then [`Bridge::end_socket`].
 //! 2. When the file is readable, it calls [`Bridge::read_socket`].
 //! 3. While calls are under way it calls [`Bridge::expire`] when that asks for it.
 //! 4. After any of these, and after [`Bridge::submit`], it calls [`Bridge::drain`]: it is not woken for answers that
@@ -158,14 +158,7 @@ impl Bridge {
         }
     }
 
-    /// Announces a loop that can watch a file.
-    pub fn want_socket(&self) {
-        if self.is_mine() {
-            self.runner.hand_over();
-        }
-    }
-
-    /// A file that is to be watched from now on.
+    /// A file that the loop has to watch from now on.
     pub fn new_socket(&self) -> Option<i32> {
         if self.is_mine() { self.runner.new_file() } else { None }
     }

@@ -33,8 +33,6 @@ pub(super) struct Runner {
     spin: Spin,
     /// When calls were last submitted.
     submitted: Mutex<Option<Instant>>,
-    /// Whether a loop watches the connections, or is about to.
-    is_handed_over: AtomicBool,
     /// Whether the loop has the file.
     has_file: AtomicBool,
     /// Whether a thread watches them.
@@ -57,7 +55,6 @@ impl Runner {
             wake: Box::new(wake),
             spin: Spin::default(),
             submitted: Mutex::default(),
-            is_handed_over: AtomicBool::new(false),
             has_file: AtomicBool::new(false),
             has_thread: AtomicBool::new(false),
             thread: Mutex::default(),
@@ -180,17 +177,10 @@ impl Runner {
         self.host.notify();
     }
 
-    /// A loop can watch the connections.
-    pub(super) fn hand_over(&self) {
-        self.is_handed_over.store(true, Ordering::Release);
-        self.host.notify();
-    }
-
     /// The file for the loop to watch, once.
     pub(super) fn new_file(&self) -> Option<i32> {
         let is_connected = self.limiter().is_some() && self.hub.get().is_some();
-        let is_handed_over = is_connected && self.is_handed_over.load(Ordering::Acquire);
-        if !is_handed_over || self.is_closed.load(Ordering::Acquire) {
+        if !is_connected || self.is_closed.load(Ordering::Acquire) {
             return None;
         }
         let descriptor = self.host.descriptor()?;

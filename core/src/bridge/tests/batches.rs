@@ -64,7 +64,6 @@ fn open_all(builder: Builder, way: Way) -> (Bridge, Receiver<()>) {
     let bridge = Bridge::open(builder, move || wake.send(()).unwrap()).unwrap();
     assert!(fetch(&bridge, &woken, 1)[0].result.is_ok());
     if let Way::Socket = way {
-        bridge.want_socket();
         while bridge.new_socket().is_none() {
             woken.recv_timeout(Duration::from_secs(10)).unwrap();
         }

@@ -46,7 +46,6 @@ impl Loop {
         let builder = builder.rules(Rules::from_json(RULES).unwrap());
         // The loop may be gone.
         let bridge = Bridge::open(builder, move || _ = wake.send(())).unwrap();
-        bridge.want_socket();
         let mut this = Self { bridge, woken, socket: None, timer: None, answers: Vec::new() };
         this.run_until(|this| this.socket.is_some());
         assert!(this.take(1)[0].result.is_ok());
