@@ -74,6 +74,7 @@ impl Session {
         let is_batch = bundle.len() > 1;
         let target = err.redirect_node();
         let target = target.and_then(|(node, _)| Address::parse_redirect(node, &self.address));
+        let failure = errors::answered(&err, &self.address);
         match (err.code().unwrap_or_default(), target) {
             ("NOSCRIPT", _) if !whole => {
                 let wanted = self.wanted(bundle);
@@ -88,19 +89,15 @@ impl Session {
             ("NOPERM" | "TRYAGAIN", _) if is_batch => self.requeue(bundle),
             ("TRYAGAIN", _) => self.again(bundle, |_| Hint::TryAgain),
             ("MOVED", Some(target)) => self.again(bundle, |_| Hint::Moved(target.clone())),
-            ("MOVED", None) => {
-                let failure = errors::answered(&err, &self.address);
-                self.again(bundle, |_| Hint::NotOwner(failure.clone()));
-            }
+            ("MOVED", None) => self.again(bundle, |_| Hint::NotOwner(failure.clone())),
             ("ASK", Some(target)) => self.again(bundle, |_| Hint::Ask(target.clone())),
             // It has executed nothing, and will not before another failover.
             ("READONLY" | "MASTERDOWN", _) => {
                 self.is_replica = true;
-                let failure = errors::answered(&err, &self.address);
                 self.again(bundle, |_| Hint::NotOwner(failure.clone()));
                 self.retire(&failure);
             }
-            _ => self.fail(&bundle, &errors::answered(&err, &self.address)),
+            _ => self.fail(&bundle, &failure),
         }
     }
 
