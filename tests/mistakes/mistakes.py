@@ -124,7 +124,7 @@ MISTAKES = [
     Mistake(
         "a server that a Sentinel names is not asked whether it is a primary",
         "search.rs",
-        "Some(server) if !self.learned.knows(&topology) => {",
+        "Some(server) if matches!(discovery, Discovery::Sentinel(_)) && !self.learned.knows(&topology) => {",
         "Some(server) if false => {",
     ),
     Mistake(

@@ -60,14 +60,6 @@ impl Discovery {
             Self::Cluster | Self::Sentinel(_) => None,
         }
     }
-
-    /// The server that has to say itself that it is a primary: the one that a Sentinel names.
-    pub(super) fn to_confirm<'a>(&self, topology: &'a Topology) -> Option<&'a Address> {
-        match self {
-            Self::Cluster => None,
-            Self::Sentinel(_) => topology.ranges.first().map(|range| &range.owner),
-        }
-    }
 }
 
 pub(super) fn role() -> Cmd {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ::redis::{Cmd, Value};
 
-use super::discovery::{self, Topology};
+use super::discovery::{self, Discovery, Topology};
 use super::errors;
 use super::login::Role;
 use super::topology::{LearnedTopology, Node};
@@ -114,8 +114,8 @@ impl<N: Node> Search<N> {
         let undiscovered = |reason: String| errors::undiscovered(&seed, &reason);
         let answer = answer.map_err(|error| discovery.refused(&error).map_or(error, undiscovered))?;
         let topology = discovery.answer(&answer, &seed).map_err(undiscovered)?;
-        match discovery.to_confirm(&topology).cloned() {
-            Some(server) if !self.learned.knows(&topology) => {
+        match topology.ranges.first().map(|range| range.owner.clone()) {
+            Some(server) if matches!(discovery, Discovery::Sentinel(_)) && !self.learned.knows(&topology) => {
                 let (command, claim) = (discovery::role(), Some((topology, seed)));
                 self.confirmations.push_back(Query { server, role: Role::Data, command, by: self.by, claim });
                 Ok(None)
