@@ -175,7 +175,7 @@ fn a_hung_server_holds_nobody_up_for_longer_than_alone() {
     let time = options.connect_timeout + options.response_timeout;
     for (outcome, took) in outcomes {
         assert_eq!(kind(&outcome), Some(ErrorKind::Timeout));
-        assert!(took < time + options.response_timeout, "{took:?}");
+        assert!(took < time + options.response_timeout / 2, "{took:?}");
     }
     recovery(&driver, "other");
     by_threads(|_| count(&driver, "k").unwrap());
