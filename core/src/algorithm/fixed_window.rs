@@ -111,6 +111,7 @@ impl Algorithm for FixedWindow {
         cost
     }
 
+    #[inline(always)]
     fn room(&self, state: &Window, now: Micros) -> f64 {
         self.limit - self.count(state, now)
     }
