@@ -314,14 +314,17 @@ impl RateLimiter {
     pub(super) fn single(&self, check: &Check<'_>, op: Op) -> Result<Decision> {
         match &self.backend {
             Backend::Memory(memory) => memory.single(&self.centre.rules.snapshot(), check, op),
-            Backend::Server(redis) => {
-                redis.ensure_open()?;
-                let catalog = self.centre.rules.snapshot();
-                let (check, id) = check.split_request_id();
-                let plan = Plan::repeatable(&catalog, &[check], (op, Form::Single), id)?;
-                self.converse(redis, &plan, op, Form::Single)
-            }
+            Backend::Server(redis) => self.single_on(redis, check, op),
         }
+    }
+
+    /// The same of a server.
+    pub(super) fn single_on(&self, redis: &BlockingRedis, check: &Check<'_>, op: Op) -> Result<Decision> {
+        redis.ensure_open()?;
+        let catalog = self.centre.rules.snapshot();
+        let (check, id) = check.split_request_id();
+        let plan = Plan::repeatable(&catalog, &[check], (op, Form::Single), id)?;
+        self.converse(redis, &plan, op, Form::Single)
     }
 
     fn converse(&self, redis: &BlockingRedis, plan: &Plan<'_>, op: Op, form: Form) -> Result<Decision> {

@@ -50,8 +50,8 @@ impl RateLimiter {
             blocking::Backend::Memory(memory) => {
                 memory.decide(&self.centre.rules.snapshot(), check, op, make)
             }
-            blocking::Backend::Server(_) => {
-                self.single(check, op).map(|decision| make(Verdict::from(&decision)))
+            blocking::Backend::Server(redis) => {
+                self.single_on(redis, check, op).map(|decision| make(Verdict::from(&decision)))
             }
         }
     }
