@@ -62,11 +62,12 @@ impl ErrorKind {
 }
 
 /// An error of the limiter. A denial is not an error: it is a [`Decision`](crate::Decision).
-///
-/// A pointer, so that a result is hardly longer than what a call returns when all is well: a processor copies a long
-/// one more slowly than a call in memory takes.
 #[derive(Clone)]
-pub struct Error(Box<Parts>);
+pub struct Error(
+    // A pointer, so that a result is hardly longer than what a call returns when all is well: a processor copies a long one
+    // more slowly than a check in memory takes.
+    Box<Parts>,
+);
 
 #[derive(Clone)]
 struct Parts {
