@@ -235,7 +235,7 @@ impl Connections {
         let (discoverer, rounds) = (Arc::clone(&self.discoverer), Arc::clone(&self.rounds));
         let (topology, learned) = (Arc::clone(learned), Arc::clone(learned));
         let end = move |result: Result<()>| {
-            // First: who waits for the end of this one may begin the next.
+            // Before its end is told: whoever waits for that may begin the next.
             learned.searched();
             let mut round = rounds.state.lock();
             *round = DiscoveryRound { number: round.number + 1, failure: result.err() };
