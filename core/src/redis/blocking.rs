@@ -235,7 +235,7 @@ impl Connections {
         let (discoverer, rounds) = (Arc::clone(&self.discoverer), Arc::clone(&self.rounds));
         let (topology, learned) = (Arc::clone(learned), Arc::clone(learned));
         let end = move |result: Result<()>| {
-            // Before its end is told: whoever waits for that may begin the next.
+            // Before the calls that wait for it are woken: one of them may begin the next search.
             learned.searched();
             let mut round = rounds.state.lock();
             *round = DiscoveryRound { number: round.number + 1, failure: result.err() };
