@@ -130,7 +130,7 @@ MISTAKES = [
     Mistake(
         "a replica confirms that it is a primary",
         "search.rs",
-        "if discovery::is_primary(&role?) {",
+        "if is_primary(&role?) {",
         "if role.is_ok() {",
     ),
     Mistake(

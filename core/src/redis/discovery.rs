@@ -62,24 +62,6 @@ impl Discovery {
     }
 }
 
-pub(super) fn role() -> Cmd {
-    cmd("ROLE")
-}
-
-/// Whether the answer to [`role`] is that of a primary.
-pub(super) fn is_primary(value: &Value) -> bool {
-    is_role(value, "master")
-}
-
-/// Whether the answer to [`role`] is that of a replica.
-pub(super) fn is_replica(value: &Value) -> bool {
-    is_role(value, "slave")
-}
-
-fn is_role(value: &Value, role: &str) -> bool {
-    matches!(value, Value::Array(items) if items.first().and_then(text).as_deref() == Some(role))
-}
-
 fn cluster(value: &Value, answered: &Address) -> Result<Vec<Range>, String> {
     let Value::Array(items) = value else {
         return Err("the answer to CLUSTER SLOTS is not a list".to_owned());

@@ -30,6 +30,7 @@ mod options;
 mod pacing;
 mod pool;
 mod resolve;
+mod role;
 mod router;
 mod search;
 mod session;

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use ::redis::{Cmd, Value};
 
-use super::discovery::{self, Discovery, Topology};
+use super::discovery::{Discovery, Topology};
 use super::errors;
 use super::login::Role;
+use super::role::{is_primary, role};
 use super::topology::{LearnedTopology, Node};
 use crate::address::Address;
 use crate::error::Result;
@@ -116,7 +117,7 @@ impl<N: Node> Search<N> {
         let topology = discovery.answer(&answer, &seed).map_err(undiscovered)?;
         match topology.ranges.first().map(|range| range.owner.clone()) {
             Some(server) if matches!(discovery, Discovery::Sentinel(_)) && !self.learned.knows(&topology) => {
-                let (command, claim) = (discovery::role(), Some((topology, seed)));
+                let (command, claim) = (role(), Some((topology, seed)));
                 self.confirmations.push_back(Query { server, role: Role::Data, command, by: self.by, claim });
                 Ok(None)
             }
@@ -138,7 +139,7 @@ impl<N: Node> Search<N> {
 
 /// The topology that a Sentinel described, if the server that it names is a primary.
 fn confirmed(topology: Topology, sentinel: &Address, role: Result<Value>) -> Result<Topology> {
-    if discovery::is_primary(&role?) {
+    if is_primary(&role?) {
         Ok(topology)
     } else {
         Err(errors::undiscovered(sentinel, "the server it names is not a primary"))

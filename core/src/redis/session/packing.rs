@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::resp::write_command;
 use super::{About, Awaited, Bundle, PendingCommand, ROLE_INTERVAL, Session, SessionStage, note_sooner};
 use crate::redis::command::RedisCommand;
-use crate::redis::discovery::role;
+use crate::redis::role::role;
 use crate::redis::slots::slot_of;
 use crate::script::{Argument, Script};
 

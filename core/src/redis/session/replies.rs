@@ -9,9 +9,9 @@ use super::resp::{LARGEST_REPLY, TOO_LARGE};
 use super::{About, Awaited, Bundle, PendingCommand, Session, SessionStage, note_sooner};
 use crate::address::Address;
 use crate::redis::command::{CommandOutcome, Hint, Unexecuted};
-use crate::redis::discovery::is_replica;
 use crate::redis::errors::{self, CallError, ConnectionError};
 use crate::redis::login::HandshakeStep;
+use crate::redis::role::is_replica;
 
 impl Session {
     /// Takes bytes that came.
