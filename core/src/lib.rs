@@ -66,6 +66,7 @@ mod http;
 #[cfg(feature = "bridge")]
 mod inbox;
 mod key;
+mod keys;
 #[cfg(feature = "lab")]
 pub mod lab;
 mod limiter;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ::redis::RedisError;
 
-use super::login::{HandshakeStep, Role};
+use super::settings::login::{HandshakeStep, Role};
 use crate::address::Address;
 use crate::error::{Error, ErrorKind};
 

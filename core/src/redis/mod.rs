@@ -1,63 +1,40 @@
 //! Connections to Redis: one server, a Cluster, or whatever primary the Sentinels name.
 //!
 //! [`BlockingRedis`] and [`AsyncRedis`] carry out a [`Call`](crate::script::ScriptCall) and share all that does no
-//! I/O: the URL, the options, the errors, where a key lives (`router`) and what a reply asks for (`session`).
+//! I/O. A call goes through the rooms in this order:
+//!
+//! - `settings`: what the caller has set: servers, credentials, TLS, timeouts;
+//! - `drivers`: carries calls out, for threads that block (`threads`) and for event loops (`loops`, `multiplexer`);
+//! - `topology`: which server has the state of a key;
+//! - `connecting`: when and how that server is connected to;
+//! - `wire`: commands, replies, and what a reply asks for.
 //!
 //! One rule governs both: **what may have been executed is never sent again**. A call is repeated only after
 //! an answer that proves that it was not executed: NOSCRIPT, MOVED, ASK and TRYAGAIN. That is also why the
 //! Cluster and Sentinel clients of the `redis` crate are not used: with retries they repeat a call after a
 //! broken connection or a timeout, and without retries they do not follow MOVED.
 
-mod asynchronous;
-mod background;
-mod blocking;
-mod breaker;
-mod channel;
-mod combining;
-mod command;
-mod connection;
-mod connector;
-mod deadline;
-mod discoverer;
-mod discovery;
+mod connecting;
+mod drivers;
 mod errors;
-mod hub;
-mod login;
-#[cfg(feature = "bridge")]
-mod loop_host;
-mod multiplexer;
-mod options;
-mod pacing;
-mod pool;
-mod resolve;
-mod role;
-mod router;
-mod search;
-mod session;
+mod settings;
 #[cfg(test)]
 mod simulation;
-mod slots;
-mod spin;
-mod stream;
 #[cfg(test)]
 pub(crate) mod tests;
-#[cfg_attr(not(feature = "tls"), path = "without_tls.rs")]
-mod tls;
-mod tokio_host;
 mod topology;
-mod url;
+mod wire;
 
-pub(crate) use asynchronous::AsyncRedis;
-pub(crate) use blocking::BlockingRedis;
-pub(crate) use command::{Attempts, CallDeadline};
+pub(crate) use drivers::loops::asynchronous::AsyncRedis;
+#[cfg(feature = "bridge")]
+pub(crate) use drivers::loops::hub::{Host, Hub};
+#[cfg(feature = "bridge")]
+pub(crate) use drivers::loops::loop_host::LoopHost;
+#[cfg(feature = "bridge")]
+pub(crate) use drivers::spin::{LONGEST as LONGEST_SPIN, Spin};
+pub(crate) use drivers::threads::blocking::BlockingRedis;
 #[cfg(feature = "bridge")]
 pub(crate) use errors::{forked, no_thread};
-#[cfg(feature = "bridge")]
-pub(crate) use hub::{Host, Hub};
-#[cfg(feature = "bridge")]
-pub(crate) use loop_host::LoopHost;
-pub(crate) use options::ConnectOptions;
-pub(crate) use slots::slot_of;
-#[cfg(feature = "bridge")]
-pub(crate) use spin::{LONGEST as LONGEST_SPIN, Spin};
-pub(crate) use url::Backend;
+pub(crate) use settings::options::ConnectOptions;
+pub(crate) use settings::url::Backend;
+pub(crate) use wire::command::{Attempts, CallDeadline};

@@ -2,8 +2,8 @@
 
 use smallvec::smallvec;
 
+use crate::keys::slots::slot_of;
 use crate::plan::{ENFORCED, Plan, SmallList, gather};
-use crate::redis::slot_of;
 
 /// One stage with everything: a single server does not mind slots.
 #[inline(always)]

@@ -5,22 +5,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-use super::super::channel::Channel;
-use super::super::command::CallDeadline;
-use super::super::connector::Connector;
 use super::super::errors::{self, ConnectionError};
-use super::super::login::Role;
-use super::super::multiplexer::{ConnectionId, Multiplexer, Need, Order, Peer};
-use super::super::options::ConnectOptions;
-use super::super::search::Search;
-use super::super::session::{Id, Session};
-use super::super::topology::Node;
-use super::super::url::Backend;
 use super::ledger::Invariant;
 use super::plan::{MS, Scenario, Setup, Time};
 use super::protocol::{Key, command_of};
 use super::wire::Wire;
 use super::world::{Event, Shared, instant, time_of};
+use crate::redis::connecting::connector::Connector;
+use crate::redis::drivers::multiplexer::{ConnectionId, Multiplexer, Need, Order, Peer};
+use crate::redis::settings::login::Role;
+use crate::redis::settings::options::ConnectOptions;
+use crate::redis::settings::url::Backend;
+use crate::redis::topology::learned::Node;
+use crate::redis::topology::search::Search;
+use crate::redis::wire::channel::Channel;
+use crate::redis::wire::command::CallDeadline;
+use crate::redis::wire::session::{Id, Session};
 
 /// Who has the driver's end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -4,12 +4,7 @@ use std::sync::Arc;
 
 use ::redis::{Parser, Value};
 
-use super::super::command::RedisCommand;
 use super::super::errors;
-use super::super::login::Role;
-use super::super::multiplexer::Peer;
-use super::super::search::{Query, Search, SearchStep};
-use super::super::topology::{LearnedTopology, Node};
 use super::client::Client;
 use super::ledger::Invariant;
 use super::plan::Setup;
@@ -17,6 +12,11 @@ use super::protocol::{self, ServerCommand};
 use super::world::{Event, instant, time_of};
 use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
+use crate::redis::drivers::multiplexer::Peer;
+use crate::redis::settings::login::Role;
+use crate::redis::topology::learned::{LearnedTopology, Node};
+use crate::redis::topology::search::{Query, Search, SearchStep};
+use crate::redis::wire::command::RedisCommand;
 
 impl Client {
     pub(super) fn discover(&mut self, learned: &Arc<LearnedTopology<Peer>>) {

@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
-use super::super::command::RedisCommand;
 use super::super::tests::eternal;
 use super::plan::CallKind;
+use crate::redis::wire::command::RedisCommand;
 use crate::script::{Script, ScriptCall};
 
 /// A script that calls of `CallKind::Check` and `Peek` share.

@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
-use super::super::slots::slot_of;
 use super::plan::{RefusedScript, Scenario, Setup, TAGS, Time};
 use super::protocol::{Key, bulk};
+use crate::keys::slots::slot_of;
 
 /// The hash slot of each tag.
 pub(super) static SLOTS: LazyLock<[u16; TAGS]> =

@@ -8,13 +8,13 @@ use std::rc::Rc;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use super::super::search::Query;
 use super::ledger::Ledger;
 use super::network::Connection;
 use super::plan::{Scenario, Time};
 use super::random::Random;
 use super::servers::Deployment;
 use crate::error::Result;
+use crate::redis::topology::search::Query;
 
 /// When every history begins.
 static BEGINNING: LazyLock<Instant> = LazyLock::new(Instant::now);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use super::super::tokio_host::TokioHost;
 use super::*;
+use crate::redis::drivers::loops::tokio_host::TokioHost;
 
 #[test]
 fn a_child_closes_the_connections_that_it_inherits() {

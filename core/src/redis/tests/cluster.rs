@@ -7,7 +7,7 @@ use sluicegate_test_servers::{Cluster, Node, Redis, Transport};
 
 use super::fake_server::{moving_to, reluctant, scattered};
 use super::*;
-use crate::redis::slot_of;
+use crate::keys::slots::slot_of;
 
 /// By one seed, which has to lead to the other nodes.
 fn connected(cluster: &Cluster) -> [Driver; 2] {

@@ -26,7 +26,7 @@ use ::redis::Value;
 use sluicegate_test_servers::Certificates;
 use tokio::runtime::Runtime;
 
-use super::url::RedisUrl;
+use super::settings::url::RedisUrl;
 use super::{AsyncRedis, Backend, BlockingRedis, ConnectOptions};
 use crate::error::{Error, ErrorKind, Result};
 use crate::script::{Script, ScriptCall};

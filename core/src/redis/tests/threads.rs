@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::super::breaker::Refusal;
-use super::super::command::RedisCommand;
-use super::super::tokio_host::TokioHost;
-use super::super::topology::DiscoveryNeed;
 use super::*;
+use crate::redis::connecting::breaker::Refusal;
+use crate::redis::drivers::loops::tokio_host::TokioHost;
+use crate::redis::topology::learned::DiscoveryNeed;
+use crate::redis::wire::command::RedisCommand;
 
 /// A limiter that gets no threads: as another thread does that closes it, just now.
 fn without_background(runtime: &Runtime, url: &str, options: &ConnectOptions) -> AsyncRedis {

@@ -8,7 +8,7 @@ use sluicegate_test_servers::{Cluster, Redis};
 
 use super::fake_server::flooding;
 use super::*;
-use crate::redis::tokio_host::TokioHost;
+use crate::redis::drivers::loops::tokio_host::TokioHost;
 use crate::{AsyncRateLimiter, Check, CheckOptions, RateLimiter, Rules};
 
 /// Far less than a server may take to answer.

@@ -10,16 +10,16 @@ use ::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use ::rustls::{ServerConfig, ServerConnection, Stream};
 use sluicegate_test_servers::{Cluster, Options, Redis, Sentinel, Transport};
 
-use super::super::command::{CommandOutcome, RedisCommand};
-use super::super::connection::{Connection, ONLY};
-use super::super::connector::Connector;
-use super::super::deadline::Deadline;
-use super::super::login::Role;
-use super::super::session::PendingCommand;
-use super::super::stream::Resend;
 use super::fake_server::trickling;
 use super::*;
 use crate::address::Address;
+use crate::redis::connecting::connector::Connector;
+use crate::redis::connecting::deadline::Deadline;
+use crate::redis::connecting::stream::Resend;
+use crate::redis::drivers::connection::{Connection, ONLY};
+use crate::redis::settings::login::Role;
+use crate::redis::wire::command::{CommandOutcome, RedisCommand};
+use crate::redis::wire::session::PendingCommand;
 
 fn server(transport: Transport) -> Redis {
     Redis::with(&Options { transport, ..Options::default() }).unwrap()

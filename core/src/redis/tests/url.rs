@@ -1,7 +1,7 @@
 //! URLs: what is understood, and how errors speak of the rest.
 
 use super::*;
-use crate::redis::url::Login;
+use crate::redis::settings::url::Login;
 
 fn same(left: &str, right: &str) {
     assert_eq!(Backend::parse(left).unwrap(), Backend::parse(right).unwrap(), "{left} {right}");

@@ -1,0 +1,3 @@
+//! Names of state in Redis.
+
+pub(crate) mod slots;

@@ -1,0 +1,6 @@
+//! Which server has the state of a key: what is known of it, and how it is found out. Does no I/O.
+
+pub(super) mod discovery;
+pub(super) mod learned;
+pub(super) mod router;
+pub(super) mod search;

@@ -1,0 +1,279 @@
+//! Requests become bytes, in batches in which calls of one kind share a script.
+
+use std::ptr;
+use std::time::Instant;
+
+use hashbrown::HashMap;
+use smallvec::SmallVec;
+
+use super::resp::write_command;
+use super::{About, Awaited, Bundle, PendingCommand, ROLE_INTERVAL, Session, SessionStage, note_sooner};
+use crate::keys::slots::slot_of;
+use crate::redis::wire::command::RedisCommand;
+use crate::redis::wire::role::role;
+use crate::script::{Argument, Script};
+
+/// The most calls in one script: while it runs the server serves nobody else.
+const LARGEST: usize = 64;
+
+impl Session {
+    /// Packs the requests that wait, unless enough is under way: then they go together with those to come.
+    pub(in crate::redis) fn flush(&mut self, now: Instant) {
+        let is_held_back = self.queue.is_empty() || !self.output.is_empty() || self.is_busy();
+        if self.stage != SessionStage::Ready || is_held_back {
+            return;
+        }
+        // Their callers have given up, or are about to.
+        if self.queue.iter().any(|pending| pending.by <= now) {
+            self.expire_unsent(now);
+            if self.queue.is_empty() {
+                return;
+            }
+        }
+        if now >= self.role_asked + ROLE_INTERVAL {
+            self.role_asked = now;
+            self.pack(&role(), About::Role, now);
+        }
+        for bundle in bundle(&mut self.queue, self.minds_slots) {
+            self.pack_bundle(bundle, false, now);
+        }
+        if let Some(last) = self.awaited.back_mut() {
+            last.ends_batch = true;
+        }
+        note_sooner(&mut self.next_deadline, now + self.response_timeout);
+    }
+
+    /// Whether enough is under way.
+    fn is_busy(&self) -> bool {
+        let batches = self.awaited.iter().filter(|awaited| awaited.ends_batch);
+        let calls = self.awaited.iter().map(|awaited| awaited.requests().len());
+        batches.count() >= self.window && calls.sum::<usize>() >= self.busy / self.connections
+    }
+
+    /// Whether the server has nothing to do although none of `calls` is missing, or half of them keep it at work
+    /// until the others are there. From then on it works on one half while the answers to the other are taken up.
+    pub(in crate::redis) fn starves(&self, calls: usize) -> bool {
+        let queued = self.queue.len();
+        self.awaited.is_empty() && (queued >= calls || queued >= self.busy && queued * 2 >= calls)
+    }
+
+    /// Packs requests that one script carries out; `is_whole` sends its text even if the server should know it.
+    pub(super) fn pack_bundle(&mut self, bundle: Bundle, mut is_whole: bool, now: Instant) {
+        let Some(first) = bundle.first() else { return };
+        if first.asking {
+            self.pack(&::redis::cmd("ASKING"), About::Asking, now);
+        }
+        let start = self.output.len();
+        match &first.request {
+            RedisCommand::Plain(cmd, _) => cmd.write_packed_command(&mut self.output),
+            RedisCommand::Script(call) => {
+                let script = call.script.for_keys(bundle.len());
+                // Asked for the text, a server would come to what follows first.
+                is_whole |= self.sent_scripts.insert(ptr::from_ref(script).addr());
+                let command = if is_whole { script.eval() } else { script.evalsha() };
+                write_call(&mut self.output, command, &bundle, &call.args);
+            }
+        }
+        self.awaits(About::Requests(bundle, is_whole), start, now);
+    }
+
+    pub(super) fn pack(&mut self, cmd: &::redis::Cmd, about: About, now: Instant) {
+        let start = self.output.len();
+        cmd.write_packed_command(&mut self.output);
+        self.awaits(about, start, now);
+    }
+
+    /// Takes note of what the reply to the command at this place of the output will be about.
+    fn awaits(&mut self, about: About, start: usize, now: Instant) {
+        let start = self.written + start as u64;
+        self.awaited.push_back(Awaited { about, sent: now, start, ends_batch: false });
+    }
+
+    /// Whether there is such a request of which nothing was sent yet, although it is packed.
+    pub(super) fn has_unsent(&self, is_such: impl Fn(&PendingCommand) -> bool) -> bool {
+        let unsent = self.awaited.iter().rev().take_while(|awaited| awaited.start >= self.written);
+        unsent.flat_map(Awaited::requests).any(is_such)
+    }
+
+    /// Puts requests back into the queue of which nothing was sent yet.
+    pub(super) fn unpack(&mut self) {
+        if self.output.is_empty() {
+            return;
+        }
+        let is_kept = |awaited: &Awaited| {
+            awaited.start < self.written || !matches!(awaited.about, About::Asking | About::Requests(..))
+        };
+        let mut first = self.awaited.iter().rposition(is_kept).map_or(0, |last| last + 1);
+        // ASKING is about the next command, whatever that is.
+        let follows_asking =
+            |awaited: &Awaited| awaited.requests().first().is_some_and(|pending| pending.asking);
+        if self.awaited.get(first).is_some_and(follows_asking) {
+            first += 1;
+        }
+        let Some(start) = self.awaited.get(first).map(|awaited| awaited.start) else { return };
+        self.output.truncate(usize::try_from(start - self.written).unwrap_or(usize::MAX));
+        let unpacked = self.awaited.split_off(first);
+        let mut requests = Bundle::new();
+        for awaited in unpacked {
+            let About::Requests(bundle, is_whole) = awaited.about else { continue };
+            if let (true, Some(RedisCommand::Script(call))) =
+                (is_whole, bundle.first().map(|first| &first.request))
+            {
+                self.sent_scripts.remove(&ptr::from_ref(call.script.for_keys(bundle.len())).addr());
+            }
+            requests.extend(bundle.into_iter().filter(|pending| !pending.ended));
+        }
+        self.queue.splice(..0, requests);
+    }
+}
+
+/// Appends a script's command and its text or digest, with the keys of all calls of a bundle.
+fn write_call(output: &mut Vec<u8>, command: [&str; 2], bundle: &[PendingCommand], args: &[Argument]) {
+    let mut count = itoa::Buffer::new();
+    let count = count.format(bundle.iter().map(|pending| keys(pending).len()).sum::<usize>());
+    let mut parts: SmallVec<[&[u8]; 8]> = SmallVec::new();
+    parts.extend([command[0], command[1], count].map(str::as_bytes));
+    parts.extend(bundle.iter().flat_map(keys).map(String::as_bytes));
+    parts.extend(args.iter().map(SmallVec::as_slice));
+    write_command(output, &parts);
+}
+
+pub(super) fn keys(pending: &PendingCommand) -> &[String] {
+    match &pending.request {
+        RedisCommand::Script(call) => &call.keys,
+        RedisCommand::Plain(..) => &[],
+    }
+}
+
+/// What calls have in common that can share a script: script, arguments and, where that matters, hash slot.
+type BundleKey<'a> = (*const Script, &'a [u8], Option<u16>);
+
+/// The kind of a call; `None` if it has to be sent on its own.
+fn kind(pending: &PendingCommand, minds_slots: bool) -> Option<BundleKey<'_>> {
+    let call = pending.call()?;
+    match (&call.script.each, call.keys.as_slice(), call.args.as_slice()) {
+        (Some(_), [key], [arg]) => {
+            let slot = minds_slots.then(|| slot_of(key.as_bytes()));
+            Some((ptr::from_ref(call.script), arg.as_slice(), slot))
+        }
+        _ => None,
+    }
+}
+
+/// Divides requests into bundles, in the order in which to send them. Of calls that touch the same key, the earlier ones
+/// stay before the later ones.
+fn bundle(queue: &mut Vec<PendingCommand>, minds_slots: bool) -> Vec<Bundle> {
+    if let [_] = queue[..] {
+        return vec![queue.drain(..).collect()];
+    }
+    let (places, sizes) = places(queue, minds_slots);
+    let mut bundles: Vec<Bundle> = sizes.into_iter().map(SmallVec::with_capacity).collect();
+    for (pending, place) in queue.drain(..).zip(places) {
+        bundles[place].push(pending);
+    }
+    bundles
+}
+
+/// The bundle of each request, and how many each bundle has.
+fn places(queue: &[PendingCommand], minds_slots: bool) -> (Vec<usize>, Vec<usize>) {
+    let common = queue.first().and_then(|pending| kind(pending, minds_slots));
+    if common.is_some() && queue.iter().all(|pending| kind(pending, minds_slots) == common) {
+        return in_order(queue.len());
+    }
+    let mut sizes: Vec<usize> = Vec::new();
+    let mut growing: HashMap<BundleKey<'_>, usize> = HashMap::new();
+    let mut last_with: HashMap<&str, usize> = HashMap::with_capacity(queue.len());
+    let mut places = Vec::with_capacity(queue.len());
+    for pending in queue {
+        if pending.call().is_none() {
+            // The keys of a plain command are not known here: nothing that follows may overtake it.
+            growing.clear();
+        }
+        let (keys, kind) = (keys(pending), kind(pending, minds_slots));
+        let earliest = keys.iter().filter_map(|key| last_with.get(key.as_str())).max().copied();
+        let open = kind.and_then(|kind| growing.get(&kind)).copied();
+        let place = match open.filter(|&open| Some(open) >= earliest && sizes[open] < LARGEST) {
+            Some(open) => open,
+            None => {
+                sizes.push(0);
+                sizes.len() - 1
+            }
+        };
+        sizes[place] += 1;
+        growing.extend(kind.map(|kind| (kind, place)));
+        last_with.extend(keys.iter().map(|key| (key.as_str(), place)));
+        places.push(place);
+    }
+    (places, sizes)
+}
+
+/// The same where all are of one kind: no key needs to be looked at.
+fn in_order(count: usize) -> (Vec<usize>, Vec<usize>) {
+    let sizes = (0..count).step_by(LARGEST).map(|first| LARGEST.min(count - first));
+    ((0..count).map(|place| place / LARGEST).collect(), sizes.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use smallvec::smallvec;
+
+    use super::*;
+    use crate::redis::tests::eternal;
+    use crate::script::ScriptCall;
+
+    const REFUND: u8 = u8::MAX;
+
+    /// Not a call of a script.
+    const RESET: u8 = REFUND - 1;
+
+    /// The places in each bundle of calls given as (key, argument). A refund has no script for several keys.
+    fn bundled(calls: &[(&str, u8)], minds_slots: bool) -> Vec<Vec<usize>> {
+        let check = eternal(Script::new("one".to_owned()).with_each("each".to_owned()));
+        let refund = eternal(Script::new("refund".to_owned()));
+        let pending = |(place, (key, arg)): (usize, &(&str, u8))| {
+            let (script, keys) = (if *arg == REFUND { refund } else { check }, smallvec![(*key).to_owned()]);
+            let request = match *arg {
+                RESET => RedisCommand::delete(&keys),
+                arg => RedisCommand::Script(ScriptCall { script, keys, args: smallvec![smallvec![arg]] }),
+            };
+            PendingCommand::new(place, request, false, Instant::now())
+        };
+        let mut queue: Vec<_> = calls.iter().enumerate().map(pending).collect();
+        let bundles = bundle(&mut queue, minds_slots).into_iter();
+        bundles.map(|bundle| bundle.into_iter().map(|pending| pending.id).collect()).collect()
+    }
+
+    #[test]
+    fn what_is_asked_alike_goes_together() {
+        assert_eq!(bundled(&[("a", 1), ("b", 2), ("c", 1), ("a", 1)], false), [vec![0, 2, 3], vec![1]]);
+    }
+
+    #[test]
+    fn calls_about_one_key_keep_their_order() {
+        // The peek of b must not overtake its check.
+        let (peek, check) = (0, 1);
+        let calls = [("a", peek), ("b", check), ("b", peek), ("c", check), ("a", peek)];
+        assert_eq!(bundled(&calls, false), [vec![0], vec![1, 3], vec![2, 4]]);
+        let calls = [("a", check), ("b", REFUND), ("b", check), ("c", check)];
+        assert_eq!(bundled(&calls, false), [vec![0], vec![1], vec![2, 3]]);
+    }
+
+    #[test]
+    fn nothing_overtakes_what_is_sent_alone() {
+        assert_eq!(bundled(&[("a", 1), ("a", RESET), ("a", 1)], false), [vec![0], vec![1], vec![2]]);
+    }
+
+    #[test]
+    fn a_bundle_has_a_largest_size() {
+        let calls = vec![("a", 1); LARGEST * 2 + 1];
+        let sizes: Vec<_> = bundled(&calls, false).iter().map(Vec::len).collect();
+        assert_eq!(sizes, [LARGEST, LARGEST, 1]);
+    }
+
+    #[test]
+    fn slots_are_kept_apart_where_they_matter() {
+        let calls = [("{a}1", 1), ("{b}1", 1), ("{a}2", 1)];
+        assert_eq!(bundled(&calls, true), [vec![0, 2], vec![1]]);
+        assert_eq!(bundled(&calls, false), [vec![0, 1, 2]]);
+    }
+}
