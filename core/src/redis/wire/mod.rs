@@ -1,4 +1,4 @@
-//! What goes over a connection: commands, replies, and what a reply asks for. Does no I/O.
+//! What goes over a connection: commands, replies, and what a reply asks for. Streams and time are handed in.
 
 pub(super) mod channel;
 pub(super) mod command;
