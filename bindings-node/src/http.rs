@@ -43,7 +43,7 @@ pub(crate) fn headers(
     Either::A(pairs(whole(&decision, &parts).headers(style)))
 }
 
-/// The answer to a request that middleware does not let through.
+/// A complete HTTP response of middleware: problem details (RFC 9457).
 #[napi(object, object_from_js = false)]
 pub(crate) struct Problem {
     /// The status.
@@ -54,7 +54,7 @@ pub(crate) struct Problem {
     pub body: String,
 }
 
-/// To a request that is denied.
+/// To a denied request: 429.
 #[napi(catch_unwind)]
 pub(crate) fn answer_denied(
     decision: DecisionFields,
@@ -65,13 +65,13 @@ pub(crate) fn answer_denied(
     Ok(bridge::Problem::denied(&whole(&decision, &parts), style).into())
 }
 
-/// To a request that the limiter cannot make sense of.
+/// To an invalid request: 400.
 #[napi(catch_unwind)]
 pub(crate) fn answer_invalid(message: String) -> Problem {
     bridge::Problem::invalid(&message).into()
 }
 
-/// To a request that is not let through undecided.
+/// When the limiter could not decide and middleware fails closed: 503.
 #[napi(catch_unwind)]
 pub(crate) fn answer_undecided() -> Problem {
     bridge::Problem::undecided().into()

@@ -135,7 +135,7 @@ everywhere('a limiter that cannot decide', async (open) => {
     type: 'about:blank',
     title: 'Service Unavailable',
     status: 503,
-    detail: 'It cannot be decided now whether a limit is exceeded.',
+    detail: 'The rate limiter is unavailable; try again.',
   }]);
   assert.deepEqual(logged, ['Connection', 'Connection']);
   const thrown = await throwing('/login');

@@ -27,26 +27,26 @@ pub(crate) fn is_header_name(name: &str) -> bool {
     bridge::is_header_name(name)
 }
 
-/// The answer to a request that middleware does not let through: problem details (RFC 9457).
+/// A complete HTTP response of middleware: problem details (RFC 9457).
 #[pyclass(module = "sluicegate._native", frozen)]
 pub(crate) struct Problem(bridge::Problem);
 
 #[pymethods]
 impl Problem {
-    /// To a request that is denied.
+    /// To a denied request: 429.
     #[staticmethod]
     fn denied(decision: &Bound<'_, Decision>, headers: &Bound<'_, PyAny>) -> PyResult<Self> {
         let style = style(headers, "headers")?;
         Ok(Self(bridge::Problem::denied(decision.get().inner(), style)))
     }
 
-    /// To a request that the limiter cannot make sense of.
+    /// To an invalid request: 400.
     #[staticmethod]
     fn invalid(message: &str) -> Self {
         Self(bridge::Problem::invalid(message))
     }
 
-    /// To a request that is not let through undecided.
+    /// When the limiter could not decide and middleware fails closed: 503.
     #[staticmethod]
     fn undecided() -> Self {
         Self(bridge::Problem::undecided())

@@ -188,9 +188,9 @@ def test_what_is_no_request(serve: Serve) -> None:
 @pytest.mark.parametrize(
     ("options", "status", "said"),
     [
-        ({}, 200, "a request is admitted undecided: the limiter is closed"),
-        ({"on_error": "admit"}, 200, "a request is admitted undecided: the limiter is closed"),
-        ({"on_error": "deny"}, 503, "a request is refused undecided: the limiter is closed"),
+        ({}, 200, "request admitted (fail open): the limiter is closed"),
+        ({"on_error": "admit"}, 200, "request admitted (fail open): the limiter is closed"),
+        ({"on_error": "deny"}, 503, "request denied (fail closed): the limiter is closed"),
         ({"on_error": "raise"}, 500, None),
     ],
 )
@@ -204,7 +204,7 @@ def test_a_limiter_that_cannot_decide(
     if status == 200:
         assert answer.header("RateLimit") == "mine"
     if status == 503:
-        assert answer.json()["detail"] == "It cannot be decided now whether a limit is exceeded."
+        assert answer.json()["detail"] == "The rate limiter is unavailable; try again."
         assert "closed" not in answer.body.decode()
 
 

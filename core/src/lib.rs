@@ -29,8 +29,9 @@
 //! changes nothing (unless the rule says `count_denied`). `retry_after` is the shortest wait after which
 //! the same cost would be admitted if nobody else came, and `remaining` the most that would be admitted
 //! now. Several limits are charged together or not at all, in one round trip. The clock is the server's; it
-//! never runs backwards for a key. No key stays without an expiry. A call that may have been charged is
-//! never sent again.
+//! never runs backwards for a key. Every key in Redis expires, except for a limit that is stored without an
+//! expiry. A call that may have been charged is sent again only if the server recognizes it: by the `request_id`
+//! of the call, or the id of a reservation.
 //!
 //! # Features
 //!

@@ -60,9 +60,9 @@ class Policy:
         if self.on_error == "raise":
             raise error
         if self.on_error == "admit":
-            _LOG.warning("a request is admitted undecided: %s", error)
+            _LOG.warning("request admitted (fail open): %s", error)
             return []
-        _LOG.warning("a request is refused undecided: %s", error)
+        _LOG.warning("request denied (fail closed): %s", error)
         return Problem.undecided()
 
 

@@ -777,19 +777,19 @@ class LabReport:
 
 @final
 class Problem:
-    """The answer to a request that middleware does not let through: problem details (RFC 9457)."""
+    """A complete HTTP response of middleware: problem details (RFC 9457)."""
 
     @staticmethod
     def denied(decision: Decision, headers: str) -> Problem:
-        """To a request that is denied."""
+        """To a denied request: 429."""
 
     @staticmethod
     def invalid(message: str) -> Problem:
-        """To a request that the limiter cannot make sense of."""
+        """To an invalid request: 400."""
 
     @staticmethod
     def undecided() -> Problem:
-        """To a request that is not let through undecided."""
+        """When the limiter could not decide and middleware fails closed: 503."""
 
     @property
     def status(self) -> int: ...

@@ -1,4 +1,4 @@
-//! The answers to requests that middleware does not let through: problem details (RFC 9457).
+//! The responses of middleware to denied, invalid and undecided requests: problem details (RFC 9457).
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ impl Problem {
 
     /// The response when the limiter could not decide. Log the reason; do not send it to the client.
     pub fn undecided() -> Self {
-        let detail = "It cannot be decided now whether a limit is exceeded.";
+        let detail = "The rate limiter is unavailable; try again.";
         Self::new(503, "Service Unavailable", &[("detail", detail)])
     }
 

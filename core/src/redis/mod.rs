@@ -9,8 +9,9 @@
 //! - `connecting`: when and how that server is connected to;
 //! - `wire`: commands, replies, and what a reply asks for.
 //!
-//! One rule governs both: **what may have been executed is never sent again**. A call is repeated only after
-//! an answer that proves that it was not executed: NOSCRIPT, MOVED, ASK and TRYAGAIN. That is also why the
+//! One rule governs both: **what may have been executed is not sent again, unless the script recognizes it**
+//! (a call with a `request_id`, or of a reservation). Any other call is repeated only after an answer that
+//! proves that it was not executed: NOSCRIPT, MOVED, ASK and TRYAGAIN. That is also why the
 //! Cluster and Sentinel clients of the `redis` crate are not used: with retries they repeat a call after a
 //! broken connection or a timeout, and without retries they do not follow MOVED.
 

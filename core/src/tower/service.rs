@@ -98,11 +98,11 @@ async fn judge(layer: &RateLimitLayer, parts: &mut Parts) -> LimitOutcome {
 fn undecided(error: &Error, on_error: OnError) -> LimitOutcome {
     match on_error {
         OnError::Admit => {
-            log::warn!("a request is admitted undecided: {error}");
+            log::warn!("request admitted (fail open): {error}");
             LimitOutcome::Admit(HeaderMap::new(), None)
         }
         OnError::Deny => {
-            log::warn!("a request is refused undecided: {error}");
+            log::warn!("request denied (fail closed): {error}");
             LimitOutcome::Answer(Problem::undecided())
         }
     }
