@@ -2,9 +2,10 @@
 
 // Requests in flight: what was reserved for one is held until its response is over.
 
-/** @import { ServerResponse } from 'node:http' */
+/** @import { IncomingMessage, ServerResponse } from 'node:http' */
 /** @import { Reservation } from './reservation.js' */
 
+const { carrierOf, onceGone } = require('./connections.js');
 const { leaseOf } = require('./reservation.js');
 
 /** No timer of Node waits longer. */
@@ -12,17 +13,20 @@ const LONGEST = 2 ** 31 - 1;
 
 /**
  * Renews what is held at half its lease, and commits it as it was reserved when the response is over: it was sent, or the
- * client has hung up. What the application has ended stays as it is.
+ * connection is gone. What the application has ended stays as it is.
  *
  * @param {Reservation} held
+ * @param {IncomingMessage} request
  * @param {ServerResponse} response
  * @param {Function} log
  */
-function holdDuring(held, response, log) {
+function holdDuring(held, request, response, log) {
   let timer;
   let isOver = false;
+  let forget = () => {};
   const end = () => {
     clearTimeout(timer);
+    forget();
     if (!isOver && leaseOf(held) !== undefined) held.commit().catch((error) => log(error));
     isOver = true;
   };
@@ -38,16 +42,13 @@ function holdDuring(held, response, log) {
     }
     if (isHeld && !isOver) renewLater();
   };
+  const carrier = carrierOf(request, response);
   // The client may have hung up while the limiter was asked.
-  if (isGone(response)) return end();
+  if (carrier.destroyed || response.destroyed) return end();
   renewLater();
+  forget = onceGone(carrier, end);
   response.once('finish', end);
   response.once('close', end);
-}
-
-/** In HTTP/2, a response is as good as its stream. */
-function isGone(response) {
-  return (response.stream ?? response).destroyed;
 }
 
 module.exports = { holdDuring };

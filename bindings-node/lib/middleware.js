@@ -28,7 +28,7 @@ function judgeBy(limiter, given) {
       const held = await limiter.reserveRequest(asked);
       if (held.id !== undefined) {
         request.reservation = held;
-        holdDuring(held, response, log);
+        holdDuring(held, raw, response, log);
       }
       return decided(held, policy);
     } catch (error) {

@@ -4,95 +4,18 @@
 
 const assert = require('node:assert/strict');
 const { once } = require('node:events');
-const { createServer, get: open } = require('node:http');
-const http2 = require('node:http2');
+const { get: open } = require('node:http');
 const { after, before } = require('node:test');
 const { setTimeout: sleep } = require('node:timers/promises');
 const { RateLimiter } = require('sluicegate');
-const { rateLimit: forExpress } = require('sluicegate/express');
-const { rateLimit: forFastify } = require('sluicegate/fastify');
 const { EXPRESS, FASTIFY, each } = require('./frameworks.js');
 const { ask } = require('./http.js');
+const { PLACES, Room, SERVE, left, rules, until } = require('./places.js');
 const { start } = require('./servers.js');
-
-const PLACES = 3;
-const place = (rule_id, path_pattern, more) => ({
-  rule_id,
-  algorithm: 'concurrency',
-  limit: PLACES,
-  identifier_type: 'global',
-  match: { path_pattern },
-  ...more,
-});
-const rules = [
-  place('places', '/jobs/*'),
-  place('short', '/short', { limit: 1, lease_seconds: 0.6 }),
-  {
-    rule_id: 'tokens',
-    rate: '1000/h',
-    reservations: true,
-    cost: 10,
-    identifier_type: 'global',
-    match: { path_pattern: '/jobs/metered' },
-  },
-];
 
 let servers;
 before(async () => (servers = await start('redis')));
 after(() => servers.stop());
-
-/** What the handlers of every framework do: they work, and count who is inside. */
-class Room {
-  inside = 0;
-  most = 0;
-
-  async work(path, reservation, response) {
-    this.most = Math.max(this.most, ++this.inside);
-    try {
-      if (path === '/jobs/raises') throw new Error('broken');
-      if (path === '/jobs/metered') await reservation.commit({ tokens: 3 });
-      if (path === '/jobs/stream') return await this.stream(response);
-      await sleep(path === '/short' ? 1500 : 20);
-      return 'done';
-    } finally {
-      this.inside--;
-    }
-  }
-
-  async stream(response) {
-    for (let chunk = 0; chunk < 40 && !response.destroyed; chunk++) {
-      response.write('x'.repeat(65_536));
-      await sleep(5);
-    }
-    response.end();
-    return undefined;
-  }
-}
-
-const SERVE = {
-  async express(express, limiter, room) {
-    const app = express();
-    app.use(forExpress(limiter));
-    app.use((request, response, next) => {
-      const done = (body) => body === undefined || response.send(body);
-      room.work(request.path, request.reservation, response).then(done, next);
-    });
-    app.use((error, request, response, next) => response.status(500).send(error.message));
-    const server = createServer(app).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return { port: server.address().port, close: () => server.close() };
-  },
-  async fastify(fastify, limiter, room) {
-    const app = fastify();
-    await app.register(forFastify, { limiter });
-    app.all('/*', async (request, reply) => {
-      if (request.url === '/jobs/stream') reply.hijack();
-      return room.work(request.url, request.reservation, reply.raw);
-    });
-    await app.listen({ port: 0, host: '127.0.0.1' });
-    return { port: app.server.address().port, close: () => app.close() };
-  },
-};
 
 /** A test in each framework, in memory and on Redis. */
 function everywhere(name, body) {
@@ -111,18 +34,6 @@ function everywhere(name, body) {
   };
   each(EXPRESS, name, within(SERVE.express));
   each(FASTIFY, name, within(SERVE.fastify));
-}
-
-async function left(limiter, rule = 'places') {
-  return (await limiter.peek(rule, 'global')).remaining;
-}
-
-async function until(isSo) {
-  const end = performance.now() + 20_000;
-  while (!(await isSo())) {
-    assert.ok(performance.now() < end, 'it takes too long');
-    await sleep(5);
-  }
 }
 
 everywhere('no more than the limit are served at once', async ({ get, limiter, room }) => {
@@ -178,30 +89,6 @@ everywhere('what takes longer than its lease is renewed', async ({ get, limiter 
   assert.equal((await get('/short')).status, 429);
   assert.equal((await slow).status, 200);
   await until(async () => (await left(limiter, 'short')) === 1);
-});
-
-each({ 'http2': http2 }, 'places are released over HTTP/2', async (_, t) => {
-  const limiter = await RateLimiter.connect('memory://', { rules });
-  const room = new Room();
-  const limit = forExpress(limiter);
-  const server = http2.createServer((request, response) => {
-    limit(request, response, () => room.work(request.url, request.reservation, response).then((body) => response.end(body)));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const client = http2.connect(`http://127.0.0.1:${server.address().port}`);
-  t.after(() => (client.close(), server.close()));
-  for (let number = 0; number < 2 * PLACES; number++) {
-    const done = client.request({ ':path': '/jobs/quick' });
-    assert.equal((await once(done, 'response'))[0][':status'], 200);
-    const cut = client.request({ ':path': '/jobs/quick' });
-    cut.on('error', () => {});
-    await sleep(number);
-    cut.close(http2.constants.NGHTTP2_CANCEL);
-    done.resume();
-    await once(done, 'close');
-    await until(async () => (await left(limiter)) === PLACES);
-  }
 });
 
 each({ 'core': undefined }, 'checkRequest names what takes places', async () => {
