@@ -6,8 +6,8 @@ use std::io;
 use std::mem::{replace, take};
 use std::sync::Arc;
 
-use crate::printable::printable;
-use crate::words::first_of;
+use crate::text::printable::printable;
+use crate::text::words::first_of;
 
 /// An error about more rules, or more keys, than this names the first of them.
 const NAMED: usize = 4;

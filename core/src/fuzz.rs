@@ -7,10 +7,10 @@ use proptest::prelude::*;
 use redis::Value;
 
 use crate::catalog::Catalog;
+use crate::keys::secret::SecretNames;
 use crate::plan::{Form, Op, Plan};
-use crate::printable::is_control;
 use crate::request::{Check, CheckOptions};
-use crate::secret::SecretNames;
+use crate::text::printable::is_control;
 use crate::transaction::{CallSettings, Conversation, Transaction};
 use crate::{Decision, ManualClock, RateLimiter, Request, Result, Rules};
 

@@ -45,38 +45,27 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-mod address;
 mod algorithm;
 #[doc(hidden)]
 #[cfg(feature = "bridge")]
 pub mod bridge;
 mod catalog;
-#[cfg(feature = "tls")]
-mod certificates;
 #[doc(hidden)]
 #[cfg(feature = "tool")]
 pub mod cli;
-mod clock;
-mod composite;
 mod decision;
 mod error;
-mod fork;
 #[cfg(test)]
 mod fuzz;
 mod http;
-#[cfg(feature = "bridge")]
-mod inbox;
-mod key;
 mod keys;
 #[cfg(feature = "lab")]
 pub mod lab;
 mod limiter;
-mod lock;
 mod matching;
 mod memory;
-mod percent;
+mod net;
 mod plan;
-mod printable;
 #[cfg(any(test, feature = "lab"))]
 mod random;
 mod redis;
@@ -84,23 +73,21 @@ mod request;
 mod reservation;
 pub mod rules;
 mod script;
-mod secret;
 pub mod sources;
-mod spelling;
-mod subnet;
-mod timeout;
+mod sync;
+mod text;
+mod time;
 #[cfg(feature = "tower")]
 pub mod tower;
 mod transaction;
-mod words;
 
 pub use self::http::HeaderStyle;
-pub use clock::ManualClock;
-pub use composite::CompositeKey;
 pub use decision::{Decision, Source};
 pub use error::{Error, ErrorKind, Result};
+pub use keys::composite::CompositeKey;
 pub use limiter::{AsyncRateLimiter, Builder, RateLimiter};
 pub use matching::{Explanation, Request, RequestMatch};
 pub use request::{Check, CheckAllOptions, CheckOptions};
 pub use reservation::{Reservation, ReservationRef, Usage};
 pub use rules::{RuleId, Rules};
+pub use time::clock::ManualClock;

@@ -6,8 +6,8 @@ use jiff_core::civil::{Date, DateTime, Time, UnixEpochDay};
 use jiff_core::tz::AmbiguousOffset;
 use jiff_core::tz::tzif::TimeZone;
 
-use crate::clock::Micros;
 use crate::rules::{CalendarUnit, CalendarWindow, tzif};
+use crate::time::clock::Micros;
 
 const SECOND: Micros = 1_000_000;
 const DAY_SECONDS: i64 = 86_400;

@@ -2,7 +2,7 @@
 
 use super::interface::Algorithm;
 use super::numbers::{Numbers, micros};
-use crate::clock::Micros;
+use crate::time::clock::Micros;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Concurrency {

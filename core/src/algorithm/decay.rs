@@ -4,7 +4,7 @@
 
 use super::interface::Algorithm;
 use super::numbers::{Numbers, ceil, count, first_after, flag, floor, micros};
-use crate::clock::Micros;
+use crate::time::clock::Micros;
 
 /// A level this small is none.
 const NOTHING: f64 = 1e-9;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::calendar::{Around, Calendar, Period};
 use super::interface::Algorithm;
 use super::numbers::{Numbers, count, flag, micros};
-use crate::clock::Micros;
 use crate::rules::WindowStart;
+use crate::time::clock::Micros;
 
 #[derive(Debug, Clone)]
 pub(crate) struct FixedWindow {

@@ -5,8 +5,8 @@
 
 use super::interface::Algorithm;
 use super::numbers::{Numbers, ceil, first_after, micros};
-use crate::clock::LATEST;
-use crate::clock::Micros;
+use crate::time::clock::LATEST;
+use crate::time::clock::Micros;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Gcra {

@@ -4,7 +4,7 @@
 
 use super::concurrency::Leases;
 use super::lease::{HoldId, Lease, LeaseList};
-use crate::clock::Micros;
+use crate::time::clock::Micros;
 
 /// One key holds no more reservations.
 pub(crate) const MOST_HELD: usize = 10_000;

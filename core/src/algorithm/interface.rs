@@ -1,7 +1,7 @@
 //! What every algorithm offers.
 
 use super::numbers::Numbers;
-use crate::clock::Micros;
+use crate::time::clock::Micros;
 
 /// One way of limiting: what to keep for a key, and what follows from it.
 ///

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 
-use crate::clock::Micros;
+use crate::time::clock::Micros;
 
 /// The random name of a reservation, by which it is found where it is held.
 pub(crate) type HoldId = [u8; 16];

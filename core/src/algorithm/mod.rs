@@ -24,7 +24,7 @@ mod sliding_window;
 mod standing;
 mod terms;
 
-pub(crate) use crate::clock::Micros;
+pub(crate) use crate::time::clock::Micros;
 #[cfg(feature = "lab")]
 pub(crate) use calendar::Calendar;
 pub(crate) use concurrency::Leases;

@@ -3,7 +3,7 @@
 /// What a script is sent of one limit; nearly always as few as need no memory of their own.
 pub(crate) type Numbers = smallvec::SmallVec<[f64; 12]>;
 
-use crate::clock::Micros;
+use crate::time::clock::Micros;
 
 /// The first whole number after `early` for which `holds`, which holds for every later one too. It is
 /// looked for from an estimate in steps that double, so that a bad one costs little.

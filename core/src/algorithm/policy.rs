@@ -19,8 +19,8 @@ use super::sliding_buckets::{Buckets, SlidingBuckets};
 use super::sliding_log::{Log, SlidingLog};
 use super::sliding_window::{SlidingWindow, Windows};
 use super::standing::Standing;
-use crate::clock::{LATEST, Micros};
 use crate::rules::{self, Limit, Rule, Structure};
+use crate::time::clock::{LATEST, Micros};
 
 /// An algorithm with its numbers.
 #[derive(Debug, Clone)]

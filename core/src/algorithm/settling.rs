@@ -1,8 +1,8 @@
 //! What one call does to one state, whatever the algorithm.
 
 use super::interface::Algorithm;
-use crate::clock::LATEST;
-use crate::clock::Micros;
+use crate::time::clock::LATEST;
+use crate::time::clock::Micros;
 
 /// What is done with a state: the calls about a single item.
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]

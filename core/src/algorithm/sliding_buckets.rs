@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::interface::Algorithm;
 use super::numbers::{Numbers, count, flag, micros};
-use crate::clock::Micros;
+use crate::time::clock::Micros;
 
 #[derive(Debug, Clone)]
 pub(crate) struct SlidingBuckets {

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use super::interface::Algorithm;
 use super::numbers::{Numbers, count, micros};
-use crate::clock::Micros;
 use crate::rules::Structure;
+use crate::time::clock::Micros;
 
 #[derive(Debug, Clone)]
 pub(crate) struct SlidingLog {

@@ -5,7 +5,7 @@
 
 use super::interface::Algorithm;
 use super::numbers::{Numbers, ceil, count, first_after, flag, floor, micros};
-use crate::clock::Micros;
+use crate::time::clock::Micros;
 
 #[derive(Debug, Clone)]
 pub(crate) struct SlidingWindow {

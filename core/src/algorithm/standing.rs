@@ -3,8 +3,8 @@
 //! The twin of the files in `standing` of the crate `sluicegate-lua`.
 
 use super::numbers::ceil;
-use crate::clock::{LATEST, Micros};
 use crate::rules;
+use crate::time::clock::{LATEST, Micros};
 
 /// Until when a limit holds that does not expire.
 const EVER: Micros = LATEST;

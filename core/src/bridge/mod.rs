@@ -26,14 +26,14 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use crate::clock::LATEST;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fork::generation;
 pub use crate::http::{Problem, client_address, is_header_name};
 use crate::limiter::{AsyncRateLimiter, Builder};
 pub use crate::plan::{Form, Verdict};
 use crate::redis::forked;
 use crate::request::Check;
+use crate::sync::fork::generation;
+use crate::time::clock::LATEST;
 pub use blocking::{change_standing, decide, end, is_in_memory, reserve_sleeping, wait_sleeping};
 pub use log::log_to_stderr;
 use message::answer;

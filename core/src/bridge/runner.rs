@@ -10,10 +10,10 @@ use super::message::{Answer, Completion, OwnedCall, answer};
 use super::tasks::Tasks;
 use super::timers::Timers;
 use crate::error::{Error, ErrorKind, Result};
-use crate::inbox::Inbox;
 use crate::limiter::{AsyncRateLimiter, Builder, Sleeper};
-use crate::lock::Mutex;
 use crate::redis::{Hub, LONGEST_SPIN, LoopHost, Spin, no_thread};
+use crate::sync::inbox::Inbox;
+use crate::sync::lock::Mutex;
 
 /// The token of the first completion of a limiter.
 pub(super) const OPENED: u64 = 0;

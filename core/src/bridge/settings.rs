@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::clock::ManualClock;
 use crate::limiter::Builder;
+use crate::time::clock::ManualClock;
 
 macro_rules! settings {
     ($($option:ident: $kind:ty,)*) => {

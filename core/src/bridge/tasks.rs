@@ -9,9 +9,9 @@ use tokio_util::sync::ReusableBoxFuture;
 
 use super::{Answer, Completion};
 use crate::error::{Error, Result};
-use crate::inbox::Inbox;
-use crate::lock::Mutex;
 use crate::redis::LoopHost;
+use crate::sync::inbox::Inbox;
+use crate::sync::lock::Mutex;
 
 /// The most tasks that are kept when they have ended.
 const MOST_SPARE: usize = 128;

@@ -7,8 +7,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use crate::limiter::Sleeper;
-use crate::lock::Mutex;
 use crate::redis::{Host, LoopHost};
+use crate::sync::lock::Mutex;
 
 /// Names a sleep: when it ends, and a number of its own.
 type Name = (Instant, u64);

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddrV4};
 
-use crate::subnet::address;
+use crate::net::subnet::address;
 
 /// The address that the outermost of the trusted proxies was called from, or else the peer's. Proxies add to the lines
 /// of `X-Forwarded-For`; neither they nor the peer's text need be valid addresses.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::words::{nearest, quote};
+use crate::text::words::{nearest, quote};
 
 /// The algorithms that [`compare`] knows.
 pub const ALGORITHMS: [&str; 9] = [

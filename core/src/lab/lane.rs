@@ -9,13 +9,13 @@ use super::observer::{Observer, Record};
 use super::options::Options;
 use super::tally::{CountedCall, Tally};
 use super::traffic::{CallResult, DueCall, Flow, Traffic};
-use crate::clock::ManualClock;
 use crate::decision::Decision;
 use crate::error::Result;
 use crate::limiter::RateLimiter;
 use crate::request::CheckOptions;
 use crate::reservation::Reservation;
 use crate::rules::{Algorithm, Rule, Rules, Scope};
+use crate::time::clock::ManualClock;
 
 /// What an admitted call holds while it is under way.
 struct HeldByCall<'a> {

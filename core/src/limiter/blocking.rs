@@ -15,7 +15,7 @@ use crate::redis::BlockingRedis;
 use crate::request::{Check, CheckAllOptions, CheckOptions};
 use crate::rules::Rules;
 use crate::sources::RulesStatus;
-use crate::timeout::validate_time;
+use crate::time::timeout::validate_time;
 use crate::transaction::{Reset, located_by_hand, reset};
 
 /// Decides whether a cost is admitted; blocks the calling thread for one round trip.

@@ -10,14 +10,14 @@ use super::memory::InMemory;
 use super::sleeper::Sleeper;
 use super::{AsyncRateLimiter, RateLimiter, asynchronous, blocking};
 use crate::algorithm::Micros;
-use crate::clock::ManualClock;
 use crate::error::{Error, ErrorKind, Result};
-use crate::key::is_valid_prefix;
+use crate::keys::key::is_valid_prefix;
+use crate::keys::secret::SecretNames;
 #[cfg(feature = "bridge")]
 use crate::redis::Host;
 use crate::redis::{AsyncRedis, Backend, BlockingRedis, ConnectOptions};
-use crate::secret::SecretNames;
 use crate::sources::{Origin, RuleSource, TlsFiles};
+use crate::time::clock::ManualClock;
 use crate::transaction::CallSettings;
 
 /// What every name in Redis begins with, unless another prefix is chosen.

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use super::queue::{Moment, WaitQueue};
 use crate::algorithm::{HoldId, Micros};
-use crate::clock::ManualClock;
 use crate::plan::{End, Op, Plan};
 use crate::sources::RuleBook;
+use crate::time::clock::ManualClock;
 use crate::transaction::{CallSettings, Ending, Transaction};
 
 #[derive(Debug)]

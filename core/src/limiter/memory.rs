@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::algorithm::{Demand, HoldId, Micros, Policy};
 use crate::catalog::{Catalog, ReadyLimit, ReadyRule};
-use crate::clock::{ManualClock, SystemClock};
 use crate::decision::{Decision, Source};
 use crate::error::{Error, Result};
-use crate::fork::PerProcess;
-use crate::key::is_canonical;
+use crate::keys::key::is_canonical;
 use crate::memory::{Engine, LoneLimit, Task};
 use crate::plan::{Account, End, Form, Op, Outcome, Plan, SmallList, StandingChange, Verdict, answer, ruled};
 use crate::request::Check;
+use crate::sync::fork::PerProcess;
+use crate::time::clock::{ManualClock, SystemClock};
 
 /// How many states are kept, unless another number is chosen: some 200 MB.
 const MAX_KEYS: usize = 1_000_000;

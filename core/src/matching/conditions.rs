@@ -10,8 +10,8 @@ use super::reading::Reading;
 use super::required::{RequiredHeader, required_headers, subnets};
 use super::source::{KeySource, MAX_KEYS, PartSource};
 use super::view::RequestView;
+use crate::net::subnet::Subnet;
 use crate::rules::{Match, Rule, Scope};
-use crate::subnet::Subnet;
 
 /// The conditions of a rule's `match`, and where its key and its resource are found.
 #[derive(Debug)]

@@ -9,9 +9,9 @@ use super::pattern::Pattern;
 use super::reading;
 use super::required::{RequiredHeader, required_headers, subnets};
 use super::view::RequestView;
+use crate::net::subnet::Subnet;
 use crate::rules::Match;
-use crate::subnet::Subnet;
-use crate::words::first_of;
+use crate::text::words::first_of;
 
 /// How an escaped percent sign is spelled in a reading.
 const ESCAPED_PERCENT: &str = "%25";

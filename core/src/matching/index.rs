@@ -13,7 +13,7 @@ use aho_corasick::nfa::contiguous::NFA;
 
 use super::conditions::Conditions;
 use super::view::RequestView;
-use crate::subnet::Subnet;
+use crate::net::subnet::Subnet;
 
 /// A rule's number.
 pub(super) type Number = u32;

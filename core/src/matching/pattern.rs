@@ -2,7 +2,7 @@
 //! of `/users/:id` for `/users/`.
 
 use super::reading::fold;
-use crate::spelling::canonical;
+use crate::text::spelling::canonical;
 
 /// A pattern, taken apart at its stars.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use super::conditions::Conditions;
 use super::mismatch::{Mismatch, NAMED};
 use super::view::RequestView;
 use crate::rules::Identifier;
-use crate::words::{first_of, quote};
+use crate::text::words::{first_of, quote};
 
 /// What is said of a rule that applies.
 pub(super) const APPLIES: &str = "every condition holds";

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::error::Result;
-use crate::timeout::validate_time;
+use crate::time::timeout::validate_time;
 
 /// A request, from which the rules that apply to it and their keys are found.
 ///

@@ -2,8 +2,8 @@
 
 use super::header::HeaderNames;
 use super::view::RequestView;
+use crate::net::subnet::Subnet;
 use crate::rules::Match;
-use crate::subnet::Subnet;
 
 /// The value of a required header that any value satisfies.
 const ANY_VALUE: &str = "*";

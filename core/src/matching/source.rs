@@ -7,9 +7,9 @@ use super::mismatch::Mismatch;
 use super::pattern::Pattern;
 use super::reading::Reading;
 use super::view::RequestView;
-use crate::composite;
+use crate::keys::composite;
+use crate::net::subnet::owner;
 use crate::rules::Identifier;
-use crate::subnet::owner;
 
 /// A request that is read as more keys of one rule than this is refused: none has a reason to be.
 pub(super) const MAX_KEYS: usize = 8;

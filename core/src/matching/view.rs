@@ -8,8 +8,8 @@ use super::header::{HeaderNames, HeaderView, is_same_name};
 use super::reading::{self, Reading, TooMany};
 use super::request::Request;
 use crate::error::{Error, ErrorKind, Result};
+use crate::net::subnet::address;
 use crate::rules::is_token;
-use crate::subnet::address;
 
 /// Work is bounded whatever a client sends; few servers accept as much as this.
 const MAX_PATH_BYTES: usize = 16_384;

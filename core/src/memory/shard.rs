@@ -9,7 +9,7 @@ use super::places::Place;
 use super::room::Room;
 use crate::algorithm::{Demand, Holding, Leases, Micros, Op, Outcome, Policy, State};
 use crate::catalog::LimitNumber;
-use crate::key::is_same;
+use crate::keys::key::is_same;
 
 /// Tables up to this size are left alone: there is nothing to gain.
 const SMALL: usize = 64;

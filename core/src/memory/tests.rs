@@ -1,10 +1,10 @@
 use super::*;
 use crate::catalog::Catalog;
 use crate::decision::Source;
+use crate::keys::secret::SecretNames;
 use crate::plan::Form;
 use crate::request::Check;
 use crate::rules::Rules;
-use crate::secret::SecretNames;
 
 const SECOND: Micros = 1_000_000;
 const MAX_KEYS: usize = 1 << 30;

@@ -6,7 +6,7 @@ use once_cell::race::OnceBox;
 
 use crate::algorithm::{Blocking, Micros, Policy, Terms};
 use crate::catalog::{LimitNumber, ReadyLimit, ReadyRule, Stands};
-use crate::key;
+use crate::keys::key;
 use crate::rules::Scope;
 
 /// One state and what is asked of it.

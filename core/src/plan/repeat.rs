@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use crate::catalog::{LimitNumber, ReadyRule};
 use crate::error::{Error, Result};
-use crate::key;
+use crate::keys::key;
 
 /// The most bytes of an id.
 const LONGEST: usize = 64;

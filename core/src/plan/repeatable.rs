@@ -52,9 +52,9 @@ fn record<'a>(
 mod tests {
     use super::super::repeat::Fingerprint;
     use super::*;
+    use crate::keys::secret::SecretNames;
     use crate::request::CheckOptions;
     use crate::rules::Rules;
-    use crate::secret::SecretNames;
 
     const RULES: &str = r#"[
         {"rule_id": "a", "rate": "5/minute"},

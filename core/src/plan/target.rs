@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::request::{Check, CheckOptions};
 use crate::reservation::TicketItem;
 use crate::rules::{MAX_MICROS, Scope};
-use crate::timeout::validate_time;
+use crate::time::timeout::validate_time;
 
 /// A check that can be acted upon: its rule exists and its arguments make sense.
 #[derive(Debug, Clone)]

@@ -7,8 +7,8 @@ use std::time::Duration;
 use ::redis::RedisError;
 
 use super::settings::login::{HandshakeStep, Role};
-use crate::address::Address;
 use crate::error::{Error, ErrorKind};
+use crate::net::address::Address;
 
 /// What a server says that has `maxclients` connections: it has no code of its own.
 const FULL: &str = "max number of clients";

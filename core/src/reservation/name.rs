@@ -6,7 +6,7 @@ use once_cell::race::OnceBox;
 
 use crate::algorithm::HoldId;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fork::PerProcess;
+use crate::sync::fork::PerProcess;
 
 /// Half of a name is random for a process; the other half counts, from a random number on.
 #[derive(Debug)]

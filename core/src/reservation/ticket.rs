@@ -97,7 +97,7 @@ impl Ticket {
         if ticket.prefix != prefix {
             return Err(refused(&format!(
                 "was made with prefix \"{}\"; this limiter has \"{prefix}\"",
-                crate::printable::printable(&ticket.prefix)
+                crate::text::printable::printable(&ticket.prefix)
             )));
         }
         Ok(ticket)

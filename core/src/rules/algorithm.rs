@@ -4,7 +4,7 @@ use super::fields::{Checked, Fields};
 use super::json::{Json, MAX_WHOLE};
 use super::model::{Algorithm, GcraName, Structure, WindowStart};
 use super::table::{self, MIN_DECAY_FACTOR};
-use crate::words::{one_of, quote};
+use crate::text::words::{one_of, quote};
 
 /// Every algorithm, as it is when a rule states no option of it.
 pub(super) const DEFAULTS: [Algorithm; 10] = [

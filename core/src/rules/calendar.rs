@@ -4,7 +4,7 @@ use super::fields::{Checked, Fields};
 use super::json::Json;
 use super::model::{CalendarUnit, CalendarWindow, Limit};
 use super::table::LAST_DAY;
-use crate::words::{nearest, one_of, quote};
+use crate::text::words::{nearest, one_of, quote};
 
 /// The words for `window`.
 pub(super) const UNITS: [(&str, CalendarUnit); 4] = [

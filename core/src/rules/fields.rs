@@ -2,7 +2,7 @@
 
 use super::json::Json;
 use super::table::Field;
-use crate::words::{nearest, one_of, quote};
+use crate::text::words::{nearest, one_of, quote};
 
 /// `Err` is the message from the field on: what is wrong, and what would be right.
 pub(crate) type Checked<T> = Result<T, String>;

@@ -7,7 +7,7 @@ use std::ops::Deref;
 
 use smol_str::SmolStr;
 
-use crate::key::is_same;
+use crate::keys::key::is_same;
 
 /// The name of a rule: a `str` that is cheap to clone.
 ///

@@ -3,7 +3,7 @@
 use super::fields::{Checked, Fields};
 use super::json::Json;
 use super::model::{Identifier, Match};
-use crate::words::{nearest, one_of, quote};
+use crate::text::words::{nearest, one_of, quote};
 
 const FORMS: [&str; 6] = ["user_id", "ip_address", "api_key", "header:<name>", "path:<name>", "global"];
 

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
 
-use crate::words::{quote, shorten};
+use crate::text::words::{quote, shorten};
 
 #[derive(Debug)]
 pub(super) enum Json {

@@ -5,7 +5,7 @@ use super::fields::{Checked, Fields};
 use super::json::{Json, MAX_WHOLE};
 use super::model::{Algorithm, Limit, Scope};
 use super::{calendar, rate, table};
-use crate::words::quote;
+use crate::text::words::quote;
 
 /// Up to this a double counts in ones, and so do the server's scripts.
 pub(crate) const MAX_MICROS: u64 = 1 << 53;

@@ -7,9 +7,9 @@ use super::identifier::{is_name, is_token};
 use super::json::Json;
 use super::model::Match;
 use super::table;
-use crate::spelling::canonical;
-use crate::subnet::Subnet;
-use crate::words::quote;
+use crate::net::subnet::Subnet;
+use crate::text::spelling::canonical;
+use crate::text::words::quote;
 
 const MAX_PATTERN_BYTES: usize = 2048;
 /// Each of them may be compared with a request.

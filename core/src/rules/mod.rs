@@ -45,7 +45,7 @@ pub(crate) use object::object;
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::words::{self, one_line};
+use crate::text::words::{self, one_line};
 
 /// A set of rules, each valid and with a name of its own. A clone shares them.
 ///

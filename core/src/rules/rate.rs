@@ -2,7 +2,7 @@
 
 use super::fields::{Checked, Fields};
 use super::json::Json;
-use crate::words::{nearest, quote};
+use crate::text::words::{nearest, quote};
 
 /// A limit, and its window in microseconds.
 pub(super) struct Rate {

@@ -5,9 +5,9 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 
 use super::Refusal;
-use crate::printable::printable;
 use crate::rules::{Checked, Rule, Rules, read_one};
-use crate::words::quote;
+use crate::text::printable::printable;
+use crate::text::words::quote;
 
 /// More than a rule can need; a larger text is something else.
 const MAX_RULE_BYTES: usize = 64 * 1024;

@@ -11,7 +11,7 @@ use std::path::Path;
 use super::reading::read_trusted;
 use crate::error::{Error, ErrorKind, Result};
 use crate::rules::{Checked, Rules};
-use crate::words::one_line;
+use crate::text::words::one_line;
 
 /// Puts a text in place of the copy, whole or not at all: other processes may read it, or write it too.
 pub(super) fn write(path: &Path, text: &str) -> io::Result<()> {

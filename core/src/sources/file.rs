@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::reading::read;
 use super::source::{Following, RuleSource};
 use super::updates::Updates;
-use crate::words::one_line;
+use crate::text::words::one_line;
 
 /// Followers are to learn of a change within a second.
 const LOOK_EVERY: Duration = Duration::from_millis(200);

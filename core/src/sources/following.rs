@@ -18,8 +18,8 @@ use super::status::RulesStatus;
 use super::updates::Updates;
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fork::generation;
 use crate::rules::Rules;
+use crate::sync::fork::generation;
 
 /// The longest time to the first report of a source.
 const START_TIMEOUT: Duration = Duration::from_secs(10);

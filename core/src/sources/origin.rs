@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::source::RuleSource;
+use crate::keys::secret::SecretNames;
 use crate::rules::Rules;
-use crate::secret::SecretNames;
 
 /// Where a limiter's rules come from.
 #[derive(Debug, Clone)]

@@ -12,7 +12,7 @@ use super::source::RuleSource;
 use super::status::RulesStatus;
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fork::PerProcess;
+use crate::sync::fork::PerProcess;
 
 impl Origin {
     /// Loads the rules. May take some seconds when they are not [fixed](Self::is_fixed).

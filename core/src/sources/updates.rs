@@ -13,9 +13,9 @@ use super::cache;
 use super::status::{Refusal, RulesStatus};
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Result};
-use crate::lock::Mutex;
-use crate::printable::printable;
-use crate::words::one_line;
+use crate::sync::lock::Mutex;
+use crate::text::printable::printable;
+use crate::text::words::one_line;
 
 /// Receives the reports of a source.
 #[derive(Debug)]

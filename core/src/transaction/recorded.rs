@@ -7,7 +7,7 @@ use super::protocol::unexpected;
 use super::{Micros, Op, Step, Transaction, protocol};
 use crate::algorithm::Terms;
 use crate::error::Result;
-use crate::key;
+use crate::keys::key;
 use crate::plan::{Fingerprint, RequestRecord, SmallList};
 use crate::script::{Argument, ScriptCall};
 

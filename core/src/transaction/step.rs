@@ -1,8 +1,8 @@
 //! One script of a call, and what all scripts of a limiter have in common.
 
 use crate::algorithm::Micros;
-use crate::clock::SystemClock;
 use crate::plan::{Op, SmallList};
+use crate::time::clock::SystemClock;
 
 /// Asks for the server's clock.
 pub(super) const SERVER_CLOCK: f64 = -1.0;

@@ -11,7 +11,7 @@ use crate::Rules;
 use crate::algorithm::Policy;
 use crate::cli::outcome::{CommandError, ExitStatus};
 use crate::cli::source::RulesArgs;
-use crate::key::is_valid_prefix;
+use crate::keys::key::is_valid_prefix;
 use crate::limiter::PREFIX;
 use crate::rules::{Algorithm, Rule};
 

@@ -9,7 +9,7 @@ use crate::lab::traffic::CallDuration;
 use crate::matching::RequestMatch;
 use crate::reservation::Reservation;
 use crate::rules::{Algorithm, RuleId, Rules};
-use crate::words::quote;
+use crate::text::words::quote;
 
 /// What a request holds.
 pub(super) struct HeldByRequest {

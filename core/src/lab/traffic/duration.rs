@@ -5,7 +5,7 @@ use std::str::FromStr;
 use super::pick::Amount;
 use crate::error::{Error, ErrorKind};
 use crate::lab::random::Random;
-use crate::words::quote;
+use crate::text::words::quote;
 
 /// How long calls are under way: `200ms`, a range such as `50ms..2s`, or `exp(500ms)` for an exponential distribution
 /// with this mean.

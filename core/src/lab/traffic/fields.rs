@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::lab::units::{duration_us, rate};
-use crate::words::{nearest, quote};
+use crate::text::words::{nearest, quote};
 
 /// `word:name=value,name=value`, of which every field has to be known to the word.
 pub(super) struct Fields<'a> {

@@ -19,7 +19,7 @@ pub(super) use stream::{CallResult, DueCall, Reaction};
 use super::random::Random;
 use crate::error::{Error, ErrorKind, Result};
 use crate::rules::{Algorithm, Rules};
-use crate::words::quote;
+use crate::text::words::quote;
 use given::Playing;
 use stream::CallStream;
 

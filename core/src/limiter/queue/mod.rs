@@ -13,9 +13,9 @@ use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
 
-use crate::fork::{PerProcess, generation};
-use crate::lock::Mutex;
 use crate::plan::{Forecast, Op, SmallList};
+use crate::sync::fork::{PerProcess, generation};
+use crate::sync::lock::Mutex;
 use lanes::{Arrival, Denial, Lanes, NEVER, Next, Wake};
 pub(super) use lanes::{Moment, Stake};
 

@@ -2,7 +2,7 @@
 //!
 //! A control character is never part of a decoded path (it stays escaped), so some of them serve as marks.
 
-use crate::spelling::{DecodedBytes, push, push_digits, push_escape};
+use crate::text::spelling::{DecodedBytes, push, push_digits, push_escape};
 
 /// `%2F`
 pub(super) const ESCAPED_SLASH: u8 = 1;

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
 use crate::error::{Error, Result};
-use crate::lock::Mutex;
 use crate::redis::errors;
+use crate::sync::lock::Mutex;
 
 thread_local! {
     /// Whether this thread is one of these.

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use ::redis::Value;
 
-use crate::address::Address;
 use crate::error::{Error, ErrorKind};
-use crate::lock::Mutex;
+use crate::net::address::Address;
 use crate::redis::errors::{self, CallError};
+use crate::sync::lock::Mutex;
 
 /// Opens after so many calls in a row without an answer; while it is open, one probe at a time tries the server.
 pub(in crate::redis) struct Breaker {

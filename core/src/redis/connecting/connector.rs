@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use super::background::Background;
 use super::breaker::Breaker;
-use crate::address::Address;
 use crate::error::Result;
+use crate::net::address::Address;
+use crate::net::subnet::Subnet;
 use crate::redis::settings::options::ConnectOptions;
 use crate::redis::settings::tls::{self, Layer};
 use crate::redis::settings::url::{RedisUrl, Servers};
-use crate::subnet::Subnet;
 
 /// Everything that the connections of one limiter have in common.
 #[derive(Clone)]

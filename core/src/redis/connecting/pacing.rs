@@ -10,11 +10,11 @@ use once_cell::race::OnceBox;
 use super::connector::Connector;
 use super::deadline::Deadline;
 use super::stream::SPACING;
-use crate::address::Address;
-use crate::fork::PerProcess;
-use crate::lock::Mutex;
+use crate::net::address::Address;
 use crate::redis::errors::{self, CallError};
 use crate::redis::settings::login::Role;
+use crate::sync::fork::PerProcess;
+use crate::sync::lock::Mutex;
 
 /// A server, what it is asked for, and the settings that it is connected to with: another password may be right.
 type Name = (Address, Role, u64);

@@ -10,7 +10,7 @@ use std::thread;
 use once_cell::race::OnceBox;
 
 use super::deadline::Deadline;
-use crate::fork::PerProcess;
+use crate::sync::fork::PerProcess;
 
 /// The most look-ups under way in this process: one that hangs keeps its thread.
 const MOST: usize = 16;

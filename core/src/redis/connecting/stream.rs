@@ -10,7 +10,7 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use super::deadline::Deadline;
 use super::resolve::resolve;
-use crate::address::Address;
+use crate::net::address::Address;
 
 /// Whether to connect once more while the network says nothing: packets may be lost, which the system sends again ever
 /// more seldom. What was begun before goes on meanwhile, since the network may only be slow.

@@ -8,7 +8,7 @@ use ::redis::{Cmd, Value};
 use rustix::event::PollFlags;
 
 use super::spin::Spin;
-use crate::address::Address;
+use crate::net::address::Address;
 use crate::redis::connecting::connector::Connector;
 use crate::redis::connecting::deadline::Deadline;
 use crate::redis::connecting::pacing::Attempt;

@@ -8,15 +8,15 @@ use std::time::Instant;
 use ::redis::Value;
 
 use super::connection::Connection;
-use crate::address::Address;
 use crate::error::Result;
-use crate::lock::Mutex;
+use crate::net::address::Address;
 use crate::redis::connecting::connector::Connector;
 use crate::redis::connecting::deadline::Deadline;
 use crate::redis::connecting::stream::Resend;
 use crate::redis::settings::login::Role;
 use crate::redis::topology::learned::{LearnedTopology, Node};
 use crate::redis::topology::search::{Query, Search, SearchStep};
+use crate::sync::lock::Mutex;
 
 /// Keeps the connections over which the topology is asked for.
 #[derive(Default)]

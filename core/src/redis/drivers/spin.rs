@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use once_cell::race::OnceNonZeroUsize;
 
-use crate::fork::generation;
+use crate::sync::fork::generation;
 
 /// The longest time to spin, unless others take the processor longer: what it costs to be wrong.
 pub(crate) const LONGEST: Duration = Duration::from_micros(50);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::timeout::validate_time;
+use crate::time::timeout::validate_time;
 
 const LARGEST_POOL: usize = 10_000;
 

@@ -7,8 +7,8 @@ use ::rustls::pki_types::ServerName;
 use ::rustls::{ClientConfig, ClientConnection};
 
 use super::options::ConnectOptions;
-use crate::certificates::client_config;
 use crate::error::Result;
+use crate::net::certificates::client_config;
 
 /// What all TLS connections of a limiter have in common.
 pub(in crate::redis) type Config = Arc<ClientConfig>;

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
-use crate::percent::decode;
-use crate::subnet::Subnet;
+use crate::net::address::Address;
+use crate::net::subnet::Subnet;
+use crate::text::percent::decode;
 
 const FORMS: &str = "memory://, redis://host:port/db, rediss://host:port/db, unix:///path/to/socket, \
                      redis-cluster://host1:port1,host2:port2, redis-sentinel://host1:port1,host2:port2/service/db";

@@ -242,7 +242,7 @@ impl Client {
     }
 
     /// The server behind an address.
-    pub(super) fn server(&self, address: &crate::address::Address) -> usize {
+    pub(super) fn server(&self, address: &crate::net::address::Address) -> usize {
         let text = address.to_string();
         let name = text.split(':').next().unwrap_or_default();
         name.strip_prefix('h').and_then(|id| id.parse().ok()).unwrap_or(self.world.get().deployment.primary)

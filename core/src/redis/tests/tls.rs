@@ -12,7 +12,7 @@ use sluicegate_test_servers::{Cluster, Options, Redis, Sentinel, Transport};
 
 use super::fake_server::trickling;
 use super::*;
-use crate::address::Address;
+use crate::net::address::Address;
 use crate::redis::connecting::connector::Connector;
 use crate::redis::connecting::deadline::Deadline;
 use crate::redis::connecting::stream::Resend;

@@ -2,8 +2,8 @@
 
 use ::redis::{Cmd, Value, cmd, from_redis_value_ref};
 
-use crate::address::Address;
 use crate::error::Error;
+use crate::net::address::Address;
 use crate::redis::settings::login::Role;
 
 const LAST_SLOT: u16 = 16383;

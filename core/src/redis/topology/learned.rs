@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use super::discovery::{Discovery, Range, Topology};
-use crate::address::Address;
+use crate::net::address::Address;
 use crate::redis::connecting::breaker::{Breaker, Refusal};
 use crate::redis::connecting::connector::Connector;
 

@@ -8,8 +8,8 @@ use ::redis::{Cmd, Value};
 
 use super::discovery::{Discovery, Topology};
 use super::learned::{LearnedTopology, Node};
-use crate::address::Address;
 use crate::error::Result;
+use crate::net::address::Address;
 use crate::redis::errors;
 use crate::redis::settings::login::Role;
 use crate::redis::wire::role::{is_primary, role};

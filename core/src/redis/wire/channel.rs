@@ -149,7 +149,7 @@ mod tests {
     use super::super::command::{CommandOutcome, RedisCommand};
     use super::super::session::{Id, PendingCommand};
     use super::*;
-    use crate::address::Address;
+    use crate::net::address::Address;
     use crate::redis::connecting::connector::Connector;
     use crate::redis::settings::login::Role;
     use crate::redis::tests::in_time;

@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use ::redis::{Cmd, Value};
 
-use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::slots::slot_of;
+use crate::net::address::Address;
 use crate::redis::errors::{self, CallError};
 use crate::script::ScriptCall;
-use crate::timeout::SHORTEST_TIMEOUT;
+use crate::time::timeout::SHORTEST_TIMEOUT;
 
 /// Between two attempts of a call that may be sent again.
 const RESEND_PAUSE: Duration = Duration::from_millis(10);

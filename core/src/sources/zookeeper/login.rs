@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::url::Login;
 use crate::error::{Error, ErrorKind, Result};
-use crate::words::one_line;
+use crate::text::words::one_line;
 
 /// Holds `user:password`.
 const VARIABLE: &str = "SLUICEGATE_ZOOKEEPER_LOGIN";

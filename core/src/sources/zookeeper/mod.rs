@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use super::{Following, RuleSource, TlsFiles, Updates};
 use crate::error::{Error, ErrorKind, Result};
-use crate::printable::printable;
+use crate::text::printable::printable;
 use connection::{Connection, Reply, ZooKeeperResult};
 use tls::Tls;
 use url::ZooKeeperUrl;

@@ -10,8 +10,8 @@ use tokio_rustls::TlsConnector;
 
 use super::super::TlsFiles;
 use super::wire::ZooKeeperError;
-use crate::certificates::client_config;
 use crate::error::Result;
+use crate::net::certificates::client_config;
 
 /// What is read from and written to.
 pub(super) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}

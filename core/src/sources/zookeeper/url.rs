@@ -3,9 +3,9 @@
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 
-use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
-use crate::percent::decode;
+use crate::net::address::Address;
+use crate::text::percent::decode;
 
 const FORM: &str = "zookeeper://host1:port1,host2:port2/path/of/rules, or zookeepers://... with TLS";
 const SCHEME: &str = "zookeeper://";

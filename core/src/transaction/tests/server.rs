@@ -7,11 +7,11 @@ use super::super::{CallSettings, Conversation, Transaction};
 use crate::algorithm::Micros;
 use crate::catalog::Catalog;
 use crate::decision::Decision;
+use crate::keys::secret::SecretNames;
 use crate::plan::{Form, Op, Plan};
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
 use crate::script::ScriptCall;
-use crate::secret::SecretNames;
 
 pub(super) struct Server {
     connection: Connection,

@@ -20,7 +20,7 @@ use super::args::{LabArgs, LogFormat};
 use super::watch::Watch;
 use crate::cli::outcome::CommandError;
 use crate::cli::stderr::warn;
-use crate::words::first_of;
+use crate::text::words::first_of;
 use columns::ColumnNames;
 use entry::LogEntry;
 use format::Format;

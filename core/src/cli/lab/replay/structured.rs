@@ -9,7 +9,7 @@ use super::super::args::NAMES;
 use super::columns::{API_KEY, ColumnNames, DURATION, IP, METHOD, PATH, TIME, USER};
 use super::entry::{LogEntry, present};
 use super::time;
-use crate::words::{nearest, quote};
+use crate::text::words::{nearest, quote};
 
 /// A request from JSON. Columns such as `request.uri` are inside of others.
 pub(super) fn json<'a>(line: &str, columns: &'a ColumnNames) -> Result<LogEntry<'a>, String> {

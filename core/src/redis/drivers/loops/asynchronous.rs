@@ -10,7 +10,6 @@ use ::redis::Value;
 
 use super::hub::{Host, Hub};
 use crate::error::{Error, Result};
-use crate::fork::generation;
 use crate::redis::connecting::connector::Connector;
 use crate::redis::errors;
 use crate::redis::settings::options::ConnectOptions;
@@ -18,6 +17,7 @@ use crate::redis::settings::url::RedisUrl;
 use crate::redis::wire::command::{CallDeadline, RedisCommand};
 use crate::redis::wire::session::Id;
 use crate::script::ScriptCall;
+use crate::sync::fork::generation;
 
 /// Redis for tasks. Dropping the future of a call disturbs no other call.
 pub(crate) struct AsyncRedis {

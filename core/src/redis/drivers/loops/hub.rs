@@ -5,7 +5,6 @@ use std::sync::{Arc, MutexGuard};
 use std::task::Waker;
 use std::time::Instant;
 
-use crate::lock::Mutex;
 use crate::redis::connecting::connector::Connector;
 use crate::redis::connecting::stream::{Resend, Stream};
 use crate::redis::drivers::connection::Connection;
@@ -13,6 +12,7 @@ use crate::redis::drivers::discoverer::Discoverer;
 use crate::redis::drivers::multiplexer::{ConnectionId, Multiplexer, Need, Order, Peer};
 use crate::redis::topology::learned::{LearnedTopology, Node};
 use crate::redis::wire::channel::ReadProgress;
+use crate::sync::lock::Mutex;
 
 /// The event loop that watches the connections: that of Tokio, or a foreign one.
 pub(crate) trait Host: Send + Sync {

@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use polling::{Event, Events, PollMode, Poller};
 
 use super::hub::{Host, Hub};
-use crate::inbox::Inbox;
-use crate::lock::Mutex;
 use crate::redis::connecting::stream::Stream;
 use crate::redis::drivers::multiplexer::{ConnectionId, Need};
+use crate::sync::inbox::Inbox;
+use crate::sync::lock::Mutex;
 
 #[derive(Default)]
 pub(crate) struct LoopHost {

@@ -24,11 +24,11 @@ use tokio::time::{sleep, sleep_until};
 
 use super::hub::{Host, Hub};
 use crate::error::Error;
-use crate::lock::Mutex;
 use crate::redis::connecting::stream::Stream;
 use crate::redis::drivers::multiplexer::{ConnectionId, Need};
 use crate::redis::errors;
 use crate::redis::wire::channel::ReadProgress;
+use crate::sync::lock::Mutex;
 
 /// How long to sleep when there is nothing to wait for.
 const FAR: Duration = Duration::from_secs(3600);

@@ -16,9 +16,8 @@ use ::redis::Value;
 use slab::Slab;
 use smallvec::SmallVec;
 
-use crate::address::Address;
 use crate::error::{Error, Result};
-use crate::lock::Mutex;
+use crate::net::address::Address;
 use crate::redis::connecting::breaker::{Breaker, Refusal};
 use crate::redis::connecting::connector::Connector;
 use crate::redis::topology::learned::{DiscoveryNeed, LearnedTopology, Node, PAUSE, TOPOLOGY_WAIT};
@@ -26,6 +25,7 @@ use crate::redis::topology::router::Router;
 use crate::redis::wire::channel::Channel;
 use crate::redis::wire::command::{CallDeadline, RedisCommand};
 use crate::redis::wire::session::{Id, PendingCommand, note_sooner};
+use crate::sync::lock::Mutex;
 
 pub(in crate::redis) type ConnectionId = usize;
 

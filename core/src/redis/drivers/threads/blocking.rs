@@ -9,8 +9,6 @@ use ::redis::Value;
 
 use super::pool::{Pool, Times};
 use crate::error::{Error, Result};
-use crate::fork::PerProcess;
-use crate::lock::Mutex;
 use crate::redis::connecting::breaker::Refusal;
 use crate::redis::connecting::connector::Connector;
 use crate::redis::drivers::discoverer::Discoverer;
@@ -21,6 +19,8 @@ use crate::redis::topology::learned::{DiscoveryNeed, PAUSE, TOPOLOGY_WAIT};
 use crate::redis::topology::router::{NextHop, Router};
 use crate::redis::wire::command::{CallDeadline, CommandOutcome, Hint, RedisCommand};
 use crate::script::ScriptCall;
+use crate::sync::fork::PerProcess;
+use crate::sync::lock::Mutex;
 
 /// Redis for threads. Opens connections when they are needed; survives `fork`.
 pub(crate) struct BlockingRedis {

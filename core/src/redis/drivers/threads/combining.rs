@@ -11,11 +11,11 @@ use std::sync::Arc;
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use crate::lock::Mutex;
 use crate::redis::drivers::connection::batches;
 use crate::redis::errors;
 use crate::redis::wire::command::CommandOutcome;
 use crate::script::ScriptCall;
+use crate::sync::lock::Mutex;
 
 /// The most calls of other threads that one thread pipelines: their answers delay its own.
 const MOST: usize = 64;

@@ -4,9 +4,8 @@ use std::sync::{Arc, Condvar, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::combining::{Combiner, NextStep, Permit};
-use crate::address::Address;
 use crate::error::ErrorKind;
-use crate::lock::Mutex;
+use crate::net::address::Address;
 use crate::redis::connecting::breaker::{Breaker, Refusal};
 use crate::redis::connecting::connector::Connector;
 use crate::redis::connecting::deadline::Deadline;
@@ -19,7 +18,8 @@ use crate::redis::topology::learned::Node;
 use crate::redis::wire::command::{CallDeadline, CommandOutcome, Hint, RedisCommand, Unexecuted};
 use crate::redis::wire::session::PendingCommand;
 use crate::script::ScriptCall;
-use crate::timeout::SHORTEST_TIMEOUT;
+use crate::sync::lock::Mutex;
+use crate::time::timeout::SHORTEST_TIMEOUT;
 
 /// A connection idle for longer is tried before use: the server may have been restarted meanwhile, or a
 /// firewall may have forgotten it.

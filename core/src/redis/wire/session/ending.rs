@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::{About, Bundle, Session, SessionStage, note_sooner};
 use crate::redis::errors::{self, CallError, ConnectionError};
 use crate::redis::wire::command::CommandOutcome;
-use crate::timeout::SHORTEST_TIMEOUT;
+use crate::time::timeout::SHORTEST_TIMEOUT;
 
 impl Session {
     /// Takes no more requests. Those that were not sent yet may go elsewhere.

@@ -18,7 +18,7 @@ use smallvec::SmallVec;
 
 use self::resp::Replies;
 use super::command::{CommandOutcome, RedisCommand};
-use crate::address::Address;
+use crate::net::address::Address;
 use crate::redis::connecting::connector::Connector;
 use crate::redis::errors::ConnectionError;
 use crate::redis::settings::login::{HandshakeStep, Role, handshake};

@@ -7,7 +7,7 @@ use ::redis::{RedisError, Value};
 use super::packing::keys;
 use super::resp::{LARGEST_REPLY, TOO_LARGE};
 use super::{About, Awaited, Bundle, PendingCommand, Session, SessionStage, note_sooner};
-use crate::address::Address;
+use crate::net::address::Address;
 use crate::redis::errors::{self, CallError, ConnectionError};
 use crate::redis::settings::login::HandshakeStep;
 use crate::redis::wire::command::{CommandOutcome, Hint, Unexecuted};

@@ -8,7 +8,7 @@ use super::super::url::ZooKeeperUrl;
 use super::*;
 use crate::Rules;
 use crate::catalog::Catalog;
-use crate::secret::SecretNames;
+use crate::keys::secret::SecretNames;
 use crate::sources::Updates;
 
 /// What a server sends that holds one rule, changes it, and goes away.

@@ -11,10 +11,10 @@ use redis::Value;
 use super::{CallSettings, Conversation, Transaction};
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind};
+use crate::keys::secret::SecretNames;
 use crate::plan::{Op, Plan};
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
-use crate::secret::SecretNames;
 
 /// What a script says of a fixed window: the grant, the time, when the window began, the count before.
 fn reply(grant: f64) -> Value {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::printable::printable;
+use super::printable::printable;
 
 /// More than this of a value is not repeated in a message.
 const SHOWN_CHARS: usize = 64;

@@ -10,14 +10,14 @@ use hashbrown::HashMap;
 
 use crate::algorithm::{Policy, Span, StandingChange};
 use crate::error::{Error, ErrorKind, Result};
-use crate::key::canonical;
+use crate::keys::key::canonical;
+use crate::keys::secret::SecretNames;
 use crate::matching::Matcher;
 use crate::request::{Check, CheckOptions};
 use crate::rules::{
     Algorithm, CalendarWindow, Identifier, Limit, MAX_BURST, MAX_LOG, MAX_MICROS, MAX_WINDOW_US, Rule,
     RuleId, Rules, Scope, Structure, WindowStart,
 };
-use crate::secret::SecretNames;
 pub(crate) use beside::{Holds, LimitNumber, SHARD_SHIFT, Stands};
 
 /// So many names are compared sooner than one is hashed.

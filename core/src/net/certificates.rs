@@ -9,7 +9,7 @@ use ::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use ::rustls::{ClientConfig, RootCertStore};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::words::one_line;
+use crate::text::words::one_line;
 
 /// Builds a configuration from the files of the options `tls_ca`, `tls_cert` and `tls_key`; without `ca` it trusts the
 /// authorities that the system trusts.

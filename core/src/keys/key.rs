@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
-use crate::printable::is_control;
+use crate::text::printable::is_control;
 
 /// A longer key is replaced by its hash.
 const LONGEST: usize = 128;

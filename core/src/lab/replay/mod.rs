@@ -8,7 +8,6 @@ use super::observer::{Observer, Record};
 use super::report::{Report, Requests, RunEnd};
 use super::tally::{CountedCall, Tally};
 use super::traffic::CallDuration;
-use crate::clock::ManualClock;
 use crate::decision::Decision;
 use crate::error::Result;
 use crate::limiter::RateLimiter;
@@ -16,6 +15,7 @@ use crate::matching::{Request, RequestMatch};
 use crate::request::Check;
 use crate::reservation::Usage;
 use crate::rules::{RuleId, Rules};
+use crate::time::clock::ManualClock;
 use under_way::{HeldByRequest, HeldItem, UnderWay};
 
 /// The first width of bins, and the most of them: a replay does not know how long it will be.

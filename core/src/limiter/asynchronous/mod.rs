@@ -13,14 +13,14 @@ use super::talk::talk;
 use crate::catalog::Catalog;
 use crate::decision::{Decision, Source};
 use crate::error::Result;
-use crate::fork::PerProcess;
 use crate::matching::{Explanation, Request, RequestMatch};
 use crate::plan::{Forecast, Form, Op, Outcome, Plan, SmallList};
 use crate::redis::AsyncRedis;
 use crate::request::{Check, CheckAllOptions, CheckOptions};
 use crate::rules::Rules;
 use crate::sources::RulesStatus;
-use crate::timeout::validate_time;
+use crate::sync::fork::PerProcess;
+use crate::time::timeout::validate_time;
 use crate::transaction::{Reset, located_by_hand, reset};
 
 /// Decides whether a cost is admitted; each call is a future that takes one round trip.

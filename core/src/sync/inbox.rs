@@ -3,7 +3,7 @@
 use std::mem::swap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::lock::Mutex;
+use super::lock::Mutex;
 
 /// It is mostly empty, and asked often: that takes no lock.
 pub(crate) struct Inbox<T> {

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use hmac::{Hmac, Mac};
 use sha2::{Digest, Sha256};
 
+use super::key::hexadecimal;
 use crate::error::{Error, ErrorKind, Result};
-use crate::key::hexadecimal;
 
 /// Bytes of an `identifier_secret`.
 const LENGTHS: RangeInclusive<usize> = 16..=1024;

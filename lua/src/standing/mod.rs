@@ -5,21 +5,21 @@ use crate::kernel::Fragments;
 use crate::{ENDING, FORGET, HELD, HELD_HEADER, HOLDINGS, LATE, LAYOUT, helpers, limits_beside, opening};
 use crate::{Kernel, KernelSet};
 
-const LOAD: &str = include_str!("standing/load.lua");
-const BEGIN: &str = include_str!("standing/begin.lua");
-const SAVE: &str = include_str!("standing/save.lua");
-const OVER: &str = include_str!("standing/over.lua");
-const DECIDE: &str = include_str!("standing/decide.lua");
-const CHANGE: &str = include_str!("standing/change.lua");
-const FORGET_BLOCKS: &str = include_str!("standing/forget.lua");
-const STANDINGS: &str = include_str!("driver/standings.lua");
-const STANDINGS_LOAD: &str = include_str!("driver/standings_load.lua");
-const STANDINGS_GRANT: &str = include_str!("driver/standings_grant.lua");
-const STANDINGS_REPLY: &str = include_str!("driver/standings_reply.lua");
+const LOAD: &str = include_str!("load.lua");
+const BEGIN: &str = include_str!("begin.lua");
+const SAVE: &str = include_str!("save.lua");
+const OVER: &str = include_str!("over.lua");
+const DECIDE: &str = include_str!("decide.lua");
+const CHANGE: &str = include_str!("change.lua");
+const FORGET_BLOCKS: &str = include_str!("forget.lua");
+const STANDINGS: &str = include_str!("../driver/standings.lua");
+const STANDINGS_LOAD: &str = include_str!("../driver/standings_load.lua");
+const STANDINGS_GRANT: &str = include_str!("../driver/standings_grant.lua");
+const STANDINGS_REPLY: &str = include_str!("../driver/standings_reply.lua");
 /// The numbers of the interval at a stored limit, for the kernel whose measure is time.
-const STORED_INTERVAL: &str = include_str!("gcra/stored.lua");
-const STORED_LIMIT: &str = include_str!("standing/stored.lua");
-const STORED_LIMIT_OF_LOG: &str = include_str!("sliding_log/stored.lua");
+const STORED_INTERVAL: &str = include_str!("../gcra/stored.lua");
+const STORED_LIMIT: &str = include_str!("stored.lua");
+const STORED_LIMIT_OF_LOG: &str = include_str!("../sliding_log/stored.lua");
 
 /// The numbers that a check of one limit is called with, beside whose state something may stand.
 const ONE_HEADER: &str = "now, mode, takes_stored, first_block, growth, longest_block";

@@ -1,0 +1,6 @@
+//! Addresses of servers and of clients, networks, and certificates.
+
+pub(crate) mod address;
+#[cfg(feature = "tls")]
+pub(crate) mod certificates;
+pub(crate) mod subnet;
