@@ -193,4 +193,10 @@ MISTAKES = [
         "self.output.drain(..bytes);",
         "self.output.drain(..bytes.saturating_sub(1));",
     ),
+    Mistake(
+        "a call whose keys are being moved says that no server answered",
+        "topology/router.rs",
+        "NextHop::Fail(errors::slot_moving(request.slot(), from.address()))",
+        "NextHop::Fail(errors::out_of_time(left))",
+    ),
 ]

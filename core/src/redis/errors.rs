@@ -219,6 +219,12 @@ pub(super) fn unowned(slot: u16) -> Error {
     server(format!("CLUSTERDOWN no node of the Cluster serves slot {slot}")).passing()
 }
 
+/// Of keys of one call, some are on the server by now and some are not. None of the call was carried out.
+pub(super) fn slot_moving(slot: u16, address: &Address) -> Error {
+    let what = format!("slot {slot} is being moved, and {address} does not have all keys of the call");
+    server(format!("TRYAGAIN {what} (try again when the slot has been moved)")).passing()
+}
+
 /// Redirections went in a circle.
 pub(super) fn lost(slot: u16) -> Error {
     server(format!("the nodes of the Cluster disagree about who serves slot {slot}")).passing()

@@ -32,6 +32,8 @@ pub(super) enum Invariant {
     Unconfirmed,
     /// A connection to a server that has said that it is a replica is not used on.
     Replica,
+    /// A call whose keys are being moved until its time is up says so.
+    Moving,
     /// Without a reason to fail, calls succeed.
     Failed,
     /// What is sent is the Redis protocol.
@@ -55,6 +57,8 @@ pub(super) enum Invariant {
 pub(super) enum Fate {
     /// They were not executed, and may be sent again.
     Refused,
+    /// The same, because some of their keys are being moved to another server.
+    Moving,
     /// They were executed, or they failed for good.
     Ended,
 }
@@ -65,6 +69,8 @@ pub(super) struct Attempt {
     pub(super) connection: usize,
     /// Where the reply ends that refuses it.
     pub(super) refused_at: Option<usize>,
+    /// Whether it is refused because keys are being moved.
+    pub(super) is_moving: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -185,9 +191,10 @@ impl Ledger {
             let call = &mut self.calls[id];
             if let Some(attempt) = &mut call.attempt
                 && attempt.connection == connection
-                && fate == Fate::Refused
+                && fate != Fate::Ended
             {
                 attempt.refused_at = Some(end);
+                attempt.is_moving = fate == Fate::Moving;
                 call.sent_at = None;
             }
         }
@@ -258,6 +265,11 @@ impl Ledger {
             && !about.starts_with(&format!("{};", Key { tag: planned.tag, family: planned.family }.name()))
         {
             self.violate(Invariant::WrongAnswer, format!("call {id} is given {text}"));
+        }
+        let is_moving = self.calls[id].attempt.is_some_and(|attempt| attempt.is_moving);
+        let says_so = text.contains("is being moved");
+        if says_so && !is_moving || is_moving && text.starts_with("no server answered") {
+            self.violate(Invariant::Moving, format!("call {id}: {text}"));
         }
         if plan.is_calm {
             self.violate(Invariant::Failed, format!("call {id}: {text}"));

@@ -68,6 +68,11 @@ impl ServerCommand {
         keys.iter().map(move |key| (*key, kind))
     }
 
+    /// Whether it has two keys, of which the second is moved last.
+    pub(super) fn is_pair(&self) -> bool {
+        matches!(self, Self::Script { kind: CallKind::Pair, .. })
+    }
+
     fn parse(parts: &[&str]) -> Option<Self> {
         Some(match parts {
             ["EVALSHA", digest, count, rest @ ..] => {

@@ -17,7 +17,11 @@ impl World {
             if self.ledger.calls[call].planned.tag != key.tag {
                 self.ledger.violate(Invariant::Malformed, format!("call {call} was about another key"));
             }
-            let last = self.ledger.calls[call].attempt.replace(Attempt { connection: id, refused_at: None });
+            let last = self.ledger.calls[call].attempt.replace(Attempt {
+                connection: id,
+                refused_at: None,
+                is_moving: false,
+            });
             let may_be_executed = last.is_some_and(|last| {
                 let read = self.connections[last.connection].to_client.taken;
                 last.refused_at.is_none_or(|end| read < end)

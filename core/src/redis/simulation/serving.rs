@@ -13,6 +13,10 @@ fn refused(text: impl Into<String>) -> Reply {
     (text.into() + "\r\n", Fate::Refused)
 }
 
+fn moving() -> Reply {
+    ("-TRYAGAIN Multiple keys request during rehashing of slot\r\n".to_owned(), Fate::Moving)
+}
+
 fn failed(text: impl Into<String>) -> Reply {
     (text.into() + "\r\n", Fate::Ended)
 }
@@ -105,7 +109,7 @@ impl World {
             return Some(refused("-CROSSSLOT Keys in request don't hash to the same slot"));
         }
         if self.plan.setup == Setup::Cluster
-            && let Some(elsewhere) = self.redirect(server, &keys, asking)
+            && let Some(elsewhere) = self.redirect(server, command, &keys, asking)
         {
             return Some(elsewhere);
         }
@@ -134,7 +138,7 @@ impl World {
     }
 
     /// Where keys are, if not here.
-    fn redirect(&self, server: usize, keys: &[Key], asking: bool) -> Option<Reply> {
+    fn redirect(&self, server: usize, command: &ServerCommand, keys: &[Key], asking: bool) -> Option<Reply> {
         let (tag, deployment) = (keys[0].tag, &self.deployment);
         let slot = SLOTS[tag];
         let owner = deployment.owners[tag];
@@ -143,12 +147,16 @@ impl World {
             let migration = migration?;
             return match keys.iter().filter(|key| migration.has_moved(**key)).count() {
                 0 => None,
+                // The other key of it is yet to come.
+                _ if command.is_pair() && migration.progress == 1 => Some(moving()),
                 all if all == keys.len() => Some(refused(format!("-ASK {slot} h{}:1", migration.to))),
-                _ => Some(refused("-TRYAGAIN Multiple keys request during rehashing of slot")),
+                _ => Some(moving()),
             };
         }
         if asking && migration.is_some_and(|migration| migration.to == server) {
-            return None;
+            // A key that is nowhere yet may still be made by the owner.
+            let lacks_key = command.is_pair() && keys[0].family.is_multiple_of(2);
+            return lacks_key.then(moving);
         }
         let known = deployment.servers[server].owners[tag];
         Some(refused(format!("-MOVED {slot} h{}:1", if known == server { owner } else { known })))

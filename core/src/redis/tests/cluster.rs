@@ -10,7 +10,7 @@ use super::*;
 use crate::keys::slots::slot_of;
 
 /// By one seed, which has to lead to the other nodes.
-fn connected(cluster: &Cluster) -> [Driver; 2] {
+pub(super) fn connected(cluster: &Cluster) -> [Driver; 2] {
     let url = cluster.url();
     let (seed, others) = url.split_once(',').unwrap();
     let (_, query) = others.split_once('?').unwrap_or_default();
@@ -39,61 +39,6 @@ fn each_key_finds_its_node(transport: Transport) {
             driver.delete(&[&key]).unwrap();
         }
         driver.ping().unwrap();
-    }
-}
-
-#[test]
-fn a_moved_slot_is_followed_and_a_moving_one_too() {
-    redirections_are_followed(Transport::Tcp);
-}
-
-#[test]
-fn a_moved_slot_is_followed_and_a_moving_one_too_with_tls() {
-    redirections_are_followed(Transport::MutualTls);
-}
-
-fn redirections_are_followed(transport: Transport) {
-    let cluster = Cluster::with(transport).unwrap();
-    let drivers = connected(&cluster);
-    let key = "{moving}";
-    let slot = slot_of(key.as_bytes());
-    let source = cluster.primary_of(key).unwrap();
-    let target = (0..100)
-        .map(|number| cluster.primary_of(&format!("{{{number}}}")).unwrap())
-        .find(|node| node.port() != source.port())
-        .unwrap();
-    for driver in &drivers {
-        driver.increment(key).unwrap();
-    }
-    let id = |node: &Node| -> String {
-        ::redis::cmd("CLUSTER").arg("MYID").query(&mut node.client().unwrap()).unwrap()
-    };
-    let set = |node: &Node, state: &str, other: &str| {
-        let mut cmd = ::redis::cmd("CLUSTER");
-        cmd.arg("SETSLOT").arg(slot).arg(state).arg(other);
-        cmd.exec(&mut node.client().unwrap()).unwrap();
-    };
-    set(target, "IMPORTING", &id(source));
-    set(source, "MIGRATING", &id(target));
-    // The key is still at the source: no redirection.
-    assert_eq!(drivers[0].increment(key).unwrap(), 3);
-    let mut migrate = ::redis::cmd("MIGRATE");
-    migrate.arg("127.0.0.1").arg(target.public_port()).arg(key).arg(0).arg(1000);
-    migrate.exec(&mut source.client().unwrap()).unwrap();
-    // Now it is at the target: ASK.
-    for (driver, count) in drivers.iter().zip([4, 5]) {
-        assert_eq!(driver.increment(key).unwrap(), count);
-    }
-    for node in [target, source] {
-        set(node, "NODE", &id(target));
-    }
-    // The slot has moved: MOVED.
-    for (driver, count) in drivers.iter().zip([6, 7]) {
-        assert_eq!(driver.increment(key).unwrap(), count);
-        thread::sleep(Duration::from_millis(110));
-    }
-    for (driver, count) in drivers.iter().zip([8, 9]) {
-        assert_eq!(driver.increment(key).unwrap(), count);
     }
 }
 

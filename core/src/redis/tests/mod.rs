@@ -6,6 +6,7 @@ mod cluster;
 mod combining;
 pub(crate) mod fake_server;
 mod login;
+mod moving;
 mod outage;
 mod pool;
 mod recovery;

@@ -120,23 +120,28 @@ impl<N: Node> Router<N> {
         }
     }
 
-    /// Where a request goes next that `from` has not executed. `hops` counts how often the call was sent elsewhere.
+    /// Where a request goes next that `from` has not executed, of a call with so much time left. `hops` counts how often
+    /// the call was sent elsewhere.
     pub(in crate::redis) fn next(
         &self,
         hops: &mut usize,
         from: &Arc<N>,
         hint: Hint,
         request: &RedisCommand,
+        left: Duration,
     ) -> NextHop<N> {
-        *hops += usize::from(!matches!(hint, Hint::TryAgain));
+        *hops += usize::from(!matches!(hint, Hint::TryAgain(_)));
         let is_lost = *hops > MAX_HOPS;
         if matches!(hint, Hint::Moved(_) | Hint::NotOwner(_)) && !is_lost {
             self.doubt(from);
         }
         let asking = matches!(hint, Hint::Ask(_));
         match (hint, self.learned()) {
-            // As long as the call has time: some slots take long to move.
-            (Hint::TryAgain, _) => NextHop::Later(PAUSE_BETWEEN_TRIES),
+            // As long as the call has time for an answer: some slots take long to move.
+            (Hint::TryAgain(took), _) if left > PAUSE_BETWEEN_TRIES + took.max(PAUSE_BETWEEN_TRIES) => {
+                NextHop::Later(PAUSE_BETWEEN_TRIES)
+            }
+            (Hint::TryAgain(_), _) => NextHop::Fail(errors::slot_moving(request.slot(), from.address())),
             (Hint::Moved(to) | Hint::Ask(to), Some(learned)) if !is_lost => {
                 NextHop::To { node: learned.node(&to), asking }
             }

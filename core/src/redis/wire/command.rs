@@ -125,8 +125,8 @@ pub(in crate::redis) enum Hint {
     Moved(Address),
     /// Another server has the key for this one call.
     Ask(Address),
-    /// Keys of this slot are being moved to another server.
-    TryAgain,
+    /// Keys of this slot are being moved to another server, which it took so long to say.
+    TryAgain(Duration),
     /// The server is a replica now, or another owns the slot whose address it does not know.
     NotOwner(CallError),
     /// The connection ended before the request was sent, which has waited for it and may wait until then.

@@ -67,7 +67,7 @@ impl<S: Read + Write> Multiplexer<S> {
             peer.breaker.answered();
         }
         let by = entry.deadline.by;
-        let next = self.router.next(&mut entry.hops, peer, hint, &request);
+        let next = self.router.next(&mut entry.hops, peer, hint, &request, by.saturating_duration_since(now));
         let pending = |asking| PendingCommand::new(call, request, asking, by);
         match next {
             NextHop::To { node, asking } => self.send(&node, pending(asking), now),
@@ -189,7 +189,10 @@ impl<S: Read + Write> Multiplexer<S> {
                 self.run_out_of_time(pending.id);
             }
             Reason::Topology => self.route(pending, now),
-            Reason::Migration(_) if is_overdue => self.run_out_of_time(pending.id),
+            Reason::Migration(peer) if is_overdue => {
+                let error = errors::slot_moving(pending.request.slot(), &peer.address);
+                self.complete(pending.id, Err(error));
+            }
             Reason::Migration(peer) => self.send(&peer, pending, now),
             Reason::Connection(peer) => {
                 self.conclude(&peer, pending.id, Err(errors::unsent(&peer.address)), now);

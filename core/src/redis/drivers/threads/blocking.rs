@@ -15,7 +15,7 @@ use crate::redis::drivers::discoverer::Discoverer;
 use crate::redis::errors;
 use crate::redis::settings::options::ConnectOptions;
 use crate::redis::settings::url::RedisUrl;
-use crate::redis::topology::learned::{DiscoveryNeed, PAUSE, TOPOLOGY_WAIT};
+use crate::redis::topology::learned::{DiscoveryNeed, Node, PAUSE, TOPOLOGY_WAIT};
 use crate::redis::topology::router::{NextHop, Router};
 use crate::redis::wire::command::{CallDeadline, CommandOutcome, Hint, RedisCommand};
 use crate::script::ScriptCall;
@@ -158,11 +158,15 @@ impl Connections {
             if let Hint::Unsent(..) = hint {
                 times.start = Instant::now();
             }
-            match self.router.next(&mut hops, &node, hint, &request) {
+            let left = deadline.by.saturating_duration_since(Instant::now());
+            match self.router.next(&mut hops, &node, hint, &request, left) {
                 NextHop::To { node: next, asking: announce } => (node, asking) = (next, announce),
                 NextHop::Later(pause) => {
-                    thread::sleep(pause.min(deadline.by.saturating_duration_since(Instant::now())));
+                    thread::sleep(pause);
                     times.start = Instant::now();
+                    if times.start >= deadline.by {
+                        return Err(errors::slot_moving(request.slot(), node.address()));
+                    }
                 }
                 NextHop::Rediscover => {
                     self.discover(deadline.by, times)?;

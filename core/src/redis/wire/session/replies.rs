@@ -55,12 +55,12 @@ impl Session {
             About::Role => self.is_replica |= is_replica(&value),
             // If that was refused, so is what follows.
             About::Asking => {}
-            About::Requests(bundle, whole) => self.settle(bundle, whole, value, now),
+            About::Requests(bundle, whole) => self.settle(bundle, whole, value, awaited.sent, now),
         }
     }
 
     /// What a reply says about each request of a bundle.
-    fn settle(&mut self, bundle: Bundle, whole: bool, value: Value, now: Instant) {
+    fn settle(&mut self, bundle: Bundle, whole: bool, value: Value, sent: Instant, now: Instant) {
         let err = match value {
             Value::ServerError(err) => RedisError::from(err),
             // Its state may be old. It may also have been promoted meanwhile, and have executed the script.
@@ -87,7 +87,10 @@ impl Session {
             }
             // Each key by itself is either allowed or not, and either here or there.
             ("NOPERM" | "TRYAGAIN", _) if is_batch => self.requeue(bundle),
-            ("TRYAGAIN", _) => self.again(bundle, |_| Hint::TryAgain),
+            ("TRYAGAIN", _) => {
+                let took = now.saturating_duration_since(sent);
+                self.again(bundle, |_| Hint::TryAgain(took));
+            }
             ("MOVED", Some(target)) => self.again(bundle, |_| Hint::Moved(target.clone())),
             ("MOVED", None) => self.again(bundle, |_| Hint::NotOwner(failure.clone())),
             ("ASK", Some(target)) => self.again(bundle, |_| Hint::Ask(target.clone())),
