@@ -84,6 +84,7 @@ mod transaction;
 pub use self::http::HeaderStyle;
 pub use decision::{Decision, Source};
 pub use error::{Error, ErrorKind, Result};
+pub use keys::address::address_key;
 pub use keys::composite::CompositeKey;
 pub use limiter::{AsyncRateLimiter, Builder, RateLimiter};
 pub use matching::{Explanation, Request, RequestMatch};

@@ -10,6 +10,7 @@ use hashbrown::HashMap;
 
 use crate::algorithm::{Policy, Span, StandingChange};
 use crate::error::{Error, ErrorKind, Result};
+use crate::keys::address::AddressKeys;
 use crate::keys::key::canonical;
 use crate::keys::secret::SecretNames;
 use crate::matching::Matcher;
@@ -53,6 +54,9 @@ pub(crate) struct ReadyRule {
     /// Whether the key, and whether the resource, is a secret, which is hashed before it is stored.
     secret_key: bool,
     secret_resource: bool,
+    /// Set where keys, and where resources, are, or have as a part, the address of a client.
+    key_addresses: Option<AddressKeys>,
+    resource_addresses: Option<AddressKeys>,
 }
 
 /// A limit with its policy.
@@ -95,13 +99,33 @@ impl Catalog {
     /// How a rule stores a key.
     #[inline]
     pub(crate) fn key_name<'a>(&self, rule: &ReadyRule, key: &'a str) -> Cow<'a, str> {
-        if rule.secret_key { self.secrets.name(key).into() } else { canonical(key) }
+        self.stored_name(key, rule.key_addresses.as_ref(), rule.secret_key)
     }
 
     /// How a rule stores a resource.
     #[inline]
     pub(crate) fn resource_name<'a>(&self, rule: &ReadyRule, resource: &'a str) -> Cow<'a, str> {
-        if rule.secret_resource { self.secrets.name(resource).into() } else { canonical(resource) }
+        self.stored_name(resource, rule.resource_addresses.as_ref(), rule.secret_resource)
+    }
+
+    /// How a key or a resource is stored, of which an address is read as that of a request is.
+    #[inline]
+    fn stored_name<'a>(
+        &self,
+        given: &'a str,
+        addresses: Option<&AddressKeys>,
+        is_secret: bool,
+    ) -> Cow<'a, str> {
+        let Some(addresses) = addresses else { return self.stored(given, is_secret) };
+        match addresses.read(given) {
+            Cow::Borrowed(given) => self.stored(given, is_secret),
+            Cow::Owned(read) => Cow::Owned(self.stored(&read, is_secret).into_owned()),
+        }
+    }
+
+    #[inline]
+    fn stored<'a>(&self, text: &'a str, is_secret: bool) -> Cow<'a, str> {
+        if is_secret { self.secrets.name(text).into() } else { canonical(text) }
     }
 
     /// A check of cost 1 under every rule that can be checked with a key alone, and by a resource if there is one.
@@ -150,6 +174,7 @@ impl Catalog {
 impl ReadyRule {
     fn new(rule: &Arc<Rule>, numbers: &RandomState) -> Self {
         let number = |suffix: &str| beside::number(numbers, &rule.id, suffix);
+        let addresses = |identifier| AddressKeys::of(identifier, rule.ipv6_prefix_length);
         let limits = rule.limits.iter().map(|limit| {
             let suffix = suffix(rule, limit);
             let number = number(&suffix);
@@ -164,15 +189,22 @@ impl ReadyRule {
             needs_resource: rule.limits.iter().any(|limit| limit.scope == Scope::Resource),
             secret_key: is_secret(rule.identifier_type.as_ref()),
             secret_resource: is_secret(rule.resource_identifier_type.as_ref()),
+            key_addresses: addresses(rule.identifier_type.as_ref()),
+            resource_addresses: addresses(rule.resource_identifier_type.as_ref()),
             rule: rule.clone(),
         }
     }
 
-    /// Whether the name of a key is made of it alone, and of nothing that is hidden, and nothing is held or stands
-    /// beside the state.
+    /// Whether the name of a state is made of the key alone, and nothing is held or stands beside the state.
     #[inline(always)]
     pub(crate) fn is_plain(&self) -> bool {
-        !self.needs_resource && !self.secret_key && self.holds.is_none() && self.stands.is_none()
+        !self.needs_resource && self.holds.is_none() && self.stands.is_none()
+    }
+
+    /// Whether a key that is [canonical](crate::keys::key::is_canonical) is stored as it is.
+    #[inline(always)]
+    pub(crate) fn keeps_keys(&self) -> bool {
+        !self.secret_key && self.key_addresses.is_none()
     }
 
     /// The limit of a rule that has no other, which counts keys and beside whose states nothing stands, and how it is held.

@@ -1,8 +1,8 @@
 //! The address of the client, who may be behind proxies.
 
-use std::net::{IpAddr, SocketAddrV4};
+use std::net::IpAddr;
 
-use crate::net::subnet::address;
+use crate::net::subnet::undecorated;
 
 /// The address that the outermost of the trusted proxies was called from, or else the peer's. Proxies add to the lines
 /// of `X-Forwarded-For`; neither they nor the peer's text need be valid addresses.
@@ -24,22 +24,6 @@ pub(crate) fn forwarded_address<'a>(
     let before = trusted_proxies.checked_sub(1)?;
     let mut addresses = lines.rev().flat_map(|line| line.rsplit(|byte| *byte == b','));
     undecorated(std::str::from_utf8(addresses.nth(before)?).ok()?.trim())
-}
-
-/// Some proxies add a port, or write IPv6 in brackets.
-fn undecorated(text: &str) -> Option<IpAddr> {
-    if let Some(rest) = text.strip_prefix('[') {
-        let (inner, port) = rest.split_once(']')?;
-        return address(inner).filter(|_| inner.contains(':') && is_port(port));
-    }
-    let with_port = || text.parse().ok().map(|address: SocketAddrV4| IpAddr::V4(*address.ip()));
-    address(text).or_else(with_port)
-}
-
-/// Nothing, or a colon and a number.
-fn is_port(text: &str) -> bool {
-    let number = text.strip_prefix(':');
-    text.is_empty() || number.is_some_and(|number| number.parse::<u16>().is_ok() && !number.starts_with('+'))
 }
 
 #[cfg(all(test, feature = "bridge"))]

@@ -64,10 +64,19 @@ impl InMemory {
         }
         let rule = ruled(catalog, check)?;
         match rule.limits.as_slice() {
-            [limit] if op != Op::Charge && rule.is_plain() && is_canonical(check.key) => {
+            [limit] if op != Op::Charge && rule.is_plain() => {
+                let is_stored = rule.keeps_keys() && is_canonical(check.key);
+                let name;
+                let key = if is_stored {
+                    check.key
+                } else {
+                    name = catalog.key_name(rule, check.key);
+                    &name
+                };
+                let demand = (op, check.options.cost as f64);
                 match check.options.limit {
-                    None => self.one(rule, limit, &limit.policy, check, op, make),
-                    Some(amount) => self.one(rule, limit, &rule.with_limit(amount)?, check, op, make),
+                    None => self.one((rule, limit), &limit.policy, key, demand, make),
+                    Some(amount) => self.one((rule, limit), &rule.with_limit(amount)?, key, demand, make),
                 }
             }
             _ => self.planned(&Plan::new(catalog, &[*check], op)?, op, make),
@@ -82,16 +91,14 @@ impl InMemory {
     /// Makes the result itself, so that what is made, which may be long, need not be copied into one.
     fn one<T>(
         &self,
-        rule: &ReadyRule,
-        limit: &ReadyLimit,
+        (rule, limit): (&ReadyRule, &ReadyLimit),
         policy: &Policy,
-        check: &Check<'_>,
-        op: Op,
+        key: &str,
+        (op, cost): (Op, f64),
         make: impl FnOnce(Verdict<'_>) -> T,
     ) -> Result<T> {
-        let cost = check.options.cost as f64;
         let task = || Task { policy, demand: Demand { op, cost, now: self.now() } };
-        let outcome = self.engine().one(limit.number, check.key, task);
+        let outcome = self.engine().one(limit.number, key, task);
         Ok(make(Verdict::of(rule, once((policy, &outcome)), Source::Memory)))
     }
 

@@ -1,7 +1,7 @@
 //! Networks, and addresses cut to their network.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV4};
 
 /// Leading bits that tell an IPv4 address written as an IPv6 one.
 const MAPPED_BITS: u8 = 96;
@@ -76,6 +76,22 @@ pub(crate) fn address(text: &str) -> Option<IpAddr> {
         _ => text,
     };
     zoneless.parse::<IpAddr>().ok().map(|address| address.to_canonical())
+}
+
+/// Reads an address as proxies and servers write it: some add a port, or write IPv6 in brackets.
+pub(crate) fn undecorated(text: &str) -> Option<IpAddr> {
+    if let Some(rest) = text.strip_prefix('[') {
+        let (inner, port) = rest.split_once(']')?;
+        return address(inner).filter(|_| inner.contains(':') && is_port(port));
+    }
+    let with_port = || text.parse().ok().map(|address: SocketAddrV4| IpAddr::V4(*address.ip()));
+    address(text).or_else(with_port)
+}
+
+/// Nothing, or a colon and a number.
+fn is_port(text: &str) -> bool {
+    let number = text.strip_prefix(':');
+    text.is_empty() || number.is_some_and(|number| number.parse::<u16>().is_ok() && !number.starts_with('+'))
 }
 
 /// How the owner of an address is called: an IPv6 address is cut to its network.

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from .addresses import read_addresses
 from .algorithm import SUM_MAX, Algorithm
 from .errors import InvalidArgument
 from .rules import Limit, Rule
@@ -58,6 +59,14 @@ def places(rule: Rule, item: Item) -> Iterator[tuple[Place, Limit]]:
     for position, limit in enumerate(rule.limits):
         counted = (item.resource,) if limit.scope == "resource" else (item.resource, joined(item.key))
         yield ((rule.id, counted), position), limit
+
+
+def as_counted(rule: Rule, item: Item) -> Item:
+    """The item with the addresses in its key and its resource as the rule counts them."""
+    prefix_length = rule.given.get("ipv6_prefix_length", 64)
+    key = read_addresses(item.key, rule.given.get("identifier_type"), prefix_length)
+    resource = read_addresses(item.resource, rule.given.get("resource_identifier_type"), prefix_length)
+    return replace(item, key=key, resource=resource)
 
 
 def joined(key: str | list[str]) -> str:

@@ -10,6 +10,7 @@ from .errors import InvalidArgument, UnknownRule
 from .items import (
     Charge,
     Item,
+    as_counted,
     cost_per_place,
     places,
     refuse_bad_arguments,
@@ -96,7 +97,7 @@ class Limiter(Reservations, Blocks, StoredLimits, RequestIds, Overview, Requests
         charge = self._charge(now, item)
         for scope in charge.scopes:
             self.store.blocks.pop(scope, None)
-        for place, limit in places(charge.rule, item):
+        for place, limit in places(charge.rule, charge.item):
             if limit.scope == "key" or not charge.rule.counts_keys:
                 self.store.states.pop(place, None)
             if limit.scope == "key":
@@ -124,7 +125,7 @@ class Limiter(Reservations, Blocks, StoredLimits, RequestIds, Overview, Requests
         if rule is None:
             raise UnknownRule(item.rule)
         refuse_bad_arguments(rule, item)
-        return self._under_its_limit(now, Charge(rule, item, {}))
+        return self._under_its_limit(now, Charge(rule, as_counted(rule, item), {}))
 
     def _under_its_limit(self, now: int, charge: Charge) -> Charge:
         """The limit of the call goes before the stored one, and that before the rule's."""
