@@ -1,4 +1,4 @@
-//! Keys of several parts.
+//! Keys of several parts, and of addresses.
 
 use std::ffi::{c_char, c_void};
 use std::marker::PhantomData;
@@ -67,7 +67,7 @@ impl<'a> Argument<'a> for *mut c_char {
 impl KeyBuffer<'_> {
     pub(crate) fn write(self, text: &str, size: usize) -> Result<usize, Failure> {
         if text.len() > size {
-            let what = format!("has room for {size} bytes; the joined parts need {}", text.len());
+            let what = format!("has room for {size} bytes; it needs {}", text.len());
             return Err(Failure::argument("key", &what));
         }
         // SAFETY: promised when the argument was received; what is copied is the library's own.
@@ -89,6 +89,28 @@ export! {
     ) {
         let joined = CompositeKey::new(parts.texts(count)?)?;
         key_len.write(key.write(&joined, key_size)?);
+        Ok(())
+    }
+}
+
+export! {
+    /// Writes the key of the client with an address, for rules whose identifier_type is not ip_address. An IPv6 address is
+    /// cut to its network of `prefix_length` bits, from 1 to 128 (64 is what rules use unless they say otherwise), since one
+    /// client has all addresses of it. An IPv4 address written as an IPv6 one is an IPv4 address. A port, brackets and a zone
+    /// are left out. `key` has room for `key_size` bytes, of which 48 are always enough; `key_len` receives how many were
+    /// written.
+    fn sluicegate_address_key(
+        ip: *const c_void,
+        ip_len: usize,
+        prefix_length: u64,
+        key: *mut c_char,
+        key_size: usize,
+        key_len: *mut usize,
+    ) {
+        // Core refuses 0 as what is too large.
+        let prefix_length = u8::try_from(prefix_length).unwrap_or(0);
+        let client = sluicegate::address_key(ip.text(ip_len)?, prefix_length)?;
+        key_len.write(key.write(&client, key_size)?);
         Ok(())
     }
 }

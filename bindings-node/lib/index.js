@@ -303,10 +303,11 @@
  * @typedef {'InvalidRule' | 'UnknownRule' | 'InvalidArgument' | 'Connection' | 'Timeout' | 'Server' | 'Closed'} ErrorCode
  */
 
+const { addressKey } = require('./address.js');
 const { ManualClock } = require('./clock.js');
 const { SluicegateError } = require('./error.js');
 const { headers } = require('./headers.js');
 const { RateLimiter } = require('./limiter.js');
 const { Reservation } = require('./reservation.js');
 
-module.exports = { ManualClock, RateLimiter, Reservation, SluicegateError, headers };
+module.exports = { ManualClock, RateLimiter, Reservation, SluicegateError, addressKey, headers };

@@ -5,8 +5,9 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyString;
 use sluicegate::bridge;
 
-use crate::arguments::amount;
+use crate::arguments::{Given, amount, text};
 use crate::decision::{Decision, style};
+use crate::errors::exception;
 
 /// The address of the client behind so many trusted proxies: of these lines of `X-Forwarded-For`, or the peer's.
 #[pyfunction]
@@ -19,6 +20,16 @@ pub(crate) fn client_address(
     let trusted_proxies = usize::try_from(amount(trusted_proxies, "trusted_proxies")?).unwrap_or(usize::MAX);
     let lines = forwarded_for.iter().map(|line| line.as_bytes());
     Ok(bridge::client_address(lines, peer, trusted_proxies).map(|address| address.to_string()))
+}
+
+/// The key of the client with an address.
+#[pyfunction]
+#[pyo3(signature = (ip, prefix_length = Given(None)))]
+pub(crate) fn address_key(ip: &Bound<'_, PyAny>, prefix_length: Given<'_>) -> PyResult<String> {
+    let prefix_length = prefix_length.or(64, "prefix_length", amount)?;
+    // Core refuses 0 as what is too large.
+    let prefix_length = u8::try_from(prefix_length).unwrap_or(0);
+    sluicegate::address_key(text(ip, "ip")?, prefix_length).map_err(|error| exception(ip.py(), &error))
 }
 
 /// Whether a text can be the name of an HTTP header.

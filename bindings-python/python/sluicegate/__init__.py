@@ -11,6 +11,7 @@ from ._native import (
     RequestMatch,
     Reservation,
     RulesStatus,
+    address_key,
 )
 from ._reservations import AsyncReservation
 from .errors import (
@@ -43,4 +44,5 @@ __all__ = [
     "ServerError",
     "SluicegateError",
     "UnknownRuleError",
+    "address_key",
 ]

@@ -23,6 +23,7 @@ __all__ = [
     "Reservation",
     "Reserved",
     "RulesStatus",
+    "address_key",
     "cli",
     "client_address",
     "is_header_name",
@@ -801,6 +802,14 @@ class Problem:
     def headers(self) -> list[tuple[str, str]]: ...
     @property
     def body(self) -> bytes: ...
+
+def address_key(ip: str, prefix_length: int = 64) -> str:
+    """The key of the client with an address, for rules whose `identifier_type` is not `ip_address`.
+
+    An IPv6 address is cut to its network of `prefix_length` bits, from 1 to 128, since one client has all addresses of it.
+    An IPv4 address written as an IPv6 one is an IPv4 address. A port, brackets and a zone are left out. Raises
+    `InvalidArgumentError` for what is not an address.
+    """
 
 def cli(arguments: list[str]) -> int:
     """Runs the command-line tool with these arguments, the first of which is its name; returns the exit code."""

@@ -16,10 +16,10 @@ const SHOWN_CHARS: usize = 64;
 
 /// The key of the client with an address, for rules whose `identifier_type` is not `ip_address`.
 ///
-/// An IPv6 address is cut to its network of `ipv6_prefix_length` bits (1 to 128; 64 is what rules use unless they say
-/// otherwise), since a client has all addresses of one. An IPv4 address written as an IPv6 one is an IPv4 address. A
-/// port, brackets and a zone are left out. Rules whose `identifier_type` is `ip_address`, or has it as a part, read their
-/// keys in this way themselves.
+/// An IPv6 address is cut to its network of `prefix_length` bits (1 to 128; 64 is what rules use unless they say
+/// otherwise), since one client has all addresses of it. An IPv4 address written as an IPv6 one is an IPv4 address. A port,
+/// brackets and a zone are left out. Rules whose `identifier_type` is `ip_address`, or has it as a part, read their keys
+/// in this way themselves.
 ///
 /// ```
 /// assert_eq!(sluicegate::address_key("[2001:db8::1]:443", 64)?, "2001:db8::/64");
@@ -29,14 +29,14 @@ const SHOWN_CHARS: usize = 64;
 ///
 /// # Errors
 ///
-/// [`InvalidArgument`](ErrorKind::InvalidArgument), if `ip` is not an address, or `ipv6_prefix_length` is out of range.
-pub fn address_key(ip: &str, ipv6_prefix_length: u8) -> Result<String> {
+/// [`InvalidArgument`](ErrorKind::InvalidArgument), if `ip` is not an address, or `prefix_length` is out of range.
+pub fn address_key(ip: &str, prefix_length: u8) -> Result<String> {
     let refused = |what: String| Err(Error::new(ErrorKind::InvalidArgument, what));
-    if !PREFIX_LENGTHS.contains(&ipv6_prefix_length) {
-        return refused(format!("prefix_length {ipv6_prefix_length}: must be from 1 to 128"));
+    if !PREFIX_LENGTHS.contains(&prefix_length) {
+        return refused("prefix_length: must be from 1 to 128".to_owned());
     }
     match undecorated(ip) {
-        Some(address) => Ok(owner(address, ipv6_prefix_length)),
+        Some(address) => Ok(owner(address, prefix_length)),
         None => {
             let shown: String = ip.chars().take(SHOWN_CHARS).collect();
             refused(format!("ip {shown:?}: must be an IPv4 or IPv6 address"))
@@ -158,8 +158,8 @@ mod tests {
         let refused = |ip, prefix| address_key(ip, prefix).unwrap_err().message().to_owned();
         assert_eq!(refused("localhost", 64), "ip \"localhost\": must be an IPv4 or IPv6 address");
         assert_eq!(refused("", 64), "ip \"\": must be an IPv4 or IPv6 address");
-        assert_eq!(refused("::1", 0), "prefix_length 0: must be from 1 to 128");
-        assert_eq!(refused("::1", 129), "prefix_length 129: must be from 1 to 128");
+        assert_eq!(refused("::1", 0), "prefix_length: must be from 1 to 128");
+        assert_eq!(refused("::1", 129), "prefix_length: must be from 1 to 128");
         assert_eq!(address_key("2001:db8::1", 128).unwrap(), "2001:db8::1");
     }
 }
