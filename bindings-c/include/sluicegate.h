@@ -749,6 +749,19 @@ sluicegate_status sluicegate_join_key(const sluicegate_key_part *parts,
                                       size_t *key_len,
                                       sluicegate_error *error);
 
+/// Writes the key of the client with an address, for rules whose identifier_type is not ip_address. An IPv6 address is
+/// cut to its network of `prefix_length` bits, from 1 to 128 (64 is what rules use unless they say otherwise), since one
+/// client has all addresses of it. An IPv4 address written as an IPv6 one is an IPv4 address. A port, brackets and a zone
+/// are left out. `key` has room for `key_size` bytes, of which 48 are always enough; `key_len` receives how many were
+/// written.
+sluicegate_status sluicegate_address_key(const void *ip,
+                                         size_t ip_len,
+                                         uint64_t prefix_length,
+                                         char *key,
+                                         size_t key_size,
+                                         size_t *key_len,
+                                         sluicegate_error *error);
+
 /// Lists the rules that sluicegate_check_request would apply; with `explain`, every rule, and why it does
 /// not apply. Nothing is counted, and no server is asked. The list is to be freed.
 sluicegate_status sluicegate_match_request(const sluicegate_limiter *limiter,

@@ -1,8 +1,6 @@
 'use strict';
 
-const { number, text } = require('./arguments.js');
-const { succeeded } = require('./error.js');
-const native = require('./native.js');
+const { addressKeyOf } = require('./arguments.js');
 
 /**
  * The key of the client with an address, for rules whose `identifier_type` is not `ip_address`. An IPv6 address is cut to
@@ -15,7 +13,7 @@ const native = require('./native.js');
  * @returns {string}
  */
 function addressKey(ip, prefixLength = 64) {
-  return succeeded(native.addressKey(text('ip', ip), number('prefixLength', prefixLength)));
+  return addressKeyOf(ip, prefixLength);
 }
 
 module.exports = { addressKey };

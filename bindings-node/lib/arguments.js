@@ -35,9 +35,18 @@ function text(name, value) {
 /** A key; the parts of an array are joined. */
 function keyOf(name, value) {
   if (!Array.isArray(value)) return text(name, value);
-  const joined = native.joinKey(value.map((part, at) => text(`${name}[${at}]`, part)));
-  if (typeof joined !== 'string') throw errorOf(joined);
-  return joined;
+  return textOf(native.joinKey(value.map((part, at) => text(`${name}[${at}]`, part))));
+}
+
+/** The key of the client with an address. */
+function addressKeyOf(ip, prefixLength) {
+  return textOf(native.addressKey(text('ip', ip), number('prefixLength', prefixLength)));
+}
+
+/** A text of the native part, unless it answers with what went wrong. */
+function textOf(answer) {
+  if (typeof answer !== 'string') throw errorOf(answer);
+  return answer;
 }
 
 function number(name, value) {
@@ -131,5 +140,5 @@ function callOptions(given, known) {
 }
 
 module.exports = {
-  KNOWN, amount, boolean, callOptions, checkOptions, keyOf, number, optional, options, pair, span, text, timeout, wrongType,
+  KNOWN, addressKeyOf, amount, boolean, callOptions, checkOptions, keyOf, number, optional, options, pair, span, text, timeout, wrongType,
 };

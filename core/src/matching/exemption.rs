@@ -21,14 +21,18 @@ const ESCAPED_PERCENT: &str = "%25";
 pub(super) struct Exemption {
     stated: Match,
     pattern: Option<Pattern>,
+    /// Whether the pattern ends with a slash, as the path then may.
+    ends_with_slash: bool,
     headers: Vec<RequiredHeader>,
     subnets: Vec<Subnet>,
 }
 
 impl Exemption {
     pub(super) fn new(stated: &Match, names: &mut HeaderNames) -> Self {
+        let pattern = stated.path_pattern.as_deref();
         Self {
-            pattern: stated.path_pattern.as_deref().map(Pattern::new),
+            pattern: pattern.map(Pattern::new),
+            ends_with_slash: pattern.is_some_and(|pattern| pattern.ends_with('/')),
             headers: required_headers(stated, names),
             subnets: subnets(stated),
             stated: stated.clone(),
@@ -47,13 +51,13 @@ impl Exemption {
     }
 
     /// Whether a path is exempt, as the client spelled it: capitals count even where the router ignores them, since
-    /// what stands behind the router may not. A slash at the end makes no difference, as in every pattern.
+    /// what stands behind the router may not. So does a slash at the end of the path, behind which a router may have
+    /// another handler: only a pattern that ends with one exempts both.
     pub(super) fn has_path(&self, path: &str) -> bool {
         let Some(pattern) = &self.pattern else { return true };
-        let is_matched = [Some(path), path.strip_suffix('/')]
-            .into_iter()
-            .flatten()
-            .any(|it| pattern.matches_without_empty(it));
+        let slashless = path.strip_suffix('/').filter(|_| self.ends_with_slash);
+        let is_matched =
+            [Some(path), slashless].into_iter().flatten().any(|it| pattern.matches_without_empty(it));
         // A server that decodes twice would read another path than the one that is compared.
         is_matched && !path.contains(ESCAPED_PERCENT)
     }
