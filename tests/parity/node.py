@@ -37,8 +37,8 @@ def surface(sources: Sources) -> Surface:
     for name in types.exported:
         if name not in METHODS:
             found["package"].add(RENAMED.get(name, word(name) if name in types.functions else name))
-        for parameters in types.functions.get(name, []):
-            owner, method = (METHODS | MAKING).get(name, ("package", word(name)))
+        for parameters in types.functions.get(name, []) if name in METHODS | MAKING else []:
+            owner, method = (METHODS | MAKING)[name]
             found.add_method(owner, method, types.parameters(parameters, owner))
         if name in types.classes:
             add_class(found, types, name)

@@ -174,7 +174,7 @@ impl Catalog {
 impl ReadyRule {
     fn new(rule: &Arc<Rule>, numbers: &RandomState) -> Self {
         let number = |suffix: &str| beside::number(numbers, &rule.id, suffix);
-        let addresses = |identifier| AddressKeys::of(identifier, rule.ipv6_prefix_length);
+        let addresses = |identifier| addresses(identifier, rule.ipv6_prefix_length);
         let limits = rule.limits.iter().map(|limit| {
             let suffix = suffix(rule, limit);
             let number = number(&suffix);
@@ -306,6 +306,18 @@ fn is_secret(identifier: Option<&Identifier>) -> bool {
         Some(Identifier::Composite(parts)) => parts.iter().any(|part| is_secret(Some(part))),
         Some(Identifier::UserId | Identifier::IpAddress | Identifier::Path(_) | Identifier::Global)
         | None => false,
+    }
+}
+
+/// Where in the keys of an identifier there are addresses; `None`: nowhere.
+fn addresses(identifier: Option<&Identifier>, ipv6_prefix_length: u8) -> Option<AddressKeys> {
+    match identifier? {
+        Identifier::IpAddress => Some(AddressKeys::whole(ipv6_prefix_length)),
+        Identifier::Composite(parts) if parts.contains(&Identifier::IpAddress) => {
+            let are_addresses = parts.iter().map(|part| *part == Identifier::IpAddress).collect();
+            Some(AddressKeys::parts(ipv6_prefix_length, are_addresses))
+        }
+        _ => None,
     }
 }
 

@@ -7,7 +7,6 @@ use std::ops::RangeInclusive;
 use super::composite;
 use crate::error::{Error, ErrorKind, Result};
 use crate::net::subnet::{owner, undecorated};
-use crate::rules::Identifier;
 
 /// The leading bits of an IPv6 address that may identify a client.
 const PREFIX_LENGTHS: RangeInclusive<u8> = 1..=128;
@@ -54,16 +53,14 @@ pub(crate) struct AddressKeys {
 }
 
 impl AddressKeys {
-    /// `None`: the identifier is not an address, and has none as a part.
-    pub(crate) fn of(identifier: Option<&Identifier>, ipv6_prefix_length: u8) -> Option<Self> {
-        match identifier? {
-            Identifier::IpAddress => Some(Self { ipv6_prefix_length, parts: None }),
-            Identifier::Composite(parts) if parts.contains(&Identifier::IpAddress) => {
-                let parts = parts.iter().map(|part| *part == Identifier::IpAddress).collect();
-                Some(Self { ipv6_prefix_length, parts: Some(parts) })
-            }
-            _ => None,
-        }
+    /// For keys that are an address each.
+    pub(crate) fn whole(ipv6_prefix_length: u8) -> Self {
+        Self { ipv6_prefix_length, parts: None }
+    }
+
+    /// For composite keys: which of their parts are addresses.
+    pub(crate) fn parts(ipv6_prefix_length: u8, are_addresses: Vec<bool>) -> Self {
+        Self { ipv6_prefix_length, parts: Some(are_addresses) }
     }
 
     /// The key with its addresses as a request's are; what is not an address stays as it is.
@@ -104,17 +101,9 @@ impl AddressKeys {
 mod tests {
     use super::*;
 
-    fn keys(types: &[Identifier]) -> AddressKeys {
-        let identifier = match types {
-            [single] => single.clone(),
-            several => Identifier::Composite(several.to_vec()),
-        };
-        AddressKeys::of(Some(&identifier), 64).unwrap()
-    }
-
     #[test]
     fn every_spelling_of_an_address_is_one_key() {
-        let keys = keys(&[Identifier::IpAddress]);
+        let keys = AddressKeys::whole(64);
         for spelling in
             ["2001:db8::1", "2001:DB8:0::2", "[2001:db8::1]", "[2001:db8::9]:443", "2001:db8::1%eth0"]
         {
@@ -127,7 +116,7 @@ mod tests {
 
     #[test]
     fn what_is_not_an_address_stays_as_it_is() {
-        let keys = keys(&[Identifier::IpAddress]);
+        let keys = AddressKeys::whole(64);
         for key in ["2001:db8::/64", "alice", "1.2.3", "testclient", "[::1", "1.2.3.4:x", " ::1", "::1%"] {
             assert!(matches!(keys.read(key), Cow::Borrowed(same) if same == key), "{key}");
         }
@@ -135,7 +124,7 @@ mod tests {
 
     #[test]
     fn addresses_that_are_parts_are_read_in_their_place() {
-        let keys = keys(&[Identifier::UserId, Identifier::IpAddress]);
+        let keys = AddressKeys::parts(64, vec![false, true]);
         assert_eq!(keys.read("alice,2001:db8::1"), "alice,2001:db8::/64");
         assert_eq!(keys.read("::1,2001:db8::1"), "::1,2001:db8::/64");
         assert_eq!(keys.read(r"a\,b\\,::ffff:10.0.0.1"), r"a\,b\\,10.0.0.1");
@@ -143,14 +132,6 @@ mod tests {
         for key in ["alice", "alice,nobody", "alice,::1,::2", "2001:db8::1", r"a\b,nobody\"] {
             assert_eq!(keys.read(key), key);
         }
-    }
-
-    #[test]
-    fn only_rules_of_addresses_read_them() {
-        for other in [Identifier::UserId, Identifier::Composite(vec![Identifier::UserId])] {
-            assert!(AddressKeys::of(Some(&other), 64).is_none());
-        }
-        assert!(AddressKeys::of(None, 64).is_none());
     }
 
     #[test]
