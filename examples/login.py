@@ -28,6 +28,8 @@ URL = os.environ.get("LIMITER_URL", "memory://")
 RULES = [
     {
         "rule_id": "guesses",
+        # An IPv6 address is cut to its network, of which one client has all addresses.
+        "identifier_type": ["ip_address", "user_id"],
         "algorithm": "sliding_log",
         "limit": 5,
         "window_size_seconds": 3600,
