@@ -15,7 +15,7 @@ import math
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -83,7 +83,7 @@ async def usage(customer: str = Depends(customer_of)) -> dict[str, Any]:
 
 def renewal(decision: Decision) -> str:
     """The first day of the next month in the billing time zone."""
-    now = datetime.fromtimestamp(CLOCK.now_us / 1e6, UTC) if CLOCK else datetime.now(UTC)
+    now = datetime.fromtimestamp(CLOCK.now_us / 1e6, timezone.utc) if CLOCK else datetime.now(timezone.utc)
     renewed = (now + timedelta(seconds=decision.reset_after)).astimezone(ZoneInfo(ZONE))
     # To the nearest midnight, since the clock of this process need not be the server's.
     return (renewed + timedelta(hours=12)).date().isoformat()
