@@ -55,7 +55,7 @@ RUN = [
     FEWER,
     DOCUMENTED,
     unittests("reference"),
-    suite("workspace", of_cargo, "tests/runner/programs", after=("compile",), most=900),
+    suite("core", of_cargo, "tests/runner/programs", after=("compile",), most=900),
     Job("doc tests", ["cargo", "test", "--doc", *WORKSPACE], "debug", of_cargo, ("compile",)),
     Job("structure", ["python3", "-m", "unittest", "discover", "--start-directory", "tests/structure"], "debug", of_unittest),
     package("crates"),

@@ -10,7 +10,7 @@ use redis::cmd;
 use sluicegate::{
     AsyncRateLimiter, Check, CheckOptions, Decision, ErrorKind, ManualClock, RateLimiter, Rules,
 };
-use sluicegate_test_servers::Redis;
+use sluicegate_test_servers::{Redis, finally};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 
@@ -210,6 +210,7 @@ fn a_turn_that_does_not_come_in_time_is_a_denial_and_a_check_takes_no_turn() {
         assert!(limiter.check_with("tokens", "k", half(20)).unwrap().allowed);
         assert!(limiter.check("slow", "k").unwrap().allowed);
         thread::scope(|scope| {
+            let _end = finally(|| limiter.close());
             let first = scope.spawn(|| limiter.wait("slow", "k", Duration::MAX));
             let began = Instant::now();
             let timeout = Duration::from_millis(300);
@@ -224,7 +225,6 @@ fn a_turn_that_does_not_come_in_time_is_a_denial_and_a_check_takes_no_turn() {
             limiter.reset("slow", "k").unwrap();
             assert!(first.join().unwrap().unwrap().allowed);
         });
-        limiter.close();
         assert_eq!(limiter.wait("slow", "k", LONG).unwrap_err().kind(), ErrorKind::Closed);
     }
 }

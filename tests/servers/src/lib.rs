@@ -22,6 +22,7 @@
 mod certificates;
 mod cluster;
 mod error;
+mod finally;
 mod inspect;
 mod node;
 mod port;
@@ -37,6 +38,7 @@ mod zookeeper;
 pub use certificates::Certificates;
 pub use cluster::Cluster;
 pub use error::{Error, Result};
+pub use finally::{Finally, finally};
 pub use inspect::keys_without_ttl;
 pub use node::Node;
 pub use sentinel::Sentinel;

@@ -105,7 +105,8 @@ fn a_killed_primary_is_replaced(transport: Transport) {
     }
     cluster.wait_for_failover(key, killed).unwrap();
     let took = recoveries(&drivers, key);
-    assert!(took < FOLLOWED, "{took:?}");
+    let options = identified(cluster.certificates());
+    assert_followed(took, || Driver::blocking(&cluster.url(), &options));
 }
 
 #[test]

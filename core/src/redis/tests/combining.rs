@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::thread;
 
-use sluicegate_test_servers::{Cluster, Redis};
+use sluicegate_test_servers::{Cluster, Redis, finally};
 
 use super::fake_server::{Slow, scripted};
 use super::*;
@@ -109,6 +109,7 @@ fn scripts_that_the_server_forgets_are_sent_again() {
     let driver = patient(redis.url());
     let over = AtomicBool::new(false);
     let counts = thread::scope(|scope| {
+        let _stop = finally(|| over.store(true, Ordering::Relaxed));
         scope.spawn(|| {
             let mut client = redis.client().unwrap();
             while !over.load(Ordering::Relaxed) {
@@ -116,10 +117,7 @@ fn scripts_that_the_server_forgets_are_sent_again() {
                 thread::sleep(Duration::from_millis(1));
             }
         });
-        let counts =
-            by_threads(|_| -> Vec<usize> { (0..CALLS).map(|_| count(&driver, "k").unwrap()).collect() });
-        over.store(true, Ordering::Relaxed);
-        counts
+        by_threads(|_| -> Vec<usize> { (0..CALLS).map(|_| count(&driver, "k").unwrap()).collect() })
     });
     assert!(every_count(counts.into_iter().flatten()));
 }
@@ -130,6 +128,7 @@ fn broken_connections_charge_nothing_twice() {
     let driver = patient(redis.url());
     let over = AtomicBool::new(false);
     let outcomes = thread::scope(|scope| {
+        let _stop = finally(|| over.store(true, Ordering::Relaxed));
         scope.spawn(|| {
             let mut client = redis.client().unwrap();
             while !over.load(Ordering::Relaxed) {
@@ -144,9 +143,7 @@ fn broken_connections_charge_nothing_twice() {
                 thread::sleep(Duration::from_millis(2));
             }
         });
-        let outcomes = by_threads(|_| -> Vec<_> { (0..CALLS).map(|_| count(&driver, "k")).collect() });
-        over.store(true, Ordering::Relaxed);
-        outcomes
+        by_threads(|_| -> Vec<_> { (0..CALLS).map(|_| count(&driver, "k")).collect() })
     });
     let (answered, failed): (Vec<_>, Vec<_>) = outcomes.into_iter().flatten().partition(Result::is_ok);
     let different = answered.iter().flatten().collect::<BTreeSet<_>>();
@@ -327,9 +324,15 @@ fn connections_that_hang_keep_nobody_from_the_one_that_does_not() {
 fn the_time_to_find_a_server_is_not_that_to_answer() {
     let cluster = Cluster::start().unwrap();
     // Are asked first, one every 50 ms, without an answer: for longer than a server has to answer.
-    let silent: Vec<_> = (0..11).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+    let silent: Vec<_> = (0..50).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
     let seeds: String = silent.iter().map(|seed| format!("{},", seed.local_addr().unwrap())).collect();
-    let driver = ordinary(&cluster.url().replace("//", &format!("//{seeds}")));
+    // Long enough for many threads on a busy machine.
+    let options = ConnectOptions {
+        connect_timeout: Duration::from_secs(20),
+        response_timeout: Duration::from_secs(2),
+        ..ConnectOptions::default()
+    };
+    let driver = Driver::blocking(&cluster.url().replace("//", &format!("//{seeds}")), &options).unwrap();
     // Longer than the least time that any call has.
     let slow = "local t = redis.call('TIME') local s = t[1]*1e6+t[2] \
                 repeat t = redis.call('TIME') until t[1]*1e6+t[2] - s > 2000 return 1";

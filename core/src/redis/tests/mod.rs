@@ -173,6 +173,17 @@ fn recoveries(drivers: &[Driver; 2], key: &str) -> Duration {
     })
 }
 
+/// That a recovery took no longer than it may, with what a driver that has just been made takes now: as much of it is the
+/// machine's, which may be busy.
+fn assert_followed(took: Duration, anew: impl Fn() -> Result<Driver>) {
+    let (_, usual) = timed(|| {
+        while !anew().and_then(|driver| driver.increment("of another")).is_ok() {
+            thread::sleep(Duration::from_millis(20));
+        }
+    });
+    assert!(took < FOLLOWED + 2 * usual, "{took:?}; a new one takes {usual:?}");
+}
+
 /// Runs a test that would hang if it failed.
 pub(crate) fn in_time(test: impl FnOnce() + Send + 'static) {
     let (done, ended) = std::sync::mpsc::channel();

@@ -1,7 +1,7 @@
 //! What only the blocking driver has: a pool.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
 use sluicegate_test_servers::{Options, Redis, Transport};
@@ -61,20 +61,35 @@ fn an_exhausted_pool_is_a_timeout_that_says_so() {
 
 #[test]
 fn waiting_for_a_connection_counts_against_the_time_to_answer() {
-    let redis = Redis::start().unwrap();
-    let options = ConnectOptions { pool_size: 1, ..ConnectOptions::default() };
-    let driver = Driver::blocking(redis.url(), &options).unwrap();
-    driver.increment("key").unwrap();
-    thread::scope(|scope| {
-        scope.spawn(|| driver.run(SLOW, &["k"], &[]).unwrap());
-        thread::sleep(Duration::from_millis(50));
-        let (outcome, took) = timed(|| driver.run(SLOW, &["k"], &[]));
-        assert_eq!(kind(&outcome), Some(ErrorKind::Timeout));
-        assert!(took < PROMPT, "{took:?}");
+    const TIME: Duration = Duration::from_secs(3);
+    // Of each script, when it came: the second has no answer, the others have one late.
+    let came = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&came);
+    let url = fake_server::scripted(move |_, command| {
+        if command == "PING" {
+            return Some("+PONG\r\n".to_owned());
+        }
+        let mut came = noted.lock().unwrap();
+        came.push(Instant::now());
+        let number = came.len();
+        drop(came);
+        thread::sleep(TIME * 3 / 4);
+        Some(if number == 2 { "" } else { ":1\r\n" }.to_owned())
     });
-    thread::sleep(Duration::from_millis(100));
+    let options = ConnectOptions { pool_size: 1, response_timeout: TIME, ..ConnectOptions::default() };
+    let driver = Driver::blocking(&url, &options).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| driver.increment("k").unwrap());
+        while came.lock().unwrap().is_empty() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(kind(&driver.increment("k")), Some(ErrorKind::Timeout));
+        // A quarter of its time was left when the connection was free.
+        let took = came.lock().unwrap()[1].elapsed();
+        assert!(took < TIME * 3 / 4, "{took:?}");
+    });
     // The connection that was in a hurry is gone, the next one has its full time.
-    driver.run(SLOW, &["k"], &[]).unwrap();
+    driver.increment("k").unwrap();
 }
 
 #[cfg(unix)]

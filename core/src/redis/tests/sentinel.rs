@@ -36,7 +36,8 @@ fn a_killed_primary_is_replaced(transport: Transport) {
     }
     sentinel.wait_for_failover(killed).unwrap();
     let took = recoveries(&drivers, "key");
-    assert!(took < FOLLOWED, "{took:?}");
+    let options = identified(sentinel.certificates());
+    assert_followed(took, || Driver::blocking(&sentinel.url(), &options));
 }
 
 #[test]

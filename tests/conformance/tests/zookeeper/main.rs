@@ -13,7 +13,7 @@ use holding::holding_proxy;
 use sluicegate::sources::{RulesStatus, ZooKeeperSource};
 use sluicegate::{ErrorKind, RateLimiter};
 use sluicegate_conformance::Backend;
-use sluicegate_test_servers::ZooKeeper;
+use sluicegate_test_servers::{ZooKeeper, finally};
 
 const FOLDER: &str = "/config/ratelimit/rules";
 /// Far more than the second within which changes are to be seen, for machines that are busy.
@@ -162,22 +162,17 @@ fn under_traffic(happen: impl FnOnce(&ZooKeeper, &RateLimiter)) {
         .unwrap();
     let (over, admitted) = (AtomicBool::new(false), AtomicU64::new(0));
     thread::scope(|scope| {
-        let threads: Vec<_> = (0..2)
-            .map(|_| {
-                scope.spawn(|| {
-                    while !over.load(Ordering::Relaxed) {
-                        let decision = limiter.check("a", "k").unwrap();
-                        assert!(decision.allowed);
-                        admitted.fetch_add(1, Ordering::Relaxed);
-                    }
-                })
-            })
-            .collect();
-        happen(&zookeeper, &limiter);
-        over.store(true, Ordering::Relaxed);
-        for thread in threads {
-            thread.join().unwrap();
+        let _stop = finally(|| over.store(true, Ordering::Relaxed));
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    let decision = limiter.check("a", "k").unwrap();
+                    assert!(decision.allowed);
+                    admitted.fetch_add(1, Ordering::Relaxed);
+                }
+            });
         }
+        happen(&zookeeper, &limiter);
     });
     let left = limiter.peek("a", "k").unwrap();
     assert_eq!(left.limit - left.remaining, admitted.into_inner());
