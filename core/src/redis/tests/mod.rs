@@ -177,7 +177,7 @@ fn recoveries(drivers: &[Driver; 2], key: &str) -> Duration {
 /// machine's, which may be busy.
 fn assert_followed(took: Duration, anew: impl Fn() -> Result<Driver>) {
     let (_, usual) = timed(|| {
-        while !anew().and_then(|driver| driver.increment("of another")).is_ok() {
+        while anew().and_then(|driver| driver.increment("of another")).is_err() {
             thread::sleep(Duration::from_millis(20));
         }
     });
