@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -62,6 +63,8 @@ def main() -> int:
     os.chdir(REPOSITORY)
     if subprocess.run(["tests/runner/install"], check=False).returncode != 0:
         return 1
+    # Told to end, it ends what it started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))
     began = time.monotonic()
     results: list[jobs.Result] = []
 

@@ -61,8 +61,9 @@ class Running:
         self.log = folder / job.name.replace(" ", "-")
         command = ["nice", "-n", str(NICE[job.lane]), *job.command]
         with self.log.open("wb") as output:
+            # A group, and no session: between sessions `nice` has no effect where the scheduler groups by them.
             self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=environment, start_new_session=True
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=environment, process_group=0
             )
 
     def result(self) -> Result | None:

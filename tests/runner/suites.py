@@ -66,6 +66,7 @@ RUN = [
     suite("frameworks", of_unittest, "tests/differential/run", after=("programs", "package wheel", "package npm")),
     suite("time series", of_cargo, "tests/timeseries/run", after=("compile",)),
     unittests("parity"),
+    unittests("runner"),
     suite("site", of_runner, "tests/docs/run", after=("programs", "compile", "documentation")),
     suite("packages", of_runner, "tests/packages/run", after=PACKAGES),
     suite("fuzz", of_cargo, "tests/fuzz/run", FUZZ_SECONDS["short"], after=("compile",)),
