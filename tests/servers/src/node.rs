@@ -17,8 +17,8 @@ use crate::{Error, Result, Transport};
 
 const START_DEADLINE: Duration = Duration::from_secs(20);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
-/// An assertion against a server that hangs fails instead of hanging too.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// An assertion against a server that hangs fails instead of hanging too. A Sentinel that writes its state to a busy disk takes seconds.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 /// How many ports are tried before a server that exits at once is believed to have another reason.
 const PORTS_TRIED: usize = 5;
 
@@ -117,7 +117,7 @@ impl Node {
         self.process.is_running()
     }
 
-    /// A new connection for assertions, over TCP without TLS, that gives up on an answer after 5 seconds.
+    /// A new connection for assertions, over TCP without TLS, that gives up on an answer after 20 seconds.
     pub fn client(&self) -> Result<Connection> {
         let connection = redis::Client::open(self.url())?.get_connection_with_timeout(CONNECT_TIMEOUT)?;
         connection.set_read_timeout(Some(ANSWER_TIMEOUT))?;
