@@ -5,8 +5,8 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use sluicegate::RateLimiter;
-use sluicegate::lab::plot::{Picture, page};
-use sluicegate::lab::{Call, Observer, Options, Record, Report, Traffic, compare, simulate};
+use sluicegate_lab::plot::{Picture, page};
+use sluicegate_lab::{Call, Observer, Options, Record, Report, Traffic, compare, simulate};
 
 use crate::errors::{exception, invalid_argument};
 use crate::rules;

@@ -36,10 +36,11 @@
 //! # Features
 //!
 //! - `tls`: connections with TLS; on by default.
-//! - `cli`: the command-line tool `sluicegate`.
 //! - `zookeeper`: rules that ZooKeeper keeps.
 //! - `tower`: a layer for axum, hyper and other servers of HTTP.
-//! - `lab`: what rules let through, in simulated traffic.
+//!
+//! The command-line tool is the crate [`sluicegate-cli`](https://docs.rs/sluicegate-cli); what rules let through in simulated
+//! traffic, [`sluicegate-lab`](https://docs.rs/sluicegate-lab).
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -50,23 +51,22 @@ mod algorithm;
 #[cfg(feature = "bridge")]
 pub mod bridge;
 mod catalog;
-#[doc(hidden)]
-#[cfg(feature = "tool")]
-pub mod cli;
 mod decision;
 mod error;
 #[cfg(test)]
 mod fuzz;
 mod http;
+#[doc(hidden)]
+#[cfg(feature = "internal")]
+pub mod internal;
 mod keys;
-#[cfg(feature = "lab")]
-pub mod lab;
 mod limiter;
 mod matching;
 mod memory;
 mod net;
 mod plan;
-#[cfg(any(test, feature = "lab"))]
+#[cfg(any(test, feature = "internal"))]
+#[cfg_attr(not(feature = "internal"), allow(unreachable_pub, reason = "for the lab"))]
 mod random;
 mod redis;
 mod request;

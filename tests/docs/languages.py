@@ -83,7 +83,7 @@ def console(block: Block, code: str, place: Place) -> str:
         command, expected = _command(step)
         if INSTALLS.match(command):
             continue
-        command = re.sub(r"^cargo run --features cli -- ", "sluicegate ", place.redis.located(command))
+        command = re.sub(r"^cargo run -p sluicegate-cli -- ", "sluicegate ", place.redis.located(command))
         done = place.run("bash", "-c", command, check=False)
         compare(expected, done.stdout + done.stderr)
     return ""

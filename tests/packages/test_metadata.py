@@ -39,11 +39,13 @@ class Version(unittest.TestCase):
             "sluicegate.h": ".".join(numbers),
             "sluicegate": dependencies["sluicegate"]["version"],
             "sluicegate-lua": dependencies["sluicegate-lua"]["version"],
+            "sluicegate-lab": dependencies["sluicegate-lab"]["version"],
+            "sluicegate-cli": dependencies["sluicegate-cli"]["version"],
         }
         self.assertEqual({PACKAGE["version"]}, set(stated.values()), stated)
 
     def test_members_of_the_workspace_take_theirs_from_it(self) -> None:
-        for folder in ("core", "lua", "bindings-c", "bindings-python", "bindings-node"):
+        for folder in ("core", "core/lab", "core/cli", "lua", "bindings-c", "bindings-python", "bindings-node"):
             package = toml(f"{folder}/Cargo.toml")["package"]
             for field in ("version", "rust-version", "license", "authors", "repository", "homepage"):
                 self.assertEqual({"workspace": True}, package[field], f"{folder}: {field}")

@@ -20,7 +20,7 @@ EXPLAIN = ("explain_request", "match_request")
 # What is compiled for the tests and for the bindings only is not for users, nor is the function that is the
 # command-line tool; the lab is a tool of Rust and Python alone.
 HIDDEN = re.compile(
-    r'^( *)#\[cfg\((?:test|feature = "(?:bridge|lab|tool)")\)\]\n(?:\1\S[^\n]*;\n|.*?^\1\}\n)', re.MULTILINE | re.DOTALL
+    r'^( *)#\[cfg\((?:test|feature = "(?:bridge|internal)")\)\]\n(?:\1\S[^\n]*;\n|.*?^\1\}\n)', re.MULTILINE | re.DOTALL
 )
 BLOCK = re.compile(
     r"^(?P<kind>pub struct|pub enum|impl)(?:<[^>\n]*>)? (?P<name>\w+)\b(?:(?! for )[^{;])*\{", re.MULTILINE

@@ -23,7 +23,7 @@ CHECK = "cargo check --package sluicegate --lib --profile test --all-features --
 # Some profile of its own: cargo would take the copy for the crate itself later, as both have the same name.
 PROFILE = ["--config", "profile.test.package.sluicegate.codegen-units=2"]
 
-CRATES = ["core/src", "lua/src", "bindings-python/src", "bindings-node/src", "bindings-c/src"]
+CRATES = ["core/src", "core/lab/src", "core/cli/src", "lua/src", "bindings-python/src", "bindings-node/src", "bindings-c/src"]
 
 
 class Structure(unittest.TestCase):

@@ -25,7 +25,7 @@ mod standing;
 mod terms;
 
 pub(crate) use crate::time::clock::Micros;
-#[cfg(feature = "lab")]
+#[cfg(feature = "internal")]
 pub(crate) use calendar::Calendar;
 pub(crate) use concurrency::Leases;
 pub(crate) use holding::Holding;

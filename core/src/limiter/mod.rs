@@ -24,7 +24,7 @@ mod waiting;
 pub use asynchronous::AsyncRateLimiter;
 pub use blocking::RateLimiter;
 pub use builder::Builder;
-#[cfg(feature = "tool")]
+#[cfg(feature = "internal")]
 pub(crate) use builder::PREFIX;
 #[cfg(feature = "bridge")]
 pub(crate) use sleeper::Sleeper;

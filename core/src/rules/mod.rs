@@ -38,7 +38,7 @@ pub use model::{
     Algorithm, Block, CalendarUnit, CalendarWindow, GcraName, Identifier, Limit, Match, Rule, Scope,
     Structure, WindowStart,
 };
-#[cfg(feature = "tool")]
+#[cfg(feature = "internal")]
 pub(crate) use object::identifier;
 pub(crate) use object::object;
 

@@ -32,7 +32,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 fn main() -> ExitCode {
     let mut args = std::env::args_os();
     if args.nth(1).is_some_and(|first| first == traffic::TOOL) {
-        return sluicegate::cli::main(std::iter::once("sluicegate".into()).chain(args)).into();
+        return sluicegate_cli::main(std::iter::once("sluicegate".into()).chain(args)).into();
     }
     match run() {
         Ok(()) => ExitCode::SUCCESS,

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use sluicegate::Rules;
-use sluicegate::lab::{Options as RunOptions, Traffic, compare, simulate};
+use sluicegate_lab::{Options as RunOptions, Traffic, compare, simulate};
 
 use crate::Result;
 use crate::options::Options;

@@ -1,7 +1,0 @@
-//! The command-line tool.
-
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    ExitCode::from(sluicegate::cli::main(std::env::args_os()))
-}

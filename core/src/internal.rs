@@ -1,0 +1,86 @@
+//! What the lab and the command-line tool need besides the public items. It may change in any release.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use sluicegate_lua::Kernel;
+
+use crate::algorithm::{Calendar, Policy};
+use crate::error::{Error, ErrorKind};
+use crate::keys::key;
+use crate::matching::RequestMatch;
+use crate::request::Check;
+use crate::rules::{self, CalendarWindow, Identifier, Limit, Rule};
+use crate::text::words;
+
+pub use crate::random::Random;
+
+/// What names of keys begin with, unless the limiter says otherwise.
+pub const PREFIX: &str = crate::limiter::PREFIX;
+
+/// Whether names of keys may begin so.
+pub fn is_valid_prefix(prefix: &str) -> bool {
+    key::is_valid_prefix(prefix)
+}
+
+/// An argument that cannot be used.
+pub fn invalid_argument(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::InvalidArgument, message)
+}
+
+/// The check of a rule that applies to a request.
+pub fn check(found: &RequestMatch) -> Check<'_> {
+    found.check(None)
+}
+
+/// A word of a user's, for a message.
+pub fn quote(text: &str) -> String {
+    words::quote(text)
+}
+
+/// The first of many words, for a message.
+pub fn first_of<'a>(words: impl ExactSizeIterator<Item = &'a str>, count: usize) -> String {
+    words::first_of(words, count)
+}
+
+/// The word that was probably meant.
+pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    words::nearest(word, known)
+}
+
+/// A rule as it stands in a file.
+pub fn object(rule: &Rule) -> Map<String, Value> {
+    rules::object(rule)
+}
+
+/// An identifier as it stands in a file.
+pub fn identifier(identifier: &Identifier) -> Value {
+    rules::identifier(identifier)
+}
+
+/// The script that decides for a limit.
+pub fn kernel(rule: &Rule, limit: &Limit) -> Kernel {
+    Policy::new(rule, limit, None).kernel()
+}
+
+/// What a decision by a limit says of it: its limit and its window.
+pub fn most_and_window(rule: &Rule, limit: &Limit) -> (u64, Duration) {
+    let policy = Policy::new(rule, limit, None);
+    (policy.most(), Duration::from_micros(policy.window().unsigned_abs()))
+}
+
+/// The windows of a calendar, by number.
+#[derive(Debug)]
+pub struct CalendarWindows(Calendar);
+
+impl CalendarWindows {
+    /// The windows of this kind.
+    pub fn new(window: CalendarWindow) -> Self {
+        Self(Calendar::new(window))
+    }
+
+    /// The number of the window at a time, in microseconds since 1970. The next one has the next number.
+    pub fn number_at(&self, us: u64) -> i64 {
+        self.0.at(i64::try_from(us).unwrap_or(i64::MAX)).number
+    }
+}
