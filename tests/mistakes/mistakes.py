@@ -146,6 +146,12 @@ MISTAKES = [
         "fetch_add(1, Ordering::Relaxed) < self.threshold",
     ),
     Mistake(
+        "every call that a broken connection takes along is a failure for the circuit breaker",
+        "connecting/breaker.rs",
+        "if self.threshold == 0 || !self.counts(unanswered, now) {",
+        "let _ = self.counts(unanswered, now);\n        if self.threshold == 0 {",
+    ),
+    Mistake(
         "answers do not reset the count of the circuit breaker",
         "connecting/breaker.rs",
         "            self.failures.store(0, Ordering::Relaxed);\n        }\n    }\n\n    /// The server did not",

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ::redis::RedisError;
 
@@ -34,20 +34,53 @@ pub(super) struct CallError {
     pub(super) error: Error,
     /// Whether another server than the one asked may now be in charge.
     pub(super) moved_on: bool,
-    /// Whether the server gave no answer at all, which is what a circuit breaker counts.
-    pub(super) unanswered: bool,
+    /// How the server left the call without any answer, if it did, which is what a circuit breaker counts.
+    pub(super) unanswered: Option<Unanswered>,
+}
+
+/// How a server left a call without an answer.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Unanswered {
+    /// Why, in a few words, unless an earlier failure says more.
+    pub(super) cause: Option<String>,
+    /// How long the call waited for the server.
+    pub(super) waited: Duration,
+    /// When the connection was opened that broke, if one did: it takes along all calls that are under way on it.
+    pub(super) opened: Option<Instant>,
+}
+
+impl Unanswered {
+    pub(super) fn because(cause: impl Into<String>) -> Self {
+        Self { cause: Some(cause.into()), ..Self::default() }
+    }
 }
 
 impl From<Error> for CallError {
     fn from(error: Error) -> Self {
-        Self { error, moved_on: false, unanswered: false }
+        Self { error, moved_on: false, unanswered: None }
     }
 }
 
 impl CallError {
     /// Of a server that gave no answer.
-    fn unanswered(error: Error) -> Self {
-        Self { error, moved_on: true, unanswered: true }
+    fn unanswered(error: Error, unanswered: Unanswered) -> Self {
+        Self { error, moved_on: true, unanswered: Some(unanswered) }
+    }
+
+    /// The same failure of a connection that was opened at this time, and broke.
+    pub(super) fn of_connection(mut self, opened: Instant) -> Self {
+        if let Some(unanswered) = &mut self.unanswered {
+            unanswered.opened = Some(opened);
+        }
+        self
+    }
+
+    /// Why the server is not of use, in a few words.
+    pub(super) fn cause(&self) -> Option<String> {
+        match &self.unanswered {
+            Some(unanswered) => unanswered.cause.clone(),
+            None => Some(self.error.message().to_owned()),
+        }
     }
 }
 
@@ -73,6 +106,33 @@ impl From<io::Error> for ConnectionError {
     }
 }
 
+impl ConnectionError {
+    /// Why a call that has waited for so long has no answer.
+    fn unanswered(&self, waited: Duration) -> Unanswered {
+        let cause = match self {
+            Self::Silent => format!("no answer for {}", seconds(waited)),
+            Self::Io(err) => network_cause(err),
+            Self::Protocol(what) => (*what).to_owned(),
+            // Its own words may repeat a password.
+            Self::Refused(..) => "the server refused the connection".to_owned(),
+        };
+        Unanswered { waited, ..Unanswered::because(cause) }
+    }
+}
+
+/// What is wrong with a connection: of a certificate, that first of all.
+fn network_cause(err: &io::Error) -> String {
+    let text = err.to_string();
+    let about = text.strip_prefix("invalid peer certificate: ");
+    about.filter(|about| about.starts_with("certificate")).map_or_else(|| text.clone(), str::to_owned)
+}
+
+/// A time as it is read: `0.5 s`, `0.050 s`.
+fn seconds(time: Duration) -> String {
+    let precision = if time < Duration::from_millis(100) { 3 } else { 1 };
+    format!("{:.precision$} s", time.as_secs_f64())
+}
+
 /// The connection could not be opened: no call was sent.
 pub(super) fn opening(fault: &ConnectionError, address: &Address, role: Role, waited: Duration) -> CallError {
     let error = match fault {
@@ -87,7 +147,7 @@ pub(super) fn opening(fault: &ConnectionError, address: &Address, role: Role, wa
             return CallError { moved_on: true, ..refused(*step, err, address, role).into() };
         }
     };
-    CallError::unanswered(error)
+    CallError::unanswered(error, fault.unanswered(waited))
 }
 
 fn refused(step: HandshakeStep, err: &RedisError, address: &Address, role: Role) -> Error {
@@ -104,7 +164,7 @@ fn refused(step: HandshakeStep, err: &RedisError, address: &Address, role: Role)
 
 /// The connection ended while it was not known whether the call was executed.
 pub(super) fn broken(fault: &ConnectionError, address: &Address, limit: Duration) -> CallError {
-    CallError::unanswered(match fault {
+    let error = match fault {
         ConnectionError::Silent => timeout(format!("{address} did not answer within {limit:?}")).maybe_done(),
         ConnectionError::Io(err) => {
             let error = connection(format!("the connection to {address} broke: {err}"));
@@ -115,30 +175,31 @@ pub(super) fn broken(fault: &ConnectionError, address: &Address, limit: Duration
         }
         ConnectionError::Protocol(what) => connection(format!("{address}: {what}")).maybe_done(),
         ConnectionError::Refused(_, err) => server_error(err, address),
-    })
+    };
+    CallError::unanswered(error, fault.unanswered(limit))
 }
 
 /// A call was given up before it was sent.
 pub(super) fn unsent(address: &Address) -> CallError {
     let message = format!("no connection to {address} was free in time; the call was not sent");
-    CallError { error: timeout(message), moved_on: false, unanswered: true }
+    CallError { error: timeout(message), moved_on: false, unanswered: Some(Unanswered::default()) }
 }
 
 /// The server became a replica, whose state may be old.
 pub(super) fn not_primary(address: &Address) -> CallError {
     let error = server(format!("{address}: READONLY the server is a replica")).passing().maybe_done();
-    CallError { error, moved_on: true, unanswered: false }
+    CallError { moved_on: true, ..error.into() }
 }
 
-/// Nothing is sent to a server that has not answered for so long.
-pub(super) fn breaker_open(address: &Address, since: Duration) -> Error {
-    let seconds = since.as_secs_f64();
-    connection(format!("circuit breaker open: no answer from {address} for {seconds:.1} s"))
+/// Nothing is sent to a server that has not answered for so long; `cause` is why not the last time.
+pub(super) fn breaker_open(address: &Address, cause: Option<&str>, since: Duration) -> Error {
+    let (cause, time) = (cause.unwrap_or("no answer"), seconds(since));
+    connection(format!("{cause}: circuit breaker open, {address} has not answered for {time}"))
 }
 
 pub(super) fn answered(err: &RedisError, address: &Address) -> CallError {
     let moved_on = matches!(err.code(), Some("READONLY" | "CLUSTERDOWN" | "MASTERDOWN" | "MOVED"));
-    CallError { error: server_error(err, address), moved_on, unanswered: false }
+    CallError { moved_on, ..server_error(err, address).into() }
 }
 
 /// The server refused: kind `Server`, since trying again does not help against a wrong password.
@@ -295,6 +356,22 @@ mod tests {
         ] {
             let err = ::redis::parse_redis_value(reply).unwrap().extract_error().unwrap_err();
             assert_eq!(answered(&err, &address).error.message(), message);
+        }
+    }
+
+    #[test]
+    fn causes_are_short() {
+        let silent = |time| ConnectionError::Silent.unanswered(Duration::from_millis(time)).cause.unwrap();
+        assert_eq!(
+            [500, 50, 4512].map(silent),
+            ["no answer for 0.5 s", "no answer for 0.050 s", "no answer for 4.5 s"]
+        );
+        for (text, cause) in [
+            ("invalid peer certificate: certificate expired: since noon", "certificate expired: since noon"),
+            ("invalid peer certificate: UnknownIssuer", "invalid peer certificate: UnknownIssuer"),
+            ("Connection refused", "Connection refused"),
+        ] {
+            assert_eq!(network_cause(&io::Error::other(text)), cause);
         }
     }
 

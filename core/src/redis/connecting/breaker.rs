@@ -8,7 +8,7 @@ use ::redis::Value;
 
 use crate::error::{Error, ErrorKind};
 use crate::net::address::Address;
-use crate::redis::errors::{self, CallError};
+use crate::redis::errors::{self, CallError, Unanswered};
 use crate::sync::lock::Mutex;
 
 /// Opens after so many calls in a row without an answer; while it is open, one probe at a time tries the server.
@@ -19,13 +19,29 @@ pub(in crate::redis) struct Breaker {
     pause: Duration,
     failures: AtomicU32,
     is_open: AtomicBool,
+    row: Mutex<Row>,
     outage: Mutex<Option<Outage>>,
 }
 
+/// With no call for so long, the error of an open breaker would be about a server that may have been back for a while.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// The failures in a row.
+#[derive(Default)]
+struct Row {
+    /// When the call began that failed first.
+    since: Option<Instant>,
+    /// When a connection last broke. One that is older is as good as broken: what it takes along is the same failure.
+    broken_at: Option<Instant>,
+    /// Why the last one failed.
+    cause: Option<String>,
+}
+
 struct Outage {
-    since: Instant,
     next_probe: Instant,
     probing: bool,
+    /// When the last call was refused.
+    last_call: Instant,
 }
 
 /// What a breaker that is open says to a call.
@@ -35,6 +51,8 @@ pub(in crate::redis) struct Refusal {
     pub(in crate::redis) error: Error,
     /// Whether the caller is to try the server, without the call.
     pub(in crate::redis) probe: bool,
+    /// Whether the call is to wait for the end of that all the same, for the time to answer at most: none came for long.
+    pub(in crate::redis) waits: bool,
 }
 
 impl Breaker {
@@ -44,6 +62,7 @@ impl Breaker {
             pause,
             failures: AtomicU32::new(0),
             is_open: AtomicBool::new(false),
+            row: Mutex::default(),
             outage: Mutex::new(None),
         }
     }
@@ -60,8 +79,16 @@ impl Breaker {
             outage.probing = true;
             outage.next_probe = now + self.pause;
         }
-        let error = errors::breaker_open(address, now.saturating_duration_since(outage.since));
-        Err(Refusal { error, probe })
+        let last_call = std::mem::replace(&mut outage.last_call, now);
+        let is_quiet = now.saturating_duration_since(last_call) >= QUIET.max(self.pause);
+        Err(Refusal { error: self.refusal(address, now), probe, waits: probe && is_quiet })
+    }
+
+    /// The error of a call to the server at `address` that is not sent.
+    pub(in crate::redis) fn refusal(&self, address: &Address, now: Instant) -> Error {
+        let row = self.row.lock();
+        let since = row.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
+        errors::breaker_open(address, row.cause.as_deref(), since)
     }
 
     pub(in crate::redis) fn is_open(&self) -> bool {
@@ -78,7 +105,7 @@ impl Breaker {
     ) -> bool {
         match result {
             Err(failure) if failure.error.kind() == ErrorKind::Timeout && !allows_response() => false,
-            Err(failure) if failure.unanswered => self.unanswered(now),
+            Err(CallError { unanswered: Some(unanswered), .. }) => self.unanswered(unanswered, now),
             Err(failure) if failure.error.kind() != ErrorKind::Server => false,
             Ok(_) | Err(_) => {
                 self.answered();
@@ -96,42 +123,81 @@ impl Breaker {
     }
 
     /// The server did not answer a call. Answers whether the breaker opens with this one.
-    pub(in crate::redis) fn unanswered(&self, now: Instant) -> bool {
-        if self.threshold == 0 || self.failures.fetch_add(1, Ordering::Relaxed) + 1 < self.threshold {
+    pub(in crate::redis) fn unanswered(&self, unanswered: &Unanswered, now: Instant) -> bool {
+        if self.threshold == 0 || !self.counts(unanswered, now) {
+            return false;
+        }
+        if self.failures.fetch_add(1, Ordering::Relaxed) + 1 < self.threshold {
             return false;
         }
         let mut outage = self.outage.lock();
         let opens = outage.is_none();
         if opens {
-            *outage = Some(Outage { since: now, next_probe: now + self.pause, probing: false });
+            *outage = Some(Outage { next_probe: now + self.pause, probing: false, last_call: now });
             self.is_open.store(true, Ordering::Release);
         }
         opens
     }
 
-    /// A probe has ended. The breaker closes if the server takes calls again.
-    pub(in crate::redis) fn probed(&self, succeeded: bool) {
+    /// Takes note of a failure. Answers whether it is one of its own.
+    fn counts(&self, unanswered: &Unanswered, now: Instant) -> bool {
+        let mut row = self.row.lock();
+        if self.failures.load(Ordering::Relaxed) == 0 {
+            row.since = now.checked_sub(unanswered.waited);
+        }
+        if let Some(cause) = &unanswered.cause {
+            row.cause = Some(cause.clone());
+        }
+        let Some(opened) = unanswered.opened else { return true };
+        let is_new = row.broken_at.is_none_or(|broken_at| broken_at < opened);
+        if is_new {
+            row.broken_at = Some(now);
+        }
+        is_new
+    }
+
+    /// A probe has ended; `failure` is why it did not succeed. The breaker closes if the server takes calls again.
+    pub(in crate::redis) fn probed(&self, failure: Option<&CallError>) {
         let mut outage = self.outage.lock();
-        if succeeded {
+        let Some(failure) = failure else {
             // A connection says nothing about calls unless the breaker waits for one.
             if outage.take().is_some() {
                 self.failures.store(0, Ordering::Relaxed);
                 self.is_open.store(false, Ordering::Release);
             }
-        } else if let Some(outage) = &mut *outage {
+            return;
+        };
+        if let Some(outage) = &mut *outage {
             outage.probing = false;
+            if let Some(cause) = failure.cause() {
+                self.row.lock().cause = Some(cause);
+            }
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+    use std::sync::Arc;
+
     use super::*;
+    use crate::redis::errors::ConnectionError;
+    use crate::redis::settings::login::Role;
 
     const PAUSE: Duration = Duration::from_millis(100);
 
     fn address() -> Address {
         Address::Tcp("host".to_owned(), 1)
+    }
+
+    fn silent() -> CallError {
+        errors::opening(&ConnectionError::Silent, &address(), Role::Data, Duration::from_millis(500))
+    }
+
+    /// Takes note of a server that says nothing.
+    fn fails(breaker: &Breaker, now: Instant) -> bool {
+        breaker.unanswered(&silent().unanswered.unwrap(), now)
     }
 
     /// Whether a call is refused, and whether it is to probe.
@@ -142,51 +208,80 @@ mod tests {
     #[test]
     fn opens_after_failures_in_a_row() {
         let (breaker, now) = (Breaker::new(3, PAUSE), Instant::now());
-        assert!(!breaker.unanswered(now) && !breaker.unanswered(now));
+        assert!(!fails(&breaker, now) && !fails(&breaker, now));
         breaker.answered();
-        assert!(!breaker.unanswered(now) && !breaker.unanswered(now));
+        assert!(!fails(&breaker, now) && !fails(&breaker, now));
         assert_eq!(refused(&breaker, now), None);
-        assert!(breaker.unanswered(now));
-        assert!(!breaker.unanswered(now), "it is open");
+        assert!(fails(&breaker, now));
+        assert!(!fails(&breaker, now), "it is open");
         assert_eq!(refused(&breaker, now), Some(false));
     }
 
     #[test]
     fn a_connection_is_no_answer_to_a_call() {
         let (breaker, now) = (Breaker::new(2, PAUSE), Instant::now());
-        assert!(!breaker.unanswered(now));
-        breaker.probed(true);
-        assert!(breaker.unanswered(now), "a server that accepts connections but no calls");
+        assert!(!fails(&breaker, now));
+        breaker.probed(None);
+        assert!(fails(&breaker, now), "a server that accepts connections but no calls");
     }
 
     #[test]
     fn one_probe_at_a_time_and_no_more_than_one_a_pause() {
         let (breaker, now) = (Breaker::new(1, PAUSE), Instant::now());
-        breaker.unanswered(now);
+        fails(&breaker, now);
         assert_eq!(refused(&breaker, now + PAUSE), Some(true));
         assert_eq!(refused(&breaker, now + PAUSE * 9), Some(false), "one is under way");
-        breaker.probed(false);
+        breaker.probed(Some(&silent()));
         assert_eq!(refused(&breaker, now + PAUSE * 3 / 2), Some(false), "too early");
         assert_eq!(refused(&breaker, now + PAUSE * 2), Some(true));
-        breaker.probed(true);
+        breaker.probed(None);
         assert_eq!(refused(&breaker, now + PAUSE * 2), None);
-        assert!(breaker.unanswered(now + PAUSE * 2), "counts anew");
+        assert!(fails(&breaker, now + PAUSE * 2), "counts anew");
     }
 
     #[test]
-    fn the_error_says_for_how_long() {
-        let (breaker, now) = (Breaker::new(1, PAUSE), Instant::now());
-        breaker.unanswered(now);
-        let error = breaker.admit(&address(), now + PAUSE * 15).unwrap_err().error;
-        let words = "circuit breaker open: no answer from host:1 for 1.5 s";
-        assert_eq!(error.message(), words);
+    fn what_one_broken_connection_takes_along_is_one_failure() {
+        let (breaker, start) = (Breaker::new(2, PAUSE), Instant::now());
+        let fault = ConnectionError::Io(Arc::new(io::ErrorKind::ConnectionReset.into()));
+        let broken = errors::broken(&fault, &address(), PAUSE);
+        let breaks =
+            |opened, now| breaker.unanswered(&broken.clone().of_connection(opened).unanswered.unwrap(), now);
+        assert!((0..9).all(|_| !breaks(start, start + PAUSE)));
+        assert!(!breaks(start + PAUSE / 2, start + PAUSE * 2), "it was open when the other one broke");
+        assert!(breaks(start + PAUSE * 3, start + PAUSE * 4));
+    }
+
+    #[test]
+    fn the_error_begins_with_the_last_cause_and_says_for_how_long() {
+        let (breaker, now) = (Breaker::new(2, PAUSE), Instant::now() + PAUSE * 10);
+        fails(&breaker, now);
+        fails(&breaker, now + PAUSE * 5);
+        let said = |after| breaker.admit(&address(), now + after).unwrap_err().error;
+        // The first call had begun 0.5 s before it failed.
+        let words = "no answer for 0.5 s: circuit breaker open, host:1 has not answered for 2.0 s";
+        assert_eq!(said(PAUSE * 15).message(), words);
+        let refused = ConnectionError::Io(Arc::new(io::Error::other("certificate expired")));
+        breaker.probed(Some(&errors::opening(&refused, &address(), Role::Data, PAUSE)));
+        let error = said(PAUSE * 15);
+        assert!(error.message().starts_with("certificate expired: circuit breaker open"), "{error}");
         assert!(error.is_retryable());
+    }
+
+    #[test]
+    fn the_first_call_after_a_quiet_time_waits_for_the_probe() {
+        let (breaker, now) = (Breaker::new(1, PAUSE), Instant::now());
+        fails(&breaker, now);
+        let waits = |after| breaker.admit(&address(), now + after).unwrap_err().waits;
+        assert!(!waits(QUIET / 2));
+        breaker.probed(Some(&silent()));
+        assert!(waits(QUIET * 2));
+        assert!(!waits(QUIET * 4), "the probe is under way");
     }
 
     #[test]
     fn never_opens_where_it_is_off() {
         let breaker = Breaker::new(0, PAUSE);
-        assert!((0..100).all(|_| !breaker.unanswered(Instant::now())));
+        assert!((0..100).all(|_| !fails(&breaker, Instant::now())));
         assert_eq!(refused(&breaker, Instant::now()), None);
     }
 }

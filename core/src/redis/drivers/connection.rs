@@ -73,10 +73,18 @@ impl Connection {
         let tls = connector.tls(address)?;
         let session = Session::open(connector, address, role, Instant::now());
         let mut connection = Self::new(stream, tls, session);
-        let mut progress = connection.advance(Instant::now());
+        let response_timeout = connector.options.response_timeout;
+        let (mut heard, mut received) = (Instant::now(), 0);
+        let mut progress = connection.advance(heard);
         while connection.session.is_opening() {
-            connection.wait(progress, deadline)?;
-            progress = connection.advance(Instant::now());
+            // A server that takes connections and says nothing is as silent as one that leaves a call unanswered.
+            let by = deadline.by.min(heard + response_timeout);
+            connection.wait(progress, Deadline { by, ..deadline })?;
+            let now = Instant::now();
+            progress = connection.advance(now);
+            if connection.received() > received {
+                (heard, received) = (now, connection.received());
+            }
         }
         match connection.session.fault() {
             Some(fault) => Err(fault.clone()),

@@ -209,7 +209,9 @@ impl Client {
             self.last_answer_was_good = result.is_ok();
             let world = &mut *self.world.get();
             world.note(|_| format!("call {call} is answered: {result:?}"));
-            world.ledger.answered(call, &result, &world.plan, world.now, world.step);
+            let attempt = world.ledger.calls[call].attempt;
+            let opened_at = attempt.map_or(0, |attempt| world.connections[attempt.connection].opened_at);
+            world.ledger.answered(call, &result, opened_at, &world.plan, (world.now, world.step));
         }
     }
 
@@ -274,6 +276,7 @@ impl Client {
         self.owners[wire.connection] = Owner::Opening(id);
         let connection = wire.connection;
         self.openings[id].channel = Some(Channel::new(wire, None, session));
+        self.after(self.connector.options.response_timeout.as_micros() as Time, Event::GiveUp(id));
         self.pump(connection);
     }
 

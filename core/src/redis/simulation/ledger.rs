@@ -200,14 +200,14 @@ impl Ledger {
         }
     }
 
-    /// A call is answered.
+    /// A call is answered; `opened_at` is when the connection was opened on which it was sent, if it was.
     pub(super) fn answered(
         &mut self,
         id: usize,
         result: &Result<Value, Error>,
+        opened_at: Time,
         plan: &Scenario,
-        now: Time,
-        step: u64,
+        (now, step): (Time, u64),
     ) {
         let planned = self.calls[id].planned;
         if matches!(self.calls[id].state, State::Ended(_)) {
@@ -222,8 +222,8 @@ impl Ledger {
             Ok(value) => self.check_value(id, value, plan),
             Err(error) => self.check_error(id, error, plan),
         }
-        let waited = self.calls[id].sent_at.map_or(0, |sent| now - sent);
-        let verdict = self.breaker.answered(result, planned.timeout, waited, plan, step);
+        let sent = self.calls[id].sent_at.map(|at| (at, opened_at));
+        let verdict = self.breaker.answered(result, planned.timeout, sent, plan, (now, step));
         if let Err(what) = verdict {
             self.violate(Invariant::Breaker, format!("call {id}: {what}"));
         }

@@ -50,6 +50,7 @@ pub(super) struct Frame {
 
 pub(super) struct Connection {
     pub(super) server: usize,
+    pub(super) opened_at: Time,
     pub(super) to_server: Pipe,
     pub(super) to_client: Pipe,
     /// Requests that the server has yet to carry out.

@@ -16,8 +16,10 @@ pub(super) struct Wire {
 impl Wire {
     pub(super) fn open(world: &Shared, server: usize) -> Self {
         let mut inner = world.get();
+        let opened_at = inner.now;
         inner.connections.push(Connection {
             server,
+            opened_at,
             to_server: Pipe::default(),
             to_client: Pipe::default(),
             frames: VecDeque::new(),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use sluicegate_test_servers::{Options, Redis};
 
+use super::fake_server::scripted;
 use super::*;
 
 /// The pause between two calls.
@@ -204,5 +205,79 @@ fn calls_shorter_than_a_handshake_connect_in_the_end() {
                 });
             });
         }
+    });
+}
+
+/// How long a caller in a loop waits until the circuit breaker refuses its call.
+fn opens_within(driver: &Driver) -> (Duration, Error) {
+    let start = Instant::now();
+    loop {
+        let error = driver.increment("key").unwrap_err();
+        if error.message().contains("circuit breaker open") {
+            return (start.elapsed(), error);
+        }
+        assert!(start.elapsed() < Duration::from_secs(20), "the circuit breaker does not open: {error}");
+    }
+}
+
+/// A server that takes connections and says nothing is given no more time to sign in than to answer.
+#[test]
+fn one_caller_opens_the_breaker_of_a_stopped_server_in_five_times_the_time_to_answer() {
+    let redis = Redis::start().unwrap();
+    let options = ConnectOptions::default();
+    for driver in both_with(redis.url(), &options) {
+        driver.increment("key").unwrap();
+        redis.pause().unwrap();
+        let (took, error) = opens_within(&driver);
+        assert!(took < options.response_timeout * 5 + PROMPT / 2, "{took:?}");
+        assert!(error.message().starts_with("no answer for 0."), "{error}");
+        // Since the first of the calls was sent.
+        let (_, silence) = error.message().split_once("has not answered for ").unwrap();
+        let silence: f64 = silence.trim_end_matches(" s").parse().unwrap();
+        assert!((took.as_secs_f64() - silence).abs() < 0.5, "{took:?}: {error}");
+        redis.resume().unwrap();
+        recovery(&driver, "key");
+    }
+}
+
+#[test]
+fn the_first_call_after_a_quiet_time_is_answered() {
+    let redis = Redis::start().unwrap();
+    for driver in both(redis.url()) {
+        driver.increment("key").unwrap();
+        redis.pause().unwrap();
+        opens_within(&driver);
+        thread::sleep(Duration::from_millis(1100));
+        let (outcome, took) = timed(|| driver.increment("key"));
+        assert!(outcome.unwrap_err().is_retryable());
+        assert!(took < ConnectOptions::default().response_timeout + PROMPT / 2, "{took:?}");
+        redis.resume().unwrap();
+        thread::sleep(Duration::from_millis(1100));
+        driver.increment("key").unwrap();
+    }
+}
+
+#[test]
+fn calls_that_one_broken_connection_takes_along_are_one_failure() {
+    // The first connection ends with its first script, and takes along what is under way.
+    let url = scripted(|number, name| match (number, name) {
+        (_, "PING") => Some("+PONG\r\n".to_owned()),
+        (0, _) => {
+            thread::sleep(Duration::from_millis(100));
+            None
+        }
+        _ => Some(":1\r\n".to_owned()),
+    });
+    let Driver::Async(runtime, redis) = Driver::asynchronous(&url, &ConnectOptions::default()).unwrap()
+    else {
+        unreachable!()
+    };
+    let script = eternal(Script::new(INCREMENT.to_owned()));
+    runtime.block_on(async {
+        let calls = (0..20).map(|_| redis.call(call(script, &["key"], &[]), redis.deadline(None)));
+        let failed =
+            join_all(calls).await.into_iter().filter(|outcome| kind(outcome) == Some(ErrorKind::Connection));
+        assert_eq!(failed.count(), 20);
+        redis.call(call(script, &["key"], &[]), redis.deadline(None)).await.unwrap();
     });
 }

@@ -46,6 +46,21 @@ fn an_unknown_authority_is_refused() {
 }
 
 #[test]
+fn an_open_circuit_breaker_names_the_certificate() {
+    let (redis, other) = (server(Transport::Tls), server(Transport::Tls));
+    let driver = Driver::blocking(redis.url(), &trusting(other.certificates())).unwrap();
+    let end = Instant::now() + Duration::from_secs(10);
+    let error = loop {
+        let error = driver.increment("key").unwrap_err();
+        if error.message().contains("circuit breaker open") {
+            break error;
+        }
+        assert!(Instant::now() < end, "{error}");
+    };
+    assert!(error.message().starts_with("invalid peer certificate"), "{error}");
+}
+
+#[test]
 fn the_name_in_the_certificate_counts() {
     let config = vec!["bind 127.0.0.1 127.0.0.2".to_owned()];
     let redis = Redis::with(&Options { transport: Transport::Tls, config, ..Options::default() }).unwrap();

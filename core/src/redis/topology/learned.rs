@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use super::discovery::{Discovery, Range, Topology};
+use crate::error::{Error, Result};
 use crate::net::address::Address;
 use crate::redis::connecting::breaker::{Breaker, Refusal};
 use crate::redis::connecting::connector::Connector;
@@ -133,7 +134,11 @@ impl<N: Node> LearnedTopology<N> {
         let map = self.read();
         if map.ranges.is_empty() {
             let admitted = self.seeds.first().map_or(Ok(()), |seed| self.breaker.admit(seed, now));
-            return admitted.map_or_else(DiscoveryNeed::Refused, |()| DiscoveryNeed::First);
+            return match admitted {
+                Err(refusal) if !refusal.waits => DiscoveryNeed::Refused(refusal),
+                // The search is the probe.
+                Ok(()) | Err(_) => DiscoveryNeed::First,
+            };
         }
         let since = |at: Option<Instant>| at.map_or(Duration::MAX, |at| now.saturating_duration_since(at));
         let (asked, age) = (since(map.asked_at), since(map.learnt_at));
@@ -196,13 +201,14 @@ impl<N: Node> LearnedTopology<N> {
 
     /// A search has ended, and with it the breaker's probe. The next search may begin before: a probe that is admitted while
     /// one is about to end would start none, and keep the breaker open.
-    pub(in crate::redis) fn searched(&self) {
+    pub(in crate::redis) fn searched(&self, result: &Result<()>) {
         self.write().under_way = false;
-        let is_known = self.is_known();
-        self.breaker.probed(is_known);
-        if is_known {
-            self.breaker.answered();
+        if self.is_known() {
+            self.breaker.probed(None);
+            return self.breaker.answered();
         }
+        let failure = result.clone().err().unwrap_or_else(Error::closed);
+        self.breaker.probed(Some(&failure.into()));
     }
 
     /// Whether the server may be asked for the topology.

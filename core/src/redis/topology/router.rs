@@ -7,7 +7,7 @@ use super::discovery::Discovery;
 use super::learned::{DiscoveryNeed, LearnedTopology, Node};
 use crate::error::{Error, Result};
 use crate::redis::connecting::connector::Connector;
-use crate::redis::errors;
+use crate::redis::errors::{self, Unanswered};
 use crate::redis::settings::url::Servers;
 use crate::redis::wire::command::{Hint, RedisCommand};
 
@@ -96,9 +96,9 @@ impl<N: Node> Router<N> {
     }
 
     /// A call ended because topology discovery failed.
-    pub(in crate::redis) fn undiscovered(&self, now: Instant) {
+    pub(in crate::redis) fn undiscovered(&self, error: &Error, now: Instant) {
         if let Some(learned) = self.learned() {
-            learned.breaker.unanswered(now);
+            learned.breaker.unanswered(&Unanswered::because(error.message()), now);
         }
     }
 

@@ -18,6 +18,8 @@ pub(in crate::redis) struct Channel<S> {
     stream: S,
     tls: Option<Layer>,
     buffer: Box<[u8]>,
+    /// How many bytes have come.
+    received: u64,
 }
 
 /// What is left to do.
@@ -31,7 +33,12 @@ pub(in crate::redis) enum ReadProgress {
 
 impl<S: Read + Write> Channel<S> {
     pub(in crate::redis) fn new(stream: S, tls: Option<Layer>, session: Session) -> Self {
-        Self { session, stream, tls, buffer: vec![0; CHUNK].into_boxed_slice() }
+        Self { session, stream, tls, buffer: vec![0; CHUNK].into_boxed_slice(), received: 0 }
+    }
+
+    /// How many bytes have come, before they are decrypted.
+    pub(in crate::redis) fn received(&self) -> u64 {
+        self.received
     }
 
     pub(in crate::redis) fn stream(&self) -> &S {
@@ -100,8 +107,8 @@ impl<S: Read + Write> Channel<S> {
 
     /// Takes up what has come.
     fn receive(&mut self, now: Instant) -> io::Result<ReadProgress> {
-        let Self { session, stream, tls, buffer } = self;
-        let mut stream = Draining { stream, is_empty: false };
+        let Self { session, stream, tls, buffer, received } = self;
+        let mut stream = Draining { stream, is_empty: false, received };
         let mut total = 0;
         while !session.is_over() && total < MOST_AT_ONCE {
             let read = match tls {
@@ -126,6 +133,7 @@ impl<S: Read + Write> Channel<S> {
 struct Draining<'a, S> {
     stream: &'a mut S,
     is_empty: bool,
+    received: &'a mut u64,
 }
 
 impl<S: Read> Read for Draining<'_, S> {
@@ -135,6 +143,7 @@ impl<S: Read> Read for Draining<'_, S> {
         }
         let read = self.stream.read(buffer)?;
         self.is_empty = read < buffer.len();
+        *self.received += read as u64;
         Ok(read)
     }
 }

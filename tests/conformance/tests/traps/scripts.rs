@@ -88,7 +88,7 @@ fn trap_20_no_deadline_and_a_queue() {
     let began = Instant::now();
     // The circuit breaker is open until it has tried the server.
     while let Err(error) = limiter.check("gcra", "other") {
-        assert!(error.message().starts_with("circuit breaker open"), "{error}");
+        assert!(error.message().contains("circuit breaker open"), "{error}");
         assert!(began.elapsed() < limit, "{:?} after the outage", began.elapsed());
         std::thread::sleep(Duration::from_millis(5));
     }

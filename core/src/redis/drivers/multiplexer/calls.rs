@@ -182,11 +182,14 @@ impl<S: Read + Write> Multiplexer<S> {
         let is_overdue = pending.by <= now;
         match reason {
             Reason::Topology if is_overdue => {
+                let timeout =
+                    self.calls.get(pending.id).map_or(Duration::ZERO, |entry| entry.deadline.timeout);
+                let error = errors::out_of_time(timeout);
                 // Less time than the servers may take says nothing about them.
                 if !self.router.is_known() && self.allows_response(pending.id) {
-                    self.router.undiscovered(now);
+                    self.router.undiscovered(&error, now);
                 }
-                self.run_out_of_time(pending.id);
+                self.complete(pending.id, Err(error));
             }
             Reason::Topology => self.route(pending, now),
             Reason::Migration(peer) if is_overdue => {
@@ -194,14 +197,13 @@ impl<S: Read + Write> Multiplexer<S> {
                 self.complete(pending.id, Err(error));
             }
             Reason::Migration(peer) => self.send(&peer, pending, now),
+            // It has waited for the probe.
+            Reason::Connection(peer) if peer.breaker.is_open() => {
+                self.complete(pending.id, Err(peer.breaker.refusal(&peer.address, now)));
+            }
             Reason::Connection(peer) => {
                 self.conclude(&peer, pending.id, Err(errors::unsent(&peer.address)), now);
             }
         }
-    }
-
-    fn run_out_of_time(&mut self, call: Id) {
-        let timeout = self.calls.get(call).map_or(Duration::ZERO, |entry| entry.deadline.timeout);
-        self.complete(call, Err(errors::out_of_time(timeout)));
     }
 }

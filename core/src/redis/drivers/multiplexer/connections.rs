@@ -32,7 +32,7 @@ impl<S: Read + Write> Multiplexer<S> {
             |reason: &Reason| matches!(reason, Reason::Connection(server) if Arc::ptr_eq(server, peer));
         let waiting = self.waiting.extract_if(.., |waiting| is_for(&waiting.reason));
         let waiting = waiting.map(|waiting| waiting.pending).collect::<Vec<_>>().into_iter();
-        peer.breaker.probed(opened.is_ok());
+        peer.breaker.probed(opened.as_ref().err());
         *peer.link.lock() = Link::Absent;
         let channel = match opened {
             Ok(channel) if !self.is_closed && !self.router.is_gone(peer) => channel,

@@ -182,7 +182,7 @@ impl<S: Read + Write> Multiplexer<S> {
         note_sooner(&mut self.next_deadline, by);
         let pending = PendingCommand::new(id, request, false, by);
         match self.router.due(now) {
-            DiscoveryNeed::Refused(Refusal { error, probe }) => {
+            DiscoveryNeed::Refused(Refusal { error, probe, .. }) => {
                 if probe {
                     self.discover(now);
                 }
@@ -245,12 +245,17 @@ impl<S: Read + Write> Multiplexer<S> {
         }
     }
 
-    fn send(&mut self, peer: &Arc<Peer>, pending: PendingCommand, now: Instant) {
-        if let Err(Refusal { error, probe }) = peer.breaker.admit(&peer.address, now) {
+    fn send(&mut self, peer: &Arc<Peer>, mut pending: PendingCommand, now: Instant) {
+        if let Err(Refusal { error, probe, waits }) = peer.breaker.admit(&peer.address, now) {
             if probe {
                 self.open(peer);
             }
             self.router.question(peer);
+            if waits {
+                pending.by = pending.by.min(now + self.connector.options.response_timeout);
+                let by = pending.by;
+                return self.wait(pending, Reason::Connection(Arc::clone(peer)), by);
+            }
             return self.complete(pending.id, Err(error));
         }
         let link = *peer.link.lock();
@@ -274,14 +279,14 @@ impl<S: Read + Write> Multiplexer<S> {
     /// Takes note that the search for the topology has ended, and how.
     pub(in crate::redis) fn discovered(&mut self, result: Result<()>, now: Instant) {
         if let Router::LearnedTopology(learned) = &self.router {
-            learned.searched();
+            learned.searched(&result);
         }
         self.retire_gone(now);
         let failure = result.err().filter(|_| !self.router.is_known());
         for waiting in std::mem::take(&mut self.waiting) {
             match (&waiting.reason, &failure) {
                 (Reason::Topology, Some(error)) => {
-                    self.router.undiscovered(now);
+                    self.router.undiscovered(error, now);
                     self.complete(waiting.pending.id, Err(error.clone()));
                 }
                 (Reason::Topology, None) => self.route(waiting.pending, now),

@@ -183,7 +183,7 @@ impl Connections {
     fn owner(&self, request: &RedisCommand, times: &mut Times<'_>) -> Result<Arc<Pool>> {
         match self.router.due(times.start) {
             DiscoveryNeed::No => {}
-            DiscoveryNeed::Refused(Refusal { error, probe }) => {
+            DiscoveryNeed::Refused(Refusal { error, probe, .. }) => {
                 if probe {
                     self.begin_discovery();
                 }
@@ -224,10 +224,12 @@ impl Connections {
         // Less time than a server may take to answer says nothing about the servers; a discovery that failed does.
         let failure = round.failure.clone().filter(|_| round.number != number);
         let response_timeout = self.connector.options.response_timeout;
-        if failure.is_some() || times.deadline.allows_response(response_timeout, times.start) {
-            self.router.undiscovered(Instant::now());
+        let counts = failure.is_some() || times.deadline.allows_response(response_timeout, times.start);
+        let error = failure.unwrap_or_else(|| errors::out_of_time(times.deadline.timeout));
+        if counts {
+            self.router.undiscovered(&error, Instant::now());
         }
-        Err(failure.unwrap_or_else(|| errors::out_of_time(times.deadline.timeout)))
+        Err(error)
     }
 
     /// Starts a search on a thread of its own, unless one is under way.
@@ -240,7 +242,7 @@ impl Connections {
         let (topology, learned) = (Arc::clone(learned), Arc::clone(learned));
         let end = move |result: Result<()>| {
             // Before the calls that wait for it are woken: one of them may begin the next search.
-            learned.searched();
+            learned.searched(&result);
             let mut round = rounds.state.lock();
             *round = DiscoveryRound { number: round.number + 1, failure: result.err() };
             drop(round);

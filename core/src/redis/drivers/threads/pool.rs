@@ -97,11 +97,15 @@ impl Pool {
         asking: bool,
         times: Times<'_>,
     ) -> CommandOutcome {
-        if let Err(Refusal { error, probe }) = self.breaker.admit(&self.address, times.start) {
-            if probe {
-                self.probe();
+        match self.breaker.admit(&self.address, times.start) {
+            Ok(()) => {}
+            Err(Refusal { waits: true, .. }) if self.is_back(times) => {}
+            Err(Refusal { error, probe, waits }) => {
+                if probe && !waits {
+                    self.probe();
+                }
+                return CommandOutcome::Done(Err(error.into()));
             }
-            return CommandOutcome::Done(Err(error.into()));
         }
         let outcome = self.share_or_lease(request, asking, times);
         let outcome = outcome.unwrap_or_else(|failure| CommandOutcome::Done(Err(failure)));
@@ -207,8 +211,21 @@ impl Pool {
     fn probe(self: &Arc<Self>) {
         let this = Arc::clone(self);
         Connection::open_in_background(&self.connector, self.address.clone(), Resend::Often, move |opened| {
-            this.breaker.probed(opened.map(|connection| this.keep(connection)).is_ok());
+            this.probed(opened);
         });
+    }
+
+    /// Tries the server on the caller's thread, for the time to answer at most. Answers whether it takes calls again.
+    fn is_back(&self, times: Times<'_>) -> bool {
+        let by = times.deadline.by.min(times.start + self.connector.options.response_timeout);
+        let deadline = Deadline { by, cancelled: times.is_elsewhere };
+        self.probed(Connection::open(&self.connector, &self.address, Role::Data, deadline, Resend::Often))
+    }
+
+    fn probed(&self, opened: Result<Connection, CallError>) -> bool {
+        let failure = opened.map(|connection| self.keep(connection)).err();
+        self.breaker.probed(failure.as_ref());
+        failure.is_none()
     }
 
     /// Sends a request whose reply nobody waits for, on a connection of its own: the server comes to it after whatever it

@@ -23,7 +23,7 @@ impl Session {
         if self.stage == SessionStage::Over {
             return;
         }
-        let failure = errors::broken(&fault, &self.address, self.response_timeout);
+        let failure = errors::broken(&fault, &self.address, self.response_timeout).of_connection(self.opened);
         self.retire(&failure);
         self.stage = SessionStage::Over;
         self.fault = Some(fault);
@@ -79,7 +79,10 @@ impl Session {
                 pending.ended = true;
                 let failure = errors::broken(&ConnectionError::Silent, &self.address, by - awaited.sent);
                 // A call may have had as long to answer, but for the time that it took to be sent.
-                let failure = CallError { unanswered: attempt <= now + SHORTEST_TIMEOUT, ..failure };
+                let failure = CallError {
+                    unanswered: failure.unanswered.filter(|_| attempt <= now + SHORTEST_TIMEOUT),
+                    ..failure
+                };
                 self.outcomes.push_back((pending.id, CommandOutcome::Done(Err(failure))));
             }
         }

@@ -106,6 +106,7 @@ enum SessionStage {
 pub(in crate::redis) struct Session {
     address: Address,
     response_timeout: Duration,
+    opened: Instant,
     replies: Replies,
     /// Whether a reply may describe the topology: those are by far the longest.
     pub(in crate::redis) has_topology: bool,
@@ -140,6 +141,7 @@ impl Session {
         let mut session = Self {
             address: address.clone(),
             response_timeout: connector.options.response_timeout,
+            opened: now,
             replies: Replies::default(),
             has_topology: false,
             output: Vec::new(),
