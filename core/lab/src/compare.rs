@@ -24,7 +24,8 @@ pub const ALGORITHMS: [&str; 9] = [
 /// With `key`, such as `ip_address`, the rules apply to every request, and what they count is that.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidArgument`] for an algorithm that is not known, with the nearest, or is given twice. Limits and windows that no
+/// [`ErrorKind::InvalidArgument`](sluicegate::ErrorKind::InvalidArgument)
+/// for an algorithm that is not known, with the nearest, or is given twice. Limits and windows that no
 /// rule may have are found when the rules are read.
 pub fn compare(algorithms: &[&str], limit: u64, window_us: u64, key: Option<&str>) -> Result<String> {
     let twice = (1..algorithms.len()).find(|place| algorithms[..*place].contains(&algorithms[*place]));

@@ -22,7 +22,8 @@ const CALLS_PER_LOOK: u32 = 16_384;
 /// Sends the traffic to every rule, each alone.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidArgument`] for a `bin_us` so small that there would be more than 100,000 bins; what a
+/// [`ErrorKind::InvalidArgument`](sluicegate::ErrorKind::InvalidArgument)
+/// for a `bin_us` so small that there would be more than 100,000 bins; what a
 /// limiter on this backend answers.
 pub fn simulate(
     rules: &Rules,
