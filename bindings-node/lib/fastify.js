@@ -37,10 +37,11 @@ const rateLimit = async (fastify, { limiter, ...options }) => {
   // So that all requests are objects of one shape.
   if (!fastify.hasRequestDecorator('reservation')) fastify.decorateRequest('reservation', undefined);
   fastify.addHook('onRequest', async (request, reply) => {
-    const log = options.log ?? ((error) => request.log.warn({ err: error }, 'the limiter cannot decide'));
+    const say = (what) => options.log ?? ((error) => request.log.warn({ err: error }, what));
+    const report = { log: say('the limiter cannot decide'), warn: say('a reservation is not renewed any more') };
     const { raw, originalUrl: target } = request;
     // `rewriteUrl` changes what is routed by.
-    const ruling = await judge(request, raw, reply.raw, { target, otherTargets: [raw.url ?? target], ignoreCase }, log);
+    const ruling = await judge(request, raw, reply.raw, { target, otherTargets: [raw.url ?? target], ignoreCase }, report);
     reply.headers(ruling.headers);
     if (ruling.status !== undefined) return reply.code(ruling.status).send(ruling.body);
   });

@@ -6,6 +6,7 @@
 /** @import { Reservation } from './reservation.js' */
 
 const { carrierOf, onceGone } = require('./connections.js');
+const { errorOf } = require('./error.js');
 const { leaseOf } = require('./reservation.js');
 
 /** No timer of Node waits longer. */
@@ -13,14 +14,16 @@ const LONGEST = 2 ** 31 - 1;
 
 /**
  * Renews what is held at half its lease, and commits it as it was reserved when the response is over: it was sent, or the
- * connection is gone. What the application has ended stays as it is.
+ * connection is gone. What the application has ended stays as it is. A response that is not over after `maxLeaseSeconds`
+ * is not waited for any longer: what is held for it ends with its lease.
  *
  * @param {Reservation} held
  * @param {IncomingMessage} request
  * @param {ServerResponse} response
- * @param {Function} log
+ * @param {{ maxLeaseSeconds: number, log: Function, warn: Function }} policy
  */
-function holdDuring(held, request, response, log) {
+function holdDuring(held, request, response, { maxLeaseSeconds, log, warn }) {
+  const began = performance.now();
   let timer;
   let isOver = false;
   let forget = () => {};
@@ -34,9 +37,11 @@ function holdDuring(held, request, response, log) {
     timer = setTimeout(renew, Math.min((leaseOf(held) ?? 0) / 2, LONGEST)).unref();
   };
   const renew = async () => {
+    if (leaseOf(held) === undefined) return;
+    if (performance.now() - began >= maxLeaseSeconds * 1000) return warn(tooLong(maxLeaseSeconds));
     let isHeld = true;
     try {
-      isHeld = leaseOf(held) !== undefined && (await held.renew());
+      isHeld = await held.renew();
     } catch (error) {
       log(error);
     }
@@ -49,6 +54,12 @@ function holdDuring(held, request, response, log) {
   forget = onceGone(carrier, end);
   response.once('finish', end);
   response.once('close', end);
+}
+
+function tooLong(seconds) {
+  const message = `a reservation is not renewed any more: the response to its request is not over after ${seconds} s ` +
+    '(raise maxLeaseSeconds if requests take that long)';
+  return errorOf({ code: 'Timeout', message, retryable: false });
 }
 
 module.exports = { holdDuring };

@@ -10,7 +10,7 @@ const { ensureStyle, headers } = require('./headers.js');
 const { holdDuring } = require('./inflight.js');
 const native = require('./native.js');
 
-const OPTIONS = new Set(['userId', 'apiKey', 'trustedProxies', 'headers', 'onError', 'log', 'ignoreCase']);
+const OPTIONS = new Set(['userId', 'apiKey', 'trustedProxies', 'headers', 'onError', 'log', 'ignoreCase', 'maxLeaseSeconds']);
 const ON_ERROR = new Set(['admit', 'deny', 'throw']);
 
 /**
@@ -22,13 +22,13 @@ const ON_ERROR = new Set(['admit', 'deny', 'throw']);
 function judgeBy(limiter, given) {
   if (typeof limiter?.reserveRequest !== 'function') throw wrongType('limiter', 'a RateLimiter', limiter);
   const policy = policyOf(options('options', given, OPTIONS));
-  return async (request, raw, response, route, log = policy.log) => {
+  return async (request, raw, response, route, /** @type {{ log: Function, warn: Function }} */ { log, warn } = policy) => {
     const asked = await requestOf(request, raw, route, policy);
     try {
       const held = await limiter.reserveRequest(asked);
       if (held.id !== undefined) {
         request.reservation = held;
-        holdDuring(held, raw, response, log);
+        holdDuring(held, raw, response, { maxLeaseSeconds: policy.maxLeaseSeconds, log, warn });
       }
       return decided(held, policy);
     } catch (error) {
@@ -38,9 +38,12 @@ function judgeBy(limiter, given) {
 }
 
 /** @param {RateLimitOptions<unknown>} options */
-function policyOf({ userId, apiKey, trustedProxies = 0, headers: style = 'ietf', onError = 'admit', log, ignoreCase }) {
+function policyOf({ userId, apiKey, trustedProxies = 0, headers: style = 'ietf', onError = 'admit', log, ignoreCase, maxLeaseSeconds = 3600 }) {
   if (!Number.isInteger(number('trustedProxies', trustedProxies)) || trustedProxies < 0) {
     throw invalidArgument('trustedProxies must be a whole number, 0 or more');
+  }
+  if (!(number('maxLeaseSeconds', maxLeaseSeconds) > 0 && maxLeaseSeconds < Infinity)) {
+    throw invalidArgument(`maxLeaseSeconds ${maxLeaseSeconds}: must be above 0 and finite`);
   }
   if (!ON_ERROR.has(text('onError', onError))) throw invalidArgument('onError must be "admit", "deny" or "throw"');
   text('headers', style);
@@ -53,6 +56,9 @@ function policyOf({ userId, apiKey, trustedProxies = 0, headers: style = 'ietf',
     style,
     onError,
     log: finder('log', log),
+    // Where nobody listens, what happens once in a long while is said by Node.
+    warn: log ?? process.emitWarning,
+    maxLeaseSeconds,
     ignoreCase: optional(boolean, 'ignoreCase', ignoreCase),
   };
 }

@@ -76,8 +76,11 @@
  * @property {'admit' | 'deny' | 'throw' | undefined} [onError] What becomes of a request if the limiter cannot decide,
  *   such as when its server is away: it goes on, is answered with 503, or the error is thrown to the framework.
  *   Default: `admit`.
+ * @property {number | undefined} [maxLeaseSeconds] For how long what is reserved for a request is renewed at most, in
+ *   seconds. A response that is not over by then is logged, and what is held for it ends with its lease: what is committed
+ *   later answers `false`. Default: 3600.
  * @property {((error: SluicegateError) => void) | undefined} [log] Receives the error when the limiter could not decide, unless that
- *   is thrown.
+ *   is thrown, and that of a reservation which is not renewed any more.
  */
 
 module.exports = {};

@@ -15,11 +15,11 @@ const { PLACES, Room, SERVE, left, rules, until } = require('./places.js');
 const KINDS = { node: { node: http }, express: EXPRESS, fastify: FASTIFY };
 
 /** A test on each server, with what asks for a place by these bytes. */
-function everywhere(name, body) {
+function everywhere(name, body, options = {}) {
   for (const [kind, versions] of Object.entries(KINDS)) {
     each(versions, name, async (framework, t) => {
       const limiter = await RateLimiter.connect('memory://', { rules });
-      const { server, port, close } = await SERVE[kind](framework, limiter, new Room());
+      const { server, port, close } = await SERVE[kind](framework, limiter, new Room(), options);
       t.after(async () => {
         server.closeAllConnections();
         await close();
@@ -111,6 +111,21 @@ everywhere('many requests on one connection warn of nothing', async ({ limiter, 
   process.off('warning', warn);
   assert.deepEqual(warnings, []);
 });
+
+const logged = [];
+everywhere('what is held is renewed for so long and no longer', async ({ limiter, open }) => {
+  logged.length = 0;
+  const socket = open(get('/short/never'));
+  await until(async () => (await left(limiter, 'short')) === 0);
+  await sleep(700);
+  assert.deepEqual([await left(limiter, 'short'), logged], [0, []]);
+  await until(async () => (await left(limiter, 'short')) === 1);
+  assert.deepEqual(logged, [
+    'a reservation is not renewed any more: the response to its request is not over after 0.8 s ' +
+      '(raise maxLeaseSeconds if requests take that long)',
+  ]);
+  socket.destroy();
+}, { maxLeaseSeconds: 0.8, log: ({ code, message }) => code === 'Timeout' && logged.push(message) });
 
 each({ node: http }, 'requests before one that upgrades the connection', async (_, t) => {
   const limiter = await RateLimiter.connect('memory://', { rules });

@@ -161,6 +161,8 @@ everywhere('options are checked before any request', async (open) => {
     [{ headers: 5 }, { name: 'TypeError', message: 'headers: must be a string, not number' }],
     [{ trustedProxies: -1 }, { code: 'InvalidArgument', message: /^trustedProxies must be/ }],
     [{ onError: 'raise' }, { code: 'InvalidArgument', message: /^onError must be/ }],
+    [{ maxLeaseSeconds: 0 }, { code: 'InvalidArgument', message: 'maxLeaseSeconds 0: must be above 0 and finite' }],
+    [{ maxLeaseSeconds: '1' }, { name: 'TypeError', message: 'maxLeaseSeconds: must be a number, not string' }],
     [{ headers: 'none' }, { code: 'InvalidArgument', message: /^style: / }],
     [{ userId: 'alice' }, { name: 'TypeError', message: 'userId: must be a function, not string' }],
     [{ user: userOf }, { name: 'TypeError', message: /user is not known/ }],

@@ -20,7 +20,7 @@ const place = (rule_id, path_pattern, more) => ({
 });
 const rules = [
   place('places', '/jobs/*'),
-  place('short', '/short', { limit: 1, lease_seconds: 0.6 }),
+  place('short', '/short/*', { limit: 1, lease_seconds: 0.6 }),
   place('many', '/many/*', { limit: 40 }),
   {
     rule_id: 'tokens',
@@ -44,7 +44,7 @@ class Room {
       if (path === '/jobs/raises') throw new Error('broken');
       if (path === '/jobs/metered') await reservation.commit({ tokens: 3 });
       if (path === '/jobs/stream') return await this.stream(response);
-      await sleep(path === '/short' ? 1500 : 20);
+      await sleep(path === '/short/1500' ? 1500 : 20);
       return 'done';
     } finally {
       this.inside--;
@@ -64,17 +64,17 @@ class Room {
 /** Each opens an application, and returns its port and `close`. */
 const SERVE = {
   /** Node without a framework. */
-  async node({ createServer }, limiter, room) {
-    const limit = forExpress(limiter);
+  async node({ createServer }, limiter, room, options) {
+    const limit = forExpress(limiter, options);
     const server = createServer((request, response) => {
       limit(request, response, async () => response.end(await room.work(request.url, request.reservation, response)));
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
     return { server, port: server.address().port, close: () => server.close() };
   },
-  async express(express, limiter, room) {
+  async express(express, limiter, room, options) {
     const app = express();
-    app.use(forExpress(limiter));
+    app.use(forExpress(limiter, options));
     app.use((request, response, next) => {
       const done = (body) => body === undefined || response.send(body);
       room.work(request.path, request.reservation, response).then(done, next);
@@ -84,9 +84,9 @@ const SERVE = {
     await once(server, 'listening');
     return { server, port: server.address().port, close: () => server.close() };
   },
-  async fastify(fastify, limiter, room) {
+  async fastify(fastify, limiter, room, options) {
     const app = fastify();
-    await app.register(forFastify, { limiter });
+    await app.register(forFastify, { limiter, ...options });
     app.all('/*', async (request, reply) => {
       if (request.url === '/jobs/stream') reply.hijack();
       return room.work(request.url, request.reservation, reply.raw);

@@ -130,8 +130,14 @@ export type RateLimitOptions<Request> = {
      */
     onError?: "admit" | "deny" | "throw" | undefined;
     /**
+     * For how long what is reserved for a request is renewed at most, in
+     * seconds. A response that is not over by then is logged, and what is held for it ends with its lease: what is committed
+     * later answers `false`. Default: 3600.
+     */
+    maxLeaseSeconds?: number | undefined;
+    /**
      * Receives the error when the limiter could not decide, unless that
-     * is thrown.
+     * is thrown, and that of a reservation which is not renewed any more.
      */
     log?: ((error: SluicegateError) => void) | undefined;
 };

@@ -12,46 +12,16 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from places import PLACES, RULES, left, until
 from web import Site, serve_uvicorn, serve_werkzeug, serve_wsgiref
 
 from sluicegate import AsyncRateLimiter, InvalidArgumentError, RateLimiter, asgi, wsgi
-
-PLACES = 3
-RULES: list[dict[str, Any]] = [
-    {
-        "rule_id": "places",
-        "algorithm": "concurrency",
-        "limit": PLACES,
-        "identifier_type": "global",
-        "match": {"path_pattern": "/jobs/*"},
-    },
-    {
-        "rule_id": "tokens",
-        "algorithm": "fixed_window",
-        "limit": 1000,
-        "window_size_seconds": 3600,
-        "reservations": True,
-        "cost": 10,
-        "identifier_type": "global",
-        "match": {"path_pattern": "/jobs/metered"},
-    },
-    {
-        "rule_id": "short",
-        "algorithm": "concurrency",
-        "limit": 1,
-        "lease_seconds": 0.6,
-        "identifier_type": "global",
-        "match": {"path_pattern": "/short"},
-    },
-    {"rule_id": "plain", "rate": "100/h", "identifier_type": "global", "match": {"path_pattern": "/plain"}},
-]
-
 
 class Room:
     """Counts who is inside."""
@@ -84,7 +54,7 @@ async def asgi_work(room: Room, scope: Any, send: Any) -> None:
             for _ in range(40):
                 await send({"type": "http.response.body", "body": b"x" * 65536, "more_body": True})
                 await asyncio.sleep(0.005)
-        elif path == "/short":
+        elif path == "/short/work":
             await asyncio.sleep(1.5)
             await send(start)
         else:
@@ -131,7 +101,7 @@ def wsgi_work(room: Room, environ: Any, start: Any) -> Any:
             raise ZeroDivisionError
         if path == "/jobs/metered":
             environ["sluicegate.reservation"].commit({"tokens": 3})
-        time.sleep(1.5 if path == "/short" else 0.02)
+        time.sleep(1.5 if path == "/short/work" else 0.02)
     start("200 OK", [("Content-Length", "4")])
     return [b"do", b"ne"]
 
@@ -155,18 +125,6 @@ SERVERS = [
     pytest.param(of_wsgi(serve_werkzeug), id="werkzeug"),
     pytest.param(of_wsgi(serve_wsgiref), id="wsgiref"),
 ]
-
-
-def left(url: str, prefix: str, rule: str = "places") -> int:
-    with RateLimiter(url, rules=RULES, prefix=prefix) as limiter:
-        return limiter.peek(rule, "global").remaining
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
-    while not is_so():
-        assert time.monotonic() < end, "it takes too long"
-        time.sleep(0.01)
 
 
 def hang_up(site: Site, target: str) -> None:
@@ -209,10 +167,10 @@ class TestInFlight:
 
     def test_what_takes_longer_than_its_lease_is_renewed(self, server: Any, redis_url: str, prefix: str) -> None:
         with server(redis_url, prefix, Room()) as site, ThreadPoolExecutor(1) as pool:
-            slow = pool.submit(site.ask, "GET", "/short")
+            slow = pool.submit(site.ask, "GET", "/short/work")
             until(lambda: left(redis_url, prefix, "short") == 0)
             time.sleep(1)
-            assert site.ask("GET", "/short").status == 429
+            assert site.ask("GET", "/short/work").status == 429
             assert slow.result().status == 200
             until(lambda: left(redis_url, prefix, "short") == 1)
 
@@ -258,7 +216,7 @@ def test_a_killed_worker_loses_its_places_when_their_leases_end(redis_url: str, 
             try:
                 site = Site(listener.getsockname()[1])
                 with socket.create_connection(("127.0.0.1", site.port)) as connection:
-                    connection.sendall(b"GET /short HTTP/1.1\r\nHost: here\r\n\r\n")
+                    connection.sendall(b"GET /short/work HTTP/1.1\r\nHost: here\r\n\r\n")
                     until(lambda: left(redis_url, prefix, "short") == 0)
                     time.sleep(0.8)
                     assert left(redis_url, prefix, "short") == 0
@@ -288,7 +246,7 @@ def test_check_request_names_what_takes_places(redis_url: str, prefix: str) -> N
 def test_a_body_that_nobody_closes_gives_its_place_back() -> None:
     with RateLimiter("memory://", rules=RULES) as limiter:
         site = wsgi.RateLimitMiddleware(lambda _, start: (start("200 OK", []), [b"done"])[1], limiter)
-        environ = {"REQUEST_METHOD": "GET", "PATH_INFO": "/short", "SCRIPT_NAME": "", "REMOTE_ADDR": "192.0.2.1"}
+        environ = {"REQUEST_METHOD": "GET", "PATH_INFO": "/short/work", "SCRIPT_NAME": "", "REMOTE_ADDR": "192.0.2.1"}
         answers: list[str] = []
         for _ in range(3):
             body = site(environ, lambda status, *_: answers.append(status))  # type: ignore[arg-type, func-returns-value, return-value]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import socket
@@ -104,15 +105,16 @@ class Limits:
             yield limiter
 
 
-def serve_uvicorn(app: Any) -> Any:
+def serve_uvicorn(app: Any, http: str = "auto") -> Any:
+    """Its parser of HTTP is `h11`, or `httptools`, which takes several requests at once."""
     uvicorn = pytest.importorskip("uvicorn")
-    return _uvicorn(uvicorn, app)
+    return _uvicorn(uvicorn, app, http)
 
 
 @contextmanager
-def _uvicorn(uvicorn: Any, app: Any) -> Iterator[Site]:
+def _uvicorn(uvicorn: Any, app: Any, http: str) -> Iterator[Site]:
     listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, proxy_headers=False, log_level="critical"))
+    server = uvicorn.Server(uvicorn.Config(app, http=http, proxy_headers=False, log_level="critical"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:
@@ -122,6 +124,33 @@ def _uvicorn(uvicorn: Any, app: Any) -> Iterator[Site]:
         server.should_exit = True
         thread.join()
         listener.close()
+
+
+@contextmanager
+def serve_hypercorn(app: Any) -> Iterator[Site]:
+    """HTTP/1.1, and HTTP/2 where a client begins with it."""
+    from hypercorn.asyncio import serve
+    from hypercorn.config import Config
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    config = Config()
+    # It closes it.
+    config.bind = [f"fd://{listener.detach()}"]
+    config.errorlog = config.accesslog = None
+    ended = threading.Event()
+
+    async def over() -> None:
+        while not ended.is_set():
+            await asyncio.sleep(0.01)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve(app, config, shutdown_trigger=over)))
+    thread.start()
+    try:
+        yield Site(port)
+    finally:
+        ended.set()
+        thread.join()
 
 
 @contextmanager

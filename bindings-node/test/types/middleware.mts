@@ -14,6 +14,7 @@ const options: RateLimitOptions<Request> = {
   trustedProxies: 1,
   headers: 'ietf',
   onError: 'throw',
+  maxLeaseSeconds: 600,
   log: (error) => console.warn(error.code, error.message),
 };
 

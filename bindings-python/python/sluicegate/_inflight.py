@@ -21,17 +21,30 @@ _LOG = logging.getLogger("sluicegate")
 _TASKS: set[asyncio.Task[None]] = set()
 
 
+def _too_long(most: float) -> None:
+    _LOG.warning(
+        "a reservation is not renewed any more: the response to its request is not over after %g s "
+        "(raise max_lease_seconds if requests take that long)",
+        most,
+    )
+
+
 def _failed(error: SluicegateError) -> None:
     _LOG.warning("what was reserved for a request is held until its lease ends: %s", error)
 
 
 class AsyncInFlight:
-    """Renews what is held at half its lease, and commits it as it was reserved when the response is over."""
+    """Renews what is held at half its lease, and commits it as it was reserved when the response is over.
 
-    __slots__ = ("_end", "_held", "_loop", "_timer")
+    A response that is not over after `most` seconds is not waited for any longer: what is held ends with its lease.
+    """
 
-    def __init__(self, held: AsyncReservation) -> None:
+    __slots__ = ("_end", "_held", "_loop", "_most", "_timer", "_until")
+
+    def __init__(self, held: AsyncReservation, most: float) -> None:
         self._held = held
+        self._most = most
+        self._until = time.monotonic() + most
         self._loop = asyncio.get_running_loop()
         self._end: asyncio.Task[None] | None = None
         self._timer = self._renew_later()
@@ -65,6 +78,10 @@ class AsyncInFlight:
         return self._loop.call_later((self._held._lease or 0) / 2, lambda: self._begin(self._renew()))
 
     async def _renew(self) -> None:
+        if self._held._is_over:
+            return
+        if time.monotonic() >= self._until:
+            return _too_long(self._most)
         try:
             is_held = await self._held.renew()
         except SluicegateError as error:
@@ -79,9 +96,9 @@ class InFlight:
 
     __slots__ = ("_held",)
 
-    def __init__(self, held: Reservation) -> None:
+    def __init__(self, held: Reservation, most: float) -> None:
         self._held = held
-        _RENEWALS.add(held)
+        _RENEWALS.add(_Renewal(held, most))
 
     def end(self) -> None:
         """Commits; what the application has ended stays as it is."""
@@ -92,17 +109,47 @@ class InFlight:
             _failed(error)
 
 
+class _Renewal:
+    """What is renewed for one request."""
+
+    __slots__ = ("_held", "_most", "_until", "due")
+
+    def __init__(self, held: Reservation, most: float) -> None:
+        self._held = held
+        self._most = most
+        self._until = time.monotonic() + most
+        self.due = self._next()
+
+    def _next(self) -> float:
+        return time.monotonic() + (self._held._lease or 0) / 2
+
+    def renew(self) -> bool:
+        """Renews it if it is still held. Answers whether to come back when it is due."""
+        if self._held._is_over:
+            return False
+        if time.monotonic() >= self._until:
+            _too_long(self._most)
+            return False
+        try:
+            is_held = self._held.renew()
+        except SluicegateError as error:
+            is_held = True
+            _LOG.warning("what was reserved for a request could not be renewed: %s", error)
+        self.due = self._next()
+        return is_held
+
+
 class _Renewals:
     """What is to be renewed, by when; what has ended is forgotten when its time comes."""
 
     def __init__(self) -> None:
-        self._due: list[tuple[float, int, Reservation]] = []
+        self._due: list[tuple[float, int, _Renewal]] = []
         self._changed = threading.Condition()
         self._numbers = count()
         self._has_thread = False
 
-    def add(self, held: Reservation) -> None:
-        entry = (time.monotonic() + (held._lease or 0) / 2, next(self._numbers), held)
+    def add(self, renewal: _Renewal) -> None:
+        entry = (renewal.due, next(self._numbers), renewal)
         with self._changed:
             heapq.heappush(self._due, entry)
             if not self._has_thread:
@@ -116,17 +163,9 @@ class _Renewals:
             with self._changed:
                 while not self._due or self._due[0][0] > time.monotonic():
                     self._changed.wait(self._due[0][0] - time.monotonic() if self._due else None)
-                held = heapq.heappop(self._due)[2]
-            if not held._is_over:
-                self._renew(held)
-
-    def _renew(self, held: Reservation) -> None:
-        try:
-            if not held.renew():
-                return
-        except SluicegateError as error:
-            _LOG.warning("what was reserved for a request could not be renewed: %s", error)
-        self.add(held)
+                renewal = heapq.heappop(self._due)[2]
+            if renewal.renew():
+                self.add(renewal)
 
 
 _RENEWALS = _Renewals()

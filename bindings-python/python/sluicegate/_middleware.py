@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, AnyStr, Literal
 from urllib.parse import quote
 
@@ -30,6 +31,7 @@ class Policy:
     headers: _Style
     on_error: _OnError
     ignore_case: bool
+    max_lease_seconds: float
 
     def __post_init__(self) -> None:
         ensure("ignore_case", "a bool", self.ignore_case, isinstance(self.ignore_case, bool))
@@ -38,6 +40,10 @@ class Policy:
         ensure("on_error", "a str", self.on_error, isinstance(self.on_error, str))
         if self.trusted_proxies < 0:
             raise InvalidArgumentError("trusted_proxies must be 0 or more")
+        is_number = isinstance(self.max_lease_seconds, (int, float)) and not isinstance(self.max_lease_seconds, bool)
+        ensure("max_lease_seconds", "a number", self.max_lease_seconds, is_number)
+        if not 0 < self.max_lease_seconds < inf:
+            raise InvalidArgumentError(f"max_lease_seconds {self.max_lease_seconds}: must be above 0 and finite")
         if self.on_error not in ("admit", "deny", "raise"):
             raise InvalidArgumentError('on_error must be "admit", "deny" or "raise"')
         # An unknown style is refused now rather than with the first request.

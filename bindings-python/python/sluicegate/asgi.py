@@ -12,6 +12,7 @@ from ._asynchronous import AsyncRateLimiter
 from ._inflight import AsyncInFlight
 from ._middleware import Headers, Policy, ensure, fields, header_name, merged, paths, text
 from ._native import Problem
+from ._receiving import WatchedReceive
 from ._reservations import AsyncReservation
 from .errors import SluicegateError
 
@@ -59,6 +60,10 @@ class RateLimitMiddleware:
     `root_path`: the root path that an application inside sets for itself, whatever the server says. That of FastAPI
     and `FORCE_SCRIPT_NAME` of Django are found without it, unless middleware hides the application in a function.
 
+    `max_lease_seconds`: for how long what is reserved for a request is renewed at most. A response that is not over by
+    then is logged to the logger `sluicegate`, and what is held for it ends with its lease: what is committed later
+    answers False.
+
     `on_error`: what becomes of a request if the limiter cannot decide, such as when its server is away: `"admit"`,
     `"deny"` (503), or `"raise"`. The first two are logged to the logger `sluicegate`.
     """
@@ -74,6 +79,7 @@ class RateLimitMiddleware:
         headers: _Style = "ietf",
         on_error: _OnError = "admit",
         ignore_case: bool = False,
+        max_lease_seconds: float = 3600,
         root_path: str | None = None,
     ) -> None:
         fits = isinstance(limiter, AsyncRateLimiter) or callable(limiter)
@@ -85,7 +91,7 @@ class RateLimitMiddleware:
         self._api_key = None if isinstance(api_key, str) else api_key
         self._api_key_header = header_name(api_key) if isinstance(api_key, str) else None
         self._root_path = root_path
-        self._policy = Policy(trusted_proxies, headers, on_error, ignore_case)
+        self._policy = Policy(trusted_proxies, headers, on_error, ignore_case, max_lease_seconds)
 
     async def __call__(self, scope: Scope, receive: _Receive, send: _Send) -> None:
         if scope["type"] != "http":
@@ -96,11 +102,13 @@ class RateLimitMiddleware:
         send = _with_headers(send, _encoded(verdict)) if verdict else send
         if held is None or held.id is None:
             return await self._app(scope, receive, send)
-        flight = AsyncInFlight(held)
+        flight = AsyncInFlight(held, self._policy.max_lease_seconds)
+        watched = WatchedReceive(receive, flight.end, expects_to_be_asked=_expects_to_be_asked(scope))
         try:
             scope["sluicegate.reservation"] = held
-            await self._app(scope, receive, _ending(send, flight))
+            await self._app(scope, watched, _ending(send, flight))
         finally:
+            watched.stop()
             await flight.ended()
 
     async def _judge(self, scope: Scope) -> tuple[Headers | Problem, AsyncReservation | None]:
@@ -163,6 +171,11 @@ def _own_root_path(app: object) -> str:
     # Django has one for the whole process.
     django = sys.modules.get("django.conf")
     return (django.settings.FORCE_SCRIPT_NAME or "") if django and django.settings.configured else ""
+
+
+def _expects_to_be_asked(scope: Scope) -> bool:
+    """Whether the client sends its body only once the application asks for it."""
+    return any(name.lower() == b"expect" for name, _ in scope["headers"])
 
 
 async def _found(find: _Find | None, scope: Scope) -> str | None:

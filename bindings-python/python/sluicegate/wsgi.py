@@ -40,6 +40,10 @@ class RateLimitMiddleware:
 
     `ignore_case`: the application routes without regard to capitals.
 
+    `max_lease_seconds`: for how long what is reserved for a request is renewed at most. A response that is not over by
+    then is logged to the logger `sluicegate`, and what is held for it ends with its lease: what is committed later
+    answers False.
+
     `on_error`: what becomes of a request if the limiter cannot decide, such as when its server is away: `"admit"`,
     `"deny"` (503), or `"raise"`. The first two are logged to the logger `sluicegate`.
     """
@@ -55,6 +59,7 @@ class RateLimitMiddleware:
         headers: _Style = "ietf",
         on_error: _OnError = "admit",
         ignore_case: bool = False,
+        max_lease_seconds: float = 3600,
     ) -> None:
         ensure("limiter", "a RateLimiter", limiter, hasattr(limiter, "reserve_request"))
         self._app = app
@@ -62,7 +67,7 @@ class RateLimitMiddleware:
         self._user_id = user_id
         self._api_key = None if isinstance(api_key, str) else api_key
         self._api_key_header = header_name(api_key) if isinstance(api_key, str) else None
-        self._policy = Policy(trusted_proxies, headers, on_error, ignore_case)
+        self._policy = Policy(trusted_proxies, headers, on_error, ignore_case, max_lease_seconds)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         verdict, held = self._judge(environ)
@@ -72,7 +77,7 @@ class RateLimitMiddleware:
         start_response = _with_headers(start_response, verdict) if verdict else start_response
         if held is None or held.id is None:
             return self._app(environ, start_response)
-        body = _Body(InFlight(held))
+        body = _Body(InFlight(held, self._policy.max_lease_seconds))
         try:
             environ["sluicegate.reservation"] = held
             return body.of(self._app(environ, body.noting(start_response)))

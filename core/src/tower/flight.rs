@@ -9,6 +9,7 @@ use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
 use crate::{AsyncRateLimiter, Reservation, Usage};
 
@@ -23,19 +24,38 @@ pub(super) struct Flight {
 
 impl Flight {
     /// Nothing where nothing is held.
-    pub(super) fn begin(limiter: Arc<AsyncRateLimiter>, reservation: Arc<Reservation>) -> Option<Self> {
+    pub(super) fn begin(
+        limiter: Arc<AsyncRateLimiter>,
+        reservation: Arc<Reservation>,
+        most: Duration,
+    ) -> Option<Self> {
         let lease = reservation.lease()?;
         let runtime = Handle::try_current().ok();
-        let renewing = renew(Arc::clone(&limiter), Arc::clone(&reservation), lease / 2);
+        let renewing = renew(Arc::clone(&limiter), Arc::clone(&reservation), lease / 2, most);
         let renewal = runtime.as_ref().map(|runtime| runtime.spawn(renewing).abort_handle());
         Some(Self { limiter, reservation, runtime, renewal })
     }
 }
 
-async fn renew(limiter: Arc<AsyncRateLimiter>, reservation: Arc<Reservation>, pause: Duration) {
+/// Renews for as long as `most`: then a response that is not over yet is not waited for any longer.
+async fn renew(
+    limiter: Arc<AsyncRateLimiter>,
+    reservation: Arc<Reservation>,
+    pause: Duration,
+    most: Duration,
+) {
+    let began = Instant::now();
     loop {
         tokio::time::sleep(pause).await;
         if reservation.is_over() {
+            return;
+        }
+        if began.elapsed() >= most {
+            log::warn!(
+                "a reservation is not renewed any more: the response to its request is not over after {} s (raise \
+                 max_lease if requests take that long)",
+                most.as_secs_f64()
+            );
             return;
         }
         match limiter.renew(&*reservation).await {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::request::Parts;
 
@@ -35,6 +36,7 @@ pub struct RateLimitLayer {
     pub(super) style: HeaderStyle,
     pub(super) on_error: OnError,
     ignore_case: bool,
+    pub(super) max_lease: Duration,
 }
 
 impl RateLimitLayer {
@@ -49,6 +51,7 @@ impl RateLimitLayer {
             style: HeaderStyle::Ietf,
             on_error: OnError::default(),
             ignore_case: false,
+            max_lease: Duration::from_secs(3600),
         }
     }
 
@@ -101,6 +104,13 @@ impl RateLimitLayer {
         self
     }
 
+    /// For how long what is reserved for a request is renewed at most. A response that is not over by then is logged, and
+    /// what is held for it ends with its lease: what is committed later answers `false`. Default: one hour.
+    pub fn max_lease(mut self, max_lease: Duration) -> Self {
+        self.max_lease = max_lease;
+        self
+    }
+
     /// Decides a request.
     pub(super) async fn decide(&self, parts: &Parts) -> Result<Reservation> {
         let (user_id, api_key) = ((self.user_id)(parts), (self.api_key)(parts));
@@ -140,6 +150,7 @@ impl fmt::Debug for RateLimitLayer {
             .field("headers", &self.style)
             .field("on_error", &self.on_error)
             .field("ignore_case", &self.ignore_case)
+            .field("max_lease", &self.max_lease)
             .finish_non_exhaustive()
     }
 }

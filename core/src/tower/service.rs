@@ -81,7 +81,7 @@ async fn judge(layer: &RateLimitLayer, parts: &mut Parts) -> LimitOutcome {
         Ok(reservation) if reservation.allowed => {
             let headers = fields(reservation.headers(layer.style));
             let reservation = Arc::new(reservation);
-            let flight = Flight::begin(Arc::clone(&layer.limiter), Arc::clone(&reservation));
+            let flight = Flight::begin(Arc::clone(&layer.limiter), Arc::clone(&reservation), layer.max_lease);
             if flight.is_some() {
                 parts.extensions.insert(reservation);
             }
