@@ -145,7 +145,7 @@ fn fuzz_replies() {
             // Most are whole.
             bytes.truncate(bytes.len() - cut.saturating_sub(7).min(bytes.len()));
             transaction.feed(Ok(Value::BulkString(bytes)));
-            judge(transaction.finish(Form::Single));
+            judge(transaction.decision(Form::Single));
         },
     );
 }

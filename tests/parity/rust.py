@@ -25,6 +25,9 @@ HIDDEN = re.compile(
 BLOCK = re.compile(
     r"^(?P<kind>pub struct|pub enum|impl)(?:<[^>\n]*>)? (?P<name>\w+)\b(?:(?! for )[^{;])*\{", re.MULTILINE
 )
+# Methods that both limiters have stand once.
+BOTH = re.compile(r"^both_limiters! \{", re.MULTILINE)
+LIMITERS = ("RateLimiter", "AsyncRateLimiter")
 ITEM = r"(?:(?:async|const|enum|fn|static|struct|trait|type|union|unsafe) )+"
 
 
@@ -38,7 +41,7 @@ def surface(sources: Sources) -> Surface:
             add(found, crate, name, method, parameters)
     # A reservation can be used as the decision that it is. Methods are compared where they are.
     found["Reservation"] |= found["Decision"] - {"headers"}
-    for limiter in ("RateLimiter", "AsyncRateLimiter"):
+    for limiter in LIMITERS:
         found.add_method(limiter, "open", dict(crate.methods(limiter))["builder"] | crate.options("Builder"))
     found.add_method("RateLimitLayer", "new", crate.options("RateLimitLayer"))
     return found
@@ -67,6 +70,9 @@ class Crate:
             for block in BLOCK.finditer(text):
                 if block["name"] not in private:
                     self.found.setdefault((block["kind"], block["name"]), []).append(inside(text, block.end() - 1))
+            for block in BOTH.finditer(text):
+                for limiter in LIMITERS:
+                    self.found.setdefault(("impl", limiter), []).append(inside(text, block.end() - 1))
 
     def exported(self, module: str) -> set[str]:
         """What a module exports, and the public modules in it."""

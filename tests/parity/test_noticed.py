@@ -16,7 +16,8 @@ SURFACES = read(Sources())
 NOTICED, UNNEEDED = unexcused(SURFACES), unneeded(SURFACES)
 FOLDERS = {"core": "rust", "bindings-python": "python", "bindings-node": "node", "bindings-c": "c"}
 
-LIMITER = "core/src/limiter/blocking.rs"
+LIMITERS = "core/src/limiter"
+LIMITER = f"{LIMITERS}/blocking.rs"
 MATCHING = "core/src/matching"
 PYTHON = "bindings-python/python/sluicegate"
 STUBS = f"{PYTHON}/_native.pyi"
@@ -70,6 +71,8 @@ class Members(Noticed):
         limiter = "impl RateLimiter {\n"
         for beginning in ("pub fn", "pub const fn", "pub async fn"):
             self.assert_noticed(LIMITER, limiter, f"    {beginning} added(&self) {{}}\n", "RateLimiter")
+        added = "    pub async fn added(&self) -> Result<()> { self.forget() }\n"
+        self.assert_noticed(f"{LIMITERS}/resetting.rs", "both_limiters! {\n", added, "RateLimiter", "AsyncRateLimiter")
         added = "    pub fn added(mut self, added: &str) -> Self { self }\n"
         self.assert_noticed(f"{MATCHING}/request.rs", "impl<'a> Request<'a> {\n", added, "Request")
         added = "    def added(self) -> None: ...\n"
@@ -152,11 +155,18 @@ class Fields(Noticed):
 
 class Parameters(Noticed):
     def test_rust(self) -> None:
-        for method in ("check", "peek_with", "refund_with", "reset_with", "match_request", "check_all", "ping"):
-            part = f"RateLimiter.{method.removesuffix('_with')}()"
-            self.assert_noticed(LIMITER, f"    pub fn {method}(&self", ", added: &str", part)
-        self.assert_noticed("core/src/limiter/waiting.rs", "pub fn wait_with(", "added: &str, ", "RateLimiter.wait()")
-        self.assert_noticed(LIMITER, "pub fn explain_request(", "added: &str, ", "RateLimiter.match_request()")
+        given = {
+            "deciding.rs": "check peek_with refund_with check_all",
+            "looking.rs": "ping",
+            "requests.rs": "match_request",
+            "resetting.rs": "reset_with",
+            "waiting.rs": "wait_with",
+        }
+        for file, method in ((file, method) for file, methods in given.items() for method in methods.split()):
+            parts = [f"{limiter}.{method.removesuffix('_with')}()" for limiter in ("RateLimiter", "AsyncRateLimiter")]
+            self.assert_noticed(f"{LIMITERS}/{file}", f" fn {method}(", "added: &str, ", *parts)
+        parts = ("RateLimiter.match_request()", "AsyncRateLimiter.match_request()")
+        self.assert_noticed(f"{LIMITERS}/requests.rs", "pub fn explain_request(", "added: &str, ", *parts)
         self.assert_noticed("core/src/http/headers.rs", "pub fn headers(&self, ", "added: u8, ", "Decision.headers()")
         opening = ("RateLimiter.open()", "AsyncRateLimiter.open()")
         self.assert_noticed("core/src/limiter/builder.rs", "impl Builder {\n", f"    {ADDED_OPTION}", *opening)

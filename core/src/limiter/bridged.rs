@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::asynchronous::Backend;
-use super::{AsyncRateLimiter, RateLimiter, blocking};
+use super::backend::{Backend, Calls};
+use super::driver::now;
+use super::{AsyncRateLimiter, RateLimiter};
 use crate::error::Result;
 use crate::plan::{Op, Verdict};
 use crate::redis::Hub;
@@ -11,13 +12,13 @@ use crate::request::Check;
 
 impl AsyncRateLimiter {
     pub(crate) fn is_in_memory(&self) -> bool {
-        matches!(self.backend, Backend::Memory(_))
+        self.limiter.is_in_memory()
     }
 
     /// The connections, if there are any.
     pub(crate) fn hub(&self) -> Option<&Arc<Hub>> {
-        match &self.backend {
-            Backend::Server(redis) => Some(&redis.hub),
+        match &self.limiter.backend {
+            Backend::Server(tasks) => Some(&tasks.redis.hub),
             Backend::Memory(_) => None,
         }
     }
@@ -30,14 +31,18 @@ impl AsyncRateLimiter {
         check: &Check<'_>,
         make: impl FnOnce(Verdict<'_>) -> T,
     ) -> Option<Result<T>> {
-        match &self.backend {
-            Backend::Memory(memory) => Some(memory.decide(&self.centre.rules.snapshot(), check, op, make)),
-            Backend::Server(_) => None,
+        match self.limiter.calls() {
+            Calls::Memory(calls) => Some(calls.decide(check, op, make)),
+            Calls::Server(_) => None,
         }
     }
 }
 
 impl RateLimiter {
+    pub(crate) fn is_in_memory(&self) -> bool {
+        self.limiter.is_in_memory()
+    }
+
     /// Decides a single check, and returns what `make` builds of the verdict.
     #[inline]
     pub(crate) fn decide<T>(
@@ -46,12 +51,10 @@ impl RateLimiter {
         check: &Check<'_>,
         make: impl FnOnce(Verdict<'_>) -> T,
     ) -> Result<T> {
-        match &self.backend {
-            blocking::Backend::Memory(memory) => {
-                memory.decide(&self.centre.rules.snapshot(), check, op, make)
-            }
-            blocking::Backend::Server(redis) => {
-                self.single_on(redis, check, op).map(|decision| make(Verdict::from(&decision)))
+        match self.limiter.calls() {
+            Calls::Memory(calls) => calls.decide(check, op, make),
+            Calls::Server(calls) => {
+                now(move || calls.single(check, op)).map(|decision| make(Verdict::from(&decision)))
             }
         }
     }

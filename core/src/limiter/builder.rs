@@ -4,11 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::backend;
 use super::centre::Centre;
 use super::memory::InMemory;
 #[cfg(feature = "bridge")]
 use super::sleeper::Sleeper;
-use super::{AsyncRateLimiter, RateLimiter, asynchronous, blocking};
+use super::tasks::Tasks;
+use super::{AsyncRateLimiter, RateLimiter};
 use crate::algorithm::Micros;
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::key::is_valid_prefix;
@@ -195,9 +197,9 @@ impl Builder {
     pub fn build(mut self) -> Result<RateLimiter> {
         let wire = self.prepare()?;
         let backend = match Backend::parse(&self.url.0)? {
-            Backend::Memory => blocking::Backend::Memory(self.in_memory()),
+            Backend::Memory => backend::Backend::Memory(self.in_memory()),
             Backend::Redis(url) => {
-                blocking::Backend::Server(BlockingRedis::new(&url, &self.connection)?.into())
+                backend::Backend::Server(BlockingRedis::new(&url, &self.connection)?.into())
             }
         };
         Ok(RateLimiter::new(Centre::new(self.rules.open()?, wire, self.clock), backend))
@@ -220,13 +222,14 @@ impl Builder {
         let centre = Centre::new(rules, wire, self.clock.clone());
         let backend = match Backend::parse(&self.url.0)? {
             Backend::Memory => {
-                asynchronous::Backend::Memory(InMemory::new(self.clock, self.max_keys, request_lifetime))
+                backend::Backend::Memory(InMemory::new(self.clock, self.max_keys, request_lifetime))
             }
             Backend::Redis(url) => {
-                asynchronous::Backend::Server(AsyncRedis::connect(&url, &self.connection).await?.into())
+                let redis = AsyncRedis::connect(&url, &self.connection).await?;
+                backend::Backend::Server(Tasks { redis, sleeper: None }.into())
             }
         };
-        Ok(AsyncRateLimiter::new(centre, backend))
+        Ok(AsyncRateLimiter::new(centre, backend, None))
     }
 
     /// An async limiter on an event loop that is not Rust's. Loads the rules; opens no connection.
@@ -239,12 +242,13 @@ impl Builder {
         let wire = self.prepare()?;
         let backend = match (Backend::parse(&self.url.0)?, host) {
             (Backend::Redis(url), Some(host)) => {
-                asynchronous::Backend::Server(AsyncRedis::on(&url, &self.connection, host)?.into())
+                let redis = AsyncRedis::on(&url, &self.connection, host)?;
+                backend::Backend::Server(Tasks { redis, sleeper: Some(Arc::clone(&sleeper)) }.into())
             }
-            _ => asynchronous::Backend::Memory(self.in_memory()),
+            _ => backend::Backend::Memory(self.in_memory()),
         };
         let centre = Centre::new(self.rules.open()?, wire, self.clock);
-        Ok(AsyncRateLimiter::new(centre, backend).sleeping_by(sleeper))
+        Ok(AsyncRateLimiter::new(centre, backend, Some(sleeper)))
     }
 
     /// Whether connecting takes no time, as there is nothing to connect to; validates everything.

@@ -24,14 +24,9 @@ impl Centre {
         Self { rules, wire, queue: WaitQueue::new(), clock, began: Instant::now() }
     }
 
-    /// The conversation that carries out a plan on a server.
-    pub(super) fn transaction<'a>(&'a self, plan: &'a Plan<'a>, op: Op) -> Transaction<'a> {
-        Transaction::new(plan, &self.wire, op, self.now())
-    }
-
-    /// The conversation that reserves what a plan asks for, under this name.
-    pub(super) fn reserving<'a>(&'a self, plan: &'a Plan<'a>, id: HoldId) -> Transaction<'a> {
-        Transaction::named(plan, &self.wire, Op::Reserve, self.now(), id)
+    /// The conversation that carries out a plan on a server; `id` names what is reserved.
+    pub(super) fn transaction<'a>(&'a self, plan: &'a Plan<'a>, op: Op, id: HoldId) -> Transaction<'a> {
+        Transaction::named(plan, &self.wire, op, self.now(), id)
     }
 
     /// The conversation that ends or renews a reservation; `names` are the reservation's and the call's.

@@ -2,83 +2,21 @@
 
 use std::time::Duration;
 
-use super::asynchronous::{self, AsyncRateLimiter};
-use super::blocking::{self, RateLimiter};
+use super::backend::{Limiter, awaited};
+use super::both::both_limiters;
 use super::centre::Centre;
+use super::driver::Driver;
 use super::queue::AttemptResult;
-use super::waiting::{AskAsync, park};
+use super::rest::Rest;
+use super::waiting::Ask;
+use crate::decision::Decision;
 use crate::error::Result;
-use crate::plan::{End, Form, Op, Plan};
+use crate::plan::{Charge, End, Form, Op, Plan};
 use crate::request::{Check, CheckOptions};
 use crate::reservation::Reservation;
 use crate::rules::Algorithm;
 
-impl RateLimiter {
-    /// [`reserve_with`](Self::reserve_with) that waits for room, for `wait` at most. That is the time to be admitted:
-    /// each try may take as long as any call.
-    ///
-    /// Waits for the same key take turns, in the order of their arrival, together with those of [`wait`](Self::wait). What
-    /// is committed or released through this limiter lets the first of them try again at once; for the sake of other
-    /// processes it tries again after `retry_after`, or 100 milliseconds or so where that is longer and something is held.
-    ///
-    /// When the time passes without room the answer is the denied reservation: at once where nothing is held and
-    /// `retry_after` is longer than `wait`, or the cost never fits. With a [`ManualClock`](crate::ManualClock) nothing
-    /// sleeps: the clock is moved on by `retry_after`, if that is no longer than `wait`.
-    ///
-    /// # Errors
-    /// As [`reserve`](Self::reserve).
-    #[inline(always)]
-    pub fn reserve_within(
-        &self,
-        rule: &str,
-        key: &str,
-        options: CheckOptions<'_>,
-        wait: Duration,
-    ) -> Result<Reservation> {
-        self.reserve_sleeping(&[Check::new(rule, key).with(options)], Form::Single, wait, park)
-    }
-
-    /// [`reserve_all`](Self::reserve_all) that waits for room, as [`reserve_within`](Self::reserve_within) does. It takes
-    /// its turn among all waits for any of the keys, and holds up those behind it only where it was denied.
-    ///
-    /// # Errors
-    /// As [`reserve_all`](Self::reserve_all).
-    pub fn reserve_all_within(&self, checks: &[Check<'_>], wait: Duration) -> Result<Reservation> {
-        self.reserve_sleeping(checks, Form::WithParts, wait, park)
-    }
-
-    /// Waits as `wait_sleeping` does.
-    #[inline]
-    pub(crate) fn reserve_sleeping(
-        &self,
-        checks: &[Check<'_>],
-        form: Form,
-        wait: Duration,
-        sleep: impl FnMut(Duration) -> bool,
-    ) -> Result<Reservation> {
-        if wait.is_zero() {
-            return self.reserve_now(checks, form);
-        }
-        let is_in_memory = matches!(self.backend, blocking::Backend::Memory(_));
-        if is_in_memory && self.centre.queue.is_idle() {
-            let reservation = self.reserve_now(checks, form)?;
-            if reservation.allowed {
-                return Ok(reservation);
-            }
-        }
-        self.ensure_open()?;
-        let stakes = self.centre.stakes(checks, Op::Reserve)?;
-        self.in_turn(stakes, wait, None, sleep, |op| match op {
-            Op::Peek => self.ask(checks, op, form).map(denied),
-            _ => {
-                let asked = self.hold(&self.centre.rules.snapshot(), checks, form)?;
-                Ok(self.centre.believed(asked))
-            }
-        })
-    }
-}
-
-impl AsyncRateLimiter {
+both_limiters! {
     /// [`reserve_with`](Self::reserve_with) that waits for room, for `wait` at most. That is the time to be admitted:
     /// each try may take as long as any call.
     ///
@@ -93,6 +31,7 @@ impl AsyncRateLimiter {
     ///
     /// # Errors
     /// As [`reserve`](Self::reserve).
+    #[inline(always)]
     pub async fn reserve_within(
         &self,
         rule: &str,
@@ -100,7 +39,7 @@ impl AsyncRateLimiter {
         options: CheckOptions<'_>,
         wait: Duration,
     ) -> Result<Reservation> {
-        self.reserve_in_turn(&[Check::new(rule, key).with(options)], Form::Single, wait).await
+        self.reserve_in_turn(&[Check::new(rule, key).with(options)], Form::Single, wait)
     }
 
     /// [`reserve_all`](Self::reserve_all) that waits for room, as [`reserve_within`](Self::reserve_within) does. It takes
@@ -109,46 +48,51 @@ impl AsyncRateLimiter {
     /// # Errors
     /// As [`reserve_all`](Self::reserve_all).
     pub async fn reserve_all_within(&self, checks: &[Check<'_>], wait: Duration) -> Result<Reservation> {
-        self.reserve_in_turn(checks, Form::WithParts, wait).await
+        self.reserve_in_turn(checks, Form::WithParts, wait)
     }
+}
 
-    async fn reserve_in_turn(&self, checks: &[Check<'_>], form: Form, wait: Duration) -> Result<Reservation> {
-        if wait.is_zero() {
-            return self.reserve_now(checks, form).await;
-        }
-        let is_in_memory = matches!(self.backend, asynchronous::Backend::Memory(_));
-        if is_in_memory && self.centre.queue.is_idle() {
-            let reservation = self.reserve_now(checks, form).await?;
+impl<D: Driver> Limiter<D> {
+    /// Waits as `wait` does.
+    pub(super) async fn reserve_waiting(
+        &self,
+        checks: &[Check<'_>],
+        form: Form,
+        wait: Duration,
+        rest: impl Rest,
+    ) -> Result<Reservation> {
+        if self.is_in_memory() && self.centre.queue.is_idle() {
+            let reservation = awaited!(self, reserve(checks, form))?;
             if reservation.allowed {
                 return Ok(reservation);
             }
         }
         self.ensure_open()?;
         let stakes = self.centre.stakes(checks, Op::Reserve)?;
-        self.in_turn(stakes, wait, None, ReservationAttempt { limiter: self, checks, form }).await
+        self.in_turn(stakes, wait, None, ReservationAttempt { limiter: self, checks, form }, rest).await
     }
 }
 
 /// Whether there is room for a reservation.
-struct ReservationAttempt<'a> {
-    limiter: &'a AsyncRateLimiter,
+struct ReservationAttempt<'a, D> {
+    limiter: &'a Limiter<D>,
     checks: &'a [Check<'a>],
     form: Form,
 }
 
-impl AskAsync<Reservation> for ReservationAttempt<'_> {
+impl<D: Driver> Ask<Reservation> for ReservationAttempt<'_, D> {
     async fn ask(&mut self, op: Op) -> Result<AttemptResult<Reservation>> {
         let &mut Self { limiter, checks, form } = self;
         if op == Op::Peek {
             return limiter.ask(checks, op, form).await.map(denied);
         }
-        let asked = limiter.hold(&limiter.centre.rules.snapshot(), checks, form).await?;
+        let asked = awaited!(limiter, hold(&limiter.catalog(), checks, form))?;
         Ok(limiter.centre.believed(asked))
     }
 }
 
 /// What a look has shown: nothing is reserved by it.
-fn denied(asked: AttemptResult<crate::Decision>) -> AttemptResult<Reservation> {
+fn denied(asked: AttemptResult<Decision>) -> AttemptResult<Reservation> {
     let AttemptResult { answer, waits, is_estimate, forecast } = asked;
     AttemptResult { answer: Reservation::unheld(answer), waits, is_estimate, forecast }
 }
@@ -165,7 +109,7 @@ impl Centre {
         if end == End::Renew || self.queue.is_idle() {
             return;
         }
-        let is_freed = |charge: &&crate::plan::Charge<'_>| {
+        let is_freed = |charge: &&Charge<'_>| {
             let held = charge.holder.map_or(0.0, |holder| plan.holders[holder].weight);
             let is_place = charge.rule.rule.algorithm == Algorithm::Concurrency;
             is_place || end == End::Release || charge.cost < held

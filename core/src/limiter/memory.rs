@@ -9,7 +9,7 @@ use crate::decision::{Decision, Source};
 use crate::error::{Error, Result};
 use crate::keys::key::is_canonical;
 use crate::memory::{Engine, LoneLimit, Task};
-use crate::plan::{Account, End, Form, Op, Outcome, Plan, SmallList, StandingChange, Verdict, answer, ruled};
+use crate::plan::{Account, End, Form, Op, Outcome, Plan, SmallList, StandingChange, Verdict, ruled};
 use crate::request::Check;
 use crate::sync::fork::PerProcess;
 use crate::time::clock::{ManualClock, SystemClock};
@@ -100,11 +100,6 @@ impl InMemory {
         let task = || Task { policy, demand: Demand { op, cost, now: self.now() } };
         let outcome = self.engine().one(limit.number, key, task);
         Ok(make(Verdict::of(rule, once((policy, &outcome)), Source::Memory)))
-    }
-
-    #[inline]
-    pub(super) fn all(&self, plan: &Plan<'_>, op: Op) -> Result<Decision> {
-        Ok(answer(plan, &self.outcomes(plan, op)?, Source::Memory, Form::WithParts))
     }
 
     /// What an operation on the states of a plan has come to, one outcome per charge.

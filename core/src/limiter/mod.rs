@@ -1,24 +1,31 @@
-//! The limiters: what a caller holds. Both are thin drivers over one centre that does no I/O; they
-//! differ by an `await`.
+//! The limiters: what a caller holds. What their methods do is written once, over a driver that blocks or one for tasks,
+//! and decided in memory or on a server.
 
 mod asynchronous;
 mod attempt;
+mod backend;
 mod blocking;
+mod both;
 #[cfg(feature = "bridge")]
 mod bridged;
 mod builder;
 mod centre;
+mod deciding;
+mod drive;
+mod driver;
 mod holding;
 mod lone;
+mod looking;
 mod memory;
-mod overview;
 mod queue;
 mod release_guard;
 mod requests;
 mod reserving;
+mod resetting;
+mod rest;
 mod sleeper;
 mod standing;
-mod talk;
+mod tasks;
 mod waiting;
 
 pub use asynchronous::AsyncRateLimiter;

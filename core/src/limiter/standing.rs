@@ -1,9 +1,10 @@
-//! Blocks and limits of single keys, changed by hand; for threads and for tasks.
+//! Blocks and limits of single keys, changed by hand.
 
 use std::time::Duration;
 
-use super::asynchronous::{self, AsyncRateLimiter};
-use super::blocking::{self, RateLimiter};
+use super::backend::{MemoryCalls, ServerCalls};
+use super::both::both_limiters;
+use super::driver::Driver;
 use crate::catalog::Catalog;
 use crate::error::Result;
 use crate::plan::{Op, Plan, Span, StandingChange};
@@ -30,111 +31,7 @@ fn span(duration: Duration) -> Span {
     Span::from_seconds(duration.as_secs_f64())
 }
 
-impl RateLimiter {
-    /// Blocks `key` under `rule` for `duration` from now: every check of it is denied and counts nothing. Takes the place
-    /// of a block that it has already, and is not remembered by those that begin with a denial.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check); [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a rule without `block`, and
-    /// for a duration that is not from a microsecond to ten years.
-    pub fn block(&self, rule: &str, key: &str, duration: Duration) -> Result<()> {
-        self.block_with(rule, key, duration, CheckOptions::new())
-    }
-
-    /// [`block`](Self::block) that takes [`timeout`](CheckOptions::timeout) at most.
-    ///
-    /// # Errors
-    /// As [`block`](Self::block).
-    pub fn block_with(
-        &self,
-        rule: &str,
-        key: &str,
-        duration: Duration,
-        options: CheckOptions<'_>,
-    ) -> Result<()> {
-        let change = StandingChange::Block(span(duration));
-        self.change_standing(&Check::new(rule, key).with(options), change).map(drop)
-    }
-
-    /// Ends the block of `key` under `rule`. Whether there was one. A block that begins soon after it may still be longer
-    /// than the last one.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check); `InvalidArgument` for a rule without `block`.
-    pub fn unblock(&self, rule: &str, key: &str) -> Result<bool> {
-        self.unblock_with(rule, key, CheckOptions::new())
-    }
-
-    /// [`unblock`](Self::unblock) that takes [`timeout`](CheckOptions::timeout) at most.
-    ///
-    /// # Errors
-    /// As [`unblock`](Self::unblock).
-    pub fn unblock_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<bool> {
-        self.change_standing(&Check::new(rule, key).with(options), StandingChange::Unblock)
-    }
-
-    /// Stores a limit for `key` under `rule`, which every process uses from its next check on: for `expires_in`, or until
-    /// it is cleared. A limit that a call brings still comes first.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check); `InvalidArgument` for a rule without `overrides`, for a limit that the rule could not
-    /// have, and for a time that is not from a microsecond to ten years.
-    pub fn set_limit(&self, rule: &str, key: &str, limit: u64, expires_in: Option<Duration>) -> Result<()> {
-        self.set_limit_with(rule, key, limit, expires_in, CheckOptions::new())
-    }
-
-    /// [`set_limit`](Self::set_limit) that takes [`timeout`](CheckOptions::timeout) at most.
-    ///
-    /// # Errors
-    /// As [`set_limit`](Self::set_limit).
-    pub fn set_limit_with(
-        &self,
-        rule: &str,
-        key: &str,
-        limit: u64,
-        expires_in: Option<Duration>,
-        options: CheckOptions<'_>,
-    ) -> Result<()> {
-        let change = StandingChange::SetLimit(limit, expires_in.map(span));
-        self.change_standing(&Check::new(rule, key).with(options), change).map(drop)
-    }
-
-    /// Forgets the limit that is stored for `key` under `rule`. Whether there was one.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check); `InvalidArgument` for a rule without `overrides`.
-    pub fn clear_limit(&self, rule: &str, key: &str) -> Result<bool> {
-        self.clear_limit_with(rule, key, CheckOptions::new())
-    }
-
-    /// [`clear_limit`](Self::clear_limit) that takes [`timeout`](CheckOptions::timeout) at most.
-    ///
-    /// # Errors
-    /// As [`clear_limit`](Self::clear_limit).
-    pub fn clear_limit_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<bool> {
-        self.change_standing(&Check::new(rule, key).with(options), StandingChange::ClearLimit)
-    }
-
-    pub(crate) fn change_standing(&self, check: &Check<'_>, by_hand: StandingChange) -> Result<bool> {
-        self.ensure_open()?;
-        let catalog = self.centre.rules.snapshot();
-        let plan = planned(&catalog, check, by_hand)?;
-        let took_effect = match &self.backend {
-            blocking::Backend::Memory(memory) => memory.change(&plan, by_hand),
-            blocking::Backend::Server(redis) => {
-                let call = change(&plan, &self.centre.wire, by_hand, self.centre.now());
-                let call = call.ok_or_else(unanswered)?;
-                let keys = call.keys.clone();
-                let reply = redis.call(call, redis.deadline(plan.timeout));
-                changed(&reply.map_err(|error| located_by_hand(error, &plan, keys))?)?
-            }
-        };
-        self.freed(check);
-        Ok(took_effect)
-    }
-}
-
-impl AsyncRateLimiter {
+both_limiters! {
     /// Blocks `key` under `rule` for `duration` from now: every check of it is denied and counts nothing. Takes the place
     /// of a block that it has already, and is not remembered by those that begin with a denial.
     ///
@@ -142,7 +39,7 @@ impl AsyncRateLimiter {
     /// As [`check`](Self::check); [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a rule without `block`, and
     /// for a duration that is not from a microsecond to ten years.
     pub async fn block(&self, rule: &str, key: &str, duration: Duration) -> Result<()> {
-        self.block_with(rule, key, duration, CheckOptions::new()).await
+        self.block_with(rule, key, duration, CheckOptions::new())
     }
 
     /// [`block`](Self::block) that takes [`timeout`](CheckOptions::timeout) at most.
@@ -156,8 +53,7 @@ impl AsyncRateLimiter {
         duration: Duration,
         options: CheckOptions<'_>,
     ) -> Result<()> {
-        let change = StandingChange::Block(span(duration));
-        self.change_standing(&Check::new(rule, key).with(options), change).await.map(drop)
+        self.change(&Check::new(rule, key).with(options), StandingChange::Block(span(duration)))
     }
 
     /// Ends the block of `key` under `rule`. Whether there was one. A block that begins soon after it may still be longer
@@ -166,7 +62,7 @@ impl AsyncRateLimiter {
     /// # Errors
     /// As [`check`](Self::check); `InvalidArgument` for a rule without `block`.
     pub async fn unblock(&self, rule: &str, key: &str) -> Result<bool> {
-        self.unblock_with(rule, key, CheckOptions::new()).await
+        self.unblock_with(rule, key, CheckOptions::new())
     }
 
     /// [`unblock`](Self::unblock) that takes [`timeout`](CheckOptions::timeout) at most.
@@ -174,7 +70,7 @@ impl AsyncRateLimiter {
     /// # Errors
     /// As [`unblock`](Self::unblock).
     pub async fn unblock_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<bool> {
-        self.change_standing(&Check::new(rule, key).with(options), StandingChange::Unblock).await
+        self.change_standing(&Check::new(rule, key).with(options), StandingChange::Unblock)
     }
 
     /// Stores a limit for `key` under `rule`, which every process uses from its next check on: for `expires_in`, or until
@@ -183,14 +79,8 @@ impl AsyncRateLimiter {
     /// # Errors
     /// As [`check`](Self::check); `InvalidArgument` for a rule without `overrides`, for a limit that the rule could not
     /// have, and for a time that is not from a microsecond to ten years.
-    pub async fn set_limit(
-        &self,
-        rule: &str,
-        key: &str,
-        limit: u64,
-        expires_in: Option<Duration>,
-    ) -> Result<()> {
-        self.set_limit_with(rule, key, limit, expires_in, CheckOptions::new()).await
+    pub async fn set_limit(&self, rule: &str, key: &str, limit: u64, expires_in: Option<Duration>) -> Result<()> {
+        self.set_limit_with(rule, key, limit, expires_in, CheckOptions::new())
     }
 
     /// [`set_limit`](Self::set_limit) that takes [`timeout`](CheckOptions::timeout) at most.
@@ -205,8 +95,7 @@ impl AsyncRateLimiter {
         expires_in: Option<Duration>,
         options: CheckOptions<'_>,
     ) -> Result<()> {
-        let change = StandingChange::SetLimit(limit, expires_in.map(span));
-        self.change_standing(&Check::new(rule, key).with(options), change).await.map(drop)
+        self.change(&Check::new(rule, key).with(options), StandingChange::SetLimit(limit, expires_in.map(span)))
     }
 
     /// Forgets the limit that is stored for `key` under `rule`. Whether there was one.
@@ -214,7 +103,7 @@ impl AsyncRateLimiter {
     /// # Errors
     /// As [`check`](Self::check); `InvalidArgument` for a rule without `overrides`.
     pub async fn clear_limit(&self, rule: &str, key: &str) -> Result<bool> {
-        self.clear_limit_with(rule, key, CheckOptions::new()).await
+        self.clear_limit_with(rule, key, CheckOptions::new())
     }
 
     /// [`clear_limit`](Self::clear_limit) that takes [`timeout`](CheckOptions::timeout) at most.
@@ -222,24 +111,30 @@ impl AsyncRateLimiter {
     /// # Errors
     /// As [`clear_limit`](Self::clear_limit).
     pub async fn clear_limit_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<bool> {
-        self.change_standing(&Check::new(rule, key).with(options), StandingChange::ClearLimit).await
+        self.change_standing(&Check::new(rule, key).with(options), StandingChange::ClearLimit)
     }
+}
 
-    pub(crate) async fn change_standing(&self, check: &Check<'_>, by_hand: StandingChange) -> Result<bool> {
-        self.ensure_open()?;
+impl MemoryCalls<'_> {
+    pub(super) fn change_standing(self, check: &Check<'_>, by_hand: StandingChange) -> Result<bool> {
+        self.memory.ensure_open()?;
+        let catalog = self.centre.rules.snapshot();
+        let took_effect = self.memory.change(&planned(&catalog, check, by_hand)?, by_hand);
+        self.centre.freed(check);
+        Ok(took_effect)
+    }
+}
+
+impl<D: Driver> ServerCalls<'_, D> {
+    pub(super) async fn change_standing(self, check: &Check<'_>, by_hand: StandingChange) -> Result<bool> {
+        self.server.ensure_open()?;
         let catalog = self.centre.rules.snapshot();
         let plan = planned(&catalog, check, by_hand)?;
-        let took_effect = match &self.backend {
-            asynchronous::Backend::Memory(memory) => memory.change(&plan, by_hand),
-            asynchronous::Backend::Server(redis) => {
-                let call = change(&plan, &self.centre.wire, by_hand, self.centre.now());
-                let call = call.ok_or_else(unanswered)?;
-                let keys = call.keys.clone();
-                let reply = redis.call(call, redis.deadline(plan.timeout)).await;
-                changed(&reply.map_err(|error| located_by_hand(error, &plan, keys))?)?
-            }
-        };
-        self.freed(check);
+        let call = change(&plan, &self.centre.wire, by_hand, self.centre.now()).ok_or_else(unanswered)?;
+        let keys = call.keys.clone();
+        let reply = self.server.call(call, self.server.deadline(plan.timeout)).await;
+        let took_effect = changed(&reply.map_err(|error| located_by_hand(error, &plan, keys))?)?;
+        self.centre.freed(check);
         Ok(took_effect)
     }
 }

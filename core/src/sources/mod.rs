@@ -49,7 +49,7 @@ mod zookeeper;
 pub use file::FileSource;
 pub use named::named;
 pub(crate) use origin::Origin;
-pub(crate) use rulebook::RuleBook;
+pub(crate) use rulebook::{RuleBook, Snapshot};
 pub use source::{Following, RuleSource, TlsFiles};
 pub use status::{Refusal, RulesStatus};
 pub use updates::Updates;

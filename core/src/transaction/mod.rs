@@ -24,11 +24,9 @@ mod tests;
 use redis::Value;
 
 use crate::algorithm::{HoldId, Micros, State};
-use crate::decision::{Decision, Source};
 use crate::error::{Error, Result};
 use crate::plan::{
-    Charge, ENFORCED, End, Forecast, Form, Op, Outcome, Plan, RequestRecord, SmallList, Stander, answer,
-    gather,
+    Charge, ENFORCED, End, Forecast, Op, Outcome, Plan, RequestRecord, SmallList, Stander, gather,
 };
 use crate::script::ScriptCall;
 pub(crate) use ending::Ending;
@@ -68,6 +66,19 @@ pub(crate) struct Transaction<'a> {
     states: Option<Vec<Option<(State, Micros)>>>,
 }
 
+/// What a server has decided.
+#[derive(Debug)]
+pub(crate) struct Decided {
+    /// One outcome per charge.
+    pub(crate) outcomes: SmallList<Outcome>,
+    /// What the states will admit next, if that was wanted.
+    pub(crate) forecast: Option<Forecast>,
+    /// The fencing token of what was reserved.
+    pub(crate) token: Option<u64>,
+    /// Whether something was held already beside the states, which makes a wait an estimate.
+    pub(crate) is_beside: bool,
+}
+
 /// A call on a server that takes one script or more.
 pub(crate) trait Conversation {
     /// The script to send next; `None` when there is an answer.
@@ -84,11 +95,7 @@ pub(crate) trait Conversation {
 }
 
 impl<'a> Transaction<'a> {
-    pub(crate) fn new(plan: &'a Plan<'a>, wire: &'a CallSettings, op: Op, clock: Option<Micros>) -> Self {
-        Self::named(plan, wire, op, clock, HoldId::default())
-    }
-
-    /// One that may reserve, under this name.
+    /// `id` names what is reserved.
     pub(crate) fn named(
         plan: &'a Plan<'a>,
         wire: &'a CallSettings,
@@ -126,9 +133,9 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// The same, which also returns what the states will admit next.
-    pub(crate) fn with_forecast(self) -> Self {
-        Self { states: Some(vec![None; self.plan.charges.len()]), ..self }
+    /// Lets it also return what the states will admit next.
+    pub(crate) fn want_forecast(&mut self) {
+        self.states = Some(vec![None; self.plan.charges.len()]);
     }
 
     fn clocks(&self) -> Clocks {
@@ -176,24 +183,8 @@ impl<'a> Transaction<'a> {
         charge.stander.and_then(|stander| self.plan.standers.get(stander))
     }
 
-    /// The fencing token of what was reserved.
-    pub(crate) fn token(&self) -> Option<u64> {
-        self.token
-    }
-
-    /// Whether something was held beside the states, which makes a wait an estimate.
-    pub(crate) fn found_held(&self) -> bool {
-        self.found_held
-    }
-
-    /// The decision, once there is nothing left to send.
-    pub(crate) fn finish(self, form: Form) -> Result<Decision> {
-        let plan = self.plan;
-        Ok(answer(plan, &self.outcomes()?.0, Source::Server, form))
-    }
-
-    /// The outcome of each charge, once there is nothing left to send, and what the states will admit next.
-    pub(crate) fn outcomes(self) -> Result<(SmallList<Outcome>, Option<Forecast>)> {
+    /// What was decided, once there is nothing left to send.
+    pub(crate) fn finish(self) -> Result<Decided> {
         if let Some(error) = self.failure {
             return Err(error);
         }
@@ -202,7 +193,8 @@ impl<'a> Transaction<'a> {
             outcomes.push(outcome.ok_or_else(unanswered)?);
         }
         let states = self.states.and_then(|states| states.into_iter().collect::<Option<Vec<_>>>());
-        Ok((outcomes, states.and_then(|states| Forecast::new(self.plan, states))))
+        let forecast = states.and_then(|states| Forecast::new(self.plan, states));
+        Ok(Decided { outcomes, forecast, token: self.token, is_beside: self.found_held })
     }
 
     /// The time of a reply, and the outcome of each charge.

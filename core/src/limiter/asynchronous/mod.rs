@@ -1,27 +1,30 @@
 //! The limiter for tasks.
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use tokio::select;
 use tokio::sync::Notify;
 
+use super::backend::{Backend, Limiter, awaited};
 use super::centre::Centre;
-use super::memory::InMemory;
-use super::sleeper::Sleeper;
-use super::talk::talk;
-use crate::catalog::Catalog;
-use crate::decision::{Decision, Source};
-use crate::error::Result;
-use crate::matching::{Explanation, Request, RequestMatch};
-use crate::plan::{Forecast, Form, Op, Outcome, Plan, SmallList};
-use crate::redis::AsyncRedis;
-use crate::request::{Check, CheckAllOptions, CheckOptions};
-use crate::rules::Rules;
-use crate::sources::RulesStatus;
+use super::driver::Driver;
+use super::queue::{Moment, Retryable, Waiter};
+use super::rest::Rest;
+use super::sleeper::{Sleeper, sleeper};
+use super::tasks::Tasks;
+use crate::decision::Decision;
+use crate::error::{Error, Result};
+use crate::matching::Request;
+use crate::plan::{End, Form, Op, StandingChange};
+use crate::request::{Check, CheckOptions};
+use crate::reservation::{Reservation, ReservationRef, Usage};
 use crate::sync::fork::PerProcess;
-use crate::time::timeout::validate_time;
-use crate::transaction::{Reset, located_by_hand, reset};
+
+/// When a sleep ends whose end the clock cannot show.
+const LONGEST_SLEEP: Duration = Duration::from_secs(86400 * 365);
 
 /// Decides whether a cost is admitted; each call is a future that takes one round trip.
 ///
@@ -48,317 +51,143 @@ use crate::transaction::{Reset, located_by_hand, reset};
 /// # }
 /// ```
 pub struct AsyncRateLimiter {
-    pub(super) centre: Centre,
-    pub(super) backend: Backend,
-    closing: PerProcess<Notify>,
-    /// What tasks sleep by; `None`: Tokio.
-    pub(super) sleeper: Option<Arc<dyn Sleeper>>,
+    pub(super) limiter: Limiter<Tasks>,
+    sleep: TaskSleep,
 }
 
 impl fmt::Debug for AsyncRateLimiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AsyncRateLimiter").field("prefix", &self.centre.wire.prefix).finish_non_exhaustive()
+        let prefix = &self.limiter.centre.wire.prefix;
+        f.debug_struct("AsyncRateLimiter").field("prefix", prefix).finish_non_exhaustive()
     }
-}
-
-pub(super) enum Backend {
-    Memory(InMemory),
-    Server(Box<AsyncRedis>),
 }
 
 impl AsyncRateLimiter {
-    pub(super) fn new(centre: Centre, backend: Backend) -> Self {
-        Self { centre, backend, closing: PerProcess::new(Notify::new()), sleeper: None }
-    }
-
-    /// The same, whose tasks sleep by a clock of their own.
-    #[cfg(feature = "bridge")]
-    pub(super) fn sleeping_by(self, sleeper: Arc<dyn Sleeper>) -> Self {
-        Self { sleeper: Some(sleeper), ..self }
-    }
-
-    /// Admits a cost of 1 for `key` under `rule`, or denies it.
-    ///
-    /// # Errors
-    /// [`UnknownRule`](crate::ErrorKind::UnknownRule), [`InvalidArgument`](crate::ErrorKind::InvalidArgument)
-    /// (an empty key, a missing resource), [`Connection`](crate::ErrorKind::Connection),
-    /// [`Timeout`](crate::ErrorKind::Timeout) or [`Server`](crate::ErrorKind::Server) when the server
-    /// cannot decide, and [`Closed`](crate::ErrorKind::Closed) after [`close`](Self::close). A denial is not
-    /// an error.
-    pub async fn check(&self, rule: &str, key: &str) -> Result<Decision> {
-        self.single(&Check::new(rule, key), Op::Check).await
-    }
-
-    /// [`check`](Self::check) with a cost, a resource or another limit.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check).
-    pub async fn check_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Decision> {
-        self.single(&Check::new(rule, key).with(options), Op::Check).await
-    }
-
-    /// Decides several checks together: all of them are charged, or none is.
-    ///
-    /// The decision is that of the deciding check, and its `parts` hold one decision per item, in order.
-    /// On a Redis Cluster, items in different hash slots are looked at and then charged slot by slot in order
-    /// of rule priority, and a denial refunds those before it: in between a third caller may be denied
-    /// needlessly, and never admitted wrongly.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check); an empty list is an `InvalidArgument`.
-    pub async fn check_all(&self, checks: &[Check<'_>]) -> Result<Decision> {
-        self.all(&self.centre.rules.snapshot(), checks).await
-    }
-
-    /// [`check_all`](Self::check_all) that may be repeated, by an id of the call as a whole.
-    ///
-    /// # Errors
-    /// As [`check_all`](Self::check_all); an id that another call had is an `InvalidArgument`, and on a Redis Cluster
-    /// one for items in several hash slots.
-    pub async fn check_all_with(
-        &self,
-        checks: &[Check<'_>],
-        options: CheckAllOptions<'_>,
-    ) -> Result<Decision> {
-        self.together(&self.centre.rules.snapshot(), checks, Op::Check, options.request_id).await
-    }
-
-    pub(super) async fn all(&self, catalog: &Catalog, checks: &[Check<'_>]) -> Result<Decision> {
-        self.together(catalog, checks, Op::Check, None).await
-    }
-
-    /// Looks at several items, each by itself.
-    pub(super) async fn peek_all(&self, catalog: &Catalog, checks: &[Check<'_>]) -> Result<Decision> {
-        if checks.is_empty() {
-            return self.unruled();
-        }
-        self.together(catalog, checks, Op::Peek, None).await
-    }
-
-    async fn together(
-        &self,
-        catalog: &Catalog,
-        checks: &[Check<'_>],
-        op: Op,
-        request_id: Option<&str>,
-    ) -> Result<Decision> {
-        self.ensure_open()?;
-        let plan = Plan::repeatable(catalog, checks, (op, Form::WithParts), request_id)?;
-        match &self.backend {
-            Backend::Memory(memory) => memory.all(&plan, op),
-            Backend::Server(redis) => self.converse(redis, &plan, op, Form::WithParts).await,
-        }
-    }
-
-    /// Returns the rules that [`check_request`](Self::check_request) would apply, in order of priority, then of
-    /// their file. Nothing is counted.
-    ///
-    /// # Errors
-    /// `InvalidArgument`, as [`check_request`](Self::check_request).
-    pub fn match_request(&self, request: &Request<'_>) -> Result<Vec<RequestMatch>> {
-        self.centre.rules.snapshot().matcher().matches(request)
-    }
-
-    /// For every rule, in the same order, whether it matches and, if not, the first condition that does
-    /// not hold. Evaluates every rule: use it for diagnosis, not for every request.
-    ///
-    /// # Errors
-    /// `InvalidArgument`, as [`check_request`](Self::check_request).
-    pub fn explain_request(&self, request: &Request<'_>) -> Result<Vec<Explanation>> {
-        self.centre.rules.snapshot().matcher().explain(request)
-    }
-
-    /// What [`check`](Self::check) would answer now; changes nothing.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check).
-    pub async fn peek(&self, rule: &str, key: &str) -> Result<Decision> {
-        self.single(&Check::new(rule, key), Op::Peek).await
-    }
-
-    /// What [`check_with`](Self::check_with) would answer now; changes nothing.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check).
-    pub async fn peek_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Decision> {
-        self.single(&Check::new(rule, key).with(options), Op::Peek).await
-    }
-
-    /// Gives back a cost of 1 that turned out not to be used, the newest first, and answers as
-    /// [`peek`](Self::peek) would then. What is no longer counted is not given back.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check).
-    pub async fn refund(&self, rule: &str, key: &str) -> Result<Decision> {
-        self.refund_with(rule, key, CheckOptions::new()).await
-    }
-
-    /// [`refund`](Self::refund) with a cost or a resource.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check).
-    pub async fn refund_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Decision> {
-        let check = Check::new(rule, key).with(options);
-        let decision = self.single(&check, Op::Refund).await;
-        self.freed(&check);
-        decision
-    }
-
-    /// Counts a cost of 1 that was used already, also beyond the limit, and answers as [`peek`](Self::peek) would
-    /// then: a key that is overdrawn is denied until that has passed by the algorithm's own arithmetic.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check).
-    pub async fn charge(&self, rule: &str, key: &str) -> Result<Decision> {
-        self.single(&Check::new(rule, key), Op::Charge).await
-    }
-
-    /// [`charge`](Self::charge) with a cost, a resource or another limit. A `sliding_log` takes twice its limit at
-    /// most of one charge.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check); a charge that would overdraw the limit by more than 2^53 units or microseconds is
-    /// an `InvalidArgument`, and nothing is charged.
-    pub async fn charge_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Decision> {
-        self.single(&Check::new(rule, key).with(options), Op::Charge).await
-    }
-
-    /// Forgets what was counted for `key` under `rule`, and nothing else.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check).
-    pub async fn reset(&self, rule: &str, key: &str) -> Result<()> {
-        self.reset_with(rule, key, CheckOptions::new()).await
-    }
-
-    /// [`reset`](Self::reset) for a rule that limits a resource: the key's use of it is forgotten. What the
-    /// resource was used in all is kept, since other keys have a part in it; a rule that counts nothing
-    /// else forgets that. Cost and limit say nothing to a reset.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check).
-    pub async fn reset_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<()> {
-        self.ensure_open()?;
-        self.forget(&self.centre.rules.snapshot(), Check::new(rule, key).with(options)).await
-    }
-
-    pub(super) async fn forget(&self, catalog: &Catalog, check: Check<'_>) -> Result<()> {
-        let plan = Plan::new(catalog, &[check], Op::Peek)?;
-        match &self.backend {
-            Backend::Memory(memory) => memory.reset(&plan),
-            Backend::Server(redis) => {
-                let deadline = redis.deadline(plan.timeout);
-                let reset = reset(&plan, &self.centre.wire, self.centre.now());
-                let keys = reset.keys();
-                let done = match reset {
-                    Reset::Delete(names) => redis.delete(&names, deadline).await,
-                    Reset::Forget(call) => redis.call(call, deadline).await.map(drop),
-                };
-                done.map_err(|error| located_by_hand(error, &plan, keys))?;
-            }
-        }
-        self.freed(&check);
-        Ok(())
-    }
-
-    /// Checks that the server answers.
-    ///
-    /// # Errors
-    /// Whatever keeps the server from answering.
-    pub async fn ping(&self) -> Result<()> {
-        self.try_server(None).await
-    }
-
-    /// [`ping`](Self::ping) that takes `timeout` at most, as [`CheckOptions::timeout`].
-    ///
-    /// # Errors
-    /// As [`ping`](Self::ping).
-    pub async fn ping_with(&self, timeout: Duration) -> Result<()> {
-        self.try_server(Some(timeout)).await
-    }
-
-    pub(crate) async fn try_server(&self, timeout: Option<Duration>) -> Result<()> {
-        self.ensure_open()?;
-        timeout.map_or(Ok(()), |timeout| validate_time("timeout", timeout))?;
-        match &self.backend {
-            Backend::Memory(_) => Ok(()),
-            Backend::Server(redis) => redis.ping(redis.deadline(timeout)).await,
-        }
+    /// `sleeper`: what tasks sleep by; `None`: Tokio.
+    pub(super) fn new(centre: Centre, backend: Backend<Tasks>, sleeper: Option<Arc<dyn Sleeper>>) -> Self {
+        let sleep = TaskSleep { closing: PerProcess::new(Notify::new()), sleeper };
+        Self { limiter: Limiter { centre, backend }, sleep }
     }
 
     /// Closes the connections. Final: later calls, and waits that sleep, end with
     /// [`Closed`](crate::ErrorKind::Closed). What only looks at the rules still answers, by the last ones.
     pub fn close(&self) {
-        self.centre.rules.close();
-        match &self.backend {
-            Backend::Memory(memory) => memory.close(),
-            Backend::Server(redis) => redis.close(),
-        }
-        self.closing().notify_waiters();
+        self.limiter.close();
+        self.sleep.closing().notify_waiters();
     }
 
-    /// Returns the rules in force.
-    pub fn rules(&self) -> Rules {
-        self.centre.rules.snapshot().rules().clone()
-    }
-
-    /// Returns which rules are in force, since when, and what was refused of their source.
-    pub fn rules_status(&self) -> RulesStatus {
-        self.centre.rules.status()
-    }
-
-    pub(super) fn unruled(&self) -> Result<Decision> {
-        match &self.backend {
-            Backend::Memory(_) => Ok(Decision::unruled(Source::Memory)),
-            Backend::Server(redis) => redis.usable().map(|()| Decision::unruled(Source::Server)),
-        }
-    }
-
-    /// Before the arguments are looked at: a closed limiter says so, whatever it is asked.
     pub(crate) fn ensure_open(&self) -> Result<()> {
-        match &self.backend {
-            Backend::Memory(memory) => memory.ensure_open(),
-            Backend::Server(redis) => redis.ensure_open(),
-        }
+        self.limiter.ensure_open()
     }
+}
 
+/// What the public methods call.
+impl AsyncRateLimiter {
     pub(crate) async fn single(&self, check: &Check<'_>, op: Op) -> Result<Decision> {
-        match &self.backend {
-            Backend::Memory(memory) => memory.single(&self.centre.rules.snapshot(), check, op),
-            Backend::Server(redis) => {
-                redis.ensure_open()?;
-                let catalog = self.centre.rules.snapshot();
-                let (check, id) = check.split_request_id();
-                let plan = Plan::repeatable(&catalog, &[check], (op, Form::Single), id)?;
-                self.converse(redis, &plan, op, Form::Single).await
-            }
-        }
+        awaited!(self.limiter, single(check, op))
     }
 
+    pub(super) async fn together(&self, checks: &[Check<'_>], request_id: Option<&str>) -> Result<Decision> {
+        let catalog = self.limiter.catalog();
+        awaited!(self.limiter, together(&catalog, checks, Op::Check, request_id))
+    }
+
+    pub(super) async fn check_matching(&self, request: &Request<'_>) -> Result<Decision> {
+        self.limiter.check_matching(request).await
+    }
+
+    pub(super) async fn reserve_matching(&self, request: &Request<'_>) -> Result<Reservation> {
+        self.limiter.reserve_matching(request).await
+    }
+
+    pub(super) async fn look_at(&self, key: &str, options: CheckOptions<'_>) -> Result<Decision> {
+        self.limiter.look_at(key, options).await
+    }
+
+    pub(super) async fn forget(&self, check: &Check<'_>) -> Result<()> {
+        awaited!(self.limiter, forget(check))
+    }
+
+    pub(super) async fn forget_all(&self, key: &str, options: CheckOptions<'_>) -> Result<()> {
+        awaited!(self.limiter, forget_all(key, options))
+    }
+
+    pub(super) async fn reserve_in_turn(
+        &self,
+        checks: &[Check<'_>],
+        form: Form,
+        wait: Duration,
+    ) -> Result<Reservation> {
+        if wait.is_zero() {
+            return awaited!(self.limiter, reserve(checks, form));
+        }
+        self.limiter.reserve_waiting(checks, form, wait, &self.sleep).await
+    }
+
+    pub(crate) async fn end(
+        &self,
+        reservation: ReservationRef<'_>,
+        end: End,
+        usage: Usage<'_>,
+    ) -> Result<bool> {
+        awaited!(self.limiter, end(reservation, end, usage))
+    }
+
+    pub(crate) async fn change_standing(&self, check: &Check<'_>, change: StandingChange) -> Result<bool> {
+        awaited!(self.limiter, change_standing(check, change))
+    }
+
+    pub(super) async fn change(&self, check: &Check<'_>, change: StandingChange) -> Result<()> {
+        self.change_standing(check, change).await.map(drop)
+    }
+
+    pub(crate) async fn try_server(&self, timeout: Option<Duration>) -> Result<()> {
+        self.limiter.ping(timeout).await
+    }
+
+    pub(super) async fn wait_in_turn(
+        &self,
+        checks: &[Check<'_>],
+        form: Form,
+        timeout: Duration,
+    ) -> Result<Decision> {
+        self.limiter.wait(checks, form, timeout, &self.sleep).await
+    }
+}
+
+/// How tasks sleep.
+struct TaskSleep {
+    closing: PerProcess<Notify>,
+    sleeper: Option<Arc<dyn Sleeper>>,
+}
+
+impl TaskSleep {
     /// Wakes those who wait when the limiter is closed. A forked child has its own: the lock in it may have been
     /// in the hands of a thread that does not exist in the child.
-    pub(super) fn closing(&self) -> &Notify {
+    fn closing(&self) -> &Notify {
         self.closing.get(|_| Notify::new())
     }
+}
 
-    async fn converse(&self, redis: &AsyncRedis, plan: &Plan<'_>, op: Op, form: Form) -> Result<Decision> {
-        let mut transaction = self.centre.transaction(plan, op);
-        talk(self.sleeper.as_ref(), redis, &mut transaction, plan.timeout).await;
-        transaction.finish(form)
-    }
-
-    /// What an operation has come to: one outcome per charge and, if it is wanted, what the states admit next.
-    pub(super) async fn outcomes(
-        &self,
-        redis: &AsyncRedis,
-        plan: &Plan<'_>,
-        op: Op,
-        wants_forecast: bool,
-    ) -> Result<(SmallList<Outcome>, Option<Forecast>)> {
-        let transaction = self.centre.transaction(plan, op);
-        let mut transaction = if wants_forecast { transaction.with_forecast() } else { transaction };
-        talk(self.sleeper.as_ref(), redis, &mut transaction, plan.timeout).await;
-        transaction.outcomes()
+impl Rest for &TaskSleep {
+    async fn rest<T: Retryable, D: Driver>(
+        &mut self,
+        limiter: &Limiter<D>,
+        waiter: &Waiter<'_, T>,
+        until: Moment,
+    ) -> Result<()> {
+        let sleeper = sleeper(self.sleeper.as_ref())?;
+        let span = Duration::from_micros(until.saturating_sub(limiter.centre.moment()));
+        let end = Instant::now().checked_add(span).unwrap_or_else(|| Instant::now() + LONGEST_SLEEP);
+        // First in line, then a look: a `close` in between is noticed by the one or the other.
+        let mut closing = pin!(self.closing().notified());
+        closing.as_mut().enable();
+        limiter.ensure_open()?;
+        select! {
+            () = std::future::poll_fn(|context| waiter.poll_called(context)) => Ok(()),
+            () = sleeper.sleep(end) => Ok(()),
+            () = closing => Err(Error::closed()),
+        }
     }
 }
 

@@ -27,7 +27,7 @@ const SOON: Duration = Duration::from_millis(1);
 pub(super) const POLL: u64 = 100_000;
 
 /// The result of an attempt, which is either final or says when to retry.
-pub(super) trait Retryable {
+pub(super) trait Retryable: Send + Sync {
     /// Whether there is nothing more to wait for.
     fn is_admitted(&self) -> bool;
 

@@ -35,7 +35,7 @@ fn call(server: &mut Server, op: Op, checks: &[Check<'_>], now: Micros, caller: 
         transaction.feed(Ok(server.send(&call)));
         calls += 1;
     }
-    (transaction.finish(Form::Single).unwrap(), calls)
+    (transaction.decision(Form::Single).unwrap(), calls)
 }
 
 #[test]
@@ -85,6 +85,6 @@ fn it_asks_once_more_and_not_again() {
         transaction.feed(Ok(server.send(&call)));
     }
     assert!(transaction.next().is_none());
-    assert_eq!(transaction.finish(Form::Single).unwrap_err().kind(), ErrorKind::Server);
+    assert_eq!(transaction.decision(Form::Single).unwrap_err().kind(), ErrorKind::Server);
     assert!(server.stored().is_empty());
 }

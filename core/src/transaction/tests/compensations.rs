@@ -112,7 +112,7 @@ fn denied(
     server.step(&mut transaction, compensated_at);
     server.step(&mut transaction, compensated_at);
     assert!(transaction.next().is_none());
-    assert!(!transaction.finish(Form::WithParts).unwrap().allowed);
+    assert!(!transaction.decision(Form::WithParts).unwrap().allowed);
     server.forget("p:last:{b}:gt1h");
 }
 
@@ -130,7 +130,7 @@ fn what_has_no_room_is_not_charged_elsewhere() {
         server.step(&mut transaction, CHARGED_AT);
         assert_eq!(server.stored(), before);
     }
-    let decision = transaction.finish(Form::WithParts).unwrap();
+    let decision = transaction.decision(Form::WithParts).unwrap();
     assert_eq!((decision.allowed, decision.rule.as_ref()), (false, "last"));
     assert_eq!(decision.parts.iter().map(|part| part.allowed).collect::<Vec<_>>(), [true, false, true]);
 }
@@ -151,7 +151,7 @@ fn room_that_comes_between_is_used() {
     while transaction.next().is_some() {
         server.step(&mut transaction, CHARGED_AT);
     }
-    assert!(transaction.finish(Form::WithParts).unwrap().allowed);
+    assert!(transaction.decision(Form::WithParts).unwrap().allowed);
     assert_eq!(server.stored().len(), 2);
 }
 

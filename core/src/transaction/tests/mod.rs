@@ -9,12 +9,27 @@ mod server;
 use redis::Value;
 
 use super::{CallSettings, Conversation, Transaction};
+use crate::algorithm::{HoldId, Micros};
 use crate::catalog::Catalog;
-use crate::error::{Error, ErrorKind};
+use crate::decision::{Decision, Source};
+use crate::error::{Error, ErrorKind, Result};
 use crate::keys::secret::SecretNames;
-use crate::plan::{Op, Plan};
+use crate::plan::{Form, Op, Plan, answer};
 use crate::request::{Check, CheckOptions};
 use crate::rules::Rules;
+
+impl<'a> Transaction<'a> {
+    /// One that reserves nothing.
+    pub(crate) fn new(plan: &'a Plan<'a>, wire: &'a CallSettings, op: Op, clock: Option<Micros>) -> Self {
+        Self::named(plan, wire, op, clock, HoldId::default())
+    }
+
+    /// The decision, once there is nothing left to send.
+    pub(crate) fn decision(self, form: Form) -> Result<Decision> {
+        let plan = self.plan;
+        Ok(answer(plan, &self.finish()?.outcomes, Source::Server, form))
+    }
+}
 
 /// What a script says of a fixed window: the grant, the time, when the window began, the count before.
 fn reply(grant: f64) -> Value {
@@ -52,7 +67,7 @@ fn a_refund_that_fails_does_not_keep_others_from_being_made() {
         transaction.feed(Err(failed("first")));
     }
     assert_eq!(refunded, ["c", "b", "a"].map(|key| format!("p:r:{{{key}}}:f9s")));
-    let error = transaction.finish(crate::plan::Form::WithParts).unwrap_err();
+    let error = transaction.decision(Form::WithParts).unwrap_err();
     // What could not be given back stays charged.
     assert_eq!(error.message(), "first; whether the call was carried out is not known");
 }
@@ -76,7 +91,7 @@ fn a_grant_that_leaves_more_than_can_be_counted_is_refused() {
             let numbers = [1.0, 1e15, 1e6, interval];
             let bytes = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
             transaction.feed(Ok(Value::BulkString(bytes)));
-            transaction.finish(crate::plan::Form::Single)
+            transaction.decision(Form::Single)
         };
         assert!(answer(1e6).unwrap().allowed);
         assert_eq!(answer(1e-300).unwrap_err().kind(), ErrorKind::Server, "{op:?}");
@@ -99,7 +114,7 @@ fn a_reply_with_impossible_numbers_is_refused() {
         let mut transaction = Transaction::new(&plan, &wire, Op::Check, None);
         let bytes = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
         transaction.feed(Ok(Value::BulkString(bytes)));
-        transaction.finish(crate::plan::Form::Single)
+        transaction.decision(Form::Single)
     };
     // The grant, the time, when the window began, the count before.
     assert!(!answer([0.0, 1e15, 1e15, 9.0]).unwrap().allowed);

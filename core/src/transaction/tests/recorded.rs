@@ -38,7 +38,7 @@ fn left(server: &mut Server, catalog: &Catalog, item: Check<'_>) -> u64 {
     let wire = server.wire.clone();
     let mut transaction = Transaction::new(&plan, &wire, Op::Peek, Some(NOON));
     transaction.feed(Ok(server.send(&transaction.next().unwrap())));
-    transaction.finish(Form::Single).unwrap().remaining
+    transaction.decision(Form::Single).unwrap().remaining
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn what_a_reservation_charges_at_once_in_another_slot_is_charged_once() {
     let wire = server.wire.clone();
     let mut transaction = Transaction::named(&plan, &wire, Op::Reserve, Some(NOON), [7; 16]);
     twice(&mut server, &mut transaction, |_, _| {});
-    assert!(transaction.finish(Form::WithParts).unwrap().allowed);
+    assert!(transaction.decision(Form::WithParts).unwrap().allowed);
     let left = items.map(|item| left(&mut server, &catalog, Check::new(item.rule, item.key)));
     assert_eq!(left, [7, 6, 0]);
 }
@@ -69,7 +69,7 @@ fn what_a_denial_gives_back_is_given_back_once() {
         }
     };
     twice(&mut server, &mut transaction, other);
-    assert!(!transaction.finish(Form::WithParts).unwrap().allowed);
+    assert!(!transaction.decision(Form::WithParts).unwrap().allowed);
     let left = items.map(|item| left(&mut server, &catalog, Check::new(item.rule, item.key)));
     assert_eq!(left, [5, 9, 1]);
 }
@@ -94,7 +94,7 @@ fn named(
         transaction.feed(Ok(server.send(&call)));
         calls += 1;
     }
-    (transaction.finish(Form::Single), calls)
+    (transaction.decision(Form::Single), calls)
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn several_slots_have_no_record_in_common() {
     let (cluster, single) = (wire(true), wire(false));
     let transaction = Transaction::new(&plan, &cluster, Op::Check, None);
     assert!(transaction.next().is_none());
-    let error = transaction.finish(Form::WithParts).unwrap_err();
+    let error = transaction.decision(Form::WithParts).unwrap_err();
     assert!(
         error.message().starts_with("rule \"plain\": request_id: the items lie in several hash slots"),
         "{error}"
@@ -183,7 +183,7 @@ fn a_damaged_record_is_an_error() {
     let answer = |record: &[u8]| {
         let mut transaction = Transaction::new(&plan, &wire, Op::Check, Some(NOON));
         transaction.feed(Ok(Value::BulkString(record.to_vec())));
-        transaction.finish(Form::Single)
+        transaction.decision(Form::Single)
     };
     let call = Transaction::new(&plan, &wire, Op::Check, Some(NOON)).next().unwrap();
     let numbers = [1.0, NOON as f64, NOON as f64, 3.0].map(f64::to_le_bytes).concat();

@@ -57,7 +57,7 @@ impl Server {
         let wire = self.wire.clone();
         let mut transaction = Transaction::new(&plan, &wire, Op::Check, None);
         self.step(&mut transaction, now);
-        transaction.finish(Form::Single).unwrap()
+        transaction.decision(Form::Single).unwrap()
     }
 
     /// The names of all keys with their values, as DUMP serializes them.

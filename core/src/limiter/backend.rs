@@ -1,0 +1,128 @@
+//! Where a limiter decides: in memory, or on a server.
+
+use std::time::Duration;
+
+use super::centre::Centre;
+use super::driver::Driver;
+use super::memory::InMemory;
+use crate::decision::{Decision, Source};
+use crate::error::Result;
+use crate::sources::Snapshot;
+use crate::time::timeout::validate_time;
+
+/// What both limiters are, over a driver that blocks or one for tasks.
+pub(super) struct Limiter<D> {
+    pub(super) centre: Centre,
+    pub(super) backend: Backend<D>,
+}
+
+pub(super) enum Backend<D> {
+    Memory(InMemory),
+    Server(Box<D>),
+}
+
+/// A limiter, by where it decides. Both kinds have a method for each call.
+pub(super) enum Calls<'a, D> {
+    Memory(MemoryCalls<'a>),
+    Server(ServerCalls<'a, D>),
+}
+
+/// What calls do in memory: plain functions, since nothing waits there.
+#[derive(Clone, Copy)]
+pub(super) struct MemoryCalls<'a> {
+    pub(super) centre: &'a Centre,
+    pub(super) memory: &'a InMemory,
+}
+
+/// What calls do on a server: futures of its driver.
+pub(super) struct ServerCalls<'a, D> {
+    pub(super) centre: &'a Centre,
+    pub(super) server: &'a D,
+}
+
+impl<D> Clone for ServerCalls<'_, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D> Copy for ServerCalls<'_, D> {}
+
+impl<D: Driver> Limiter<D> {
+    #[inline(always)]
+    pub(super) fn calls(&self) -> Calls<'_, D> {
+        let centre = &self.centre;
+        match &self.backend {
+            Backend::Memory(memory) => Calls::Memory(MemoryCalls { centre, memory }),
+            Backend::Server(server) => Calls::Server(ServerCalls { centre, server }),
+        }
+    }
+
+    pub(super) fn is_in_memory(&self) -> bool {
+        matches!(self.backend, Backend::Memory(_))
+    }
+
+    /// The rules in force.
+    #[inline(always)]
+    pub(super) fn catalog(&self) -> Snapshot<'_> {
+        self.centre.rules.snapshot()
+    }
+
+    /// Before the arguments are looked at: a closed limiter says so, whatever it is asked.
+    pub(super) fn ensure_open(&self) -> Result<()> {
+        match &self.backend {
+            Backend::Memory(memory) => memory.ensure_open(),
+            Backend::Server(server) => server.ensure_open(),
+        }
+    }
+
+    /// The answer where no rule applies.
+    pub(super) fn unruled(&self) -> Result<Decision> {
+        let source = match &self.backend {
+            Backend::Memory(memory) => memory.ensure_open().map(|()| Source::Memory),
+            Backend::Server(server) => server.usable().map(|()| Source::Server),
+        };
+        source.map(Decision::unruled)
+    }
+
+    pub(super) async fn ping(&self, timeout: Option<Duration>) -> Result<()> {
+        self.ensure_open()?;
+        timeout.map_or(Ok(()), |timeout| validate_time("timeout", timeout))?;
+        match &self.backend {
+            Backend::Memory(_) => Ok(()),
+            Backend::Server(server) => server.ping(server.deadline(timeout)).await,
+        }
+    }
+
+    pub(super) fn close(&self) {
+        self.centre.rules.close();
+        match &self.backend {
+            Backend::Memory(memory) => memory.close(),
+            Backend::Server(server) => server.close(),
+        }
+    }
+}
+
+/// The result of a call, awaited where a server has to be asked.
+macro_rules! awaited {
+    ($limiter:expr, $call:ident($($argument:expr),* $(,)?)) => {
+        match $limiter.calls() {
+            $crate::limiter::backend::Calls::Memory(calls) => calls.$call($($argument),*),
+            $crate::limiter::backend::Calls::Server(calls) => calls.$call($($argument),*).await,
+        }
+    };
+}
+
+/// The same by a driver that blocks. Arguments are values, or references that outlive the call.
+macro_rules! polled {
+    ($limiter:expr, $call:ident($($argument:expr),* $(,)?)) => {
+        match $limiter.calls() {
+            $crate::limiter::backend::Calls::Memory(calls) => calls.$call($($argument),*),
+            $crate::limiter::backend::Calls::Server(calls) => {
+                $crate::limiter::driver::now(move || calls.$call($($argument),*))
+            }
+        }
+    };
+}
+
+pub(super) use {awaited, polled};

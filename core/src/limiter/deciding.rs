@@ -1,0 +1,199 @@
+//! Checks, alone and together; looks, refunds and charges.
+
+use super::backend::{MemoryCalls, ServerCalls};
+use super::both::both_limiters;
+use super::driver::Driver;
+use crate::algorithm::HoldId;
+use crate::catalog::Catalog;
+use crate::decision::{Decision, Source};
+use crate::error::Result;
+use crate::plan::{Form, Op, Plan, Verdict, answer};
+use crate::request::{Check, CheckAllOptions, CheckOptions};
+use crate::transaction::Decided;
+
+both_limiters! {
+    /// Admits a cost of 1 for `key` under `rule`, or denies it.
+    ///
+    /// # Errors
+    /// [`UnknownRule`](crate::ErrorKind::UnknownRule), [`InvalidArgument`](crate::ErrorKind::InvalidArgument)
+    /// (an empty key, a missing resource), [`Connection`](crate::ErrorKind::Connection),
+    /// [`Timeout`](crate::ErrorKind::Timeout) or [`Server`](crate::ErrorKind::Server) when the server
+    /// cannot decide, and [`Closed`](crate::ErrorKind::Closed) after [`close`](Self::close). A denial is not
+    /// an error.
+    #[inline(always)]
+    pub async fn check(&self, rule: &str, key: &str) -> Result<Decision> {
+        self.single(&Check::new(rule, key), Op::Check)
+    }
+
+    /// [`check`](Self::check) with a cost, a resource or another limit.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    #[inline(always)]
+    pub async fn check_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Decision> {
+        self.single(&Check::new(rule, key).with(options), Op::Check)
+    }
+
+    /// Decides several checks together: all of them are charged, or none is.
+    ///
+    /// The decision is that of the deciding check, and its `parts` hold one decision per item, in order.
+    /// On a Redis Cluster, items in different hash slots are looked at and then charged slot by slot in order
+    /// of rule priority, and a denial refunds those before it: in between a third caller may be denied
+    /// needlessly, and never admitted wrongly.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check); an empty list is an `InvalidArgument`.
+    #[inline]
+    pub async fn check_all(&self, checks: &[Check<'_>]) -> Result<Decision> {
+        self.together(checks, None)
+    }
+
+    /// [`check_all`](Self::check_all) that may be repeated, by an id of the call as a whole.
+    ///
+    /// # Errors
+    /// As [`check_all`](Self::check_all); an id that another call had is an `InvalidArgument`, and on a Redis Cluster
+    /// one for items in several hash slots.
+    #[inline]
+    pub async fn check_all_with(&self, checks: &[Check<'_>], options: CheckAllOptions<'_>) -> Result<Decision> {
+        self.together(checks, options.request_id)
+    }
+
+    /// What [`check`](Self::check) would answer now; changes nothing.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub async fn peek(&self, rule: &str, key: &str) -> Result<Decision> {
+        self.single(&Check::new(rule, key), Op::Peek)
+    }
+
+    /// What [`check_with`](Self::check_with) would answer now; changes nothing.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub async fn peek_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Decision> {
+        self.single(&Check::new(rule, key).with(options), Op::Peek)
+    }
+
+    /// Gives back a cost of 1 that turned out not to be used, the newest first, and answers as
+    /// [`peek`](Self::peek) would then. What is no longer counted is not given back.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub async fn refund(&self, rule: &str, key: &str) -> Result<Decision> {
+        self.single(&Check::new(rule, key), Op::Refund)
+    }
+
+    /// [`refund`](Self::refund) with a cost or a resource.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub async fn refund_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Decision> {
+        self.single(&Check::new(rule, key).with(options), Op::Refund)
+    }
+
+    /// Counts a cost of 1 that was used already, also beyond the limit, and answers as [`peek`](Self::peek) would
+    /// then: a key that is overdrawn is denied until that has passed by the algorithm's own arithmetic.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub async fn charge(&self, rule: &str, key: &str) -> Result<Decision> {
+        self.single(&Check::new(rule, key), Op::Charge)
+    }
+
+    /// [`charge`](Self::charge) with a cost, a resource or another limit. A `sliding_log` takes twice its limit at
+    /// most of one charge.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check); a charge that would overdraw the limit by more than 2^53 units or microseconds is
+    /// an `InvalidArgument`, and nothing is charged.
+    pub async fn charge_with(&self, rule: &str, key: &str, options: CheckOptions<'_>) -> Result<Decision> {
+        self.single(&Check::new(rule, key).with(options), Op::Charge)
+    }
+}
+
+impl MemoryCalls<'_> {
+    #[inline(always)]
+    pub(super) fn single(self, check: &Check<'_>, op: Op) -> Result<Decision> {
+        self.decide(check, op, |verdict| verdict.into())
+    }
+
+    /// Decides a single check, and returns what `make` builds of the verdict, which may be long: so it is not kept here.
+    #[inline(always)]
+    pub(super) fn decide<T>(
+        self,
+        check: &Check<'_>,
+        op: Op,
+        make: impl FnOnce(Verdict<'_>) -> T,
+    ) -> Result<T> {
+        if op == Op::Refund {
+            return self.refund(check, make);
+        }
+        self.memory.decide(&self.centre.rules.snapshot(), check, op, make)
+    }
+
+    #[inline(never)]
+    fn refund<T>(self, check: &Check<'_>, make: impl FnOnce(Verdict<'_>) -> T) -> Result<T> {
+        let made = self.memory.decide(&self.centre.rules.snapshot(), check, Op::Refund, make);
+        self.centre.freed(check);
+        made
+    }
+
+    /// `Op::Check` decides several checks together; `Op::Peek` looks at each by itself.
+    #[inline]
+    pub(super) fn together(
+        self,
+        catalog: &Catalog,
+        checks: &[Check<'_>],
+        op: Op,
+        request_id: Option<&str>,
+    ) -> Result<Decision> {
+        self.memory.ensure_open()?;
+        let plan = Plan::repeatable(catalog, checks, (op, Form::WithParts), request_id)?;
+        Ok(answer(&plan, &self.memory.outcomes(&plan, op)?, Source::Memory, Form::WithParts))
+    }
+}
+
+impl<D: Driver> ServerCalls<'_, D> {
+    pub(super) async fn single(self, check: &Check<'_>, op: Op) -> Result<Decision> {
+        self.server.ensure_open()?;
+        let catalog = self.centre.rules.snapshot();
+        let (once, id) = check.split_request_id();
+        let plan = Plan::repeatable(&catalog, &[once], (op, Form::Single), id)?;
+        let decided = self.decide(&plan, op, HoldId::default(), false).await;
+        if op == Op::Refund {
+            self.centre.freed(check);
+        }
+        Ok(answer(&plan, &decided?.outcomes, Source::Server, Form::Single))
+    }
+
+    /// As in memory.
+    pub(super) async fn together(
+        self,
+        catalog: &Catalog,
+        checks: &[Check<'_>],
+        op: Op,
+        request_id: Option<&str>,
+    ) -> Result<Decision> {
+        self.server.ensure_open()?;
+        let plan = Plan::repeatable(catalog, checks, (op, Form::WithParts), request_id)?;
+        let decided = self.decide(&plan, op, HoldId::default(), false).await?;
+        Ok(answer(&plan, &decided.outcomes, Source::Server, Form::WithParts))
+    }
+
+    /// Carries out an operation on the states of a plan; `id` names what is reserved. All that a server decides passes
+    /// here: checks, looks, refunds and charges, also of several items, of requests and of waits; and reservations.
+    pub(super) async fn decide(
+        self,
+        plan: &Plan<'_>,
+        op: Op,
+        id: HoldId,
+        wants_forecast: bool,
+    ) -> Result<Decided> {
+        let mut transaction = self.centre.transaction(plan, op, id);
+        if wants_forecast {
+            transaction.want_forecast();
+        }
+        self.drive(&mut transaction, self.server.deadline(plan.timeout)).await;
+        transaction.finish()
+    }
+}

@@ -1,0 +1,47 @@
+//! Conversations with a server.
+
+use redis::Value;
+
+use super::backend::ServerCalls;
+use super::driver::Driver;
+use crate::error::{Error, Result};
+use crate::redis::{Attempts, CallDeadline};
+use crate::script::ScriptCall;
+use crate::transaction::Conversation;
+
+impl<D: Driver> ServerCalls<'_, D> {
+    /// Holds a conversation with the server. All requests of a call share its time. What does no harm when it is carried
+    /// out twice is sent again for as long as there is no answer.
+    pub(super) async fn drive(self, conversation: &mut impl Conversation, deadline: CallDeadline) {
+        while let Some(call) = conversation.next() {
+            let reply = if let Some(error) = out_of_time(conversation, deadline) {
+                self.server.send_detached(call);
+                Err(error)
+            } else if conversation.may_repeat() {
+                D::apart(self.repeat(call, deadline)).await
+            } else {
+                self.server.call(call, deadline).await
+            };
+            conversation.feed(reply);
+        }
+    }
+
+    /// Sends a call until it is answered, as long as there is time.
+    async fn repeat(self, mut call: ScriptCall, deadline: CallDeadline) -> Result<Value> {
+        let mut attempts = Attempts::new(deadline, &call);
+        let reply = loop {
+            let reply = self.server.call(call, deadline).await;
+            let Some((pause, again)) = attempts.next(&reply) else { break reply };
+            if let Err(error) = self.server.pause(pause).await {
+                break Err(error);
+            }
+            call = again;
+        };
+        attempts.last(reply)
+    }
+}
+
+/// The error of a call whose time is up while it undoes what it did: that still happens, but nobody waits for it.
+fn out_of_time(conversation: &impl Conversation, deadline: CallDeadline) -> Option<Error> {
+    if conversation.is_undoing() { deadline.over() } else { None }
+}

@@ -1,0 +1,118 @@
+//! How a limiter reaches its server: by a driver that blocks, or by one for tasks.
+
+use std::future::ready;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::Duration;
+
+use redis::Value;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::redis::{BlockingRedis, CallDeadline};
+use crate::script::ScriptCall;
+
+/// Sends a limiter's requests, and lets time pass between them. What calls do with it is written once, as futures: those
+/// of a driver that blocks are ready as soon as they are made.
+pub(super) trait Driver: Send + Sync {
+    /// Fails once the limiter is closed.
+    fn ensure_open(&self) -> Result<()>;
+
+    /// Fails where nothing can be sent: the limiter is closed, or its connections belong to another process.
+    fn usable(&self) -> Result<()>;
+
+    /// The time of a call that begins now and states `timeout`, or none.
+    fn deadline(&self, timeout: Option<Duration>) -> CallDeadline;
+
+    /// Runs the script at most once.
+    fn call(&self, call: ScriptCall, deadline: CallDeadline) -> impl Future<Output = Result<Value>> + Send;
+
+    /// Sends a script whose reply nobody waits for.
+    fn send_detached(&self, call: ScriptCall);
+
+    /// Removes keys of one slot.
+    fn delete(&self, keys: &[String], deadline: CallDeadline) -> impl Future<Output = Result<()>> + Send;
+
+    /// Checks that a server answers.
+    fn ping(&self, deadline: CallDeadline) -> impl Future<Output = Result<()>> + Send;
+
+    /// Lets this time pass between two attempts.
+    fn pause(&self, span: Duration) -> impl Future<Output = Result<()>> + Send;
+
+    /// Gives a part of a call that few calls need memory of its own, where a call is kept while it waits.
+    fn apart<F: Future + Send>(part: F) -> impl Future<Output = F::Output> + Send;
+
+    /// Closes the connections. Final.
+    fn close(&self);
+}
+
+impl Driver for BlockingRedis {
+    fn ensure_open(&self) -> Result<()> {
+        Self::ensure_open(self)
+    }
+
+    fn usable(&self) -> Result<()> {
+        Self::ensure_open(self)
+    }
+
+    fn deadline(&self, timeout: Option<Duration>) -> CallDeadline {
+        Self::deadline(self, timeout)
+    }
+
+    fn call(&self, call: ScriptCall, deadline: CallDeadline) -> impl Future<Output = Result<Value>> + Send {
+        ready(Self::call(self, call, deadline))
+    }
+
+    fn send_detached(&self, call: ScriptCall) {
+        self.cast(call);
+    }
+
+    fn delete(&self, keys: &[String], deadline: CallDeadline) -> impl Future<Output = Result<()>> + Send {
+        ready(Self::delete(self, keys, deadline))
+    }
+
+    fn ping(&self, deadline: CallDeadline) -> impl Future<Output = Result<()>> + Send {
+        ready(Self::ping(self, deadline))
+    }
+
+    fn pause(&self, span: Duration) -> impl Future<Output = Result<()>> + Send {
+        thread::sleep(span);
+        ready(Ok(()))
+    }
+
+    fn apart<F: Future + Send>(part: F) -> impl Future<Output = F::Output> + Send {
+        part
+    }
+
+    fn close(&self) {
+        Self::close(self);
+    }
+}
+
+/// The result of a call by a driver that blocks: its future is ready when it is first polled. It is made here, so that
+/// callers which need none do not keep room for it.
+#[inline(never)]
+pub(super) fn now<T, F: Future<Output = Result<T>>>(call: impl FnOnce() -> F) -> Result<T> {
+    match pin!(call()).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(result) => result,
+        Poll::Pending => {
+            let what = "internal error: a call that blocks was left waiting (report it)";
+            Err(Error::new(ErrorKind::Connection, what).lasting().maybe_done())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use super::*;
+
+    #[test]
+    fn a_blocking_call_that_is_left_waiting_is_an_error() {
+        let error = now(pending::<Result<()>>).unwrap_err();
+        assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Connection, false), "{error}");
+        assert!(error.is_maybe_done());
+        assert_eq!(now(|| ready(Ok(1))), Ok(1));
+    }
+}

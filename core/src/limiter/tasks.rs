@@ -1,0 +1,62 @@
+//! The driver for tasks.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use redis::Value;
+
+use super::driver::Driver;
+use super::sleeper::{Sleeper, sleeper};
+use crate::error::Result;
+use crate::redis::{AsyncRedis, CallDeadline};
+use crate::script::ScriptCall;
+
+/// Redis for tasks.
+pub(super) struct Tasks {
+    pub(super) redis: AsyncRedis,
+    /// What tasks sleep by; `None`: Tokio.
+    pub(super) sleeper: Option<Arc<dyn Sleeper>>,
+}
+
+impl Driver for Tasks {
+    fn ensure_open(&self) -> Result<()> {
+        self.redis.ensure_open()
+    }
+
+    fn usable(&self) -> Result<()> {
+        self.redis.usable()
+    }
+
+    fn deadline(&self, timeout: Option<Duration>) -> CallDeadline {
+        self.redis.deadline(timeout)
+    }
+
+    fn call(&self, call: ScriptCall, deadline: CallDeadline) -> impl Future<Output = Result<Value>> + Send {
+        self.redis.call(call, deadline)
+    }
+
+    fn send_detached(&self, call: ScriptCall) {
+        self.redis.cast(call);
+    }
+
+    fn delete(&self, keys: &[String], deadline: CallDeadline) -> impl Future<Output = Result<()>> + Send {
+        self.redis.delete(keys, deadline)
+    }
+
+    fn ping(&self, deadline: CallDeadline) -> impl Future<Output = Result<()>> + Send {
+        self.redis.ping(deadline)
+    }
+
+    async fn pause(&self, span: Duration) -> Result<()> {
+        sleeper(self.sleeper.as_ref())?.sleep(Instant::now() + span).await;
+        Ok(())
+    }
+
+    fn apart<F: Future + Send>(part: F) -> impl Future<Output = F::Output> + Send {
+        Box::pin(part)
+    }
+
+    fn close(&self) {
+        self.redis.close();
+    }
+}
