@@ -15,19 +15,19 @@ KINDS = ("npm", "wheel", "c-archive", "debian", "crates")
 PACKAGES = tuple(f"package {kind}" for kind in KINDS)
 
 
-def step(name: str, *command: str, after: tuple[str, ...] = (), most: int = 900) -> Job:
+def step(name: str, *command: str, after: tuple[str, ...] = (), most: int = 1800) -> Job:
     """Something that has to succeed and counts no tests."""
     return Job(name, list(command), "debug", None, after, most)
 
 
-def suite(name: str, count: Callable[[str, int], Counted], *command: str, after: tuple[str, ...] = (), most: int = 600) -> Job:
+def suite(name: str, count: Callable[[str, int], Counted], *command: str, after: tuple[str, ...] = (), most: int = 1500) -> Job:
     """Tests that need no compiler, or none to speak of."""
     return Job(name, list(command), "tests", count, after, most)
 
 
 def package(kind: str, after: tuple[str, ...] = ()) -> Job:
     """A package as a release has it, which is a test, too."""
-    return Job(f"package {kind}", ["tests/packages/build", kind], "release", of_status, after, 900)
+    return Job(f"package {kind}", ["tests/packages/build", kind], "release", of_status, after, 1800)
 
 
 def unittests(name: str) -> Job:
@@ -55,13 +55,13 @@ RUN = [
     FEWER,
     DOCUMENTED,
     unittests("reference"),
-    suite("core", of_cargo, "tests/runner/programs", after=("compile",), most=900),
+    suite("core", of_cargo, "tests/runner/programs", after=("compile",), most=1800),
     Job("doc tests", ["cargo", "test", "--doc", *WORKSPACE], "debug", of_cargo, ("compile",)),
     Job("structure", ["python3", "-m", "unittest", "discover", "--start-directory", "tests/structure"], "debug", of_unittest),
     package("crates"),
-    suite("Python", of_runner, "bindings-python/tests/run", after=("programs", "package wheel"), most=900),
-    suite("Node", of_runner, "bindings-node/test/run", after=("programs", "package npm"), most=900),
-    suite("C", of_runner, "bindings-c/tests/run", after=("programs", "package c-archive"), most=900),
+    suite("Python", of_runner, "bindings-python/tests/run", after=("programs", "package wheel"), most=1800),
+    suite("Node", of_runner, "bindings-node/test/run", after=("programs", "package npm"), most=1800),
+    suite("C", of_runner, "bindings-c/tests/run", after=("programs", "package c-archive"), most=1800),
     suite("fleet", of_unittest, "tests/fleet/run", after=("programs", "package wheel", "package npm", "package c-archive")),
     suite("frameworks", of_unittest, "tests/differential/run", after=("programs", "package wheel", "package npm")),
     suite("time series", of_cargo, "tests/timeseries/run", after=("compile",)),

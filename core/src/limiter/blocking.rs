@@ -80,6 +80,7 @@ impl RateLimiter {
         self.limiter.close();
     }
 
+    #[cfg(feature = "bridge")]
     pub(crate) fn ensure_open(&self) -> Result<()> {
         self.limiter.ensure_open()
     }

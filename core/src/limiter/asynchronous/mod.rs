@@ -76,6 +76,7 @@ impl AsyncRateLimiter {
         self.sleep.closing().notify_waiters();
     }
 
+    #[cfg(feature = "bridge")]
     pub(crate) fn ensure_open(&self) -> Result<()> {
         self.limiter.ensure_open()
     }
