@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import math
 import pickle
 import threading
@@ -202,6 +203,39 @@ def test_what_is_reserved_for_a_cancelled_task_is_released(redis_url: str, prefi
                     await limiter.reset("jobs", "alice")
 
     asyncio.run(asyncio.wait_for(program(), 30))
+
+
+def test_what_was_not_awaited_says_so(recwarn: pytest.WarningsRecorder) -> None:
+    async def main() -> None:
+        with pytest.raises(AttributeError) as lacking:
+            AsyncRateLimiter.connect("memory://", rules=RULES).check("tokens", "alice")  # type: ignore[attr-defined]
+        assert str(lacking.value) == (
+            "AsyncRateLimiter.connect(...) was not awaited: it has no attribute 'check' (write `await` before it)"
+        )
+        del lacking
+        limiter = await AsyncRateLimiter.connect("memory://", rules=RULES)
+        for name, call in (
+            ("reserve", lambda: limiter.reserve("jobs", "alice")),
+            ("reserve_all", lambda: limiter.reserve_all([Check("jobs", "alice")])),
+            ("reserve_request", lambda: limiter.reserve_request("GET", "/")),
+        ):
+            what = f"AsyncRateLimiter.{name}(...) was not awaited: it is neither true nor false (write `await` before it)"
+            with pytest.raises(TypeError) as untrue:
+                if call():
+                    pass
+            assert str(untrue.value) == what
+            del untrue
+        assert await asyncio.create_task(limiter.reserve("jobs", "alice"))
+        async with limiter.reserve("jobs", "alice") as held:
+            assert held
+        limiter.reserve("jobs", "alice").close()
+        await limiter.close()
+
+    asyncio.run(main())
+    gc.collect()
+    assert [str(warning.message) for warning in recwarn if warning.category is RuntimeWarning] == [
+        f"AsyncRateLimiter.{name}(...) was never awaited" for name in ("connect", "reserve", "reserve_all", "reserve_request")
+    ]
 
 
 def test_a_wait_ends_with_what_another_thread_gives_back(url: str, prefix: str) -> None:

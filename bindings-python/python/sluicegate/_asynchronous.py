@@ -130,6 +130,7 @@ class AsyncRateLimiter:
         released. `wait` is how many seconds to wait for room at most, in the order of arrival.
         """
         return Reserving(
+            "reserve",
             self,
             lambda: self._bridge.reserve(rule, key, cost, resource, limit, timeout, wait),
             self._calls.reserved,
@@ -140,7 +141,7 @@ class AsyncRateLimiter:
 
         Items whose rule has no reservations are charged at once. `wait` is as for `reserve`.
         """
-        return Reserving(self, lambda: self._bridge.reserve_all(checks, wait), self._calls.reserved)
+        return Reserving("reserve_all", self, lambda: self._bridge.reserve_all(checks, wait), self._calls.reserved)
 
     def reserve_request(
         self,
@@ -162,6 +163,7 @@ class AsyncRateLimiter:
         is held, and `id` is None.
         """
         return Reserving(
+            "reserve_request",
             self,
             lambda: self._bridge.reserve_request(
                 method, path, user_id, ip, api_key, headers, api_key_header, other_paths, ignore_case, timeout

@@ -24,6 +24,7 @@ class Connecting(Awaiting[_L]):
     _limiter: _L
 
     def __init__(self, open: Callable[[], Coroutine[Any, Any, _L]]) -> None:
+        super().__init__("AsyncRateLimiter.connect")
         self._open = open
 
     def _run(self) -> Coroutine[Any, Any, _L]:

@@ -83,10 +83,12 @@ class Reserving(Awaiting[AsyncReservation]):
 
     def __init__(
         self,
+        call: str,
         limiter: _Limiter,
         begin: Callable[[], Reserved | int],
         reserved: Callable[[int], Awaitable[Reserved]],
     ) -> None:
+        super().__init__(f"AsyncRateLimiter.{call}")
         self._limiter = limiter
         self._begin = begin
         # The answer to a call that has begun, by its token.
