@@ -27,7 +27,8 @@ const { judgeBy } = require('./middleware.js');
  *
  * What is reserved, such as a place of a rule with the algorithm `concurrency`, is held until the response is over or the
  * client hangs up, and renewed while it lasts; then it is committed as it was reserved. The application finds it as
- * `request.reservation`, and may commit what it has used itself.
+ * `request.reservation`, and may commit what it has used itself. The decision is `request.rateLimit`; what rules in shadow
+ * would have denied is in its `parts`, and said with `NODE_DEBUG=sluicegate`.
  *
  * @type {FastifyPluginAsync<FastifyRateLimitOptions>}
  */
@@ -35,7 +36,9 @@ const rateLimit = async (fastify, { limiter, ...options }) => {
   const judge = judgeBy(limiter, options);
   const ignoreCase = ignoresCase(fastify.initialConfig);
   // So that all requests are objects of one shape.
-  if (!fastify.hasRequestDecorator('reservation')) fastify.decorateRequest('reservation', undefined);
+  for (const name of ['reservation', 'rateLimit']) {
+    if (!fastify.hasRequestDecorator(name)) fastify.decorateRequest(name, undefined);
+  }
   fastify.addHook('onRequest', async (request, reply) => {
     const say = (what) => options.log ?? ((error) => request.log.warn({ err: error }, what));
     const report = { log: say('the limiter cannot decide'), warn: say('a reservation is not renewed any more') };

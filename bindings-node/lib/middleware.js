@@ -4,11 +4,14 @@
 
 /** @import { RateLimitOptions } from './types.js' */
 
+const { debuglog } = require('node:util');
 const { boolean, number, optional, options, text, wrongType } = require('./arguments.js');
 const { SluicegateError, invalidArgument } = require('./error.js');
 const { ensureStyle, headers } = require('./headers.js');
 const { holdDuring } = require('./inflight.js');
 const native = require('./native.js');
+
+const debug = debuglog('sluicegate');
 
 const OPTIONS = new Set(['userId', 'apiKey', 'trustedProxies', 'headers', 'onError', 'log', 'ignoreCase', 'maxLeaseSeconds']);
 const ON_ERROR = new Set(['admit', 'deny', 'throw']);
@@ -26,6 +29,8 @@ function judgeBy(limiter, given) {
     const asked = await requestOf(request, raw, route, policy);
     try {
       const held = await limiter.reserveRequest(asked);
+      request.rateLimit = held;
+      sayShadow(held);
       if (held.id !== undefined) {
         request.reservation = held;
         holdDuring(held, raw, response, { maxLeaseSeconds: policy.maxLeaseSeconds, log, warn });
@@ -117,6 +122,13 @@ function asCharacters(target) {
 /** Others take such bytes for UTF-8. */
 function asBytes(target) {
   return target.replace(/[^\x21-\x7e]/g, (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`);
+}
+
+/** With `NODE_DEBUG=sluicegate`. */
+function sayShadow(decision) {
+  if (!decision.shadowDenied || !debug.enabled) return;
+  const parts = decision.parts.length > 0 ? decision.parts : [decision];
+  debug('a rule in shadow would deny this request: %s', parts.filter((part) => part.shadowDenied).map((part) => part.rule).join(', '));
 }
 
 function decided(decision, { style }) {

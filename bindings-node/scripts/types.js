@@ -10,6 +10,9 @@ const { join } = require('node:path');
 const root = join(__dirname, '..');
 const types = join(root, 'types');
 
+/** What adds to the requests of a framework; JSDoc cannot extend the types of another package. */
+const FRAMEWORKS = ['express', 'fastify'];
+
 /** Makes the declarations in an empty folder. */
 function declare(folder) {
   const scratch = mkdtempSync(join(tmpdir(), 'sluicegate-'));
@@ -17,11 +20,19 @@ function declare(folder) {
     compile(scratch);
     const entries = modulesOf(join(root, 'lib'), '.mjs');
     for (const name of reachable(scratch, entries)) copyFileSync(join(scratch, name), join(folder, name));
+    for (const name of FRAMEWORKS) extendRequests(folder, name);
     // The ES modules take all that they export from the CommonJS ones.
     for (const name of entries) writeFileSync(join(folder, `${name}.d.mts`), `export * from './${name}.js';\n`);
   } finally {
     rmSync(scratch, { recursive: true });
   }
+}
+
+/** Adds what is written by hand to the declarations of a module. */
+function extendRequests(folder, name) {
+  copyFileSync(join(root, 'lib', `${name}-request.d.ts`), join(folder, `${name}-request.d.ts`));
+  const declarations = join(folder, `${name}.d.ts`);
+  writeFileSync(declarations, `import './${name}-request.js';\n${readFileSync(declarations, 'utf8')}`);
 }
 
 function compile(folder) {

@@ -34,6 +34,13 @@ const SERVER = { maxHeaderSize: 65_536 };
 const EXPRESS = { 'express 4': require('express4'), 'express 5': require('express') };
 const FASTIFY = { 'fastify 4': require('fastify4'), 'fastify 5': require('fastify') };
 
+/** What an application sees: the rules in shadow that would have denied a request. */
+function shadowOf({ rateLimit: decision }) {
+  if (!decision) return { undecided: true };
+  const parts = decision.parts.length > 0 ? decision.parts : [decision];
+  return { rules: parts.filter((part) => part.shadowDenied).map((part) => part.rule) };
+}
+
 /** Each opens an application that limits its requests and answers every path, and returns its port and `close`. */
 const SERVE = {
   async express(express, limiter, options) {
@@ -42,6 +49,7 @@ const SERVE = {
     app.get('/broken', () => {
       throw new Error('broken');
     });
+    app.get('/shadow', (request, response) => response.send(shadowOf(request)));
     app.use((request, response) => response.send('reached'));
     app.use((error, request, response, next) => response.status(500).send(`${error.name}: ${error.message}`));
     const server = createServer(SERVER, app).listen(0, '127.0.0.1');
@@ -54,6 +62,7 @@ const SERVE = {
     app.get('/broken', () => {
       throw new Error('broken');
     });
+    app.get('/shadow', async (request) => shadowOf(request));
     app.all('/*', () => 'reached');
     app.setErrorHandler((error, request, reply) => reply.code(500).send(`${error.name}: ${error.message}`));
     await app.listen({ port: 0, host: '127.0.0.1' });

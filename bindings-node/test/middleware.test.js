@@ -3,11 +3,14 @@
 // The middleware in the real frameworks, over real HTTP.
 
 const assert = require('node:assert/strict');
+const { execFile } = require('node:child_process');
 const { once } = require('node:events');
 const { mkdtempSync, renameSync, rmSync, writeFileSync } = require('node:fs');
 const http2 = require('node:http2');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
+const { test } = require('node:test');
+const { promisify } = require('node:util');
 const { RateLimiter } = require('sluicegate');
 const { rateLimit: forExpress } = require('sluicegate/express');
 const { rateLimit: forFastify } = require('sluicegate/fastify');
@@ -142,6 +145,27 @@ everywhere('a limiter that cannot decide', async (open) => {
   assert.deepEqual([thrown.status, thrown.body.split(':')[0]], [500, 'SluicegateError']);
   assert.equal(logged.length, 2);
   await limiter.close();
+});
+
+everywhere('an application sees what rules in shadow would deny', async (open) => {
+  const tried = rule('tried', 'global', {}, { limit: 1, shadow: true });
+  // A decision by one rule has no parts.
+  for (const rules of [[tried], [rule('all', 'global', {}), tried]]) {
+    const limiter = await RateLimiter.connect('memory://', { rules });
+    const get = await open({ log() {} }, limiter);
+    for (const expected of [{ rules: [] }, { rules: ['tried'] }]) {
+      const { status, body } = await get('/shadow');
+      assert.deepEqual([status, JSON.parse(body)], [200, expected]);
+    }
+    await limiter.close();
+    assert.deepEqual(JSON.parse((await get('/shadow')).body), { undecided: true });
+  }
+});
+
+test('NODE_DEBUG says what rules in shadow would deny', async () => {
+  const env = { ...process.env, NODE_DEBUG: 'sluicegate' };
+  const { stderr } = await promisify(execFile)(process.execPath, [join(__dirname, 'shadow.js')], { env });
+  assert.deepEqual(stderr.match(/a rule in shadow .*/g), ['a rule in shadow would deny this request: tried']);
 });
 
 everywhere('mistakes of the application are thrown to the framework', async (open) => {

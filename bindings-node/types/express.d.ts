@@ -1,3 +1,4 @@
+import './express-request.js';
 /**
  * Options of the middleware.
  */
@@ -10,7 +11,8 @@ export type RateLimitOptions<Request> = import("./types.js").RateLimitOptions<Re
  *
  * What is reserved, such as a place of a rule with the algorithm `concurrency`, is held until the response is over or the
  * client hangs up, and renewed while it lasts; then it is committed as it was reserved. The application finds it as
- * `request.reservation`, and may commit what it has used itself.
+ * `request.reservation`, and may commit what it has used itself. The decision is `request.rateLimit`; what rules in shadow
+ * would have denied is in its `parts`, and said with `NODE_DEBUG=sluicegate`.
  *
  * @template {IncomingMessage} [Request=IncomingMessage]
  * @param {RateLimiter} limiter

@@ -208,6 +208,23 @@ def test_a_limiter_that_cannot_decide(
         assert "closed" not in answer.body.decode()
 
 
+def test_what_rules_in_shadow_would_deny_is_seen(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "sluicegate")
+    tried = {**RULES[0], "rule_id": "tried", "limit": 1, "shadow": True}
+    # A decision by one rule has no parts.
+    for rules in ([tried], [RULES[0], tried]):
+        site = serve(rules=rules)
+        caplog.clear()
+        answers = [site.ask("GET", "/orders/1", ALICE) for _ in range(2)]
+        assert [(answer.status, answer.json()["shadow"]) for answer in answers] == [(200, []), (200, ["tried"])]
+        logged = [record.getMessage() for record in caplog.records if record.name == "sluicegate"]
+        assert logged == ["a rule in shadow would deny this request: tried"]
+
+
+def test_a_request_that_was_not_decided_has_no_decision(serve: Serve) -> None:
+    assert serve(closed=True).ask("GET", "/orders/7", ALICE).json()["shadow"] is None
+
+
 def test_rules_change_while_requests_run(tmp_path: Path, serve: Serve) -> None:
     path = tmp_path / "rules.json"
 

@@ -216,7 +216,7 @@ def starlette(limits: Limits) -> Iterator[Site]:
             yield
 
     async def answer(request: Any) -> Any:
-        return JSONResponse({"path": request.url.path}, headers={"RateLimit": "mine", "X-Mine": "1"})
+        return JSONResponse(_seen(request.url.path, request.scope), headers={"RateLimit": "mine", "X-Mine": "1"})
 
     routes = [Route("/{path:path}", answer, methods=METHODS)]
     app = applications.Starlette(routes=routes, lifespan=lifespan)
@@ -237,16 +237,19 @@ def fastapi(limits: Limits) -> Iterator[Site]:
     app = module.FastAPI(lifespan=lifespan)
     app.add_middleware(asgi.RateLimitMiddleware, limiter=_limiter_of, user_id=_user_of_scope, **limits.middleware)
 
-    @app.api_route("/{path:path}", methods=METHODS)
-    async def answer(path: str) -> Any:
-        return module.responses.JSONResponse({"path": path}, headers={"RateLimit": "mine", "X-Mine": "1"})
+    async def answer(path: str, request: Any) -> Any:
+        return module.responses.JSONResponse(_seen(path, request.scope), headers={"RateLimit": "mine", "X-Mine": "1"})
+
+    # It passes what has this type, which only this function knows.
+    answer.__annotations__["request"] = module.Request
+    app.api_route("/{path:path}", methods=METHODS)(answer)
 
     with serve_uvicorn(app) as site:
         yield site
 
 
 def flask_application() -> Any:
-    from flask import Flask
+    from flask import Flask, request
 
     app = Flask(__name__)
     app.url_map.merge_slashes = False
@@ -254,7 +257,7 @@ def flask_application() -> Any:
     @app.route("/", defaults={"path": ""}, methods=METHODS)
     @app.route("/<path:path>", methods=METHODS)
     def answer(path: str) -> Any:
-        return {"path": path}, {"RateLimit": "mine", "X-Mine": "1"}
+        return _seen(path, request.environ), {"RateLimit": "mine", "X-Mine": "1"}
 
     return app
 
@@ -293,9 +296,16 @@ def _urls() -> Any:
     from django.urls import re_path
 
     def answer(request: Any) -> Any:
-        return JsonResponse({"path": request.path}, headers={"RateLimit": "mine", "X-Mine": "1"})
+        return JsonResponse(_seen(request.path, request.META), headers={"RateLimit": "mine", "X-Mine": "1"})
 
     return type("urls", (), {"urlpatterns": [re_path("", answer)]})
+
+
+def _seen(path: str, found: Any) -> dict[str, Any]:
+    """What an application sees of a request: its path, and which rules in shadow would have denied it."""
+    decision = found.get("sluicegate.decision")
+    parts = decision and (decision.parts or [decision])
+    return {"path": path, "shadow": parts and [part.rule for part in parts if part.shadow_denied]}
 
 
 def _limiter_of(scope: Any) -> AsyncRateLimiter:

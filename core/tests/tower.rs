@@ -4,16 +4,17 @@
 #![allow(clippy::unwrap_used)]
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use axum::extract::ConnectInfo;
+use axum::extract::{ConnectInfo, Extension};
 use axum::http::request::Parts;
 use axum::routing::any;
 use axum::{Router, serve};
+use log::{LevelFilter, Log, Metadata, Record};
 use serde_json::Value;
 use sluicegate::tower::{OnError, RateLimitLayer};
-use sluicegate::{AsyncRateLimiter, HeaderStyle, Rules};
+use sluicegate::{AsyncRateLimiter, Decision, HeaderStyle, Rules};
 use sluicegate_test_servers::Redis;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -24,7 +25,13 @@ const RULES: &str = r#"[
     {"rule_id": "login", "identifier_type": "ip_address", "algorithm": "gcra", "limit": 1,
      "window_size_seconds": 3600, "match": {"path_pattern": "/login"}},
     {"rule_id": "keys", "identifier_type": "api_key", "algorithm": "gcra", "limit": 1,
-     "window_size_seconds": 3600, "match": {"path_pattern": "/keys"}}
+     "window_size_seconds": 3600, "match": {"path_pattern": "/keys"}},
+    {"rule_id": "tried", "identifier_type": "global", "algorithm": "fixed_window", "limit": 1, "shadow": true,
+     "window_size_seconds": 3600, "match": {"path_pattern": "/tried/*"}},
+    {"rule_id": "sure", "identifier_type": "global", "algorithm": "fixed_window", "limit": 9,
+     "window_size_seconds": 3600, "match": {"path_pattern": "/tried/*"}},
+    {"rule_id": "alone", "identifier_type": "global", "algorithm": "fixed_window", "limit": 1, "shadow": true,
+     "window_size_seconds": 3600, "match": {"path_pattern": "/alone/*"}}
 ]"#;
 
 async fn limiter(url: &str) -> Arc<AsyncRateLimiter> {
@@ -48,6 +55,8 @@ async fn layer(url: &str) -> RateLimitLayer {
 async fn server(layer: RateLimitLayer) -> SocketAddr {
     let app = Router::new()
         .route("/", any(async || "home"))
+        .route("/tried/{name}", any(shadow))
+        .route("/alone/{name}", any(shadow))
         .route("/{*path}", any(async |body: String| format!("served {body}")))
         .layer(layer);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -55,6 +64,34 @@ async fn server(layer: RateLimitLayer) -> SocketAddr {
     let service = app.into_make_service_with_connect_info::<SocketAddr>();
     tokio::spawn(async move { serve(listener, service).await });
     address
+}
+
+/// The rules in shadow that would have denied a request.
+async fn shadow(decision: Option<Extension<Decision>>) -> String {
+    let Some(Extension(decision)) = decision else { return "undecided".to_owned() };
+    let parts = if decision.parts.is_empty() { std::slice::from_ref(&decision) } else { &decision.parts };
+    let denied: Vec<&str> = parts.iter().filter(|part| part.shadow_denied).map(|part| &*part.rule).collect();
+    denied.join(",")
+}
+
+/// Keeps the lines about rules in shadow.
+struct ShadowLog;
+
+static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+impl Log for ShadowLog {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        let line = record.args().to_string();
+        if line.contains("shadow") {
+            LINES.lock().unwrap().push(format!("{} {line}", record.level()));
+        }
+    }
+
+    fn flush(&self) {}
 }
 
 /// What a server answered.
@@ -158,6 +195,25 @@ async fn headers_of_another_style() {
         (Some("1"), Some("0"))
     );
     assert_eq!((answer.header("x-ratelimit-reset"), answer.header("ratelimit")), (Some("3600"), None));
+}
+
+#[tokio::test]
+async fn what_rules_in_shadow_would_deny_is_seen() {
+    log::set_logger(&ShadowLog).unwrap();
+    log::set_max_level(LevelFilter::Debug);
+    let limiter = limiter("memory://").await;
+    let server = server(RateLimitLayer::new(Arc::clone(&limiter))).await;
+    // A decision by one rule has no parts.
+    for (path, rule) in [("/tried/1", "tried"), ("/alone/1", "alone")] {
+        for expected in ["", rule] {
+            let answer = ask(server, &[&format!("GET {path}")]).await;
+            assert_eq!((answer.status, answer.body.as_str()), (200, expected));
+        }
+    }
+    let line = |rule| format!("DEBUG a rule in shadow would deny this request: {rule}");
+    assert_eq!(*LINES.lock().unwrap(), [line("tried"), line("alone")]);
+    limiter.close();
+    assert_eq!(ask(server, &["GET /alone/1"]).await.body, "undecided");
 }
 
 #[tokio::test]

@@ -25,11 +25,23 @@ app.post('/login', forExpress(limiter, { userId: ({ headers }) => headers.author
   response.send(request.ip);
 });
 
+app.get('/report', async (request, response) => {
+  const left: number | undefined = request.rateLimit?.remaining;
+  const took: boolean | undefined = await request.reservation?.commit(3);
+  response.send({ left, took });
+});
+
 const plain = forExpress(limiter, { apiKey: 'X-API-Key' });
 createServer((request, response) => plain(request, response, () => response.end()));
 
 const server = fastify();
 await server.register(forFastify, { limiter, userId: (request) => request.headers.authorization, onError: 'deny' });
+
+server.get('/report', async (request) => {
+  const denied: boolean | undefined = request.rateLimit?.shadowDenied;
+  const took: boolean | undefined = await request.reservation?.commit({ tokens: 3 });
+  return { denied, took };
+});
 
 // @ts-expect-error The plugin needs a limiter.
 await server.register(forFastify, { onError: 'deny' });

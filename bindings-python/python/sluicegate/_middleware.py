@@ -55,6 +55,9 @@ class Policy:
 
     def decided(self, decision: Decision) -> Headers | Problem:
         """The headers for the answer of the application, or the answer to a request that is denied."""
+        if decision.shadow_denied and _LOG.isEnabledFor(logging.DEBUG):
+            rules = ", ".join(part.rule for part in decision.parts or [decision] if part.shadow_denied)
+            _LOG.debug("a rule in shadow would deny this request: %s", rules)
         if decision.allowed:
             return decision.headers(self.headers)
         return Problem.denied(decision, self.headers)

@@ -41,6 +41,9 @@ class RateLimitMiddleware:
     renewed while it lasts; then it is committed as it was reserved, also if the application raises or the client hangs
     up. The application finds it as `scope["sluicegate.reservation"]`, and may commit what it has used itself.
 
+    The decision is `scope["sluicegate.decision"]`. What rules in shadow would have denied is in its `parts`, and logged at
+    debug to the logger `sluicegate`.
+
     `limiter`: an `AsyncRateLimiter`, or a function that finds it in the scope, as it can be connected only once the
     loop runs: `lambda scope: scope["app"].state.limiter`.
 
@@ -99,6 +102,8 @@ class RateLimitMiddleware:
         verdict, held = await self._judge(scope)
         if isinstance(verdict, Problem):
             return await _answer(verdict, scope, send)
+        if held is not None:
+            scope["sluicegate.decision"] = held
         send = _with_headers(send, _encoded(verdict)) if verdict else send
         if held is None or held.id is None:
             return await self._app(scope, receive, send)

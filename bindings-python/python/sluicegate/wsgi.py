@@ -27,6 +27,9 @@ class RateLimitMiddleware:
     renewed while it lasts; then it is committed as it was reserved, also if the application raises or the client hangs
     up. The application finds it as `environ["sluicegate.reservation"]`, and may commit what it has used itself.
 
+    The decision is `environ["sluicegate.decision"]`. What rules in shadow would have denied is in its `parts`, and logged at
+    debug to the logger `sluicegate`.
+
     `user_id`, `api_key`: functions of the environ; for `api_key` also the name of a header. A rule does not apply
     to a request that lacks what the rule counts by.
 
@@ -74,6 +77,8 @@ class RateLimitMiddleware:
         if isinstance(verdict, Problem):
             start_response(f"{verdict.status} {verdict.title}", fields(verdict))
             return [] if environ["REQUEST_METHOD"] == "HEAD" else [verdict.body]
+        if held is not None:
+            environ["sluicegate.decision"] = held
         start_response = _with_headers(start_response, verdict) if verdict else start_response
         if held is None or held.id is None:
             return self._app(environ, start_response)

@@ -39,6 +39,9 @@
 //! that lasts, and then committed as it was reserved. The service finds it in the extensions of the request, as an
 //! `Arc<`[`Reservation`](crate::Reservation)`>`, and may commit what it has used itself.
 //!
+//! The [`Decision`](crate::Decision) is in the extensions of the request too. What rules in shadow would have denied is in its
+//! `parts`, and logged at debug.
+//!
 //! # Who is counted
 //!
 //! Users, API keys and addresses are found by functions of yours, which see the head of the request and whatever

@@ -14,7 +14,7 @@ use tower_service::Service;
 use super::flight::{Flight, ResponseBody};
 use super::layer::{OnError, RateLimitLayer};
 use crate::http::Problem;
-use crate::{Error, ErrorKind};
+use crate::{Decision, Error, ErrorKind};
 
 /// A service whose requests are limited. Made by [`RateLimitLayer`].
 #[derive(Debug, Clone)]
@@ -80,6 +80,8 @@ async fn judge(layer: &RateLimitLayer, parts: &mut Parts) -> LimitOutcome {
     match layer.decide(parts).await {
         Ok(reservation) if reservation.allowed => {
             let headers = fields(reservation.headers(layer.style));
+            log_shadow(&reservation);
+            parts.extensions.insert(Decision::clone(&reservation));
             let reservation = Arc::new(reservation);
             let flight = Flight::begin(Arc::clone(&layer.limiter), Arc::clone(&reservation), layer.max_lease);
             if flight.is_some() {
@@ -92,6 +94,16 @@ async fn judge(layer: &RateLimitLayer, parts: &mut Parts) -> LimitOutcome {
             LimitOutcome::Answer(Problem::invalid(error.message()))
         }
         Err(error) => undecided(&error, layer.on_error),
+    }
+}
+
+fn log_shadow(decision: &Decision) {
+    if decision.shadow_denied {
+        let parts =
+            if decision.parts.is_empty() { std::slice::from_ref(decision) } else { &decision.parts[..] };
+        let rules: Vec<&str> =
+            parts.iter().filter(|part| part.shadow_denied).map(|part| part.rule.as_ref()).collect();
+        log::debug!("a rule in shadow would deny this request: {}", rules.join(", "));
     }
 }
 

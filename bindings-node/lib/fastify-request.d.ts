@@ -1,0 +1,12 @@
+// What the plugin adds to the requests of Fastify.
+
+import 'fastify';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The decision about the request; `undefined` where the limiter could not decide. */
+    rateLimit?: import('./index.js').Decision;
+    /** What is held for the request, if anything is. */
+    reservation?: import('./reservation.js').Reservation;
+  }
+}
