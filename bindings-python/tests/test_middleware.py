@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
@@ -10,12 +11,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from web import FRAMEWORKS, RULES, Limits, Site
 
-from sluicegate import AsyncRateLimiter, InvalidArgumentError, RateLimiter, asgi, wsgi
+from sluicegate import AsyncRateLimiter, InvalidArgumentError, RateLimiter, _middleware, asgi, wsgi
 
 ALICE = ("X-User", "alice")
 
@@ -225,6 +227,26 @@ def test_a_request_that_was_not_decided_has_no_decision(serve: Serve) -> None:
     assert serve(closed=True).ask("GET", "/orders/7", ALICE).json()["shadow"] is None
 
 
+def test_undecided_requests_are_logged_once_a_minute(
+    serve: Serve, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr(_middleware, "time", SimpleNamespace(monotonic=lambda: now))
+    site = serve(closed=True)
+    said = "request admitted (fail open): the limiter is closed"
+
+    def ask() -> list[str]:
+        caplog.clear()
+        assert site.ask("GET", "/orders/7", ALICE).status == 200
+        return [record.getMessage() for record in caplog.records if record.name == "sluicegate"]
+
+    assert [ask() for _ in range(3)] == [[said], [], []]
+    now += 60
+    assert [ask() for _ in range(2)] == [[f"{said} (2 more since the last warning)"], []]
+    now += 60
+    assert ask() == [f"{said} (1 more since the last warning)"]
+
+
 def test_rules_change_while_requests_run(tmp_path: Path, serve: Serve) -> None:
     path = tmp_path / "rules.json"
 
@@ -307,6 +329,46 @@ def test_options_that_make_no_sense(middleware: Any, options: dict[str, Any], me
 def test_wrong_types(middleware: Any, arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(TypeError, match=f"^{message}$"):
         middleware(None, **{"limiter": unused_limiter(middleware), **arguments})
+
+
+def test_a_blocking_application_needs_a_blocking_limiter() -> None:
+    async def main() -> None:
+        async with AsyncRateLimiter.connect("memory://", rules=RULES) as limiter:
+            with pytest.raises(TypeError, match="^limiter must be a RateLimiter, not AsyncRateLimiter$"):
+                wsgi.RateLimitMiddleware(None, limiter)  # type: ignore[arg-type]
+        connecting = AsyncRateLimiter.connect("memory://", rules=RULES)
+        with pytest.raises(TypeError, match="^limiter must be a RateLimiter, not Connecting$"):
+            wsgi.RateLimitMiddleware(None, connecting)  # type: ignore[arg-type]
+        connecting.close()
+
+    asyncio.run(main())
+
+
+def test_a_limiter_may_be_found_by_a_coroutine() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body"})
+
+    async def main() -> list[int]:
+        async def found(_: Any) -> AsyncRateLimiter:
+            return limiter
+
+        async def send(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        statuses: list[int] = []
+        scope = {"type": "http", "method": "GET", "path": "/orders/7", "raw_path": b"/orders/7", "headers": []}
+        async with AsyncRateLimiter.connect("memory://", rules=[{**RULES[0], "limit": 1}]) as limiter:
+            limited = asgi.RateLimitMiddleware(app, found, user_id=lambda _: "alice")
+            for _ in range(2):
+                await limited({**scope}, receive, send)
+        return statuses
+
+    assert asyncio.run(main()) == [200, 429]
 
 
 def unused_limiter(middleware: Any) -> Any:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import threading
+import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, AnyStr, Literal
 from urllib.parse import quote
@@ -23,6 +25,29 @@ _VISIBLE = "".join(map(chr, range(0x21, 0x7F)))
 _LOG = logging.getLogger("sluicegate")
 
 
+# Requests that cannot be decided are logged at most once in so many seconds.
+_LOG_INTERVAL = 60.0
+
+
+class Undecided:
+    """Logs requests that cannot be decided: the first at once, then at most once a minute, with the count of the others."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._next = 0.0
+        self._skipped = 0
+
+    def warn(self, what: str, error: SluicegateError) -> None:
+        with self._lock:
+            now = time.monotonic()
+            if now < self._next:
+                self._skipped += 1
+                return
+            skipped, self._skipped, self._next = self._skipped, 0, now + _LOG_INTERVAL
+        more = f" ({skipped} more since the last warning)" if skipped else ""
+        _LOG.warning("%s: %s%s", what, error, more)
+
+
 @dataclass(frozen=True)
 class Policy:
     """What becomes of requests."""
@@ -32,6 +57,7 @@ class Policy:
     on_error: _OnError
     ignore_case: bool
     max_lease_seconds: float
+    _undecided: Undecided = field(default_factory=Undecided, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         ensure("ignore_case", "a bool", self.ignore_case, isinstance(self.ignore_case, bool))
@@ -69,9 +95,9 @@ class Policy:
         if self.on_error == "raise":
             raise error
         if self.on_error == "admit":
-            _LOG.warning("request admitted (fail open): %s", error)
+            self._undecided.warn("request admitted (fail open)", error)
             return []
-        _LOG.warning("request denied (fail closed): %s", error)
+        self._undecided.warn("request denied (fail closed)", error)
         return Problem.undecided()
 
 

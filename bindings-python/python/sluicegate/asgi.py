@@ -45,7 +45,7 @@ class RateLimitMiddleware:
     debug to the logger `sluicegate`.
 
     `limiter`: an `AsyncRateLimiter`, or a function that finds it in the scope, as it can be connected only once the
-    loop runs: `lambda scope: scope["app"].state.limiter`.
+    loop runs: `lambda scope: scope["app"].state.limiter`. The function may be a coroutine.
 
     `user_id`, `api_key`: functions of the scope, which may be coroutines; for `api_key` also the name of a header.
     A rule does not apply to a request that lacks what the rule counts by.
@@ -74,7 +74,7 @@ class RateLimitMiddleware:
     def __init__(
         self,
         app: _App,
-        limiter: AsyncRateLimiter | Callable[[Scope], AsyncRateLimiter],
+        limiter: AsyncRateLimiter | Callable[[Scope], AsyncRateLimiter | Awaitable[AsyncRateLimiter]],
         *,
         user_id: _Find | None = None,
         api_key: _Find | str | None = None,
@@ -116,8 +116,14 @@ class RateLimitMiddleware:
             watched.stop()
             await flight.ended()
 
+    async def _limiter_of(self, scope: Scope) -> AsyncRateLimiter:
+        if isinstance(self._limiter, AsyncRateLimiter):
+            return self._limiter
+        limiter = self._limiter(scope)
+        return await limiter if inspect.isawaitable(limiter) else limiter
+
     async def _judge(self, scope: Scope) -> tuple[Headers | Problem, AsyncReservation | None]:
-        limiter = self._limiter if isinstance(self._limiter, AsyncRateLimiter) else self._limiter(scope)
+        limiter = await self._limiter_of(scope)
         user_id, api_key = await _found(self._user_id, scope), await _found(self._api_key, scope)
         headers = [(name.decode("latin-1"), text(value)) for name, value in scope["headers"]]
         peer = scope.get("client")

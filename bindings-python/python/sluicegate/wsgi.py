@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from ._asynchronous import AsyncRateLimiter
 from ._inflight import InFlight
 from ._middleware import Headers, Policy, ensure, fields, header_name, merged, paths, text
 from ._native import Problem, RateLimiter, Reservation
@@ -64,7 +65,8 @@ class RateLimitMiddleware:
         ignore_case: bool = False,
         max_lease_seconds: float = 3600,
     ) -> None:
-        ensure("limiter", "a RateLimiter", limiter, hasattr(limiter, "reserve_request"))
+        is_blocking = hasattr(limiter, "reserve_request") and not isinstance(limiter, AsyncRateLimiter)
+        ensure("limiter", "a RateLimiter", limiter, is_blocking)
         self._app = app
         self._limiter = limiter
         self._user_id = user_id
