@@ -9,6 +9,7 @@ use crate::algorithm::{Calendar, Policy};
 use crate::error::{Error, ErrorKind};
 use crate::keys::key;
 use crate::matching::RequestMatch;
+use crate::options::LimiterOptions;
 use crate::request::Check;
 use crate::rules::{self, CalendarWindow, Identifier, Limit, Rule};
 use crate::text::words;
@@ -16,7 +17,9 @@ use crate::text::words;
 pub use crate::random::Random;
 
 /// What names of keys begin with, unless the limiter says otherwise.
-pub const PREFIX: &str = crate::limiter::PREFIX;
+pub fn default_prefix() -> String {
+    LimiterOptions::default().prefix
+}
 
 /// Whether names of keys may begin so.
 pub fn is_valid_prefix(prefix: &str) -> bool {

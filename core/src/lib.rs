@@ -64,6 +64,7 @@ mod limiter;
 mod matching;
 mod memory;
 mod net;
+mod options;
 mod plan;
 #[cfg(any(test, feature = "internal"))]
 #[cfg_attr(not(feature = "internal"), allow(unreachable_pub, reason = "for the lab"))]

@@ -16,7 +16,6 @@ mod blocking;
 mod log;
 mod message;
 mod runner;
-mod settings;
 mod tasks;
 mod timers;
 
@@ -29,6 +28,7 @@ use std::time::Duration;
 use crate::error::{Error, ErrorKind, Result};
 pub use crate::http::{Problem, client_address, is_header_name};
 use crate::limiter::{AsyncRateLimiter, Builder};
+pub use crate::options::{OPTIONS, OptionKind, OptionSpec, OptionValue};
 pub use crate::plan::{Form, Verdict};
 use crate::redis::forked;
 use crate::request::Check;
@@ -41,7 +41,6 @@ pub use message::{
     Answer, Completion, End, Item, Kind, OwnedCall, OwnedRequest, Reserved, Span, StandingChange, Used,
 };
 use runner::{OPENED, Runner};
-pub use settings::Settings;
 
 /// The most calls in one batch. Several overlap: while the server works on one, the loop takes up the answers of
 /// another.

@@ -31,7 +31,5 @@ mod waiting;
 pub use asynchronous::AsyncRateLimiter;
 pub use blocking::RateLimiter;
 pub use builder::Builder;
-#[cfg(feature = "internal")]
-pub(crate) use builder::PREFIX;
 #[cfg(feature = "bridge")]
 pub(crate) use sleeper::Sleeper;

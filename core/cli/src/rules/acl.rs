@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use sluicegate::Rules;
-use sluicegate::internal::{PREFIX, is_valid_prefix, kernel};
+use sluicegate::internal::{default_prefix, is_valid_prefix, kernel};
 use sluicegate::rules::{Algorithm, Rule};
 use sluicegate_lua::{KernelSet, commands};
 
@@ -39,7 +39,7 @@ pub(crate) struct Acl {
     #[arg(long)]
     sentinel: bool,
     /// What every name in Redis begins with
-    #[arg(long, default_value = PREFIX)]
+    #[arg(long, default_value_t = default_prefix())]
     prefix: String,
 }
 

@@ -11,7 +11,7 @@ use super::breaker::Breaker;
 use crate::error::Result;
 use crate::net::address::Address;
 use crate::net::subnet::Subnet;
-use crate::redis::settings::options::ConnectOptions;
+use crate::options::ConnectOptions;
 use crate::redis::settings::tls::{self, Layer};
 use crate::redis::settings::url::{RedisUrl, Servers};
 

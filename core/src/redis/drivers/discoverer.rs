@@ -109,7 +109,7 @@ mod tests {
 
     use super::super::threads::pool::Pool;
     use super::*;
-    use crate::redis::settings::options::ConnectOptions;
+    use crate::options::ConnectOptions;
     use crate::redis::settings::url::Backend;
     use crate::redis::tests::fake_server::node_led_by;
     use crate::redis::topology::discovery::Discovery;

@@ -1,7 +1,7 @@
 //! What the caller has set: servers, credentials, TLS, timeouts.
 
 pub(super) mod login;
-pub(super) mod options;
+mod options;
 #[cfg_attr(not(feature = "tls"), path = "without_tls.rs")]
 pub(super) mod tls;
 pub(super) mod url;

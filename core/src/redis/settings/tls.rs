@@ -6,9 +6,9 @@ use std::sync::Arc;
 use ::rustls::pki_types::ServerName;
 use ::rustls::{ClientConfig, ClientConnection};
 
-use super::options::ConnectOptions;
 use crate::error::Result;
 use crate::net::certificates::client_config;
+use crate::options::ConnectOptions;
 
 /// What all TLS connections of a limiter have in common.
 pub(in crate::redis) type Config = Arc<ClientConfig>;

@@ -3,8 +3,8 @@
 
 use std::io::{self, Read, Write};
 
-use super::options::ConnectOptions;
 use crate::error::{Error, ErrorKind, Result};
+use crate::options::ConnectOptions;
 
 pub(in crate::redis) type Config = std::convert::Infallible;
 

@@ -28,8 +28,9 @@ use sluicegate_test_servers::Certificates;
 use tokio::runtime::Runtime;
 
 use super::settings::url::RedisUrl;
-use super::{AsyncRedis, Backend, BlockingRedis, ConnectOptions};
+use super::{AsyncRedis, Backend, BlockingRedis};
 use crate::error::{Error, ErrorKind, Result};
+use crate::options::ConnectOptions;
 use crate::script::{Script, ScriptCall};
 
 /// Less than the time to connect and to answer together, with room for a busy machine.

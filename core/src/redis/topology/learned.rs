@@ -283,8 +283,8 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+    use crate::options::ConnectOptions;
     use crate::redis::drivers::threads::pool::Pool;
-    use crate::redis::settings::options::ConnectOptions;
     use crate::redis::settings::url::Backend;
 
     fn learned(url: &str, discovery: Discovery, seeds: usize) -> LearnedTopology<Pool> {

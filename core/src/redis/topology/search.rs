@@ -151,8 +151,8 @@ mod tests {
     use super::super::router::Router;
     use super::*;
     use crate::error::{Error, ErrorKind};
+    use crate::options::ConnectOptions;
     use crate::redis::connecting::connector::Connector;
-    use crate::redis::settings::options::ConnectOptions;
     use crate::redis::settings::url::Backend;
 
     struct Server(Address);

@@ -159,10 +159,11 @@ mod tests {
     use super::super::session::{Id, PendingCommand};
     use super::*;
     use crate::net::address::Address;
+    use crate::options::ConnectOptions;
+    use crate::redis::Backend;
     use crate::redis::connecting::connector::Connector;
     use crate::redis::settings::login::Role;
     use crate::redis::tests::in_time;
-    use crate::redis::{Backend, ConnectOptions};
 
     const PUSH: &[u8] = b">2\r\n+message\r\n+text\r\n";
 

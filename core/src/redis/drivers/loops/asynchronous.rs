@@ -10,9 +10,9 @@ use ::redis::Value;
 
 use super::hub::{Host, Hub};
 use crate::error::{Error, Result};
+use crate::options::ConnectOptions;
 use crate::redis::connecting::connector::Connector;
 use crate::redis::errors;
-use crate::redis::settings::options::ConnectOptions;
 use crate::redis::settings::url::RedisUrl;
 use crate::redis::wire::command::{CallDeadline, RedisCommand};
 use crate::redis::wire::session::Id;

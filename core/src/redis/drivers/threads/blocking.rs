@@ -9,11 +9,11 @@ use ::redis::Value;
 
 use super::pool::{Pool, Times};
 use crate::error::{Error, Result};
+use crate::options::ConnectOptions;
 use crate::redis::connecting::breaker::Refusal;
 use crate::redis::connecting::connector::Connector;
 use crate::redis::drivers::discoverer::Discoverer;
 use crate::redis::errors;
-use crate::redis::settings::options::ConnectOptions;
 use crate::redis::settings::url::RedisUrl;
 use crate::redis::topology::learned::{DiscoveryNeed, Node, PAUSE, TOPOLOGY_WAIT};
 use crate::redis::topology::router::{NextHop, Router};

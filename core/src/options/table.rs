@@ -1,0 +1,59 @@
+//! The options of a limiter: name, kind, default, bounds and documentation, which stand nowhere else.
+//!
+//! `sluicegate-tables` writes what other languages and the documentation say of them. The documentation is that of every
+//! language: a name in backticks becomes that of the language, and the default is added.
+
+/// Passes every option to a macro: `documentation, name: kind(of) = default`, in the order in which C has them. What the
+/// kinds are, [`kind_of`](super::kinds) says.
+macro_rules! limiter_options {
+    ($callback:ident) => {
+        $callback! {
+            /// How connections are made.
+            #[derive(Hash)]
+            ConnectOptions, connection {
+                /// The longest time to open a connection.
+                connect_timeout: time(s) = 1;
+                /// The longest time to wait for an answer; then the call ends with `Timeout`. Where the server asks for
+                /// the script, the time begins anew. A call of a blocking limiter that finds all connections in use may
+                /// wait as long for its turn before.
+                response_timeout: time(ms) = 500;
+                /// The most connections that a blocking limiter opens to one server. Threads share round trips where that
+                /// is sooner than to take turns, so few connections serve many threads.
+                pool_size: count(usize, 1, 10_000) = 16;
+                /// How many failures in a row without an answer open the circuit breaker of a server: from then on calls
+                /// to it fail at once, until it answers again. 0 (in C `UINT32_MAX`): it never opens.
+                breaker_failures: count(u32, 0, u32::MAX) = 5;
+                /// How often a server is tried while its circuit breaker is open and calls come.
+                breaker_probe: time(ms) = 100;
+                /// PEM file with the certificate authorities to trust instead of the system's.
+                tls_ca: path() = "the system's";
+                /// PEM file with the certificate chain of this client; goes with `tls_key`.
+                tls_cert: path() = "none";
+                /// PEM file with the private key of this client; goes with `tls_cert`.
+                tls_key: path() = "none";
+            }
+            /// What is not about connections.
+            LimiterOptions, options {
+                /// What every key in Redis begins with: 1 to 128 bytes without braces and control characters. Limiters
+                /// share their counts when their prefixes and rules are the same.
+                prefix: text() = "sluicegate";
+                /// A clock that the caller moves, for tests.
+                clock: clock() = "the server's, or in memory the system's";
+                /// A file in which the last good rules of a followed source are kept. A limiter that is made while the
+                /// source is away begins with them.
+                rules_cache: path() = "none: then the limiter is not made";
+                /// Hides keys of rules whose `identifier_type` is `api_key` or `header:<name>` also from who can guess
+                /// them: they are stored as 128 bits of their HMAC-SHA-256 with this secret, without one of their SHA-256.
+                /// 16 to 1024 bytes. Limiters share their counts only with the same one.
+                identifier_secret: secret() = "none";
+                /// The most states that `memory://` keeps, one for each key and limit. When there are more, those nearest
+                /// to their reset are forgotten first.
+                max_keys: optional_count(usize, 1, usize::MAX) = "1000000";
+                /// For how many seconds the answer to a call with a `request_id` is kept, by the limiter's clock: so long
+                /// the call may be repeated. Each id takes some 200 bytes in Redis.
+                request_id_seconds: count(u64, 1, 86_400) = 60;
+            }
+        }
+    };
+}
+pub(crate) use limiter_options;
