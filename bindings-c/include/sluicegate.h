@@ -42,7 +42,7 @@
 
 /* The defaults: how the structs begin that state their size. */
 #define SLUICEGATE_OPTIONS_INIT \
-    {sizeof(sluicegate_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0}
+    {sizeof(sluicegate_options), 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0}
 #define SLUICEGATE_CHECK_OPTIONS_INIT {sizeof(sluicegate_check_options), 1, NULL, 0, NULL, 0, NULL, 0}
 #define SLUICEGATE_REQUEST_INIT \
     {sizeof(sluicegate_request), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, 0, 0}
@@ -137,40 +137,43 @@ typedef struct {
 typedef struct {
     /// The size of this struct as the caller knows it; later releases may add fields at the end.
     size_t size;
-    /// What every name in Redis begins with: 1 to 128 bytes without braces and control characters.
-    /// Limiters share their counts when their prefixes and rules are the same. Default: "sluicegate".
-    const char *prefix;
-    /// A clock that the caller moves. Default: the server's, or in memory the system's.
-    const sluicegate_clock *clock;
-    /// The longest time to open a connection. Default: 1 second.
+    /// The longest time to open a connection. Default: 1 s.
     uint64_t connect_timeout_us;
-    /// The longest time to wait for an answer. Default: 500 milliseconds.
+    /// The longest time to wait for an answer; then the call ends with `Timeout`. Where the server asks for
+    /// the script, the time begins anew. A call of a blocking limiter that finds all connections in use may
+    /// wait as long for its turn before. Default: 500 ms.
     uint64_t response_timeout_us;
-    /// The most connections to one server. Default: 16.
+    /// The most connections that a blocking limiter opens to one server. Threads share round trips where that
+    /// is sooner than to take turns, so few connections serve many threads. Default: 16.
     size_t pool_size;
-    /// PEM file with the certificate authorities to trust. Default: the system's.
-    const char *tls_ca;
-    /// PEM file with the certificate chain of this client. Default: none.
-    const char *tls_cert;
-    /// PEM file with the private key of that certificate. Default: none.
-    const char *tls_key;
-    /// A file in which the last good rules of a followed source are kept. A limiter that is made while
-    /// the source is away begins with them. Default: none; then the limiter is not made.
-    const char *rules_cache;
-    /// Hides keys of rules whose identifier_type is api_key or header:<name> also from who can guess them: they
-    /// are stored as 128 bits of their HMAC-SHA-256 with this secret, without one of their SHA-256. 16 to 1024
-    /// bytes. Limiters share their counts only with the same one. Default: none.
-    const char *identifier_secret;
-    /// The most states that "memory://" keeps, one for each key and limit; when there are more, those nearest to
-    /// their reset are forgotten first. Default: 1000000.
-    size_t max_keys;
-    /// How many calls in a row a server leaves unanswered before the circuit breaker opens: from then on calls to it
-    /// fail at once, until it answers again. UINT32_MAX: it never opens. Default: 5.
+    /// How many failures in a row without an answer open the circuit breaker of a server: from then on calls
+    /// to it fail at once, until it answers again. 0 (in C `UINT32_MAX`): it never opens. Default: 5.
     uint32_t breaker_failures;
-    /// How often a server is tried while its circuit breaker is open and calls come. Default: 100 milliseconds.
+    /// How often a server is tried while its circuit breaker is open and calls come. Default: 100 ms.
     uint64_t breaker_probe_us;
-    /// For how many seconds the answer to a call with a request id is kept, from 1 to 86400: so long the call may be
-    /// repeated. Default: 60.
+    /// PEM file with the certificate authorities to trust instead of the system's. Default: the system's.
+    const char *tls_ca;
+    /// PEM file with the certificate chain of this client; goes with `tls_key`. Default: none.
+    const char *tls_cert;
+    /// PEM file with the private key of this client; goes with `tls_cert`. Default: none.
+    const char *tls_key;
+    /// What every key in Redis begins with: 1 to 128 bytes without braces and control characters. Limiters
+    /// share their counts when their prefixes and rules are the same. Default: `sluicegate`.
+    const char *prefix;
+    /// A clock that the caller moves, for tests. Default: the server's, or in memory the system's.
+    const sluicegate_clock *clock;
+    /// A file in which the last good rules of a followed source are kept. A limiter that is made while the
+    /// source is away begins with them. Default: none: then the limiter is not made.
+    const char *rules_cache;
+    /// Hides keys of rules whose `identifier_type` is `api_key` or `header:<name>` also from who can guess
+    /// them: they are stored as 128 bits of their HMAC-SHA-256 with this secret, without one of their
+    /// SHA-256. 16 to 1024 bytes. Limiters share their counts only with the same one. Default: none.
+    const char *identifier_secret;
+    /// The most states that `memory://` keeps, one for each key and limit. When there are more, those nearest
+    /// to their reset are forgotten first. Default: 1000000.
+    size_t max_keys;
+    /// For how many seconds the answer to a call with a `request_id` is kept, by the limiter's clock: so long
+    /// the call may be repeated. Each id takes some 200 bytes in Redis. Default: 60.
     uint64_t request_id_seconds;
 } sluicegate_options;
 

@@ -3,13 +3,13 @@
 use std::ffi::c_char;
 
 use sluicegate::RateLimiter;
-use sluicegate::bridge::{Settings, log_to_stderr};
+use sluicegate::bridge::log_to_stderr;
 use sluicegate::sources::{FileSource, RuleSource, named};
 
 use crate::argument::Handle;
 use crate::check::timeout;
 use crate::error::Failure;
-use crate::options::Options;
+use crate::options::{Given, Options};
 
 /// Decides whether a cost is admitted; blocks the calling thread for one round trip. Threads may share
 /// it: calls use a pool of connections that are opened when they are first needed.
@@ -52,9 +52,9 @@ export! {
     }
 }
 
-fn open(url: &str, rules: impl RuleSource, settings: Settings) -> Result<*mut Limiter, Failure> {
+fn open(url: &str, rules: impl RuleSource, given: Given) -> Result<*mut Limiter, Failure> {
     log_to_stderr();
-    let builder = settings.apply(RateLimiter::builder(url).rules(rules));
+    let builder = given.apply(RateLimiter::builder(url).rules(rules))?;
     Ok(Box::into_raw(Box::new(Limiter(builder.build()?))))
 }
 

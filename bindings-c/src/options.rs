@@ -1,11 +1,12 @@
-//! How a limiter is made.
+//! How a limiter is made. Made from the table of core: cargo run -p sluicegate-tables.
 
 use std::ffi::c_char;
 use std::mem::offset_of;
 use std::ptr::null;
 use std::time::Duration;
 
-use sluicegate::bridge::Settings;
+use sluicegate::Builder;
+use sluicegate::bridge::OptionValue;
 
 use crate::argument::{Argument, Growing, growing, optional_text};
 use crate::clock::Clock;
@@ -17,40 +18,43 @@ use crate::error::Failure;
 pub struct Options {
     /// The size of this struct as the caller knows it; later releases may add fields at the end.
     pub size: usize,
-    /// What every name in Redis begins with: 1 to 128 bytes without braces and control characters.
-    /// Limiters share their counts when their prefixes and rules are the same. Default: "sluicegate".
-    pub prefix: *const c_char,
-    /// A clock that the caller moves. Default: the server's, or in memory the system's.
-    pub clock: *const Clock,
-    /// The longest time to open a connection. Default: 1 second.
+    /// The longest time to open a connection. Default: 1 s.
     pub connect_timeout_us: u64,
-    /// The longest time to wait for an answer. Default: 500 milliseconds.
+    /// The longest time to wait for an answer; then the call ends with `Timeout`. Where the server asks for
+    /// the script, the time begins anew. A call of a blocking limiter that finds all connections in use may
+    /// wait as long for its turn before. Default: 500 ms.
     pub response_timeout_us: u64,
-    /// The most connections to one server. Default: 16.
+    /// The most connections that a blocking limiter opens to one server. Threads share round trips where that
+    /// is sooner than to take turns, so few connections serve many threads. Default: 16.
     pub pool_size: usize,
-    /// PEM file with the certificate authorities to trust. Default: the system's.
-    pub tls_ca: *const c_char,
-    /// PEM file with the certificate chain of this client. Default: none.
-    pub tls_cert: *const c_char,
-    /// PEM file with the private key of that certificate. Default: none.
-    pub tls_key: *const c_char,
-    /// A file in which the last good rules of a followed source are kept. A limiter that is made while
-    /// the source is away begins with them. Default: none; then the limiter is not made.
-    pub rules_cache: *const c_char,
-    /// Hides keys of rules whose identifier_type is api_key or header:<name> also from who can guess them: they
-    /// are stored as 128 bits of their HMAC-SHA-256 with this secret, without one of their SHA-256. 16 to 1024
-    /// bytes. Limiters share their counts only with the same one. Default: none.
-    pub identifier_secret: *const c_char,
-    /// The most states that "memory://" keeps, one for each key and limit; when there are more, those nearest to
-    /// their reset are forgotten first. Default: 1000000.
-    pub max_keys: usize,
-    /// How many calls in a row a server leaves unanswered before the circuit breaker opens: from then on calls to it
-    /// fail at once, until it answers again. UINT32_MAX: it never opens. Default: 5.
+    /// How many failures in a row without an answer open the circuit breaker of a server: from then on calls
+    /// to it fail at once, until it answers again. 0 (in C `UINT32_MAX`): it never opens. Default: 5.
     pub breaker_failures: u32,
-    /// How often a server is tried while its circuit breaker is open and calls come. Default: 100 milliseconds.
+    /// How often a server is tried while its circuit breaker is open and calls come. Default: 100 ms.
     pub breaker_probe_us: u64,
-    /// For how many seconds the answer to a call with a request id is kept, from 1 to 86400: so long the call may be
-    /// repeated. Default: 60.
+    /// PEM file with the certificate authorities to trust instead of the system's. Default: the system's.
+    pub tls_ca: *const c_char,
+    /// PEM file with the certificate chain of this client; goes with `tls_key`. Default: none.
+    pub tls_cert: *const c_char,
+    /// PEM file with the private key of this client; goes with `tls_cert`. Default: none.
+    pub tls_key: *const c_char,
+    /// What every key in Redis begins with: 1 to 128 bytes without braces and control characters. Limiters
+    /// share their counts when their prefixes and rules are the same. Default: `sluicegate`.
+    pub prefix: *const c_char,
+    /// A clock that the caller moves, for tests. Default: the server's, or in memory the system's.
+    pub clock: *const Clock,
+    /// A file in which the last good rules of a followed source are kept. A limiter that is made while the
+    /// source is away begins with them. Default: none: then the limiter is not made.
+    pub rules_cache: *const c_char,
+    /// Hides keys of rules whose `identifier_type` is `api_key` or `header:<name>` also from who can guess
+    /// them: they are stored as 128 bits of their HMAC-SHA-256 with this secret, without one of their
+    /// SHA-256. 16 to 1024 bytes. Limiters share their counts only with the same one. Default: none.
+    pub identifier_secret: *const c_char,
+    /// The most states that `memory://` keeps, one for each key and limit. When there are more, those nearest
+    /// to their reset are forgotten first. Default: 1000000.
+    pub max_keys: usize,
+    /// For how many seconds the answer to a call with a `request_id` is kept, by the limiter's clock: so long
+    /// the call may be repeated. Each id takes some 200 bytes in Redis. Default: 60.
     pub request_id_seconds: u64,
 }
 
@@ -58,19 +62,19 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             size: size_of::<Self>(),
-            prefix: null(),
-            clock: null(),
             connect_timeout_us: 0,
             response_timeout_us: 0,
             pool_size: 0,
+            breaker_failures: 0,
+            breaker_probe_us: 0,
             tls_ca: null(),
             tls_cert: null(),
             tls_key: null(),
+            prefix: null(),
+            clock: null(),
             rules_cache: null(),
             identifier_secret: null(),
             max_keys: 0,
-            breaker_failures: 0,
-            breaker_probe_us: 0,
             request_id_seconds: 0,
         }
     }
@@ -79,41 +83,94 @@ impl Default for Options {
 // SAFETY: it begins with its size; the rest are numbers and pointers.
 unsafe impl Growing for Options {
     const SIZES: &'static [usize] = &[
+        offset_of!(Self, connect_timeout_us),
+        offset_of!(Self, response_timeout_us),
+        offset_of!(Self, pool_size),
+        offset_of!(Self, breaker_failures),
+        offset_of!(Self, breaker_probe_us),
+        offset_of!(Self, tls_ca),
+        offset_of!(Self, tls_cert),
+        offset_of!(Self, tls_key),
+        offset_of!(Self, prefix),
+        offset_of!(Self, clock),
         offset_of!(Self, rules_cache),
         offset_of!(Self, identifier_secret),
+        offset_of!(Self, max_keys),
         offset_of!(Self, request_id_seconds),
         size_of::<Self>(),
     ];
 }
 
-impl<'a> Argument<'a> for *const Options {
-    type Received = Settings;
+/// The options that are given, by their names in core.
+pub(crate) struct Given(Vec<(&'static str, OptionValue)>);
 
-    unsafe fn receive(self, name: &'static str) -> Result<Settings, Failure> {
-        // SAFETY: promised by the caller, also for what the fields point to.
-        unsafe {
-            let options = growing(self, name)?;
-            Ok(Settings {
-                prefix: optional_text(options.prefix, "options.prefix")?.map(Into::into),
-                clock: options.clock.as_ref().map(|clock| clock.0.clone()),
-                connect_timeout: given(options.connect_timeout_us).map(Duration::from_micros),
-                response_timeout: given(options.response_timeout_us).map(Duration::from_micros),
-                pool_size: given(options.pool_size),
-                tls_ca: optional_text(options.tls_ca, "options.tls_ca")?.map(Into::into),
-                tls_cert: optional_text(options.tls_cert, "options.tls_cert")?.map(Into::into),
-                tls_key: optional_text(options.tls_key, "options.tls_key")?.map(Into::into),
-                rules_cache: optional_text(options.rules_cache, "options.rules_cache")?.map(Into::into),
-                identifier_secret: optional_text(options.identifier_secret, "options.identifier_secret")?
-                    .map(Into::into),
-                max_keys: given(options.max_keys),
-                breaker_failures: given(options.breaker_failures),
-                breaker_probe: given(options.breaker_probe_us).map(Duration::from_micros),
-                request_id_seconds: given(options.request_id_seconds),
-            })
-        }
+impl Given {
+    /// A builder with these options.
+    pub(crate) fn apply(self, builder: Builder) -> sluicegate::Result<Builder> {
+        self.0.into_iter().try_fold(builder, |builder, (name, value)| builder.set(name, value))
     }
 }
 
-fn given<N: Default + PartialEq>(number: N) -> Option<N> {
-    (number != N::default()).then_some(number)
+impl<'a> Argument<'a> for *const Options {
+    type Received = Given;
+
+    unsafe fn receive(self, name: &'static str) -> Result<Given, Failure> {
+        let mut given = Vec::new();
+        // SAFETY: promised by the caller, also for what the fields point to.
+        unsafe {
+            let options = growing(self, name)?;
+            if options.connect_timeout_us != 0 {
+                given.push((
+                    "connect_timeout",
+                    OptionValue::Time(Duration::from_micros(options.connect_timeout_us)),
+                ));
+            }
+            if options.response_timeout_us != 0 {
+                given.push((
+                    "response_timeout",
+                    OptionValue::Time(Duration::from_micros(options.response_timeout_us)),
+                ));
+            }
+            if options.pool_size != 0 {
+                given.push(("pool_size", OptionValue::Count(options.pool_size as f64)));
+            }
+            if options.breaker_failures != 0 {
+                given.push(("breaker_failures", OptionValue::Count(options.breaker_failures.into())));
+            }
+            if options.breaker_probe_us != 0 {
+                given.push((
+                    "breaker_probe",
+                    OptionValue::Time(Duration::from_micros(options.breaker_probe_us)),
+                ));
+            }
+            if let Some(text) = optional_text(options.tls_ca, "options.tls_ca")? {
+                given.push(("tls_ca", OptionValue::Path(text.into())));
+            }
+            if let Some(text) = optional_text(options.tls_cert, "options.tls_cert")? {
+                given.push(("tls_cert", OptionValue::Path(text.into())));
+            }
+            if let Some(text) = optional_text(options.tls_key, "options.tls_key")? {
+                given.push(("tls_key", OptionValue::Path(text.into())));
+            }
+            if let Some(text) = optional_text(options.prefix, "options.prefix")? {
+                given.push(("prefix", OptionValue::Text(text.into())));
+            }
+            if let Some(clock) = options.clock.as_ref() {
+                given.push(("clock", OptionValue::Clock(clock.0.clone())));
+            }
+            if let Some(text) = optional_text(options.rules_cache, "options.rules_cache")? {
+                given.push(("rules_cache", OptionValue::Path(text.into())));
+            }
+            if let Some(text) = optional_text(options.identifier_secret, "options.identifier_secret")? {
+                given.push(("identifier_secret", OptionValue::Text(text.into())));
+            }
+            if options.max_keys != 0 {
+                given.push(("max_keys", OptionValue::Count(options.max_keys as f64)));
+            }
+            if options.request_id_seconds != 0 {
+                given.push(("request_id_seconds", OptionValue::Count(options.request_id_seconds as f64)));
+            }
+        }
+        Ok(Given(given))
+    }
 }

@@ -258,36 +258,7 @@
 
 // So far from the schema.
 
-/**
- * Options of a limiter.
- *
- * @typedef {object} ConnectOptions
- * @property {string | readonly Rule[] | { readonly rules: readonly Rule[] }} rules The rules to decide by: an array
- *   of rules, JSON text (what begins with a bracket, a brace or a comment), or a source that is followed while the
- *   limiter runs: the path of a file, or `zookeeper://h1:p1,h2:p2/path`.
- * @property {string | undefined} [rulesCache] A file in which the last good rules of a followed source are kept. A
- *   limiter that is made while the source is away begins with them. Default: none; then `connect` is rejected.
- * @property {string | undefined} [prefix] What every name in Redis begins with: 1 to 128 bytes without braces.
- *   Default: `sluicegate`.
- * @property {ManualClock | undefined} [clock] A clock that the caller moves, instead of the server's (or, in memory,
- *   the system's).
- * @property {number | undefined} [connectTimeoutMs] The longest time to open a connection. Default: 1000.
- * @property {number | undefined} [responseTimeoutMs] The longest time to wait for an answer; then the call is rejected
- *   with `Timeout`. Default: 500.
- * @property {string | undefined} [tlsCa] PEM file with the certificate authorities to trust instead of the system's.
- * @property {string | undefined} [tlsCert] PEM file with the certificate chain of this client.
- * @property {string | undefined} [tlsKey] PEM file with the private key of that certificate.
- * @property {string | undefined} [identifierSecret] Hides keys of rules whose `identifier_type` is `api_key` or
- *   `header:<name>` also from who can guess them: they are stored as 128 bits of their HMAC-SHA-256 with this secret,
- *   without one of their SHA-256. 16 to 1024 bytes. Limiters share their counts only with the same one. Default: none.
- * @property {number | undefined} [maxKeys] The most states that `memory://` keeps, one for each key and limit; when there
- *   are more, those nearest to their reset are forgotten first. Default: 1000000.
- * @property {number | undefined} [breakerFailures] How many calls in a row a server leaves unanswered before the circuit
- *   breaker opens: from then on calls to it fail at once, until it answers again. 0: it never opens. Default: 5.
- * @property {number | undefined} [breakerProbeMs] How often a server is tried while its circuit breaker is open. Default: 100.
- * @property {number | undefined} [requestIdSeconds] For how many seconds the answer to a call with a `requestId` is kept:
- *   a whole number from 1 to 86400. Default: 60.
- */
+/** @typedef {import('./options-table.js').ConnectOptions} ConnectOptions */
 
 /**
  * What went wrong.

@@ -93,7 +93,7 @@ refused('a prefix with braces', ['memory://', { prefix: '{' }], invalid(/^prefix
 refused('a clock that is none', ['memory://', { clock: Date }], wrong('clock: must be a ManualClock, not function'));
 refused('a timeout of 0', ['memory://', { responseTimeoutMs: 0 }], invalid(/response_timeout must be/));
 refused('a timeout in text', ['memory://', { connectTimeoutMs: '1' }], wrong(/^connectTimeoutMs: must be a number/));
-refused('half a key', ['memory://', { maxKeys: 0.5 }], invalid('max_keys 0.5: must be a whole number'));
+refused('half a key', ['memory://', { maxKeys: 0.5 }], invalid('max_keys 0.5: must be a whole number, 0 or more'));
 refused('keys in text', ['memory://', { maxKeys: '5' }], wrong('maxKeys: must be a number, not string'));
 refused('a certificate without key', ['rediss://localhost', { tlsCert: 'a.pem' }], invalid('tls_cert and tls_key must be given together'));
 refused('an option misspelt at connect', ['memory://', { rule: [] }], wrong(/^options: rule is not known/));

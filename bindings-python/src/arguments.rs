@@ -88,9 +88,14 @@ pub(crate) fn whole(value: &Object<'_>, name: &str, right: &str) -> PyResult<u64
 }
 
 /// A size or a time. Negative numbers become 0 and those beyond 64 bits the largest there is; where it
-/// matters, the limiter refuses both.
+/// matters, what takes them refuses both.
 pub(crate) fn amount(value: &Object<'_>, name: &str) -> PyResult<u64> {
     number(value, name, "an int", 0..=u64::MAX)
+}
+
+/// A whole number; the limiter refuses one that is out of range.
+pub(crate) fn count(value: &Object<'_>, name: &str) -> PyResult<f64> {
+    Ok(number(value, name, "an int", i64::MIN..=i64::MAX)? as f64)
 }
 
 /// How long to open a connection, to wait for an answer or to make a call; the limiter refuses what makes no sense.

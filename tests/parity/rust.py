@@ -126,6 +126,9 @@ class Crate:
         options: Parameters = {}
         for method, parameters in self.methods(builder):
             options |= parameters if method in BUILDING else {method: False}
+        if builder == "Builder":
+            table = self.files[f"{CRATE}/options/table.rs"]
+            options |= dict.fromkeys(re.findall(r"^ +(\w+): \w+\([^\n]*\) = ", table, re.MULTILINE), False)
         return options
 
     def values(self, name: str) -> set[str]:

@@ -103,9 +103,11 @@ impl Builder {
         };
         let centre = Centre::new(rules, wire, self.options.clock.clone());
         let backend = match Backend::parse(&self.url.0)? {
-            Backend::Memory => {
-                backend::Backend::Memory(InMemory::new(self.options.clock, self.options.max_keys, request_lifetime))
-            }
+            Backend::Memory => backend::Backend::Memory(InMemory::new(
+                self.options.clock,
+                self.options.max_keys,
+                request_lifetime,
+            )),
             Backend::Redis(url) => {
                 let redis = AsyncRedis::connect(&url, &self.connection).await?;
                 backend::Backend::Server(Tasks { redis, sleeper: None }.into())

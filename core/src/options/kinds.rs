@@ -62,11 +62,11 @@ macro_rules! validated {
     ($name:ident, $value:expr, time($other:ident)) => {
         $crate::time::timeout::validate_time(stringify!($name), $value)
     };
-    ($name:ident, $value:expr, count($type:ty, $least:expr, $most:expr)) => {
-        $crate::options::within(stringify!($name), $value, $least..=$most)
+    ($name:ident, $value:expr, count($type:ty, $bounds:expr)) => {
+        $crate::options::within(stringify!($name), $value, $bounds)
     };
-    ($name:ident, $value:expr, optional_count($type:ty, $least:expr, $most:expr)) => {
-        $value.map_or(Ok(()), |value| $crate::options::within(stringify!($name), value, $least..=$most))
+    ($name:ident, $value:expr, optional_count($type:ty, $bounds:expr)) => {
+        $value.map_or(Ok(()), |value| $crate::options::within(stringify!($name), value, $bounds))
     };
     ($($rest:tt)*) => {
         Ok(())

@@ -7,7 +7,7 @@ mod named;
 mod table;
 
 use std::fmt::Display;
-use std::ops::RangeInclusive;
+use std::ops::{Bound, RangeBounds};
 
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "bridge")]
@@ -49,12 +49,14 @@ macro_rules! groups {
 limiter_options!(groups);
 
 /// Refuses a number out of bounds; the error names the option.
-fn within<N: PartialOrd + Display>(name: &str, value: N, bounds: RangeInclusive<N>) -> Result<()> {
+fn within<N: PartialOrd + Display>(name: &str, value: N, bounds: impl RangeBounds<N>) -> Result<()> {
     if bounds.contains(&value) {
         return Ok(());
     }
-    Err(Error::new(
-        ErrorKind::InvalidArgument,
-        format!("{name} must be from {} to {}", bounds.start(), bounds.end()),
-    ))
+    let right = match (bounds.start_bound(), bounds.end_bound()) {
+        (Bound::Included(least), Bound::Included(most)) => format!("from {least} to {most}"),
+        (Bound::Included(least), _) => format!("at least {least}"),
+        _ => "in its bounds".to_owned(),
+    };
+    Err(Error::new(ErrorKind::InvalidArgument, format!("{name} must be {right}")))
 }

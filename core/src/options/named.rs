@@ -129,7 +129,7 @@ macro_rules! count_from_value {
                 fn from_value(name: &str, value: OptionValue) -> Result<Option<Self>> {
                     let OptionValue::Count(number) = value else { return Ok(None) };
                     if number < 0.0 || number.trunc() != number {
-                        return Err(refused(name, "must be a whole number, 0 or more"));
+                        return Err(refused(name, &format!("{number}: must be a whole number, 0 or more")));
                     }
                     Ok(Some(number as Self))
                 }

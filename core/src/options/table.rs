@@ -19,10 +19,10 @@ macro_rules! limiter_options {
                 response_timeout: time(ms) = 500;
                 /// The most connections that a blocking limiter opens to one server. Threads share round trips where that
                 /// is sooner than to take turns, so few connections serve many threads.
-                pool_size: count(usize, 1, 10_000) = 16;
+                pool_size: count(usize, 1..=10_000) = 16;
                 /// How many failures in a row without an answer open the circuit breaker of a server: from then on calls
                 /// to it fail at once, until it answers again. 0 (in C `UINT32_MAX`): it never opens.
-                breaker_failures: count(u32, 0, u32::MAX) = 5;
+                breaker_failures: count(u32, 0..) = 5;
                 /// How often a server is tried while its circuit breaker is open and calls come.
                 breaker_probe: time(ms) = 100;
                 /// PEM file with the certificate authorities to trust instead of the system's.
@@ -48,10 +48,10 @@ macro_rules! limiter_options {
                 identifier_secret: secret() = "none";
                 /// The most states that `memory://` keeps, one for each key and limit. When there are more, those nearest
                 /// to their reset are forgotten first.
-                max_keys: optional_count(usize, 1, usize::MAX) = "1000000";
+                max_keys: optional_count(usize, 1..) = "1000000";
                 /// For how many seconds the answer to a call with a `request_id` is kept, by the limiter's clock: so long
                 /// the call may be repeated. Each id takes some 200 bytes in Redis.
-                request_id_seconds: count(u64, 1, 86_400) = 60;
+                request_id_seconds: count(u64, 1..=86_400) = 60;
             }
         }
     };

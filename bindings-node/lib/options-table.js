@@ -1,0 +1,61 @@
+'use strict';
+
+// The options of `connect`. Made from the table of core: cargo run -p sluicegate-tables.
+
+/** @import { ManualClock, Rule } from './index.js' */
+
+/**
+ * Options of a limiter.
+ *
+ * @typedef {object} ConnectOptions
+ * @property {string | readonly Rule[] | { readonly rules: readonly Rule[] }} rules The rules to decide by: an array of
+ *   rules, JSON text (what begins with a bracket, a brace or a comment), or a source that is followed while the limiter
+ *   runs: the path of a file, or `zookeeper://h1:p1,h2:p2/path`.
+ * @property {number | undefined} [connectTimeoutMs] The longest time to open a connection. Default: 1 s.
+ * @property {number | undefined} [responseTimeoutMs] The longest time to wait for an answer; then the call ends with
+ *   `Timeout`. Where the server asks for the script, the time begins anew. A call of a blocking limiter that finds all
+ *   connections in use may wait as long for its turn before. Default: 500 ms.
+ * @property {number | undefined} [breakerFailures] How many failures in a row without an answer open the circuit
+ *   breaker of a server: from then on calls to it fail at once, until it answers again. 0 (in C `UINT32_MAX`): it never
+ *   opens. Default: 5.
+ * @property {number | undefined} [breakerProbeMs] How often a server is tried while its circuit breaker is open and
+ *   calls come. Default: 100 ms.
+ * @property {string | undefined} [tlsCa] PEM file with the certificate authorities to trust instead of the system's.
+ *   Default: the system's.
+ * @property {string | undefined} [tlsCert] PEM file with the certificate chain of this client; goes with `tlsKey`.
+ *   Default: none.
+ * @property {string | undefined} [tlsKey] PEM file with the private key of this client; goes with `tlsCert`. Default:
+ *   none.
+ * @property {string | undefined} [prefix] What every key in Redis begins with: 1 to 128 bytes without braces and
+ *   control characters. Limiters share their counts when their prefixes and rules are the same. Default: `sluicegate`.
+ * @property {ManualClock | undefined} [clock] A clock that the caller moves, for tests. Default: the server's, or in
+ *   memory the system's.
+ * @property {string | undefined} [rulesCache] A file in which the last good rules of a followed source are kept. A
+ *   limiter that is made while the source is away begins with them. Default: none: then the limiter is not made.
+ * @property {string | undefined} [identifierSecret] Hides keys of rules whose `identifier_type` is `api_key` or
+ *   `header:<name>` also from who can guess them: they are stored as 128 bits of their HMAC-SHA-256 with this secret,
+ *   without one of their SHA-256. 16 to 1024 bytes. Limiters share their counts only with the same one. Default: none.
+ * @property {number | undefined} [maxKeys] The most states that `memory://` keeps, one for each key and limit. When
+ *   there are more, those nearest to their reset are forgotten first. Default: 1000000.
+ * @property {number | undefined} [requestIdSeconds] For how many seconds the answer to a call with a `request_id` is
+ *   kept, by the limiter's clock: so long the call may be repeated. Each id takes some 200 bytes in Redis. Default: 60.
+ */
+
+/** Of every option its name in core and the kind of its value, by its name here. */
+const OPTIONS = {
+  connectTimeoutMs: ['connect_timeout', 'number'],
+  responseTimeoutMs: ['response_timeout', 'number'],
+  breakerFailures: ['breaker_failures', 'number'],
+  breakerProbeMs: ['breaker_probe', 'number'],
+  tlsCa: ['tls_ca', 'text'],
+  tlsCert: ['tls_cert', 'text'],
+  tlsKey: ['tls_key', 'text'],
+  prefix: ['prefix', 'text'],
+  clock: ['clock', 'clock'],
+  rulesCache: ['rules_cache', 'text'],
+  identifierSecret: ['identifier_secret', 'text'],
+  maxKeys: ['max_keys', 'number'],
+  requestIdSeconds: ['request_id_seconds', 'number'],
+};
+
+module.exports = { OPTIONS };
