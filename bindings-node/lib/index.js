@@ -258,7 +258,7 @@
 
 // So far from the schema.
 
-/** @typedef {import('./options-table.js').ConnectOptions} ConnectOptions */
+/** @typedef {import('./table.js').ConnectOptions} ConnectOptions */
 
 /**
  * What went wrong.

@@ -4,7 +4,7 @@
 
 const { number, options, text, wrongType } = require('./arguments.js');
 const { ManualClock, nativeOf } = require('./clock.js');
-const { OPTIONS } = require('./options-table.js');
+const { OPTIONS } = require('./table.js');
 
 const NAMES = new Set(['rules', ...Object.keys(OPTIONS)]);
 const KINDS = { text, number, clock };
@@ -12,15 +12,13 @@ const KINDS = { text, number, clock };
 /** The rules and the clock, and all texts and numbers that are given, by their names in core. */
 function connectOptions(value) {
   const { rules, ...given } = options('options', value, NAMES);
-  const native = { ...rulesOf(rules), text: {}, number: {} };
+  const checked = { text: {}, number: {}, clock: {} };
   for (const [name, option] of Object.entries(given)) {
     if (option === undefined) continue;
     const [known, kind] = OPTIONS[name];
-    const checked = KINDS[kind](name, option);
-    if (kind === 'clock') native.clock = checked;
-    else native[kind][known] = checked;
+    checked[kind][known] = KINDS[kind](name, option);
   }
-  return native;
+  return { ...rulesOf(rules), ...checked, clock: checked.clock.clock };
 }
 
 function rulesOf(rules) {

@@ -9,7 +9,7 @@ use crate::text::{about, camel, is_time, wrapped};
 const WITHOUT: &[&str] = &["pool_size"];
 
 pub(crate) fn places() -> Vec<Place> {
-    vec![Place::whole("bindings-node/lib/options-table.js", table())]
+    vec![Place::whole("bindings-node/lib/table.js", table())]
 }
 
 fn table() -> String {

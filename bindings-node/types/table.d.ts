@@ -1,0 +1,97 @@
+/**
+ * Options of a limiter.
+ */
+export type ConnectOptions = {
+    /**
+     * The rules to decide by: an array of
+     * rules, JSON text (what begins with a bracket, a brace or a comment), or a source that is followed while the limiter
+     * runs: the path of a file, or `zookeeper://h1:p1,h2:p2/path`.
+     */
+    rules: string | readonly Rule[] | {
+        readonly rules: readonly Rule[];
+    };
+    /**
+     * The longest time to open a connection. Default: 1 s.
+     */
+    connectTimeoutMs?: number | undefined;
+    /**
+     * The longest time to wait for an answer; then the call ends with
+     * `Timeout`. Where the server asks for the script, the time begins anew. A call of a blocking limiter that finds all
+     * connections in use may wait as long for its turn before. Default: 500 ms.
+     */
+    responseTimeoutMs?: number | undefined;
+    /**
+     * How many failures in a row without an answer open the circuit
+     * breaker of a server: from then on calls to it fail at once, until it answers again. 0 (in C `UINT32_MAX`): it never
+     * opens. Default: 5.
+     */
+    breakerFailures?: number | undefined;
+    /**
+     * How often a server is tried while its circuit breaker is open and
+     * calls come. Default: 100 ms.
+     */
+    breakerProbeMs?: number | undefined;
+    /**
+     * PEM file with the certificate authorities to trust instead of the system's.
+     * Default: the system's.
+     */
+    tlsCa?: string | undefined;
+    /**
+     * PEM file with the certificate chain of this client; goes with `tlsKey`.
+     * Default: none.
+     */
+    tlsCert?: string | undefined;
+    /**
+     * PEM file with the private key of this client; goes with `tlsCert`. Default:
+     * none.
+     */
+    tlsKey?: string | undefined;
+    /**
+     * What every key in Redis begins with: 1 to 128 bytes without braces and
+     * control characters. Limiters share their counts when their prefixes and rules are the same. Default: `sluicegate`.
+     */
+    prefix?: string | undefined;
+    /**
+     * A clock that the caller moves, for tests. Default: the server's, or in
+     * memory the system's.
+     */
+    clock?: ManualClock | undefined;
+    /**
+     * A file in which the last good rules of a followed source are kept. A
+     * limiter that is made while the source is away begins with them. Default: none: then the limiter is not made.
+     */
+    rulesCache?: string | undefined;
+    /**
+     * Hides keys of rules whose `identifier_type` is `api_key` or
+     * `header:<name>` also from who can guess them: they are stored as 128 bits of their HMAC-SHA-256 with this secret,
+     * without one of their SHA-256. 16 to 1024 bytes. Limiters share their counts only with the same one. Default: none.
+     */
+    identifierSecret?: string | undefined;
+    /**
+     * The most states that `memory://` keeps, one for each key and limit. When
+     * there are more, those nearest to their reset are forgotten first. Default: 1000000.
+     */
+    maxKeys?: number | undefined;
+    /**
+     * For how many seconds the answer to a call with a `request_id` is
+     * kept, by the limiter's clock: so long the call may be repeated. Each id takes some 200 bytes in Redis. Default: 60.
+     */
+    requestIdSeconds?: number | undefined;
+};
+export namespace OPTIONS {
+    let connectTimeoutMs: string[];
+    let responseTimeoutMs: string[];
+    let breakerFailures: string[];
+    let breakerProbeMs: string[];
+    let tlsCa: string[];
+    let tlsCert: string[];
+    let tlsKey: string[];
+    let prefix: string[];
+    let clock: string[];
+    let rulesCache: string[];
+    let identifierSecret: string[];
+    let maxKeys: string[];
+    let requestIdSeconds: string[];
+}
+import type { Rule } from './index.js';
+import type { ManualClock } from './index.js';
