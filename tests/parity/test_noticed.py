@@ -202,7 +202,7 @@ class Parameters(Noticed):
         self.assert_noticed(types, "RateLimitOptions<Request> = {\n", "    added?: 1;\n", "RateLimitLayer.new()")
         self.assert_noticed(f"{NODE}/fastify.d.ts", limiter, "    added: 1;\n", "RateLimitLayer.new()")
         options = "type ConnectOptions = {\n"
-        self.assert_noticed(f"{NODE}/index.d.ts", options, "    added?: string;\n", "RateLimiter.open()")
+        self.assert_noticed(f"{NODE}/table.d.ts", options, "    added?: string;\n", "RateLimiter.open()")
         headers = "function headers(decision: Decision"
         self.assert_noticed(f"{NODE}/headers.d.ts", headers, ", added: string", "Decision.headers()")
 
@@ -244,7 +244,7 @@ class Exceptions(unittest.TestCase):
     def test_one_that_is_none_any_longer(self) -> None:
         index = f"{NODE}/index.d.ts"
         changes = {
-            ("node", "RateLimiter.open()", "pool_size"): (index, "    prefix?:", "    poolSize?: 1;\n    prefix?:"),
+            ("node", "RateLimiter.open()", "pool_size"): (f"{NODE}/table.d.ts", "    prefix?:", "    poolSize?: 1;\n    prefix?:"),
             ("python", "__bool__"): (STUBS, "    def __bool__(self) -> bool: ...\n", ""),
         }
         for exception, change in changes.items():
