@@ -24,7 +24,7 @@ pub(crate) fn client_address(
 
 /// The key of the client with an address.
 #[pyfunction]
-#[pyo3(signature = (ip, prefix_length = Given(None)))]
+#[pyo3(signature = (ip, prefix_length = Given(None)), text_signature = "(ip, prefix_length=64)")]
 pub(crate) fn address_key(ip: &Bound<'_, PyAny>, prefix_length: Given<'_>) -> PyResult<String> {
     let prefix_length = prefix_length.or(64, "prefix_length", amount)?;
     // Core refuses 0 as what is too large.
