@@ -23,7 +23,7 @@ export! {
         decision: *mut Decision,
     ) {
         let check = Check::new(rule, key.text(key_len)?).with(options);
-        bridge::decide(&limiter.0, Kind::Check, &check, |verdict| decision.write(Decision::from(verdict)))?;
+        bridge::decide(&limiter.0, Kind::Check, &check, |raw| decision.write(Decision::from(raw)))?;
         Ok(())
     }
 }
@@ -102,7 +102,7 @@ export! {
         decision: *mut Decision,
     ) {
         let check = Check::new(rule, key.text(key_len)?).with(options);
-        bridge::decide(&limiter.0, Kind::Peek, &check, |verdict| decision.write(Decision::from(verdict)))?;
+        bridge::decide(&limiter.0, Kind::Peek, &check, |raw| decision.write(Decision::from(raw)))?;
         Ok(())
     }
 }
@@ -119,7 +119,7 @@ export! {
         decision: *mut Decision,
     ) {
         let check = Check::new(rule, key.text(key_len)?).with(options);
-        bridge::decide(&limiter.0, Kind::Refund, &check, |verdict| decision.write(Decision::from(verdict)))?;
+        bridge::decide(&limiter.0, Kind::Refund, &check, |raw| decision.write(Decision::from(raw)))?;
         Ok(())
     }
 }
@@ -136,7 +136,7 @@ export! {
         decision: *mut Decision,
     ) {
         let check = Check::new(rule, key.text(key_len)?).with(options);
-        bridge::decide(&limiter.0, Kind::Charge, &check, |verdict| decision.write(Decision::from(verdict)))?;
+        bridge::decide(&limiter.0, Kind::Charge, &check, |raw| decision.write(Decision::from(raw)))?;
         Ok(())
     }
 }

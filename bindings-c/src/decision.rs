@@ -2,14 +2,14 @@
 
 use std::ffi::c_char;
 
-use sluicegate::bridge::Verdict;
+use sluicegate::bridge::RawDecision;
 
 use crate::argument::Output;
 use crate::text::fill;
 
 /// A time that never comes, as in `retry_after_us` of a cost that can never fit.
 pub const SLUICEGATE_NEVER: u64 = u64::MAX;
-const _: () = assert!(SLUICEGATE_NEVER == Verdict::NEVER);
+const _: () = assert!(SLUICEGATE_NEVER == RawDecision::NEVER);
 
 /// The room for the name of a rule, its NUL included.
 pub const SLUICEGATE_RULE_SIZE: usize = 129;
@@ -67,27 +67,27 @@ impl Output for Decision {}
 
 impl From<&sluicegate::Decision> for Decision {
     fn from(decision: &sluicegate::Decision) -> Self {
-        Verdict::from(decision).into()
+        RawDecision::from(decision).into()
     }
 }
 
-impl From<Verdict<'_>> for Decision {
-    fn from(verdict: Verdict<'_>) -> Self {
+impl From<RawDecision<'_>> for Decision {
+    fn from(raw: RawDecision<'_>) -> Self {
         let mut rule = [0; SLUICEGATE_RULE_SIZE];
-        fill(&mut rule, verdict.rule);
+        fill(&mut rule, raw.rule);
         Self {
-            limit: verdict.limit,
-            remaining: verdict.remaining,
-            retry_after_us: verdict.retry_after_us,
-            reset_after_us: verdict.reset_after_us,
-            source: verdict.source.into(),
-            allowed: verdict.allowed,
-            shadow_denied: verdict.shadow_denied,
+            limit: raw.limit,
+            remaining: raw.remaining,
+            retry_after_us: raw.retry_after_us,
+            reset_after_us: raw.reset_after_us,
+            source: raw.source.into(),
+            allowed: raw.allowed,
+            shadow_denied: raw.shadow_denied,
             rule,
-            rule_applied: !verdict.rule.is_empty(),
-            window_us: verdict.window_us,
-            shadow: verdict.shadow,
-            blocked: verdict.blocked,
+            rule_applied: !raw.rule.is_empty(),
+            window_us: raw.window_us,
+            shadow: raw.shadow,
+            blocked: raw.blocked,
             reserved: [0; 22],
         }
     }

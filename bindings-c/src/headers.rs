@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::marker::PhantomData;
 
 use sluicegate::Source;
-use sluicegate::bridge::Verdict;
+use sluicegate::bridge::RawDecision;
 
 use crate::argument::{Argument, bounded};
 use crate::callback::PairCallback;
@@ -77,7 +77,7 @@ unsafe fn returned(given: *const Decision, name: &str) -> Result<sluicegate::Dec
         let flag = |flag: *const bool| flag.cast::<u8>().read() != 0;
         let rule = (&raw const (*given).rule).cast::<[u8; SLUICEGATE_RULE_SIZE]>().read();
         let rule = text(&rule).ok_or_else(|| Failure::argument(name, "is not one of this library"))?;
-        let verdict = Verdict {
+        let raw = RawDecision {
             allowed: flag(&raw const (*given).allowed),
             rule: &rule.into(),
             limit: (*given).limit,
@@ -91,7 +91,7 @@ unsafe fn returned(given: *const Decision, name: &str) -> Result<sluicegate::Dec
             // No header has it.
             source: Source::Memory,
         };
-        Ok(verdict.into())
+        Ok(raw.into())
     }
 }
 

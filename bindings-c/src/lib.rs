@@ -42,9 +42,9 @@ pub mod rules;
 pub mod calls;
 #[allow(unsafe_code)]
 pub mod key;
+pub mod key_record;
 #[allow(unsafe_code)]
 pub mod reservation;
-pub mod standing;
 
 pub mod matching;
 

@@ -26,7 +26,7 @@ const MODULES: [&str; 17] = [
     "rules",
     "calls",
     "reservation",
-    "standing",
+    "key_record",
     "key",
     "matching",
     "headers",

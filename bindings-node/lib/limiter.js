@@ -15,7 +15,7 @@ const { endingCall } = require('./ending.js');
 const { Call, OP } = require('./mailbox.js');
 const { matchesOf, requestCall } = require('./request.js');
 const { makeReservation } = require('./reservation.js');
-const { blockCall, setLimitCall } = require('./standing.js');
+const { blockCall, setLimitCall } = require('./key_record.js');
 const { reserve, reserveAll, wait, waitAll } = require('./waiting.js');
 
 /**

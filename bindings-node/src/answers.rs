@@ -1,7 +1,7 @@
 //! From answers to rows.
 
 use napi_derive::napi;
-use sluicegate::bridge::{Answer, Reserved, Verdict};
+use sluicegate::bridge::{Answer, RawDecision, Reserved};
 use sluicegate::{Decision, Source};
 
 use crate::failure::Failure;
@@ -115,15 +115,15 @@ pub(crate) fn rows(result: &sluicegate::Result<Answer>) -> usize {
 
 /// The row of a decision by a rule of which the number is known.
 #[inline(always)]
-pub(crate) fn single(token: u64, rule: usize, verdict: &Verdict<'_>) -> AnswerRow {
+pub(crate) fn single(token: u64, rule: usize, raw: &RawDecision<'_>) -> AnswerRow {
     AnswerRow {
-        outcome: flags(verdict),
+        outcome: flags(raw),
         rule,
-        limit: whole(verdict.limit),
-        window_ms: milliseconds(verdict.window_us),
-        remaining: whole(verdict.remaining),
-        retry_after_ms: milliseconds(verdict.retry_after_us),
-        reset_after_ms: milliseconds(verdict.reset_after_us),
+        limit: whole(raw.limit),
+        window_ms: milliseconds(raw.window_us),
+        remaining: whole(raw.remaining),
+        retry_after_ms: milliseconds(raw.retry_after_us),
+        reset_after_ms: milliseconds(raw.reset_after_us),
         ..empty(token, 0)
     }
 }
@@ -142,19 +142,19 @@ fn empty(token: u64, outcome: i32) -> AnswerRow {
     }
 }
 
-fn flags(verdict: &Verdict<'_>) -> i32 {
+fn flags(raw: &RawDecision<'_>) -> i32 {
     // Without branches, of which there would be one per flag.
     let flag = |is_set, flag| i32::from(is_set) * flag;
-    flag(verdict.allowed, outcome::ALLOWED)
-        + flag(verdict.shadow_denied, outcome::SHADOW_DENIED)
-        + flag(verdict.source == Source::Memory, outcome::IN_MEMORY)
-        + flag(verdict.shadow, outcome::SHADOW)
-        + flag(verdict.blocked, outcome::BLOCKED)
+    flag(raw.allowed, outcome::ALLOWED)
+        + flag(raw.shadow_denied, outcome::SHADOW_DENIED)
+        + flag(raw.source == Source::Memory, outcome::IN_MEMORY)
+        + flag(raw.shadow, outcome::SHADOW)
+        + flag(raw.blocked, outcome::BLOCKED)
 }
 
 /// Divided once, so that the result is the double nearest to the exact figure.
 fn milliseconds(us: u64) -> f64 {
-    if us == Verdict::NEVER { f64::INFINITY } else { whole(us) / 1e3 }
+    if us == RawDecision::NEVER { f64::INFINITY } else { whole(us) / 1e3 }
 }
 
 /// A number below 2^53. Processors convert signed numbers in one step.

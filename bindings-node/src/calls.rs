@@ -4,7 +4,7 @@ use std::char::{REPLACEMENT_CHARACTER, decode_utf16};
 use std::collections::HashMap;
 
 use napi_derive::napi;
-use sluicegate::bridge::{End, Item, Kind, OwnedCall, OwnedRequest, StandingChange, Used};
+use sluicegate::bridge::{End, Item, KeyRecordChange, Kind, OwnedCall, OwnedRequest, Used};
 
 use crate::mailbox::{CallRow, Mailbox};
 use crate::names::Names;
@@ -30,7 +30,7 @@ mod op {
     pub(super) const RESERVE_REQUEST: u8 = RENEW + 1;
     pub(super) const BLOCK: u8 = RESERVE_REQUEST + 1;
     pub(super) const SET_LIMIT: u8 = BLOCK + 1;
-    /// The first of [`StandingChange::PLAIN`](super::StandingChange::PLAIN).
+    /// The first of [`KeyRecordChange::PLAIN`](super::KeyRecordChange::PLAIN).
     pub(super) const CHANGES: u8 = SET_LIMIT + 1;
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn operations() -> HashMap<String, u32> {
         ("set_limit", op::SET_LIMIT),
         ("reserve_request", op::RESERVE_REQUEST),
     ];
-    let changes = StandingChange::PLAIN.into_iter().map(StandingChange::name).zip(op::CHANGES..);
+    let changes = KeyRecordChange::PLAIN.into_iter().map(KeyRecordChange::name).zip(op::CHANGES..);
     kinds.chain(others).chain(changes).map(|(name, number)| (name.to_uppercase(), number.into())).collect()
 }
 
@@ -103,15 +103,15 @@ impl<'a> Reader<'a> {
             (None, op::COMMIT) => self.end(&row, End::Commit)?,
             (None, op::RELEASE) => self.end(&row, End::Release)?,
             (None, op::RENEW) => self.end(&row, End::Renew)?,
-            (None, op::BLOCK) => self.change_standing(&row, StandingChange::Block(row.span()))?,
+            (None, op::BLOCK) => self.change_key_record(&row, KeyRecordChange::Block(row.span()))?,
             (None, op::SET_LIMIT) => {
                 // A cost says that it expires.
                 let expires_in = (row.cost()? > 0).then(|| row.span());
-                self.change_standing(&row, StandingChange::SetLimit(row.limit()?, expires_in))?
+                self.change_key_record(&row, KeyRecordChange::SetLimit(row.limit()?, expires_in))?
             }
             (None, other) => {
                 let change = other.checked_sub(op::CHANGES)?;
-                self.change_standing(&row, *StandingChange::PLAIN.get(usize::from(change))?)?
+                self.change_key_record(&row, *KeyRecordChange::PLAIN.get(usize::from(change))?)?
             }
         };
         Some((row.token(), call))
@@ -165,10 +165,10 @@ impl<'a> Reader<'a> {
         Some(OwnedCall::End(end, id, used))
     }
 
-    fn change_standing(&mut self, row: &CallRow<'_>, change: StandingChange) -> Option<OwnedCall> {
+    fn change_key_record(&mut self, row: &CallRow<'_>, change: KeyRecordChange) -> Option<OwnedCall> {
         let item = self.item(row)?;
         // A limit in the row is the one to be stored.
-        Some(OwnedCall::ChangeStanding(Item { limit: None, ..item }, change))
+        Some(OwnedCall::ChangeKeyRecord(Item { limit: None, ..item }, change))
     }
 
     fn cost(&mut self) -> Option<(Option<String>, usize, u64)> {

@@ -7,7 +7,7 @@ use std::str::from_utf8_unchecked;
 
 use napi::bindgen_prelude::Uint8Array;
 use napi::{Env, Result};
-use sluicegate::bridge::Verdict;
+use sluicegate::bridge::RawDecision;
 use sluicegate::{Check, CheckOptions};
 
 use crate::answers::single as answer_row;
@@ -37,7 +37,7 @@ fn answer(shared: &Shared, key: &[u8]) -> Option<sluicegate::Result<()>> {
     let key = key.get(..row.key_length()).and_then(ascii)?;
     let check = Check::new(names.get(number)?, key).with(options(&row));
     // JavaScript reads the answer as soon as this returns: no token says whose it is.
-    let put = |verdict: Verdict<'_>| mailbox.answer(0, &answer_row(0, number, &verdict));
+    let put = |raw: RawDecision<'_>| mailbox.answer(0, &answer_row(0, number, &raw));
     shared.bridge.single_at_once(kind, &check, put)
 }
 

@@ -12,7 +12,7 @@ use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
-use sluicegate::bridge::{Span, StandingChange};
+use sluicegate::bridge::{KeyRecordChange, Span};
 use sluicegate::{Check, CompositeKey};
 
 use crate::errors::{exception, invalid_argument};
@@ -117,14 +117,14 @@ fn stated(value: &Object<'_>, name: &str) -> PyResult<Span> {
 }
 
 /// What `block` is to do.
-pub(crate) fn block(seconds: &Object<'_>) -> PyResult<StandingChange> {
-    Ok(StandingChange::Block(stated(seconds, "seconds")?))
+pub(crate) fn block(seconds: &Object<'_>) -> PyResult<KeyRecordChange> {
+    Ok(KeyRecordChange::Block(stated(seconds, "seconds")?))
 }
 
 /// What `set_limit` is to do.
-pub(crate) fn stored_limit(limit: &Object<'_>, expires_in: Optional<'_>) -> PyResult<StandingChange> {
+pub(crate) fn stored_limit(limit: &Object<'_>, expires_in: Optional<'_>) -> PyResult<KeyRecordChange> {
     let expires_in = optional(expires_in, "expires_in", stated)?;
-    Ok(StandingChange::SetLimit(units(limit, "limit")?, expires_in))
+    Ok(KeyRecordChange::SetLimit(units(limit, "limit")?, expires_in))
 }
 
 /// A span that may be as long as one likes, infinity included.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use sluicegate::bridge::{self, End, Item, Kind, OwnedCall, StandingChange};
+use sluicegate::bridge::{self, End, Item, KeyRecordChange, Kind, OwnedCall};
 
 use crate::arguments::{
     Given, Key, Object, Optional, about_key, block, flag, optional_id, optional_span, optional_timeout,
@@ -227,7 +227,7 @@ impl Bridge {
         seconds: &Object<'_>,
         timeout: Optional<'_>,
     ) -> PyResult<Object<'py>> {
-        self.calls.change_standing(rule, &key, block(seconds)?, timeout)
+        self.calls.change_key_record(rule, &key, block(seconds)?, timeout)
     }
 
     /// Any call about a block or a stored limit that says no more than the name of its method.
@@ -238,8 +238,8 @@ impl Bridge {
         key: Key<'py>,
         timeout: Optional<'_>,
     ) -> PyResult<Object<'py>> {
-        let change = StandingChange::PLAIN.into_iter().find(|change| change.name() == method);
-        self.calls.change_standing(rule, &key, change.ok_or_else(|| unknown(method))?, timeout)
+        let change = KeyRecordChange::PLAIN.into_iter().find(|change| change.name() == method);
+        self.calls.change_key_record(rule, &key, change.ok_or_else(|| unknown(method))?, timeout)
     }
 
     fn set_limit<'py>(
@@ -250,7 +250,7 @@ impl Bridge {
         expires_in: Optional<'_>,
         timeout: Optional<'_>,
     ) -> PyResult<Object<'py>> {
-        self.calls.change_standing(rule, &key, stored_limit(limit, expires_in)?, timeout)
+        self.calls.change_key_record(rule, &key, stored_limit(limit, expires_in)?, timeout)
     }
 
     fn wait(

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use sluicegate::CheckAllOptions;
-use sluicegate::bridge::{self, End, Form, Kind, StandingChange, Used};
+use sluicegate::bridge::{self, End, Form, KeyRecordChange, Kind, Used};
 
 use crate::arguments::{
     Given, Key, Object, Optional, about_key, block, flag, optional_id, optional_span, optional_timeout,
@@ -340,13 +340,13 @@ impl RateLimiter {
         seconds: &Object<'_>,
         timeout: Optional<'_>,
     ) -> PyResult<()> {
-        self.shared.change_standing(rule, &key, block(seconds)?, timeout).map(drop)
+        self.shared.change_key_record(rule, &key, block(seconds)?, timeout).map(drop)
     }
 
     /// Ends the block of `key` under `rule`. Answers whether there was one.
     #[pyo3(signature = (rule, key, *, timeout=None))]
     fn unblock(&self, rule: &Object<'_>, key: Key<'_>, timeout: Optional<'_>) -> PyResult<bool> {
-        self.shared.change_standing(rule, &key, StandingChange::Unblock, timeout)
+        self.shared.change_key_record(rule, &key, KeyRecordChange::Unblock, timeout)
     }
 
     /// Stores a limit for `key` under `rule`, which every process uses from its next check on: for `expires_in` seconds,
@@ -360,13 +360,13 @@ impl RateLimiter {
         expires_in: Optional<'_>,
         timeout: Optional<'_>,
     ) -> PyResult<()> {
-        self.shared.change_standing(rule, &key, stored_limit(limit, expires_in)?, timeout).map(drop)
+        self.shared.change_key_record(rule, &key, stored_limit(limit, expires_in)?, timeout).map(drop)
     }
 
     /// Forgets the limit that is stored for `key` under `rule`. Answers whether there was one.
     #[pyo3(signature = (rule, key, *, timeout=None))]
     fn clear_limit(&self, rule: &Object<'_>, key: Key<'_>, timeout: Optional<'_>) -> PyResult<bool> {
-        self.shared.change_standing(rule, &key, StandingChange::ClearLimit, timeout)
+        self.shared.change_key_record(rule, &key, KeyRecordChange::ClearLimit, timeout)
     }
 
     /// Waits until the cost is admitted, for `timeout` seconds at most. Waits for the same key take turns, in the

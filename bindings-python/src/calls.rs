@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
-use sluicegate::bridge::{Answer, Bridge, Completion, Item, Kind, OwnedCall, StandingChange};
+use sluicegate::bridge::{Answer, Bridge, Completion, Item, KeyRecordChange, Kind, OwnedCall};
 
 use crate::arguments::{Given, Key, Object, Optional, requested};
 use crate::decision::Decision;
@@ -46,7 +46,7 @@ impl Calls {
         kind: Kind,
         check: &sluicegate::Check<'_>,
     ) -> PyResult<Object<'py>> {
-        match self.bridge.single_at_once(kind, check, |verdict| Decision::of(py, verdict)) {
+        match self.bridge.single_at_once(kind, check, |raw| Decision::of(py, raw)) {
             Some(made) => {
                 Ok(made.map_err(|error| exception(py, &error))?.map_err(|error| *error)?.into_any())
             }
@@ -55,15 +55,15 @@ impl Calls {
     }
 
     /// Changes a block or a stored limit of one key.
-    pub(crate) fn change_standing<'py>(
+    pub(crate) fn change_key_record<'py>(
         &self,
         rule: &Object<'py>,
         key: &Key<'_>,
-        change: StandingChange,
+        change: KeyRecordChange,
         timeout: Optional<'_>,
     ) -> PyResult<Object<'py>> {
         let check = requested(rule, key, &Given(None), None, None, timeout, None)?;
-        self.call(rule.py(), OwnedCall::ChangeStanding(Item::from(&check), change))
+        self.call(rule.py(), OwnedCall::ChangeKeyRecord(Item::from(&check), change))
     }
 
     pub(crate) fn call<'py>(&self, py: Python<'py>, call: OwnedCall) -> PyResult<Object<'py>> {

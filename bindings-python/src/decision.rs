@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use sluicegate::bridge::Verdict;
+use sluicegate::bridge::RawDecision;
 use sluicegate::{HeaderStyle, Source};
 
 use crate::arguments::{Given, flag, instances, span, text, whole};
@@ -198,8 +198,8 @@ impl Decision {
 
 impl Decision {
     /// The error is a pointer, so that the result is short, as that of the limiter is.
-    pub(crate) fn of<'py>(py: Python<'py>, verdict: Verdict<'_>) -> Result<Bound<'py, Self>, Box<PyErr>> {
-        Bound::new(py, Self(verdict.into())).map_err(Box::new)
+    pub(crate) fn of<'py>(py: Python<'py>, raw: RawDecision<'_>) -> Result<Bound<'py, Self>, Box<PyErr>> {
+        Bound::new(py, Self(raw.into())).map_err(Box::new)
     }
 }
 

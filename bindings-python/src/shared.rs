@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use sluicegate::bridge::{self, End, Kind, StandingChange, Used};
+use sluicegate::bridge::{self, End, KeyRecordChange, Kind, Used};
 use sluicegate::{Check, RateLimiter, Result};
 
 use crate::arguments::{Given, Key, Object, Optional, requested};
@@ -49,15 +49,15 @@ impl Shared {
     }
 
     /// Changes a block or a stored limit of one key.
-    pub(crate) fn change_standing(
+    pub(crate) fn change_key_record(
         &self,
         rule: &Object<'_>,
         key: &Key<'_>,
-        change: StandingChange,
+        change: KeyRecordChange,
         timeout: Optional<'_>,
     ) -> PyResult<bool> {
         let check = requested(rule, key, &Given(None), None, None, timeout, None)?;
-        self.call(rule.py(), |limiter| bridge::change_standing(limiter, &check, change))
+        self.call(rule.py(), |limiter| bridge::change_key_record(limiter, &check, change))
     }
 
     /// Decides a single item. In memory the answer is made where it was worked out: to hand it on takes as long as
@@ -70,11 +70,10 @@ impl Shared {
         check: &Check<'_>,
     ) -> PyResult<Bound<'py, Decision>> {
         if !self.is_in_memory {
-            let answer =
-                |limiter: &RateLimiter| bridge::decide(limiter, kind, check, |verdict| verdict.into());
+            let answer = |limiter: &RateLimiter| bridge::decide(limiter, kind, check, |raw| raw.into());
             return Bound::new(py, self.decide(py, answer)?);
         }
-        let made = bridge::decide(&self.limiter, kind, check, |verdict| Decision::of(py, verdict));
+        let made = bridge::decide(&self.limiter, kind, check, |raw| Decision::of(py, raw));
         made.map_err(|error| exception(py, &error))?.map_err(|error| *error)
     }
 

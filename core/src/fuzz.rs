@@ -10,8 +10,8 @@ use crate::catalog::Catalog;
 use crate::keys::secret::SecretNames;
 use crate::plan::{Form, Op, Plan};
 use crate::request::{Check, CheckOptions};
+use crate::sequence::{CallSettings, DecisionSequence, ScriptSequence};
 use crate::text::printable::is_control;
-use crate::transaction::{CallSettings, Conversation, Transaction};
 use crate::{Decision, ManualClock, RateLimiter, Request, Result, Rules};
 
 /// One of each kind.
@@ -140,12 +140,12 @@ fn fuzz_replies() {
         |(at, op, cost, reply, cut)| {
             let check = [Check::new("r", "key").with(CheckOptions::new().cost(cost))];
             let plan = Plan::new(&catalogs[at], &check, Op::Peek).unwrap();
-            let mut transaction = Transaction::new(&plan, &wire, op, None);
+            let mut sequence = DecisionSequence::new(&plan, &wire, op, None);
             let mut bytes: Vec<u8> = reply.iter().flat_map(|number| number.to_le_bytes()).collect();
             // Most are whole.
             bytes.truncate(bytes.len() - cut.saturating_sub(7).min(bytes.len()));
-            transaction.feed(Ok(Value::BulkString(bytes)));
-            judge(transaction.decision(Form::Single));
+            sequence.feed(Ok(Value::BulkString(bytes)));
+            judge(sequence.decision(Form::Single));
         },
     );
 }

@@ -74,13 +74,13 @@ mod request;
 mod reservation;
 pub mod rules;
 mod script;
+mod sequence;
 pub mod sources;
 mod sync;
 mod text;
 mod time;
 #[cfg(feature = "tower")]
 pub mod tower;
-mod transaction;
 
 pub use self::http::HeaderStyle;
 pub use decision::{Decision, Source};

@@ -227,7 +227,7 @@ end
 local function prolong(holding, kept_until)
   if kept_until > holding.kept_until then holding.kept_until = kept_until end
 end
-local load_of, conclude_of, refund_of = {}, {}, {}
+local load_of, commit_of, refund_of = {}, {}, {}
 load_of[1] = function(key, arg)
 local cost, full, unit = unpack_numbers('<ddd', arg, 57)
 -- GCRA: a debt of time that leaks one microsecond per microsecond. It is kept relative to its own
@@ -262,7 +262,7 @@ if interval ~= unit then
 end
 return cost, capacity, forced, debt, kept, at, interval, unit
 end
-conclude_of[1] = function(key, grant, amount, debt, kept, at, interval, unit)
+commit_of[1] = function(key, grant, amount, debt, kept, at, interval, unit)
 if amount then
 -- Writes the debt, AMOUNT added, as of now; a charge at another interval rescales it, so that the units stay. The
 -- key lives until it has leaked away, and on to the end of a slice of time: a power of two, some twentieth of the
@@ -370,7 +370,7 @@ local function charge_late(i, ended_at, weight, price)
   end
   local amount = math.max(math.min(weight * price, LATEST + found[2]), 0)
   local before = call('PTTL', key)
-  conclude_of[which[i]](key, 0, amount, unpack(found, 4, 12))
+  commit_of[which[i]](key, 0, amount, unpack(found, 4, 12))
   local after = call('PTTL', key)
   if after > before then
     -- It was given a longer life. (Less may be left than before without, where time goes on in a script. A shorter one is left
@@ -382,7 +382,7 @@ local function charge_late(i, ended_at, weight, price)
 end
 
 -- Charges, to the limits of a holder, what one reservation held until its lease ended.
-local function settle_one(number, member, ended_at, writes)
+local function charge_ended_one(number, member, ended_at, writes)
   local holding, price = holdings[number], 'p' .. sub(member, 2, 17)
   local own = call('ZSCORE', holding.key, price)
   if sub(member, 1, 1) == 'r' then
@@ -398,14 +398,14 @@ end
 
 -- Charges what was held until its lease ended, in the order of those ends, then of the ids, before anything else is done.
 -- The set has those of one end in the other order.
-local function settle(number, writes)
+local function charge_ended(number, writes)
   local holding = holdings[number]
   local ended = call('ZREVRANGEBYSCORE', holding.key, '0', -now, 'WITHSCORES')
   local first = 1
   while first < #ended do
     local last = first
     while ended[last + 3] == ended[first + 1] do last = last + 2 end
-    for at = last, first, -2 do settle_one(number, ended[at], -ended[at + 1], writes) end
+    for at = last, first, -2 do charge_ended_one(number, ended[at], -ended[at + 1], writes) end
     first = last + 2
   end
   if #ended > 0 and writes then
@@ -436,7 +436,7 @@ end
 if is_due then
   local foreign = find_foreign()
   if foreign then return foreign end
-  for j = 1, #holdings do settle(j, true) end
+  for j = 1, #holdings do charge_ended(j, true) end
 end
 local mark = holdings[1].call_id
 for answer, kind_of_mark in pairs({ [0] = 'f', 'e' }) do
@@ -511,7 +511,7 @@ for i = 1, limits do
   if over > 0 then prolong(holding, now + holding.lease + holding.longest + over) end
   -- A state of a time that has not come yet is healed.
   if (amounts[i] > 0 or loaded[i][3]) and kind[i] >= 0 then
-    conclude_of[which[i]](keys[i], 0, amounts[i], unpack(loaded[i], 4, 12))
+    commit_of[which[i]](keys[i], 0, amounts[i], unpack(loaded[i], 4, 12))
   end
 end
 for j = 1, #holdings do

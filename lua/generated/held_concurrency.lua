@@ -247,7 +247,7 @@ end
 local function prolong(holding, kept_until)
   if kept_until > holding.kept_until then holding.kept_until = kept_until end
 end
-local load_of, conclude_of, refund_of = {}, {}, {}
+local load_of, commit_of, refund_of = {}, {}, {}
 load_of[1] = function(key, arg)
 local cost, limit = unpack_numbers('<dd', arg, 57)
 -- Concurrency: what is in flight at once. Nothing is charged; KEY holds what is held, as `holdings.lua` states.
@@ -259,7 +259,7 @@ local enough_at, last_at = 0, last_end(key)
 if cost > limit then enough_at = frees_at(key, cost - limit) end
 return cost, capacity, forced, enough_at, last_at
 end
-conclude_of[1] = function(key, grant, amount, enough_at, last_at)
+commit_of[1] = function(key, grant, amount, enough_at, last_at)
 if amount then
 end
 -- Answers with the grant, now, and the two ends of leases.
@@ -321,7 +321,7 @@ local function charge_late(i, ended_at, weight, price)
   end
   local amount = math.max(math.min(weight * price, LATEST + found[2]), 0)
   local before = call('PTTL', key)
-  conclude_of[which[i]](key, 0, amount, unpack(found, 4, 12))
+  commit_of[which[i]](key, 0, amount, unpack(found, 4, 12))
   local after = call('PTTL', key)
   if after > before then
     -- It was given a longer life. (Less may be left than before without, where time goes on in a script. A shorter one is left
@@ -333,7 +333,7 @@ local function charge_late(i, ended_at, weight, price)
 end
 
 -- Charges, to the limits of a holder, what one reservation held until its lease ended.
-local function settle_one(number, member, ended_at, writes)
+local function charge_ended_one(number, member, ended_at, writes)
   local holding, price = holdings[number], 'p' .. sub(member, 2, 17)
   local own = call('ZSCORE', holding.key, price)
   if sub(member, 1, 1) == 'r' then
@@ -349,14 +349,14 @@ end
 
 -- Charges what was held until its lease ended, in the order of those ends, then of the ids, before anything else is done.
 -- The set has those of one end in the other order.
-local function settle(number, writes)
+local function charge_ended(number, writes)
   local holding = holdings[number]
   local ended = call('ZREVRANGEBYSCORE', holding.key, '0', -now, 'WITHSCORES')
   local first = 1
   while first < #ended do
     local last = first
     while ended[last + 3] == ended[first + 1] do last = last + 2 end
-    for at = last, first, -2 do settle_one(number, ended[at], -ended[at + 1], writes) end
+    for at = last, first, -2 do charge_ended_one(number, ended[at], -ended[at + 1], writes) end
     first = last + 2
   end
   if #ended > 0 and writes then
@@ -439,7 +439,7 @@ local function load(i, repeated)
   if not least or grant < least then group_grant[group[i]] = grant end
 end
 
-local function conclude(i, repeated)
+local function finish(i, repeated)
   local found, holding = loaded[i], holdings[holder_of[i]]
   local amount = found[3]
   if op == CHARGE then
@@ -456,7 +456,7 @@ local function conclude(i, repeated)
     amount = units[i] * price_of[i]
   end
   if op == PEEK or repeated then amount = nil end
-  return conclude_of[which[i]](keys[i], grants[i], amount, unpack(found, 4, 12))
+  return commit_of[which[i]](keys[i], grants[i], amount, unpack(found, 4, 12))
 end
 
 local function hold(holding, counts, token)
@@ -477,7 +477,7 @@ local function decide()
     if is_scratch then copy_states() end
     local foreign = find_foreign()
     if foreign then return foreign end
-    for j = 1, #holdings do settle(j, not is_scratch) end
+    for j = 1, #holdings do charge_ended(j, not is_scratch) end
   end
   local repeated = op == RESERVE and is_repeated()
   if op == REFUND then
@@ -491,7 +491,7 @@ local function decide()
     if op == CHARGE and extra[i] - loaded[i][2] > LATEST then return 0 end
   end
   local replies, token = {}, 0
-  for i = 1, limits do replies[i] = conclude(i, repeated) end
+  for i = 1, limits do replies[i] = finish(i, repeated) end
   local is_granted = op == RESERVE and group_grant[0] > 0
   if is_granted then
     token = now

@@ -260,7 +260,7 @@ end
 local function prolong(holding, kept_until)
   if kept_until > holding.kept_until then holding.kept_until = kept_until end
 end
-local load_of, conclude_of, refund_of = {}, {}, {}
+local load_of, commit_of, refund_of = {}, {}, {}
 load_of[1] = function(key, arg)
 local cost, full, unit = unpack_numbers('<ddd', arg, 57)
 -- GCRA: a debt of time that leaks one microsecond per microsecond. It is kept relative to its own
@@ -295,7 +295,7 @@ if interval ~= unit then
 end
 return cost, capacity, forced, debt, kept, at, interval, unit
 end
-conclude_of[1] = function(key, grant, amount, debt, kept, at, interval, unit)
+commit_of[1] = function(key, grant, amount, debt, kept, at, interval, unit)
 if amount then
 -- Writes the debt, AMOUNT added, as of now; a charge at another interval rescales it, so that the units stay. The
 -- key lives until it has leaked away, and on to the end of a slice of time: a power of two, some twentieth of the
@@ -403,7 +403,7 @@ local function charge_late(i, ended_at, weight, price)
   end
   local amount = math.max(math.min(weight * price, LATEST + found[2]), 0)
   local before = call('PTTL', key)
-  conclude_of[which[i]](key, 0, amount, unpack(found, 4, 12))
+  commit_of[which[i]](key, 0, amount, unpack(found, 4, 12))
   local after = call('PTTL', key)
   if after > before then
     -- It was given a longer life. (Less may be left than before without, where time goes on in a script. A shorter one is left
@@ -415,7 +415,7 @@ local function charge_late(i, ended_at, weight, price)
 end
 
 -- Charges, to the limits of a holder, what one reservation held until its lease ended.
-local function settle_one(number, member, ended_at, writes)
+local function charge_ended_one(number, member, ended_at, writes)
   local holding, price = holdings[number], 'p' .. sub(member, 2, 17)
   local own = call('ZSCORE', holding.key, price)
   if sub(member, 1, 1) == 'r' then
@@ -431,14 +431,14 @@ end
 
 -- Charges what was held until its lease ended, in the order of those ends, then of the ids, before anything else is done.
 -- The set has those of one end in the other order.
-local function settle(number, writes)
+local function charge_ended(number, writes)
   local holding = holdings[number]
   local ended = call('ZREVRANGEBYSCORE', holding.key, '0', -now, 'WITHSCORES')
   local first = 1
   while first < #ended do
     local last = first
     while ended[last + 3] == ended[first + 1] do last = last + 2 end
-    for at = last, first, -2 do settle_one(number, ended[at], -ended[at + 1], writes) end
+    for at = last, first, -2 do charge_ended_one(number, ended[at], -ended[at + 1], writes) end
     first = last + 2
   end
   if #ended > 0 and writes then
@@ -521,7 +521,7 @@ local function load(i, repeated)
   if not least or grant < least then group_grant[group[i]] = grant end
 end
 
-local function conclude(i, repeated)
+local function finish(i, repeated)
   local found, holding = loaded[i], holdings[holder_of[i]]
   local amount = found[3]
   if op == CHARGE then
@@ -538,7 +538,7 @@ local function conclude(i, repeated)
     amount = units[i] * price_of[i]
   end
   if op == PEEK or repeated then amount = nil end
-  return conclude_of[which[i]](keys[i], grants[i], amount, unpack(found, 4, 12))
+  return commit_of[which[i]](keys[i], grants[i], amount, unpack(found, 4, 12))
 end
 
 local function hold(holding, counts, token)
@@ -559,7 +559,7 @@ local function decide()
     if is_scratch then copy_states() end
     local foreign = find_foreign()
     if foreign then return foreign end
-    for j = 1, #holdings do settle(j, not is_scratch) end
+    for j = 1, #holdings do charge_ended(j, not is_scratch) end
   end
   local repeated = op == RESERVE and is_repeated()
   if op == REFUND then
@@ -573,7 +573,7 @@ local function decide()
     if op == CHARGE and extra[i] - loaded[i][2] > LATEST then return 0 end
   end
   local replies, token = {}, 0
-  for i = 1, limits do replies[i] = conclude(i, repeated) end
+  for i = 1, limits do replies[i] = finish(i, repeated) end
   local is_granted = op == RESERVE and group_grant[0] > 0
   if is_granted then
     token = now

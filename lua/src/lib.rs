@@ -10,8 +10,8 @@
 //! state they return, by the crate `sluicegate`, which is the only intended user of this one.
 
 mod kernel;
+pub mod key_record;
 mod listing;
-pub mod standing;
 
 use kernel::Fragments;
 pub use kernel::{Kernel, KernelSet};
@@ -129,7 +129,7 @@ fn beside(kernels: KernelSet, plainly: &str, driver: &str) -> String {
 fn unmarked(driver: &str) -> String {
     driver
         .lines()
-        .filter(|line| !line.trim_start().starts_with("--STANDING"))
+        .filter(|line| !line.trim_start().starts_with("--KEY RECORD"))
         .flat_map(|line| [line, "\n"])
         .collect()
 }
@@ -161,7 +161,7 @@ pub fn repeatable(script: &str) -> String {
 /// Limits as functions, in tables by the places of the kernels: what loads a state, what writes and answers, what takes
 /// back.
 fn limits_beside(kernels: KernelSet, params: usize) -> String {
-    let mut text = String::from("local load_of, conclude_of, refund_of = {}, {}, {}\n");
+    let mut text = String::from("local load_of, commit_of, refund_of = {}, {}, {}\n");
     for kernel in kernels.iter() {
         let Fragments { numbers, load, keeps, commit, reply, refund, .. } = kernel.fragments();
         let (place, numbers) = (kernels.place(kernel), unpacking_params(numbers, params));
@@ -169,7 +169,7 @@ fn limits_beside(kernels: KernelSet, params: usize) -> String {
         text.push_str(&format!(
             "load_of[{place}] = function(key, arg)\n{numbers}{load}{whole}\
              return cost, capacity, forced, {keeps}\nend\n\
-             conclude_of[{place}] = function(key, grant, amount, {keeps})\n\
+             commit_of[{place}] = function(key, grant, amount, {keeps})\n\
              if amount then\n{commit}end\n{reply}return answer\nend\n\
              refund_of[{place}] = function(key, amount, charged_at, {keeps})\n\
              local function commit(key, amount, {keeps})\n{commit}end\n{refund}end\n"

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    Kernel, KernelSet, charge_one, charge_several, each, ending, forget, one, refund, repeatable, several,
-    standing,
+    Kernel, KernelSet, charge_one, charge_several, each, ending, forget, key_record, one, refund, repeatable,
+    several,
 };
 
 /// Every script that limits of these kernels need, each with a name that is unlike all others. `held`: also those for
 /// limits beside which reservations are held; `concurrency` has no others. `stands`: also those for rules whose keys may be
 /// blocked, or have limits of their own.
-pub fn scripts(kernels: KernelSet, held: bool, stands: bool) -> Vec<(String, String)> {
+pub fn scripts(kernels: KernelSet, held: bool, key_records: bool) -> Vec<(String, String)> {
     let mut scripts = Vec::new();
     let mut add = |what: &str, names: &str, text| scripts.push((format!("{what}_{names}"), text));
     let plain = kernels
@@ -38,26 +38,28 @@ pub fn scripts(kernels: KernelSet, held: bool, stands: bool) -> Vec<(String, Str
         add("ending", &names, ending(kernels));
         add("forget", "held", forget());
     }
-    if stands {
+    if key_records {
         for kernel in plain.iter() {
-            add("standing_check", kernel.name(), standing::one(kernel));
+            add("key_record_check", kernel.name(), key_record::one(kernel));
         }
         let names = named(kernels);
-        add("standing", &names, standing::held(kernels));
-        add("standing_forget", "held", standing::forget());
-        add("standing", "change", standing::change());
+        add("key_record", &names, key_record::held(kernels));
+        add("key_record_forget", "held", key_record::forget());
+        add("key_record", "change", key_record::change());
         if held {
-            add("standing_ending", &names, standing::ending(kernels));
+            add("key_record_ending", &names, key_record::ending(kernels));
         }
     }
     scripts
 }
 
 /// The commands of Redis that these scripts call, in lower case: what a user must be allowed to say.
-pub fn commands(kernels: KernelSet, held: bool, stands: bool) -> BTreeSet<String> {
-    let mut scripts = scripts(kernels, held, stands);
+pub fn commands(kernels: KernelSet, held: bool, key_records: bool) -> BTreeSet<String> {
+    let mut scripts = scripts(kernels, held, key_records);
     // Where nothing is ever held, these call what is in the others too.
-    scripts.retain(|(name, _)| held || !name.starts_with("standing_") || name.starts_with("standing_check_"));
+    scripts.retain(|(name, _)| {
+        held || !name.starts_with("key_record_") || name.starts_with("key_record_check_")
+    });
     scripts.iter().flat_map(|(_, text)| called(text)).collect()
 }
 

@@ -26,12 +26,12 @@ const ONCE: [&str; 14] = [
     "held_concurrency",
     "ending_gcra",
     "forget_held",
-    "standing_check_fixed_window",
-    "standing_check_gcra",
-    "standing_gcra",
-    "standing_ending_gcra",
-    "standing_forget_held",
-    "standing_change",
+    "key_record_check_fixed_window",
+    "key_record_check_gcra",
+    "key_record_gcra",
+    "key_record_ending_gcra",
+    "key_record_forget_held",
+    "key_record_change",
 ];
 
 fn is_shown(name: &str) -> bool {

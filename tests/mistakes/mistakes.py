@@ -17,9 +17,9 @@ MISTAKES = [
         "a call is sent again after a timeout",
         "wire/session/ending.rs",
         "self.outcomes.push_back((pending.id, CommandOutcome::Done(Err(failure))));\n            }\n        }\n        is_silent",
-        "let hint = crate::redis::wire::command::Hint::Unsent(failure, pending.by);\n"
-        "                let unexecuted = crate::redis::wire::command::Unexecuted { request: pending.request.clone(), asking: pending.asking, hint };\n"
-        "                self.outcomes.push_back((pending.id, CommandOutcome::Again(Box::new(unexecuted))));\n"
+        "let redirect = crate::redis::wire::command::Redirect::Unsent(failure, pending.by);\n"
+        "                let unexecuted = crate::redis::wire::command::Unexecuted { request: pending.request.clone(), asking: pending.asking, redirect };\n"
+        "                self.outcomes.push_back((pending.id, CommandOutcome::NotExecuted(Box::new(unexecuted))));\n"
         "            }\n        }\n        is_silent",
     ),
     Mistake(
@@ -33,7 +33,7 @@ MISTAKES = [
         "a call is sent again although a replica answered it, which may have been promoted",
         "wire/session/replies.rs",
         "                self.fail(&bundle, &failure);\n                return self.retire(&failure);",
-        "                self.again(bundle, |_| Hint::NotOwner(failure.clone()));\n                return self.retire(&failure);",
+        "                self.again(bundle, |_| Redirect::NotOwner(failure.clone()));\n                return self.retire(&failure);",
     ),
     Mistake(
         "the answers of two calls of a bundle are swapped",

@@ -48,7 +48,7 @@ def changed(path: str, old: str, new: str) -> dict[str, Surface]:
 class Packages(Noticed):
     def test_functions(self) -> None:
         for beginning in ("pub fn", "pub const fn", "pub async unsafe fn"):
-            self.assert_noticed("core/src/lib.rs", "mod transaction;\n", f"{beginning} added() {{}}\n", "package")
+            self.assert_noticed("core/src/lib.rs", "mod sequence;\n", f"{beginning} added() {{}}\n", "package")
         self.assert_noticed(f"{PYTHON}/__init__.py", "    UnknownRuleError,\n)\n", "def added(): ...\n", "package")
         types = "export { ManualClock, RateLimiter, Reservation, SluicegateError, addressKey, headers };\n"
         self.assert_noticed(f"{NODE}/index.d.ts", types, "export function added(): void;\n", "package")
@@ -129,7 +129,7 @@ class Fields(Noticed):
         self.assert_noticed(STUBS, "class RequestMatch:\n", PROPERTY, "RequestMatch", "Explanation")
         types = "type RequestMatch = {\n"
         self.assert_noticed(f"{NODE}/index.d.ts", types, "    added: string;\n", "RequestMatch", "Explanation")
-        self.assert_noticed(f"{NODE}/types.d.ts", "type Verdict = {\n", "    added: string;\n", "Explanation")
+        self.assert_noticed(f"{NODE}/types.d.ts", "type RawDecision = {\n", "    added: string;\n", "Explanation")
         self.assert_noticed(C, "    bool matched;\n", "    int added;\n", "RequestMatch", "Explanation")
 
     def test_status_of_rules(self) -> None:

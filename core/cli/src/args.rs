@@ -9,13 +9,13 @@ use sluicegate::sources::TlsFiles;
 
 use crate::asking::{CheckRequest, MatchArgs};
 use crate::backend::BackendArgs;
+use crate::key_record::{BlockArgs, LimitCommand, Subject};
 #[cfg(feature = "lab")]
 use crate::lab::LabArgs;
 use crate::one::{CheckArgs, One, Repeatable, WaitArgs};
 use crate::overview::OneKey;
 use crate::reserving::{CommitArgs, ReserveArgs, ReservedArgs};
 use crate::rules::RulesCommand;
-use crate::standing::{BlockArgs, LimitCommand, Subject};
 
 /// Distributed rate limiter: admit or deny keys by rules.
 #[derive(Debug, Parser)]

@@ -5,6 +5,7 @@
 mod args;
 mod asking;
 mod backend;
+mod key_record;
 #[cfg(feature = "lab")]
 mod lab;
 #[cfg(feature = "manual")]
@@ -17,7 +18,6 @@ mod rules;
 mod run;
 mod show;
 mod source;
-mod standing;
 mod stderr;
 
 use std::ffi::OsString;
@@ -78,9 +78,9 @@ fn carry_out(command: &Command, out: &mut impl Write) -> Result<ExitStatus, Comm
         Command::Commit(args) => reserving::commit(args, out),
         Command::Release(args) => reserving::release(args, out),
         Command::Renew(args) => reserving::renew(args, out),
-        Command::Block(args) => standing::block(args, out),
-        Command::Unblock(subject) => standing::unblock(subject, out),
-        Command::Limit(command) => standing::limit(command, out),
+        Command::Block(args) => key_record::block(args, out),
+        Command::Unblock(subject) => key_record::unblock(subject, out),
+        Command::Limit(command) => key_record::limit(command, out),
         Command::Reset(one) => run::reset(one, out),
         Command::Inspect(key) => overview::inspect(key, out),
         Command::ResetAll(key) => overview::reset_all(key, out),

@@ -29,7 +29,7 @@ impl Algorithm for Concurrency {
         false
     }
 
-    fn settle(&self, _state: &mut Leases, _now: Micros) {}
+    fn advance(&self, _state: &mut Leases, _now: Micros) {}
 
     fn price(&self, cost: f64) -> f64 {
         cost

@@ -99,7 +99,7 @@ impl Algorithm for Decay {
         state.slot > self.slot_now(state, now)
     }
 
-    fn settle(&self, state: &mut Level, now: Micros) {
+    fn advance(&self, state: &mut Level, now: Micros) {
         let slot = self.slot_now(state, now);
         state.slot = state.slot.min(slot);
         if self.level_in(state, slot) == 0.0 {

@@ -99,7 +99,7 @@ impl Algorithm for FixedWindow {
         state.start > now
     }
 
-    fn settle(&self, state: &mut Window, now: Micros) {
+    fn advance(&self, state: &mut Window, now: Micros) {
         if state.start > now {
             state.start = self.start(now);
         } else if now >= self.end(state) {

@@ -91,7 +91,7 @@ impl Algorithm for Gcra {
         state.at > now
     }
 
-    fn settle(&self, state: &mut Debt, now: Micros) {
+    fn advance(&self, state: &mut Debt, now: Micros) {
         state.debt = state.left(now.max(state.at));
         state.at = now;
     }

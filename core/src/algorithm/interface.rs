@@ -9,7 +9,7 @@ use crate::time::clock::Micros;
 /// otherwise); a cost is admitted when its price is no more than the room there is.
 ///
 /// Looking never writes: `room`, `retry_after` and `reset_after` take a state of any time up to
-/// `now` as it was stored. Only what changes a state settles it first.
+/// `now` as it was stored. Only what changes a state advances it first.
 pub(crate) trait Algorithm {
     /// What is kept for a key.
     type State: Clone;
@@ -21,7 +21,7 @@ pub(crate) trait Algorithm {
     fn is_ahead(&self, state: &Self::State, now: Micros) -> bool;
 
     /// Brings the state to `now`; a stored time in the future counts as now.
-    fn settle(&self, state: &mut Self::State, now: Micros);
+    fn advance(&self, state: &mut Self::State, now: Micros);
 
     /// What one check of `cost` takes, in the algorithm's measure.
     fn price(&self, cost: f64) -> f64;
@@ -35,10 +35,10 @@ pub(crate) trait Algorithm {
         true
     }
 
-    /// Takes `amount`, in the algorithm's measure, from a settled state.
+    /// Takes `amount`, in the algorithm's measure, from a state that was advanced to `now`.
     fn charge(&self, state: &mut Self::State, now: Micros, amount: f64);
 
-    /// Gives `amount` back to a settled state, never below nothing: the newest first or, where it is known
+    /// Gives `amount` back to such a state, never below nothing: the newest first or, where it is known
     /// when it was charged, what is surely left of that charge and nothing of any other.
     fn refund(&self, state: &mut Self::State, now: Micros, amount: f64, charged_at: Option<Micros>);
 
@@ -62,6 +62,6 @@ pub(crate) trait Algorithm {
     /// The numbers a script needs, in the order its file states.
     fn numbers(&self, cost: f64, out: &mut Numbers);
 
-    /// The settled state from the numbers a script replied; `None` when they make no sense.
+    /// The state, advanced to its time, from the numbers a script replied; `None` when they make no sense.
     fn parse(&self, numbers: &[f64], cost: f64) -> Option<Self::State>;
 }

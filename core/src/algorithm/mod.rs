@@ -7,6 +7,7 @@
 //! Times are whole microseconds. Counts are doubles because Lua has no other number; they are whole
 //! and exact up to 2^53.
 
+mod applying;
 mod calendar;
 mod concurrency;
 mod decay;
@@ -14,27 +15,26 @@ mod fixed_window;
 mod gcra;
 mod holding;
 mod interface;
+mod key_record;
 mod lease;
 mod numbers;
 mod policy;
-mod settling;
 mod sliding_buckets;
 mod sliding_log;
 mod sliding_window;
-mod standing;
 mod terms;
 
 pub(crate) use crate::time::clock::Micros;
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
+pub use applying::Op;
+pub(crate) use applying::{Answered, Demand, Outcome, Terms};
 #[cfg(feature = "internal")]
 pub(crate) use calendar::Calendar;
 pub(crate) use concurrency::Leases;
 pub(crate) use holding::Holding;
+pub(crate) use key_record::{Blocking, KeyRecord};
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
+pub use key_record::{KeyRecordChange, Span};
 pub(crate) use lease::{HoldId, Lease};
 pub(crate) use numbers::{Numbers, micros};
 pub(crate) use policy::{Policy, State};
-#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
-pub use settling::Op;
-pub(crate) use settling::{Answered, Demand, Outcome, Terms};
-pub(crate) use standing::{Blocking, Standing};
-#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
-pub use standing::{Span, StandingChange};

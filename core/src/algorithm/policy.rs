@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use sluicegate_lua::Kernel;
 
+use super::applying::{self, Answered, Demand, Outcome};
 use super::calendar::Calendar;
 use super::concurrency::{Concurrency, Leases};
 use super::decay::{Decay, Level};
@@ -12,13 +13,12 @@ use super::fixed_window::{Begins, FixedWindow, Window};
 use super::gcra::{Debt, Gcra};
 use super::holding::Holding;
 use super::interface::Algorithm;
+use super::key_record::KeyRecord;
 use super::lease::Lease;
 use super::numbers::{Numbers, ceil};
-use super::settling::{self, Answered, Demand, Outcome};
 use super::sliding_buckets::{Buckets, SlidingBuckets};
 use super::sliding_log::{Log, SlidingLog};
 use super::sliding_window::{SlidingWindow, Windows};
-use super::standing::Standing;
 use crate::rules::{self, Limit, Rule, Structure};
 use crate::time::clock::{LATEST, Micros};
 
@@ -47,7 +47,7 @@ pub(crate) enum State {
     /// What is held for a key or a resource, beside the states of its limits.
     Holding(Box<Holding>),
     /// What stands beside the states of one key.
-    Standing(Box<Standing>),
+    KeyRecord(Box<KeyRecord>),
     /// What was answered to a request, beside the states of its first item.
     Answered(Box<Answered>),
 }
@@ -167,20 +167,20 @@ impl Policy {
     }
 
     #[inline]
-    pub(crate) fn settle(&self, state: &mut State, now: Micros) {
-        dispatch!(self, state, (), |algorithm, inner| algorithm.settle(inner, now));
+    pub(crate) fn advance(&self, state: &mut State, now: Micros) {
+        dispatch!(self, state, (), |algorithm, inner| algorithm.advance(inner, now));
     }
 
     /// Whether there is room for `cost`.
     #[inline]
     pub(crate) fn fits(&self, state: &State, now: Micros, cost: f64) -> bool {
-        dispatch!(self, state, false, |algorithm, inner| settling::fits(algorithm, inner, now, cost))
+        dispatch!(self, state, false, |algorithm, inner| applying::fits(algorithm, inner, now, cost))
     }
 
     /// Whether a charge of `cost` leaves no larger overdraft than can be counted.
     #[inline]
     pub(crate) fn bears(&self, state: &State, now: Micros, cost: f64) -> bool {
-        dispatch!(self, state, false, |algorithm, inner| settling::bears(algorithm, inner, now, cost))
+        dispatch!(self, state, false, |algorithm, inner| applying::bears(algorithm, inner, now, cost))
     }
 
     /// Whether a state that a script replied may be one to which `cost` was charged.
@@ -191,7 +191,7 @@ impl Policy {
     /// What a charge of `cost` that asks for no room takes: in units of cost, and in the algorithm's own measure.
     pub(crate) fn overcharged(&self, cost: f64) -> (f64, f64) {
         with_algorithm!(self, |algorithm, _wrap| {
-            let units = settling::overcharged(algorithm, cost);
+            let units = applying::overcharged(algorithm, cost);
             (units, algorithm.price(units))
         })
     }
@@ -206,28 +206,28 @@ impl Policy {
 
     /// Carries out what is asked of a state, and says how it stands then. `permitted` is whether all the
     /// limits that are decided together have room.
-    pub(crate) fn settle_up(&self, state: &mut State, demand: Demand, permitted: bool) -> Outcome {
-        self.settle_up_inline(state, demand, permitted)
+    pub(crate) fn decide(&self, state: &mut State, demand: Demand, permitted: bool) -> Outcome {
+        self.decide_inline(state, demand, permitted)
     }
 
-    /// [`settle_up`](Self::settle_up) for a check in memory: always inline, since outcomes are long.
+    /// [`decide`](Self::decide) for a check in memory: always inline, since outcomes are long.
     #[inline(always)]
-    pub(crate) fn settle_up_inline(&self, state: &mut State, demand: Demand, permitted: bool) -> Outcome {
+    pub(crate) fn decide_inline(&self, state: &mut State, demand: Demand, permitted: bool) -> Outcome {
         dispatch!(self, state, Outcome::NONE, |algorithm, inner| {
-            settling::settle_up(algorithm, inner, demand, permitted)
+            applying::decide(algorithm, inner, demand, permitted)
         })
     }
 
-    /// [`settle_up`](Self::settle_up) for a settled state of which it is known whether the cost `fits`.
-    pub(crate) fn conclude(&self, state: &mut State, demand: Demand, fits: bool, permitted: bool) -> Outcome {
+    /// [`decide`](Self::decide) for a state that was advanced, of which it is known whether the cost `fits`.
+    pub(crate) fn apply(&self, state: &mut State, demand: Demand, fits: bool, permitted: bool) -> Outcome {
         dispatch!(self, state, Outcome::NONE, |algorithm, inner| {
-            settling::conclude(algorithm, inner, demand, fits, permitted)
+            applying::apply(algorithm, inner, demand, fits, permitted)
         })
     }
 
-    /// [`conclude`](Self::conclude) where weight is held beside the state.
+    /// [`apply`](Self::apply) where weight is held beside the state.
     #[inline]
-    pub(crate) fn conclude_beside(
+    pub(crate) fn apply_beside(
         &self,
         state: &mut State,
         demand: Demand,
@@ -236,7 +236,7 @@ impl Policy {
         held: f64,
     ) -> Outcome {
         dispatch!(self, state, Outcome::NONE, |algorithm, inner| {
-            settling::conclude_beside(algorithm, inner, demand, fits, permitted, held)
+            applying::apply_beside(algorithm, inner, demand, fits, permitted, held)
         })
     }
 
@@ -244,7 +244,7 @@ impl Policy {
     pub(crate) fn charge_late(&self, state: &mut State, at: Micros, now: Micros, lease: &Lease) {
         let policy = lease.price.map_or(Cow::Borrowed(self), |price| Cow::Owned(self.at_price(price)));
         dispatch!(policy.as_ref(), state, (), |algorithm, inner| {
-            settling::charge_late(algorithm, inner, at, now, lease.weight)
+            applying::charge_late(algorithm, inner, at, now, lease.weight)
         });
     }
 
@@ -319,14 +319,14 @@ impl Policy {
     #[inline]
     pub(crate) fn charge(&self, state: &mut State, now: Micros, cost: f64) {
         dispatch!(self, state, (), |algorithm, inner| {
-            settling::charge(algorithm, inner, now, settling::overcharged(algorithm, cost));
+            applying::charge(algorithm, inner, now, applying::overcharged(algorithm, cost));
         });
     }
 
     /// How many units there is room for; below zero when overdrawn.
     #[inline]
     pub(crate) fn room(&self, state: &State, now: Micros) -> f64 {
-        dispatch!(self, state, 0.0, |algorithm, inner| settling::whole_room(algorithm, inner, now) as f64)
+        dispatch!(self, state, 0.0, |algorithm, inner| applying::whole_room(algorithm, inner, now) as f64)
     }
 
     /// Gives back `cost`: the newest first or, where it is known when it was charged, what is left of that
@@ -336,7 +336,7 @@ impl Policy {
             return;
         }
         dispatch!(self, state, (), |algorithm, inner| {
-            algorithm.settle(inner, now);
+            algorithm.advance(inner, now);
             algorithm.refund(inner, now, algorithm.price(cost), charged_at);
         });
     }

@@ -72,7 +72,7 @@ impl Algorithm for SlidingBuckets {
         state.slot > self.slot(now)
     }
 
-    fn settle(&self, state: &mut Buckets, now: Micros) {
+    fn advance(&self, state: &mut Buckets, now: Micros) {
         let slot = self.slot(now);
         if state.slot < slot && state.current > 0.0 {
             state.pairs.push_back((state.slot, state.current));

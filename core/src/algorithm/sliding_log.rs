@@ -64,7 +64,7 @@ impl Algorithm for SlidingLog {
         state.newest().is_some_and(|at| at > now)
     }
 
-    fn settle(&self, state: &mut Log, now: Micros) {
+    fn advance(&self, state: &mut Log, now: Micros) {
         let mut ahead = 0.0;
         while let Some(last) = state.entries.pop_back_if(|entry| entry.at > now) {
             ahead += last.units;

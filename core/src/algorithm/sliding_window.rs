@@ -44,7 +44,7 @@ impl SlidingWindow {
     }
 
     #[inline]
-    fn settled(&self, state: Windows, now: Micros) -> Windows {
+    fn advanced(&self, state: Windows, now: Micros) -> Windows {
         if self.is_current(&state, now) { state } else { self.moved(state, now) }
     }
 
@@ -72,7 +72,7 @@ impl Algorithm for SlidingWindow {
         state.start > now
     }
 
-    fn settle(&self, state: &mut Windows, now: Micros) {
+    fn advance(&self, state: &mut Windows, now: Micros) {
         if !self.is_current(state, now) {
             *state = self.moved(*state, now);
         }
@@ -83,7 +83,7 @@ impl Algorithm for SlidingWindow {
     }
 
     fn room(&self, state: &Windows, now: Micros) -> f64 {
-        let state = self.settled(*state, now);
+        let state = self.advanced(*state, now);
         let (window, offset) = (self.window as f64, (now - state.start) as f64);
         // Multiplied before it is divided: exact as long as count times window stays below 2^53.
         let estimate = state.previous * (window - offset) / window + state.current;
@@ -107,7 +107,7 @@ impl Algorithm for SlidingWindow {
     }
 
     fn retry_after(&self, state: &Windows, now: Micros, cost: f64) -> Micros {
-        let state = &self.settled(*state, now);
+        let state = &self.advanced(*state, now);
         let allowed = self.limit - cost;
         let next = state.start + self.window;
         let estimate = if state.current <= allowed {
@@ -120,7 +120,7 @@ impl Algorithm for SlidingWindow {
     }
 
     fn reset_after(&self, state: &Windows, now: Micros) -> Micros {
-        let state = self.settled(*state, now);
+        let state = self.advanced(*state, now);
         let left = state.start + self.window - now;
         if state.current > 0.0 {
             left + self.window

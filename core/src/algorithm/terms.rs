@@ -1,11 +1,11 @@
 //! What may change about a limit while the states of its keys stay what they are.
 
+use super::applying::Terms;
 use super::concurrency::Concurrency;
 use super::decay::Decay;
 use super::fixed_window::FixedWindow;
 use super::gcra::Gcra;
 use super::policy::Policy;
-use super::settling::Terms;
 use super::sliding_buckets::SlidingBuckets;
 use super::sliding_log::SlidingLog;
 use super::sliding_window::SlidingWindow;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::message::{End, Kind, Reserved, StandingChange, Used};
+use super::message::{End, KeyRecordChange, Kind, Reserved, Used};
 use crate::decision::Decision;
 use crate::error::Result;
 use crate::limiter::RateLimiter;
-use crate::plan::{Form, Verdict};
+use crate::plan::{Form, RawDecision};
 use crate::request::Check;
 
 /// Whether the limiter is in memory, so that no call blocks for long.
@@ -14,7 +14,7 @@ pub fn is_in_memory(limiter: &RateLimiter) -> bool {
     limiter.is_in_memory()
 }
 
-/// Decides a single item, and returns what `make` builds of the verdict.
+/// Decides a single item, and returns what `make` builds of the raw decision.
 ///
 /// # Errors
 /// As [`RateLimiter::check`].
@@ -23,7 +23,7 @@ pub fn decide<T>(
     limiter: &RateLimiter,
     kind: Kind,
     check: &Check<'_>,
-    make: impl FnOnce(Verdict<'_>) -> T,
+    make: impl FnOnce(RawDecision<'_>) -> T,
 ) -> Result<T> {
     limiter.decide(kind, check, make)
 }
@@ -43,8 +43,8 @@ pub fn end(limiter: &RateLimiter, end: End, id: Option<&str>, used: &Used) -> Re
 ///
 /// # Errors
 /// As [`RateLimiter::block`].
-pub fn change_standing(limiter: &RateLimiter, check: &Check<'_>, change: StandingChange) -> Result<bool> {
-    limiter.change_standing(check, change)
+pub fn change_key_record(limiter: &RateLimiter, check: &Check<'_>, change: KeyRecordChange) -> Result<bool> {
+    limiter.change_key_record(check, change)
 }
 
 /// [`RateLimiter::wait_with`], or [`RateLimiter::wait_all`], by a sleep that may be cut short, by a signal for instance:

@@ -9,7 +9,7 @@ use crate::decision::Decision;
 use crate::error::Result;
 use crate::limiter::AsyncRateLimiter;
 use crate::matching::Request;
-pub use crate::plan::{End, Op as Kind, Span, StandingChange};
+pub use crate::plan::{End, KeyRecordChange, Op as Kind, Span};
 use crate::request::{Check, CheckAllOptions, CheckOptions};
 use crate::reservation::{Reservation, Usage};
 
@@ -190,7 +190,7 @@ pub enum OwnedCall {
     /// `reserve_request`
     ReserveRequest(Box<OwnedRequest>),
     /// A change of a block or of a stored limit.
-    ChangeStanding(Item, StandingChange),
+    ChangeKeyRecord(Item, KeyRecordChange),
     /// `commit`, `release` or `renew`, with the id, which a denied reservation lacks
     End(End, Option<String>, Used),
 }
@@ -238,8 +238,8 @@ pub(super) async fn answer(limiter: &AsyncRateLimiter, call: &OwnedCall) -> Resu
         OwnedCall::Reset(item) => {
             return limiter.reset_with(&item.rule, &item.key, item.options()).await.map(|()| Answer::Done);
         }
-        OwnedCall::ChangeStanding(item, change) => {
-            let took_effect = limiter.change_standing(&item.check(), *change).await?;
+        OwnedCall::ChangeKeyRecord(item, change) => {
+            let took_effect = limiter.change_key_record(&item.check(), *change).await?;
             return Ok(if change.is_answered() { Answer::Ended(took_effect) } else { Answer::Done });
         }
         OwnedCall::Ping(timeout) => return limiter.try_server(*timeout).await.map(|()| Answer::Done),

@@ -29,16 +29,16 @@ use crate::error::{Error, ErrorKind, Result};
 pub use crate::http::{Problem, client_address, is_header_name};
 use crate::limiter::{AsyncRateLimiter, Builder};
 pub use crate::options::{OPTIONS, OptionKind, OptionSpec, OptionValue};
-pub use crate::plan::{Form, Verdict};
+pub use crate::plan::{Form, RawDecision};
 use crate::redis::forked;
 use crate::request::Check;
 use crate::sync::fork::generation;
 use crate::time::clock::LATEST;
-pub use blocking::{change_standing, decide, end, is_in_memory, reserve_sleeping, wait_sleeping};
+pub use blocking::{change_key_record, decide, end, is_in_memory, reserve_sleeping, wait_sleeping};
 pub use log::log_to_stderr;
 use message::answer;
 pub use message::{
-    Answer, Completion, End, Item, Kind, OwnedCall, OwnedRequest, Reserved, Span, StandingChange, Used,
+    Answer, Completion, End, Item, KeyRecordChange, Kind, OwnedCall, OwnedRequest, Reserved, Span, Used,
 };
 use runner::{OPENED, Runner};
 
@@ -82,14 +82,14 @@ impl Bridge {
         self.runner.limiter()
     }
 
-    /// Decides a single item in memory, and returns what `make` builds of the verdict; `None` on a server, which takes I/O,
+    /// Decides a single item in memory, and returns what `make` builds of the raw decision; `None` on a server, which takes I/O,
     /// and before the limiter is open.
     #[inline]
     pub fn single_at_once<T>(
         &self,
         kind: Kind,
         check: &Check<'_>,
-        make: impl FnOnce(Verdict<'_>) -> T,
+        make: impl FnOnce(RawDecision<'_>) -> T,
     ) -> Option<Result<T>> {
         self.limiter()?.at_once(kind, check, make)
     }

@@ -55,7 +55,7 @@ impl Holds {
 
 /// What may stand beside the state of each key of a rule.
 #[derive(Debug)]
-pub(crate) struct Stands {
+pub(crate) struct KeyRecordPolicy {
     /// As those of limits.
     pub(crate) number: LimitNumber,
     /// How keys are blocked; `None`: they are not.
@@ -64,7 +64,7 @@ pub(crate) struct Stands {
     pub(crate) overrides: bool,
 }
 
-impl Stands {
+impl KeyRecordPolicy {
     /// The last part of its name.
     pub(crate) const SUFFIX: &str = "st";
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use crate::algorithm::{Policy, Span, StandingChange};
+use crate::algorithm::{KeyRecordChange, Policy, Span};
 use crate::error::{Error, ErrorKind, Result};
 use crate::keys::address::AddressKeys;
 use crate::keys::key::canonical;
@@ -19,7 +19,7 @@ use crate::rules::{
     Algorithm, CalendarWindow, Identifier, Limit, MAX_BURST, MAX_LOG, MAX_MICROS, MAX_WINDOW_US, Rule,
     RuleId, Rules, Scope, Structure, WindowStart,
 };
-pub(crate) use beside::{Holds, LimitNumber, SHARD_SHIFT, Stands};
+pub(crate) use beside::{Holds, KeyRecordPolicy, LimitNumber, SHARD_SHIFT};
 
 /// So many names are compared sooner than one is hashed.
 const FEW: usize = 8;
@@ -44,9 +44,9 @@ pub(crate) struct ReadyRule {
     /// Set where the rule has reservations.
     pub(crate) holds: Option<Holds>,
     /// Set where keys may be blocked, or have limits of their own.
-    pub(crate) stands: Option<Stands>,
+    pub(crate) key_records: Option<KeyRecordPolicy>,
     /// The number of what stands, or stood before the rule was changed, beside the states of a key.
-    pub(crate) standing: LimitNumber,
+    pub(crate) key_record: LimitNumber,
     /// The number of the records of requests, as those of limits.
     pub(crate) requests: LimitNumber,
     /// Whether a limit counts a resource, so that a check has to name one.
@@ -183,8 +183,8 @@ impl ReadyRule {
         Self {
             limits: limits.collect(),
             holds: Holds::new(rule, number),
-            stands: Stands::new(rule, number),
-            standing: number(Stands::SUFFIX),
+            key_records: KeyRecordPolicy::new(rule, number),
+            key_record: number(KeyRecordPolicy::SUFFIX),
             requests: number("q"),
             needs_resource: rule.limits.iter().any(|limit| limit.scope == Scope::Resource),
             secret_key: is_secret(rule.identifier_type.as_ref()),
@@ -198,7 +198,7 @@ impl ReadyRule {
     /// Whether the name of a state is made of the key alone, and nothing is held or stands beside the state.
     #[inline(always)]
     pub(crate) fn is_plain(&self) -> bool {
-        !self.needs_resource && self.holds.is_none() && self.stands.is_none()
+        !self.needs_resource && self.holds.is_none() && self.key_records.is_none()
     }
 
     /// Whether a key that is [canonical](crate::keys::key::is_canonical) is stored as it is.
@@ -211,7 +211,9 @@ impl ReadyRule {
     #[inline]
     pub(crate) fn held_alone(&self) -> Option<(&ReadyLimit, &Holds)> {
         match (self.limits.as_slice(), &self.holds) {
-            ([limit], Some(holds)) if !self.needs_resource && self.stands.is_none() => Some((limit, holds)),
+            ([limit], Some(holds)) if !self.needs_resource && self.key_records.is_none() => {
+                Some((limit, holds))
+            }
             _ => None,
         }
     }
@@ -246,12 +248,12 @@ impl ReadyRule {
     }
 
     /// Refuses a change by hand that the rule does not allow, or whose numbers make no sense.
-    pub(crate) fn validate_change(&self, change: StandingChange) -> Result<()> {
-        let stands = self.stands.as_ref();
+    pub(crate) fn validate_change(&self, change: KeyRecordChange) -> Result<()> {
+        let key_records = self.key_records.as_ref();
         let (is_allowed, field, value) = if change.is_block() {
-            (stands.is_some_and(|stands| stands.blocking.is_some()), "block", "{}")
+            (key_records.is_some_and(|key_records| key_records.blocking.is_some()), "block", "{}")
         } else {
-            (stands.is_some_and(|stands| stands.overrides), "overrides", "true")
+            (key_records.is_some_and(|key_records| key_records.overrides), "overrides", "true")
         };
         if !is_allowed {
             return Err(self.refused(&format!(

@@ -3,21 +3,21 @@
 use std::time::Duration;
 
 use super::memory::InMemory;
-use super::queue::{AttemptResult, Retryable, Stake, WaitQueue};
+use super::queue::{AttemptResult, Claim, Retryable, WaitQueue};
 use crate::decision::{Decision, Source};
 use crate::error::Result;
 use crate::plan::{Charge, ENFORCED, Forecast, Form, Op, Outcome, Plan, SmallList, answer};
 use crate::reservation::Reservation;
 
 impl WaitQueue {
-    /// One stake in each state that can deny.
-    pub(super) fn stakes(&self, plan: &Plan<'_>) -> SmallList<Stake> {
+    /// One claim in each state that can deny.
+    pub(super) fn claims(&self, plan: &Plan<'_>) -> SmallList<Claim> {
         let enforced = plan.charges.iter().filter(|charge| charge.group == ENFORCED);
-        let stakes = enforced.map(|charge| Stake {
+        let claims = enforced.map(|charge| Claim {
             lane: self.lane_of(charge),
             cost: charge.amount.is_none().then_some(charge.cost),
         });
-        stakes.collect()
+        claims.collect()
     }
 
     /// The lane of the state that a charge is about.

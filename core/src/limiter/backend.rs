@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::centre::Centre;
 use super::driver::Driver;
 use super::memory::InMemory;
+use super::shared::Shared;
 use crate::decision::{Decision, Source};
 use crate::error::Result;
 use crate::sources::Snapshot;
@@ -12,7 +12,7 @@ use crate::time::timeout::validate_time;
 
 /// What both limiters are, over a driver that blocks or one for tasks.
 pub(super) struct Limiter<D> {
-    pub(super) centre: Centre,
+    pub(super) shared: Shared,
     pub(super) backend: Backend<D>,
 }
 
@@ -30,13 +30,13 @@ pub(super) enum Calls<'a, D> {
 /// What calls do in memory: plain functions, since nothing waits there.
 #[derive(Clone, Copy)]
 pub(super) struct MemoryCalls<'a> {
-    pub(super) centre: &'a Centre,
+    pub(super) shared: &'a Shared,
     pub(super) memory: &'a InMemory,
 }
 
 /// What calls do on a server: futures of its driver.
 pub(super) struct ServerCalls<'a, D> {
-    pub(super) centre: &'a Centre,
+    pub(super) shared: &'a Shared,
     pub(super) server: &'a D,
 }
 
@@ -51,10 +51,10 @@ impl<D> Copy for ServerCalls<'_, D> {}
 impl<D: Driver> Limiter<D> {
     #[inline(always)]
     pub(super) fn calls(&self) -> Calls<'_, D> {
-        let centre = &self.centre;
+        let shared = &self.shared;
         match &self.backend {
-            Backend::Memory(memory) => Calls::Memory(MemoryCalls { centre, memory }),
-            Backend::Server(server) => Calls::Server(ServerCalls { centre, server }),
+            Backend::Memory(memory) => Calls::Memory(MemoryCalls { shared, memory }),
+            Backend::Server(server) => Calls::Server(ServerCalls { shared, server }),
         }
     }
 
@@ -65,7 +65,7 @@ impl<D: Driver> Limiter<D> {
     /// The rules in force.
     #[inline(always)]
     pub(super) fn catalog(&self) -> Snapshot<'_> {
-        self.centre.rules.snapshot()
+        self.shared.rules.snapshot()
     }
 
     /// Before the arguments are looked at: a closed limiter says so, whatever it is asked.
@@ -95,7 +95,7 @@ impl<D: Driver> Limiter<D> {
     }
 
     pub(super) fn close(&self) {
-        self.centre.rules.close();
+        self.shared.rules.close();
         match &self.backend {
             Backend::Memory(memory) => memory.close(),
             Backend::Server(server) => server.close(),

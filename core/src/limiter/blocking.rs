@@ -6,14 +6,14 @@ use std::thread;
 use std::time::Duration;
 
 use super::backend::{Backend, Limiter, polled};
-use super::centre::Centre;
 use super::driver::{Driver, now};
 use super::queue::{Moment, Retryable, Waiter};
 use super::rest::Rest;
+use super::shared::Shared;
 use crate::decision::Decision;
 use crate::error::{Error, ErrorKind, Result};
 use crate::matching::Request;
-use crate::plan::{End, Form, Op, StandingChange};
+use crate::plan::{End, Form, KeyRecordChange, Op};
 use crate::redis::BlockingRedis;
 use crate::request::{Check, CheckOptions};
 use crate::reservation::{Reservation, ReservationRef, Usage};
@@ -64,14 +64,14 @@ pub struct RateLimiter {
 
 impl fmt::Debug for RateLimiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let prefix = &self.limiter.centre.wire.prefix;
+        let prefix = &self.limiter.shared.wire.prefix;
         f.debug_struct("RateLimiter").field("prefix", prefix).finish_non_exhaustive()
     }
 }
 
 impl RateLimiter {
-    pub(super) fn new(centre: Centre, backend: Backend<BlockingRedis>) -> Self {
-        Self { limiter: Limiter { centre, backend } }
+    pub(super) fn new(shared: Shared, backend: Backend<BlockingRedis>) -> Self {
+        Self { limiter: Limiter { shared, backend } }
     }
 
     /// Closes the connections. Final: later calls, and waits of other threads, end with
@@ -149,12 +149,12 @@ impl RateLimiter {
         polled!(self.limiter, end(reservation, end, usage))
     }
 
-    pub(crate) fn change_standing(&self, check: &Check<'_>, change: StandingChange) -> Result<bool> {
-        polled!(self.limiter, change_standing(check, change))
+    pub(crate) fn change_key_record(&self, check: &Check<'_>, change: KeyRecordChange) -> Result<bool> {
+        polled!(self.limiter, change_key_record(check, change))
     }
 
-    pub(super) fn change(&self, check: &Check<'_>, change: StandingChange) -> Result<()> {
-        self.change_standing(check, change).map(drop)
+    pub(super) fn change(&self, check: &Check<'_>, change: KeyRecordChange) -> Result<()> {
+        self.change_key_record(check, change).map(drop)
     }
 
     pub(super) fn try_server(&self, timeout: Option<Duration>) -> Result<()> {
@@ -199,7 +199,7 @@ impl<F: FnMut(Duration) -> bool> Parked<F> {
         until: Moment,
     ) -> Result<()> {
         while !waiter.is_called() {
-            let left = Duration::from_micros(until.saturating_sub(limiter.centre.moment()));
+            let left = Duration::from_micros(until.saturating_sub(limiter.shared.moment()));
             if left.is_zero() {
                 break;
             }

@@ -6,7 +6,7 @@ use super::backend::{Backend, Calls};
 use super::driver::now;
 use super::{AsyncRateLimiter, RateLimiter};
 use crate::error::Result;
-use crate::plan::{Op, Verdict};
+use crate::plan::{Op, RawDecision};
 use crate::redis::Hub;
 use crate::request::Check;
 
@@ -23,13 +23,13 @@ impl AsyncRateLimiter {
         }
     }
 
-    /// Decides a single check in memory, and returns what `make` builds of the verdict; `None` on a server, which takes I/O.
+    /// Decides a single check in memory, and returns what `make` builds of the raw decision; `None` on a server, which takes I/O.
     #[inline]
     pub(crate) fn at_once<T>(
         &self,
         op: Op,
         check: &Check<'_>,
-        make: impl FnOnce(Verdict<'_>) -> T,
+        make: impl FnOnce(RawDecision<'_>) -> T,
     ) -> Option<Result<T>> {
         match self.limiter.calls() {
             Calls::Memory(calls) => Some(calls.decide(check, op, make)),
@@ -43,18 +43,18 @@ impl RateLimiter {
         self.limiter.is_in_memory()
     }
 
-    /// Decides a single check, and returns what `make` builds of the verdict.
+    /// Decides a single check, and returns what `make` builds of the raw decision.
     #[inline]
     pub(crate) fn decide<T>(
         &self,
         op: Op,
         check: &Check<'_>,
-        make: impl FnOnce(Verdict<'_>) -> T,
+        make: impl FnOnce(RawDecision<'_>) -> T,
     ) -> Result<T> {
         match self.limiter.calls() {
             Calls::Memory(calls) => calls.decide(check, op, make),
             Calls::Server(calls) => {
-                now(move || calls.single(check, op)).map(|decision| make(Verdict::from(&decision)))
+                now(move || calls.single(check, op)).map(|decision| make(RawDecision::from(&decision)))
             }
         }
     }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::backend;
-use super::centre::Centre;
 use super::memory::InMemory;
+use super::shared::Shared;
 #[cfg(feature = "bridge")]
 use super::sleeper::Sleeper;
 use super::tasks::Tasks;
@@ -21,8 +21,8 @@ use crate::options::{OptionValue, taken, unknown, value_type};
 #[cfg(feature = "bridge")]
 use crate::redis::Host;
 use crate::redis::{AsyncRedis, Backend, BlockingRedis};
+use crate::sequence::CallSettings;
 use crate::sources::{Origin, RuleSource, TlsFiles};
-use crate::transaction::CallSettings;
 
 /// Options of a limiter. Nothing is validated before [`build`](Self::build) or
 /// [`connect`](Self::connect).
@@ -84,7 +84,7 @@ impl Builder {
                 backend::Backend::Server(BlockingRedis::new(&url, &self.connection)?.into())
             }
         };
-        Ok(RateLimiter::new(Centre::new(self.rules.open()?, wire, self.options.clock), backend))
+        Ok(RateLimiter::new(Shared::new(self.rules.open()?, wire, self.options.clock), backend))
     }
 
     /// An async limiter, connected. To be awaited on a Tokio runtime with timers and I/O enabled.
@@ -101,7 +101,7 @@ impl Builder {
             let opening = tokio::task::spawn_blocking(move || self.rules.open());
             opening.await.map_err(|error| Error::new(ErrorKind::Connection, format!("rules: {error}")))??
         };
-        let centre = Centre::new(rules, wire, self.options.clock.clone());
+        let shared = Shared::new(rules, wire, self.options.clock.clone());
         let backend = match Backend::parse(&self.url.0)? {
             Backend::Memory => backend::Backend::Memory(InMemory::new(
                 self.options.clock,
@@ -113,7 +113,7 @@ impl Builder {
                 backend::Backend::Server(Tasks { redis, sleeper: None }.into())
             }
         };
-        Ok(AsyncRateLimiter::new(centre, backend, None))
+        Ok(AsyncRateLimiter::new(shared, backend, None))
     }
 
     /// An async limiter on an event loop that is not Rust's. Loads the rules; opens no connection.
@@ -131,8 +131,8 @@ impl Builder {
             }
             _ => backend::Backend::Memory(self.in_memory()),
         };
-        let centre = Centre::new(self.rules.open()?, wire, self.options.clock);
-        Ok(AsyncRateLimiter::new(centre, backend, Some(sleeper)))
+        let shared = Shared::new(self.rules.open()?, wire, self.options.clock);
+        Ok(AsyncRateLimiter::new(shared, backend, Some(sleeper)))
     }
 
     /// Whether connecting takes no time, as there is nothing to connect to; validates everything.

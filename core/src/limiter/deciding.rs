@@ -7,9 +7,9 @@ use crate::algorithm::HoldId;
 use crate::catalog::Catalog;
 use crate::decision::{Decision, Source};
 use crate::error::Result;
-use crate::plan::{Form, Op, Plan, Verdict, answer};
+use crate::plan::{Form, Op, Plan, RawDecision, answer};
 use crate::request::{Check, CheckAllOptions, CheckOptions};
-use crate::transaction::Decided;
+use crate::sequence::Decided;
 
 both_limiters! {
     /// Admits a cost of 1 for `key` under `rule`, or denies it.
@@ -114,27 +114,27 @@ both_limiters! {
 impl MemoryCalls<'_> {
     #[inline(always)]
     pub(super) fn single(self, check: &Check<'_>, op: Op) -> Result<Decision> {
-        self.decide(check, op, |verdict| verdict.into())
+        self.decide(check, op, |raw| raw.into())
     }
 
-    /// Decides a single check, and returns what `make` builds of the verdict, which may be long: so it is not kept here.
+    /// Decides a single check, and returns what `make` builds of the raw decision, which may be long: so it is not kept here.
     #[inline(always)]
     pub(super) fn decide<T>(
         self,
         check: &Check<'_>,
         op: Op,
-        make: impl FnOnce(Verdict<'_>) -> T,
+        make: impl FnOnce(RawDecision<'_>) -> T,
     ) -> Result<T> {
         if op == Op::Refund {
             return self.refund(check, make);
         }
-        self.memory.decide(&self.centre.rules.snapshot(), check, op, make)
+        self.memory.decide(&self.shared.rules.snapshot(), check, op, make)
     }
 
     #[inline(never)]
-    fn refund<T>(self, check: &Check<'_>, make: impl FnOnce(Verdict<'_>) -> T) -> Result<T> {
-        let made = self.memory.decide(&self.centre.rules.snapshot(), check, Op::Refund, make);
-        self.centre.freed(check);
+    fn refund<T>(self, check: &Check<'_>, make: impl FnOnce(RawDecision<'_>) -> T) -> Result<T> {
+        let made = self.memory.decide(&self.shared.rules.snapshot(), check, Op::Refund, make);
+        self.shared.freed(check);
         made
     }
 
@@ -156,12 +156,12 @@ impl MemoryCalls<'_> {
 impl<D: Driver> ServerCalls<'_, D> {
     pub(super) async fn single(self, check: &Check<'_>, op: Op) -> Result<Decision> {
         self.server.ensure_open()?;
-        let catalog = self.centre.rules.snapshot();
+        let catalog = self.shared.rules.snapshot();
         let (once, id) = check.split_request_id();
         let plan = Plan::repeatable(&catalog, &[once], (op, Form::Single), id)?;
         let decided = self.decide(&plan, op, HoldId::default(), false).await;
         if op == Op::Refund {
-            self.centre.freed(check);
+            self.shared.freed(check);
         }
         Ok(answer(&plan, &decided?.outcomes, Source::Server, Form::Single))
     }
@@ -189,11 +189,11 @@ impl<D: Driver> ServerCalls<'_, D> {
         id: HoldId,
         wants_forecast: bool,
     ) -> Result<Decided> {
-        let mut transaction = self.centre.transaction(plan, op, id);
+        let mut sequence = self.shared.sequence(plan, op, id);
         if wants_forecast {
-            transaction.want_forecast();
+            sequence.want_forecast();
         }
-        self.drive(&mut transaction, self.server.deadline(plan.timeout)).await;
-        transaction.finish()
+        self.drive(&mut sequence, self.server.deadline(plan.timeout)).await;
+        sequence.finish()
     }
 }

@@ -7,12 +7,12 @@ use super::driver::Driver;
 use crate::error::{Error, Result};
 use crate::redis::{Attempts, CallDeadline};
 use crate::script::ScriptCall;
-use crate::transaction::Conversation;
+use crate::sequence::ScriptSequence;
 
 impl<D: Driver> ServerCalls<'_, D> {
     /// Holds a conversation with the server. All requests of a call share its time. What does no harm when it is carried
     /// out twice is sent again for as long as there is no answer.
-    pub(super) async fn drive(self, conversation: &mut impl Conversation, deadline: CallDeadline) {
+    pub(super) async fn drive(self, conversation: &mut impl ScriptSequence, deadline: CallDeadline) {
         while let Some(call) = conversation.next() {
             let reply = if let Some(error) = out_of_time(conversation, deadline) {
                 self.server.send_detached(call);
@@ -42,6 +42,6 @@ impl<D: Driver> ServerCalls<'_, D> {
 }
 
 /// The error of a call whose time is up while it undoes what it did: that still happens, but nobody waits for it.
-fn out_of_time(conversation: &impl Conversation, deadline: CallDeadline) -> Option<Error> {
+fn out_of_time(conversation: &impl ScriptSequence, deadline: CallDeadline) -> Option<Error> {
     if conversation.is_undoing() { deadline.over() } else { None }
 }

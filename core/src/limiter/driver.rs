@@ -64,7 +64,7 @@ impl Driver for BlockingRedis {
     }
 
     fn send_detached(&self, call: ScriptCall) {
-        self.cast(call);
+        self.send_detached(call);
     }
 
     fn delete(&self, keys: &[String], deadline: CallDeadline) -> impl Future<Output = Result<()>> + Send {

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use super::backend::{Limiter, awaited};
 use super::both::both_limiters;
-use super::centre::Centre;
 use super::driver::Driver;
 use super::queue::AttemptResult;
 use super::rest::Rest;
+use super::shared::Shared;
 use super::waiting::Ask;
 use crate::decision::Decision;
 use crate::error::Result;
@@ -61,15 +61,15 @@ impl<D: Driver> Limiter<D> {
         wait: Duration,
         rest: impl Rest,
     ) -> Result<Reservation> {
-        if self.is_in_memory() && self.centre.queue.is_idle() {
+        if self.is_in_memory() && self.shared.queue.is_idle() {
             let reservation = awaited!(self, reserve(checks, form))?;
             if reservation.allowed {
                 return Ok(reservation);
             }
         }
         self.ensure_open()?;
-        let stakes = self.centre.stakes(checks, Op::Reserve)?;
-        self.in_turn(stakes, wait, None, ReservationAttempt { limiter: self, checks, form }, rest).await
+        let claims = self.shared.claims(checks, Op::Reserve)?;
+        self.in_turn(claims, wait, None, ReservationAttempt { limiter: self, checks, form }, rest).await
     }
 }
 
@@ -87,7 +87,7 @@ impl<D: Driver> Ask<Reservation> for ReservationAttempt<'_, D> {
             return limiter.ask(checks, op, form).await.map(denied);
         }
         let asked = awaited!(limiter, hold(&limiter.catalog(), checks, form))?;
-        Ok(limiter.centre.believed(asked))
+        Ok(limiter.shared.believed(asked))
     }
 }
 
@@ -97,7 +97,7 @@ fn denied(asked: AttemptResult<Decision>) -> AttemptResult<Reservation> {
     AttemptResult { answer: Reservation::unheld(answer), waits, is_estimate, forecast }
 }
 
-impl Centre {
+impl Shared {
     /// By a manual clock nothing comes sooner than it was said to.
     fn believed<T>(&self, asked: AttemptResult<T>) -> AttemptResult<T> {
         if self.is_manual() { AttemptResult { is_estimate: false, forecast: None, ..asked } } else { asked }

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use smallvec::smallvec;
 
-use super::centre::Centre;
 use super::memory::InMemory;
+use super::shared::Shared;
 use crate::algorithm::{HoldId, Lease, Policy};
 use crate::catalog::{Catalog, Holds, ReadyLimit, ReadyRule};
 use crate::decision::Source;
 use crate::error::Result;
-use crate::memory::LoneLimit;
-use crate::plan::{End, Plan, Verdict, ruled};
+use crate::memory::SingleLimitKey;
+use crate::plan::{End, Plan, RawDecision, ruled};
 use crate::request::{Check, CheckOptions};
 use crate::reservation::{Granted, Reservation, Ticket, TicketItem, fresh, is_surely_short};
 
@@ -61,10 +61,10 @@ impl InMemory {
         let policy = policy(rule, limit, amount)?;
         let price = amount.filter(|_| policy.has_price()).map(|_| policy.price());
         let (id, lease) = (fresh()?, Lease { weight: cost as f64, counts: true, price });
-        let lone = LoneLimit { limit, holds, policy: &policy, name };
+        let lone = SingleLimitKey { limit, holds, policy: &policy, name };
         let (outcome, token) =
-            self.with_account(lone, |account| account.reserve(id, lease, rule.rule.shadow));
-        let decision = Verdict::of(rule, once((&*policy, &outcome)), Source::Memory).into();
+            self.with_single_limit(lone, |account| account.reserve(id, lease, rule.rule.shadow));
+        let decision = RawDecision::of(rule, once((&*policy, &outcome)), Source::Memory).into();
         let Some(token) = token else { return Ok(Reservation::unheld(decision)) };
         let ticket = Ticket { id, prefix: prefix.into(), items: smallvec![check.ticket_item()] };
         let lease = Duration::from_micros(holds.lease.unsigned_abs());
@@ -87,13 +87,13 @@ impl InMemory {
         let rule = catalog.find(rule)?;
         let Some((limit, holds)) = rule.held_alone() else { return Ok(None) };
         let (policy, cost) = (policy(rule, limit, *amount)?, cost as f64);
-        let lone = LoneLimit { limit, holds, policy: &policy, name: tag };
-        let ended = self.with_account(lone, |account| account.end(end, &ticket.id, cost));
+        let lone = SingleLimitKey { limit, holds, policy: &policy, name: tag };
+        let ended = self.with_single_limit(lone, |account| account.end(end, &ticket.id, cost));
         ended.map(Some).ok_or_else(|| rule.overdrawn(cost))
     }
 }
 
-impl Centre {
+impl Shared {
     /// Ends or renews a reservation in memory: whether it was held.
     pub(super) fn end_in_memory(
         &self,

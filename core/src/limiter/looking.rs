@@ -33,6 +33,6 @@ both_limiters! {
 
     /// Returns which rules are in force, since when, and what was refused of their source.
     pub fn rules_status(&self) -> RulesStatus {
-        self.limiter.centre.rules.status()
+        self.limiter.shared.rules.status()
     }
 }

@@ -8,8 +8,10 @@ use crate::catalog::{Catalog, ReadyLimit, ReadyRule};
 use crate::decision::{Decision, Source};
 use crate::error::{Error, Result};
 use crate::keys::key::is_canonical;
-use crate::memory::{Engine, LoneLimit, Task};
-use crate::plan::{Account, End, Form, Op, Outcome, Plan, SmallList, StandingChange, Verdict, ruled};
+use crate::memory::{Engine, SingleLimitKey, Task};
+use crate::plan::{
+    End, Form, KeyRecordChange, Op, Outcome, Plan, RawDecision, SingleLimit, SmallList, ruled,
+};
 use crate::request::Check;
 use crate::sync::fork::PerProcess;
 use crate::time::clock::{ManualClock, SystemClock};
@@ -44,10 +46,10 @@ impl InMemory {
     /// One check.
     #[inline(always)]
     pub(super) fn single(&self, catalog: &Catalog, check: &Check<'_>, op: Op) -> Result<Decision> {
-        self.decide(catalog, check, op, |verdict| verdict.into())
+        self.decide(catalog, check, op, |raw| raw.into())
     }
 
-    /// Decides one check, and returns what `make` builds of the verdict. Nearly every check is of a rule with one limit
+    /// Decides one check, and returns what `make` builds of the raw decision. Nearly every check is of a rule with one limit
     /// and a key that is stored as it is, and needs no plan.
     #[inline]
     pub(super) fn decide<T>(
@@ -55,7 +57,7 @@ impl InMemory {
         catalog: &Catalog,
         check: &Check<'_>,
         op: Op,
-        make: impl FnOnce(Verdict<'_>) -> T,
+        make: impl FnOnce(RawDecision<'_>) -> T,
     ) -> Result<T> {
         self.ensure_open()?;
         if check.options.request_id.is_some() {
@@ -84,8 +86,8 @@ impl InMemory {
     }
 
     /// The same by a plan, which holds one check.
-    fn planned<T>(&self, plan: &Plan<'_>, op: Op, make: impl FnOnce(Verdict<'_>) -> T) -> Result<T> {
-        Ok(make(plan.verdict(&plan.items[0], &self.outcomes(plan, op)?, Source::Memory)))
+    fn planned<T>(&self, plan: &Plan<'_>, op: Op, make: impl FnOnce(RawDecision<'_>) -> T) -> Result<T> {
+        Ok(make(plan.raw_decision(&plan.items[0], &self.outcomes(plan, op)?, Source::Memory)))
     }
 
     /// Makes the result itself, so that what is made, which may be long, need not be copied into one.
@@ -95,11 +97,11 @@ impl InMemory {
         policy: &Policy,
         key: &str,
         (op, cost): (Op, f64),
-        make: impl FnOnce(Verdict<'_>) -> T,
+        make: impl FnOnce(RawDecision<'_>) -> T,
     ) -> Result<T> {
         let task = || Task { policy, demand: Demand { op, cost, now: self.now() } };
         let outcome = self.engine().one(limit.number, key, task);
-        Ok(make(Verdict::of(rule, once((policy, &outcome)), Source::Memory)))
+        Ok(make(RawDecision::of(rule, once((policy, &outcome)), Source::Memory)))
     }
 
     /// What an operation on the states of a plan has come to, one outcome per charge.
@@ -131,7 +133,7 @@ impl InMemory {
     }
 
     /// Changes what stands beside the states of a plan's one key: whether that took effect.
-    pub(super) fn change(&self, plan: &Plan<'_>, change: StandingChange) -> bool {
+    pub(super) fn change(&self, plan: &Plan<'_>, change: KeyRecordChange) -> bool {
         self.engine().change(plan, change, || self.now())
     }
 
@@ -147,8 +149,12 @@ impl InMemory {
 
     /// Does some work on the account of a limit that is alone in its rule.
     #[inline(always)]
-    pub(super) fn with_account<T>(&self, lone: LoneLimit<'_>, work: impl FnOnce(&mut Account<'_>) -> T) -> T {
-        self.engine().with_account(lone, || self.now(), work)
+    pub(super) fn with_single_limit<T>(
+        &self,
+        lone: SingleLimitKey<'_>,
+        work: impl FnOnce(&mut SingleLimit<'_>) -> T,
+    ) -> T {
+        self.engine().with_single_limit(lone, || self.now(), work)
     }
 
     #[inline(always)]

@@ -9,11 +9,11 @@ mod both;
 #[cfg(feature = "bridge")]
 mod bridged;
 mod builder;
-mod centre;
 mod deciding;
 mod drive;
 mod driver;
 mod holding;
+mod key_records;
 mod lone;
 mod looking;
 mod memory;
@@ -23,8 +23,8 @@ mod requests;
 mod reserving;
 mod resetting;
 mod rest;
+mod shared;
 mod sleeper;
-mod standing;
 mod tasks;
 mod waiting;
 

@@ -8,7 +8,7 @@ use crate::catalog::Catalog;
 use crate::error::{Error, Result};
 use crate::plan::{End, Plan};
 use crate::reservation::{Ticket, fresh};
-use crate::transaction::Conversation;
+use crate::sequence::ScriptSequence;
 
 /// Releases what a call may have reserved of which nobody learns: its future was dropped, or the server's answer was
 /// lost. The server comes to that after whatever was sent of the call.
@@ -38,12 +38,12 @@ impl<D: Driver> Drop for ReleaseGuard<'_, D> {
             && let Ok(plan) = Plan::of_ticket(self.catalog, self.ticket, &costs)
             && let Ok(id) = fresh()
         {
-            let mut release = self.calls.centre.ending(&plan, End::Release, (self.ticket.id, id));
+            let mut release = self.calls.shared.ending(&plan, End::Release, (self.ticket.id, id));
             while let Some(call) = release.next() {
                 self.calls.server.send_detached(call);
                 release.feed(Ok(Value::Int(0)));
             }
-            self.calls.centre.freed_by(&plan, End::Release);
+            self.calls.shared.freed_by(&plan, End::Release);
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::plan::{ENFORCED, End, Forecast, Form, Op, Plan};
 use crate::request::{Check, CheckOptions};
 use crate::reservation::{Granted, Reservation, ReservationRef, Ticket, Usage, fresh};
-use crate::transaction::Decided;
+use crate::sequence::Decided;
 
 /// A reservation that is asked for: its plan, and what its id will state.
 struct Wanted<'a> {
@@ -137,11 +137,11 @@ impl MemoryCalls<'_> {
     /// Reserves without waiting.
     #[inline]
     pub(super) fn reserve(self, checks: &[Check<'_>], form: Form) -> Result<Reservation> {
-        let catalog = self.centre.rules.snapshot();
+        let catalog = self.shared.rules.snapshot();
         if let (Form::Single, [check]) = (form, checks) {
             self.memory.ensure_open()?;
-            if let Some(check) = LoneCheck::of(&catalog, check, &self.centre.wire.prefix)? {
-                return self.memory.reserve_alone(&check, &self.centre.wire.prefix);
+            if let Some(check) = LoneCheck::of(&catalog, check, &self.shared.wire.prefix)? {
+                return self.memory.reserve_alone(&check, &self.shared.wire.prefix);
             }
         }
         Ok(self.hold(&catalog, checks, form)?.answer)
@@ -156,7 +156,7 @@ impl MemoryCalls<'_> {
         form: Form,
     ) -> Result<AttemptResult<Reservation>> {
         self.memory.ensure_open()?;
-        let wanted = Wanted::new(catalog, checks, &self.centre.wire.prefix)?;
+        let wanted = Wanted::new(catalog, checks, &self.shared.wire.prefix)?;
         let (outcomes, token, is_beside) = self.memory.reserve(&wanted.plan, wanted.ticket.id);
         Ok(wanted.made(Decided { outcomes, forecast: None, token, is_beside }, Source::Memory, form))
     }
@@ -164,10 +164,10 @@ impl MemoryCalls<'_> {
     #[inline]
     pub(super) fn end(self, reservation: ReservationRef<'_>, end: End, usage: Usage<'_>) -> Result<bool> {
         self.memory.ensure_open()?;
-        let Some(ticket) = reservation.ticket(&self.centre.wire.prefix)? else { return Ok(false) };
-        let catalog = self.centre.rules.snapshot();
+        let Some(ticket) = reservation.ticket(&self.shared.wire.prefix)? else { return Ok(false) };
+        let catalog = self.shared.rules.snapshot();
         let costs = usage.costs(&ticket)?;
-        let ended = self.centre.end_in_memory(self.memory, &catalog, (&ticket, &costs), end)?;
+        let ended = self.shared.end_in_memory(self.memory, &catalog, (&ticket, &costs), end)?;
         note_end(&reservation, end);
         Ok(ended)
     }
@@ -176,7 +176,7 @@ impl MemoryCalls<'_> {
 impl<D: Driver> ServerCalls<'_, D> {
     /// Reserves without waiting.
     pub(super) async fn reserve(self, checks: &[Check<'_>], form: Form) -> Result<Reservation> {
-        Ok(self.hold(&self.centre.rules.snapshot(), checks, form).await?.answer)
+        Ok(self.hold(&self.shared.rules.snapshot(), checks, form).await?.answer)
     }
 
     /// Tries to reserve once.
@@ -187,7 +187,7 @@ impl<D: Driver> ServerCalls<'_, D> {
         form: Form,
     ) -> Result<AttemptResult<Reservation>> {
         self.server.ensure_open()?;
-        let wanted = Wanted::new(catalog, checks, &self.centre.wire.prefix)?;
+        let wanted = Wanted::new(catalog, checks, &self.shared.wire.prefix)?;
         let guard = ReleaseGuard::new(self, catalog, &wanted.ticket);
         let found = self.decide(&wanted.plan, Op::Reserve, wanted.ticket.id, false).await;
         let found = guard.heard(found)?;
@@ -201,14 +201,14 @@ impl<D: Driver> ServerCalls<'_, D> {
         usage: Usage<'_>,
     ) -> Result<bool> {
         self.server.ensure_open()?;
-        let Some(ticket) = reservation.ticket(&self.centre.wire.prefix)? else { return Ok(false) };
-        let catalog = self.centre.rules.snapshot();
+        let Some(ticket) = reservation.ticket(&self.shared.wire.prefix)? else { return Ok(false) };
+        let catalog = self.shared.rules.snapshot();
         let (plan, names) = ending(&catalog, &ticket, &usage.costs(&ticket)?)?;
-        let mut ending = self.centre.ending(&plan, end, names);
+        let mut ending = self.shared.ending(&plan, end, names);
         self.drive(&mut ending, self.server.deadline(plan.timeout)).await;
         let ended = ending.finish()?;
         if ended {
-            self.centre.freed_by(&plan, end);
+            self.shared.freed_by(&plan, end);
         }
         note_end(&reservation, end);
         Ok(ended)

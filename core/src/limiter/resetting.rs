@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::plan::{Op, Plan};
 use crate::redis::CallDeadline;
 use crate::request::{Check, CheckOptions};
-use crate::transaction::{Reset, located_by_hand, reset};
+use crate::sequence::{Reset, located_by_hand, reset};
 
 both_limiters! {
     /// Forgets what was counted for `key` under `rule`, and nothing else.
@@ -86,18 +86,18 @@ impl<D: Driver> Limiter<D> {
 impl MemoryCalls<'_> {
     pub(super) fn forget(self, check: &Check<'_>) -> Result<()> {
         self.memory.ensure_open()?;
-        self.forget_by(&self.centre.rules.snapshot(), check)
+        self.forget_by(&self.shared.rules.snapshot(), check)
     }
 
     pub(super) fn forget_all(self, key: &str, options: CheckOptions<'_>) -> Result<()> {
         self.memory.ensure_open()?;
-        let catalog = self.centre.rules.snapshot();
+        let catalog = self.shared.rules.snapshot();
         catalog.checks_of(key, options).iter().try_for_each(|check| self.forget_by(&catalog, check))
     }
 
     fn forget_by(self, catalog: &Catalog, check: &Check<'_>) -> Result<()> {
         self.memory.reset(&Plan::new(catalog, &[*check], Op::Peek)?);
-        self.centre.freed(check);
+        self.shared.freed(check);
         Ok(())
     }
 }
@@ -105,13 +105,13 @@ impl MemoryCalls<'_> {
 impl<D: Driver> ServerCalls<'_, D> {
     pub(super) async fn forget(self, check: &Check<'_>) -> Result<()> {
         self.server.ensure_open()?;
-        self.forget_by(&self.centre.rules.snapshot(), check, &mut None).await
+        self.forget_by(&self.shared.rules.snapshot(), check, &mut None).await
     }
 
     /// All rules share the time of the call.
     pub(super) async fn forget_all(self, key: &str, options: CheckOptions<'_>) -> Result<()> {
         self.server.ensure_open()?;
-        let catalog = self.centre.rules.snapshot();
+        let catalog = self.shared.rules.snapshot();
         let mut deadline = None;
         for check in catalog.checks_of(key, options) {
             self.forget_by(&catalog, &check, &mut deadline).await?;
@@ -127,14 +127,14 @@ impl<D: Driver> ServerCalls<'_, D> {
     ) -> Result<()> {
         let plan = Plan::new(catalog, &[*check], Op::Peek)?;
         let deadline = *deadline.get_or_insert_with(|| self.server.deadline(plan.timeout));
-        let reset = reset(&plan, &self.centre.wire, self.centre.now());
+        let reset = reset(&plan, &self.shared.wire, self.shared.now());
         let keys = reset.keys();
         let done = match reset {
             Reset::Delete(names) => self.server.delete(&names, deadline).await,
             Reset::Forget(call) => self.server.call(call, deadline).await.map(drop),
         };
         done.map_err(|error| located_by_hand(error, &plan, keys))?;
-        self.centre.freed(check);
+        self.shared.freed(check);
         Ok(())
     }
 }

@@ -36,7 +36,7 @@ impl Driver for Tasks {
     }
 
     fn send_detached(&self, call: ScriptCall) {
-        self.redis.cast(call);
+        self.redis.send_detached(call);
     }
 
     fn delete(&self, keys: &[String], deadline: CallDeadline) -> impl Future<Output = Result<()>> + Send {

@@ -5,10 +5,10 @@ use std::time::Duration;
 use super::attempt::{alone, attempt_in_memory, attempt_result};
 use super::backend::{Backend, Limiter, ServerCalls};
 use super::both::both_limiters;
-use super::centre::Centre;
 use super::driver::Driver;
-use super::queue::{AttemptResult, Retryable, Stake, WaitStep, Waiter};
+use super::queue::{AttemptResult, Claim, Retryable, WaitStep, Waiter};
 use super::rest::Rest;
+use super::shared::Shared;
 use crate::algorithm::HoldId;
 use crate::decision::{Decision, Source};
 use crate::error::Result;
@@ -87,47 +87,47 @@ impl<D: Driver> Limiter<D> {
     ) -> Result<Decision> {
         self.ensure_open()?;
         let mut first = None;
-        if timeout.is_zero() || self.is_in_memory() && self.centre.queue.is_idle() {
+        if timeout.is_zero() || self.is_in_memory() && self.shared.queue.is_idle() {
             let asked = self.ask(checks, Op::Check, form).await?;
             if timeout.is_zero() || asked.answer.is_admitted() {
                 return Ok(asked.answer);
             }
             first = Some(asked);
         }
-        let stakes = self.centre.stakes(checks, Op::Check)?;
-        self.in_turn(stakes, timeout, first, Question { limiter: self, checks, form }, rest).await
+        let claims = self.shared.claims(checks, Op::Check)?;
+        self.in_turn(claims, timeout, first, Question { limiter: self, checks, form }, rest).await
     }
 
     /// Asks when it is the caller's turn, until the answer is final or would come too late. `Op::Check` asks to be
     /// admitted, `Op::Peek` only looks. `first` is the answer to a check that was just made.
     pub(super) async fn in_turn<T: Retryable>(
         &self,
-        stakes: SmallList<Stake>,
+        claims: SmallList<Claim>,
         timeout: Duration,
         mut first: Option<AttemptResult<T>>,
         mut question: impl Ask<T>,
         mut rest: impl Rest,
     ) -> Result<T> {
-        let centre = &self.centre;
-        let mut passed = centre.passed();
-        let mut waiter = centre.queue.enter(stakes, timeout, centre.moment_of_asking(passed));
+        let shared = &self.shared;
+        let mut passed = shared.passed();
+        let mut waiter = shared.queue.enter(claims, timeout, shared.moment_of_asking(passed));
         loop {
-            match waiter.next(centre.moment_of_asking(passed)) {
+            match waiter.next(shared.moment_of_asking(passed)) {
                 WaitStep::Return(answer) => return Ok(answer),
                 WaitStep::Ask(op) => {
                     let asked = match first.take().filter(|_| op == Op::Check) {
                         Some(asked) => asked,
                         None => question.ask(op).await?,
                     };
-                    if let Some(answer) = waiter.record(op, asked, centre.moment_of_asking(passed)) {
+                    if let Some(answer) = waiter.record(op, asked, shared.moment_of_asking(passed)) {
                         return Ok(answer);
                     }
                 }
-                WaitStep::Sleep { is_held: false, .. } if centre.is_manual() => centre.let_pass(&mut waiter),
+                WaitStep::Sleep { is_held: false, .. } if shared.is_manual() => shared.let_pass(&mut waiter),
                 WaitStep::Sleep { until, .. } => {
                     first = None;
                     rest.rest(self, &waiter, until).await?;
-                    passed = centre.passed();
+                    passed = shared.passed();
                 }
             }
         }
@@ -152,19 +152,19 @@ impl<D: Driver> Limiter<D> {
             }
             (Backend::Server(server), _) => {
                 let plan = Plan::new(&catalog, checks, op)?;
-                let calls = ServerCalls { centre: &self.centre, server: &**server };
-                let decided = calls.decide(&plan, op, HoldId::default(), !self.centre.is_manual()).await?;
+                let calls = ServerCalls { shared: &self.shared, server: &**server };
+                let decided = calls.decide(&plan, op, HoldId::default(), !self.shared.is_manual()).await?;
                 Ok(attempt_result(&plan, &decided.outcomes, decided.forecast, Source::Server, form))
             }
         }
     }
 }
 
-impl Centre {
+impl Shared {
     /// What some checks ask of the states they are about.
-    pub(super) fn stakes(&self, checks: &[Check<'_>], op: Op) -> Result<SmallList<Stake>> {
+    pub(super) fn claims(&self, checks: &[Check<'_>], op: Op) -> Result<SmallList<Claim>> {
         let catalog = self.rules.snapshot();
-        Ok(self.queue.stakes(&Plan::new(&catalog, checks, op)?))
+        Ok(self.queue.claims(&Plan::new(&catalog, checks, op)?))
     }
 
     /// Moves a manual clock on by the wait of the last denial.
@@ -176,9 +176,9 @@ impl Centre {
     /// Lets the first waiter for what a check is about ask again: something was given back.
     pub(super) fn freed(&self, check: &Check<'_>) {
         if !self.queue.is_idle()
-            && let Ok(stakes) = self.stakes(&[check.split_request_id().0], Op::Peek)
+            && let Ok(claims) = self.claims(&[check.split_request_id().0], Op::Peek)
         {
-            self.queue.freed(stakes.iter().map(|stake| stake.lane));
+            self.queue.freed(claims.iter().map(|claim| claim.lane));
         }
     }
 }

@@ -4,27 +4,27 @@
 //! calls themselves, a few places each, so memory follows the keys that are alive without a thread
 //! in the background.
 
-mod account;
-mod books;
 mod engine;
+mod loaded_states;
 mod lock;
 mod nearest;
 mod places;
 mod room;
 mod shard;
+mod single_limit;
 
 use smallvec::{SmallVec, smallvec};
 
 use crate::algorithm::{Demand, HoldId, Micros};
 use crate::catalog::LimitNumber;
-use crate::plan::{Charge, End, Fingerprint, Op, Outcome, Plan, SmallList, StandingChange};
-pub(crate) use account::LoneLimit;
-use books::Access;
+use crate::plan::{Charge, End, Fingerprint, KeyRecordChange, Op, Outcome, Plan, SmallList};
 use engine::CALLS_PER_SWEEP;
 pub(crate) use engine::Engine;
+use loaded_states::Access;
 use places::Place;
 use shard::Shard;
 pub(crate) use shard::Task;
+pub(crate) use single_limit::SingleLimitKey;
 
 impl Engine {
     /// Decides a plan as a whole: one outcome per charge.
@@ -48,7 +48,7 @@ impl Engine {
         let place = self.places.of(limit, name);
         let mut shard = self.shards[self.shard_of(&place)].lock();
         let task = task();
-        let outcome = shard.settle_up(&place, &task, true, &self.room);
+        let outcome = shard.decide(&place, &task, true, &self.room);
         let sweep = shard.calls.is_multiple_of(CALLS_PER_SWEEP);
         drop(shard);
         if sweep {
@@ -96,7 +96,7 @@ impl Engine {
         let mut outcomes = SmallList::with_capacity(charges.len());
         for (index, permitted) in plan.permitted(&indices, &fits).into_iter().enumerate() {
             with(index, &mut |shard, place, task| {
-                outcomes.push(shard.settle_up(place, task, permitted, &self.room))
+                outcomes.push(shard.decide(place, task, permitted, &self.room))
             });
         }
         drop(locked);
@@ -105,15 +105,20 @@ impl Engine {
     }
 
     /// Changes what stands beside the states of a plan's one key: whether that took effect.
-    pub(crate) fn change(&self, plan: &Plan<'_>, change: StandingChange, clock: impl Fn() -> Micros) -> bool {
-        self.with_books(plan, Access::ChangeStandings, clock, |books| books.change(change))
+    pub(crate) fn change(
+        &self,
+        plan: &Plan<'_>,
+        change: KeyRecordChange,
+        clock: impl Fn() -> Micros,
+    ) -> bool {
+        self.with_states(plan, Access::ChangeKeyRecords, clock, |loaded| loaded.change(change))
     }
 
     /// Decides a plan beside which something may be held: one outcome per charge.
     #[inline]
     fn decide_beside(&self, plan: &Plan<'_>, op: Op, clock: impl Fn() -> Micros) -> SmallList<Outcome> {
         let access = if op == Op::Peek { Access::Look } else { Access::Change };
-        self.with_books(plan, access, clock, |books| books.decide(op, HoldId::default()).0)
+        self.with_states(plan, access, clock, |loaded| loaded.decide(op, HoldId::default()).0)
     }
 
     /// Reserves what a plan asks for: one outcome per charge, the fencing token of what was reserved, and whether
@@ -125,9 +130,9 @@ impl Engine {
         id: HoldId,
         clock: impl Fn() -> Micros,
     ) -> (SmallList<Outcome>, Option<u64>, bool) {
-        self.with_books(plan, Access::Change, clock, |books| {
-            let (outcomes, token) = books.decide(Op::Reserve, id);
-            (outcomes, token, books.holds())
+        self.with_states(plan, Access::Change, clock, |loaded| {
+            let (outcomes, token) = loaded.decide(Op::Reserve, id);
+            (outcomes, token, loaded.holds())
         })
     }
 
@@ -140,7 +145,7 @@ impl Engine {
         (fingerprint, lifetime): (Fingerprint, Micros),
         clock: impl Fn() -> Micros,
     ) -> Option<SmallList<Outcome>> {
-        self.with_books(plan, Access::Change, clock, |books| books.decide_once(op, fingerprint, lifetime))
+        self.with_states(plan, Access::Change, clock, |loaded| loaded.decide_once(op, fingerprint, lifetime))
     }
 
     /// Ends or renews a reservation: whether it was held; `None`: its charge could not be counted.
@@ -152,7 +157,7 @@ impl Engine {
         id: &HoldId,
         clock: impl Fn() -> Micros,
     ) -> Option<bool> {
-        self.with_books(plan, Access::Change, clock, |books| books.end(end, id))
+        self.with_states(plan, Access::Change, clock, |loaded| loaded.end(end, id))
     }
 
     /// Forgets what a reset of the plan is to forget.
@@ -161,7 +166,7 @@ impl Engine {
             self.remove(stranded.local_name());
         }
         if plan.is_beside() {
-            return self.with_books(plan, Access::Change, clock, |books| books.forget());
+            return self.with_states(plan, Access::Change, clock, |loaded| loaded.forget());
         }
         for charge in plan.to_reset() {
             self.remove((charge.limit.number, &charge.local_name()));

@@ -54,7 +54,7 @@ pub(crate) struct Task<'a> {
 /// A peek when the clock has stepped back: what it sees is not kept.
 #[cold]
 fn peek_ahead(state: &State, task: &Task<'_>, permitted: bool) -> Outcome {
-    task.policy.settle_up(&mut state.clone(), task.demand, permitted)
+    task.policy.decide(&mut state.clone(), task.demand, permitted)
 }
 
 impl Shard {
@@ -70,7 +70,7 @@ impl Shard {
             Some(entry) if !policy.is_ahead(&entry.state, now) => fits(&entry.state),
             found => {
                 let mut state = found.map_or_else(|| policy.fresh(now), |entry| entry.state.clone());
-                policy.settle(&mut state, now);
+                policy.advance(&mut state, now);
                 fits(&state)
             }
         }
@@ -79,7 +79,7 @@ impl Shard {
     /// Carries out a task on a state, and keeps it when it changed. Always inline, as what it calls: outcomes are
     /// long, and to hand one over twice takes a twentieth of a check.
     #[inline(always)]
-    pub(crate) fn settle_up(
+    pub(crate) fn decide(
         &mut self,
         place: &Place<'_>,
         task: &Task<'_>,
@@ -94,7 +94,7 @@ impl Shard {
         if demand.op == Op::Peek && policy.is_ahead(&entry.state, demand.now) {
             return peek_ahead(&entry.state, task, permitted);
         }
-        let outcome = policy.settle_up_inline(&mut entry.state, demand, permitted);
+        let outcome = policy.decide_inline(&mut entry.state, demand, permitted);
         if outcome.changed {
             entry.expires_at = demand.now + outcome.figures.reset_after;
             if outcome.figures.reset_after == 0 {
@@ -104,12 +104,12 @@ impl Shard {
         outcome
     }
 
-    /// [`settle_up`](Self::settle_up) for a key that was never seen.
+    /// [`decide`](Self::decide) for a key that was never seen.
     #[cold]
     fn begin(&mut self, place: &Place<'_>, task: &Task<'_>, permitted: bool, room: &Room) -> Outcome {
         let &Task { policy, demand } = task;
         let mut state = policy.fresh(demand.now);
-        let outcome = policy.settle_up(&mut state, demand, permitted);
+        let outcome = policy.decide(&mut state, demand, permitted);
         if outcome.figures.reset_after > 0 {
             let expires_at = demand.now + outcome.figures.reset_after;
             self.insert(place, state, (demand.now, expires_at), room);

@@ -145,8 +145,8 @@ fn key() -> [Check<'static>; 1] {
 
 /// What the answer to a plan about one limit states.
 fn limit_and_remaining(plan: &Plan<'_>, outcomes: &[Outcome]) -> (u64, u64) {
-    let verdict = plan.verdict(&plan.items[0], outcomes, Source::Memory);
-    (verdict.limit, verdict.remaining)
+    let raw = plan.raw_decision(&plan.items[0], outcomes, Source::Memory);
+    (raw.limit, raw.remaining)
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn a_reset_forgets_what_the_rule_has_lost() {
         let without = with.after(Rules::from_json(&rule).unwrap());
         let plan = Plan::new(&with, &key(), Op::Peek).unwrap();
         let limit = || limit_and_remaining(&plan, &engine.run(&plan, Op::Peek, || 0)).0;
-        engine.change(&plan, StandingChange::SetLimit(3, None), || 0);
+        engine.change(&plan, KeyRecordChange::SetLimit(3, None), || 0);
         engine.reset(&plan, || 0);
         assert_eq!(limit(), 3, "{left}");
         engine.reset(&Plan::new(&without, &key(), Op::Peek).unwrap(), || 0);

@@ -19,7 +19,7 @@ pub enum Form {
 /// The decision for a whole call; one outcome per charge of the plan.
 #[inline]
 pub(crate) fn answer(plan: &Plan<'_>, outcomes: &[Outcome], source: Source, form: Form) -> Decision {
-    let part = |item| Decision::from(plan.verdict(item, outcomes, source));
+    let part = |item| Decision::from(plan.raw_decision(item, outcomes, source));
     match (form, &*plan.items) {
         (Form::Single, [item]) => part(item),
         (_, items) => overall(plan, items.iter().map(part).collect()),

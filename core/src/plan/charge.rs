@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use once_cell::race::OnceBox;
 
 use crate::algorithm::{Blocking, Micros, Policy, Terms};
-use crate::catalog::{LimitNumber, ReadyLimit, ReadyRule, Stands};
+use crate::catalog::{KeyRecordPolicy, LimitNumber, ReadyLimit, ReadyRule};
 use crate::keys::key;
 use crate::rules::Scope;
 
@@ -26,7 +26,7 @@ pub(crate) struct Charge<'a> {
     /// What is held of it, as an index of the plan's.
     pub(crate) holder: Option<usize>,
     /// What may stand beside it, as an index of the plan's.
-    pub(crate) stander: Option<usize>,
+    pub(crate) recorded_key: Option<usize>,
     /// The policy of the first call, where this one repeats it and the rule was changed in between.
     pub(super) first_policy: OnceBox<Policy>,
 }
@@ -61,21 +61,21 @@ impl Holder<'_> {
 
 /// One key of a rule beside whose states something may stand: a block, or a limit of its own.
 #[derive(Debug)]
-pub(crate) struct Stander<'a> {
+pub(crate) struct RecordedKey<'a> {
     pub(crate) rule: &'a ReadyRule,
-    pub(crate) stands: &'a Stands,
+    pub(crate) key_records: &'a KeyRecordPolicy,
     pub(crate) tag: Cow<'a, str>,
 }
 
-impl Stander<'_> {
+impl RecordedKey<'_> {
     /// How the key is blocked.
     pub(crate) fn blocking(&self) -> Blocking {
-        self.stands.blocking.unwrap_or_default()
+        self.key_records.blocking.unwrap_or_default()
     }
 
     /// The name in Redis.
     pub(crate) fn name(&self, prefix: &str) -> String {
-        key::name(prefix, &self.rule.rule.id, &self.tag, None, Stands::SUFFIX)
+        key::name(prefix, &self.rule.rule.id, &self.tag, None, KeyRecordPolicy::SUFFIX)
     }
 
     /// The name among those of its number.
@@ -95,24 +95,25 @@ impl<'a> Stranded<'a> {
     /// That of the key of a charge.
     pub(super) fn of(charge: &'a Charge<'_>) -> Option<Self> {
         let rule = charge.rule;
-        (rule.stands.is_none() && !rule.needs_resource).then_some(Self { rule, tag: &charge.tag })
+        (rule.key_records.is_none() && !rule.needs_resource).then_some(Self { rule, tag: &charge.tag })
     }
 
     /// The name in Redis.
     pub(crate) fn name(&self, prefix: &str) -> String {
-        key::name(prefix, &self.rule.rule.id, self.tag, None, Stands::SUFFIX)
+        key::name(prefix, &self.rule.rule.id, self.tag, None, KeyRecordPolicy::SUFFIX)
     }
 
     /// Its number, as those of limits, and the name among those of that number.
     pub(crate) fn local_name(&self) -> (LimitNumber, &str) {
-        (self.rule.standing, self.tag)
+        (self.rule.key_record, self.tag)
     }
 }
 
 impl Charge<'_> {
     /// Whether a limit that is stored for the key takes the place of the rule's.
     pub(crate) fn takes_stored(&self) -> bool {
-        self.amount.is_none() && self.rule.stands.as_ref().is_some_and(|stands| stands.overrides)
+        self.amount.is_none()
+            && self.rule.key_records.as_ref().is_some_and(|key_records| key_records.overrides)
     }
 
     /// The policy where this limit, if it is not 0, is stored for the key.

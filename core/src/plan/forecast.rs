@@ -22,7 +22,7 @@ impl Forecast {
         let enforced = plan.charges.iter().zip(states).filter(|(charge, _)| charge.group == ENFORCED);
         let known = enforced.map(|(charge, (state, now))| {
             let is_whole = charge.amount.is_none()
-                && charge.stander.is_none()
+                && charge.recorded_key.is_none()
                 && matches!(state, State::Window(_) | State::Windows(_) | State::Debt(_) | State::Level(_));
             is_whole.then(|| (charge.policy.as_ref().clone(), state, now))
         });
@@ -42,7 +42,7 @@ impl Forecast {
         let elapsed = Micros::try_from(elapsed).ok().filter(|_| costs.len() == states.len())?;
         let waits = states.iter().zip(costs).map(|((policy, state, now), &cost)| {
             let demand = Demand { op: Op::Peek, cost, now: now.checked_add(elapsed)? };
-            let outcome = policy.settle_up(&mut state.clone(), demand, true);
+            let outcome = policy.decide(&mut state.clone(), demand, true);
             outcome.figures.retry_after.map(Micros::unsigned_abs)
         });
         waits.collect::<Option<SmallList<_>>>()?.into_iter().max()

@@ -1,5 +1,5 @@
-//! One limit and what is held of it. The books of a call use it for each of their limits; a call about one limit alone
-//! uses an [`Account`] in their place.
+//! One limit and what is held of it. The loaded states of a call use it for each of their limits; a call about one limit alone
+//! uses a [`SingleLimit`] in their place.
 
 use std::mem;
 
@@ -34,9 +34,9 @@ impl HeldLimit<'_> {
     }
 
     /// Makes a state ready to be asked for `cost`.
-    pub(super) fn settle(self, state: &mut State, cost: f64) {
+    pub(super) fn advance(self, state: &mut State, cost: f64) {
         if self.policy.is_ahead(state, self.now) {
-            self.policy.settle(state, self.now);
+            self.policy.advance(state, self.now);
         }
         if let (State::Leases(leases), Some(holding)) = (state, self.holding) {
             *leases = holding.leases(self.policy.most() as f64, cost);
@@ -50,7 +50,7 @@ impl HeldLimit<'_> {
     }
 
     /// Carries out an operation of which it is known whether the cost `fits`.
-    pub(super) fn conclude(
+    pub(super) fn apply(
         self,
         state: &mut State,
         (op, cost): (Op, f64),
@@ -60,7 +60,7 @@ impl HeldLimit<'_> {
             leases.last_at = holding.last_end().unwrap_or(0);
         }
         let demand = Demand { op, cost, now: self.now };
-        let outcome = self.policy.conclude_beside(state, demand, fits, permitted, self.held());
+        let outcome = self.policy.apply_beside(state, demand, fits, permitted, self.held());
         match self.holding.filter(|holding| op == Op::Reserve && !fits && holding.is_full()) {
             Some(full) => outcome.until(full.first_end().map_or(0, |end| end - self.now)),
             None => outcome,
@@ -120,7 +120,7 @@ pub(super) fn charge_ended(
 
 /// The only limit of a rule, for one key: its policy and state, and what is held of it.
 #[derive(Debug)]
-pub(crate) struct Account<'a> {
+pub(crate) struct SingleLimit<'a> {
     pub(crate) policy: &'a Policy,
     /// The policy at the limit that the rule states; a call may bring another.
     pub(crate) stated: &'a Policy,
@@ -132,23 +132,23 @@ pub(crate) struct Account<'a> {
     pub(crate) now: Micros,
 }
 
-impl Account<'_> {
+impl SingleLimit<'_> {
     /// Reserves a lease's weight: the outcome, and the fencing token where it is reserved. In shadow what has no room is
     /// reserved too, and holds nothing.
     #[inline(always)]
     pub(crate) fn reserve(&mut self, id: HoldId, lease: Lease, shadow: bool) -> (Outcome, Option<u64>) {
         let cost = lease.weight;
-        self.settle(cost);
+        self.advance(cost);
         let fits = self.limit().fits(self.state, Op::Reserve, cost);
         let token = (fits || shadow).then(|| self.hold(id, Lease { counts: fits, ..lease }));
         let limit = HeldLimit { policy: self.policy, holding: Some(self.holding), now: self.now };
-        (limit.conclude(self.state, (Op::Reserve, cost), (fits, fits)), token)
+        (limit.apply(self.state, (Op::Reserve, cost), (fits, fits)), token)
     }
 
     /// Ends or renews a reservation: whether it was held. `None`: the charge could not be counted, and nothing was done.
     #[inline(always)]
     pub(crate) fn end(&mut self, end: End, id: &HoldId, cost: f64) -> Option<bool> {
-        self.settle(cost);
+        self.advance(cost);
         match end {
             End::Renew => Some(self.renew(id)),
             End::Commit => self.finish(id, cost),
@@ -175,7 +175,7 @@ impl Account<'_> {
 
     /// Charges what was held until its lease ended, before anything else.
     #[inline(always)]
-    fn settle(&mut self, cost: f64) {
+    fn advance(&mut self, cost: f64) {
         while let Some((end, lease)) = self.holding.pop_ended(self.now) {
             if lease.counts {
                 let policies = (self.policy, self.stated);
@@ -183,7 +183,7 @@ impl Account<'_> {
             }
         }
         let limit = HeldLimit { policy: self.policy, holding: Some(self.holding), now: self.now };
-        limit.settle(self.state, cost);
+        limit.advance(self.state, cost);
     }
 
     #[inline(always)]

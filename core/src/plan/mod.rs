@@ -1,16 +1,16 @@
 //! A call, worked out before anything is asked of a backend: which states it touches, and by how much.
 
 mod answer;
-mod books;
 mod charge;
 mod forecast;
 mod held;
+mod key_records;
 mod list;
+mod loaded_states;
+mod raw_decision;
 mod repeat;
 mod repeatable;
-mod standings;
 mod target;
-mod verdict;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -28,23 +28,23 @@ use crate::rules::{Algorithm, MAX_MICROS, Scope};
 
 pub(crate) use crate::algorithm::Outcome;
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
-pub use crate::algorithm::{Op, Span, StandingChange};
+pub use crate::algorithm::{KeyRecordChange, Op, Span};
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use answer::Form;
 pub(crate) use answer::answer;
-pub(crate) use books::Books;
-pub(crate) use charge::{Charge, Holder, Stander, Stranded};
+pub(crate) use charge::{Charge, Holder, RecordedKey, Stranded};
 pub(crate) use forecast::Forecast;
-pub(crate) use held::Account;
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use held::End;
+pub(crate) use held::SingleLimit;
 use list::List;
 pub(crate) use list::{SmallList, gather};
+pub(crate) use loaded_states::LoadedStates;
+#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
+pub use raw_decision::RawDecision;
 pub(crate) use repeat::{Fingerprint, RequestRecord};
 use target::Target;
 pub(crate) use target::ruled;
-#[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
-pub use verdict::Verdict;
 
 /// The group of the limits that are enforced. Every other group is a rule in shadow.
 pub(crate) const ENFORCED: usize = 0;
@@ -58,7 +58,7 @@ pub(crate) struct Plan<'a> {
     /// What rules with reservations hold, each once.
     pub(crate) holders: Vec<Holder<'a>>,
     /// The keys of rules with blocks or limits of single keys, each once.
-    pub(crate) standers: List<Stander<'a>>,
+    pub(crate) recorded_keys: List<RecordedKey<'a>>,
     /// The whole time that the call may take: the shortest that an item states.
     pub(crate) timeout: Option<Duration>,
     /// Where the answer is kept, of a call that may be repeated.
@@ -167,8 +167,8 @@ impl<'a> Plan<'a> {
         let group = if target.rule.rule.shadow { ENFORCED + 1 } else { ENFORCED };
         let holders: Vec<_> = target.holders(group).collect();
         let places = gather(0..holders.len());
-        let stander = target.stander();
-        let place = stander.as_ref().map(|_| 0);
+        let recorded_key = target.recorded_key();
+        let place = recorded_key.as_ref().map(|_| 0);
         let charge = |limit| target.charge(limit, group, (&places, &holders), place);
         let charges = match limits.as_slice() {
             [limit] => List::One(charge(limit)?),
@@ -177,7 +177,7 @@ impl<'a> Plan<'a> {
         Ok(Self {
             charges,
             holders,
-            standers: stander.into_iter().collect(),
+            recorded_keys: recorded_key.into_iter().collect(),
             items: List::One(Item { rule: target.rule, charges: gather(0..limits.len()) }),
             timeout,
             request: None,
@@ -191,17 +191,17 @@ impl<'a> Plan<'a> {
         timeout: Option<Duration>,
     ) -> Result<Self> {
         let (charges, items) = (List::with_capacity(targets.len()), List::with_capacity(targets.len()));
-        let (holders, standers) = (Vec::new(), List::new());
-        let mut plan = Self { charges, items, holders, standers, timeout, request: None, groups: 1 };
+        let (holders, recorded_keys) = (Vec::new(), List::new());
+        let mut plan = Self { charges, items, holders, recorded_keys, timeout, request: None, groups: 1 };
         let (mut places, mut shadows) = (HashMap::new(), HashMap::new());
         for target in targets {
             let target = target?;
             let group = plan.group(&target, &mut shadows);
             let holders = plan.hold(&target, group);
-            let stander = target.stander().map(|stander| plan.stand(stander));
+            let recorded_key = target.recorded_key().map(|recorded_key| plan.stand(recorded_key));
             let mut charges = SmallList::with_capacity(target.rule.limits.len());
             for limit in &target.rule.limits {
-                let charge = target.charge(limit, group, (&holders, &plan.holders), stander)?;
+                let charge = target.charge(limit, group, (&holders, &plan.holders), recorded_key)?;
                 charges.push(plan.add(charge, &mut places)?);
             }
             plan.items.push(Item { rule: target.rule, charges });
@@ -244,13 +244,14 @@ impl<'a> Plan<'a> {
     }
 
     /// Adds a key beside whose states something may stand, once.
-    fn stand(&mut self, stander: Stander<'a>) -> usize {
-        let is_same =
-            |other: &Stander<'_>| (other.stands.number, &other.tag) == (stander.stands.number, &stander.tag);
-        let found = self.standers.iter().position(is_same);
+    fn stand(&mut self, recorded_key: RecordedKey<'a>) -> usize {
+        let is_same = |other: &RecordedKey<'_>| {
+            (other.key_records.number, &other.tag) == (recorded_key.key_records.number, &recorded_key.tag)
+        };
+        let found = self.recorded_keys.iter().position(is_same);
         found.unwrap_or_else(|| {
-            self.standers.push(stander);
-            self.standers.len() - 1
+            self.recorded_keys.push(recorded_key);
+            self.recorded_keys.len() - 1
         })
     }
 
@@ -276,7 +277,7 @@ impl<'a> Plan<'a> {
     /// Whether anything is held, or may stand, beside the states.
     #[inline]
     pub(crate) fn is_beside(&self) -> bool {
-        !self.holders.is_empty() || !self.standers.is_empty()
+        !self.holders.is_empty() || !self.recorded_keys.is_empty()
     }
 
     /// The charges whose states a reset forgets: those that count keys. What a resource was used in all
@@ -311,13 +312,18 @@ impl<'a> Plan<'a> {
 
     /// What the rule of an item says; one outcome per charge of the plan.
     #[inline]
-    pub(crate) fn verdict(&self, item: &Item<'a>, outcomes: &[Outcome], source: Source) -> Verdict<'a> {
+    pub(crate) fn raw_decision(
+        &self,
+        item: &Item<'a>,
+        outcomes: &[Outcome],
+        source: Source,
+    ) -> RawDecision<'a> {
         let limits =
             gather(item.charges.iter().map(|&index| {
                 (self.charges[index].policy_at(outcomes[index].stored_limit), &outcomes[index])
             }));
         let limits = limits.iter().map(|(policy, outcome)| (policy.as_ref(), *outcome));
-        Verdict::of(item.rule, limits, source)
+        RawDecision::of(item.rule, limits, source)
     }
 
     /// Which of some charges may be made when `fits` says which of them have room: all the enforced ones

@@ -105,7 +105,7 @@ impl Statement {
         for limit in &rule.limits {
             self.add(limit.suffix.as_bytes());
         }
-        self.add(&[u8::from(rule.holds.is_some()), u8::from(rule.stands.is_some())]);
+        self.add(&[u8::from(rule.holds.is_some()), u8::from(rule.key_records.is_some())]);
     }
 
     fn add(&mut self, part: &[u8]) {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use once_cell::race::OnceBox;
 
-use super::charge::{Charge, Holder, Stander};
+use super::charge::{Charge, Holder, RecordedKey};
 use super::repeat;
 use crate::catalog::{Catalog, ReadyLimit, ReadyRule};
 use crate::error::Result;
@@ -112,19 +112,19 @@ impl<'a> Target<'a> {
 
     /// What may stand beside the states of the key.
     #[inline]
-    pub(super) fn stander(&self) -> Option<Stander<'a>> {
+    pub(super) fn recorded_key(&self) -> Option<RecordedKey<'a>> {
         let rule = self.rule;
-        rule.stands.as_ref().map(|stands| Stander { rule, stands, tag: self.tag.clone() })
+        rule.key_records.as_ref().map(|key_records| RecordedKey { rule, key_records, tag: self.tag.clone() })
     }
 
-    /// `holders` are the places of the rule's own among `all`; `stander` is that of the key.
+    /// `holders` are the places of the rule's own among `all`; `recorded_key` is that of the key.
     #[inline]
     pub(super) fn charge(
         &self,
         limit: &'a ReadyLimit,
         group: usize,
         (holders, all): (&[usize], &[Holder<'a>]),
-        stander: Option<usize>,
+        recorded_key: Option<usize>,
     ) -> Result<Charge<'a>> {
         let policy = match self.limit {
             None => Cow::Borrowed(&limit.policy),
@@ -140,7 +140,7 @@ impl<'a> Target<'a> {
             amount: self.limit,
             group,
             holder: holders.iter().copied().find(|&holder| all[holder].scope == limit.scope),
-            stander,
+            recorded_key,
             first_policy: OnceBox::new(),
         })
     }

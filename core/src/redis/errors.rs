@@ -213,8 +213,8 @@ fn server_error(err: &RedisError, address: &Address) -> Error {
             // A script's error on Redis 6 repeats the code inside: `ERR ... WRONGTYPE Operation ...`.
             let detail = detail.strip_prefix(code).map_or(detail.as_str(), str::trim_start);
             let is_midway = FORBIDDEN_MIDWAY.iter().any(|words| detail.starts_with(words));
-            let hint = if code == "NOPERM" || is_midway { LACKING } else { "" };
-            let words = format!("{code} {detail}{hint}");
+            let redirect = if code == "NOPERM" || is_midway { LACKING } else { "" };
+            let words = format!("{code} {detail}{redirect}");
             let error = server(format!("{address}: {}", words.trim_start()));
             let error = if is_midway { error.midway() } else { error };
             if is_passing(err) { error.passing() } else { error }

@@ -1,6 +1,7 @@
 //! Rules: what a rule is, and the strict reading of rule files.
 
 mod algorithm;
+mod block;
 mod builder;
 mod calendar;
 mod comments;
@@ -17,7 +18,6 @@ mod rate;
 mod rule;
 #[cfg(test)]
 mod schema_maker;
-mod standing;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,9 @@
 //! A rule as a file of rules states it, in one form: what is left to its default is left out.
 
+use super::block::longest_by_default;
 use super::model::{
     Algorithm, Block, GcraName, Identifier, Limit, Match, Rule, Scope, Structure, WindowStart,
 };
-use super::standing::longest_by_default;
 use serde_json::{Map, Value, json};
 
 const DEFAULT_IPV6_PREFIX: u8 = 64;

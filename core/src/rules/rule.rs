@@ -4,7 +4,7 @@ use super::fields::{Checked, Fields};
 use super::id::RuleId;
 use super::json::{Json, MAX_WHOLE};
 use super::model::{Algorithm, Rule, Scope};
-use super::{algorithm, identifier, limits, matching, standing, table};
+use super::{algorithm, block, identifier, limits, matching, table};
 
 const RULE_ID: &str = "1 to 128 of A-Z a-z 0-9 _ . : / -";
 const DEFAULT_IPV6_PREFIX: u8 = 64;
@@ -55,8 +55,8 @@ fn read_fields(fields: &[(String, Json)]) -> Checked<Rule> {
     let whole = format!("a whole number from 1 to {MAX_WHOLE}");
     let cost = fields.optional("cost", &whole, |value| value.whole(1, MAX_WHOLE))?;
     let lease_us = lease(&fields, algorithm)?;
-    let block = standing::block(&fields, &limits)?;
-    let overrides = standing::overrides(&fields, &limits)?;
+    let block = block::block(&fields, &limits)?;
+    let overrides = block::overrides(&fields, &limits)?;
     Ok(Rule {
         id: RuleId::from(id),
         description: description.unwrap_or_default().to_owned(),

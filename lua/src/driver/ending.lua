@@ -1,7 +1,7 @@
 if is_due then
   local foreign = find_foreign()
   if foreign then return foreign end
-  for j = 1, #holdings do settle(j, true) end
+  for j = 1, #holdings do charge_ended(j, true) end
 end
 local mark = holdings[1].call_id
 for answer, kind_of_mark in pairs({ [0] = 'f', 'e' }) do
@@ -76,7 +76,7 @@ for i = 1, limits do
   if over > 0 then prolong(holding, now + holding.lease + holding.longest + over) end
   -- A state of a time that has not come yet is healed.
   if (amounts[i] > 0 or loaded[i][3]) and kind[i] >= 0 then
-    conclude_of[which[i]](keys[i], 0, amounts[i], unpack(loaded[i], 4, 12))
+    commit_of[which[i]](keys[i], 0, amounts[i], unpack(loaded[i], 4, 12))
   end
 end
 for j = 1, #holdings do

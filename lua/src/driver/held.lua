@@ -47,14 +47,14 @@ local function load(i, repeated)
   if not found[2] then return found[1] end
   local grant = found[2] >= cost and 1 or 0
   if op == RESERVE and holding and holding.count >= MOST_HELD then grant = 0 end
-  --STANDING LOAD
+  --KEY RECORD LOAD
   if repeated then grant = 1 end
   loaded[i], grants[i] = found, grant
   local least = group_grant[group[i]]
   if not least or grant < least then group_grant[group[i]] = grant end
 end
 
-local function conclude(i, repeated)
+local function finish(i, repeated)
   local found, holding = loaded[i], holdings[holder_of[i]]
   local amount = found[3]
   if op == CHARGE then
@@ -71,8 +71,8 @@ local function conclude(i, repeated)
     amount = units[i] * price_of[i]
   end
   if op == PEEK or repeated then amount = nil end
-  --STANDING GRANT
-  return conclude_of[which[i]](keys[i], grants[i], amount, unpack(found, 4, 12))
+  --KEY RECORD GRANT
+  return commit_of[which[i]](keys[i], grants[i], amount, unpack(found, 4, 12))
 end
 
 local function hold(holding, counts, token)
@@ -93,7 +93,7 @@ local function decide()
     if is_scratch then copy_states() end
     local foreign = find_foreign()
     if foreign then return foreign end
-    for j = 1, #holdings do settle(j, not is_scratch) end
+    for j = 1, #holdings do charge_ended(j, not is_scratch) end
   end
   local repeated = op == RESERVE and is_repeated()
   if op == REFUND then
@@ -107,7 +107,7 @@ local function decide()
     if op == CHARGE and extra[i] - loaded[i][2] > LATEST then return 0 end
   end
   local replies, token = {}, 0
-  for i = 1, limits do replies[i] = conclude(i, repeated) end
+  for i = 1, limits do replies[i] = finish(i, repeated) end
   local is_granted = op == RESERVE and group_grant[0] > 0
   if is_granted then
     token = now
@@ -125,7 +125,7 @@ local function decide()
     if is_stale and op == CHECK and grants[1] > 0 then save(holding) end
     if is_granted then hold(holding, group_grant[holding.group] > 0, token) end
   end
-  --STANDING REPLY
+  --KEY RECORD REPLY
   if op ~= PEEK then keep_states() end
   return replies
 end

@@ -21,7 +21,7 @@ for j = 1, #ARGV - 1 - 2 * limits do
   if holding.first_end and holding.first_end <= now then is_due = true end
 end
 
---STANDINGS
+--KEY RECORDS
 -- Charges to a limit what was held until its lease ended. The life of what is written is reckoned from then.
 local function charge_late(i, ended_at, weight, price)
   local key, arg, real = keys[i], ARGV[1 + limits + i], now
@@ -50,7 +50,7 @@ local function charge_late(i, ended_at, weight, price)
   end
   local amount = math.max(math.min(weight * price, LATEST + found[2]), 0)
   local before = call('PTTL', key)
-  conclude_of[which[i]](key, 0, amount, unpack(found, 4, 12))
+  commit_of[which[i]](key, 0, amount, unpack(found, 4, 12))
   local after = call('PTTL', key)
   if after > before then
     -- It was given a longer life. (Less may be left than before without, where time goes on in a script. A shorter one is left
@@ -62,7 +62,7 @@ local function charge_late(i, ended_at, weight, price)
 end
 
 -- Charges, to the limits of a holder, what one reservation held until its lease ended.
-local function settle_one(number, member, ended_at, writes)
+local function charge_ended_one(number, member, ended_at, writes)
   local holding, price = holdings[number], 'p' .. sub(member, 2, 17)
   local own = call('ZSCORE', holding.key, price)
   if sub(member, 1, 1) == 'r' then
@@ -78,14 +78,14 @@ end
 
 -- Charges what was held until its lease ended, in the order of those ends, then of the ids, before anything else is done.
 -- The set has those of one end in the other order.
-local function settle(number, writes)
+local function charge_ended(number, writes)
   local holding = holdings[number]
   local ended = call('ZREVRANGEBYSCORE', holding.key, '0', -now, 'WITHSCORES')
   local first = 1
   while first < #ended do
     local last = first
     while ended[last + 3] == ended[first + 1] do last = last + 2 end
-    for at = last, first, -2 do settle_one(number, ended[at], -ended[at + 1], writes) end
+    for at = last, first, -2 do charge_ended_one(number, ended[at], -ended[at + 1], writes) end
     first = last + 2
   end
   if #ended > 0 and writes then

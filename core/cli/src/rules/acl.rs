@@ -61,9 +61,9 @@ impl Acl {
         let limits = rules.iter().flat_map(|rule| rule.limits.iter().map(move |limit| (rule, limit)));
         let kernels = limits.fold(KernelSet::default(), |set, (rule, limit)| set.with(kernel(rule, limit)));
         let holds = rules.iter().any(|rule| rule.lease_us.is_some());
-        let mut names = commands(kernels, holds, rules.iter().any(has_standing));
+        let mut names = commands(kernels, holds, rules.iter().any(has_key_record));
         names.extend(OF_CALLS.map(str::to_owned));
-        if rules.iter().any(|rule| rule.lease_us.is_none() && !has_standing(rule)) {
+        if rules.iter().any(|rule| rule.lease_us.is_none() && !has_key_record(rule)) {
             names.extend(OF_RESETS.map(str::to_owned));
         }
         if rules.iter().all(|rule| rule.algorithm == Algorithm::Concurrency) {
@@ -85,7 +85,7 @@ impl Acl {
 }
 
 /// Whether keys of a rule may be blocked, or have limits of their own.
-fn has_standing(rule: &Arc<Rule>) -> bool {
+fn has_key_record(rule: &Arc<Rule>) -> bool {
     rule.block.is_some() || rule.overrides
 }
 

@@ -55,7 +55,7 @@ fn allowed(completion: &Completion) -> bool {
 /// Checks `k` at once.
 fn single(bridge: &Bridge) -> Option<bool> {
     let check = Check::new("r", "k");
-    bridge.single_at_once(Kind::Check, &check, |verdict| verdict.allowed).map(Result::unwrap)
+    bridge.single_at_once(Kind::Check, &check, |raw| raw.allowed).map(Result::unwrap)
 }
 
 #[test]

@@ -9,16 +9,16 @@ use tokio::select;
 use tokio::sync::Notify;
 
 use super::backend::{Backend, Limiter, awaited};
-use super::centre::Centre;
 use super::driver::Driver;
 use super::queue::{Moment, Retryable, Waiter};
 use super::rest::Rest;
+use super::shared::Shared;
 use super::sleeper::{Sleeper, sleeper};
 use super::tasks::Tasks;
 use crate::decision::Decision;
 use crate::error::{Error, Result};
 use crate::matching::Request;
-use crate::plan::{End, Form, Op, StandingChange};
+use crate::plan::{End, Form, KeyRecordChange, Op};
 use crate::request::{Check, CheckOptions};
 use crate::reservation::{Reservation, ReservationRef, Usage};
 use crate::sync::fork::PerProcess;
@@ -57,16 +57,16 @@ pub struct AsyncRateLimiter {
 
 impl fmt::Debug for AsyncRateLimiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let prefix = &self.limiter.centre.wire.prefix;
+        let prefix = &self.limiter.shared.wire.prefix;
         f.debug_struct("AsyncRateLimiter").field("prefix", prefix).finish_non_exhaustive()
     }
 }
 
 impl AsyncRateLimiter {
     /// `sleeper`: what tasks sleep by; `None`: Tokio.
-    pub(super) fn new(centre: Centre, backend: Backend<Tasks>, sleeper: Option<Arc<dyn Sleeper>>) -> Self {
+    pub(super) fn new(shared: Shared, backend: Backend<Tasks>, sleeper: Option<Arc<dyn Sleeper>>) -> Self {
         let sleep = TaskSleep { closing: PerProcess::new(Notify::new()), sleeper };
-        Self { limiter: Limiter { centre, backend }, sleep }
+        Self { limiter: Limiter { shared, backend }, sleep }
     }
 
     /// Closes the connections. Final: later calls, and waits that sleep, end with
@@ -134,12 +134,12 @@ impl AsyncRateLimiter {
         awaited!(self.limiter, end(reservation, end, usage))
     }
 
-    pub(crate) async fn change_standing(&self, check: &Check<'_>, change: StandingChange) -> Result<bool> {
-        awaited!(self.limiter, change_standing(check, change))
+    pub(crate) async fn change_key_record(&self, check: &Check<'_>, change: KeyRecordChange) -> Result<bool> {
+        awaited!(self.limiter, change_key_record(check, change))
     }
 
-    pub(super) async fn change(&self, check: &Check<'_>, change: StandingChange) -> Result<()> {
-        self.change_standing(check, change).await.map(drop)
+    pub(super) async fn change(&self, check: &Check<'_>, change: KeyRecordChange) -> Result<()> {
+        self.change_key_record(check, change).await.map(drop)
     }
 
     pub(crate) async fn try_server(&self, timeout: Option<Duration>) -> Result<()> {
@@ -178,7 +178,7 @@ impl Rest for &TaskSleep {
         until: Moment,
     ) -> Result<()> {
         let sleeper = sleeper(self.sleeper.as_ref())?;
-        let span = Duration::from_micros(until.saturating_sub(limiter.centre.moment()));
+        let span = Duration::from_micros(until.saturating_sub(limiter.shared.moment()));
         let end = Instant::now().checked_add(span).unwrap_or_else(|| Instant::now() + LONGEST_SLEEP);
         // First in line, then a look: a `close` in between is noticed by the one or the other.
         let mut closing = pin!(self.closing().notified());

@@ -1,6 +1,6 @@
 //! The queue of those who wait on one limiter: who asks, who sleeps, and in which order.
 //!
-//! It knows nothing of rules: what is asked is the caller's business, who names the states it is about ([`Stake`])
+//! It knows nothing of rules: what is asked is the caller's business, who names the states it is about ([`Claim`])
 //! and hands in each answer ([`AttemptResult`]). The queue says when to ask. Nothing here sleeps; see `waiting`.
 
 mod lanes;
@@ -17,7 +17,7 @@ use crate::plan::{Forecast, Op, SmallList};
 use crate::sync::fork::{PerProcess, generation};
 use crate::sync::lock::Mutex;
 use lanes::{Arrival, Denial, Lanes, NEVER, Next, Wake};
-pub(super) use lanes::{Moment, Stake};
+pub(super) use lanes::{Claim, Moment};
 
 /// How soon to ask again when the wait is unknown.
 const SOON: Duration = Duration::from_millis(1);
@@ -42,7 +42,7 @@ pub(super) trait Retryable: Send + Sync {
 /// The result of an attempt, and what it shows of the states.
 pub(super) struct AttemptResult<T> {
     pub(super) answer: T,
-    /// How long each state denies, in microseconds and in the order of the stakes; may be left empty.
+    /// How long each state denies, in microseconds and in the order of the claims; may be left empty.
     pub(super) waits: SmallList<u64>,
     /// Whether there may be room sooner than a denial says: something is held that may be given back.
     pub(super) is_estimate: bool,
@@ -100,11 +100,11 @@ impl WaitQueue {
     }
 
     /// Begins to wait, behind all others.
-    pub(super) fn enter<T>(&self, stakes: SmallList<Stake>, timeout: Duration, now: Moment) -> Waiter<'_, T> {
+    pub(super) fn enter<T>(&self, claims: SmallList<Claim>, timeout: Duration, now: Moment) -> Waiter<'_, T> {
         let shared = self.shared();
         let deadline = now.saturating_add(micros(timeout));
         shared.present.fetch_add(1, Ordering::Relaxed);
-        let ticket = shared.with(|lanes| lanes.enter(stakes, deadline, now));
+        let ticket = shared.with(|lanes| lanes.enter(claims, deadline, now));
         let (generation, wait) = (generation(), Duration::ZERO);
         Waiter { shared, generation, ticket, deadline, wait, looked: None }
     }

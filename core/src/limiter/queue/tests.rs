@@ -29,8 +29,8 @@ impl Retryable for TestAnswer {
     }
 }
 
-fn stakes(lanes: &[u64]) -> SmallList<Stake> {
-    lanes.iter().map(|&lane| Stake { lane, cost: Some(1.0) }).collect()
+fn claims(lanes: &[u64]) -> SmallList<Claim> {
+    lanes.iter().map(|&lane| Claim { lane, cost: Some(1.0) }).collect()
 }
 
 fn asked(answer: TestAnswer, waits: &[u64]) -> AttemptResult<TestAnswer> {
@@ -38,7 +38,7 @@ fn asked(answer: TestAnswer, waits: &[u64]) -> AttemptResult<TestAnswer> {
 }
 
 fn enter<'a>(queue: &'a WaitQueue, lanes: &[u64], now: Moment) -> Waiter<'a, TestAnswer> {
-    queue.enter(stakes(lanes), Duration::MAX, now)
+    queue.enter(claims(lanes), Duration::MAX, now)
 }
 
 fn may_ask(waiter: &mut Waiter<'_, TestAnswer>, now: Moment) -> bool {
@@ -117,7 +117,7 @@ fn a_turn_that_cannot_come_in_time_is_a_denial() {
     let queue = WaitQueue::new();
     let mut first = enter(&queue, &[7], 0);
     assert!(may_ask(&mut first, 0));
-    let mut hasty: Waiter<'_, TestAnswer> = queue.enter(stakes(&[7]), Duration::from_micros(50), 0);
+    let mut hasty: Waiter<'_, TestAnswer> = queue.enter(claims(&[7]), Duration::from_micros(50), 0);
     assert!(matches!(hasty.next(0), WaitStep::Sleep { until: 50, is_held: true }));
     assert_eq!(first.record(Op::Check, asked(TestAnswer::Denied(5000), &[5000]), 0), None);
     assert!(is_called(&hasty));
@@ -135,7 +135,7 @@ fn one_that_finds_room_makes_those_before_it_ask_again() {
     assert!(may_ask(&mut first, 0));
     assert_eq!(first.record(Op::Check, asked(TestAnswer::Denied(5000), &[5000]), 0), None);
     for (taken, now) in [(true, 100), (false, 200)] {
-        let mut hasty: Waiter<'_, TestAnswer> = queue.enter(stakes(&[7]), Duration::from_micros(50), now);
+        let mut hasty: Waiter<'_, TestAnswer> = queue.enter(claims(&[7]), Duration::from_micros(50), now);
         assert!(matches!(hasty.next(now), WaitStep::Ask(Op::Peek)));
         assert_eq!(hasty.record(Op::Peek, asked(TestAnswer::Admitted, &[0]), now + 10), None);
         assert!(is_called(&first) && may_ask(&mut first, now + 10));
@@ -266,8 +266,8 @@ fn estimated(answer: TestAnswer, left: &[u64]) -> AttemptResult<TestAnswer> {
 #[test]
 fn an_estimate_is_doubted_soon_and_tells_those_behind_nothing() {
     let queue = WaitQueue::new();
-    let mut first: Waiter<'_, TestAnswer> = queue.enter(stakes(&[7]), Duration::from_secs(1), 0);
-    let mut hasty: Waiter<'_, TestAnswer> = queue.enter(stakes(&[7]), Duration::from_micros(50), 0);
+    let mut first: Waiter<'_, TestAnswer> = queue.enter(claims(&[7]), Duration::from_secs(1), 0);
+    let mut hasty: Waiter<'_, TestAnswer> = queue.enter(claims(&[7]), Duration::from_micros(50), 0);
     assert!(may_ask(&mut first, 0));
     assert_eq!(first.record(Op::Check, estimated(TestAnswer::Denied(60_000_000), &[]), 0), None);
     assert!(matches!(hasty.next(1), WaitStep::Sleep { until: 50, is_held: true }));

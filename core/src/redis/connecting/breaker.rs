@@ -52,7 +52,7 @@ pub(in crate::redis) struct Refusal {
     /// Whether the caller is to try the server, without the call.
     pub(in crate::redis) probe: bool,
     /// Whether the call is to wait for the end of that all the same, for the time to answer at most: none came for long.
-    pub(in crate::redis) waits: bool,
+    pub(in crate::redis) awaits_probe: bool,
 }
 
 impl Breaker {
@@ -81,7 +81,7 @@ impl Breaker {
         }
         let last_call = std::mem::replace(&mut outage.last_call, now);
         let is_quiet = now.saturating_duration_since(last_call) >= QUIET.max(self.pause);
-        Err(Refusal { error: self.refusal(address, now), probe, waits: probe && is_quiet })
+        Err(Refusal { error: self.refusal(address, now), probe, awaits_probe: probe && is_quiet })
     }
 
     /// The error of a call to the server at `address` that is not sent.
@@ -271,7 +271,7 @@ mod tests {
     fn the_first_call_after_a_quiet_time_waits_for_the_probe() {
         let (breaker, now) = (Breaker::new(1, PAUSE), Instant::now());
         fails(&breaker, now);
-        let waits = |after| breaker.admit(&address(), now + after).unwrap_err().waits;
+        let waits = |after| breaker.admit(&address(), now + after).unwrap_err().awaits_probe;
         assert!(!waits(QUIET / 2));
         breaker.probed(Some(&silent()));
         assert!(waits(QUIET * 2));

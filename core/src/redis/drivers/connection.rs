@@ -159,7 +159,7 @@ impl Connection {
         let pending = PendingCommand::new(ONLY, RedisCommand::Plain(cmd, 0), false, deadline.by);
         match self.request(pending, Instant::now(), None, deadline.cancelled) {
             CommandOutcome::Done(result) => result,
-            CommandOutcome::Again(_) => Err(errors::no_answer()),
+            CommandOutcome::NotExecuted(_) => Err(errors::no_answer()),
         }
     }
 }

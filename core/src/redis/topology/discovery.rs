@@ -36,7 +36,7 @@ pub(in crate::redis) enum Discovery {
 
 impl Discovery {
     /// The question, and what the server is that answers it.
-    pub(in crate::redis) fn question(&self) -> (Cmd, Role) {
+    pub(in crate::redis) fn query(&self) -> (Cmd, Role) {
         match self {
             Self::Cluster => (cmd("CLUSTER").arg("SLOTS").take(), Role::Data),
             Self::Sentinel(service) => (cmd("SENTINEL").arg("MASTER").arg(service).take(), Role::Sentinel),

@@ -135,7 +135,7 @@ impl<N: Node> LearnedTopology<N> {
         if map.ranges.is_empty() {
             let admitted = self.seeds.first().map_or(Ok(()), |seed| self.breaker.admit(seed, now));
             return match admitted {
-                Err(refusal) if !refusal.waits => DiscoveryNeed::Refused(refusal),
+                Err(refusal) if !refusal.awaits_probe => DiscoveryNeed::Refused(refusal),
                 // The search is the probe.
                 Ok(()) | Err(_) => DiscoveryNeed::First,
             };
@@ -154,7 +154,7 @@ impl<N: Node> LearnedTopology<N> {
     }
 
     /// A call to this server failed or was sent elsewhere: ask again before the next call.
-    pub(in crate::redis) fn doubt(&self, address: &Address) {
+    pub(in crate::redis) fn mark_stale(&self, address: &Address) {
         // Calls that are refused come often, and in great numbers.
         if self.stale.load(Ordering::Acquire) && self.read().suspect.as_ref() == Some(address) {
             return;

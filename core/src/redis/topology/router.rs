@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::redis::connecting::connector::Connector;
 use crate::redis::errors::{self, Unanswered};
 use crate::redis::settings::url::Servers;
-use crate::redis::wire::command::{Hint, RedisCommand};
+use crate::redis::wire::command::{Redirect, RedisCommand};
 
 /// How often a call follows a redirection, as often as it takes for a slot to be moved twice.
 const MAX_HOPS: usize = 5;
@@ -72,16 +72,16 @@ impl<N: Node> Router<N> {
     }
 
     /// A call has waited for `PAUSE` for a connection to this server. Whether to ask who is in charge.
-    pub(in crate::redis) fn waits(&self, node: &N, now: Instant) -> bool {
-        self.question(node);
+    pub(in crate::redis) fn is_refresh_due(&self, node: &N, now: Instant) -> bool {
+        self.mark_slow(node);
         self.is_known() && matches!(self.due(now), DiscoveryNeed::Meanwhile | DiscoveryNeed::First)
     }
 
     /// This server is slow, or away: another one may be in charge. Sentinels are asked all the while, and a Sentinel that is
     /// behind is to be believed only if a server says that it is no primary.
-    pub(in crate::redis) fn question(&self, node: &N) {
+    pub(in crate::redis) fn mark_slow(&self, node: &N) {
         if self.learned().is_some_and(|learned| matches!(learned.discovery, Discovery::Cluster)) {
-            self.doubt(node);
+            self.mark_stale(node);
         }
     }
 
@@ -114,9 +114,9 @@ impl<N: Node> Router<N> {
     }
 
     /// A call to this server failed in a way that says that another one may be in charge.
-    pub(in crate::redis) fn doubt(&self, node: &N) {
+    pub(in crate::redis) fn mark_stale(&self, node: &N) {
         if let Some(learned) = self.learned() {
-            learned.doubt(node.address());
+            learned.mark_stale(node.address());
         }
     }
 
@@ -126,34 +126,34 @@ impl<N: Node> Router<N> {
         &self,
         hops: &mut usize,
         from: &Arc<N>,
-        hint: Hint,
+        redirect: Redirect,
         request: &RedisCommand,
         left: Duration,
     ) -> NextHop<N> {
-        *hops += usize::from(!matches!(hint, Hint::TryAgain(_)));
+        *hops += usize::from(!matches!(redirect, Redirect::TryAgain(_)));
         let is_lost = *hops > MAX_HOPS;
-        if matches!(hint, Hint::Moved(_) | Hint::NotOwner(_)) && !is_lost {
-            self.doubt(from);
+        if matches!(redirect, Redirect::Moved(_) | Redirect::NotOwner(_)) && !is_lost {
+            self.mark_stale(from);
         }
-        let asking = matches!(hint, Hint::Ask(_));
-        match (hint, self.learned()) {
+        let asking = matches!(redirect, Redirect::Ask(_));
+        match (redirect, self.learned()) {
             // As long as the call has time for an answer: some slots take long to move.
-            (Hint::TryAgain(took), _) if left > PAUSE_BETWEEN_TRIES + took.max(PAUSE_BETWEEN_TRIES) => {
+            (Redirect::TryAgain(took), _) if left > PAUSE_BETWEEN_TRIES + took.max(PAUSE_BETWEEN_TRIES) => {
                 NextHop::Later(PAUSE_BETWEEN_TRIES)
             }
-            (Hint::TryAgain(_), _) => NextHop::Fail(errors::slot_moving(request.slot(), from.address())),
-            (Hint::Moved(to) | Hint::Ask(to), Some(learned)) if !is_lost => {
+            (Redirect::TryAgain(_), _) => NextHop::Fail(errors::slot_moving(request.slot(), from.address())),
+            (Redirect::Moved(to) | Redirect::Ask(to), Some(learned)) if !is_lost => {
                 NextHop::To { node: learned.node(&to), asking }
             }
-            (Hint::Moved(_) | Hint::Ask(_), _) => NextHop::Fail(errors::lost(request.slot())),
-            (Hint::NotOwner(_), Some(_)) if *hops == 1 => NextHop::Rediscover,
+            (Redirect::Moved(_) | Redirect::Ask(_), _) => NextHop::Fail(errors::lost(request.slot())),
+            (Redirect::NotOwner(_), Some(_)) if *hops == 1 => NextHop::Rediscover,
             // Behind a name or a virtual address, a new connection may lead to the new primary.
-            (Hint::NotOwner(_), None) if *hops == 1 => NextHop::To { node: Arc::clone(from), asking },
-            (Hint::Unsent(..), _) if !is_lost => {
+            (Redirect::NotOwner(_), None) if *hops == 1 => NextHop::To { node: Arc::clone(from), asking },
+            (Redirect::Unsent(..), _) if !is_lost => {
                 let node = self.owner(request).unwrap_or_else(|_| Arc::clone(from));
                 NextHop::To { node, asking }
             }
-            (Hint::NotOwner(failure) | Hint::Unsent(failure, _), _) => NextHop::Fail(failure.error),
+            (Redirect::NotOwner(failure) | Redirect::Unsent(failure, _), _) => NextHop::Fail(failure.error),
         }
     }
 }

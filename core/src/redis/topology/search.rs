@@ -92,7 +92,7 @@ impl<N: Node> Search<N> {
         }
         let server = self.seeds.pop_front()?;
         self.hedge_at = now + HEDGE;
-        let (command, role) = self.learned.discovery.question();
+        let (command, role) = self.learned.discovery.query();
         Some(Query { server, role, command, by: self.by, claim: None })
     }
 

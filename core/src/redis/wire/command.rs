@@ -106,7 +106,7 @@ pub(in crate::redis) enum CommandOutcome {
     /// It is answered, or it failed.
     Done(Result<Value, CallError>),
     /// No server has executed it, so it may be sent again. Boxed: outcomes are handed on often, and nearly all are answers.
-    Again(Box<Unexecuted>),
+    NotExecuted(Box<Unexecuted>),
 }
 
 /// A command that no server has executed.
@@ -115,12 +115,12 @@ pub(in crate::redis) struct Unexecuted {
     pub(in crate::redis) request: RedisCommand,
     /// Whether a key was announced that is being moved to the server.
     pub(in crate::redis) asking: bool,
-    pub(in crate::redis) hint: Hint,
+    pub(in crate::redis) redirect: Redirect,
 }
 
 /// Why a command was not executed, and so where to send it next.
 #[derive(Debug, Clone)]
-pub(in crate::redis) enum Hint {
+pub(in crate::redis) enum Redirect {
     /// Another server owns the slot.
     Moved(Address),
     /// Another server has the key for this one call.

@@ -42,12 +42,12 @@ impl Held {
             let limit = self.rule.limits[0].limit;
             let mut json = json!({"rule_id": id, "algorithm": "concurrency", "limit": limit, "lease_seconds": lease,
                 "priority": self.rule.priority, "shadow": self.rule.shadow});
-            self.add_standing(json.as_object_mut().unwrap());
+            self.add_key_record(json.as_object_mut().unwrap());
             return json;
         }
         let mut json = self.rule.json(id);
         let fields = json.as_object_mut().unwrap();
-        self.add_standing(fields);
+        self.add_key_record(fields);
         if self.reserves() {
             fields.insert("reservations".into(), json!(true));
             fields.insert("lease_seconds".into(), lease);
@@ -55,7 +55,7 @@ impl Held {
         json
     }
 
-    fn add_standing(&self, fields: &mut Map<String, Value>) {
+    fn add_key_record(&self, fields: &mut Map<String, Value>) {
         match self.block.filter(|_| !self.has_resource()) {
             Some(None) => _ = fields.insert("block".into(), json!({})),
             Some(Some((first, factor, longest))) => {

@@ -230,7 +230,7 @@ fn trap_30_sorted_sets_of_something_else() {
     none(&failures);
 }
 
-const STANDING: &str = r#"[
+const KEY_RECORD: &str = r#"[
     {"rule_id": "r", "rate": "5/minute", "block": {}, "overrides": true, "reservations": true}
 ]"#;
 
@@ -239,7 +239,7 @@ const STANDING: &str = r#"[
 #[test]
 fn trap_30_what_is_beside_a_state() {
     let mut server = Server::start();
-    let limiter = server.limiter(STANDING);
+    let limiter = server.limiter(KEY_RECORD);
     for (suffix, own) in [("st", 0), ("h", 1)] {
         let name = format!("sluicegate:r:{{k}}:{suffix}");
         for (command, args) in
@@ -277,14 +277,14 @@ fn trap_30_what_is_beside_a_state() {
 fn what_a_rule_has_lost_is_removed_by_a_reset() {
     let mut server = Server::start();
     for left in ["", r#", "block": {}"#, r#", "reservations": true"#] {
-        server.limiter(STANDING).set_limit("r", "k", 9, None).unwrap();
+        server.limiter(KEY_RECORD).set_limit("r", "k", 9, None).unwrap();
         let limiter = server.limiter(&format!(r#"[{{"rule_id": "r", "rate": "5/minute"{left}}}]"#));
         assert_eq!(limiter.peek("r", "k").unwrap().limit, 5, "{left}");
         assert_eq!(server.stored.names().len(), 1, "{left}");
         limiter.reset("r", "k").unwrap();
         assert_eq!(server.stored.names(), Vec::<String>::new(), "{left}");
     }
-    let limiter = server.limiter(STANDING);
+    let limiter = server.limiter(KEY_RECORD);
     limiter.set_limit("r", "k", 9, None).unwrap();
     limiter.reset("r", "k").unwrap();
     assert_eq!(limiter.peek("r", "k").unwrap().limit, 9);

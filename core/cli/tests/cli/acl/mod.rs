@@ -1,6 +1,6 @@
 //! What `rules acl` prints: a user with just that can do everything, and with less cannot.
 
-mod standing;
+mod key_record;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

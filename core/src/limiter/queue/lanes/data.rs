@@ -19,7 +19,7 @@ pub(in crate::limiter::queue) const NEVER: Moment = Moment::MAX;
 
 /// What a waiter asks of one state.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Stake {
+pub(crate) struct Claim {
     /// The state, hashed.
     pub(crate) lane: u64,
     /// `None` where the limit is not that of the rule.
@@ -37,7 +37,7 @@ pub(in crate::limiter::queue) struct Lanes {
 
 #[derive(Debug, Default)]
 pub(super) struct Lane {
-    /// How many waiters have a stake in it.
+    /// How many waiters have a claim in it.
     pub(super) members: usize,
     /// Who holds up those behind, and until when it sleeps.
     pub(super) blockers: BTreeMap<Arrival, Moment>,
@@ -54,7 +54,7 @@ pub(super) struct Lane {
 pub(in crate::limiter::queue) struct Denial {
     /// In microseconds.
     pub(in crate::limiter::queue) wait: u64,
-    /// That of each state, in the order of the stakes; may be left empty.
+    /// That of each state, in the order of the claims; may be left empty.
     pub(in crate::limiter::queue) waits: SmallList<u64>,
     /// When to ask again.
     pub(in crate::limiter::queue) pause: u64,
@@ -80,7 +80,7 @@ impl Wake {
 
 #[derive(Debug)]
 pub(super) struct Entry {
-    pub(super) stakes: SmallList<Stake>,
+    pub(super) claims: SmallList<Claim>,
     /// The longest wait that each state has returned to this waiter, in microseconds.
     pub(super) longest: SmallList<u64>,
     /// What [`Lanes::frees`] said when it last asked.

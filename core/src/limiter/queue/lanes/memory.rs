@@ -6,8 +6,8 @@ use crate::plan::{Forecast, SmallList};
 impl Lanes {
     /// Notes what an admission has shown of the states, for the next waiter that asks for the same ones.
     pub(in crate::limiter::queue) fn remember(&mut self, ticket: Arrival, forecast: Forecast, now: Moment) {
-        let Some(Entry { stakes, frees, .. }) = self.waiters.get(&ticket) else { return };
-        let lanes: SmallList<_> = stakes.iter().map(|stake| stake.lane).collect();
+        let Some(Entry { claims, frees, .. }) = self.waiters.get(&ticket) else { return };
+        let lanes: SmallList<_> = claims.iter().map(|claim| claim.lane).collect();
         if let Some(lane) = lanes.first().and_then(|first| self.lanes.get_mut(first)) {
             lane.memory = Some(Memory { at: now, lanes, frees: *frees, forecast });
         }
@@ -30,11 +30,11 @@ impl Lanes {
     /// The wait that it would be denied with, and whether that is an estimate.
     fn forecast(&self, ticket: Arrival, now: Moment) -> Option<(u64, bool)> {
         let entry = self.waiters.get(&ticket).filter(|entry| entry.is_new)?;
-        let memory = self.lanes.get(&entry.stakes.first()?.lane)?.memory.as_ref()?;
-        if !entry.stakes.iter().map(|stake| stake.lane).eq(memory.lanes.iter().copied()) {
+        let memory = self.lanes.get(&entry.claims.first()?.lane)?.memory.as_ref()?;
+        if !entry.claims.iter().map(|claim| claim.lane).eq(memory.lanes.iter().copied()) {
             return None;
         }
-        let costs: SmallList<_> = entry.stakes.iter().map(|stake| stake.cost).collect::<Option<_>>()?;
+        let costs: SmallList<_> = entry.claims.iter().map(|claim| claim.cost).collect::<Option<_>>()?;
         if self.frees_of(memory.lanes.iter().copied()) != memory.frees {
             return None;
         }

@@ -13,8 +13,8 @@ use std::mem::take;
 
 use crate::plan::SmallList;
 pub(super) use data::{Arrival, Denial, Lanes, NEVER, Next, Wake};
+pub(crate) use data::{Claim, Moment};
 use data::{Entry, Lane, Phase};
-pub(crate) use data::{Moment, Stake};
 
 /// In place of a moment that nobody knows yet.
 const UNKNOWN: Moment = 0;
@@ -25,15 +25,15 @@ const STALE: u64 = 1_000_000;
 
 impl Lanes {
     /// A new waiter, behind all others.
-    pub(super) fn enter(&mut self, stakes: SmallList<Stake>, deadline: Moment, now: Moment) -> Arrival {
+    pub(super) fn enter(&mut self, claims: SmallList<Claim>, deadline: Moment, now: Moment) -> Arrival {
         self.last += 1;
         let ticket = self.last;
-        for stake in &stakes {
-            self.lanes.entry(stake.lane).or_default().members += 1;
+        for claim in &claims {
+            self.lanes.entry(claim.lane).or_default().members += 1;
         }
-        let longest = stakes.iter().map(|_| 0).collect();
+        let longest = claims.iter().map(|_| 0).collect();
         let (phase, is_called, wake) = (Phase::Held, false, None);
-        let entry = Entry { stakes, longest, frees: 0, phase, deadline, is_new: true, is_called, wake };
+        let entry = Entry { claims, longest, frees: 0, phase, deadline, is_new: true, is_called, wake };
         self.waiters.insert(ticket, entry);
         if !self.take_turn(ticket) {
             self.hold(ticket);
@@ -48,15 +48,15 @@ impl Lanes {
     pub(super) fn leave(&mut self, ticket: Arrival) {
         self.withdraw(ticket);
         let Some(entry) = self.waiters.remove(&ticket) else { return };
-        for stake in &entry.stakes {
-            if let Some(lane) = self.lanes.get_mut(&stake.lane) {
+        for claim in &entry.claims {
+            if let Some(lane) = self.lanes.get_mut(&claim.lane) {
                 lane.members -= 1;
                 if lane.members == 0 {
-                    self.lanes.remove(&stake.lane);
+                    self.lanes.remove(&claim.lane);
                 }
             }
         }
-        self.promote(&entry.stakes);
+        self.promote(&entry.claims);
     }
 
     /// Lets a waiter that was denied sleep, unless something was given back since it asked.
@@ -76,12 +76,12 @@ impl Lanes {
         }
         // What it was denied it keeps for itself, unless the wait for something else is longer than it waited
         // for this. So two states that others take turns at cannot starve one that needs both.
-        let kept = entry.stakes.iter().zip(&entry.longest).filter(|(_, longest)| **longest >= wait);
-        let kept: SmallList<_> = kept.map(|(stake, _)| stake.lane).collect();
-        let stakes = entry.stakes.clone();
-        for stake in &stakes {
-            let Some(lane) = self.lanes.get_mut(&stake.lane) else { continue };
-            if kept.contains(&stake.lane) {
+        let kept = entry.claims.iter().zip(&entry.longest).filter(|(_, longest)| **longest >= wait);
+        let kept: SmallList<_> = kept.map(|(claim, _)| claim.lane).collect();
+        let claims = entry.claims.clone();
+        for claim in &claims {
+            let Some(lane) = self.lanes.get_mut(&claim.lane) else { continue };
+            if kept.contains(&claim.lane) {
                 lane.blockers.insert(ticket, shown);
             } else {
                 lane.blockers.remove(&ticket);
@@ -89,13 +89,13 @@ impl Lanes {
             let too_late: Vec<_> = lane.by_deadline.range(..(shown, 0)).map(|&(_, ticket)| ticket).collect();
             too_late.into_iter().for_each(|ticket| self.call(ticket));
         }
-        self.promote(&stakes);
+        self.promote(&claims);
     }
 
     /// Lets those ask again, before their time, who hold up a waiter and whose answer came by `before`.
     pub(super) fn prompt(&mut self, ticket: Arrival, before: Moment) {
         let Some(entry) = self.waiters.get(&ticket) else { return };
-        let lanes: SmallList<_> = entry.stakes.iter().map(|stake| stake.lane).collect();
+        let lanes: SmallList<_> = entry.claims.iter().map(|claim| claim.lane).collect();
         for lane in lanes {
             self.prompt_first(lane, before);
         }
@@ -124,8 +124,8 @@ impl Lanes {
 
     /// How often something was given back of the states of a waiter.
     fn frees(&self, ticket: Arrival) -> u64 {
-        let stakes = self.waiters.get(&ticket).into_iter().flat_map(|entry| &entry.stakes);
-        self.frees_of(stakes.map(|stake| stake.lane))
+        let claims = self.waiters.get(&ticket).into_iter().flat_map(|entry| &entry.claims);
+        self.frees_of(claims.map(|claim| claim.lane))
     }
 
     fn frees_of(&self, lanes: impl Iterator<Item = u64>) -> u64 {
@@ -137,8 +137,8 @@ impl Lanes {
         let Some(entry) = self.waiters.get_mut(&ticket) else { return };
         let Phase::Asleep { asked, .. } = entry.phase else { return };
         entry.phase = Phase::Asleep { asked, until: UNKNOWN };
-        for stake in &entry.stakes {
-            let lane = self.lanes.get_mut(&stake.lane);
+        for claim in &entry.claims {
+            let lane = self.lanes.get_mut(&claim.lane);
             if let Some(until) = lane.and_then(|lane| lane.blockers.get_mut(&ticket)) {
                 *until = UNKNOWN;
             }
@@ -185,9 +185,9 @@ impl Lanes {
 
     /// When the last of those sleeps ends that hold up a waiter, if that is known.
     pub(super) fn opens(&self, ticket: Arrival) -> Option<Moment> {
-        let stakes = &self.waiters.get(&ticket)?.stakes;
+        let claims = &self.waiters.get(&ticket)?.claims;
         let firsts =
-            stakes.iter().filter_map(|stake| self.lanes.get(&stake.lane)?.blockers.first_key_value());
+            claims.iter().filter_map(|claim| self.lanes.get(&claim.lane)?.blockers.first_key_value());
         firsts.filter(|(first, until)| **first < ticket && **until != UNKNOWN).map(|(_, until)| *until).max()
     }
 
@@ -204,18 +204,18 @@ impl Lanes {
     /// Gives a waiter its turn, unless others come first.
     fn take_turn(&mut self, ticket: Arrival) -> bool {
         let Some(entry) = self.waiters.get(&ticket) else { return false };
-        let is_first = |stake: &Stake| {
-            let lane = self.lanes.get(&stake.lane);
+        let is_first = |claim: &Claim| {
+            let lane = self.lanes.get(&claim.lane);
             lane.and_then(|lane| lane.blockers.first_key_value()).is_none_or(|(&first, _)| first >= ticket)
         };
-        if !entry.stakes.iter().all(is_first) {
+        if !entry.claims.iter().all(is_first) {
             return false;
         }
         self.withdraw(ticket);
         let Some(entry) = self.waiters.get_mut(&ticket) else { return false };
         entry.phase = Phase::Asking;
-        for stake in &entry.stakes {
-            if let Some(lane) = self.lanes.get_mut(&stake.lane) {
+        for claim in &entry.claims {
+            if let Some(lane) = self.lanes.get_mut(&claim.lane) {
                 lane.blockers.insert(ticket, UNKNOWN);
             }
         }
@@ -226,23 +226,23 @@ impl Lanes {
     fn hold(&mut self, ticket: Arrival) {
         let Some(entry) = self.waiters.get_mut(&ticket) else { return };
         entry.phase = Phase::Held;
-        let stakes = entry.stakes.clone();
-        for stake in &stakes {
-            let Some(lane) = self.lanes.get_mut(&stake.lane) else { continue };
+        let claims = entry.claims.clone();
+        for claim in &claims {
+            let Some(lane) = self.lanes.get_mut(&claim.lane) else { continue };
             lane.held.insert(ticket);
             if entry.deadline != NEVER {
                 lane.by_deadline.insert((entry.deadline, ticket));
             }
         }
         // Where it blocked, others may go on.
-        self.promote(&stakes);
+        self.promote(&claims);
     }
 
     /// Takes a waiter out of the order of every lane.
     fn withdraw(&mut self, ticket: Arrival) {
         let Some(entry) = self.waiters.get(&ticket) else { return };
-        for stake in &entry.stakes {
-            if let Some(lane) = self.lanes.get_mut(&stake.lane) {
+        for claim in &entry.claims {
+            if let Some(lane) = self.lanes.get_mut(&claim.lane) {
                 lane.blockers.remove(&ticket);
                 lane.held.remove(&ticket);
                 lane.by_deadline.remove(&(entry.deadline, ticket));
@@ -251,10 +251,10 @@ impl Lanes {
     }
 
     /// Gives those their turn who are not held up any more, the first to arrive first.
-    fn promote(&mut self, stakes: &[Stake]) {
-        for stake in stakes {
+    fn promote(&mut self, claims: &[Claim]) {
+        for claim in claims {
             let mut last = 0;
-            while let Some(ticket) = self.lanes.get(&stake.lane).and_then(|lane| lane.waiting_after(last)) {
+            while let Some(ticket) = self.lanes.get(&claim.lane).and_then(|lane| lane.waiting_after(last)) {
                 self.take_turn(ticket);
                 last = ticket;
             }

@@ -54,11 +54,12 @@ impl AsyncRedis {
     }
 
     /// Sends a script whose reply nobody waits for.
-    pub(crate) fn cast(&self, call: ScriptCall) {
+    pub(crate) fn send_detached(&self, call: ScriptCall) {
         if self.usable().is_ok() {
             let deadline = self.deadline(None);
-            self.hub
-                .act(|multiplexer| multiplexer.cast(RedisCommand::Script(call), deadline, Instant::now()));
+            self.hub.act(|multiplexer| {
+                multiplexer.send_detached(RedisCommand::Script(call), deadline, Instant::now())
+            });
         }
     }
 

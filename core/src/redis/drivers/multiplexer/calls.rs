@@ -12,13 +12,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::redis::errors::{self, CallError};
 use crate::redis::topology::learned::PAUSE;
 use crate::redis::topology::router::NextHop;
-use crate::redis::wire::command::{Hint, Unexecuted};
+use crate::redis::wire::command::{Redirect, Unexecuted};
 use crate::redis::wire::session::{Id, PendingCommand, note_sooner};
 
 impl<S: Read + Write> Multiplexer<S> {
-    pub(super) fn conclude(&mut self, peer: &Peer, call: Id, result: Result<Value, CallError>, now: Instant) {
+    pub(super) fn resolve(&mut self, peer: &Peer, call: Id, result: Result<Value, CallError>, now: Instant) {
         if result.as_ref().is_err_and(|failure| failure.moved_on) {
-            self.router.doubt(peer);
+            self.router.mark_stale(peer);
         }
         if peer.breaker.note(&result, || self.allows_response(call), now) {
             self.retire_open(peer);
@@ -47,7 +47,7 @@ impl<S: Read + Write> Multiplexer<S> {
         &mut self,
         peer: &Arc<Peer>,
         call: Id,
-        Unexecuted { request, asking, hint }: Unexecuted,
+        Unexecuted { request, asking, redirect }: Unexecuted,
         now: Instant,
     ) {
         let Some(entry) = self.calls.get_mut(call) else { return };
@@ -57,7 +57,7 @@ impl<S: Read + Write> Multiplexer<S> {
         if self.is_closed {
             return self.complete(call, Err(Error::closed()));
         }
-        if let Hint::Unsent(failure, by) = &hint {
+        if let Redirect::Unsent(failure, by) = &redirect {
             entry.deadline.by = entry.deadline.by.min(*by);
             // Those that waited behind a silent server end as those that it left unanswered.
             if failure.error.kind() == ErrorKind::Timeout && peer.breaker.is_open() {
@@ -67,7 +67,8 @@ impl<S: Read + Write> Multiplexer<S> {
             peer.breaker.answered();
         }
         let by = entry.deadline.by;
-        let next = self.router.next(&mut entry.hops, peer, hint, &request, by.saturating_duration_since(now));
+        let next =
+            self.router.next(&mut entry.hops, peer, redirect, &request, by.saturating_duration_since(now));
         let pending = |asking| PendingCommand::new(call, request, asking, by);
         match next {
             NextHop::To { node, asking } => self.send(&node, pending(asking), now),
@@ -154,24 +155,24 @@ impl<S: Read + Write> Multiplexer<S> {
         for waiting in std::mem::take(&mut self.waiting) {
             self.expire_waiting(waiting, now);
         }
-        self.doubt(now);
+        self.refresh_topology(now);
     }
 
     /// Asks whether other servers are in charge than those to which connections are awaited for long.
-    fn doubt(&mut self, now: Instant) {
-        let Some(doubts_at) = self.doubts_at.take() else { return };
+    fn refresh_topology(&mut self, now: Instant) {
+        let Some(refresh_at) = self.refresh_at.take() else { return };
         let awaited = self.waiting.iter().find_map(|waiting| match &waiting.reason {
             // A server that a redirection names need not be one that the others know already.
             Reason::Connection(peer) if !waiting.pending.asking => Some(Arc::clone(peer)),
             _ => None,
         });
         let Some(peer) = awaited else { return };
-        let is_due = doubts_at <= now;
-        if is_due && self.router.waits(&peer, now) {
+        let is_due = refresh_at <= now;
+        if is_due && self.router.is_refresh_due(&peer, now) {
             self.discover(now);
         }
-        let next = if is_due { now + PAUSE } else { doubts_at };
-        self.doubts_at = Some(next);
+        let next = if is_due { now + PAUSE } else { refresh_at };
+        self.refresh_at = Some(next);
         note_sooner(&mut self.next_deadline, next);
     }
 
@@ -202,7 +203,7 @@ impl<S: Read + Write> Multiplexer<S> {
                 self.complete(pending.id, Err(peer.breaker.refusal(&peer.address, now)));
             }
             Reason::Connection(peer) => {
-                self.conclude(&peer, pending.id, Err(errors::unsent(&peer.address)), now);
+                self.resolve(&peer, pending.id, Err(errors::unsent(&peer.address)), now);
             }
         }
     }

@@ -41,8 +41,8 @@ impl<S: Read + Write> Multiplexer<S> {
                 return None;
             }
             Err(failure) => {
-                self.router.doubt(peer);
-                waiting.for_each(|pending| self.conclude(peer, pending.id, Err(failure.clone()), now));
+                self.router.mark_stale(peer);
+                waiting.for_each(|pending| self.resolve(peer, pending.id, Err(failure.clone()), now));
                 return None;
             }
         };
@@ -139,8 +139,8 @@ impl<S: Read + Write> Multiplexer<S> {
         while let Some((call, outcome)) = self.connections[id].channel.session.next_outcome() {
             let peer = Arc::clone(&self.connections[id].peer);
             match outcome {
-                CommandOutcome::Done(result) => self.conclude(&peer, call, result, now),
-                CommandOutcome::Again(again) => self.go_on(&peer, call, *again, now),
+                CommandOutcome::Done(result) => self.resolve(&peer, call, result, now),
+                CommandOutcome::NotExecuted(again) => self.go_on(&peer, call, *again, now),
             }
         }
         let connection = &mut self.connections[id];

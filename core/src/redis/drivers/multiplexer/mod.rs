@@ -134,7 +134,7 @@ pub(in crate::redis) struct Multiplexer<S> {
     calls: Slab<CallEntry>,
     waiting: Vec<Waiting>,
     /// When to ask whether another server is in charge than one to which a connection is awaited.
-    doubts_at: Option<Instant>,
+    refresh_at: Option<Instant>,
     // Few are given at a time, and seldom more than two.
     orders: SmallVec<[Order; 2]>,
     woken: Vec<Waker>,
@@ -153,7 +153,7 @@ impl<S: Read + Write> Multiplexer<S> {
             connections: Slab::new(),
             calls: Slab::new(),
             waiting: Vec::new(),
-            doubts_at: None,
+            refresh_at: None,
             orders: SmallVec::new(),
             woken: Vec::new(),
             next_deadline: None,
@@ -202,7 +202,12 @@ impl<S: Read + Write> Multiplexer<S> {
     }
 
     /// Begins a call whose result is discarded.
-    pub(in crate::redis) fn cast(&mut self, request: RedisCommand, deadline: CallDeadline, now: Instant) {
+    pub(in crate::redis) fn send_detached(
+        &mut self,
+        request: RedisCommand,
+        deadline: CallDeadline,
+        now: Instant,
+    ) {
         let id = self.submit(request, deadline, now);
         match self.calls.get_mut(id) {
             Some(CallEntry { state: EntryState::Done(_), .. }) => drop(self.calls.remove(id)),
@@ -246,12 +251,12 @@ impl<S: Read + Write> Multiplexer<S> {
     }
 
     fn send(&mut self, peer: &Arc<Peer>, mut pending: PendingCommand, now: Instant) {
-        if let Err(Refusal { error, probe, waits }) = peer.breaker.admit(&peer.address, now) {
+        if let Err(Refusal { error, probe, awaits_probe }) = peer.breaker.admit(&peer.address, now) {
             if probe {
                 self.open(peer);
             }
-            self.router.question(peer);
-            if waits {
+            self.router.mark_slow(peer);
+            if awaits_probe {
                 pending.by = pending.by.min(now + self.connector.options.response_timeout);
                 let by = pending.by;
                 return self.wait(pending, Reason::Connection(Arc::clone(peer)), by);
@@ -260,8 +265,8 @@ impl<S: Read + Write> Multiplexer<S> {
         }
         let link = *peer.link.lock();
         let Link::Open(connection) = link else {
-            let (by, doubts_at) = (pending.by, *self.doubts_at.get_or_insert(now + PAUSE));
-            note_sooner(&mut self.next_deadline, doubts_at);
+            let (by, refresh_at) = (pending.by, *self.refresh_at.get_or_insert(now + PAUSE));
+            note_sooner(&mut self.next_deadline, refresh_at);
             self.wait(pending, Reason::Connection(Arc::clone(peer)), by);
             return self.open(peer);
         };

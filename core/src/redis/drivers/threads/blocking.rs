@@ -17,7 +17,7 @@ use crate::redis::errors;
 use crate::redis::settings::url::RedisUrl;
 use crate::redis::topology::learned::{DiscoveryNeed, Node, PAUSE, TOPOLOGY_WAIT};
 use crate::redis::topology::router::{NextHop, Router};
-use crate::redis::wire::command::{CallDeadline, CommandOutcome, Hint, RedisCommand};
+use crate::redis::wire::command::{CallDeadline, CommandOutcome, Redirect, RedisCommand};
 use crate::script::ScriptCall;
 use crate::sync::fork::PerProcess;
 use crate::sync::lock::Mutex;
@@ -47,12 +47,12 @@ impl BlockingRedis {
     }
 
     /// Sends a script whose reply nobody waits for.
-    pub(crate) fn cast(&self, call: ScriptCall) {
+    pub(crate) fn send_detached(&self, call: ScriptCall) {
         let request = RedisCommand::Script(call);
         if let Ok(connections) = self.connections()
             && let Ok(pool) = connections.router.owner(&request)
         {
-            pool.cast(request);
+            pool.send_detached(request);
         }
     }
 
@@ -138,28 +138,28 @@ impl Connections {
         loop {
             let is_elsewhere = || self.is_elsewhere(&node, times.start);
             let watched = is_learned.then_some(&is_elsewhere as &dyn Fn() -> bool);
-            let hint = match node.request(request, asking, Times { is_elsewhere: watched, ..times }) {
+            let redirect = match node.request(request, asking, Times { is_elsewhere: watched, ..times }) {
                 CommandOutcome::Done(Ok(value)) => return Ok(value),
                 CommandOutcome::Done(Err(failure)) => {
                     if failure.moved_on {
-                        self.router.doubt(&node);
+                        self.router.mark_stale(&node);
                     } else if node.breaker.is_open() {
-                        self.router.question(&node);
+                        self.router.mark_slow(&node);
                     }
                     return Err(failure.error);
                 }
-                CommandOutcome::Again(again) => {
+                CommandOutcome::NotExecuted(again) => {
                     request = again.request;
-                    again.hint
+                    again.redirect
                 }
             };
             // A server that a redirection names need not be one that the others know already.
-            is_learned &= !matches!(hint, Hint::Moved(_) | Hint::Ask(_));
-            if let Hint::Unsent(..) = hint {
+            is_learned &= !matches!(redirect, Redirect::Moved(_) | Redirect::Ask(_));
+            if let Redirect::Unsent(..) = redirect {
                 times.start = Instant::now();
             }
             let left = deadline.by.saturating_duration_since(Instant::now());
-            match self.router.next(&mut hops, &node, hint, &request, left) {
+            match self.router.next(&mut hops, &node, redirect, &request, left) {
                 NextHop::To { node: next, asking: announce } => (node, asking) = (next, announce),
                 NextHop::Later(pause) => {
                     thread::sleep(pause);
@@ -204,7 +204,7 @@ impl Connections {
     /// Whether another server is in charge by now, of which others are asked once a connection takes long.
     fn is_elsewhere(&self, node: &Arc<Pool>, since: Instant) -> bool {
         let now = Instant::now();
-        if now.saturating_duration_since(since) >= PAUSE && self.router.waits(node, now) {
+        if now.saturating_duration_since(since) >= PAUSE && self.router.is_refresh_due(node, now) {
             self.begin_discovery();
         }
         self.router.is_gone(node)

@@ -15,7 +15,7 @@ use crate::redis::drivers::spin::Spin;
 use crate::redis::errors::{self, CallError, ConnectionError};
 use crate::redis::settings::login::Role;
 use crate::redis::topology::learned::Node;
-use crate::redis::wire::command::{CallDeadline, CommandOutcome, Hint, RedisCommand, Unexecuted};
+use crate::redis::wire::command::{CallDeadline, CommandOutcome, Redirect, RedisCommand, Unexecuted};
 use crate::redis::wire::session::PendingCommand;
 use crate::script::ScriptCall;
 use crate::sync::lock::Mutex;
@@ -99,9 +99,9 @@ impl Pool {
     ) -> CommandOutcome {
         match self.breaker.admit(&self.address, times.start) {
             Ok(()) => {}
-            Err(Refusal { waits: true, .. }) if self.is_back(times) => {}
-            Err(Refusal { error, probe, waits }) => {
-                if probe && !waits {
+            Err(Refusal { awaits_probe: true, .. }) if self.is_back(times) => {}
+            Err(Refusal { error, probe, awaits_probe }) => {
+                if probe && !awaits_probe {
                     self.probe();
                 }
                 return CommandOutcome::Done(Err(error.into()));
@@ -184,8 +184,8 @@ impl Pool {
                     self.discard(None);
                 }
             }
-            CommandOutcome::Again(again) if matches!(again.hint, Hint::Unsent(..)) => {}
-            CommandOutcome::Again(_) => self.breaker.answered(),
+            CommandOutcome::NotExecuted(again) if matches!(again.redirect, Redirect::Unsent(..)) => {}
+            CommandOutcome::NotExecuted(_) => self.breaker.answered(),
         }
     }
 
@@ -230,7 +230,7 @@ impl Pool {
 
     /// Sends a request whose reply nobody waits for, on a connection of its own: the server comes to it after whatever it
     /// was sent before, however long it has been silent.
-    pub(in crate::redis) fn cast(self: &Arc<Self>, request: RedisCommand) {
+    pub(in crate::redis) fn send_detached(self: &Arc<Self>, request: RedisCommand) {
         let this = Arc::clone(self);
         // Nobody waits for it: without a thread it is not sent.
         let _ = self.connector.background.spawn(move |cancelled| {
@@ -327,8 +327,8 @@ fn unconnected(request: RedisCommand, asking: bool, failure: CallError, times: T
     if !times.is_elsewhere.is_some_and(|is_elsewhere| is_elsewhere()) {
         return CommandOutcome::Done(Err(failure));
     }
-    let hint = Hint::Unsent(failure, times.deadline.by);
-    CommandOutcome::Again(Box::new(Unexecuted { request, asking, hint }))
+    let redirect = Redirect::Unsent(failure, times.deadline.by);
+    CommandOutcome::NotExecuted(Box::new(Unexecuted { request, asking, redirect }))
 }
 
 /// The right to one connection of the pool. Whatever happens, it goes back.

@@ -10,7 +10,7 @@ use super::{About, Awaited, Bundle, PendingCommand, Session, SessionStage, note_
 use crate::net::address::Address;
 use crate::redis::errors::{self, CallError, ConnectionError};
 use crate::redis::settings::login::HandshakeStep;
-use crate::redis::wire::command::{CommandOutcome, Hint, Unexecuted};
+use crate::redis::wire::command::{CommandOutcome, Redirect, Unexecuted};
 use crate::redis::wire::role::is_replica;
 
 impl Session {
@@ -55,12 +55,12 @@ impl Session {
             About::Role => self.is_replica |= is_replica(&value),
             // If that was refused, so is what follows.
             About::Asking => {}
-            About::Requests(bundle, whole) => self.settle(bundle, whole, value, awaited.sent, now),
+            About::Requests(bundle, whole) => self.deliver(bundle, whole, value, awaited.sent, now),
         }
     }
 
     /// What a reply says about each request of a bundle.
-    fn settle(&mut self, bundle: Bundle, whole: bool, value: Value, sent: Instant, now: Instant) {
+    fn deliver(&mut self, bundle: Bundle, whole: bool, value: Value, sent: Instant, now: Instant) {
         let err = match value {
             Value::ServerError(err) => RedisError::from(err),
             // Its state may be old. It may also have been promoted meanwhile, and have executed the script.
@@ -89,15 +89,15 @@ impl Session {
             ("NOPERM" | "TRYAGAIN", _) if is_batch => self.requeue(bundle),
             ("TRYAGAIN", _) => {
                 let took = now.saturating_duration_since(sent);
-                self.again(bundle, |_| Hint::TryAgain(took));
+                self.again(bundle, |_| Redirect::TryAgain(took));
             }
-            ("MOVED", Some(target)) => self.again(bundle, |_| Hint::Moved(target.clone())),
-            ("MOVED", None) => self.again(bundle, |_| Hint::NotOwner(failure.clone())),
-            ("ASK", Some(target)) => self.again(bundle, |_| Hint::Ask(target.clone())),
+            ("MOVED", Some(target)) => self.again(bundle, |_| Redirect::Moved(target.clone())),
+            ("MOVED", None) => self.again(bundle, |_| Redirect::NotOwner(failure.clone())),
+            ("ASK", Some(target)) => self.again(bundle, |_| Redirect::Ask(target.clone())),
             // It has executed nothing, and will not before another failover.
             ("READONLY" | "MASTERDOWN", _) => {
                 self.is_replica = true;
-                self.again(bundle, |_| Hint::NotOwner(failure.clone()));
+                self.again(bundle, |_| Redirect::NotOwner(failure.clone()));
                 self.retire(&failure);
             }
             _ => self.fail(&bundle, &failure),
@@ -140,15 +140,15 @@ impl Session {
         let limit = self.is_silent.then_some(self.response_timeout);
         self.again(bundle, |pending| {
             let attempt = pending.queued.and_then(|queued| Some(queued + limit?));
-            Hint::Unsent(failure.clone(), attempt.unwrap_or(pending.by).min(pending.by))
+            Redirect::Unsent(failure.clone(), attempt.unwrap_or(pending.by).min(pending.by))
         });
     }
 
-    fn again(&mut self, bundle: Bundle, hint: impl Fn(&PendingCommand) -> Hint) {
+    fn again(&mut self, bundle: Bundle, redirect: impl Fn(&PendingCommand) -> Redirect) {
         for pending in bundle.into_iter().filter(|pending| !pending.ended) {
-            let hint = hint(&pending);
-            let again = Box::new(Unexecuted { request: pending.request, asking: pending.asking, hint });
-            self.outcomes.push_back((pending.id, CommandOutcome::Again(again)));
+            let redirect = redirect(&pending);
+            let again = Box::new(Unexecuted { request: pending.request, asking: pending.asking, redirect });
+            self.outcomes.push_back((pending.id, CommandOutcome::NotExecuted(again)));
         }
     }
 

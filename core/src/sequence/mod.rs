@@ -1,0 +1,373 @@
+//! A call on a server, as a conversation without I/O: what to send next, and what its reply means.
+//!
+//! Nearly always one script is sent and its reply is the answer. Only a `check_all` whose items lie in
+//! several hash slots of a Cluster takes more: its slots are looked at, and if all have room they are charged
+//! one after the other in order of priority. When one denies all the same, since another call came first,
+//! those before it are compensated: given back what they were charged. In between a third caller may be denied
+//! needlessly; nobody is ever admitted wrongly. For a compensation says when the charge was made, and takes
+//! back what is surely left of that one: never what another call was charged in the meantime, rather too
+//! little where that cannot be known, and that is why slots are looked at first: callers who are denied all the
+//! time would leave something behind all the time. (A reset, or a refund by its user, of the same key in
+//! between is not noticed.)
+
+mod ending;
+mod held;
+mod key_records;
+mod protocol;
+mod recorded;
+mod reset;
+mod stages;
+mod step;
+#[cfg(test)]
+mod tests;
+
+use redis::Value;
+
+use crate::algorithm::{HoldId, Micros, State};
+use crate::error::{Error, Result};
+use crate::plan::{
+    Charge, ENFORCED, End, Forecast, Op, Outcome, Plan, RecordedKey, RequestRecord, SmallList, gather,
+};
+use crate::script::ScriptCall;
+pub(crate) use ending::Ending;
+use held::SlotPart;
+pub(crate) use key_records::{change, changed};
+pub(crate) use reset::{Reset, reset};
+pub(crate) use step::CallSettings;
+use step::{Clocks, Step};
+
+/// A call under way.
+#[derive(Debug)]
+pub(crate) struct DecisionSequence<'a> {
+    plan: &'a Plan<'a>,
+    wire: &'a CallSettings,
+    /// A manual clock's time; `None` for the server's.
+    clock: Option<Micros>,
+    /// The server's time, once it turned out to be far from that of this process; the windows of a calendar are
+    /// named by it.
+    server_now: Option<Micros>,
+    /// What is yet to be sent, the next first: nearly always one.
+    pending: SmallList<Step>,
+    outcomes: SmallList<Option<Outcome>>,
+    /// The first stage that had no room when it was looked at, by its first charge: stages share none.
+    full: Option<usize>,
+    /// Steps that undo what was charged in slots that are done.
+    compensations: Vec<Step>,
+    /// The name of what is reserved, and the fencing token that it was given.
+    id: HoldId,
+    token: Option<u64>,
+    /// Whether it reserves.
+    is_reserving: bool,
+    /// Whether something was held already.
+    found_held: bool,
+    /// Set when a slot failed to answer, while those before it are given back their charges.
+    failure: Option<Error>,
+    /// The state that each charge left behind, and its time; nothing unless it is wanted.
+    states: Option<Vec<Option<(State, Micros)>>>,
+}
+
+/// What a server has decided.
+#[derive(Debug)]
+pub(crate) struct Decided {
+    /// One outcome per charge.
+    pub(crate) outcomes: SmallList<Outcome>,
+    /// What the states will admit next, if that was wanted.
+    pub(crate) forecast: Option<Forecast>,
+    /// The fencing token of what was reserved.
+    pub(crate) token: Option<u64>,
+    /// Whether something was held already beside the states, which makes a wait an estimate.
+    pub(crate) is_beside: bool,
+}
+
+/// A call on a server that takes one script or more.
+pub(crate) trait ScriptSequence {
+    /// The script to send next; `None` when there is an answer.
+    fn next(&self) -> Option<ScriptCall>;
+
+    /// Whether what is to be sent next takes back what the call has charged.
+    fn is_undoing(&self) -> bool;
+
+    /// Whether that may be sent again when it is not known whether it was carried out: the server knows it by its name.
+    fn may_repeat(&self) -> bool;
+
+    /// Takes the reply to what [`next`](Self::next) gave.
+    fn feed(&mut self, reply: Result<Value>);
+}
+
+impl<'a> DecisionSequence<'a> {
+    /// `id` names what is reserved.
+    pub(crate) fn named(
+        plan: &'a Plan<'a>,
+        wire: &'a CallSettings,
+        op: Op,
+        clock: Option<Micros>,
+        id: HoldId,
+    ) -> Self {
+        let stages = if wire.cluster { stages::by_slot(plan) } else { stages::together(plan) };
+        let refusal =
+            plan.request.as_deref().filter(|_| stages.len() > 1).map(RequestRecord::of_several_slots);
+        let stages = if refusal.is_some() { SmallList::new() } else { stages };
+        let looks = if is_taking(op) && stages.len() > 1 { stages.clone() } else { SmallList::new() };
+        let steps = |op, stages: SmallList<SmallList<usize>>| {
+            gather(stages.into_iter().map(|charges| Step::new(own_op(plan, op, &charges), charges, None)))
+        };
+        let mut pending = steps(op, stages);
+        if !looks.is_empty() {
+            pending.insert_many(0, steps(Op::Peek, looks));
+        }
+        Self {
+            id,
+            token: None,
+            is_reserving: op == Op::Reserve,
+            found_held: false,
+            plan,
+            wire,
+            clock,
+            server_now: None,
+            pending,
+            full: None,
+            outcomes: gather(plan.charges.iter().map(|_| None)),
+            compensations: Vec::new(),
+            failure: refusal,
+            states: None,
+        }
+    }
+
+    /// Lets it also return what the states will admit next.
+    pub(crate) fn want_forecast(&mut self) {
+        self.states = Some(vec![None; self.plan.charges.len()]);
+    }
+
+    fn clocks(&self) -> Clocks {
+        Clocks { manual: self.clock, server_now: self.server_now }
+    }
+
+    /// The script to send next, by these clocks.
+    fn next_by(&self, clocks: Clocks) -> Option<ScriptCall> {
+        let step = self.pending.first()?;
+        let call = if let Some(charge) = self.stands_alone(step) {
+            let looks = step.op == Op::Peek;
+            key_records::call(charge, self.recorded_key(charge)?, looks, clocks, &self.wire.prefix)
+        } else if self.is_beside(step) {
+            let part = SlotPart::new(self.plan, &step.charges);
+            match (step.op, step.charged_at) {
+                (Op::Reserve, Some(_)) => part.ending(End::Release, (&self.id, &self.id), clocks, self.wire),
+                _ => part.call(step, &self.id, clocks, &self.wire.prefix),
+            }
+        } else {
+            let charges = gather(step.charges.iter().map(|&index| &self.plan.charges[index]));
+            protocol::call(step, &charges, clocks, &self.wire.prefix)
+        };
+        Some(self.recorded(step, call, clocks.manual))
+    }
+
+    /// Whether something may be held, or stand, beside the states of a step.
+    #[inline(always)]
+    fn is_beside(&self, step: &Step) -> bool {
+        step.charges.iter().any(|&index| {
+            let charge = &self.plan.charges[index];
+            charge.holder.is_some() || charge.recorded_key.is_some()
+        })
+    }
+
+    /// The one charge of a step that checks or looks, beside whose state something may stand and nothing is held: nearly
+    /// every call about such a rule.
+    #[inline(always)]
+    fn stands_alone(&self, step: &Step) -> Option<&'a Charge<'a>> {
+        let (&[index], Op::Check | Op::Peek) = (step.charges.as_slice(), step.op) else { return None };
+        let charge = &self.plan.charges[index];
+        (charge.recorded_key.is_some() && charge.holder.is_none()).then_some(charge)
+    }
+
+    fn recorded_key(&self, charge: &Charge<'_>) -> Option<&'a RecordedKey<'a>> {
+        charge.recorded_key.and_then(|recorded_key| self.plan.recorded_keys.get(recorded_key))
+    }
+
+    /// What was decided, once there is nothing left to send.
+    pub(crate) fn finish(self) -> Result<Decided> {
+        if let Some(error) = self.failure {
+            return Err(error);
+        }
+        let mut outcomes = SmallList::with_capacity(self.outcomes.len());
+        for outcome in self.outcomes {
+            outcomes.push(outcome.ok_or_else(unanswered)?);
+        }
+        let states = self.states.and_then(|states| states.into_iter().collect::<Option<Vec<_>>>());
+        let forecast = states.and_then(|states| Forecast::new(self.plan, states));
+        Ok(Decided { outcomes, forecast, token: self.token, is_beside: self.found_held })
+    }
+
+    /// The time of a reply, and the outcome of each charge.
+    fn read(&mut self, step: &Step, reply: Value) -> Result<(Micros, SmallList<Outcome>)> {
+        let reply = self.first_answer(step, reply)?;
+        if let (Op::Reserve, Some(now)) = (step.op, step.charged_at) {
+            return Ok((now, SmallList::new()));
+        }
+        if let Some(charge) = self.stands_alone(step) {
+            return key_records::read(charge, (step.op, self.is_recorded(step)), &reply);
+        }
+        if self.is_beside(step) {
+            return self.read_beside(step, reply);
+        }
+        let charges = gather(step.charges.iter().map(|&index| &self.plan.charges[index]));
+        let replies = protocol::read(&charges, (step.op, self.is_recorded(step)), reply)?;
+        let fits = gather(replies.iter().map(|reply| reply.fits));
+        let permitted = self.plan.permitted(&step.charges, &fits);
+        let now = replies.first().map_or(0, |reply| reply.now);
+        let (plan, states) = (self.plan, &mut self.states);
+        let outcomes = step.charges.iter().zip(replies).zip(permitted).map(|((&index, reply), permitted)| {
+            let (outcome, state) = reply.outcome(&plan.charges[index], step.op, permitted);
+            if let Some(states) = states {
+                states[index] = Some((state, now));
+            }
+            outcome
+        });
+        Ok((now, gather(outcomes)))
+    }
+
+    /// The same where something may be held.
+    fn read_beside(&mut self, step: &Step, reply: Value) -> Result<(Micros, SmallList<Outcome>)> {
+        let part = SlotPart::new(self.plan, &step.charges);
+        let (replies, holders) = part.read((step.op, self.is_recorded(step)), reply)?;
+        let fits: SmallList<_> = replies.iter().map(protocol::LimitReply::has_room).collect();
+        let permitted = self.plan.permitted(&step.charges, &fits);
+        let now = replies.first().map_or(0, |reply| reply.now);
+        let token = self.token.or(holders.iter().find_map(|holder| holder.token));
+        let mut outcomes = SmallList::with_capacity(replies.len());
+        for ((&index, reply), permitted) in step.charges.iter().zip(replies).zip(permitted) {
+            let charge = &self.plan.charges[index];
+            let holder = part.place(charge).map(|place| (part.holder_at(place), &holders[place]));
+            outcomes.push(reply.apply_beside(charge, step.op, permitted, holder));
+        }
+        self.token = token;
+        self.found_held |= holders.iter().any(|holder| holder.held > 0.0);
+        Ok((now, outcomes))
+    }
+
+    fn note(&mut self, step: Step, now: Micros, outcomes: SmallList<Outcome>) {
+        let mut denied = false;
+        for (&index, outcome) in step.charges.iter().zip(outcomes) {
+            denied |= !outcome.is_admitted() && self.plan.charges[index].group == ENFORCED;
+            self.outcomes[index] = Some(outcome);
+        }
+        match step.op {
+            Op::Peek => self.looked(&step.charges, denied),
+            Op::Check | Op::Reserve if denied => {
+                self.pending.clear();
+                // The last first.
+                self.pending.extend(self.compensations.drain(..).rev());
+            }
+            // After the last step nothing is left that could deny.
+            Op::Check | Op::Reserve if self.pending.is_empty() => {}
+            Op::Check | Op::Reserve => self.note_charged(&step.charges, now),
+            Op::Refund | Op::Charge => {}
+        }
+    }
+
+    /// What a denial in another slot would have to undo.
+    fn note_charged(&mut self, stage: &[usize], now: Micros) {
+        let is_charged = |outcome: &Outcome| outcome.fits && outcome.changed;
+        let charged = |index: &usize| self.outcomes[*index].as_ref().is_some_and(is_charged);
+        let charged: SmallList<usize> = stage.iter().copied().filter(charged).collect();
+        let holds = |index: &usize| self.plan.charges[*index].holder.is_some();
+        let held: SmallList<usize> = stage.iter().copied().filter(holds).collect();
+        for (op, charges) in [(Op::Refund, charged), (Op::Reserve, held)] {
+            if !charges.is_empty() && (op == Op::Refund || self.token.is_some()) {
+                self.compensations.push(Step::new(op, charges, Some(now)));
+            }
+        }
+    }
+
+    /// When all stages were looked at, one without room is asked first: it will deny, and may count that.
+    fn looked(&mut self, stage: &[usize], denied: bool) {
+        if denied && self.full.is_none() {
+            self.full = stage.first().copied();
+        }
+        let Some(full) = self.full else { return };
+        let is_full = |step: &Step| is_taking(step.op) && step.charges.first() == Some(&full);
+        if self.pending.first().is_some_and(|step| is_taking(step.op))
+            && let Some(place) = self.pending.iter().position(is_full)
+        {
+            let step = self.pending.remove(place);
+            self.pending.insert(0, step);
+        }
+    }
+}
+
+impl ScriptSequence for DecisionSequence<'_> {
+    fn next(&self) -> Option<ScriptCall> {
+        self.next_by(self.clocks())
+    }
+
+    fn is_undoing(&self) -> bool {
+        self.pending.first().is_some_and(|step| step.charged_at.is_some())
+    }
+
+    #[inline(always)]
+    fn may_repeat(&self) -> bool {
+        let is_safe = |step: &Step| self.is_reserving && matches!(step.op, Op::Peek | Op::Reserve);
+        self.pending.first().is_some_and(|step| is_safe(step) || self.is_recorded(step))
+    }
+
+    fn feed(&mut self, reply: Result<Value>) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let step = self.pending.remove(0);
+        if let Some(now) = outside(&reply)
+            && !step.is_again
+        {
+            self.server_now = Some(now);
+            self.pending.insert(0, Step { is_again: true, ..step });
+            return;
+        }
+        match reply.and_then(|reply| self.read(&step, reply)) {
+            Ok(_) if step.op == Op::Reserve && step.charged_at.is_some() => {}
+            Ok((now, outcomes)) => self.note(step, now, outcomes),
+            Err(error) if self.failure.is_none() => {
+                // A script for one limit mends what it has begun, and one that looks begins nothing.
+                let is_mended = step.charges.len() == 1 || step.op == Op::Peek;
+                let error = if is_mended { error } else { error.unmended() };
+                self.failure = Some(located(error, self.plan, &step.charges, self.wire));
+                // What was to be given back still is, and then whatever was charged since.
+                self.pending.retain(|step| step.charged_at.is_some());
+                self.pending.extend(self.compensations.drain(..).rev());
+            }
+            // The first failure is the one to tell; this one left a charge that could not be undone.
+            Err(_) => self.failure = self.failure.take().map(Error::maybe_done),
+        }
+    }
+}
+
+/// An error, with the rules and keys of the charges it was about.
+fn located(error: Error, plan: &Plan<'_>, charges: &[usize], wire: &CallSettings) -> Error {
+    let charges = || charges.iter().map(|&index| &plan.charges[index]);
+    let rules = charges().map(|charge| charge.rule.rule.id.as_ref());
+    error.about(rules, charges().map(|charge| charge.name(&wire.prefix)))
+}
+
+/// An error of a call by hand, with the one rule and the keys it was about.
+pub(crate) fn located_by_hand(error: Error, plan: &Plan<'_>, keys: SmallList<String>) -> Error {
+    error.about(plan.items.iter().map(|item| item.rule.rule.id.as_ref()), keys.into_iter())
+}
+
+/// The server's time, where a script did nothing since that is in none of the windows of a calendar that it was sent.
+#[inline(always)]
+fn outside(reply: &Result<Value>) -> Option<Micros> {
+    reply.as_ref().ok().and_then(protocol::outside)
+}
+
+/// Whether an operation charges, or holds, what fits.
+fn is_taking(op: Op) -> bool {
+    matches!(op, Op::Check | Op::Reserve)
+}
+
+/// What a call does to the charges of one slot: where nothing can be held, they are charged at once.
+fn own_op(plan: &Plan<'_>, op: Op, charges: &[usize]) -> Op {
+    let holds = charges.iter().any(|&index| plan.charges[index].holder.is_some());
+    if op == Op::Reserve && !holds { Op::Check } else { op }
+}
+
+pub(crate) fn unanswered() -> Error {
+    protocol::unexpected("a reply is missing")
+}

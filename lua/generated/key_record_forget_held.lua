@@ -1,0 +1,168 @@
+-- Generated from lua/src.
+-- Names shared by every script. After them each unpacks its arguments, and `clock.lua` follows.
+--
+-- KEYS  the state of each limit; all in one hash slot
+-- ARGV[1]  little-endian doubles: clock (microseconds since 1970, or -1 for the server's),
+--          units (how many times the cost is asked for; once in a script for one limit, which does not receive it),
+--          mode (1 charge, 0 only look)
+-- In a script for one limit the limit's own numbers follow in ARGV[1]. In a script for several,
+-- ARGV[i + 1] holds those of KEYS[i], after its algorithm's place in the set, its group, and the time of
+-- the charge that is given back (-1: of whichever; only a refund reads it).
+-- There they begin at byte 25. Doubles carry whole microseconds until the year 2255.
+--
+-- Reply, per limit: a string of little-endian doubles: grant (how many units this limit has room
+-- for, at most `units`), now, then the state as it was before anything was charged. What the
+-- caller wants to know (remaining, waits) follows from that, so it is not computed here. In place of all of it:
+-- -1 and now, of a script that did nothing since it cannot tell the window of a calendar (see `load_calendar.lua`).
+--
+-- An algorithm is a folder of fragments: `load` reads KEY with the limit's numbers and says capacity and
+-- `forced` (an amount to commit even on a denial: 0 to heal a state stored ahead of now, the cost for a limit
+-- that refused and counts denied costs, else nil), and a few values of its own; `commit` writes the state
+-- with AMOUNT charged, and its lifetime; `reply` says `answer`; `refund` takes AMOUNT back, the newest first
+-- or, if CHARGED_AT is a time, of the charge made then. The fragments stand in a row, and not in functions,
+-- because making and calling those would cost a fifth of a script; refunds, which are seldom, make functions
+-- of them. So a fragment assigns to no value that another one reads.
+local call, pack, unpack_numbers = redis.call, struct.pack, struct.unpack
+-- No time of ours is later, and no count as large: a value beyond is somebody else's.
+local LATEST, ENDLESS = 9007199254740992, 1e300
+local BAD_STATE = 'BADSTATE the value at this key was not written by this limiter'
+
+local now, op, count = unpack_numbers('<ddd', ARGV[1])
+-- The time: the server's unless the caller brought one.
+--
+-- A lifetime is ceil(microseconds / 1000) + slack: the server counts whole milliseconds from the start
+-- of the script. Under a manual clock keys live a minute longer, for their real time passes on its own.
+local slack = 60000
+if now < 0 then
+  local time = call('TIME')
+  now, slack = time[1] * 1000000 + time[2], 1
+end
+-- What is held, in a sorted set beside the states of the limits it counts for. Its members, by their scores:
+--   'h' held first_end count token kept_until swept
+--                                     at -inf: the weight that counts; before when no lease ends (0 when there is none), how
+--                                     many reservations there are, the last fencing token, until when the set is kept,
+--                                     when old calls were taken out of it
+--   'r' id weight                     at minus the end of the lease; 's' in place of 'r': of a rule in shadow that had no
+--                                     room, which does not count
+--   'p' id                            at the price of a unit, where the call brought a limit of its own
+--   'e' id                            at MARKS less the time until which, in milliseconds: a call that ended or renewed a
+--                                     reservation, in case it is sent again; 'f' in place of 'e': it had ended for one of
+--                                     the holders
+-- A small set is searched from its start for the place of what is new: so the latest stand before the earlier ones. Scores
+-- are whole (but for prices), and small enough for the server to keep them as integers.
+--
+-- All windows that a rule has had share the set. So there is no copy of the header, which a call under another window
+-- could not find to change it.
+--
+-- ARGV[1]  now, op, limits (how many); then the numbers of ARGV[2] once more
+-- ARGV[1 + i], for the limit of KEYS[i]: its algorithm's place, its group, its holder's number (0: none), price (what a
+--          unit takes in the algorithm's measure), units (the cost), extra (what is charged; or the time of a charge
+--          that is given back), kind (1: its measure is time; 2: its window begins with a charge; 0: others;
+--          -1: it keeps nothing); then its own numbers
+-- ARGV[1 + limits + i]  the same at the limit that the rule states, if the call brought another; else empty
+-- ARGV[1 + 2 * limits + j], for the holder of KEYS[limits + j]: weight, lease, longest (how long a charge counts), group,
+--          price (0: the rule's own), timeout; then the member 'r' id weight of the reservation, and the id of the call
+-- A call about one limit may come as ARGV[1] alone: the first, that of the limit, and in the last 89 bytes that of the
+-- holder.
+local MARKS, MOST_HELD, PARAMS = 4e15, 10000, 57
+local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 50, 74, 49, 89
+local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
+-- As in the other scripts: 1 charge, 0 only look.
+local mode = op == PEEK and 0 or 1
+-- Forgets the blocks in the last |OP| keys, and that there were any. Limits stay where OP is not negative, as far as the
+-- value is one of ours.
+for i = #KEYS - math.abs(op) + 1, #KEYS do
+  local record_key = KEYS[i]
+  local key_record, own_limit, own_until = redis.pcall('GET', record_key), 0, 0
+  if type(key_record) == 'table' and not string.find(key_record.err, 'WRONGTYPE') then return key_record end
+  if op > 0 and type(key_record) == 'string' and (#key_record == 40 or #key_record == 16) then
+    own_limit, own_until = unpack_numbers('<dd', key_record, #key_record - 15)
+    if not (own_limit > 0 and own_limit < LATEST and own_until <= ENDLESS) then own_limit, own_until = 0, 0 end
+  end
+  local growth, longest_block, blocked_until, length_of_block, grown = 0, 0, 0, 0, 0
+  if key_record then
+    -- Writes what stands, for as long as a part of it matters. A limit that does not expire has no end.
+if own_until <= now then own_limit, own_until = 0, 0 end
+local kept_until = math.max(blocked_until, own_until)
+if growth > 1 and grown > 0 then kept_until = math.max(kept_until, blocked_until + longest_block) end
+local written = pack('<dd', own_limit, own_until)
+if length_of_block > 0 then written = pack('<ddd', blocked_until, length_of_block, grown) .. written end
+if own_until >= LATEST then
+  call('SET', record_key, written)
+elseif kept_until > now then
+  call('SET', record_key, written, 'PX', math.ceil((kept_until - now) / 1000) + slack)
+else
+  call('DEL', record_key)
+end
+  end
+end
+-- The script that follows forgets the others.
+local KEYS = { unpack(KEYS, 1, #KEYS - math.abs(op)) }
+local sub, floor = string.sub, math.floor
+
+-- The end of the lease that is the first in a reply; nil when there is none.
+local function first_end_of(leases)
+  return leases[2] and -leases[2]
+end
+
+-- The set of a holder; nil when it is somebody else's.
+local function open_holding(key)
+  local first = call('ZRANGE', key, '0', '0', 'WITHSCORES')
+  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now }
+  if not header then return holding end
+  if first[2] ~= '-inf' or #header ~= HEADER then return nil end
+  local held, first_end, count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
+  if not (held >= 0 and held <= ENDLESS and count >= 0 and count <= LATEST and token >= 0 and token <= LATEST) then
+    return nil
+  end
+  -- Nothing is held, and it should be gone.
+  if count == 0 and kept_until <= now and op ~= PEEK then
+    call('DEL', key)
+    return holding
+  end
+  holding.header, holding.held, holding.count, holding.token = header, held, count, token
+  holding.kept_until, holding.swept, holding.stated_end = kept_until, swept, first_end
+  holding.first_end = first_end_of(call('ZREVRANGEBYSCORE', key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
+  return holding
+end
+
+-- The reply. A user without the right to the command leaves no new set, which would have no life.
+local function of_right(holding, reply)
+  if type(reply) ~= 'table' or not reply.err then return reply end
+  if not holding.header then call('DEL', holding.key) end
+  error(reply.err, 0)
+end
+
+-- Writes what changed. Without a reservation the token is kept for a lease.
+local function save(holding)
+  if holding.count == 0 then holding.kept_until = now + holding.lease end
+  if holding.marked_until and holding.marked_until > holding.kept_until then holding.kept_until = holding.marked_until end
+  local first =
+    of_right(holding, redis.pcall('ZREVRANGEBYSCORE', holding.key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
+  local header = 'h' .. pack('<dddddd', holding.held, first_end_of(first) or 0, holding.count, holding.token,
+    holding.kept_until, holding.swept)
+  if holding.header ~= header then
+    call('ZADD', holding.key, '-inf', header)
+    if holding.header then call('ZREM', holding.key, holding.header) end
+  end
+  of_right(holding, redis.pcall('PEXPIRE', holding.key, math.ceil((holding.kept_until - now) / 1000) + slack))
+  holding.header = header
+end
+
+local function prolong(holding, kept_until)
+  if kept_until > holding.kept_until then holding.kept_until = kept_until end
+end
+-- Forgets the states of KEYS[1] to KEYS[count], and what is held in the others. Tokens grow on as long as a lease, of
+-- which ARGV[j + 1] says the length, lasts.
+for i = 1, count do call('DEL', KEYS[i]) end
+for j = 1, #KEYS - count do
+  local found = redis.pcall('ZRANGE', KEYS[count + j], '0', '0')
+  if found.err and not string.find(found.err, 'WRONGTYPE') then return found end
+  local holding = not found.err and open_holding(KEYS[count + j])
+  call('DEL', KEYS[count + j])
+  if holding and holding.token > 0 then
+    holding.held, holding.count, holding.header, holding.lease = 0, 0, nil, unpack_numbers('<d', ARGV[1 + j])
+    save(holding)
+  end
+end
+return 1

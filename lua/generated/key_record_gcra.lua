@@ -1,0 +1,508 @@
+-- Generated from lua/src.
+-- Names shared by every script. After them each unpacks its arguments, and `clock.lua` follows.
+--
+-- KEYS  the state of each limit; all in one hash slot
+-- ARGV[1]  little-endian doubles: clock (microseconds since 1970, or -1 for the server's),
+--          units (how many times the cost is asked for; once in a script for one limit, which does not receive it),
+--          mode (1 charge, 0 only look)
+-- In a script for one limit the limit's own numbers follow in ARGV[1]. In a script for several,
+-- ARGV[i + 1] holds those of KEYS[i], after its algorithm's place in the set, its group, and the time of
+-- the charge that is given back (-1: of whichever; only a refund reads it).
+-- There they begin at byte 25. Doubles carry whole microseconds until the year 2255.
+--
+-- Reply, per limit: a string of little-endian doubles: grant (how many units this limit has room
+-- for, at most `units`), now, then the state as it was before anything was charged. What the
+-- caller wants to know (remaining, waits) follows from that, so it is not computed here. In place of all of it:
+-- -1 and now, of a script that did nothing since it cannot tell the window of a calendar (see `load_calendar.lua`).
+--
+-- An algorithm is a folder of fragments: `load` reads KEY with the limit's numbers and says capacity and
+-- `forced` (an amount to commit even on a denial: 0 to heal a state stored ahead of now, the cost for a limit
+-- that refused and counts denied costs, else nil), and a few values of its own; `commit` writes the state
+-- with AMOUNT charged, and its lifetime; `reply` says `answer`; `refund` takes AMOUNT back, the newest first
+-- or, if CHARGED_AT is a time, of the charge made then. The fragments stand in a row, and not in functions,
+-- because making and calling those would cost a fifth of a script; refunds, which are seldom, make functions
+-- of them. So a fragment assigns to no value that another one reads.
+local call, pack, unpack_numbers = redis.call, struct.pack, struct.unpack
+-- No time of ours is later, and no count as large: a value beyond is somebody else's.
+local LATEST, ENDLESS = 9007199254740992, 1e300
+local BAD_STATE = 'BADSTATE the value at this key was not written by this limiter'
+
+local now, op, count = unpack_numbers('<ddd', ARGV[1])
+-- The time: the server's unless the caller brought one.
+--
+-- A lifetime is ceil(microseconds / 1000) + slack: the server counts whole milliseconds from the start
+-- of the script. Under a manual clock keys live a minute longer, for their real time passes on its own.
+local slack = 60000
+if now < 0 then
+  local time = call('TIME')
+  now, slack = time[1] * 1000000 + time[2], 1
+end
+-- What is held, in a sorted set beside the states of the limits it counts for. Its members, by their scores:
+--   'h' held first_end count token kept_until swept
+--                                     at -inf: the weight that counts; before when no lease ends (0 when there is none), how
+--                                     many reservations there are, the last fencing token, until when the set is kept,
+--                                     when old calls were taken out of it
+--   'r' id weight                     at minus the end of the lease; 's' in place of 'r': of a rule in shadow that had no
+--                                     room, which does not count
+--   'p' id                            at the price of a unit, where the call brought a limit of its own
+--   'e' id                            at MARKS less the time until which, in milliseconds: a call that ended or renewed a
+--                                     reservation, in case it is sent again; 'f' in place of 'e': it had ended for one of
+--                                     the holders
+-- A small set is searched from its start for the place of what is new: so the latest stand before the earlier ones. Scores
+-- are whole (but for prices), and small enough for the server to keep them as integers.
+--
+-- All windows that a rule has had share the set. So there is no copy of the header, which a call under another window
+-- could not find to change it.
+--
+-- ARGV[1]  now, op, limits (how many); then the numbers of ARGV[2] once more
+-- ARGV[1 + i], for the limit of KEYS[i]: its algorithm's place, its group, its holder's number (0: none), price (what a
+--          unit takes in the algorithm's measure), units (the cost), extra (what is charged; or the time of a charge
+--          that is given back), kind (1: its measure is time; 2: its window begins with a charge; 0: others;
+--          -1: it keeps nothing); then its own numbers
+-- ARGV[1 + limits + i]  the same at the limit that the rule states, if the call brought another; else empty
+-- ARGV[1 + 2 * limits + j], for the holder of KEYS[limits + j]: weight, lease, longest (how long a charge counts), group,
+--          price (0: the rule's own), timeout; then the member 'r' id weight of the reservation, and the id of the call
+-- A call about one limit may come as ARGV[1] alone: the first, that of the limit, and in the last 89 bytes that of the
+-- holder.
+local MARKS, MOST_HELD, PARAMS = 4e15, 10000, 57
+local RESERVATION_ID, CALL_ID, HEADER, HOLDER = 50, 74, 49, 89
+local CHECK, PEEK, REFUND, CHARGE, RESERVE, COMMIT, BESIDE = 1, 2, 3, 4, 5, 6, -2
+-- As in the other scripts: 1 charge, 0 only look.
+local mode = op == PEEK and 0 or 1
+local sub, floor = string.sub, math.floor
+
+-- The end of the lease that is the first in a reply; nil when there is none.
+local function first_end_of(leases)
+  return leases[2] and -leases[2]
+end
+
+-- The set of a holder; nil when it is somebody else's.
+local function open_holding(key)
+  local first = call('ZRANGE', key, '0', '0', 'WITHSCORES')
+  local header, holding = first[1], { key = key, held = 0, count = 0, token = 0, kept_until = 0, swept = now }
+  if not header then return holding end
+  if first[2] ~= '-inf' or #header ~= HEADER then return nil end
+  local held, first_end, count, token, kept_until, swept = unpack_numbers('<dddddd', header, 2)
+  if not (held >= 0 and held <= ENDLESS and count >= 0 and count <= LATEST and token >= 0 and token <= LATEST) then
+    return nil
+  end
+  -- Nothing is held, and it should be gone.
+  if count == 0 and kept_until <= now and op ~= PEEK then
+    call('DEL', key)
+    return holding
+  end
+  holding.header, holding.held, holding.count, holding.token = header, held, count, token
+  holding.kept_until, holding.swept, holding.stated_end = kept_until, swept, first_end
+  holding.first_end = first_end_of(call('ZREVRANGEBYSCORE', key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
+  return holding
+end
+
+-- The reply. A user without the right to the command leaves no new set, which would have no life.
+local function of_right(holding, reply)
+  if type(reply) ~= 'table' or not reply.err then return reply end
+  if not holding.header then call('DEL', holding.key) end
+  error(reply.err, 0)
+end
+
+-- Writes what changed. Without a reservation the token is kept for a lease.
+local function save(holding)
+  if holding.count == 0 then holding.kept_until = now + holding.lease end
+  if holding.marked_until and holding.marked_until > holding.kept_until then holding.kept_until = holding.marked_until end
+  local first =
+    of_right(holding, redis.pcall('ZREVRANGEBYSCORE', holding.key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1'))
+  local header = 'h' .. pack('<dddddd', holding.held, first_end_of(first) or 0, holding.count, holding.token,
+    holding.kept_until, holding.swept)
+  if holding.header ~= header then
+    call('ZADD', holding.key, '-inf', header)
+    if holding.header then call('ZREM', holding.key, holding.header) end
+  end
+  of_right(holding, redis.pcall('PEXPIRE', holding.key, math.ceil((holding.kept_until - now) / 1000) + slack))
+  holding.header = header
+end
+
+local function prolong(holding, kept_until)
+  if kept_until > holding.kept_until then holding.kept_until = kept_until end
+end
+local load_of, commit_of, refund_of = {}, {}, {}
+load_of[1] = function(key, arg)
+local cost, full, unit = unpack_numbers('<ddd', arg, 137)
+-- GCRA: a debt of time that leaks one microsecond per microsecond. It is kept relative to its own
+-- time, because an absolute time in a double is too coarse for rates above a million per second. Beside it
+-- stands the interval that a unit took when it was counted: where the limit has changed since, the debt leaks
+-- at that one, and what counts is the units.
+--
+-- Numbers: cost (microseconds of debt it adds), full (debt at which the burst is used up), unit (the interval:
+-- microseconds of debt that one unit adds)
+-- State: debt, at, interval (and perhaps what `lasting.lua` reads). Reply: debt as of now, and the interval if it is
+-- another than the unit
+local debt, interval, forced = 0, unit, nil
+-- The debt as stored, and its time.
+local kept, at = 0, 0
+local state = call('GET', key)
+if state then
+  if #state ~= 24 and #state ~= 32 then return { err = BAD_STATE } end
+  kept, at, interval = unpack_numbers('<ddd', state)
+  if not (kept > 0 and kept < ENDLESS and at >= 0 and at <= LATEST) then return { err = BAD_STATE } end
+  debt = kept
+  if at > now then
+    forced = 0
+  else
+    debt = debt - (now - at)
+    if debt < 0 then debt = 0 end
+  end
+end
+local capacity = full - debt
+if interval ~= unit then
+  if not (interval > 0 and interval <= LATEST) then return { err = BAD_STATE } end
+  capacity = full - debt / interval * unit
+end
+return cost, capacity, forced, debt, kept, at, interval, unit
+end
+commit_of[1] = function(key, grant, amount, debt, kept, at, interval, unit)
+if amount then
+-- Writes the debt, AMOUNT added, as of now; a charge at another interval rescales it, so that the units stay. The
+-- key lives until it has leaked away, and on to the end of a slice of time: a power of two, some twentieth of the
+-- debt. So charges in quick succession share the life that the first of them gave: to write no more than the
+-- value costs less than half as much.
+local owed, counted = debt + amount, interval
+if interval ~= unit and amount > 0 then owed, counted = debt / interval * unit + amount, unit end
+local ends, ended = now + owed, at + kept
+-- The highest power of two in the debt, by S. M. Rump's algorithm: no library of every Lua finds it. The factors are
+-- 2^52 + 1 and 1 - 2^-53.
+local scaled = owed * 4503599627370497
+local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
+local is_shared = kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice
+if is_shared then
+  call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
+else
+  local left = ends - ends % slice + slice - now
+  call('SET', key, pack('<ddd', owed, now, counted), 'PX', math.ceil(left / 1000) + slack)
+end
+end
+-- Answers with the grant, now, the debt as loaded, and its interval where that is not the unit.
+local answer = interval == unit and pack('<ddd', grant, now, debt) or pack('<dddd', grant, now, debt, interval)
+return answer
+end
+refund_of[1] = function(key, amount, charged_at, debt, kept, at, interval, unit)
+local function commit(key, amount, debt, kept, at, interval, unit)
+-- Writes the debt, AMOUNT added, as of now; a charge at another interval rescales it, so that the units stay. The
+-- key lives until it has leaked away, and on to the end of a slice of time: a power of two, some twentieth of the
+-- debt. So charges in quick succession share the life that the first of them gave: to write no more than the
+-- value costs less than half as much.
+local owed, counted = debt + amount, interval
+if interval ~= unit and amount > 0 then owed, counted = debt / interval * unit + amount, unit end
+local ends, ended = now + owed, at + kept
+-- The highest power of two in the debt, by S. M. Rump's algorithm: no library of every Lua finds it. The factors are
+-- 2^52 + 1 and 1 - 2^-53.
+local scaled = owed * 4503599627370497
+local slice = (scaled - 0.99999999999999988897769753748 * scaled) / 16
+local is_shared = kept >= 16 * slice and kept < 32 * slice and ended - ended % slice == ends - ends % slice
+if is_shared then
+  call('SETRANGE', key, '0', interval == unit and pack('<dd', owed, now) or pack('<ddd', owed, now, counted))
+else
+  local left = ends - ends % slice + slice - now
+  call('SET', key, pack('<ddd', owed, now, counted), 'PX', math.ceil(left / 1000) + slack)
+end
+end
+-- Takes AMOUNT off the debt. Of a charge made at CHARGED_AT: less what may have leaked since, by whichever
+-- interval is the shorter.
+if charged_at then
+  local leaked = now - charged_at
+  if interval < unit then leaked = leaked * (unit / interval) end
+  amount = amount - leaked
+  if amount < 0 then amount = 0 end
+end
+if interval ~= unit then amount = amount / unit * interval end
+if debt > amount then commit(key, -amount, debt, kept, at, interval, unit) else call('DEL', key) end
+end
+local ARGV = ARGV
+if #ARGV == 1 then
+  local all = ARGV[1]
+  ARGV = { all, sub(all, 25, -HOLDER - 1), '', sub(all, -HOLDER) }
+end
+local limits, which, group, holder_of, price_of, units, extra, kind = count, {}, {}, {}, {}, {}, {}, {}
+for i = 1, limits do
+  which[i], group[i], holder_of[i], price_of[i], units[i], extra[i], kind[i] = unpack_numbers('<ddddddd', ARGV[1 + i])
+end
+local holdings, keys, is_due = {}, {}, false
+for i = 1, limits do keys[i] = KEYS[i] end
+for j = 1, #ARGV - 1 - 2 * limits do
+  local holding = open_holding(KEYS[limits + j])
+  if not holding then return { err = BAD_STATE } end
+  local arg = ARGV[1 + 2 * limits + j]
+  holding.weight, holding.lease, holding.longest, holding.group, holding.price, holding.timeout =
+    unpack_numbers('<dddddd', arg)
+  holding.id, holding.call_id = sub(arg, RESERVATION_ID, RESERVATION_ID + 15), sub(arg, CALL_ID)
+  holding.named = sub(arg, RESERVATION_ID, CALL_ID - 1)
+  holdings[j] = holding
+  if holding.first_end and holding.first_end <= now then is_due = true end
+end
+
+--KEY RECORDS
+-- Charges to a limit what was held until its lease ended. The life of what is written is reckoned from then.
+local function charge_late(i, ended_at, weight, price)
+  local key, arg, real = keys[i], ARGV[1 + limits + i], now
+  if arg == '' then arg = ARGV[1 + i] end
+  if price and kind[i] == 1 then
+    -- The last number of such a limit is what a unit takes. (The rule may have had another algorithm when it was reserved.)
+    arg = sub(arg, 1, PARAMS + 15) .. pack('<d', price)
+  else
+    price = select(4, unpack_numbers('<dddd', arg))
+  end
+  now = ended_at
+  local found = { load_of[which[i]](key, arg) }
+  -- By the calendar, a window before the last one: it no longer counts.
+  if not found[2] then
+    now = real
+    return
+  end
+  if found[3] == 0 then
+    now = real
+    found = { load_of[which[i]](key, arg) }
+  end
+  if not found[2] then
+    -- It ended in a window of the calendar that is over.
+    now = real
+    return
+  end
+  local amount = math.max(math.min(weight * price, LATEST + found[2]), 0)
+  local before = call('PTTL', key)
+  commit_of[which[i]](key, 0, amount, unpack(found, 4, 12))
+  local after = call('PTTL', key)
+  if after > before then
+    -- It was given a longer life. (Less may be left than before without, where time goes on in a script. A shorter one is left
+    -- as it is.)
+    -- What is over by now may yet matter to what ended after it: it stays for the rest of this script.
+    call('PEXPIRE', key, math.max(after - floor((real - now) / 1000), 1))
+  end
+  now = real
+end
+
+-- Charges, to the limits of a holder, what one reservation held until its lease ended.
+local function charge_ended_one(number, member, ended_at, writes)
+  local holding, price = holdings[number], 'p' .. sub(member, 2, 17)
+  local own = call('ZSCORE', holding.key, price)
+  if sub(member, 1, 1) == 'r' then
+    local weight = unpack_numbers('<d', member, 18)
+    holding.held = holding.held - weight
+    for i = 1, limits do
+      if holder_of[i] == number and kind[i] >= 0 then charge_late(i, ended_at, weight, own and tonumber(own)) end
+    end
+  end
+  if own and writes then call('ZREM', holding.key, price) end
+  holding.count = holding.count - 1
+end
+
+-- Charges what was held until its lease ended, in the order of those ends, then of the ids, before anything else is done.
+-- The set has those of one end in the other order.
+local function charge_ended(number, writes)
+  local holding = holdings[number]
+  local ended = call('ZREVRANGEBYSCORE', holding.key, '0', -now, 'WITHSCORES')
+  local first = 1
+  while first < #ended do
+    local last = first
+    while ended[last + 3] == ended[first + 1] do last = last + 2 end
+    for at = last, first, -2 do charge_ended_one(number, ended[at], -ended[at + 1], writes) end
+    first = last + 2
+  end
+  if #ended > 0 and writes then
+    call('ZREMRANGEBYSCORE', holding.key, -now, '0')
+    save(holding)
+  end
+end
+
+-- What is held may be charged to a state long after it ended, when somebody comes again: to the state as it was
+-- then, which for that long must not expire where what is charged later depends on it.
+local function keep_states()
+  for i = 1, limits do
+    local holding = holdings[holder_of[i]]
+    if holding and holding.count > 0 and kind[i] > 0 then
+      local left, wanted = call('PTTL', keys[i]), math.ceil((holding.kept_until - now) / 1000) + slack
+      if left >= 0 and left < wanted then call('PEXPIRE', keys[i], wanted) end
+    end
+  end
+end
+
+-- Whether every state is one of ours, before any is charged.
+local function find_foreign()
+  for i = 1, limits do
+    local found = { load_of[which[i]](keys[i], ARGV[1 + i]) }
+    if not found[2] then return found[1] end
+  end
+end
+-- Checks, looks at, refunds, charges or reserves, beside what is held: it counts in full.
+local is_scratch = is_due and op == PEEK
+
+-- A look writes nothing: what it would have to charge first is charged to copies.
+local function copy_states()
+  for i = 1, limits do
+    if kind[i] >= 0 then
+      local copy, state = KEYS[limits + #holdings + i], call('DUMP', KEYS[i])
+      keys[i] = copy
+      call('DEL', copy)
+      if state then call('RESTORE', copy, 60000, state) end
+    end
+  end
+end
+
+-- Whether this very call was carried out already: it is sent again when its answer is lost.
+local function is_repeated()
+  for j = 1, #holdings do
+    local holding = holdings[j]
+    local named = holding.named
+    if call('ZSCORE', holding.key, 'r' .. named) then
+      holding.held, holding.count = holding.held - holding.weight, holding.count - 1
+      holding.is_repeated, holding.counted = true, true
+    elseif holding.group > 0 and call('ZSCORE', holding.key, 's' .. named) then
+      holding.count, holding.is_repeated = holding.count - 1, true
+    end
+  end
+  return holdings[1].is_repeated
+end
+
+local function refund(i)
+  local found = { load_of[which[i]](keys[i], ARGV[1 + i]) }
+  local charged_at = extra[i] >= 0 and extra[i]
+  if not charged_at or charged_at <= now and not found[3] then
+    refund_of[which[i]](keys[i], found[1], charged_at, unpack(found, 4, 12))
+  end
+end
+
+local loaded, grants, group_grant = {}, {}, { [0] = 1 }
+
+local function load(i, repeated)
+  local holding = holdings[holder_of[i]]
+  local held = holding and holding.held or 0
+  local arg, cost = ARGV[1 + i], (units[i] + held) * price_of[i]
+  if held > 0 then arg = sub(arg, 1, PARAMS - 1) .. pack('<d', cost) .. sub(arg, PARAMS + 8) end
+  local found = { load_of[which[i]](keys[i], arg) }
+  if not found[2] then return found[1] end
+  local grant = found[2] >= cost and 1 or 0
+  if op == RESERVE and holding and holding.count >= MOST_HELD then grant = 0 end
+  -- A key that is blocked is charged nothing, whatever room its limits have. One that its own limit denies, and not what
+  -- is held, will be.
+  local key_record = key_records[record_of[i]]
+  own_grants[i] = repeated and 1 or grant
+  if key_record then
+    if key_record.was_blocked then
+      grant = 0
+    elseif (op == CHECK or op == RESERVE) and not repeated and found[2] < units[i] * price_of[i] then
+      key_record.is_denied = true
+      if counts_denied[i] == 1 and (op == CHECK or not holding) then
+        -- The slot that a wait depends on is that of the same cost after this one is charged.
+        arg = sub(arg, 1, PARAMS - 1) .. pack('<d', 2 * cost) .. sub(arg, PARAMS + 8)
+        found = { load_of[which[i]](keys[i], arg) }
+        found[3] = cost
+      end
+    end
+  end
+  if repeated then grant = 1 end
+  loaded[i], grants[i] = found, grant
+  local least = group_grant[group[i]]
+  if not least or grant < least then group_grant[group[i]] = grant end
+end
+
+local function finish(i, repeated)
+  local found, holding = loaded[i], holdings[holder_of[i]]
+  local amount = found[3]
+  if op == CHARGE then
+    amount = extra[i]
+    if holding and kind[i] == 1 and holding.held > 0 then
+      -- What is held will be charged as well.
+      local over = math.min(amount + holding.held * price_of[i] - found[2], LATEST)
+      if over > 0 then
+        prolong(holding, now + holding.lease + holding.longest + over)
+        save(holding)
+      end
+    end
+  elseif group_grant[0] > 0 and group_grant[group[i]] > 0 and (op == CHECK or op == RESERVE and not holding) then
+    amount = units[i] * price_of[i]
+  end
+  if op == PEEK or repeated then amount = nil end
+  local grants = own_grants
+  return commit_of[which[i]](keys[i], grants[i], amount, unpack(found, 4, 12))
+end
+
+local function hold(holding, counts, token)
+  local named, ends = holding.named, now + holding.lease
+  if holding.is_repeated then counts = holding.counted end
+  if counts then holding.held = holding.held + holding.weight end
+  holding.count, holding.token = holding.count + 1, token
+  prolong(holding, ends + holding.longest)
+  if not holding.is_repeated then
+    call('ZADD', holding.key, -ends, (counts and 'r' or 's') .. named)
+    if holding.price > 0 then call('ZADD', holding.key, holding.price, 'p' .. holding.id) end
+  end
+  save(holding)
+end
+
+local function decide()
+  if is_due then
+    if is_scratch then copy_states() end
+    local foreign = find_foreign()
+    if foreign then return foreign end
+    for j = 1, #holdings do charge_ended(j, not is_scratch) end
+  end
+  local repeated = op == RESERVE and is_repeated()
+  if op == REFUND then
+    local foreign = find_foreign()
+    if foreign then return foreign end
+    for i = 1, limits do refund(i) end
+  end
+  for i = 1, limits do
+    local foreign = load(i, repeated)
+    if foreign then return foreign end
+    if op == CHARGE and extra[i] - loaded[i][2] > LATEST then return 0 end
+  end
+  local replies, token = {}, 0
+  for i = 1, limits do replies[i] = finish(i, repeated) end
+  local is_granted = op == RESERVE and group_grant[0] > 0
+  if is_granted then
+    token = now
+    for j = 1, #holdings do token = math.max(token, holdings[j].token + 1) end
+  end
+  for j = 1, #holdings do
+    local holding = holdings[j]
+    local frees = 0
+    if holding.count >= MOST_HELD then
+      frees = first_end_of(call('ZREVRANGEBYSCORE', holding.key, '0', -LATEST, 'WITHSCORES', 'LIMIT', '0', '1')) or now
+    end
+    replies[limits + j] = pack('<ddd', holding.held, frees, token)
+    -- What was stated was the end of a lease that is no more.
+    local is_stale = holding.header and holding.stated_end ~= (holding.first_end or 0)
+    if is_stale and op == CHECK and grants[1] > 0 then save(holding) end
+    if is_granted then hold(holding, group_grant[holding.group] > 0, token) end
+  end
+  -- Blocks begin. The reply has until when the key is blocked (negative: it was not before), and the limit
+  -- in force if it is a stored one.
+  for i = 1, limits do
+    local key_record = key_records[record_of[i]]
+    if op == CHARGE and key_record and key_record.first_block > 0 and not key_record.was_blocked then
+      local arg = ARGV[1 + i]
+      arg = sub(arg, 1, PARAMS - 1) .. pack('<d', price_of[i]) .. sub(arg, PARAMS + 8)
+      local _, capacity = load_of[which[i]](keys[i], arg)
+      if capacity < price_of[i] then key_record.is_denied = true end
+    end
+  end
+  for s = 1, #key_records do
+    local key_record, block = key_records[s], 0
+    if key_record.was_blocked then
+      block = repeated and 0 or key_record.blocked_until
+    elseif key_record.is_denied and key_record.first_block > 0 then
+      write_block(key_record, true)
+      block, key_record.is_healed = -key_record.blocked_until, false
+    end
+    if key_record.is_healed and op ~= PEEK then write_block(key_record, false) end
+    replies[limits + #holdings + s] = pack('<dd', block, key_record.in_force)
+  end
+  if op ~= PEEK then keep_states() end
+  return replies
+end
+
+local answer = decide()
+if is_scratch then
+  for i = 1, limits do
+    if keys[i] ~= KEYS[i] then call('DEL', keys[i]) end
+  end
+end
+return answer
