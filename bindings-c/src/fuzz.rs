@@ -214,17 +214,16 @@ fn fuzz_c_requests() {
 #[test]
 fn fuzz_c_options() {
     let texts = (text(), text(), text(), text());
-    let numbers = (number(), number(), 0usize..9, 0usize..9);
+    let numbers = (number(), number(), 0usize..9);
     let inputs = (size_of_struct(size_of::<Options>()), texts, numbers, any::<bool>());
     sluicegate_fuzz::values(
         &inputs,
-        |(size, (url, prefix, file, secret), (connect, response, pool, keys), ours)| {
+        |(size, (url, prefix, file, secret), (connect, response, keys), ours)| {
             let options = Options {
                 size,
                 prefix: prefix.c(),
                 connect_timeout_us: connect,
                 response_timeout_us: response,
-                pool_size: pool,
                 tls_ca: file.c(),
                 identifier_secret: secret.c(),
                 max_keys: keys,

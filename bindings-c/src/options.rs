@@ -21,12 +21,8 @@ pub struct Options {
     /// The longest time to open a connection. Default: 1 s.
     pub connect_timeout_us: u64,
     /// The longest time to wait for an answer; then the call ends with `Timeout`. Where the server asks for
-    /// the script, the time begins anew. A call of a blocking limiter that finds all connections in use may
-    /// wait as long for its turn before. Default: 500 ms.
+    /// the script, the time begins anew. Default: 500 ms.
     pub response_timeout_us: u64,
-    /// The most connections that a blocking limiter opens to one server. Threads share round trips where that
-    /// is sooner than to take turns, so few connections serve many threads. Default: 16.
-    pub pool_size: usize,
     /// How many failures in a row without an answer open the circuit breaker of a server: from then on calls
     /// to it fail at once, until it answers again. 0 (in C `UINT32_MAX`): it never opens. Default: 5.
     pub breaker_failures: u32,
@@ -64,7 +60,6 @@ impl Default for Options {
             size: size_of::<Self>(),
             connect_timeout_us: 0,
             response_timeout_us: 0,
-            pool_size: 0,
             breaker_failures: 0,
             breaker_probe_us: 0,
             tls_ca: null(),
@@ -85,7 +80,6 @@ unsafe impl Growing for Options {
     const SIZES: &'static [usize] = &[
         offset_of!(Self, connect_timeout_us),
         offset_of!(Self, response_timeout_us),
-        offset_of!(Self, pool_size),
         offset_of!(Self, breaker_failures),
         offset_of!(Self, breaker_probe_us),
         offset_of!(Self, tls_ca),
@@ -130,9 +124,6 @@ impl<'a> Argument<'a> for *const Options {
                     "response_timeout",
                     OptionValue::Time(Duration::from_micros(options.response_timeout_us)),
                 ));
-            }
-            if options.pool_size != 0 {
-                given.push(("pool_size", OptionValue::Count(options.pool_size as f64)));
             }
             if options.breaker_failures != 0 {
                 given.push(("breaker_failures", OptionValue::Count(options.breaker_failures.into())));

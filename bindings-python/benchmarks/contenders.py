@@ -43,7 +43,7 @@ def blocking(url: str) -> dict[str, Check]:
     client = redis.Redis.from_url(url, max_connections=POOL)
     one = client.script_load("return 1")
     gcra = client.script_load(GCRA_LUA.read_text())
-    ours = sluicegate.RateLimiter(url, rules=RULES, pool_size=POOL)
+    ours = sluicegate.RateLimiter(url, rules=RULES)
     window = limits.strategies.FixedWindowRateLimiter(limits.storage.RedisStorage(url))
     item = limits.RateLimitItemPerMinute(PER_MINUTE)
     return {

@@ -40,9 +40,9 @@ impl RateLimiter {
     #[pyo3(
         signature = (*arguments, **named),
         text_signature = "(url, *, rules, \
-            connect_timeout=1.0, response_timeout=0.5, pool_size=16, breaker_failures=5, breaker_probe=0.1, \
-            tls_ca=None, tls_cert=None, tls_key=None, prefix='sluicegate', clock=None, rules_cache=None, \
-            identifier_secret=None, max_keys=None, request_id_seconds=60)"
+            connect_timeout=1.0, response_timeout=0.5, breaker_failures=5, breaker_probe=0.1, tls_ca=None, \
+            tls_cert=None, tls_key=None, prefix='sluicegate', clock=None, rules_cache=None, identifier_secret=None, \
+            max_keys=None, request_id_seconds=60)"
     )]
     fn new(arguments: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let py = arguments.py();

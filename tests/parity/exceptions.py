@@ -44,7 +44,6 @@ MISSING = {
     **each("node", "Error", "message", "Error has it"),
     **each("rust", "OnError", "raise", "the errors of a tower service are of the service's own type"),
     # What methods take.
-    **each("node", "RateLimiter.open()", "pool_size", "all calls share one connection"),
     **each("rust", "Check.new()", "cost limit resource timeout", "`with` sets them"),
     **each("python", "Check", "request_id", "items have none of their own; Rust has one struct for all options"),
     **each("node", "Check", "request_id", "items have none of their own; Rust has one struct for all options"),

@@ -244,7 +244,6 @@ class Exceptions(unittest.TestCase):
     def test_one_that_is_none_any_longer(self) -> None:
         index = f"{NODE}/index.d.ts"
         changes = {
-            ("node", "RateLimiter.open()", "pool_size"): (f"{NODE}/table.d.ts", "    prefix?:", "    poolSize?: 1;\n    prefix?:"),
             ("python", "__bool__"): (STUBS, "    def __bool__(self) -> bool: ...\n", ""),
         }
         for exception, change in changes.items():

@@ -218,7 +218,6 @@ static void options_are_used(void) {
     options.prefix = "c/options";
     options.connect_timeout_us = 2000000;
     options.response_timeout_us = 2000000;
-    options.pool_size = 1;
     EXPECT_OK(sluicegate_limiter_new(url, rules, &options, &limiter, error));
     EXPECT_OK(sluicegate_check(limiter, "one", "alice", 5, NULL, &decision, error));
     EXPECT(decision.allowed && decision.reset_after_us <= 10000000);

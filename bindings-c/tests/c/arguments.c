@@ -62,7 +62,6 @@ static void limiter_options(void) {
     EXPECT_INVALID_OPTION("tls_cert and tls_key", tls_key, "key.pem");
     EXPECT_INVALID_OPTION("connect_timeout", connect_timeout_us, 1);
     EXPECT_INVALID_OPTION("response_timeout", response_timeout_us, SLUICEGATE_NEVER);
-    EXPECT_INVALID_OPTION("pool_size", pool_size, SIZE_MAX);
     EXPECT_INVALID_OPTION("options", size, 0);
     EXPECT_INVALID_OPTION("options", size, sizeof options - 1);
     EXPECT_INVALID_OPTION("options", size, sizeof options + 1);

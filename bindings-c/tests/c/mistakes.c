@@ -67,8 +67,6 @@ static void set_options(json_t *vector, sluicegate_options *options) {
             options->connect_timeout_us = number;
         else if (strcmp(name, "response_timeout") == 0)
             options->response_timeout_us = number;
-        else if (strcmp(name, "pool_size") == 0)
-            options->pool_size = (size_t)number;
         else if (strcmp(name, "tls_ca") == 0)
             options->tls_ca = given;
         else if (strcmp(name, "tls_cert") == 0)

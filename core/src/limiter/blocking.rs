@@ -24,8 +24,7 @@ const NAP: Duration = Duration::from_millis(50);
 
 /// Decides whether a cost is admitted; blocks the calling thread for one round trip.
 ///
-/// Safe to share between threads. On a server, calls use a pool of connections that are opened when
-/// they are first needed.
+/// Safe to share between threads, which also share one connection to each server. It is opened when it is first needed.
 ///
 /// ```
 /// use sluicegate::{RateLimiter, Rules};

@@ -14,12 +14,8 @@ macro_rules! limiter_options {
                 /// The longest time to open a connection.
                 connect_timeout: time(s) = 1;
                 /// The longest time to wait for an answer; then the call ends with `Timeout`. Where the server asks for
-                /// the script, the time begins anew. A call of a blocking limiter that finds all connections in use may
-                /// wait as long for its turn before.
+                /// the script, the time begins anew.
                 response_timeout: time(ms) = 500;
-                /// The most connections that a blocking limiter opens to one server. Threads share round trips where that
-                /// is sooner than to take turns, so few connections serve many threads.
-                pool_size: count(usize, 1..=10_000) = 16;
                 /// How many failures in a row without an answer open the circuit breaker of a server: from then on calls
                 /// to it fail at once, until it answers again. 0 (in C `UINT32_MAX`): it never opens.
                 breaker_failures: count(u32, 0..) = 5;

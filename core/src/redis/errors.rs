@@ -260,16 +260,6 @@ fn without_position(text: &str) -> Option<&str> {
     line.bytes().all(|b| b.is_ascii_digit()).then_some(words)
 }
 
-/// All connections are in use, and stayed so.
-pub(super) fn exhausted(address: &Address, size: usize, limit: Duration) -> CallError {
-    timeout(format!("all {size} connections to {address} were busy for {limit:?}; raise pool_size")).into()
-}
-
-/// The thread that carried out the call for others came to no end.
-pub(super) fn abandoned() -> CallError {
-    connection("the thread that made the call ended early").maybe_done().into()
-}
-
 /// Nobody could say which server to ask.
 pub(super) fn undiscovered(seed: &Address, reason: &str) -> Error {
     connection(format!("topology discovery via {seed} failed: {reason}"))

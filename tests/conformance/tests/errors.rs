@@ -168,7 +168,6 @@ fn with_options(mut builder: Builder, vector: &Value) -> Builder {
             "prefix" => builder.prefix(text()),
             "connect_timeout" => builder.connect_timeout(Duration::from_micros(number())),
             "response_timeout" => builder.response_timeout(Duration::from_micros(number())),
-            "pool_size" => builder.pool_size(number() as usize),
             "tls_ca" => builder.tls_ca(text()),
             "tls_cert" => builder.tls_cert(text()),
             "tls_key" => builder.tls_key(text()),

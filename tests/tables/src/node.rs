@@ -5,9 +5,6 @@ use sluicegate::bridge::{OPTIONS, OptionKind, OptionSpec};
 use crate::place::Place;
 use crate::text::{about, camel, is_time, wrapped};
 
-/// What a limiter of Node has no use for: its calls share one connection.
-const WITHOUT: &[&str] = &["pool_size"];
-
 pub(crate) fn places() -> Vec<Place> {
     vec![Place::whole("bindings-node/lib/table.js", table())]
 }
@@ -23,7 +20,7 @@ fn table() -> String {
         "The rules to decide by: an array of rules, JSON text (what begins with a bracket, a brace or a comment), or a source \
          that is followed while the limiter runs: the path of a file, or `zookeeper://h1:p1,h2:p2/path`.",
     );
-    for option in options() {
+    for option in OPTIONS {
         let kind = match option.kind {
             OptionKind::Text | OptionKind::Secret | OptionKind::Path => "string",
             OptionKind::Clock => "ManualClock",
@@ -33,7 +30,7 @@ fn table() -> String {
             &property(&format!("{kind} | undefined"), &format!("[{}]", name(option)), &about(option, name));
     }
     text += " */\n\n/** Of every option its name in core and the kind of its value, by its name here. */\nconst OPTIONS = {\n";
-    for option in options() {
+    for option in OPTIONS {
         let kind = match option.kind {
             OptionKind::Text | OptionKind::Secret | OptionKind::Path => "text",
             OptionKind::Clock => "clock",
@@ -42,10 +39,6 @@ fn table() -> String {
         text += &format!("  {}: ['{}', '{kind}'],\n", name(option), option.name);
     }
     text + "};\n\nmodule.exports = { OPTIONS };\n"
-}
-
-fn options() -> impl Iterator<Item = &'static OptionSpec> {
-    OPTIONS.iter().filter(|option| !WITHOUT.contains(&option.name))
 }
 
 fn name(option: &OptionSpec) -> String {

@@ -13,6 +13,7 @@ pub(in crate::redis) struct Deadline<'a> {
     pub(in crate::redis) cancelled: Option<&'a dyn Fn() -> bool>,
 }
 
+#[cfg(test)]
 impl Deadline<'static> {
     pub(in crate::redis) fn until(by: Instant) -> Self {
         Self { by, cancelled: None }

@@ -2,9 +2,11 @@
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::AsFd;
 use smallvec::SmallVec;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
@@ -29,7 +31,7 @@ const MOST_AWAITED: usize = 8;
 /// A stream of which nothing blocks except [`wait`](Self::wait).
 pub(in crate::redis) struct Stream {
     /// Or a Unix socket, which std reads, writes and closes alike.
-    pub(in crate::redis) socket: TcpStream,
+    pub(in crate::redis) socket: Arc<TcpStream>,
     is_unix: bool,
 }
 
@@ -59,7 +61,7 @@ impl Stream {
             #[cfg(not(unix))]
             Address::Unix(_) => return Err(io::ErrorKind::Unsupported.into()),
         };
-        Ok(Self { socket, is_unix: matches!(address, Address::Unix(_)) })
+        Ok(Self { socket: Arc::new(socket), is_unix: matches!(address, Address::Unix(_)) })
     }
 
     /// The time that a packet takes to the other end and back, if the system measures it.
@@ -74,7 +76,7 @@ impl Stream {
 }
 
 /// Answers which is ready.
-fn wait(sockets: &[TcpStream], ready: PollFlags, deadline: Deadline<'_>) -> io::Result<usize> {
+fn wait(sockets: &[impl AsFd], ready: PollFlags, deadline: Deadline<'_>) -> io::Result<usize> {
     let mut polled: SmallVec<[PollFd<'_>; 1]> =
         sockets.iter().map(|socket| PollFd::new(socket, ready)).collect();
     loop {
@@ -193,13 +195,13 @@ fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
 
 impl Read for Stream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        uninterrupted(|| self.socket.read(buffer))
+        uninterrupted(|| (&*self.socket).read(buffer))
     }
 }
 
 impl Write for Stream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        uninterrupted(|| self.socket.write(bytes))
+        uninterrupted(|| (&*self.socket).write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use ::redis::{Cmd, Value};
 use rustix::event::PollFlags;
 
-use super::spin::Spin;
 use crate::net::address::Address;
 use crate::redis::connecting::connector::Connector;
 use crate::redis::connecting::deadline::Deadline;
@@ -103,17 +102,9 @@ impl Connection {
     }
 
     /// Moves bytes until every request has an outcome.
-    ///
-    /// A call that is alone may spin before it blocks; several have others to let run meanwhile.
-    pub(in crate::redis) fn complete(&mut self, spin: Option<&Spin>, cancelled: Option<&dyn Fn() -> bool>) {
+    pub(in crate::redis) fn complete(&mut self, cancelled: Option<&dyn Fn() -> bool>) {
         self.send(Instant::now());
         let mut progress = ReadProgress::Done;
-        if let Some(spin) = spin {
-            spin.poll(|now| {
-                progress = self.advance(now);
-                self.is_done()
-            });
-        }
         while !self.is_done() {
             // For the server, or for the time at which a request ends without it.
             let by = self.session.deadline();
@@ -133,9 +124,10 @@ impl Connection {
         self.session.is_settled() || self.session.is_over()
     }
 
-    /// Limits the batches under way to `most`, and to as many as the server answers within a round trip.
-    pub(super) fn limited(mut self, most: usize) -> Self {
-        self.session.limit_batches(batches(self.stream().round_trip(), most), BUSY);
+    /// Limits the batches under way to as many as the server answers within a round trip, unless they have fewer than `busy`
+    /// calls.
+    pub(super) fn limited(mut self, busy: usize) -> Self {
+        self.session.limit_batches(batches(self.stream().round_trip()), busy);
         self
     }
 
@@ -145,11 +137,10 @@ impl Connection {
         &mut self,
         pending: PendingCommand,
         now: Instant,
-        spin: Option<&Spin>,
         cancelled: Option<&dyn Fn() -> bool>,
     ) -> CommandOutcome {
         self.session.submit(pending, now);
-        self.complete(spin, cancelled);
+        self.complete(cancelled);
         let outcome = self.session.next_outcome();
         outcome.map_or_else(|| CommandOutcome::Done(Err(errors::no_answer())), |(_, outcome)| outcome)
     }
@@ -157,7 +148,7 @@ impl Connection {
     /// The answer to a command that is alone on the connection.
     pub(in crate::redis) fn query(&mut self, cmd: Cmd, deadline: Deadline<'_>) -> Result<Value, CallError> {
         let pending = PendingCommand::new(ONLY, RedisCommand::Plain(cmd, 0), false, deadline.by);
-        match self.request(pending, Instant::now(), None, deadline.cancelled) {
+        match self.request(pending, Instant::now(), deadline.cancelled) {
             CommandOutcome::Done(result) => result,
             CommandOutcome::NotExecuted(_) => Err(errors::no_answer()),
         }
@@ -171,10 +162,14 @@ pub(in crate::redis) const ONLY: Id = 0;
 const SERVICE_TIME: Duration = Duration::from_micros(12);
 
 /// So many calls keep a server at work for about as long as a thread that sleeps takes to be woken.
-const BUSY: usize = 24;
+pub(in crate::redis) const BUSY: usize = 24;
+
+/// The most batches under way at a time.
+const MOST_BATCHES: usize = 16;
 
 /// As many batches as a server answers within a round trip need not wait for each other.
-pub(in crate::redis) fn batches(round_trip: Option<Duration>, most: usize) -> usize {
+fn batches(round_trip: Option<Duration>) -> usize {
     let answered = |time: Duration| usize::try_from(time.as_nanos() / SERVICE_TIME.as_nanos());
-    round_trip.and_then(|time| answered(time).ok()).unwrap_or(usize::MAX).max(FEWEST_BATCHES).min(most)
+    let answered = round_trip.and_then(|time| answered(time).ok());
+    answered.unwrap_or(MOST_BATCHES).clamp(FEWEST_BATCHES, MOST_BATCHES)
 }

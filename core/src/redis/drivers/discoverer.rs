@@ -107,7 +107,7 @@ impl Discoverer {
 mod tests {
     use std::sync::atomic::{AtomicU16, Ordering};
 
-    use super::super::threads::pool::Pool;
+    use super::super::multiplexer::Peer;
     use super::*;
     use crate::options::ConnectOptions;
     use crate::redis::settings::url::Backend;
@@ -123,7 +123,7 @@ mod tests {
         };
         let connector = Arc::new(Connector::new(&url, &ConnectOptions::default()).unwrap());
         let seed = Address::Tcp("127.0.0.1".to_owned(), nodes[0].port());
-        let learned = LearnedTopology::<Pool>::new(&connector, Discovery::Cluster, vec![seed]);
+        let learned = LearnedTopology::<Peer>::new(&connector, Discovery::Cluster, vec![seed]);
         let (learned, discoverer) = (Arc::new(learned), Arc::new(Discoverer::default()));
         for node in nodes {
             owner.store(node.port(), Ordering::SeqCst);

@@ -2,6 +2,7 @@
 
 pub(super) mod connection;
 pub(super) mod discoverer;
+pub(super) mod hub;
 pub(super) mod loops;
 pub(super) mod multiplexer;
 pub(super) mod spin;

@@ -1,17 +1,17 @@
 //! Both drivers against real servers.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod blocking;
 mod children;
 mod cluster;
-mod combining;
 pub(crate) mod fake_server;
 mod login;
 mod moving;
 mod outage;
-mod pool;
 mod recovery;
 mod runtime;
 mod sentinel;
+mod sharing;
 mod states;
 mod texts;
 mod threads;

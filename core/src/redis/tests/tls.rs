@@ -209,7 +209,7 @@ fn what_has_been_decrypted_is_taken_up_at_once() {
             while connection.stream().socket.peek(&mut bytes).ok() != Some(bytes.len()) {
                 thread::yield_now();
             }
-            connection.complete(None, None);
+            connection.complete(None);
             let Some((_, CommandOutcome::Done(Ok(Value::BulkString(text))))) =
                 connection.session.next_outcome()
             else {

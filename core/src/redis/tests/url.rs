@@ -76,7 +76,6 @@ fn options_are_checked() {
     for (options, name) in [
         (ConnectOptions { connect_timeout: Duration::ZERO, ..ok.clone() }, "connect_timeout"),
         (ConnectOptions { response_timeout: Duration::MAX, ..ok.clone() }, "response_timeout"),
-        (ConnectOptions { pool_size: 0, ..ok.clone() }, "pool_size"),
         (ConnectOptions { tls_key: Some("k".into()), ..ok.clone() }, "tls_cert"),
     ] {
         let error = options.validate().unwrap_err();

@@ -33,8 +33,6 @@ pub(in crate::redis) trait Node {
     /// Opens nothing.
     fn new(connector: &Arc<Connector>, address: Address) -> Self;
     fn address(&self) -> &Address;
-    /// Idle connections end at once, those in use when their call ends.
-    fn close(&self);
 }
 
 /// Whether to ask for the topology before a call is sent.
@@ -96,17 +94,6 @@ impl<N: Node> LearnedTopology<N> {
         };
         let (connector, breaker) = (Arc::clone(connector), connector.breaker());
         Self { connector, discovery, seeds, breaker, map: RwLock::new(map), stale: AtomicBool::new(true) }
-    }
-
-    pub(in crate::redis) fn close(&self) {
-        self.read().nodes.values().for_each(|node| node.close());
-    }
-
-    /// Visits the servers unless it would wait for a lock.
-    pub(in crate::redis) fn each_try(&self, visit: impl Fn(&N)) {
-        if let Ok(map) = self.map.try_read() {
-            map.nodes.values().for_each(|node| visit(node));
-        }
     }
 
     pub(in crate::redis) fn owner(&self, slot: u16) -> Option<Arc<N>> {
@@ -254,15 +241,11 @@ impl<N: Node> LearnedTopology<N> {
                 nodes.entry(owner).or_insert_with_key(|owner| known.unwrap_or_else(|| self.connect(owner)));
             owned.push((first, last, Arc::clone(node)));
         }
-        let before = std::mem::replace(&mut map.nodes, nodes);
+        map.nodes = nodes;
         map.ranges = owned;
         map.epoch = topology.epoch;
         map.learnt_at = Some(now);
         self.stale.store(false, Ordering::Release);
-        let gone: Vec<_> =
-            before.into_iter().filter(|(address, _)| !map.nodes.contains_key(address)).collect();
-        drop(map);
-        gone.iter().for_each(|(_, node)| node.close());
     }
 
     fn connect(&self, address: &Address) -> Arc<N> {
@@ -284,10 +267,10 @@ mod tests {
 
     use super::*;
     use crate::options::ConnectOptions;
-    use crate::redis::drivers::threads::pool::Pool;
+    use crate::redis::drivers::multiplexer::Peer;
     use crate::redis::settings::url::Backend;
 
-    fn learned(url: &str, discovery: Discovery, seeds: usize) -> LearnedTopology<Pool> {
+    fn learned(url: &str, discovery: Discovery, seeds: usize) -> LearnedTopology<Peer> {
         let Ok(Backend::Redis(url)) = Backend::parse(url) else { unreachable!() };
         let connector = Arc::new(Connector::new(&url, &ConnectOptions::default()).unwrap());
         LearnedTopology::new(&connector, discovery, (0..seeds).map(|seed| server(seed as u16)).collect())

@@ -51,21 +51,6 @@ impl<N: Node> Router<N> {
         if let Self::LearnedTopology(learned) = self { Some(learned) } else { None }
     }
 
-    pub(in crate::redis) fn close(&self) {
-        match self {
-            Self::Fixed(node) => node.close(),
-            Self::LearnedTopology(learned) => learned.close(),
-        }
-    }
-
-    /// Visits the servers without waiting for a lock, which in a forked child may never be freed.
-    pub(in crate::redis) fn each_try(&self, visit: impl Fn(&N)) {
-        match self {
-            Self::Fixed(node) => visit(node),
-            Self::LearnedTopology(learned) => learned.each_try(visit),
-        }
-    }
-
     /// Whether to ask for the topology before a call.
     pub(in crate::redis) fn due(&self, now: Instant) -> DiscoveryNeed {
         self.learned().map_or(DiscoveryNeed::No, |learned| learned.due(now))

@@ -165,8 +165,6 @@ mod tests {
         fn address(&self) -> &Address {
             &self.0
         }
-
-        fn close(&self) {}
     }
 
     /// A search by way of three Sentinels, and when it begins.

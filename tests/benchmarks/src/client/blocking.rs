@@ -26,7 +26,7 @@ impl Bench {
         let connections =
             (0..IN_FLIGHT).map(|_| lab.redis.client()).collect::<std::result::Result<_, _>>()?;
         let limiter = RateLimiter::builder(lab.redis.url());
-        let limiter = limiter.rules(Rules::from_json(RULES)?).pool_size(IN_FLIGHT).build()?;
+        let limiter = limiter.rules(Rules::from_json(RULES)?).build()?;
         let (alone, together) = (options.size(CALLS_ALONE), options.size(CALLS_TOGETHER));
         let mut bench = Self { connections, limiter, alone, together };
         // Opens the pool.

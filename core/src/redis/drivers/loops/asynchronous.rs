@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use ::redis::Value;
 
-use super::hub::{Host, Hub};
 use crate::error::{Error, Result};
 use crate::options::ConnectOptions;
 use crate::redis::connecting::connector::Connector;
+use crate::redis::drivers::hub::{Host, Hub};
 use crate::redis::errors;
 use crate::redis::settings::url::RedisUrl;
 use crate::redis::wire::command::{CallDeadline, RedisCommand};

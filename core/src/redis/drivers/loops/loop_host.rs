@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use polling::{Event, Events, PollMode, Poller};
 
-use super::hub::{Host, Hub};
 use crate::redis::connecting::stream::Stream;
+use crate::redis::drivers::hub::{Host, Hub};
 use crate::redis::drivers::multiplexer::{ConnectionId, Need};
 use crate::sync::inbox::Inbox;
 use crate::sync::lock::Mutex;
@@ -140,7 +140,7 @@ impl LoopHost {
         let (Some(stream), Some(poller)) = (multiplexer.stream(connection), self.poller()) else { return };
         let event = if wants { Event::all(connection) } else { Event::readable(connection) };
         // Without effect on one that is not watched yet: this is done again once it is.
-        let _ = poller.modify_with_mode(&stream.socket, event, PollMode::Level);
+        let _ = poller.modify_with_mode(&*stream.socket, event, PollMode::Level);
     }
 
     fn close(&self, hub: &Hub, connection: ConnectionId) {
@@ -150,7 +150,7 @@ impl LoopHost {
             return;
         }
         if let (Some(stream), Some(poller)) = (multiplexer.stream(connection), self.poller()) {
-            let _ = poller.delete(&stream.socket);
+            let _ = poller.delete(&*stream.socket);
         }
         // Under the same lock: in between it could be watched.
         multiplexer.remove(connection);
@@ -161,7 +161,8 @@ impl LoopHost {
 fn add(poller: &Poller, stream: &Stream, connection: ConnectionId) -> bool {
     // SAFETY: the connection is removed from the multiplexer, which closes it, only by `close` above, after it was
     // taken out; or with the multiplexer itself, whose poller is gone by then.
-    let added = unsafe { poller.add_with_mode(&stream.socket, Event::readable(connection), PollMode::Level) };
+    let added =
+        unsafe { poller.add_with_mode(&*stream.socket, Event::readable(connection), PollMode::Level) };
     // Another one may have ended before it was watched, and this one have got its number, and be watched by now.
     added.map_or_else(|err| err.kind() == io::ErrorKind::AlreadyExists, |()| true)
 }

@@ -22,9 +22,9 @@ use tokio::select;
 use tokio::sync::Notify;
 use tokio::time::{sleep, sleep_until};
 
-use super::hub::{Host, Hub};
 use crate::error::Error;
 use crate::redis::connecting::stream::Stream;
+use crate::redis::drivers::hub::{Host, Hub};
 use crate::redis::drivers::multiplexer::{ConnectionId, Need};
 use crate::redis::errors;
 use crate::redis::wire::channel::ReadProgress;

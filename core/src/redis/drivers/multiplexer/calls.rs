@@ -85,7 +85,7 @@ impl<S: Read + Write> Multiplexer<S> {
         match std::mem::replace(&mut entry.state, EntryState::Done(result)) {
             EntryState::Waiting(waker) => self.woken.extend(waker),
             EntryState::Done(_) => {}
-            EntryState::Abandoned | EntryState::Cast => drop(self.calls.remove(call)),
+            EntryState::Abandoned | EntryState::Detached => drop(self.calls.remove(call)),
         }
     }
 
@@ -119,7 +119,7 @@ impl<S: Read + Write> Multiplexer<S> {
                 return None;
             }
             EntryState::Waiting(waker) => waker,
-            EntryState::Abandoned | EntryState::Cast => None,
+            EntryState::Abandoned | EntryState::Detached => None,
         };
         let mut withdrawn = self.waiting.extract_if(.., |waiting| waiting.pending.id == call).count() > 0;
         for (id, connection) in &mut self.connections {

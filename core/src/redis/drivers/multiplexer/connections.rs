@@ -112,14 +112,12 @@ impl<S: Read + Write> Multiplexer<S> {
     }
 
     /// Moves bytes where something is under way.
-    #[cfg(feature = "bridge")]
     pub(in crate::redis) fn pump_busy(&mut self, now: Instant) {
         for connection in self.connections_that(|connection| !connection.channel.session.is_idle()) {
             self.pump(connection, now);
         }
     }
 
-    #[cfg(feature = "bridge")]
     pub(in crate::redis) fn abort(&mut self, now: Instant) {
         for connection in self.connections() {
             self.orphan(connection, &Error::closed(), now);
@@ -172,6 +170,11 @@ impl<S: Read + Write> Multiplexer<S> {
     pub(in crate::redis) fn remove(&mut self, connection: ConnectionId) {
         self.connections.try_remove(connection);
         self.share_calls();
+    }
+
+    /// Closes all connections, of which another process makes use.
+    pub(in crate::redis) fn disown(&mut self) {
+        self.connections.clear();
     }
 
     fn share_calls(&mut self) {

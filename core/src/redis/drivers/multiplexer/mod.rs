@@ -1,4 +1,4 @@
-//! The calls of many tasks over one connection to each server, without I/O.
+//! The calls of many tasks or threads over one connection to each server, without I/O.
 //!
 //! Its driver moves bytes when a connection is ready, opens the connections and asks for the topology when
 //! it is ordered to, and wakes the tasks whose calls have an outcome. No call waits in a queue for a server to come
@@ -53,9 +53,6 @@ impl Node for Peer {
     fn address(&self) -> &Address {
         &self.address
     }
-
-    /// The multiplexer retires the connection.
-    fn close(&self) {}
 }
 
 struct OpenConnection<S> {
@@ -83,7 +80,7 @@ enum EntryState {
     /// Nobody waits for it any more.
     Abandoned,
     /// Nobody waits for it, and it is carried out all the same.
-    Cast,
+    Detached,
 }
 
 /// What the driver has to do.
@@ -201,23 +198,30 @@ impl<S: Read + Write> Multiplexer<S> {
         id
     }
 
-    /// Begins a call whose result is discarded.
+    /// Begins a call whose result is discarded. Answers its name, unless it has ended already.
     pub(in crate::redis) fn send_detached(
         &mut self,
         request: RedisCommand,
         deadline: CallDeadline,
         now: Instant,
-    ) {
+    ) -> Option<Id> {
         let id = self.submit(request, deadline, now);
-        match self.calls.get_mut(id) {
-            Some(CallEntry { state: EntryState::Done(_), .. }) => drop(self.calls.remove(id)),
-            Some(entry) => entry.state = EntryState::Cast,
-            None => {}
+        let entry = self.calls.get_mut(id)?;
+        if let EntryState::Done(_) = entry.state {
+            self.calls.remove(id);
+            return None;
         }
+        entry.state = EntryState::Detached;
+        Some(id)
+    }
+
+    /// Whether the call has no outcome yet, and the limiter is open.
+    pub(in crate::redis) fn is_under_way(&self, id: Id) -> bool {
+        !self.is_closed && self.calls.contains(id)
     }
 
     /// Whether this is the only call there is.
-    #[cfg(any(test, feature = "bridge"))]
+
     pub(in crate::redis) fn is_alone(&self) -> bool {
         self.calls.len() == 1
     }

@@ -1,5 +1,9 @@
-//! Calls of threads, which wait for their answers: connections from a pool, one thread pipelining the calls of others.
+//! Calls of threads, which wait for their answers: one of them reads for all.
 
+mod alarm;
 pub(in crate::redis) mod blocking;
-pub(in crate::redis) mod combining;
-pub(in crate::redis) mod pool;
+mod host;
+#[cfg(test)]
+mod interleavings;
+mod primitives;
+mod readers;

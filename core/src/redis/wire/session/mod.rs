@@ -193,11 +193,6 @@ impl Session {
         self.stage == SessionStage::Over || self.stage == SessionStage::Retired && !self.has_pending()
     }
 
-    /// Whether the server left a request unanswered for the whole response timeout.
-    pub(in crate::redis) fn is_silent(&self) -> bool {
-        self.is_silent
-    }
-
     /// Whether every request has an outcome.
     pub(in crate::redis) fn is_settled(&self) -> bool {
         self.queue.is_empty() && !self.has_pending()

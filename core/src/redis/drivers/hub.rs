@@ -1,4 +1,4 @@
-//! A multiplexer shared by tasks, and the host on whose event loop it runs.
+//! A multiplexer shared by tasks or threads, and the host that serves it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, MutexGuard};
@@ -7,20 +7,24 @@ use std::time::Instant;
 
 use crate::redis::connecting::connector::Connector;
 use crate::redis::connecting::stream::{Resend, Stream};
-use crate::redis::drivers::connection::Connection;
+use crate::redis::drivers::connection::{BUSY, Connection};
 use crate::redis::drivers::discoverer::Discoverer;
 use crate::redis::drivers::multiplexer::{ConnectionId, Multiplexer, Need, Order, Peer};
 use crate::redis::topology::learned::{LearnedTopology, Node};
 use crate::redis::wire::channel::ReadProgress;
 use crate::sync::lock::Mutex;
 
-/// The event loop that watches the connections: that of Tokio, or a foreign one.
+/// Who watches the connections: the event loop of Tokio, a foreign one, or the threads that wait for answers.
 pub(crate) trait Host: Send + Sync {
     /// Begins to keep the time.
     fn begin(&self, _hub: &Arc<Hub>) {}
     /// Begins to watch a connection, and to pump it whenever it is ready.
     fn watch(&self, hub: &Arc<Hub>, connection: ConnectionId);
     fn serve(&self, hub: &Arc<Hub>, connection: ConnectionId, need: Need);
+    /// So many calls keep a server at work, so that further ones may wait for each other to go together.
+    fn busy(&self) -> usize {
+        BUSY
+    }
     /// Carries out soon what was ordered by another thread, after which the loop looks at nothing by itself.
     fn wake(&self) {}
     /// The deadline has come nearer, or the limiter is closed: no more calls come.
@@ -85,7 +89,7 @@ impl Hub {
         let hub = Arc::clone(self);
         let resend = if peer.breaker.is_open() { Resend::Often } else { Resend::Never };
         Connection::open_in_background(&self.connector, peer.address().clone(), resend, move |opened| {
-            let opened = opened.map(|connection| connection.limited(hub.connector.options.pool_size));
+            let opened = opened.map(|connection| connection.limited(hub.host.busy()));
             let connection = hub.report(|multiplexer| multiplexer.opened(&peer, opened, Instant::now()));
             if let Some(connection) = connection {
                 hub.host.watch(&hub, connection);
@@ -109,31 +113,37 @@ impl Hub {
     /// Closes for good. Calls under way are answered.
     pub(in crate::redis) fn close(self: &Arc<Self>) {
         self.act(|multiplexer| multiplexer.close(Instant::now()));
+        self.host.hurry();
         self.connector.background.end();
         self.discoverer.close();
         self.host.hurry();
     }
 
+    /// Closes what a forked child inherited, without a word to the servers. Where a thread holds a lock that does not exist
+    /// there, the sockets stay open, unused.
+    pub(in crate::redis) fn disown(&self) {
+        if let Ok(mut multiplexer) = self.multiplexer.try_lock() {
+            multiplexer.disown();
+        }
+        self.discoverer.abandon();
+    }
+
     /// Closes the connections at once.
-    #[cfg(feature = "bridge")]
     pub(crate) fn abort(self: &Arc<Self>) {
         self.act(|multiplexer| multiplexer.abort(Instant::now()));
     }
 
     /// Ends calls whose time is up.
-    #[cfg(feature = "bridge")]
     pub(crate) fn expire(self: &Arc<Self>, now: Instant) {
         self.act(|multiplexer| multiplexer.expire(now));
     }
 
     /// When to call [`expire`](Self::expire), at the latest.
-    #[cfg(feature = "bridge")]
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.lock().deadline()
     }
 
     /// Whether there is only one call.
-    #[cfg(feature = "bridge")]
     pub(crate) fn is_alone(&self) -> bool {
         self.lock().is_alone()
     }
