@@ -1,4 +1,4 @@
-"""Known mistakes in the Redis driver: what the simulation has to find, one at a time."""
+"""Known mistakes in the Redis driver: what the simulation, or the player of interleavings, has to find, one at a time."""
 
 from typing import NamedTuple
 
@@ -10,6 +10,15 @@ class Mistake(NamedTuple):
     file: str
     right: str
     wrong: str
+    found_by: str = "redis::simulation"
+
+
+INTERLEAVINGS = "redis::drivers::threads::interleavings"
+
+
+def among_threads(name: str, right: str, wrong: str) -> Mistake:
+    """A mistake in how threads take turns to read."""
+    return Mistake(name, "drivers/threads/readers.rs", right, wrong, INTERLEAVINGS)
 
 
 MISTAKES = [
@@ -204,5 +213,35 @@ MISTAKES = [
         "topology/router.rs",
         "NextHop::Fail(errors::slot_moving(request.slot(), from.address()))",
         "NextHop::Fail(errors::out_of_time(left))",
+    ),
+    among_threads(
+        "a thread that leaves although it was woken to read passes that on to nobody",
+        "        // It may have been woken to read, and be answered meanwhile.\n        self.readers.pass_on();\n",
+        "",
+    ),
+    among_threads(
+        "a thread that has read passes that on to nobody",
+        "        self.0.is_read.store(false, Ordering::SeqCst);\n        self.0.pass_on();\n",
+        "        self.0.is_read.store(false, Ordering::SeqCst);\n",
+    ),
+    among_threads(
+        "a thread sleeps although nobody reads",
+        "        if self.readers.is_read.load(Ordering::SeqCst) {\n            self.follower.sleep();\n        }\n",
+        "        self.follower.sleep();\n",
+    ),
+    among_threads(
+        "a thread that does not sleep yet is not woken",
+        "if self.state.swap(WOKEN, Ordering::SeqCst) == ASLEEP {",
+        "if self.state.compare_exchange(ASLEEP, WOKEN, Ordering::SeqCst, Ordering::SeqCst).is_ok() {",
+    ),
+    among_threads(
+        "a thread that has left is woken to read",
+        "if next.is_waiting.load(Ordering::SeqCst) {",
+        "if true {",
+    ),
+    among_threads(
+        "a thread that may not read ends the turn of the one that does",
+        ".then(|| Reading(self))",
+        ".then_some(Reading(self))",
     ),
 ]

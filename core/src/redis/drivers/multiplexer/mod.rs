@@ -221,7 +221,6 @@ impl<S: Read + Write> Multiplexer<S> {
     }
 
     /// Whether this is the only call there is.
-
     pub(in crate::redis) fn is_alone(&self) -> bool {
         self.calls.len() == 1
     }
