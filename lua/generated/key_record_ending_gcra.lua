@@ -238,7 +238,159 @@ for j = 1, #ARGV - 1 - 2 * limits do
   if holding.first_end and holding.first_end <= now then is_due = true end
 end
 
---KEY RECORDS
+-- What stands beside the states of keys: their blocks and limits of their own. Its keys are the last ones.
+--
+-- The numbers of each limit go on at byte 57, before its own: the number of its key record (0: none), takes_stored (1: a limit
+-- that is stored takes the place of this one), counts_denied (1: a denied cost is charged), first_block, growth and
+-- longest_block, asked (the cost), most_charged (of a charge, in limits; 0: no bound), refill (the time in which the limit
+-- is admitted anew) and burst (0: as much as the limit).
+PARAMS = 137
+-- The most entries that a log may have.
+local MOST_LOGGED = 100000
+local record_of, counts_denied, key_records, own_grants = {}, {}, {}, {}
+
+local function open_key_record(record_key)
+  -- What stands beside the state of one key, as the record of the key says: until when the key is, or was, blocked, how long that was
+-- to last, how long the last block was to last that began with a denial, the limit that is stored for the key and until
+-- when it holds (LATEST: for ever). What there is none of is 0. Of a key that was never blocked only the last two are kept.
+-- After a step of the clock back, a block begins now.
+local blocked_until, length_of_block, grown, own_limit, own_until, is_healed = 0, 0, 0, 0, 0, false
+local key_record = call('GET', record_key)
+if key_record then
+  if #key_record == 16 then
+    own_limit, own_until = unpack_numbers('<dd', key_record)
+  else
+    if #key_record ~= 40 then return { err = BAD_STATE } end
+    blocked_until, length_of_block, grown, own_limit, own_until = unpack_numbers('<ddddd', key_record)
+    if not (blocked_until >= 0 and blocked_until <= ENDLESS and length_of_block >= 0 and length_of_block <= LATEST
+      and grown >= 0 and grown <= LATEST) then
+      return { err = BAD_STATE }
+    end
+    if blocked_until > now + length_of_block then blocked_until, is_healed = now + length_of_block, true end
+  end
+  if not (own_limit >= 0 and own_limit < LATEST and own_until >= 0 and own_until <= ENDLESS) then
+    return { err = BAD_STATE }
+  end
+end
+  return {
+    key = record_key, is_stored = key_record, blocked_until = blocked_until, length_of_block = length_of_block, grown = grown,
+    own_limit = own_limit, own_until = own_until, is_healed = is_healed, in_force = 0,
+  }
+end
+
+-- Begins a block, or writes one that a step of the clock back has healed.
+local function write_block(key_record, begins)
+  local record_key, blocked_until, length_of_block = key_record.key, key_record.blocked_until, key_record.length_of_block
+  local grown, own_limit, own_until = key_record.grown, key_record.own_limit, key_record.own_until
+  local first_block, growth, longest_block = key_record.first_block, key_record.growth, key_record.longest_block
+  if begins then
+    -- Begins the block of a key that was denied: longer than the last one if that ended not long ago.
+length_of_block = first_block
+if growth > 1 and grown > 0 and now < blocked_until + longest_block then
+  length_of_block = math.max(first_block, math.min(math.ceil(grown * growth), longest_block))
+end
+grown, blocked_until = length_of_block, now + length_of_block
+  end
+  -- Writes what stands, for as long as a part of it matters. A limit that does not expire has no end.
+if own_until <= now then own_limit, own_until = 0, 0 end
+local kept_until = math.max(blocked_until, own_until)
+if growth > 1 and grown > 0 then kept_until = math.max(kept_until, blocked_until + longest_block) end
+local written = pack('<dd', own_limit, own_until)
+if length_of_block > 0 then written = pack('<ddd', blocked_until, length_of_block, grown) .. written end
+if own_until >= LATEST then
+  call('SET', record_key, written)
+elseif kept_until > now then
+  call('SET', record_key, written, 'PX', math.ceil((kept_until - now) / 1000) + slack)
+else
+  call('DEL', record_key)
+end
+  key_record.blocked_until = blocked_until
+end
+
+-- Whether what is stored is over.
+local function is_over(found)
+  local key_record, blocked_until, own_until, grown = found.is_stored, found.blocked_until, found.own_until, found.grown
+  local growth, longest_block = found.growth, found.longest_block
+  -- Whether all of it is over: then it is still there because it was robbed of its lifetime.
+local is_over = key_record and blocked_until <= now and own_until <= now
+  and not (growth > 1 and grown > 0 and now < blocked_until + longest_block)
+  return is_over
+end
+
+-- The interval of a debt, and the debt that uses up a burst, at a limit.
+local function interval_at(own_limit, refill, burst)
+  local units, unit, cost, full = 0, 0, 0, 0
+  -- The numbers of the limit OWN_LIMIT, which takes the place of the rule's: UNITS of cost, REFILL the time in which the
+-- limit is admitted anew, BURST (0: as much as the limit). The interval is rounded as `on_grid` of the crate `sluicegate`
+-- rounds it: down to a multiple of a power of two. (The highest power in a number is found as in `commit.lua`.) Stored
+-- under another algorithm, the limit may be larger than a burst may be, which is 2^32.
+local taken, most = own_limit, burst
+if burst == 0 then
+  if taken > 4294967296 then taken = 4294967296 end
+  most = taken
+end
+local interval = refill / taken
+local scaled = most * interval * 4503599627370497
+local power = scaled - 0.99999999999999988897769753748 * scaled
+if power < most * interval then power = power * 2 end
+local scale = 4503599627370496 / power
+local steps = interval * scale
+unit = (steps - steps % 1) / scale
+cost, full = units * unit, most * unit
+  return unit, full
+end
+
+-- A limit's numbers at the limit that is stored for its key.
+local function at_stored(i, arg)
+  local key_record = key_records[record_of[i]]
+  local takes_stored, _, _, _, _, cost, most_charged, refill, burst = unpack_numbers('<ddddddddd', arg, 65)
+  if takes_stored == 0 or key_record.own_until <= now then return arg end
+  local price, at_limit, own_limit = 1, '', key_record.own_limit
+  -- Only a log bounds what is charged; it was perhaps stored under another algorithm.
+  if most_charged > 0 then own_limit = math.min(own_limit, MOST_LOGGED) end
+  key_record.in_force = own_limit
+  if op == COMMIT or op == CHARGE then
+    if most_charged > 0 then cost = math.min(cost, most_charged * own_limit) end
+  end
+  local amount, peeked = cost, op == CHARGE and 1 or 0
+  if kind[i] == 1 then
+    local full
+    price, full = interval_at(own_limit, refill, burst)
+    amount = cost * price
+    at_limit = pack('<ddd', (cost + peeked) * price, full, price)
+    local holding = holdings[holder_of[i]]
+    if holding then holding.longest = math.max(holding.longest, math.min(math.ceil(full), LATEST)) end
+  else
+    at_limit = pack('<dd', cost + peeked, own_limit)
+  end
+  local extra_at = (op == COMMIT or op == CHARGE) and pack('<d', amount) or sub(arg, 41, 48)
+  return sub(arg, 1, 24) .. pack('<dd', price, cost + peeked) .. extra_at .. sub(arg, 49, PARAMS - 1) .. at_limit
+    .. sub(arg, PARAMS + #at_limit)
+end
+
+local record_count = 0
+for i = 1, limits do
+  local number, _, counts = unpack_numbers('<ddd', ARGV[1 + i], 57)
+  record_of[i], counts_denied[i] = number, counts
+  record_count = math.max(record_count, record_of[i])
+end
+for s = 1, record_count do
+  local key_record = open_key_record(KEYS[#KEYS - record_count + s])
+  if key_record.err then return key_record end
+  key_record.was_blocked = key_record.blocked_until > now
+  key_records[s] = key_record
+end
+for i = 1, limits do
+  local key_record, arg, stated = key_records[record_of[i]], ARGV[1 + i], ARGV[1 + limits + i]
+  if key_record then
+    key_record.first_block, key_record.growth, key_record.longest_block = unpack_numbers('<ddd', arg, 81)
+    key_record.is_healed = key_record.is_healed or is_over(key_record)
+    if stated ~= '' then ARGV[1 + limits + i] = at_stored(i, stated) end
+    key_record.in_force = 0
+    ARGV[1 + i] = at_stored(i, arg)
+    price_of[i], units[i], extra[i] = unpack_numbers('<ddd', ARGV[1 + i], 25)
+  end
+end
 -- Charges to a limit what was held until its lease ended. The life of what is written is reckoned from then.
 local function charge_late(i, ended_at, weight, price)
   local key, arg, real = keys[i], ARGV[1 + limits + i], now

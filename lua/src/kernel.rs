@@ -1,5 +1,7 @@
 //! The algorithms as scripts know them: each a kernel, in fragments.
 
+use crate::marks::filled;
+
 /// A way of keeping state, with its own Lua file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kernel {
@@ -110,20 +112,24 @@ impl Fragments {
     /// commands.
     pub(crate) fn reply_after(&self, numbers: &str) -> String {
         let doubles = "d".repeat(numbers.split(',').count());
-        let packed = self.reply.replace("pack('<", &format!("pack('<{doubles}"));
-        packed.replace("grant, now", &format!("{numbers}, grant, now"))
+        let (packed, before) = (format!("{PACKED}{doubles}"), format!("{numbers}, {NUMBERS}"));
+        filled(self.reply, &[(PACKED, &packed), (NUMBERS, &before)])
     }
 }
 
+/// How a reply begins to pack its numbers, and the first of them.
+pub(crate) const PACKED: &str = "pack('<";
+pub(crate) const NUMBERS: &str = "grant, now";
+
 /// Where `gcra/commit.lua` gives no new life.
-const IS_SHARED: &str = "if is_shared then";
+pub(crate) const IS_SHARED: &str = "if is_shared then";
 const LASTS: &str = "if lasts <= lasting and (is_shared or ends <= lasting) then";
 /// What it writes where it does.
-const WRITTEN: &str = "call('SET', key, pack('<ddd', owed, now, counted)";
+pub(crate) const WRITTEN: &str = "call('SET', key, pack('<ddd', owed, now, counted)";
 const WRITTEN_LASTING: &str =
     "call('SET', key, pack(lasts > 0 and '<dddd' or '<ddd', owed, now, counted, lasts)";
 
-const GCRA: Fragments = Fragments {
+pub(crate) const GCRA: Fragments = Fragments {
     helpers: "",
     numbers: "cost, full, unit",
     load: include_str!("gcra/load.lua"),
@@ -225,6 +231,19 @@ const CONCURRENCY: Fragments = Fragments {
     reply: include_str!("concurrency/reply.lua"),
     refund: "",
 };
+
+/// The fragments of all kernels, the two kinds of `fixed_window` by windows of a length as one.
+pub(crate) const KINDS: [Fragments; 9] = [
+    FIXED_WINDOW,
+    FIXED_WINDOW_CALENDAR,
+    SLIDING_WINDOW,
+    SLIDING_LOG_LIST,
+    SLIDING_LOG_SORTED_SET,
+    SLIDING_BUCKETS,
+    GCRA,
+    DECAY,
+    CONCURRENCY,
+];
 
 /// A set of kernels; one bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -12,10 +12,13 @@
 mod kernel;
 pub mod key_record;
 mod listing;
+mod marks;
+mod pieces;
 
 use kernel::Fragments;
 pub use kernel::{Kernel, KernelSet};
 pub use listing::{commands, scripts};
+use marks::filled;
 
 const PRELUDE: &str = include_str!("prelude.lua");
 const CLOCK: &str = include_str!("clock.lua");
@@ -143,9 +146,7 @@ fn inlined(driver: &str, kernel: Kernel) -> (String, String) {
     let numbers = format!("{HELD_HEADER}, which, group, holder_of, price, units, extra, kind, {numbers}");
     let marks =
         [("--LOAD\n", &*load), ("--COMMIT\n", &commit), ("--REPLY\n", reply), ("--REPLY_BESIDE\n", &beside)];
-    let driver =
-        marks.iter().fold(driver.to_owned(), |driver, (mark, fragment)| driver.replace(mark, fragment));
-    (numbers, driver)
+    (numbers, filled(driver, &marks))
 }
 
 /// The script that resets a key for which something may be held.
@@ -155,7 +156,7 @@ pub fn forget() -> String {
 
 /// A script that stores the answer of another one, and gives it to every later call with the same request id.
 pub fn repeatable(script: &str) -> String {
-    REPEATABLE.replace("  --SCRIPT\n", script)
+    filled(REPEATABLE, &[("  --SCRIPT\n", script)])
 }
 
 /// Limits as functions, in tables by the places of the kernels: what loads a state, what writes and answers, what takes
@@ -214,7 +215,7 @@ fn together(kernels: KernelSet) -> String {
              if is_charged then\n{commit}end\n{reply}replies[i] = answer\nend\n"
         ));
     }
-    SEVERAL.replace("  --LOAD\n", &loads).replace("  --COMMIT\n", &commits)
+    filled(SEVERAL, &[("  --LOAD\n", &loads), ("  --COMMIT\n", &commits)])
 }
 
 /// What takes back, as functions in tables by the places of the kernels.

@@ -2,6 +2,7 @@
 //! beside the states at their marks.
 
 use crate::kernel::Fragments;
+use crate::marks::filled;
 use crate::{ENDING, FORGET, HELD, HELD_HEADER, HOLDINGS, LATE, LAYOUT, helpers, limits_beside, opening};
 use crate::{Kernel, KernelSet};
 
@@ -9,10 +10,10 @@ const LOAD: &str = include_str!("load.lua");
 const BEGIN: &str = include_str!("begin.lua");
 const SAVE: &str = include_str!("save.lua");
 const OVER: &str = include_str!("over.lua");
-const DECIDE: &str = include_str!("decide.lua");
+pub(crate) const DECIDE: &str = include_str!("decide.lua");
 const CHANGE: &str = include_str!("change.lua");
-const FORGET_BLOCKS: &str = include_str!("forget.lua");
-const KEY_RECORDS: &str = include_str!("../driver/key_records.lua");
+pub(crate) const FORGET_BLOCKS: &str = include_str!("forget.lua");
+pub(crate) const KEY_RECORDS: &str = include_str!("../driver/key_records.lua");
 const KEY_RECORDS_LOAD: &str = include_str!("../driver/key_records_load.lua");
 const KEY_RECORDS_GRANT: &str = include_str!("../driver/key_records_grant.lua");
 const KEY_RECORDS_REPLY: &str = include_str!("../driver/key_records_reply.lua");
@@ -99,7 +100,7 @@ pub fn change() -> String {
 
 fn beside(kernels: KernelSet, driver: &str) -> String {
     let stored = with_blocks(KEY_RECORDS);
-    let late = filled(LATE, &[("--KEY_RECORDS\n", &stored)]);
+    let late = filled(LATE, &[("--KEY RECORDS\n", &stored)]);
     let begins = opening(HELD_HEADER) + LAYOUT + &helpers(kernels);
     [begins.as_str(), HOLDINGS, &limits_beside(kernels, PARAMS), &late, driver].concat()
 }
@@ -116,9 +117,4 @@ fn with_blocks(driver: &str) -> String {
             ("--STORED\n", STORED_INTERVAL),
         ],
     )
-}
-
-/// A driver with fragments at its marks.
-fn filled(driver: &str, marks: &[(&str, &str)]) -> String {
-    marks.iter().fold(driver.to_owned(), |driver, (mark, fragment)| driver.replace(mark, fragment))
 }
