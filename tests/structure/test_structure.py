@@ -82,7 +82,9 @@ class Mistakes(unittest.TestCase):
         copy = target / "all-mistakes"
         run_path(str(REPOSITORY / "tests/mistakes/workspace.py"))["copy_to"](copy, sources)
         environment = {**os.environ, "CARGO_TARGET_DIR": str(target)}
-        command = [*CHECK, *PROFILE, "--manifest-path", str(copy / "Cargo.toml")]
+        # In units of its own: cargo would take those of the copy for those of the repository.
+        own = [f"--config=profile.test.package.{name}.debug=0" for name in ("sluicegate", "sluicegate-lua")]
+        command = [*CHECK, *PROFILE, *own, "--manifest-path", str(copy / "Cargo.toml")]
         # From the repository, by whose settings of cargo the dependencies are compiled already.
         check = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False)
         self.assertEqual(check.returncode, 0, check.stderr)
