@@ -24,6 +24,8 @@ pub enum Source {
     Server = 1,
     /// The in-memory engine.
     Memory = 2,
+    /// Nobody: no server could, and what the rule or the limiter says for that case was done.
+    Fallback = 3,
 }
 
 /// The result of a check: whether the cost is admitted, what is left, and when to retry. A plain value:
@@ -98,6 +100,7 @@ impl From<sluicegate::Source> for Source {
         match source {
             sluicegate::Source::Server => Self::Server,
             sluicegate::Source::Memory => Self::Memory,
+            sluicegate::Source::Fallback => Self::Fallback,
             _ => Self::Other,
         }
     }

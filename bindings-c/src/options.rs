@@ -37,6 +37,13 @@ pub struct Options {
     /// What every key in Redis begins with: 1 to 128 bytes without braces and control characters. Limiters
     /// share their counts when their prefixes and rules are the same. Default: `sluicegate`.
     pub prefix: *const c_char,
+    /// What a call answers that no server can decide, since none is reached or answers in time: `error` ends
+    /// with the error, `allow` admits, `deny` denies, `local` decides in memory by this process's share of
+    /// the limits. A rule may say so itself. Default: `error`.
+    pub fallback: *const c_char,
+    /// How many processes share the limits while no server decides: each has an equal part, rounded down.
+    /// Default: 1.
+    pub instances: u32,
     /// A clock that the caller moves, for tests. Default: the server's, or in memory the system's.
     pub clock: *const Clock,
     /// A file in which the last good rules of a followed source are kept. A limiter that is made while the
@@ -66,6 +73,8 @@ impl Default for Options {
             tls_cert: null(),
             tls_key: null(),
             prefix: null(),
+            fallback: null(),
+            instances: 0,
             clock: null(),
             rules_cache: null(),
             identifier_secret: null(),
@@ -86,6 +95,8 @@ unsafe impl Growing for Options {
         offset_of!(Self, tls_cert),
         offset_of!(Self, tls_key),
         offset_of!(Self, prefix),
+        offset_of!(Self, fallback),
+        offset_of!(Self, instances),
         offset_of!(Self, clock),
         offset_of!(Self, rules_cache),
         offset_of!(Self, identifier_secret),
@@ -145,6 +156,12 @@ impl<'a> Argument<'a> for *const Options {
             }
             if let Some(text) = optional_text(options.prefix, "options.prefix")? {
                 given.push(("prefix", OptionValue::Text(text.into())));
+            }
+            if let Some(text) = optional_text(options.fallback, "options.fallback")? {
+                given.push(("fallback", OptionValue::Text(text.into())));
+            }
+            if options.instances != 0 {
+                given.push(("instances", OptionValue::Count(options.instances.into())));
             }
             if let Some(clock) = options.clock.as_ref() {
                 given.push(("clock", OptionValue::Clock(clock.0.clone())));

@@ -27,6 +27,7 @@ const IN_MEMORY = 4;
 const SHADOW = 8;
 const RESERVED = 16;
 const BLOCKED = 32;
+const FALLBACK = 64;
 const DONE = -1;
 const FAILED = -2;
 /** Any other number below zero: it did not take effect. */
@@ -173,7 +174,7 @@ class Mailbox {
       blocked: (outcome & BLOCKED) !== 0,
       shadow: (outcome & SHADOW) !== 0,
       shadowDenied: (outcome & SHADOW_DENIED) !== 0,
-      source: (outcome & IN_MEMORY) !== 0 ? 'memory' : 'server',
+      source: (outcome & IN_MEMORY) !== 0 ? 'memory' : (outcome & FALLBACK) !== 0 ? 'fallback' : 'server',
       parts: parts === 0 ? NO_PARTS : Array.from({ length: parts }, (_, part) => this.answer(row + 1 + part)),
     };
   }

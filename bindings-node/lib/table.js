@@ -27,6 +27,11 @@
  *   none.
  * @property {string | undefined} [prefix] What every key in Redis begins with: 1 to 128 bytes without braces and
  *   control characters. Limiters share their counts when their prefixes and rules are the same. Default: `sluicegate`.
+ * @property {string | undefined} [fallback] What a call answers that no server can decide, since none is reached or
+ *   answers in time: `error` ends with the error, `allow` admits, `deny` denies, `local` decides in memory by this
+ *   process's share of the limits. A rule may say so itself. Default: `error`.
+ * @property {number | undefined} [instances] How many processes share the limits while no server decides: each has an
+ *   equal part, rounded down. Default: 1.
  * @property {ManualClock | undefined} [clock] A clock that the caller moves, for tests. Default: the server's, or in
  *   memory the system's.
  * @property {string | undefined} [rulesCache] A file in which the last good rules of a followed source are kept. A
@@ -50,6 +55,8 @@ const OPTIONS = {
   tlsCert: ['tls_cert', 'text'],
   tlsKey: ['tls_key', 'text'],
   prefix: ['prefix', 'text'],
+  fallback: ['fallback', 'text'],
+  instances: ['instances', 'number'],
   clock: ['clock', 'clock'],
   rulesCache: ['rules_cache', 'text'],
   identifierSecret: ['identifier_secret', 'text'],

@@ -16,6 +16,7 @@ mod outcome {
     pub(super) const SHADOW: i32 = 8;
     pub(super) const RESERVED: i32 = 16;
     pub(super) const BLOCKED: i32 = 32;
+    pub(super) const FALLBACK: i32 = 64;
     pub(super) const DONE: i32 = -1;
     pub(super) const FAILED: i32 = -2;
     pub(super) const ENDED: i32 = -3;
@@ -148,6 +149,7 @@ fn flags(raw: &RawDecision<'_>) -> i32 {
     flag(raw.allowed, outcome::ALLOWED)
         + flag(raw.shadow_denied, outcome::SHADOW_DENIED)
         + flag(raw.source == Source::Memory, outcome::IN_MEMORY)
+        + flag(raw.source == Source::Fallback, outcome::FALLBACK)
         + flag(raw.shadow, outcome::SHADOW)
         + flag(raw.blocked, outcome::BLOCKED)
 }

@@ -22,8 +22,8 @@ impl Options {
     #[new]
     #[pyo3(signature = (url, *, rules, **options), text_signature = "(url, *, rules, \
             connect_timeout=1.0, response_timeout=0.5, breaker_failures=5, breaker_probe=0.1, tls_ca=None, \
-            tls_cert=None, tls_key=None, prefix='sluicegate', clock=None, rules_cache=None, identifier_secret=None, \
-            max_keys=None, request_id_seconds=60)"
+            tls_cert=None, tls_key=None, prefix='sluicegate', fallback='error', instances=1, clock=None, \
+            rules_cache=None, identifier_secret=None, max_keys=None, request_id_seconds=60)"
     )]
     fn new(
         url: &Bound<'_, PyAny>,

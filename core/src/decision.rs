@@ -12,14 +12,17 @@ pub enum Source {
     Server,
     /// The in-memory engine.
     Memory,
+    /// Nobody: no server could, and what the rule or the limiter says for that case was done.
+    Fallback,
 }
 
 impl Source {
-    /// `"server"` or `"memory"`.
+    /// `"server"`, `"memory"` or `"fallback"`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Server => "server",
             Self::Memory => "memory",
+            Self::Fallback => "fallback",
         }
     }
 }

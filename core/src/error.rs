@@ -168,6 +168,15 @@ impl Error {
         self.0.is_maybe_done
     }
 
+    /// Whether it says that no server can decide: none is reached or answers in time, or one is in no state to decide.
+    pub(crate) fn is_undecided(&self) -> bool {
+        match self.kind() {
+            ErrorKind::Connection | ErrorKind::Timeout => true,
+            ErrorKind::Server => self.is_retryable(),
+            _ => false,
+        }
+    }
+
     /// The same error, of a state of the server that passes by itself.
     pub(crate) fn passing(self) -> Self {
         self.with(|parts| parts.retryable = true)

@@ -81,7 +81,7 @@ class Parity(unittest.TestCase):
             "ErrorKind": {
                 "InvalidRule", "UnknownRule", "InvalidArgument", "Connection", "Timeout", "Server", "Closed",
             },
-            "Source": {"server", "memory"},
+            "Source": {"server", "memory", "fallback"},
         }  # fmt: skip
         for language, surface in SURFACES.items():
             for part, names in known.items():

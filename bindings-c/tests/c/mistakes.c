@@ -81,6 +81,8 @@ static void set_options(json_t *vector, sluicegate_options *options) {
             options->breaker_failures = (uint32_t)number;
         else if (strcmp(name, "breaker_probe") == 0)
             options->breaker_probe_us = number;
+        else if (strcmp(name, "fallback") == 0)
+            options->fallback = given;
         else if (strcmp(name, "request_id_seconds") == 0)
             options->request_id_seconds = number;
         else

@@ -116,7 +116,7 @@ class Decision:
         """Whether nothing but rules in shadow decided."""
 
     @property
-    def source(self) -> Literal["server", "memory"]:
+    def source(self) -> Literal["server", "memory", "fallback"]:
         """Who decided."""
 
     @property
@@ -351,6 +351,8 @@ class RateLimiter:
         tls_cert: _Path | None = None,
         tls_key: _Path | None = None,
         prefix: str = "sluicegate",
+        fallback: str = "error",
+        instances: int = 1,
         clock: ManualClock | None = None,
         rules_cache: _Path | None = None,
         identifier_secret: str | None = None,
@@ -623,6 +625,8 @@ class Options:
         tls_cert: _Path | None = None,
         tls_key: _Path | None = None,
         prefix: str = "sluicegate",
+        fallback: str = "error",
+        instances: int = 1,
         clock: ManualClock | None = None,
         rules_cache: _Path | None = None,
         identifier_secret: str | None = None,

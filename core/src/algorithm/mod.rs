@@ -27,7 +27,7 @@ mod terms;
 pub(crate) use crate::time::clock::Micros;
 #[cfg_attr(not(feature = "bridge"), allow(unreachable_pub, reason = "for bindings"))]
 pub use applying::Op;
-pub(crate) use applying::{Answered, Demand, Outcome, Terms};
+pub(crate) use applying::{Answered, Demand, Figures, Outcome, Terms};
 #[cfg(feature = "internal")]
 pub(crate) use calendar::Calendar;
 pub(crate) use concurrency::Leases;

@@ -88,7 +88,7 @@ impl Runner {
         }
         let this = Arc::clone(self);
         let connecting = async move {
-            let result = limiter.ping().await;
+            let result = limiter.connected().await;
             if result.is_err() {
                 limiter.close();
             }

@@ -247,6 +247,20 @@ impl ReadyRule {
         Some(self.with_stored(stated, stored))
     }
 
+    /// The policy of one of `instances` that share a limit evenly, or the `amount` that a call gave in its place; `None` where
+    /// that leaves less than 1. A burst is shared likewise, and at least 1.
+    pub(crate) fn share(&self, limit: &ReadyLimit, amount: Option<u64>, instances: u32) -> Option<Policy> {
+        let at = self.limits.iter().position(|known| std::ptr::eq(known, limit))?;
+        let stated = self.rule.limits.get(at)?;
+        let whole = amount.map_or(stated.limit, |amount| amount as f64);
+        let share = (whole / f64::from(instances) + 1e-9).floor();
+        let mut rule = Rule::clone(&self.rule);
+        if let Algorithm::Gcra { burst: Some(burst), .. } = &mut rule.algorithm {
+            *burst = (*burst / u64::from(instances)).max(1);
+        }
+        (share >= 1.0).then(|| Policy::new(&rule, &Limit { limit: share, ..*stated }, None))
+    }
+
     /// Refuses a change by hand that the rule does not allow, or whose numbers make no sense.
     pub(crate) fn validate_change(&self, change: KeyRecordChange) -> Result<()> {
         let key_records = self.key_records.as_ref();

@@ -11,6 +11,11 @@ use crate::redis::Hub;
 use crate::request::Check;
 
 impl AsyncRateLimiter {
+    /// Tries a server. Fails if none answers, unless calls are decided all the same.
+    pub(crate) async fn connected(&self) -> Result<()> {
+        self.limiter.shared.tolerates(self.try_server(None).await)
+    }
+
     pub(crate) fn is_in_memory(&self) -> bool {
         self.limiter.is_in_memory()
     }

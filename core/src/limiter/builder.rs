@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::backend;
+use super::fallback::FallbackState;
 use super::memory::InMemory;
 use super::shared::Shared;
 #[cfg(feature = "bridge")]
@@ -21,6 +22,7 @@ use crate::options::{OptionValue, taken, unknown, value_type};
 #[cfg(feature = "bridge")]
 use crate::redis::Host;
 use crate::redis::{AsyncRedis, Backend, BlockingRedis};
+use crate::rules::Fallback;
 use crate::sequence::CallSettings;
 use crate::sources::{Origin, RuleSource, TlsFiles};
 
@@ -84,7 +86,8 @@ impl Builder {
                 backend::Backend::Server(BlockingRedis::new(&url, &self.connection)?.into())
             }
         };
-        Ok(RateLimiter::new(Shared::new(self.rules.open()?, wire, self.options.clock), backend))
+        let (fallback, clock) = (self.fallback_state()?, self.options.clock.clone());
+        Ok(RateLimiter::new(Shared::new(self.rules.open()?, wire, fallback, clock), backend))
     }
 
     /// An async limiter, connected. To be awaited on a Tokio runtime with timers and I/O enabled.
@@ -94,22 +97,20 @@ impl Builder {
     /// [`ErrorKind::Server`] when no connection can be made.
     pub async fn connect(mut self) -> Result<AsyncRateLimiter> {
         let wire = self.prepare()?;
-        let request_lifetime = wire.request_lifetime;
+        let (fallback, in_memory) = (self.fallback_state()?, self.in_memory());
         let rules = if self.rules.is_fixed() {
             self.rules.open()?
         } else {
             let opening = tokio::task::spawn_blocking(move || self.rules.open());
             opening.await.map_err(|error| Error::new(ErrorKind::Connection, format!("rules: {error}")))??
         };
-        let shared = Shared::new(rules, wire, self.options.clock.clone());
+        let shared = Shared::new(rules, wire, fallback, self.options.clock);
         let backend = match Backend::parse(&self.url.0)? {
-            Backend::Memory => backend::Backend::Memory(InMemory::new(
-                self.options.clock,
-                self.options.max_keys,
-                request_lifetime,
-            )),
+            Backend::Memory => backend::Backend::Memory(in_memory),
             Backend::Redis(url) => {
-                let redis = AsyncRedis::connect(&url, &self.connection).await?;
+                let redis = AsyncRedis::open(&url, &self.connection)?;
+                let tried = redis.ping(redis.deadline(None)).await;
+                shared.tolerates(tried)?;
                 backend::Backend::Server(Tasks { redis, sleeper: None }.into())
             }
         };
@@ -131,7 +132,8 @@ impl Builder {
             }
             _ => backend::Backend::Memory(self.in_memory()),
         };
-        let shared = Shared::new(self.rules.open()?, wire, self.options.clock);
+        let (fallback, clock) = (self.fallback_state()?, self.options.clock.clone());
+        let shared = Shared::new(self.rules.open()?, wire, fallback, clock);
         Ok(AsyncRateLimiter::new(shared, backend, Some(sleeper)))
     }
 
@@ -193,6 +195,16 @@ impl Builder {
 
     fn request_lifetime(&self) -> Micros {
         self.options.request_id_seconds as Micros * 1_000_000
+    }
+
+    fn fallback_state(&self) -> Result<FallbackState> {
+        let word = &self.options.fallback;
+        let default = Fallback::named(word).ok_or_else(|| {
+            invalid(&format!("fallback {word:?}: must be \"error\", \"allow\", \"deny\" or \"local\""))
+        })?;
+        let probe = self.connection.breaker_probe.as_micros() as Micros;
+        let local = InMemory::new(self.options.clock.clone(), None, self.request_lifetime());
+        Ok(FallbackState::new(default, self.options.instances, probe, local))
     }
 
     fn in_memory(&self) -> InMemory {

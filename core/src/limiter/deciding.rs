@@ -163,7 +163,8 @@ impl<D: Driver> ServerCalls<'_, D> {
         if op == Op::Refund {
             self.shared.freed(check);
         }
-        Ok(answer(&plan, &decided?.outcomes, Source::Server, Form::Single))
+        let decided = decided?;
+        Ok(answer(&plan, &decided.outcomes, decided.source, Form::Single))
     }
 
     /// As in memory.
@@ -177,7 +178,7 @@ impl<D: Driver> ServerCalls<'_, D> {
         self.server.ensure_open()?;
         let plan = Plan::repeatable(catalog, checks, (op, Form::WithParts), request_id)?;
         let decided = self.decide(&plan, op, HoldId::default(), false).await?;
-        Ok(answer(&plan, &decided.outcomes, Source::Server, Form::WithParts))
+        Ok(answer(&plan, &decided.outcomes, decided.source, Form::WithParts))
     }
 
     /// Carries out an operation on the states of a plan; `id` names what is reserved. All that a server decides passes
@@ -194,6 +195,12 @@ impl<D: Driver> ServerCalls<'_, D> {
             sequence.want_forecast();
         }
         self.drive(&mut sequence, self.server.deadline(plan.timeout)).await;
-        sequence.finish()
+        match sequence.finish() {
+            Ok(decided) => {
+                self.shared.fallback.ended();
+                Ok(decided)
+            }
+            Err(error) => self.shared.fallback.decide(plan, op, id, error),
+        }
     }
 }

@@ -12,6 +12,7 @@ mod builder;
 mod deciding;
 mod drive;
 mod driver;
+mod fallback;
 mod holding;
 mod key_records;
 mod lone;

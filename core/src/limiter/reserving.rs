@@ -36,8 +36,8 @@ impl<'a> Wanted<'a> {
 
     /// The result of the reservation.
     #[inline]
-    fn made(self, found: Decided, source: Source, form: Form) -> AttemptResult<Reservation> {
-        let Decided { outcomes, token, is_beside, .. } = found;
+    fn made(self, found: Decided, form: Form) -> AttemptResult<Reservation> {
+        let Decided { outcomes, token, is_beside, source, .. } = found;
         let lease = self.plan.holders.iter().map(|holder| holder.lease).min().unwrap_or(0);
         let AttemptResult { answer, waits, .. } = attempt_result(&self.plan, &outcomes, None, source, form);
         let enforced = self.plan.charges.iter().zip(&outcomes).filter(|(charge, _)| charge.group == ENFORCED);
@@ -158,7 +158,8 @@ impl MemoryCalls<'_> {
         self.memory.ensure_open()?;
         let wanted = Wanted::new(catalog, checks, &self.shared.wire.prefix)?;
         let (outcomes, token, is_beside) = self.memory.reserve(&wanted.plan, wanted.ticket.id);
-        Ok(wanted.made(Decided { outcomes, forecast: None, token, is_beside }, Source::Memory, form))
+        let source = Source::Memory;
+        Ok(wanted.made(Decided { outcomes, forecast: None, token, is_beside, source }, form))
     }
 
     #[inline]
@@ -190,8 +191,13 @@ impl<D: Driver> ServerCalls<'_, D> {
         let wanted = Wanted::new(catalog, checks, &self.shared.wire.prefix)?;
         let guard = ReleaseGuard::new(self, catalog, &wanted.ticket);
         let found = self.decide(&wanted.plan, Op::Reserve, wanted.ticket.id, false).await;
+        if let Ok(Decided { source: Source::Fallback, .. }) = found {
+            // Nobody learns of what the server may hold all the same.
+            drop(guard);
+            return Ok(wanted.made(found?, form));
+        }
         let found = guard.heard(found)?;
-        Ok(wanted.made(found, Source::Server, form))
+        Ok(wanted.made(found, form))
     }
 
     pub(super) async fn end(
@@ -203,6 +209,10 @@ impl<D: Driver> ServerCalls<'_, D> {
         self.server.ensure_open()?;
         let Some(ticket) = reservation.ticket(&self.shared.wire.prefix)? else { return Ok(false) };
         let catalog = self.shared.rules.snapshot();
+        if self.shared.fallback.end(&catalog, &ticket, &usage.costs(&ticket)?, end)? {
+            note_end(&reservation, end);
+            return Ok(true);
+        }
         let (plan, names) = ending(&catalog, &ticket, &usage.costs(&ticket)?)?;
         let mut ending = self.shared.ending(&plan, end, names);
         self.drive(&mut ending, self.server.deadline(plan.timeout)).await;

@@ -2,8 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use super::fallback::FallbackState;
 use super::queue::{Moment, WaitQueue};
 use crate::algorithm::{HoldId, Micros};
+use crate::error::{Error, Result};
 use crate::plan::{End, Op, Plan};
 use crate::sequence::{CallSettings, DecisionSequence, Ending};
 use crate::sources::RuleBook;
@@ -15,13 +17,27 @@ pub(super) struct Shared {
     pub(super) wire: CallSettings,
     /// Those who wait for room.
     pub(super) queue: WaitQueue,
+    /// What decides when no server can.
+    pub(super) fallback: FallbackState,
     clock: Option<ManualClock>,
     began: Instant,
 }
 
 impl Shared {
-    pub(super) fn new(rules: RuleBook, wire: CallSettings, clock: Option<ManualClock>) -> Self {
-        Self { rules, wire, queue: WaitQueue::new(), clock, began: Instant::now() }
+    pub(super) fn new(
+        rules: RuleBook,
+        wire: CallSettings,
+        fallback: FallbackState,
+        clock: Option<ManualClock>,
+    ) -> Self {
+        Self { rules, wire, queue: WaitQueue::new(), fallback, clock, began: Instant::now() }
+    }
+
+    /// The result of trying a server when a limiter is made: an outage then is none where calls are decided all the same.
+    pub(super) fn tolerates(&self, tried: Result<()>) -> Result<()> {
+        let is_tolerable =
+            |error: &Error| error.is_undecided() && !self.fallback.is_error(&self.rules.snapshot());
+        tried.or_else(|error| if is_tolerable(&error) { Ok(()) } else { Err(error) })
     }
 
     /// The conversation that carries out a plan on a server; `id` names what is reserved.

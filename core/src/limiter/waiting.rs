@@ -10,7 +10,7 @@ use super::queue::{AttemptResult, Claim, Retryable, WaitStep, Waiter};
 use super::rest::Rest;
 use super::shared::Shared;
 use crate::algorithm::HoldId;
-use crate::decision::{Decision, Source};
+use crate::decision::Decision;
 use crate::error::Result;
 use crate::plan::{Form, Op, Plan, SmallList};
 use crate::request::{Check, CheckOptions};
@@ -154,7 +154,7 @@ impl<D: Driver> Limiter<D> {
                 let plan = Plan::new(&catalog, checks, op)?;
                 let calls = ServerCalls { shared: &self.shared, server: &**server };
                 let decided = calls.decide(&plan, op, HoldId::default(), !self.shared.is_manual()).await?;
-                Ok(attempt_result(&plan, &decided.outcomes, decided.forecast, Source::Server, form))
+                Ok(attempt_result(&plan, &decided.outcomes, decided.forecast, decided.source, form))
             }
         }
     }

@@ -33,6 +33,12 @@ macro_rules! limiter_options {
                 /// What every key in Redis begins with: 1 to 128 bytes without braces and control characters. Limiters
                 /// share their counts when their prefixes and rules are the same.
                 prefix: text() = "sluicegate";
+                /// What a call answers that no server can decide, since none is reached or answers in time: `error` ends with
+                /// the error, `allow` admits, `deny` denies, `local` decides in memory by this process's share of the
+                /// limits. A rule may say so itself.
+                fallback: text() = "error";
+                /// How many processes share the limits while no server decides: each has an equal part, rounded down.
+                instances: count(u32, 1..=1_000_000) = 1;
                 /// A clock that the caller moves, for tests.
                 clock: clock() = "the server's, or in memory the system's";
                 /// A file in which the last good rules of a followed source are kept. A limiter that is made while the

@@ -32,7 +32,7 @@ pub(crate) struct Charge<'a> {
 }
 
 /// What is held for a key, or a resource, of a rule, and what is asked of it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Holder<'a> {
     pub(crate) rule: &'a ReadyRule,
     pub(crate) lease: Micros,
@@ -60,7 +60,7 @@ impl Holder<'_> {
 }
 
 /// One key of a rule beside whose states something may stand: a block, or a limit of its own.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct RecordedKey<'a> {
     pub(crate) rule: &'a ReadyRule,
     pub(crate) key_records: &'a KeyRecordPolicy,

@@ -10,6 +10,7 @@ mod loaded_states;
 mod raw_decision;
 mod repeat;
 mod repeatable;
+mod shares;
 mod target;
 
 use std::borrow::Cow;
@@ -67,7 +68,7 @@ pub(crate) struct Plan<'a> {
 }
 
 /// One (rule, key, cost) of a call.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Item<'a> {
     pub(crate) rule: &'a ReadyRule,
     /// The charges of its limits, as indices.

@@ -15,7 +15,7 @@ const LONGEST: usize = 64;
 pub(crate) type Fingerprint = [u8; 16];
 
 /// Where the answer of a call with a request id is kept.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct RequestRecord<'a> {
     rule: &'a ReadyRule,
     tag: Cow<'a, str>,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::{Rule, Rules, Scope, Structure, WindowStart};
+use super::{Fallback, Rule, Rules, Scope, Structure, WindowStart};
 use crate::error::Result;
 
 /// Builds a rule. Made by [`Rule::gcra`] and the like; [`Rules::build`] makes rules of builders.
@@ -186,6 +186,11 @@ impl RuleBuilder {
     /// Whether to decide and count, but always admit.
     pub fn shadow(self, shadow: bool) -> Self {
         self.set("shadow", shadow)
+    }
+
+    /// What a call answers that no server can decide.
+    pub fn fallback(self, fallback: Fallback) -> Self {
+        self.set("fallback", fallback.name())
     }
 
     /// Lower numbers are decided and reported first.

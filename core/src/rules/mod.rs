@@ -6,6 +6,7 @@ mod builder;
 mod calendar;
 mod comments;
 mod document;
+mod fallback;
 mod fields;
 mod id;
 mod identifier;
@@ -30,6 +31,7 @@ use std::sync::Arc;
 
 pub use builder::RuleBuilder;
 pub(crate) use calendar::tzif;
+pub use fallback::Fallback;
 pub(crate) use fields::Checked;
 pub use id::RuleId;
 pub(crate) use identifier::is_token;

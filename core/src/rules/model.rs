@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::fallback::Fallback;
 use super::id::RuleId;
 
 /// A named policy: an algorithm and one or more limits.
@@ -32,6 +33,8 @@ pub struct Rule {
     pub overrides: bool,
     /// Decide and count, but always admit.
     pub shadow: bool,
+    /// What a call answers that no server can decide; `None`: what the limiter's option of that name says.
+    pub fallback: Option<Fallback>,
     /// Lower is decided and reported first.
     pub priority: i64,
     /// How many leading bits of an IPv6 address identify its owner. 1 to 128, default 64.

@@ -31,6 +31,7 @@ pub(crate) fn object(rule: &Rule) -> Object {
         ("block", rule.block.as_ref().map(|it| Value::Object(block(it)))),
         ("overrides", present(rule.overrides, true)),
         ("shadow", present(rule.shadow, true)),
+        ("fallback", rule.fallback.map(|fallback| json!(fallback.name()))),
         ("priority", Some(json!(rule.priority))),
         (
             "ipv6_prefix_length",
@@ -152,7 +153,7 @@ mod tests {
         {"rule_id": "a", "algorithm": "fixed_window", "limit": 1, "window_size_seconds": 0.25,
          "window_start": "first_request", "count_denied": true, "priority": -3, "description": "\"a\"\n"},
         {"rule_id": "b", "algorithm": "sliding_log", "limit": 2, "window_size_seconds": 1.000001,
-         "structure": "sorted_set", "shadow": true, "identifier_type": "header:X-A"},
+         "structure": "sorted_set", "shadow": true, "fallback": "local", "identifier_type": "header:X-A"},
         {"rule_id": "c", "algorithm": "sliding_buckets", "identifier_type": "ip_address",
          "limits": [{"limit": 3, "window_size_seconds": 1, "resolution_seconds": 0.1},
                     {"limit": 4, "window_size_seconds": 7}], "ipv6_prefix_length": 48},

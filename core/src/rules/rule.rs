@@ -1,5 +1,6 @@
 //! One rule.
 
+use super::fallback::Fallback;
 use super::fields::{Checked, Fields};
 use super::id::RuleId;
 use super::json::{Json, MAX_WHOLE};
@@ -69,6 +70,7 @@ fn read_fields(fields: &[(String, Json)]) -> Checked<Rule> {
         block,
         overrides,
         shadow: fields.flag("shadow")?,
+        fallback: fields.word("fallback", &Fallback::WORDS)?,
         priority: priority(&fields)?,
         ipv6_prefix_length: ipv6_prefix_length(&fields)?,
         matches,

@@ -184,6 +184,11 @@ pub(super) const RULE: &[Field] = &[
     ),
     field("overrides", FieldKind::Flag, "Limits of single keys may be stored. Default: false."),
     field("shadow", FieldKind::Flag, "Decide and count, but always admit. Default: false."),
+    field(
+        "fallback",
+        FieldKind::Word(&["error", "allow", "deny", "local"]),
+        "What a call answers that no server can decide. Default: what the limiter's option of that name says.",
+    ),
     field("match", FieldKind::Object(MATCH), "Which requests the rule applies to. Default: only by name."),
     field(
         "unless",

@@ -24,6 +24,7 @@ mod tests;
 use redis::Value;
 
 use crate::algorithm::{HoldId, Micros, State};
+use crate::decision::Source;
 use crate::error::{Error, Result};
 use crate::plan::{
     Charge, ENFORCED, End, Forecast, Op, Outcome, Plan, RecordedKey, RequestRecord, SmallList, gather,
@@ -77,6 +78,8 @@ pub(crate) struct Decided {
     pub(crate) token: Option<u64>,
     /// Whether something was held already beside the states, which makes a wait an estimate.
     pub(crate) is_beside: bool,
+    /// Who decided.
+    pub(crate) source: Source,
 }
 
 /// A call on a server that takes one script or more.
@@ -194,7 +197,13 @@ impl<'a> DecisionSequence<'a> {
         }
         let states = self.states.and_then(|states| states.into_iter().collect::<Option<Vec<_>>>());
         let forecast = states.and_then(|states| Forecast::new(self.plan, states));
-        Ok(Decided { outcomes, forecast, token: self.token, is_beside: self.found_held })
+        Ok(Decided {
+            outcomes,
+            forecast,
+            token: self.token,
+            is_beside: self.found_held,
+            source: Source::Server,
+        })
     }
 
     /// The time of a reply, and the outcome of each charge.

@@ -175,6 +175,8 @@ fn with_options(mut builder: Builder, vector: &Value) -> Builder {
             "max_keys" => builder.max_keys(number() as usize),
             "breaker_failures" => builder.breaker_failures(number() as u32),
             "breaker_probe" => builder.breaker_probe(Duration::from_micros(number())),
+            "fallback" => builder.fallback(text()),
+            "instances" => builder.instances(number() as u32),
             "request_id_seconds" => builder.request_id_seconds(number()),
             other => panic!("the runner knows no option {other}"),
         };

@@ -129,16 +129,19 @@ impl Hub {
     }
 
     /// Closes the connections at once.
+    #[cfg(feature = "bridge")]
     pub(crate) fn abort(self: &Arc<Self>) {
         self.act(|multiplexer| multiplexer.abort(Instant::now()));
     }
 
     /// Ends calls whose time is up.
+    #[cfg(feature = "bridge")]
     pub(crate) fn expire(self: &Arc<Self>, now: Instant) {
         self.act(|multiplexer| multiplexer.expire(now));
     }
 
     /// When to call [`expire`](Self::expire), at the latest.
+    #[cfg(feature = "bridge")]
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.lock().deadline()
     }

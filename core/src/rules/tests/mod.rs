@@ -26,7 +26,7 @@ const GOOD: &str = r#"// The rules of a shop.
             "ip_subnet": "192.168.1.0/24"
         },
         "unless": { "methods": ["options"] },
-        "cost": 3, "priority": 10, "shadow": true, "count_denied": true, "ipv6_prefix_length": 56
+        "cost": 3, "priority": 10, "shadow": true, "fallback": "deny", "count_denied": true, "ipv6_prefix_length": 56
     },
     {
         "rule_id": "two-level", "algorithm": "sliding_buckets", "resolution_seconds": 2,
@@ -101,6 +101,7 @@ fn reads_every_field() {
         block: None,
         overrides: false,
         shadow: true,
+        fallback: Some(Fallback::Deny),
         priority: 10,
         ipv6_prefix_length: 56,
         matches: Some(Match {

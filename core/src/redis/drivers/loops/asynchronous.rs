@@ -27,12 +27,10 @@ pub(crate) struct AsyncRedis {
 }
 
 impl AsyncRedis {
-    /// On the Tokio runtime that this is called from. Connects, and fails if no server answers.
-    pub(crate) async fn connect(url: &RedisUrl, options: &ConnectOptions) -> Result<Self> {
+    /// On the Tokio runtime that this is called from. Opens no connection.
+    pub(crate) fn open(url: &RedisUrl, options: &ConnectOptions) -> Result<Self> {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| errors::no_runtime())?;
-        let redis = Self::on(url, options, Arc::new(super::tokio_host::TokioHost::new(runtime)))?;
-        redis.ping(redis.deadline(None)).await?;
-        Ok(redis)
+        Self::on(url, options, Arc::new(super::tokio_host::TokioHost::new(runtime)))
     }
 
     /// On any event loop. Opens no connection.

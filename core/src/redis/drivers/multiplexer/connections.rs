@@ -118,6 +118,7 @@ impl<S: Read + Write> Multiplexer<S> {
         }
     }
 
+    #[cfg(feature = "bridge")]
     pub(in crate::redis) fn abort(&mut self, now: Instant) {
         for connection in self.connections() {
             self.orphan(connection, &Error::closed(), now);

@@ -1,0 +1,105 @@
+//! What calls answer that no server can decide.
+
+mod outage;
+
+use self::outage::Outage;
+use super::memory::InMemory;
+use crate::algorithm::{Figures, HoldId, Micros, Policy};
+use crate::catalog::Catalog;
+use crate::decision::Source;
+use crate::error::{Error, Result};
+use crate::plan::{Charge, ENFORCED, End, Op, Outcome, Plan};
+use crate::reservation::Ticket;
+use crate::rules::Fallback;
+use crate::sequence::Decided;
+
+/// What to answer, and what `local` has counted.
+#[derive(Debug)]
+pub(super) struct FallbackState {
+    /// For rules that say nothing themselves.
+    default: Fallback,
+    /// How many processes share the limits.
+    instances: u32,
+    /// After how long the server is tried again, about.
+    probe: Micros,
+    local: InMemory,
+    outage: Outage,
+}
+
+impl FallbackState {
+    pub(super) fn new(default: Fallback, instances: u32, probe: Micros, local: InMemory) -> Self {
+        Self { default, instances, probe, local, outage: Outage::default() }
+    }
+
+    /// Whether calls of every rule end with an error.
+    pub(super) fn is_error(&self, catalog: &Catalog) -> bool {
+        let is_error = |fallback| fallback == Fallback::Error;
+        is_error(self.default) && catalog.rules().iter().all(|rule| rule.fallback.is_none_or(is_error))
+    }
+
+    /// Takes note that a server has decided.
+    #[inline]
+    pub(super) fn ended(&self) {
+        if self.outage.is_on() {
+            self.outage.end();
+        }
+    }
+
+    /// Decides what no server could, for which it gave this error.
+    #[cold]
+    pub(super) fn decide(&self, plan: &Plan<'_>, op: Op, id: HoldId, error: Error) -> Result<Decided> {
+        if !matches!(op, Op::Check | Op::Peek | Op::Reserve) || !error.is_undecided() {
+            return Err(error);
+        }
+        let stated = |charge: &Charge<'_>| charge.rule.rule.fallback.unwrap_or(self.default);
+        if plan.charges.iter().any(|charge| stated(charge) == Fallback::Error) {
+            return Err(error);
+        }
+        let shares = plan.by(|charge| self.share(charge).filter(|_| stated(charge) == Fallback::Local));
+        let is_local = |at: usize| shares.charges[at].group == plan.charges[at].group;
+        let is_allowed = |charge: &Charge<'_>| stated(charge) == Fallback::Allow;
+        // One that denies lets nothing be charged.
+        let denies = |(at, charge): (usize, &Charge<'_>)| {
+            charge.group == ENFORCED && !is_local(at) && !is_allowed(charge)
+        };
+        let is_denied = plan.charges.iter().enumerate().any(denies);
+        let mut decided = self.by_shares(&shares, if is_denied { Op::Peek } else { op }, id)?;
+        for (at, charge) in plan.charges.iter().enumerate().filter(|(at, _)| !is_local(*at)) {
+            decided.outcomes[at] = if is_allowed(charge) { allowed(charge) } else { self.denied() };
+        }
+        self.outage.note(&error);
+        Ok(decided)
+    }
+
+    /// What the shares of this process admit.
+    fn by_shares(&self, shares: &Plan<'_>, op: Op, id: HoldId) -> Result<Decided> {
+        let (outcomes, token, is_beside) = match op {
+            Op::Reserve => self.local.reserve(shares, id),
+            op => (self.local.outcomes(shares, op)?, None, false),
+        };
+        Ok(Decided { outcomes, forecast: None, token, is_beside, source: Source::Fallback })
+    }
+
+    /// Ends a reservation that was made here. Answers whether it was.
+    pub(super) fn end(&self, catalog: &Catalog, ticket: &Ticket, costs: &[u64], end: End) -> Result<bool> {
+        if !self.outage.has_been() {
+            return Ok(false);
+        }
+        let plan = Plan::of_ticket(catalog, ticket, costs)?;
+        self.local.end(&plan.by(|charge| self.share(charge)), end, &ticket.id)
+    }
+
+    fn share(&self, charge: &Charge<'_>) -> Option<Policy> {
+        charge.share(self.instances)
+    }
+
+    fn denied(&self) -> Outcome {
+        let figures = Figures { remaining: 0, retry_after: Some(self.probe), reset_after: self.probe };
+        Outcome { figures, ..Outcome::NONE }
+    }
+}
+
+fn allowed(charge: &Charge<'_>) -> Outcome {
+    let figures = Figures { remaining: charge.policy.most(), retry_after: Some(0), reset_after: 0 };
+    Outcome { fits: true, figures, ..Outcome::NONE }
+}

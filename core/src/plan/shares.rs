@@ -1,0 +1,56 @@
+//! The same call by other policies: by a process's share of the limits.
+
+use once_cell::race::OnceBox;
+
+use super::{Charge, List, Plan};
+use crate::algorithm::Policy;
+use std::borrow::Cow;
+
+impl<'a> Plan<'a> {
+    /// The same plan by the policies that `policy` gives; what has none is decided apart, and hinders nothing else.
+    pub(crate) fn by(&self, policy: impl Fn(&Charge<'a>) -> Option<Policy>) -> Self {
+        let mut groups = self.groups;
+        let mut charges = List::with_capacity(self.charges.len());
+        for charge in self.charges.iter() {
+            let own = policy(charge);
+            let group = if own.is_some() { charge.group } else { groups };
+            groups += usize::from(own.is_none());
+            charges.push(charge.by(own.map_or_else(|| charge.policy.clone(), Cow::Owned), group));
+        }
+        Self {
+            charges,
+            items: self.items.iter().cloned().collect(),
+            holders: self.holders.clone(),
+            recorded_keys: self.recorded_keys.iter().cloned().collect(),
+            timeout: self.timeout,
+            request: self.request.clone(),
+            groups,
+        }
+    }
+}
+
+impl<'a> Charge<'a> {
+    fn by(&self, policy: Cow<'a, Policy>, group: usize) -> Self {
+        Self {
+            rule: self.rule,
+            limit: self.limit,
+            policy,
+            tag: self.tag.clone(),
+            member: self.member.clone(),
+            cost: self.cost,
+            amount: self.amount,
+            group,
+            holder: self.holder,
+            recorded_key: self.recorded_key,
+            first_policy: OnceBox::new(),
+        }
+    }
+
+    /// The policy of one of `instances` that share the limit evenly; `None` where that leaves less than 1.
+    pub(crate) fn share(&self, instances: u32) -> Option<Policy> {
+        if instances == 1 {
+            return Some(self.policy.as_ref().clone());
+        }
+        self.rule.share(self.limit, self.amount, instances)
+    }
+}
