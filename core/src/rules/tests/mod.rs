@@ -4,7 +4,9 @@
 
 mod bad_rules;
 
-use super::{Algorithm, GcraName, Identifier, Limit, Match, Rule, Rules, Scope, Structure, WindowStart};
+use super::{
+    Algorithm, Fallback, GcraName, Identifier, Limit, Match, Rule, Rules, Scope, Structure, WindowStart,
+};
 use crate::error::ErrorKind;
 use bad_rules::rule_text;
 

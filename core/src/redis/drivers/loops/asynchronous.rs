@@ -33,6 +33,14 @@ impl AsyncRedis {
         Self::on(url, options, Arc::new(super::tokio_host::TokioHost::new(runtime)))
     }
 
+    /// The same, connected.
+    #[cfg(test)]
+    pub(crate) async fn connect(url: &RedisUrl, options: &ConnectOptions) -> Result<Self> {
+        let redis = Self::open(url, options)?;
+        redis.ping(redis.deadline(None)).await?;
+        Ok(redis)
+    }
+
     /// On any event loop. Opens no connection.
     pub(crate) fn on(url: &RedisUrl, options: &ConnectOptions, host: Arc<dyn Host>) -> Result<Self> {
         let connector = Arc::new(Connector::new(url, options)?);
