@@ -42,7 +42,7 @@
 
 /* The defaults: how the structs begin that state their size. */
 #define SLUICEGATE_OPTIONS_INIT \
-    {sizeof(sluicegate_options), 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0}
+    {sizeof(sluicegate_options), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, 0}
 #define SLUICEGATE_CHECK_OPTIONS_INIT {sizeof(sluicegate_check_options), 1, NULL, 0, NULL, 0, NULL, 0}
 #define SLUICEGATE_REQUEST_INIT \
     {sizeof(sluicegate_request), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, 0, 0}
@@ -104,6 +104,8 @@ typedef enum {
     SLUICEGATE_SOURCE_SERVER = 1,
     /// The in-memory engine.
     SLUICEGATE_SOURCE_MEMORY = 2,
+    /// Nobody: no server could, and what the rule or the limiter says for that case was done.
+    SLUICEGATE_SOURCE_FALLBACK = 3,
 } sluicegate_source;
 
 /// A clock that moves only when it is advanced, for testing an application's limits without
@@ -140,12 +142,8 @@ typedef struct {
     /// The longest time to open a connection. Default: 1 s.
     uint64_t connect_timeout_us;
     /// The longest time to wait for an answer; then the call ends with `Timeout`. Where the server asks for
-    /// the script, the time begins anew. A call of a blocking limiter that finds all connections in use may
-    /// wait as long for its turn before. Default: 500 ms.
+    /// the script, the time begins anew. Default: 500 ms.
     uint64_t response_timeout_us;
-    /// The most connections that a blocking limiter opens to one server. Threads share round trips where that
-    /// is sooner than to take turns, so few connections serve many threads. Default: 16.
-    size_t pool_size;
     /// How many failures in a row without an answer open the circuit breaker of a server: from then on calls
     /// to it fail at once, until it answers again. 0 (in C `UINT32_MAX`): it never opens. Default: 5.
     uint32_t breaker_failures;
@@ -160,6 +158,13 @@ typedef struct {
     /// What every key in Redis begins with: 1 to 128 bytes without braces and control characters. Limiters
     /// share their counts when their prefixes and rules are the same. Default: `sluicegate`.
     const char *prefix;
+    /// What a call answers that no server can decide, since none is reached or answers in time: `error` ends
+    /// with the error, `allow` admits, `deny` denies, `local` decides in memory by this process's share of
+    /// the limits. A rule may say so itself. Default: `error`.
+    const char *fallback;
+    /// How many processes share the limits while no server decides: each has an equal part, rounded down.
+    /// Default: 1.
+    uint32_t instances;
     /// A clock that the caller moves, for tests. Default: the server's, or in memory the system's.
     const sluicegate_clock *clock;
     /// A file in which the last good rules of a followed source are kept. A limiter that is made while the

@@ -16,8 +16,7 @@ export type ConnectOptions = {
     connectTimeoutMs?: number | undefined;
     /**
      * The longest time to wait for an answer; then the call ends with
-     * `Timeout`. Where the server asks for the script, the time begins anew. A call of a blocking limiter that finds all
-     * connections in use may wait as long for its turn before. Default: 500 ms.
+     * `Timeout`. Where the server asks for the script, the time begins anew. Default: 500 ms.
      */
     responseTimeoutMs?: number | undefined;
     /**
@@ -51,6 +50,17 @@ export type ConnectOptions = {
      * control characters. Limiters share their counts when their prefixes and rules are the same. Default: `sluicegate`.
      */
     prefix?: string | undefined;
+    /**
+     * What a call answers that no server can decide, since none is reached or
+     * answers in time: `error` ends with the error, `allow` admits, `deny` denies, `local` decides in memory by this
+     * process's share of the limits. A rule may say so itself. Default: `error`.
+     */
+    fallback?: string | undefined;
+    /**
+     * How many processes share the limits while no server decides: each has an
+     * equal part, rounded down. Default: 1.
+     */
+    instances?: number | undefined;
     /**
      * A clock that the caller moves, for tests. Default: the server's, or in
      * memory the system's.
@@ -87,6 +97,8 @@ export namespace OPTIONS {
     let tlsCert: string[];
     let tlsKey: string[];
     let prefix: string[];
+    let fallback: string[];
+    let instances: string[];
     let clock: string[];
     let rulesCache: string[];
     let identifierSecret: string[];

@@ -48,9 +48,10 @@ export type DecisionFields = {
      */
     shadowDenied: boolean;
     /**
-     * Who decided: a Redis server, or the in-memory engine.
+     * Who decided: a Redis server, the in-memory engine, or, since no server could,
+     * what the rule or the limiter says for that case.
      */
-    source: "server" | "memory";
+    source: "server" | "memory" | "fallback";
     /**
      * One decision per item of a `checkAll`, or rule of a
      * `checkRequest`, in order; empty otherwise.

@@ -129,7 +129,7 @@ class Fields(Noticed):
         self.assert_noticed(STUBS, "class RequestMatch:\n", PROPERTY, "RequestMatch", "Explanation")
         types = "type RequestMatch = {\n"
         self.assert_noticed(f"{NODE}/index.d.ts", types, "    added: string;\n", "RequestMatch", "Explanation")
-        self.assert_noticed(f"{NODE}/types.d.ts", "type RawDecision = {\n", "    added: string;\n", "Explanation")
+        self.assert_noticed(f"{NODE}/types.d.ts", "type Verdict = {\n", "    added: string;\n", "Explanation")
         self.assert_noticed(C, "    bool matched;\n", "    int added;\n", "RequestMatch", "Explanation")
 
     def test_status_of_rules(self) -> None:
