@@ -101,3 +101,14 @@ export! {
         Ok(())
     }
 }
+
+export! {
+    /// What the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4): decisions by rule,
+    /// result and who decided, their cost, errors by kind, how long servers took to answer, the circuit breaker of each
+    /// server, the version of the rules. Does no I/O. No key is part of it. `text` is called once, with the content type of
+    /// the text, to be sent along, and the text. Both live as long as the call of `text`.
+    fn sluicegate_prometheus(limiter: *const Limiter, text: PairCallback, context: *mut c_void) {
+        text.required()?.tell(context, "text/plain; version=0.0.4", &limiter.0.prometheus());
+        Ok(())
+    }
+}

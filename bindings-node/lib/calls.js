@@ -343,6 +343,10 @@ class Caller {
     return JSON.parse(this.#native.rules());
   }
 
+  prometheus() {
+    return this.#native.prometheus();
+  }
+
   rulesStatus() {
     const status = this.#native.rulesStatus();
     return { ...status, loadedAt: new Date(status.loadedAt) };

@@ -135,6 +135,12 @@ impl NativeLimiter {
         Ok(self.limiter()?.rules().to_json())
     }
 
+    /// What is counted, as Prometheus reads it.
+    #[napi(catch_unwind)]
+    pub fn prometheus(&self) -> Result<String> {
+        Ok(self.limiter()?.prometheus())
+    }
+
     /// Which rules are in force.
     #[napi(catch_unwind)]
     pub fn rules_status(&self) -> Result<Status> {

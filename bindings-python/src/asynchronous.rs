@@ -205,6 +205,10 @@ impl Bridge {
         self.calls.call(key.py(), OwnedCall::ResetAll(Item::from(&about_key(&key, resource, timeout)?)))
     }
 
+    fn prometheus(&self, py: Python<'_>) -> PyResult<String> {
+        self.calls.limiter(py).map(sluicegate::AsyncRateLimiter::prometheus)
+    }
+
     fn rules_status(&self, py: Python<'_>) -> PyResult<RulesStatus> {
         self.calls.limiter(py).map(|limiter| RulesStatus(limiter.rules_status()))
     }

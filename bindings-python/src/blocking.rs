@@ -313,6 +313,14 @@ impl RateLimiter {
         self.shared.call(key.py(), |limiter| limiter.reset_all_with(check.key, check.options))
     }
 
+    /// What the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4).
+    ///
+    /// Decisions by rule, result and who decided, their cost, errors by kind, how long servers took to answer, the circuit
+    /// breaker of each server, the version of the rules. Does no I/O. No key is part of it.
+    fn prometheus(&self) -> String {
+        self.shared.limiter.prometheus()
+    }
+
     /// Which rules are in force, since when, and what was refused of their source.
     fn rules_status(&self) -> RulesStatus {
         RulesStatus(self.shared.limiter.rules_status())

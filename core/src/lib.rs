@@ -63,6 +63,7 @@ mod keys;
 mod limiter;
 mod matching;
 mod memory;
+mod metrics;
 mod net;
 mod options;
 mod plan;

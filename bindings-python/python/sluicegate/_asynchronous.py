@@ -375,6 +375,14 @@ class AsyncRateLimiter:
         """
         await self._calls.done(self._bridge.reset_all(key, resource, timeout))
 
+    def prometheus(self) -> str:
+        """What the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4).
+
+        Decisions by rule, result and who decided, their cost, errors by kind, how long servers took to answer, the circuit
+        breaker of each server, the version of the rules. Does no I/O. No key is part of it.
+        """
+        return self._bridge.prometheus()
+
     def rules_status(self) -> RulesStatus:
         """Which rules are in force, since when, and what was refused of their source."""
         return self._bridge.rules_status()

@@ -591,6 +591,13 @@ class RateLimiter:
         Rules that limit a resource are left out unless one is given.
         """
 
+    def prometheus(self) -> str:
+        """What the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4).
+
+        Decisions by rule, result and who decided, their cost, errors by kind, how long servers took to answer, the circuit
+        breaker of each server, the version of the rules. Does no I/O. No key is part of it.
+        """
+
     def rules_status(self) -> RulesStatus:
         """Which rules are in force, since when, and what was refused of their source."""
 
@@ -684,6 +691,7 @@ class Bridge:
         ignore_case: bool,
         explain: bool,
     ) -> list[RequestMatch]: ...
+    def prometheus(self) -> str: ...
     def rules_status(self) -> RulesStatus: ...
     def rules(self) -> list[Rule]: ...
     def inspect(self, key: _Key, resource: str | None, timeout: float | None) -> Decision | int: ...

@@ -14,6 +14,7 @@ use crate::keys::address::AddressKeys;
 use crate::keys::key::canonical;
 use crate::keys::secret::SecretNames;
 use crate::matching::Matcher;
+use crate::metrics::RuleCounters;
 use crate::request::{Check, CheckOptions};
 use crate::rules::{
     Algorithm, CalendarWindow, Identifier, Limit, MAX_BURST, MAX_LOG, MAX_MICROS, MAX_WINDOW_US, Rule,
@@ -57,6 +58,8 @@ pub(crate) struct ReadyRule {
     /// Set where keys, and where resources, are, or have as a part, the address of a client.
     key_addresses: Option<AddressKeys>,
     resource_addresses: Option<AddressKeys>,
+    /// What is counted of it, also under earlier catalogs.
+    pub(crate) counters: Arc<RuleCounters>,
 }
 
 /// A limit with its policy.
@@ -73,18 +76,31 @@ pub(crate) struct ReadyLimit {
 
 impl Catalog {
     pub(crate) fn new(rules: Rules, secrets: SecretNames) -> Self {
-        Self::build(rules, RandomState::new(), secrets)
+        Self::build(rules, RandomState::new(), secrets, |_| None)
     }
 
     /// The catalog that takes the place of this one.
     pub(crate) fn after(&self, rules: Rules) -> Self {
-        Self::build(rules, self.numbers.clone(), self.secrets.clone())
+        let counters = |id: &str| self.find(id).ok().map(|rule| Arc::clone(&rule.counters));
+        Self::build(rules, self.numbers.clone(), self.secrets.clone(), counters)
     }
 
-    fn build(rules: Rules, numbers: RandomState, secrets: SecretNames) -> Self {
-        let ready = rules.iter().map(|rule| ReadyRule::new(rule, &numbers)).collect();
+    fn build(
+        rules: Rules,
+        numbers: RandomState,
+        secrets: SecretNames,
+        counters: impl Fn(&str) -> Option<Arc<RuleCounters>>,
+    ) -> Self {
+        let ready =
+            rules.iter().map(|rule| ReadyRule::new(rule, &numbers, counters(&rule.id).unwrap_or_default()));
+        let ready = ready.collect();
         let places = rules.iter().enumerate().map(|(place, rule)| (rule.id.clone(), place)).collect();
         Self { ready, places, matcher: Matcher::new(&rules), rules, numbers, secrets }
+    }
+
+    /// What is counted of each rule, in their order.
+    pub(crate) fn counters(&self) -> Vec<(&str, &RuleCounters)> {
+        self.ready.iter().map(|rule| (rule.rule.id.as_str(), &*rule.counters)).collect()
     }
 
     pub(crate) fn rules(&self) -> &Rules {
@@ -172,7 +188,7 @@ impl Catalog {
 }
 
 impl ReadyRule {
-    fn new(rule: &Arc<Rule>, numbers: &RandomState) -> Self {
+    fn new(rule: &Arc<Rule>, numbers: &RandomState, counters: Arc<RuleCounters>) -> Self {
         let number = |suffix: &str| beside::number(numbers, &rule.id, suffix);
         let addresses = |identifier| addresses(identifier, rule.ipv6_prefix_length);
         let limits = rule.limits.iter().map(|limit| {
@@ -192,6 +208,7 @@ impl ReadyRule {
             key_addresses: addresses(rule.identifier_type.as_ref()),
             resource_addresses: addresses(rule.resource_identifier_type.as_ref()),
             rule: rule.clone(),
+            counters,
         }
     }
 

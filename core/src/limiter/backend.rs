@@ -7,6 +7,7 @@ use super::memory::InMemory;
 use super::shared::Shared;
 use crate::decision::{Decision, Source};
 use crate::error::Result;
+use crate::metrics::Exposition;
 use crate::sources::Snapshot;
 use crate::time::timeout::validate_time;
 
@@ -83,6 +84,16 @@ impl<D: Driver> Limiter<D> {
             Backend::Server(server) => server.usable().map(|()| Source::Server),
         };
         source.map(Decision::unruled)
+    }
+
+    /// What is counted, as Prometheus reads it.
+    pub(super) fn prometheus(&self) -> String {
+        let servers = match &self.backend {
+            Backend::Memory(_) => Vec::new(),
+            Backend::Server(server) => server.servers(),
+        };
+        let catalog = self.catalog();
+        Exposition::of(&self.shared.metrics, &catalog.counters(), &servers, catalog.rules().version())
     }
 
     pub(super) async fn ping(&self, timeout: Option<Duration>) -> Result<()> {

@@ -200,7 +200,10 @@ impl<D: Driver> ServerCalls<'_, D> {
                 self.shared.fallback.ended();
                 Ok(decided)
             }
-            Err(error) => self.shared.fallback.decide(plan, op, id, error),
+            Err(error) => self.shared.fallback.decide(plan, op, id, error).inspect_err(|error| {
+                self.shared.metrics.failed(error);
+                plan.count_failure();
+            }),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Conversations with a server.
 
+use std::time::Instant;
+
 use redis::Value;
 
 use super::backend::ServerCalls;
@@ -14,6 +16,7 @@ impl<D: Driver> ServerCalls<'_, D> {
     /// out twice is sent again for as long as there is no answer.
     pub(super) async fn drive(self, conversation: &mut impl ScriptSequence, deadline: CallDeadline) {
         while let Some(call) = conversation.next() {
+            let sent = Instant::now();
             let reply = if let Some(error) = out_of_time(conversation, deadline) {
                 self.server.send_detached(call);
                 Err(error)
@@ -22,6 +25,9 @@ impl<D: Driver> ServerCalls<'_, D> {
             } else {
                 self.server.call(call, deadline).await
             };
+            if reply.is_ok() {
+                self.shared.metrics.answered(sent.elapsed());
+            }
             conversation.feed(reply);
         }
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use redis::Value;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::metrics::ServerState;
 use crate::redis::{BlockingRedis, CallDeadline};
 use crate::script::ScriptCall;
 
@@ -35,6 +36,9 @@ pub(super) trait Driver: Send + Sync {
 
     /// Checks that a server answers.
     fn ping(&self, deadline: CallDeadline) -> impl Future<Output = Result<()>> + Send;
+
+    /// The state of each server that is known.
+    fn servers(&self) -> Vec<ServerState>;
 
     /// Lets this time pass between two attempts.
     fn pause(&self, span: Duration) -> impl Future<Output = Result<()>> + Send;
@@ -73,6 +77,10 @@ impl Driver for BlockingRedis {
 
     fn ping(&self, deadline: CallDeadline) -> impl Future<Output = Result<()>> + Send {
         ready(Self::ping(self, deadline))
+    }
+
+    fn servers(&self) -> Vec<ServerState> {
+        Self::servers(self)
     }
 
     fn pause(&self, span: Duration) -> impl Future<Output = Result<()>> + Send {

@@ -31,6 +31,13 @@ both_limiters! {
         self.limiter.catalog().rules().clone()
     }
 
+    /// Returns what the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4): decisions by
+    /// rule, result and who decided, their cost, errors by kind, how long servers took to answer, the circuit
+    /// breaker of each server, the version of the rules. Does no I/O. No key is part of it.
+    pub fn prometheus(&self) -> String {
+        self.limiter.prometheus()
+    }
+
     /// Returns which rules are in force, since when, and what was refused of their source.
     pub fn rules_status(&self) -> RulesStatus {
         self.limiter.shared.rules.status()

@@ -87,7 +87,9 @@ impl InMemory {
 
     /// The same by a plan, which holds one check.
     fn planned<T>(&self, plan: &Plan<'_>, op: Op, make: impl FnOnce(RawDecision<'_>) -> T) -> Result<T> {
-        Ok(make(plan.raw_decision(&plan.items[0], &self.outcomes(plan, op)?, Source::Memory)))
+        let raw = plan.raw_decision(&plan.items[0], &self.outcomes(plan, op)?, Source::Memory);
+        count(plan.items[0].rule, op, &raw, plan.items[0].cost as f64);
+        Ok(make(raw))
     }
 
     /// Makes the result itself, so that what is made, which may be long, need not be copied into one.
@@ -101,7 +103,9 @@ impl InMemory {
     ) -> Result<T> {
         let task = || Task { policy, demand: Demand { op, cost, now: self.now() } };
         let outcome = self.engine().one(limit.number, key, task);
-        Ok(make(RawDecision::of(rule, once((policy, &outcome)), Source::Memory)))
+        let raw = RawDecision::of(rule, once((policy, &outcome)), Source::Memory);
+        count(rule, op, &raw, cost);
+        Ok(make(raw))
     }
 
     /// What an operation on the states of a plan has come to, one outcome per charge.
@@ -182,5 +186,13 @@ impl InMemory {
             Clock::System(clock) => clock.now(),
             Clock::Manual(clock) => clock.now(),
         }
+    }
+}
+
+/// Counts a check.
+#[inline(always)]
+fn count(rule: &ReadyRule, op: Op, raw: &RawDecision<'_>, cost: f64) {
+    if op == Op::Check {
+        rule.counters.in_memory(raw.allowed, raw.shadow_denied, raw.blocked, cost as u64);
     }
 }

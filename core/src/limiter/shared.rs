@@ -6,6 +6,7 @@ use super::fallback::FallbackState;
 use super::queue::{Moment, WaitQueue};
 use crate::algorithm::{HoldId, Micros};
 use crate::error::{Error, Result};
+use crate::metrics::Metrics;
 use crate::plan::{End, Op, Plan};
 use crate::sequence::{CallSettings, DecisionSequence, Ending};
 use crate::sources::RuleBook;
@@ -19,6 +20,7 @@ pub(super) struct Shared {
     pub(super) queue: WaitQueue,
     /// What decides when no server can.
     pub(super) fallback: FallbackState,
+    pub(super) metrics: Metrics,
     clock: Option<ManualClock>,
     began: Instant,
 }
@@ -30,7 +32,15 @@ impl Shared {
         fallback: FallbackState,
         clock: Option<ManualClock>,
     ) -> Self {
-        Self { rules, wire, queue: WaitQueue::new(), fallback, clock, began: Instant::now() }
+        Self {
+            rules,
+            wire,
+            queue: WaitQueue::new(),
+            fallback,
+            metrics: Metrics::default(),
+            clock,
+            began: Instant::now(),
+        }
     }
 
     /// The result of trying a server when a limiter is made: an outage then is none where calls are decided all the same.

@@ -8,6 +8,7 @@ use redis::Value;
 use super::driver::Driver;
 use super::sleeper::{Sleeper, sleeper};
 use crate::error::Result;
+use crate::metrics::ServerState;
 use crate::redis::{AsyncRedis, CallDeadline};
 use crate::script::ScriptCall;
 
@@ -45,6 +46,10 @@ impl Driver for Tasks {
 
     fn ping(&self, deadline: CallDeadline) -> impl Future<Output = Result<()>> + Send {
         self.redis.ping(deadline)
+    }
+
+    fn servers(&self) -> Vec<ServerState> {
+        self.redis.hub.servers()
     }
 
     async fn pause(&self, span: Duration) -> Result<()> {

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::time::Duration;
 
-use super::{Outcome, Plan, SmallList};
+use super::{Item, Outcome, Plan, SmallList};
 use crate::decision::{Decision, Source};
 
 /// Whether a decision lists its parts.
@@ -19,7 +19,13 @@ pub enum Form {
 /// The decision for a whole call; one outcome per charge of the plan.
 #[inline]
 pub(crate) fn answer(plan: &Plan<'_>, outcomes: &[Outcome], source: Source, form: Form) -> Decision {
-    let part = |item| Decision::from(plan.raw_decision(item, outcomes, source));
+    let part = |item: &Item<'_>| {
+        let part = Decision::from(plan.raw_decision(item, outcomes, source));
+        if plan.is_counted {
+            item.rule.counters.decided(&part, item.cost);
+        }
+        part
+    };
     match (form, &*plan.items) {
         (Form::Single, [item]) => part(item),
         (_, items) => overall(plan, items.iter().map(part).collect()),

@@ -65,6 +65,8 @@ pub(crate) struct Plan<'a> {
     /// Where the answer is kept, of a call that may be repeated.
     pub(crate) request: Option<Box<RequestRecord<'a>>>,
     groups: usize,
+    /// Whether the answer is counted: it is none that only looks.
+    is_counted: bool,
 }
 
 /// One (rule, key, cost) of a call.
@@ -73,6 +75,8 @@ pub(crate) struct Item<'a> {
     pub(crate) rule: &'a ReadyRule,
     /// The charges of its limits, as indices.
     pub(crate) charges: SmallList<usize>,
+    /// What it costs.
+    pub(crate) cost: u64,
 }
 
 impl<'a> Plan<'a> {
@@ -89,6 +93,10 @@ impl<'a> Plan<'a> {
                 checks.iter().find_map(|check| catalog.find(check.rule).err()).unwrap_or(error)
             }),
         };
+        let mut plan = plan;
+        if let Ok(plan) = &mut plan {
+            plan.is_counted = matches!(op, Op::Check | Op::Reserve);
+        }
         match plan.as_ref().map(|plan| plan.refuse_wrong(op)) {
             Ok(Err(error)) => Err(error),
             // Not taken apart and put together again: a plan is several hundred bytes.
@@ -147,6 +155,12 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// Counts that no decision was made.
+    #[cold]
+    pub(crate) fn count_failure(&self) {
+        self.items.iter().filter(|_| self.is_counted).for_each(|item| item.rule.counters.failed());
+    }
+
     /// The error for a reservation under rules without any.
     #[cold]
     fn holds_nothing(&self) -> Error {
@@ -179,10 +193,15 @@ impl<'a> Plan<'a> {
             charges,
             holders,
             recorded_keys: recorded_key.into_iter().collect(),
-            items: List::One(Item { rule: target.rule, charges: gather(0..limits.len()) }),
+            items: List::One(Item {
+                rule: target.rule,
+                charges: gather(0..limits.len()),
+                cost: target.cost as u64,
+            }),
             timeout,
             request: None,
             groups: group + 1,
+            is_counted: false,
         })
     }
 
@@ -193,7 +212,16 @@ impl<'a> Plan<'a> {
     ) -> Result<Self> {
         let (charges, items) = (List::with_capacity(targets.len()), List::with_capacity(targets.len()));
         let (holders, recorded_keys) = (Vec::new(), List::new());
-        let mut plan = Self { charges, items, holders, recorded_keys, timeout, request: None, groups: 1 };
+        let mut plan = Self {
+            charges,
+            items,
+            holders,
+            recorded_keys,
+            timeout,
+            request: None,
+            groups: 1,
+            is_counted: false,
+        };
         let (mut places, mut shadows) = (HashMap::new(), HashMap::new());
         for target in targets {
             let target = target?;
@@ -205,7 +233,7 @@ impl<'a> Plan<'a> {
                 let charge = target.charge(limit, group, (&holders, &plan.holders), recorded_key)?;
                 charges.push(plan.add(charge, &mut places)?);
             }
-            plan.items.push(Item { rule: target.rule, charges });
+            plan.items.push(Item { rule: target.rule, charges, cost: target.cost as u64 });
         }
         Ok(plan)
     }

@@ -25,6 +25,7 @@ impl<'a> Plan<'a> {
             timeout: self.timeout,
             request: self.request.clone(),
             groups,
+            is_counted: self.is_counted,
         }
     }
 }

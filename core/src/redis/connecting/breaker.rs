@@ -1,12 +1,13 @@
 //! The circuit breaker of one server: while it does not answer, calls fail at once instead of waiting for it.
 //! Does no I/O (M. Nygard, "Release It!", 2007, names the pattern).
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use ::redis::Value;
 
 use crate::error::{Error, ErrorKind};
+use crate::metrics::ServerState;
 use crate::net::address::Address;
 use crate::redis::errors::{self, CallError, Unanswered};
 use crate::sync::lock::Mutex;
@@ -19,6 +20,8 @@ pub(in crate::redis) struct Breaker {
     pause: Duration,
     failures: AtomicU32,
     is_open: AtomicBool,
+    /// How often it has opened.
+    openings: AtomicU64,
     row: Mutex<Row>,
     outage: Mutex<Option<Outage>>,
 }
@@ -62,6 +65,7 @@ impl Breaker {
             pause,
             failures: AtomicU32::new(0),
             is_open: AtomicBool::new(false),
+            openings: AtomicU64::new(0),
             row: Mutex::default(),
             outage: Mutex::new(None),
         }
@@ -89,6 +93,12 @@ impl Breaker {
         let row = self.row.lock();
         let since = row.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
         errors::breaker_open(address, row.cause.as_deref(), since)
+    }
+
+    /// Its state, for who observes the server at `address`.
+    pub(in crate::redis) fn state(&self, address: &Address) -> ServerState {
+        let openings = self.openings.load(Ordering::Relaxed);
+        ServerState { address: address.to_string(), is_open: self.is_open(), openings }
     }
 
     pub(in crate::redis) fn is_open(&self) -> bool {
@@ -135,6 +145,7 @@ impl Breaker {
         if opens {
             *outage = Some(Outage { next_probe: now + self.pause, probing: false, last_call: now });
             self.is_open.store(true, Ordering::Release);
+            self.openings.fetch_add(1, Ordering::Relaxed);
         }
         opens
     }

@@ -5,6 +5,7 @@ use std::sync::{Arc, MutexGuard};
 use std::task::Waker;
 use std::time::Instant;
 
+use crate::metrics::ServerState;
 use crate::redis::connecting::connector::Connector;
 use crate::redis::connecting::stream::{Resend, Stream};
 use crate::redis::drivers::connection::{BUSY, Connection};
@@ -103,6 +104,12 @@ impl Hub {
             move |cancelled| discoverer.discover(&learned, cancelled),
             move |result| hub.report(|multiplexer| multiplexer.discovered(result, Instant::now())),
         );
+    }
+
+    /// The state of each server that is known.
+    pub(crate) fn servers(&self) -> Vec<ServerState> {
+        let nodes = self.lock().router.nodes();
+        nodes.iter().map(|node| node.breaker.state(node.address())).collect()
     }
 
     /// Moves bytes on a connection. Answers what is left to do, or `None` if nothing more comes of it.

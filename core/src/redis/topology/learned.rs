@@ -103,6 +103,11 @@ impl<N: Node> LearnedTopology<N> {
         (slot <= *last).then(|| Arc::clone(owner))
     }
 
+    /// The servers that own something.
+    pub(in crate::redis) fn nodes(&self) -> Vec<Arc<N>> {
+        self.read().nodes.values().map(Arc::clone).collect()
+    }
+
     /// Whether the server owns nothing any more.
     pub(in crate::redis) fn is_gone(&self, node: &Arc<N>) -> bool {
         self.read().nodes.get(node.address()).is_none_or(|known| !Arc::ptr_eq(known, node))

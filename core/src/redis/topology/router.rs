@@ -51,6 +51,14 @@ impl<N: Node> Router<N> {
         if let Self::LearnedTopology(learned) = self { Some(learned) } else { None }
     }
 
+    /// The servers that are known.
+    pub(in crate::redis) fn nodes(&self) -> Vec<Arc<N>> {
+        match self {
+            Self::Fixed(node) => vec![Arc::clone(node)],
+            Self::LearnedTopology(learned) => learned.nodes(),
+        }
+    }
+
     /// Whether to ask for the topology before a call.
     pub(in crate::redis) fn due(&self, now: Instant) -> DiscoveryNeed {
         self.learned().map_or(DiscoveryNeed::No, |learned| learned.due(now))

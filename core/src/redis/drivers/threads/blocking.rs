@@ -8,6 +8,7 @@ use ::redis::Value;
 
 use super::host::ThreadHost;
 use crate::error::{Error, Result};
+use crate::metrics::ServerState;
 use crate::options::ConnectOptions;
 use crate::redis::connecting::connector::Connector;
 use crate::redis::drivers::hub::Hub;
@@ -57,6 +58,11 @@ impl BlockingRedis {
     /// Removes keys of one slot.
     pub(crate) fn delete(&self, keys: &[String], deadline: CallDeadline) -> Result<()> {
         self.connections()?.carry_out(RedisCommand::delete(keys), deadline).map(drop)
+    }
+
+    /// The state of each server that is known.
+    pub(crate) fn servers(&self) -> Vec<ServerState> {
+        self.connections.get(Connections::inherited).hub.servers()
     }
 
     pub(crate) fn ping(&self, deadline: CallDeadline) -> Result<()> {

@@ -1,0 +1,81 @@
+//! What a limiter counts, over its whole way.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::time::Duration;
+
+use sluicegate_test_servers::Redis;
+
+use crate::{Check, CheckOptions, RateLimiter, Rules};
+
+const RULES: &str = r#"[
+    {"rule_id": "two", "rate": "2/hour"},
+    {"rule_id": "shadow", "rate": "1/hour", "shadow": true},
+    {"rule_id": "blocked", "rate": "1/hour", "block": {"seconds": 60}},
+    {"rule_id": "places", "algorithm": "concurrency", "limit": 1}
+]"#;
+
+fn limiter(url: &str) -> RateLimiter {
+    let builder = RateLimiter::builder(url).rules(Rules::from_json(RULES).unwrap());
+    builder.response_timeout(Duration::from_millis(100)).build().unwrap()
+}
+
+fn assert_line(text: &str, line: &str) {
+    assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
+}
+
+fn calls_are_counted(url: &str, source: &str) {
+    let limiter = limiter(url);
+    let decisions = |rule, result, count| {
+        let labels = format!("rule=\"{rule}\",result=\"{result}\",source=\"{source}\"");
+        assert_line(&limiter.prometheus(), &format!("sluicegate_decisions_total{{{labels}}} {count}"));
+    };
+    let two = CheckOptions::new().cost(2);
+    limiter.check_with("two", "secret key", two).unwrap();
+    limiter.check("two", "secret key").unwrap();
+    limiter.peek("two", "secret key").unwrap();
+    decisions("two", "admitted", 1);
+    decisions("two", "denied", 1);
+    assert_line(&limiter.prometheus(), "sluicegate_cost_total{rule=\"two\"} 2");
+    (0..2).for_each(|_| drop(limiter.check("shadow", "k").unwrap()));
+    decisions("shadow", "shadow_denied", 1);
+    (0..3).for_each(|_| drop(limiter.check("blocked", "k").unwrap()));
+    decisions("blocked", "admitted", 1);
+    decisions("blocked", "blocked", 2);
+    limiter.check_all(&[Check::new("two", "b"), Check::new("shadow", "b")]).unwrap();
+    decisions("two", "admitted", 2);
+    let _held = limiter.reserve("places", "k").unwrap();
+    let _denied = limiter.reserve("places", "k").unwrap();
+    decisions("places", "admitted", 1);
+    decisions("places", "denied", 1);
+    assert!(!limiter.prometheus().contains("secret"));
+}
+
+#[test]
+fn calls_in_memory_are_counted() {
+    calls_are_counted("memory://", "memory");
+}
+
+#[test]
+fn calls_on_a_server_are_counted() {
+    let redis = Redis::start().unwrap();
+    calls_are_counted(redis.url(), "server");
+}
+
+#[test]
+fn an_outage_is_counted() {
+    let redis = Redis::start().unwrap();
+    let limiter = limiter(redis.url());
+    limiter.check("two", "k").unwrap();
+    assert_line(&limiter.prometheus(), "sluicegate_round_trip_seconds_count 1");
+    let server = format!("{{server=\"127.0.0.1:{}\"}}", redis.port());
+    assert_line(&limiter.prometheus(), &format!("sluicegate_breaker_open{server} 0"));
+    redis.pause().unwrap();
+    (0..9).for_each(|_| drop(limiter.check("two", "k").unwrap_err()));
+    let text = limiter.prometheus();
+    assert_line(&text, &format!("sluicegate_breaker_open{server} 1"));
+    assert_line(&text, "sluicegate_breaker_openings_total 1");
+    assert_line(&text, "sluicegate_errors_total{kind=\"Timeout\"} 5");
+    assert_line(&text, "sluicegate_errors_total{kind=\"Connection\"} 4");
+    assert_line(&text, "sluicegate_decisions_total{rule=\"two\",result=\"error\",source=\"server\"} 9");
+    redis.resume().unwrap();
+}
