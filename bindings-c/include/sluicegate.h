@@ -471,6 +471,15 @@ sluicegate_status sluicegate_rules_status(const sluicegate_limiter *limiter,
                                           void *context,
                                           sluicegate_error *error);
 
+/// What the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4): decisions by rule,
+/// result and who decided, their cost, errors by kind, how long servers took to answer, the circuit breaker of each
+/// server, the version of the rules. Does no I/O. No key is part of it. `text` is called once, with the content type of
+/// the text, to be sent along, and the text. Both live as long as the call of `text`.
+sluicegate_status sluicegate_prometheus(const sluicegate_limiter *limiter,
+                                        sluicegate_pair_callback text,
+                                        void *context,
+                                        sluicegate_error *error);
+
 /// Admits the cost for `key` under `rule`, or denies it. `options` may be NULL, here and below.
 sluicegate_status sluicegate_check(const sluicegate_limiter *limiter,
                                    const char *rule,

@@ -236,6 +236,14 @@ export class RateLimiter implements AsyncDisposable {
      */
     resetAll(key: string | readonly string[], options?: ResetOptions): Promise<void>;
     /**
+     * What the limiter has counted since it was made, in the text format of Prometheus (version 0.0.4): decisions by rule,
+     * result and who decided, their cost, errors by kind, how long servers took to answer, the circuit breaker of each
+     * server, the version of the rules. Does no I/O. No key is part of it.
+     *
+     * @returns {string}
+     */
+    prometheus(): string;
+    /**
      * Which rules are in force, since when, and what was refused of their source.
      *
      * @returns {RulesStatus}

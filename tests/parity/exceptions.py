@@ -185,6 +185,7 @@ ALONE = {
     **each("node", "RateLimitLayer.new()", "log", "elsewhere there is one log for all libraries"),
     **each("c", "RateLimiter.match_request() required", "explain", "there are no default arguments"),
     **each("c", "RateLimiter.rules_status()", "context refused", "a callback receives the list"),
+    **each("c", "RateLimiter.prometheus()", "context text", "a callback receives the text"),
     **each("c", "RateLimiter.rules()", "context rule", "a callback receives the list"),
     **each("c", "Decision.headers()", "context header", "a callback receives the list"),
     **each("c", "Decision.headers()", "parts", "elsewhere a decision has them"),

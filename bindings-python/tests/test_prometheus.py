@@ -1,0 +1,38 @@
+"""What a limiter counts, as Prometheus' own parser reads it."""
+
+import asyncio
+
+import sluicegate
+from prometheus_client.parser import text_string_to_metric_families
+
+RULES = [{"rule_id": "api", "rate": "2/hour"}]
+
+
+def samples(text: str) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+    families = text_string_to_metric_families(text)
+    return {(sample.name, frozenset(sample.labels.items())): sample.value for family in families for sample in family.samples}
+
+
+def decisions(text: str, rule: str, result: str) -> float:
+    labels = frozenset({"rule": rule, "result": result, "source": "memory"}.items())
+    return samples(text).get(("sluicegate_decisions_total", labels), 0)
+
+
+def test_the_parser_of_prometheus_reads_it() -> None:
+    limiter = sluicegate.RateLimiter("memory://", rules=RULES)
+    for _ in range(3):
+        limiter.check("api", "a key")
+    text = limiter.prometheus()
+    assert (decisions(text, "api", "admitted"), decisions(text, "api", "denied")) == (2, 1)
+    assert samples(text)["sluicegate_round_trip_seconds_count", frozenset()] == 0
+    assert samples(text)["sluicegate_rules_version", frozenset({("version", limiter.rules_status().version)})] == 1
+    assert "a key" not in text
+
+
+def test_an_asyncio_limiter_counts_too() -> None:
+    async def run() -> str:
+        async with await sluicegate.AsyncRateLimiter.connect("memory://", rules=RULES) as limiter:
+            await limiter.check("api", "k")
+            return limiter.prometheus()
+
+    assert decisions(asyncio.run(run()), "api", "admitted") == 1
